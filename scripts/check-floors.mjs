@@ -1,0 +1,43 @@
+// Imports may only go down (docs/design/floors.md), rooms on one floor do not know each other, and a few
+// words of the platform have no place in src/agent. Run by `npm run check`.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+
+const floors = [
+  ['src/agent/model'],
+  ['src/agent/policy', 'src/agent/wire', 'src/agent/prompt', 'src/agent/recall'],
+  ['src/agent/loop', 'src/tools', 'src/backends', 'src/channels', 'src/db'],
+  ['src/durable'],
+  ['src/worker'],
+  ['web', 'cli'],
+]
+const floorOf = (file) => floors.findIndex((rooms) => rooms.some((room) => file.startsWith(`${room}/`)))
+const roomOf = (file) => floors.flat().find((room) => file.startsWith(`${room}/`))
+const vague = /(^|[/-])(utils?|helpers?|manager|service|base|common)([-.]|$)/
+
+const files = readdirSync('src', { recursive: true })
+  .map((name) => join('src', name))
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+const offences = []
+for (const file of files) {
+  const source = readFileSync(file, 'utf8')
+  const room = roomOf(file)
+  if (room === undefined) offences.push(`${file} is in no room`)
+  if (vague.test(file)) offences.push(`${file} has a name that says nothing`)
+  if (/import \{[^}]*\} from 'zod'|import z from 'zod'/.test(source))
+    offences.push(`${file} -> { z } from zod (97 KiB instead of 29: import * as z)`)
+  if (room?.startsWith('src/agent') && /from 'cloudflare:/.test(source)) offences.push(`${file} -> cloudflare:*`)
+  for (const [, target] of source.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
+    const to = relative('.', normalize(join(dirname(file), target)))
+    if (!to.startsWith('src/')) continue
+    if (roomOf(to) !== room && floorOf(to) >= floorOf(file)) offences.push(`${file} -> ${to}`)
+  }
+}
+for (const migration of readdirSync('migrations').filter((name) => name.endsWith('.sql'))) {
+  const sql = readFileSync(join('migrations', migration), 'utf8')
+  if (/DROP TABLE|__new_|REFERENCES/i.test(sql))
+    offences.push(`migrations/${migration}: table rebuilds and foreign keys lose rows on D1`)
+}
+for (const offence of offences) console.error(`not allowed: ${offence}`)
+console.log(`${files.length} files, ${offences.length} offences`)
+process.exitCode = offences.length ? 1 : 0

@@ -1,0 +1,52 @@
+/** What was said. Every dialect of every provider is translated to and from these shapes. */
+
+export type TextPart = { readonly type: 'text'; readonly text: string }
+/** `data` is base64 without a prefix, or an https or R2 (`blob:`) address when `mediaType` is followed by `;url`. */
+export type ImagePart = { readonly type: 'image'; readonly mediaType: string; readonly data: string }
+/** Thinking is kept verbatim: providers reject a transcript whose signature does not match. */
+export type ThinkingPart = { readonly type: 'thinking'; readonly text: string; readonly signature?: string }
+export type ToolCallPart = {
+  readonly type: 'call'
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+  /** The arguments as the model wrote them, kept only when they are not valid JSON. */
+  readonly raw?: string
+}
+
+/** Who wrote a message of role `user` that nobody typed. */
+export type Source = 'notice' | 'nudge' | 'summary' | 'job' | 'webhook' | 'subagent' | 'process'
+
+export type UserMessage = {
+  readonly role: 'user'
+  readonly content: readonly (TextPart | ImagePart)[]
+  readonly source?: Source
+}
+export type AssistantMessage = {
+  readonly role: 'assistant'
+  readonly content: readonly (TextPart | ThinkingPart | ToolCallPart)[]
+  readonly stop: 'end' | 'tools' | 'length' | 'refused'
+}
+export type ToolMessage = {
+  readonly role: 'tool'
+  readonly callId: string
+  readonly name: string
+  readonly content: readonly (TextPart | ImagePart)[]
+  readonly failed: boolean
+}
+export type Message = UserMessage | AssistantMessage | ToolMessage
+
+export const userText = (text: string, source?: Source): UserMessage => ({
+  role: 'user',
+  content: [{ type: 'text', text }],
+  ...(source && { source }),
+})
+
+export const callsIn = (message: AssistantMessage): ToolCallPart[] =>
+  message.content.filter((part) => part.type === 'call')
+
+export const textIn = (message: Message): string =>
+  message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+
+export const thinkingIn = (message: Message): string =>
+  message.content.flatMap((part) => (part.type === 'thinking' ? [part.text] : [])).join('')

@@ -1,0 +1,112 @@
+/** What a tool is, seen from the loop. `defineTool` in src/tools makes these. */
+
+import type { ExecutionBackend } from './backend.ts'
+import type { Clock } from './clock.ts'
+import type { ImagePart, TextPart } from './message.ts'
+
+/**
+ * What a crash may repeat. `pure` runs again; `keyed` runs again with the same idempotency key (the
+ * call id); `effect` never runs again: the model is told that the outcome is unknown.
+ */
+export type Effect = 'pure' | 'keyed' | 'effect'
+
+/** What a call can do to the world; approval policy is written in these words. */
+export type Risk = 'none' | 'read' | 'write' | 'exec' | 'net' | 'send' | 'spend'
+
+/** Something a call waits for while nothing is kept in memory. */
+export type Awaited = {
+  readonly kind: 'question'
+  readonly question: string
+  readonly choices: readonly string[]
+  readonly multiSelect: boolean
+}
+
+export type ToolResult =
+  | { readonly content: readonly (TextPart | ImagePart)[]; readonly failed: boolean }
+  | { readonly later: Awaited }
+
+export type Todo = {
+  readonly id: string
+  readonly content: string
+  readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled'
+}
+
+/** One message found in the tenant's history, with what was said around it. */
+export type HistoryHit = {
+  readonly session_id: string
+  readonly title: string | null
+  readonly message_id: string
+  readonly role: string
+  /** ISO 8601, UTC. */
+  readonly at: string
+  readonly snippet: string
+}
+
+export type HistoryMessage = {
+  readonly id: string
+  readonly seq: number
+  readonly role: string
+  readonly content: string
+  readonly at: string
+}
+
+export type HistorySession = {
+  readonly session_id: string
+  readonly title: string | null
+  readonly source: string
+  readonly updated_at: string
+}
+
+/** The tenant's own past, and nobody else's. Message numbers are `seq` of the session. */
+export type History = {
+  readonly recent: (limit: number) => Promise<readonly HistorySession[]>
+  readonly search: (query: string, limit: number, sort?: 'newest' | 'oldest') => Promise<readonly HistoryHit[]>
+  /** `around` = a message seq: `window` messages on each side. Without it: the first 20 and the last 10. */
+  readonly read: (
+    sessionId: string,
+    range?: { readonly around: number; readonly window: number },
+  ) => Promise<readonly HistoryMessage[] | undefined>
+}
+
+export type ShellState = { readonly cwd: string; readonly env: Readonly<Record<string, string>> }
+
+/** What tools may ask for by name in `needs`; a tool sees only what it asked for. */
+export type Services = {
+  readonly backend: ExecutionBackend
+  readonly history: History
+  readonly todos: { readonly read: () => readonly Todo[]; readonly write: (todos: readonly Todo[]) => void }
+  /** Working directory and exported variables, kept from one command to the next. */
+  readonly shell: { readonly read: () => ShellState; readonly write: (state: ShellState) => void }
+  /** Somebody is there to answer a question. */
+  readonly person: true
+}
+export type ServiceName = keyof Services
+
+export type CallContext = {
+  readonly sessionId: string
+  /** Unique per call and stable across repeats: tools pass it on as an idempotency key. */
+  readonly callId: string
+  readonly signal: AbortSignal
+  readonly clock: Clock
+}
+
+export type Tool = {
+  readonly name: string
+  readonly toolset: string
+  readonly description: string
+  readonly inputSchema: object
+  readonly needs: readonly ServiceName[]
+  readonly effect: Effect
+  readonly risk: (input: unknown) => Risk
+  /**
+   * The things a call touches, in canonical names (paths). Calls with disjoint lists may run side by
+   * side; 'nothing' runs beside everything; 'alone' is a barrier.
+   */
+  readonly touches: (input: unknown, services: Partial<Services>) => readonly string[] | 'nothing' | 'alone'
+  /** Characters of result kept in the transcript before it is spilled; Infinity = the tool pages itself. */
+  readonly maxResult?: number
+  /** Never throws for bad input or an expected failure: those are results that tell the model what to do. */
+  readonly run: (input: unknown, context: CallContext, services: Partial<Services>) => Promise<ToolResult>
+}
+
+export type Toolbox = ReadonlyMap<string, Tool>
