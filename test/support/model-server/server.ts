@@ -1,0 +1,157 @@
+/**
+ * An OpenAI-compatible model server for tests and measurements: it does what the last user message tells it to
+ * (directive.ts) or what a script says, at once, and keeps a journal with monotonic stamps.
+ */
+
+import { Buffer } from 'node:buffer'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { send, sendJson } from './answer.ts'
+import { compile, replyAt, type Program } from './directive.ts'
+import { newJournal, now, type Entry } from './journal.ts'
+import { glanceAt, peek, type Glance } from './peek.ts'
+import type { Reply, Script } from './reply.ts'
+
+export type { Entry } from './journal.ts'
+export type { Asked, Call, Reply, Script } from './reply.ts'
+
+export type ModelServer = {
+  readonly url: string
+  readonly port: number
+  readonly journal: () => readonly Entry[]
+  /** Forgets journal, attempts and script. Bodies are kept from here on when asked for. */
+  readonly reset: (keep?: { readonly bodies?: boolean }) => void
+  /** Asked before the directives; undefined = let them decide. */
+  readonly script: (script: Script | undefined) => void
+  readonly close: () => Promise<void>
+}
+
+type State = {
+  readonly journal: ReturnType<typeof newJournal>
+  readonly programs: Map<string, Program>
+  readonly attempts: Map<string, number>
+  script: Script | undefined
+  bodies: boolean
+  count: number
+}
+
+const models = JSON.stringify({
+  object: 'list',
+  data: ['bench', 'bench-fallback'].map((id) => ({ id, object: 'model', created: 1750000000, owned_by: 'bench' })),
+})
+const mostPrograms = 2000
+
+const programOf = (state: State, text: string): Program => {
+  const known = state.programs.get(text)
+  if (known) return known
+  if (state.programs.size >= mostPrograms) state.programs.clear()
+  const program = compile(text)
+  state.programs.set(text, program)
+  return program
+}
+
+/** Trouble is given so many times per key, then never again: retries succeed. */
+const replyOf = (state: State, program: Program, glance: Glance): Reply => {
+  const { trouble } = program
+  if (trouble) {
+    const attempt = state.attempts.get(trouble.key) ?? 0
+    state.attempts.set(trouble.key, attempt + 1)
+    if (attempt < trouble.times) return trouble.reply
+  }
+  return replyAt(program, glance.step, glance.tools)
+}
+
+const complete = (state: State, http: Http, arrived: number, bytes: Buffer): void => {
+  const received = now()
+  const whole = state.bodies || state.script !== undefined
+  const body = whole ? (JSON.parse(bytes.toString('utf8')) as Record<string, unknown>) : undefined
+  const glance = body ? glanceAt(body) : peek(bytes)
+  const program = programOf(state, glance.text)
+  const entry = state.journal.add({
+    arrived,
+    received,
+    bytes: bytes.length,
+    step: glance.step,
+    tools: glance.tools,
+    ...(program.nonce && { nonce: program.nonce }),
+    ...(state.bodies && { body, headers: http.request.headers }),
+  })
+  const { headers } = http.request
+  const scripted = body && state.script?.({ ...glance, bytes: bytes.length, body, headers })
+  const id = String(++state.count).padStart(8, '0')
+  http.response.on('close', () => {
+    if (!http.response.writableEnded) entry.cut = true
+    entry.ended ??= now()
+  })
+  const reply = scripted ?? replyOf(state, program, glance)
+  send({ response: http.response, entry, id, stream: glance.stream, usage: glance.usage }, reply)
+}
+
+type Http = { readonly request: IncomingMessage; readonly response: ServerResponse }
+
+const invalid = (response: ServerResponse, error: unknown): void =>
+  sendJson(response, 400, JSON.stringify({ error: { message: String(error), type: 'invalid_request_error' } }))
+
+const readBody = ({ request, response }: Http, done: (bytes: Buffer) => void): void => {
+  const parts: Buffer[] = []
+  request.on('data', (part) => parts.push(part))
+  request.on('end', () => {
+    try {
+      done(Buffer.concat(parts))
+    } catch (error) {
+      invalid(response, error)
+    }
+  })
+}
+
+const route = (state: State, http: Http, reset: ModelServer['reset']): void => {
+  const arrived = now()
+  const { pathname, searchParams } = new URL(http.request.url ?? '/', 'http://local')
+  const key = `${http.request.method} ${pathname}`
+  if (key === 'POST /v1/chat/completions') readBody(http, (bytes) => complete(state, http, arrived, bytes))
+  else if (key === 'GET /v1/models') sendJson(http.response, 200, models)
+  else if (key === 'GET /__journal') sendJson(http.response, 200, JSON.stringify({ data: state.journal.entries() }))
+  else if (key === 'POST /__reset') {
+    reset({ bodies: searchParams.get('bodies') === '1' })
+    sendJson(http.response, 200, '{}')
+  } else
+    sendJson(http.response, 404, JSON.stringify({ error: { message: `no route ${key}`, type: 'not_found_error' } }))
+}
+
+export const startModelServer = async (options: { readonly port?: number } = {}): Promise<ModelServer> => {
+  const state: State = {
+    journal: newJournal(),
+    programs: new Map(),
+    attempts: new Map(),
+    script: undefined,
+    bodies: false,
+    count: 0,
+  }
+  const reset: ModelServer['reset'] = (keep) => {
+    state.journal.clear()
+    state.attempts.clear()
+    state.script = undefined
+    state.bodies = keep?.bodies ?? false
+  }
+  const server = createServer((request, response) => route(state, { request, response }, reset))
+  // A client that keeps its connection must never find it closed just as it asks again.
+  server.keepAliveTimeout = 600_000
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject)
+    server.listen(options.port ?? 0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address()
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    port,
+    journal: state.journal.entries,
+    reset,
+    script: (script) => {
+      state.script = script
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      }),
+  }
+}
