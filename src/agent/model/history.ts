@@ -17,6 +17,8 @@ export type Entry = {
   /** Estimated tokens of the message as it is sent to a model. */
   readonly tokens: number
   readonly message: Message
+  /** On a summary: messages up to and including this seq are no longer sent to models. */
+  readonly covers?: number
 }
 
 /**

@@ -26,6 +26,8 @@ export type AssistantMessage = {
   readonly role: 'assistant'
   readonly content: readonly (TextPart | ThinkingPart | ToolCallPart)[]
   readonly stop: 'end' | 'tools' | 'length' | 'refused'
+  /** Not a model's words: why a turn ended without an answer. Every finished turn ends with an assistant message. */
+  readonly source?: 'notice'
 }
 export type ToolMessage = {
   readonly role: 'tool'
@@ -40,6 +42,13 @@ export const userText = (text: string, source?: Source): UserMessage => ({
   role: 'user',
   content: [{ type: 'text', text }],
   ...(source && { source }),
+})
+
+export const notice = (text: string): AssistantMessage => ({
+  role: 'assistant',
+  content: [{ type: 'text', text }],
+  stop: 'end',
+  source: 'notice',
 })
 
 export const callsIn = (message: AssistantMessage): ToolCallPart[] =>

@@ -1,0 +1,118 @@
+/**
+ * What the outside gets to hear. Events are read off the difference a commit makes, so the loop
+ * never has to remember to tell anyone, and nobody hears of what was not written down. Only the
+ * deltas of a running model call come from elsewhere.
+ */
+
+import type { Event, RunEnded } from '../model/event.ts'
+import { type Message, textIn } from '../model/message.ts'
+import type { Said } from '../model/ports.ts'
+import type { Commit, Stage, ToolCall, Turn } from '../model/turn.ts'
+
+/** `heard` = what the commit drains; `fromSeq` = where the answer that is being given up began. */
+export type Circumstances = { readonly now: number; readonly heard: readonly Said[]; readonly fromSeq: number }
+
+/** Without `before` the turn begins with this commit. */
+export function announce(before: Turn | undefined, commit: Commit, { now, heard, fromSeq }: Circumstances): Event[] {
+  const { turn, append = [], summary } = commit
+  const events: Event[] = []
+  if (!before) events.push({ type: 'run.started', input: lastUserText(append) })
+  else events.push(...ofTrouble(before, turn, fromSeq))
+  for (const { mode, message } of heard) events.push({ type: 'run.steered', input: textIn(message), mode })
+  if (summary !== undefined) events.push({ type: 'context.compressed' })
+  events.push(...ofCalls(before, commit, now))
+  events.push(...ofStage(before?.stage, commit))
+  return events
+}
+
+function ofTrouble(before: Turn, turn: Turn, fromSeq: number): Event[] {
+  const events: Event[] = []
+  if (before.restarts.count !== turn.restarts.count)
+    events.push({ type: 'turn.restarted', from_seq: fromSeq, reason: turn.restarts.reason })
+  else if (before.deaths.total !== turn.deaths.total)
+    events.push({ type: 'status', state: 'resumed', detail: 'The system restarted during this turn; it goes on.' })
+  if (before.route.model !== turn.route.model)
+    events.push({ type: 'provider.fallback', from: before.route.model, to: turn.route.model, reason: 'failed' })
+  return events
+}
+
+function ofCalls(before: Turn | undefined, { turn, append = [] }: Commit, now: number): Event[] {
+  const was = new Map(callsOf(before).map((call) => [call.id, call]))
+  const events: Event[] = []
+  for (const call of callsOf(turn)) {
+    const old = was.get(call.id)
+    was.delete(call.id)
+    if (old?.state !== call.state) events.push(...ofCall(call, old, now))
+  }
+  // A batch that has closed has left the turn: its results are what the commit appends.
+  const results = new Map(append.flatMap((message) => (message.role === 'tool' ? [[message.callId, message]] : [])))
+  for (const old of was.values()) {
+    const result = results.get(old.id)
+    if (result && old.state !== 'settled') events.push(...ended(old, result, now))
+  }
+  return events
+}
+
+function ofCall(call: ToolCall, old: ToolCall | undefined, now: number): Event[] {
+  switch (call.state) {
+    case 'asking':
+      return [{ type: 'approval.request', approval_id: call.id, call_id: call.id, tool: call.name }]
+    case 'planned':
+      return old?.state === 'asking' ? [{ type: 'approval.responded', approval_id: call.id, decision: 'once' }] : []
+    case 'running':
+      return [{ type: 'tool.started', call_id: call.id, tool: call.name, input: call.input }]
+    case 'away':
+      return [
+        {
+          type: 'question.request',
+          question_id: call.id,
+          question: call.awaits.question,
+          choices: call.awaits.choices,
+          multi_select: call.awaits.multiSelect,
+        },
+      ]
+    case 'settled':
+      return old ? ended(old, call.result, now) : []
+  }
+}
+
+function ended(old: ToolCall, result: Message, now: number): Event[] {
+  if (result.role !== 'tool') return []
+  const answered: Event[] = old.state === 'away' ? [{ type: 'question.answered', question_id: old.id }] : []
+  const duration_ms = old.state === 'running' ? Math.max(0, now - old.since) : 0
+  const preview = textIn(result).slice(0, 200)
+  return [
+    ...answered,
+    { type: 'tool.completed', call_id: old.id, tool: result.name, failed: result.failed, duration_ms, preview },
+  ]
+}
+
+function ofStage(was: Stage | undefined, commit: Commit): Event[] {
+  const { stage } = commit.turn
+  if (was?.at === stage.at) return []
+  if (stage.at === 'waiting') return [{ type: 'status', state: 'waiting', detail: stage.why, until: stage.until }]
+  if (stage.at === 'compressing') return [{ type: 'status', state: 'compressing' }]
+  return stage.at === 'done' ? [runEnded(commit.turn, commit.append ?? [])] : []
+}
+
+export function runEnded(turn: Turn, messages: readonly Message[]): RunEnded {
+  if (turn.stage.at !== 'done') throw new Error('The turn is not over.')
+  const { outcome, failure } = turn.stage
+  const type = outcome === 'failed' ? 'run.failed' : outcome === 'stopped' ? 'run.cancelled' : 'run.completed'
+  const last = messages.findLast((message) => message.role === 'assistant')
+  return {
+    type,
+    output: last ? textIn(last) : '',
+    usage: turn.usage,
+    exit_reason: failure ? `failed_${failure.kind.replaceAll('-', '_')}` : outcome.replaceAll('-', '_'),
+    completed: outcome === 'answered',
+    ...(failure && { error: failure.message || failure.kind }),
+  }
+}
+
+const callsOf = (turn: Turn | undefined) => (turn?.stage.at === 'tools' ? turn.stage.calls : [])
+
+const lastUserText = (messages: readonly Message[]) => {
+  const last = messages.findLast((message) => message.role === 'user')
+  return last ? textIn(last).slice(0, 2_000) : ''
+}

@@ -1,0 +1,63 @@
+/** Writes down what is about to happen, before it does. After a crash, this is how we know. */
+
+import { notice, type Message, type UserMessage } from '../model/message.ts'
+import type { Said, View } from '../model/ports.ts'
+import type { Step } from '../model/step.ts'
+import { type Commit, mapCalls, type Turn } from '../model/turn.ts'
+import { summaryOf } from '../policy/budget.ts'
+import { refuse } from '../policy/plan.ts'
+
+export function enter(turn: Turn, step: Exclude<Step, { do: 'rest' }>, view: View): Commit {
+  switch (step.do) {
+    case 'call-model': {
+      const { say: _said, ...rest } = turn
+      const stage = {
+        at: 'calling-model',
+        since: view.now,
+        tools: step.tools,
+        ...(step.say !== undefined && { say: step.say }),
+      } as const
+      return { turn: { ...rest, stage }, ...hear(view) }
+    }
+
+    case 'run-tools': {
+      const starting = new Set(step.calls.map((call) => call.id))
+      return {
+        turn: mapCalls(turn, (call) =>
+          starting.has(call.id) && call.state === 'planned' ? { ...call, state: 'running', since: view.now } : call,
+        ),
+      }
+    }
+
+    case 'compress': {
+      if (turn.stage.at === 'compressing') return { turn }
+      const used = { ...turn.used, compressions: turn.used.compressions + 1 }
+      return { turn: { ...turn, stage: { at: 'compressing', since: view.now }, used } }
+    }
+
+    case 'finish': {
+      const open = turn.stage.at === 'tools' ? turn.stage.calls : []
+      const results = open.map((call) =>
+        call.state === 'settled' ? call.result : refuse(call, 'Not finished: the user stopped the turn.'),
+      )
+      const words = step.outcome === 'out-of-budget' ? summaryOf(turn) : notice('Stopped before there was an answer.')
+      return {
+        turn: { ...turn, stage: { at: 'done', outcome: step.outcome, endedAt: view.now } },
+        append: [...results, words],
+      }
+    }
+  }
+}
+
+/** What people said meanwhile joins the transcript; never as a second user message in a row. */
+function hear({ inbox, lastRole }: View): Pick<Commit, 'append' | 'drain'> {
+  const heard = inbox.filter(({ mode }) => mode === 'redirect' || lastRole !== 'user')
+  if (!heard.length) return {}
+  const before: Message[] = lastRole === 'user' ? [notice('Not answered: the user said more first.')] : []
+  return { append: [...before, together(heard)], drain: heard.map(({ id }) => id) }
+}
+
+const together = (heard: readonly Said[]): UserMessage => ({
+  role: 'user',
+  content: heard.flatMap(({ message }) => message.content),
+})

@@ -1,0 +1,55 @@
+/** What the outside gets to hear of a session, by the names of the public API (docs/design/events.md). */
+
+import type { Usage } from './usage.ts'
+
+export type Event =
+  | { readonly type: 'run.started'; readonly input: string }
+  | { readonly type: 'message.delta' | 'reasoning.delta'; readonly delta: string }
+  | { readonly type: 'tool.started'; readonly call_id: string; readonly tool: string; readonly input: unknown }
+  | { readonly type: 'tool.progress'; readonly call_id: string; readonly tool: string; readonly delta: string }
+  | {
+      readonly type: 'tool.completed'
+      readonly call_id: string
+      readonly tool: string
+      readonly failed: boolean
+      readonly duration_ms: number
+      readonly preview: string
+    }
+  | { readonly type: 'approval.request'; readonly approval_id: string; readonly call_id: string; readonly tool: string }
+  | { readonly type: 'approval.responded'; readonly approval_id: string; readonly decision: string }
+  | {
+      readonly type: 'question.request'
+      readonly question_id: string
+      readonly question: string
+      readonly choices: readonly string[]
+      readonly multi_select: boolean
+    }
+  | { readonly type: 'question.answered'; readonly question_id: string }
+  /** `until` is milliseconds since 1970; clients get it as ISO 8601. */
+  | { readonly type: 'status'; readonly state: string; readonly detail?: string; readonly until?: number }
+  | { readonly type: 'provider.fallback'; readonly from: number; readonly to: number; readonly reason: string }
+  | { readonly type: 'context.compressed' }
+  /** Deltas with a seq above `from_seq` and below this event's belong to an answer that was given up. */
+  | { readonly type: 'turn.restarted'; readonly from_seq: number; readonly reason: string }
+  | { readonly type: 'run.steered'; readonly input: string; readonly mode: 'steer' | 'redirect' }
+  | RunEnded
+
+export type RunEnded = {
+  readonly type: 'run.completed' | 'run.failed' | 'run.cancelled'
+  readonly output: string
+  readonly usage: Usage
+  readonly exit_reason: string
+  readonly completed: boolean
+  readonly error?: string
+}
+
+/** An event in its place. `seq` counts the events of a session; `at` is ISO 8601, UTC. */
+export type PlacedEvent = Event & {
+  readonly seq: number
+  readonly at: string
+  readonly run_id: string
+  readonly session_id: string
+}
+
+export const isEnd = (event: Event): event is RunEnded =>
+  event.type === 'run.completed' || event.type === 'run.failed' || event.type === 'run.cancelled'

@@ -1,0 +1,95 @@
+/**
+ * Settings of a tenant and of a session: nested JSON, any part of it. What is not set falls through:
+ * request, session, tenant, deployment, default. Unknown names are refused, so that a typo is an
+ * error and not a silent nothing.
+ */
+
+import * as z from 'zod'
+
+const count = (max: number) => z.int().min(1).max(max)
+
+const perModel = z.strictObject({
+  context_window: count(20_000_000).optional(),
+  max_output: count(1_000_000).optional(),
+  prices: z
+    .strictObject({
+      input: z.number().min(0).optional(),
+      output: z.number().min(0).optional(),
+      cached_read: z.number().min(0).optional(),
+      cached_write: z.number().min(0).optional(),
+    })
+    .optional()
+    .describe('USD per million tokens.'),
+})
+
+export const limitsSchema = z.strictObject({
+  requests_per_minute: count(1_000_000).optional(),
+  concurrent_turns: count(100_000).optional(),
+  tokens_per_day: count(1_000_000_000_000).optional(),
+  usd_per_turn: z.number().positive().optional(),
+  usd_per_session: z.number().positive().optional(),
+  usd_per_day: z.number().positive().optional(),
+  usd_per_month: z.number().positive().optional(),
+  storage_bytes: count(1_000_000_000_000).optional(),
+  jobs: count(100_000).optional(),
+  children: count(10_000).optional(),
+  sandboxes: count(10_000).optional(),
+})
+export type Limits = z.infer<typeof limitsSchema>
+
+export const modelId = z
+  .string()
+  .regex(/^[^\s/]+\/\S+$/, 'Write it as provider/model.')
+  .max(200)
+
+const timezone = z.string().max(64).refine(isZone, 'Not an IANA time zone, such as Europe/Berlin.')
+
+export const settingsSchema = z.strictObject({
+  model: z.strictObject({ default: modelId.optional() }).optional(),
+  fallback_providers: z.array(modelId).max(10).optional().describe('provider/model, tried in order.'),
+  instructions: z.string().max(50_000).optional().describe('Added to the system prompt of new sessions.'),
+  agent: z.strictObject({ max_turns: count(10_000).optional() }).optional(),
+  compression: z
+    .strictObject({
+      enabled: z.boolean().optional(),
+      threshold: z.number().min(0.1).max(0.95).optional(),
+      protect_last_n: count(1_000).optional(),
+    })
+    .optional(),
+  toolsets: z
+    .strictObject({
+      enabled: z.array(z.string().max(64)).max(100).optional(),
+      disabled: z.array(z.string().max(64)).max(100).optional(),
+    })
+    .optional(),
+  busy_input_mode: z.enum(['queue', 'interrupt', 'steer']).optional(),
+  timezone: timezone.optional(),
+  models: z.record(modelId, perModel).optional(),
+  limits: limitsSchema.optional(),
+})
+export type Settings = z.infer<typeof settingsSchema>
+
+function isZone(name: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }))
+  } catch {
+    return false
+  }
+}
+
+/** Objects are merged, everything else is replaced; null takes a setting back. */
+export function mergeSettings<T extends object>(below: T, above: object): T {
+  const merged = { ...below } as Record<string, unknown>
+  for (const [key, value] of Object.entries(above)) {
+    const old = merged[key]
+    if (value === null) delete merged[key]
+    else if (isPlain(value) && isPlain(old)) merged[key] = mergeSettings(old, value)
+    else if (value !== undefined) merged[key] = value
+  }
+  return merged as T
+}
+
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const defaults = { maxTurns: 90, busyMode: 'interrupt', timezone: 'UTC' } as const

@@ -1,0 +1,11 @@
+/** What the machine wants done next: exactly one effect, or none. */
+
+import type { Outcome, ToolCall } from './turn.ts'
+
+export type Step =
+  /** `say` is put behind the transcript for this call only; it is never stored. */
+  | { readonly do: 'call-model'; readonly tools: boolean; readonly say?: string }
+  | { readonly do: 'run-tools'; readonly calls: readonly ToolCall[] }
+  | { readonly do: 'compress' }
+  | { readonly do: 'finish'; readonly outcome: Outcome }
+  | { readonly do: 'rest'; readonly until?: number }

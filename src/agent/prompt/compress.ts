@@ -1,0 +1,44 @@
+/** Making a long transcript short: what is kept word for word, and how the rest is asked for or cut. */
+
+import { callsIn, type Message, textIn } from '../model/message.ts'
+
+/** Messages at the end that stay as they are. */
+const tail = 20
+const inputCap = 160_000
+const excerptCap = 8_000
+
+export const summaryRequest = `Summarise the conversation below so that somebody else could go on with it without having seen it.
+Keep: what the person wants and the limits they set; what was done, with exact names, paths, numbers and results; what was decided and why; what is open and what comes next.
+Write plain text under these headings: Goal, Limits, Done, Decisions, Open, Facts. Leave out courtesies. Do not answer the conversation.`
+
+export const summaryPrefix =
+  'Summary of the earlier part of this conversation. It is there for reference; what it mentions as open is not a new request.\n\n'
+
+/** Index from which messages stay: never between a call and its results, and with the last request of the person inside. */
+export function keepFrom(messages: readonly Message[], keep: number = tail): number {
+  let from = Math.max(0, messages.length - keep)
+  const lastUser = messages.findLastIndex((message) => message.role === 'user' && !message.source)
+  if (lastUser >= 0) from = Math.min(from, lastUser)
+  while (from > 0 && messages[from]?.role === 'tool') from--
+  return from
+}
+
+/** The part to be summarised, as text for the summarising call. */
+export const asText = (messages: readonly Message[]): string => middleCut(messages.map(line).join('\n'), inputCap)
+
+/** When no model can be asked: the beginning and the end, cut to a size that fits everywhere. */
+export const excerpt = (messages: readonly Message[]): string => middleCut(messages.map(line).join('\n'), excerptCap)
+
+function line(message: Message): string {
+  const said = textIn(message)
+  if (message.role === 'tool') return `[${message.name} returned] ${middleCut(said, 1_000)}`
+  if (message.role === 'user') return `[user] ${said}`
+  const calls = callsIn(message).map(({ name, input }) => `${name}(${middleCut(JSON.stringify(input), 300)})`)
+  return `[assistant] ${said}${calls.length ? ` → ${calls.join(', ')}` : ''}`
+}
+
+function middleCut(text: string, cap: number): string {
+  if (text.length <= cap) return text
+  const half = Math.floor(cap / 2)
+  return `${text.slice(0, half)}\n[… ${text.length - 2 * half} characters left out …]\n${text.slice(-half)}`
+}

@@ -1,0 +1,143 @@
+/** Reads what a chat completion sends back: fragments into one message, usage, and why it ended. */
+
+import { createParser } from 'eventsource-parser'
+import type OpenAI from 'openai'
+import { type Delta, Dropped, type Reply } from '../model/dialect.ts'
+import type { AssistantMessage } from '../model/message.ts'
+import { noUsage, type Usage } from '../model/usage.ts'
+import { readArguments } from './arguments.ts'
+
+type Choice = {
+  readonly delta?: Fragment
+  readonly message?: Fragment
+  readonly finish_reason?: string | null
+}
+type Fragment = {
+  readonly content?: string | null
+  readonly refusal?: string | null
+  readonly reasoning?: string | null
+  readonly reasoning_content?: string | null
+  readonly tool_calls?: readonly CallFragment[] | null
+}
+type CallFragment = {
+  readonly index?: number
+  readonly id?: string | null
+  readonly function?: { readonly name?: string | null; readonly arguments?: string | null }
+}
+type Chunk = {
+  readonly choices?: readonly Choice[]
+  readonly usage?: (OpenAI.CompletionUsage & { readonly cost?: number }) | null
+  readonly error?: { readonly message?: string; readonly code?: string | number; readonly type?: string }
+}
+
+/** An error that arrived inside a 200 answer. */
+export class ErrorInBody extends Error {
+  override readonly name = 'ErrorInBody'
+  readonly status: number | undefined
+  constructor({ message, code }: NonNullable<Chunk['error']>) {
+    super(message ?? 'The provider sent an error.')
+    this.status = Number(code) >= 400 ? Number(code) : undefined
+  }
+}
+
+export async function readChat(response: Response, hear: (delta: Delta) => void, pulse: () => void): Promise<Reply> {
+  const gathered = new Gathered(hear)
+  if (response.headers.get('content-type')?.includes('application/json')) {
+    gathered.take((await response.json()) as Chunk)
+    return gathered.reply()
+  }
+  if (!response.body) throw new Dropped('The provider sent no body.')
+  const parser = createParser({
+    onEvent: ({ data }) => {
+      if (data === '[DONE]') gathered.closed = true
+      else gathered.take(JSON.parse(data) as Chunk)
+    },
+  })
+  const decoder = new TextDecoder()
+  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+    pulse()
+    parser.feed(decoder.decode(bytes, { stream: true }))
+  }
+  return gathered.reply()
+}
+
+class Gathered {
+  closed = false
+  readonly #hear: (delta: Delta) => void
+  #text = ''
+  #thinking = ''
+  #refusal = ''
+  #calls: { id: string; name: string; json: string }[] = []
+  #finish: string | undefined
+  #usage: Usage = noUsage
+
+  constructor(hear: (delta: Delta) => void) {
+    this.#hear = hear
+  }
+
+  take({ choices, usage, error }: Chunk) {
+    if (error) throw new ErrorInBody(error)
+    if (usage) this.#usage = usageOf(usage)
+    const choice = choices?.[0]
+    if (!choice) return
+    if (choice.finish_reason) this.#finish = choice.finish_reason
+    const fragment = choice.delta ?? choice.message
+    if (fragment) this.#takeFragment(fragment)
+  }
+
+  #takeFragment(fragment: Fragment) {
+    const thinking = fragment.reasoning_content ?? fragment.reasoning
+    if (thinking) {
+      this.#thinking += thinking
+      this.#hear({ of: 'thinking', text: thinking })
+    }
+    if (fragment.content) {
+      this.#text += fragment.content
+      this.#hear({ of: 'text', text: fragment.content })
+    }
+    if (fragment.refusal) this.#refusal += fragment.refusal
+    for (const call of fragment.tool_calls ?? []) this.#takeCall(call)
+  }
+
+  /** Fragments carry an index; those of servers that leave it out continue the last call or begin a new one. */
+  #takeCall({ index, id, function: called }: CallFragment) {
+    const at = index ?? (id ? this.#calls.length : Math.max(0, this.#calls.length - 1))
+    const call = (this.#calls[at] ??= { id: '', name: '', json: '' })
+    if (id) call.id = id
+    if (called?.name && !call.name.endsWith(called.name)) call.name += called.name
+    if (called?.arguments) call.json += called.arguments
+  }
+
+  reply(): Reply {
+    if (this.#finish === undefined && !(this.closed && (this.#text || this.#calls.length)))
+      throw new Dropped('The connection ended before the answer did.')
+    const content: AssistantMessage['content'] = [
+      ...(this.#thinking ? [{ type: 'thinking', text: this.#thinking } as const] : []),
+      ...(this.#text || this.#refusal ? [{ type: 'text', text: this.#text || this.#refusal } as const] : []),
+      ...this.#calls
+        .filter(Boolean)
+        .map(({ id, name, json }) => ({ type: 'call', id, name, ...readArguments(json) }) as const),
+    ]
+    return { message: { role: 'assistant', content, stop: this.#stop() }, usage: this.#usage }
+  }
+
+  #stop(): AssistantMessage['stop'] {
+    if (this.#finish === 'length') return 'length'
+    if (this.#finish === 'content_filter' || this.#refusal) return 'refused'
+    return this.#calls.length ? 'tools' : 'end'
+  }
+}
+
+/** `prompt_tokens` includes what was read from the cache; ours counts it apart. */
+function usageOf(usage: NonNullable<Chunk['usage']>): Usage {
+  const cachedRead = usage.prompt_tokens_details?.cached_tokens ?? 0
+  return {
+    input: Math.max(0, (usage.prompt_tokens ?? 0) - cachedRead),
+    output: usage.completion_tokens ?? 0,
+    cachedRead,
+    cachedWrite: 0,
+    reasoning: usage.completion_tokens_details?.reasoning_tokens ?? 0,
+    costUsd: usage.cost ?? 0,
+    costStatus: usage.cost === undefined ? 'unknown' : 'actual',
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Dialect `openai-chat`: chat completions, streamed, on the official SDK. The SDK carries requests,
+ * errors and types; the body is put together from cached renderings of the messages, because a long
+ * turn sends the same beginning hundreds of times.
+ */
+
+import OpenAI from 'openai'
+import type { Dialect, Endpoint, ModelRequest } from '../model/dialect.ts'
+import { type Message, type ToolMessage, textIn, type UserMessage, callsIn } from '../model/message.ts'
+import type { ToolSchema } from '../model/dialect.ts'
+import { readChat } from './openai-chat-stream.ts'
+import { sanitise } from './sanitise.ts'
+import { wellFormed } from './text.ts'
+
+export const openaiChat: Dialect = {
+  async call(request, endpoint, { signal, hear, pulse }) {
+    const response = await clientFor(endpoint)
+      .post('/chat/completions', {
+        body: bodyOf(request),
+        headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+        stream: true,
+        signal,
+      })
+      .asResponse()
+    return readChat(response, hear, pulse)
+  },
+}
+
+/** One client per endpoint and isolate: building one costs more than a request. */
+const clients = new Map<string, OpenAI>()
+
+function clientFor({ baseUrl, key, headers }: Endpoint): OpenAI {
+  const name = JSON.stringify([baseUrl, key, headers])
+  let client = clients.get(name)
+  if (!client) {
+    if (clients.size > 200) clients.clear()
+    client = new OpenAI({
+      baseURL: baseUrl,
+      apiKey: key || 'none',
+      defaultHeaders: headers,
+      maxRetries: 0, // we alone retry
+      timeout: 1_800_000,
+      dangerouslyAllowBrowser: true,
+    })
+    clients.set(name, client)
+  }
+  return client
+}
+
+/** The request as JSON text. Everything that stays the same from call to call stands first, byte for byte. */
+export function bodyOf({ model, system, transcript, tools, say, ...options }: ModelRequest): string {
+  const messages = [
+    JSON.stringify({ role: 'system', content: wellFormed(system) }),
+    ...sanitise(transcript).map(rendered),
+    ...(say === undefined ? [] : [JSON.stringify({ role: 'user', content: say })]),
+  ]
+  const head = { model, stream: true, stream_options: { include_usage: true } }
+  const rest = {
+    ...(options.maxTokens !== undefined && { max_completion_tokens: options.maxTokens }),
+    ...(options.temperature !== undefined && { temperature: options.temperature }),
+    ...(options.reasoningEffort !== undefined && { reasoning_effort: options.reasoningEffort }),
+  }
+  const schemas = tools.length ? `,"tools":[${tools.map(schemaOf).join(',')}]` : ''
+  const more = JSON.stringify(rest).slice(1, -1)
+  return `${JSON.stringify(head).slice(0, -1)}${schemas}${more && `,${more}`},"messages":[${messages.join(',')}]}`
+}
+
+const messageCache = new WeakMap<Message, string>()
+const schemaCache = new WeakMap<object, string>()
+
+function rendered(message: Message): string {
+  let text = messageCache.get(message)
+  if (text === undefined) {
+    text = JSON.stringify(render(message))
+    messageCache.set(message, text)
+  }
+  return text
+}
+
+function schemaOf({ name, description, inputSchema }: ToolSchema): string {
+  let text = schemaCache.get(inputSchema)
+  if (text === undefined) {
+    text = JSON.stringify({ type: 'function', function: { name, description, parameters: inputSchema } })
+    schemaCache.set(inputSchema, text)
+  }
+  return text
+}
+
+type ChatMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
+
+export function render(message: Message): ChatMessage {
+  switch (message.role) {
+    case 'user':
+      return { role: 'user', content: userContent(message) }
+
+    case 'assistant': {
+      const calls = callsIn(message)
+      return {
+        role: 'assistant',
+        content: wellFormed(textIn(message)) || null,
+        ...(calls.length && {
+          tool_calls: calls.map(({ id, name, input, raw }) => ({
+            id,
+            type: 'function' as const,
+            // What was not JSON when it came must be JSON when it is sent back.
+            function: { name, arguments: raw === undefined ? wellFormed(JSON.stringify(input)) : '{}' },
+          })),
+        }),
+      }
+    }
+
+    case 'tool':
+      return { role: 'tool', tool_call_id: message.callId, content: toolContent(message) }
+  }
+}
+
+function userContent({ content }: UserMessage) {
+  if (content.every((part) => part.type === 'text')) return wellFormed(content.map(({ text }) => text).join(''))
+  return content.map((part) =>
+    part.type === 'text'
+      ? { type: 'text' as const, text: wellFormed(part.text) }
+      : { type: 'image_url' as const, image_url: { url: urlOf(part.mediaType, part.data) } },
+  )
+}
+
+const urlOf = (mediaType: string, data: string) =>
+  mediaType.endsWith(';url') ? data : `data:${mediaType};base64,${data}`
+
+/** Tool messages of this dialect are text; an image in one is named, not shown. */
+const toolContent = ({ content }: ToolMessage) =>
+  wellFormed(content.map((part) => (part.type === 'text' ? part.text : '[an image, not shown]')).join('\n'))

@@ -1,0 +1,62 @@
+/** Events of a run as an OpenAI chat completion, whole or in chunks; tools show as `hermes.tool.progress`. */
+
+import { isEnd, type PlacedEvent, type RunEnded } from '../model/event.ts'
+import { openaiUsage } from './serve-usage.ts'
+
+export type ChatHead = { readonly id: string; readonly created: number; readonly model: string }
+
+/** What a client reads as the reason for the end. */
+export const finishReason = ({ type, exit_reason }: RunEnded): string =>
+  exit_reason === 'out_of_budget' ? 'length' : type === 'run.failed' ? 'error' : 'stop'
+
+/** Renders one event as server-sent text, or nothing. The first delta carries the role. */
+export function chatChunks(head: ChatHead, withUsage: boolean): (event: PlacedEvent) => string {
+  let started = false
+  const chunk = (delta: object, finish: string | null, more: object = {}) =>
+    `data: ${JSON.stringify({
+      id: head.id,
+      object: 'chat.completion.chunk',
+      created: head.created,
+      model: head.model,
+      choices: [{ index: 0, delta, finish_reason: finish }],
+      ...more,
+    })}\n\n`
+  const role = () => {
+    if (started) return {}
+    started = true
+    return { role: 'assistant' }
+  }
+  const usageChunk = (event: RunEnded) =>
+    withUsage
+      ? `data: ${JSON.stringify({
+          id: head.id,
+          object: 'chat.completion.chunk',
+          created: head.created,
+          model: head.model,
+          choices: [],
+          usage: openaiUsage(event.usage),
+        })}\n\n`
+      : ''
+  return (event) => {
+    if (event.type === 'message.delta') return chunk({ ...role(), content: event.delta }, null)
+    if (event.type === 'reasoning.delta') return chunk({ ...role(), reasoning_content: event.delta }, null)
+    if (event.type === 'tool.started' || event.type === 'tool.completed') return progress(event)
+    if (!isEnd(event)) return ''
+    return `${chunk(role(), finishReason(event))}${usageChunk(event)}data: [DONE]\n\n`
+  }
+}
+
+function progress(event: Extract<PlacedEvent, { type: 'tool.started' | 'tool.completed' }>): string {
+  const status = event.type === 'tool.started' ? 'running' : event.failed ? 'failed' : 'completed'
+  const data = { tool: event.tool, call_id: event.call_id, status }
+  return `event: hermes.tool.progress\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+export const chatCompletion = (head: ChatHead, end: RunEnded): object => ({
+  id: head.id,
+  object: 'chat.completion',
+  created: head.created,
+  model: head.model,
+  choices: [{ index: 0, message: { role: 'assistant', content: end.output }, finish_reason: finishReason(end) }],
+  usage: openaiUsage(end.usage),
+})

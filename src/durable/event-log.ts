@@ -1,0 +1,58 @@
+/**
+ * The event log, as it is stored: deltas as lengths of the text they were cut from, everything else as
+ * it was sent. A replay gives the same events with the same numbers, without a row of their own.
+ */
+
+import type { Entry } from '../agent/model/history.ts'
+import { type Event, type PlacedEvent } from '../agent/model/event.ts'
+import { textIn, thinkingIn } from '../agent/model/message.ts'
+
+/** [seq, milliseconds, event] or [seq, milliseconds, kind, characters, seq of the message or 0 while it is open]. */
+export type LoggedEvent =
+  | readonly [seq: number, at: number, event: Event]
+  | [seq: number, at: number, kind: 'm' | 'r', length: number, message: number]
+
+export const isDelta = (logged: LoggedEvent): logged is Extract<LoggedEvent, { length: 5 }> => logged.length === 5
+
+export function place(
+  event: Event,
+  where: { readonly seq: number; readonly at: number; readonly runId: string; readonly sessionId: string },
+): PlacedEvent {
+  const placed = {
+    ...event,
+    seq: where.seq,
+    at: new Date(where.at).toISOString(),
+    run_id: where.runId,
+    session_id: where.sessionId,
+  }
+  return 'until' in placed && typeof placed.until === 'number'
+    ? ({ ...placed, until: new Date(placed.until).toISOString() } as unknown as PlacedEvent)
+    : placed
+}
+
+/** The events of one row again. `open` is the text of an answer that is still being given. */
+export function replay(
+  row: { readonly runId: string; readonly events: readonly LoggedEvent[]; readonly entries: readonly Entry[] },
+  sessionId: string,
+  open: { readonly text: string; readonly thinking: string },
+): PlacedEvent[] {
+  const sources = new Map<string, string>([
+    ['m0', open.text],
+    ['r0', open.thinking],
+  ])
+  for (const { seq, message } of row.entries) {
+    if (message.role !== 'assistant') continue
+    sources.set(`m${seq}`, textIn(message))
+    sources.set(`r${seq}`, thinkingIn(message))
+  }
+  const offsets = new Map<string, number>()
+  return row.events.map((logged) => {
+    const where = { seq: logged[0], at: logged[1], runId: row.runId, sessionId }
+    if (!isDelta(logged)) return place(logged[2], where)
+    const key = `${logged[2]}${logged[4]}`
+    const from = offsets.get(key) ?? 0
+    offsets.set(key, from + logged[3])
+    const delta = (sources.get(key) ?? '').slice(from, from + logged[3])
+    return place({ type: logged[2] === 'm' ? 'message.delta' : 'reasoning.delta', delta }, where)
+  })
+}

@@ -1,0 +1,42 @@
+/**
+ * Places where tests stop the world. `FAILPOINTS="after-tool=hang@2"` makes the second passage of
+ * `after-tool` print a line and hang, abort or throw; without the variable a failpoint does nothing.
+ * The line is printed at once: console output is not held back by the output gate.
+ */
+
+export type FailpointName =
+  | 'before-model'
+  | 'mid-stream'
+  | 'before-tool'
+  | 'during-tool'
+  | 'after-tool'
+  | 'before-final'
+
+type Action = { readonly do: string; readonly at: number }
+
+const passed = new Map<string, number>()
+let plan: ReadonlyMap<string, Action> | undefined
+
+export function armFailpoints(text: string | undefined): void {
+  plan ??= text ? parse(text) : undefined
+}
+
+const parse = (text: string) =>
+  new Map(
+    text.split(',').map((entry) => {
+      const [, name = '', action = 'hang', at = '1'] = /^([\w-]+)=(\w+)(?:@(\d+))?$/.exec(entry.trim()) ?? []
+      return [name, { do: action, at: Number(at) }]
+    }),
+  )
+
+/** Undefined when there is nothing to do, so that the usual path does not wait. */
+export function failpoint(name: FailpointName): Promise<never> | undefined {
+  const action = plan?.get(name)
+  if (!action) return undefined
+  const times = (passed.get(name) ?? 0) + 1
+  passed.set(name, times)
+  if (times !== action.at) return undefined
+  console.log(`FP:${name}`)
+  if (action.do === 'throw') return Promise.reject(new Error(`failpoint ${name}`))
+  return new Promise<never>(() => {})
+}

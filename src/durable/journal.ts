@@ -1,0 +1,187 @@
+/**
+ * The rows of one session in the object's own SQLite: what is written, in which shape. A row of `step`
+ * holds what one model call answered to and what it said (user message or tool results, then the
+ * reply), the events of that time and the turn as it stood then; the newest row has the current turn.
+ * So a step of a turn costs two row writes, and a plain turn two in all.
+ */
+
+import type { Entry } from '../agent/model/history.ts'
+import type { UserMessage } from '../agent/model/message.ts'
+import type { TurnOptions } from '../agent/model/options.ts'
+import type { Turn } from '../agent/model/turn.ts'
+import type { LoggedEvent } from './event-log.ts'
+import type { SessionMeta } from './session-meta.ts'
+
+export type StepRow = {
+  /** seq of the first entry. */
+  readonly n: number
+  readonly runId: string
+  entries: Entry[]
+  /** JSON of each entry, so that rewriting a row does not serialise large results again. */
+  texts: string[]
+  events: LoggedEvent[]
+}
+
+export type InboxItem =
+  | {
+      readonly kind: 'said'
+      readonly mode: 'steer' | 'redirect'
+      readonly runId: string
+      readonly message: UserMessage
+    }
+  | {
+      readonly kind: 'queued'
+      readonly runId: string
+      readonly message: UserMessage
+      readonly options: TurnOptions
+    }
+
+const schema = [
+  'CREATE TABLE session (one INTEGER PRIMARY KEY, body TEXT NOT NULL)',
+  `CREATE TABLE step (n INTEGER PRIMARY KEY, run TEXT NOT NULL, last_event INTEGER NOT NULL, gone INTEGER NOT NULL,
+    turn TEXT, events TEXT NOT NULL, entries TEXT NOT NULL)`,
+  'CREATE TABLE inbox (id INTEGER PRIMARY KEY, body TEXT NOT NULL)',
+]
+
+type RawStep = {
+  n: number
+  run: string
+  last_event: number
+  gone: number
+  turn: string | null
+  events: string
+  entries: string
+}
+
+export class Journal {
+  readonly #sql: SqlStorage
+  #ready: boolean
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql
+    this.#ready = sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'inbox'").toArray().length > 0
+  }
+
+  /** Nothing was ever stored here: the session does not exist, or its object was lost. */
+  get isBlank(): boolean {
+    return !this.#ready
+  }
+
+  meta(): SessionMeta | undefined {
+    if (!this.#ready) return undefined
+    const [row] = this.#sql.exec<{ body: string }>('SELECT body FROM session').toArray()
+    return row && (JSON.parse(row.body) as SessionMeta)
+  }
+
+  putMeta(meta: SessionMeta): void {
+    if (!this.#ready) for (const statement of schema) this.#sql.exec(statement)
+    this.#ready = true
+    this.#sql.exec(
+      'INSERT INTO session VALUES (1, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
+      JSON.stringify(meta),
+    )
+  }
+
+  putStep(row: StepRow, turn: Turn | undefined): void {
+    this.#sql.exec(
+      `INSERT INTO step VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO UPDATE SET
+        last_event = excluded.last_event, turn = excluded.turn, events = excluded.events, entries = excluded.entries`,
+      row.n,
+      row.runId,
+      row.events.at(-1)?.[0] ?? 0,
+      turn ? JSON.stringify(turn) : null,
+      JSON.stringify(row.events),
+      `[${row.texts.join(',')}]`,
+    )
+  }
+
+  newest(): { readonly row: StepRow; readonly turn: Turn | undefined } | undefined {
+    if (!this.#ready) return undefined
+    const [raw] = this.#sql.exec<RawStep>('SELECT * FROM step ORDER BY n DESC LIMIT 1').toArray()
+    return raw && { row: rowOf(raw), turn: turnOf(raw) }
+  }
+
+  /** Rows that were not taken back, newest first, read as far as the caller goes. */
+  *backwards(below = Number.MAX_SAFE_INTEGER): Generator<StepRow> {
+    if (!this.#ready) return
+    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n < ? AND gone = 0 ORDER BY n DESC', below))
+      yield rowOf(raw)
+  }
+
+  /** Rows with an event after `seq`, oldest first. Taken-back rows count: their events were heard. */
+  rowsSince(seq: number): StepRow[] {
+    if (!this.#ready) return []
+    const rows: StepRow[] = []
+    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step ORDER BY n DESC')) {
+      if (raw.last_event <= seq) break
+      rows.push(rowOf(raw))
+    }
+    return rows.toReversed()
+  }
+
+  entriesFrom(n: number): Entry[] {
+    if (!this.#ready) return []
+    return this.#sql
+      .exec<{ entries: string }>('SELECT entries FROM step WHERE n >= ? AND gone = 0 ORDER BY n', n)
+      .toArray()
+      .flatMap(({ entries }) => JSON.parse(entries) as Entry[])
+  }
+
+  /** The record of a run: the turn as its last row knew it. */
+  turnOf(runId: string): Turn | undefined {
+    if (!this.#ready) return undefined
+    const [raw] = this.#sql
+      .exec<RawStep>('SELECT * FROM step WHERE run = ? AND turn IS NOT NULL ORDER BY n DESC LIMIT 1', runId)
+      .toArray()
+    return raw && turnOf(raw)
+  }
+
+  entriesOf(runId: string): Entry[] {
+    if (!this.#ready) return []
+    return this.#sql
+      .exec<{ entries: string }>('SELECT entries FROM step WHERE run = ? ORDER BY n', runId)
+      .toArray()
+      .flatMap(({ entries }) => JSON.parse(entries) as Entry[])
+  }
+
+  /** Rows that history does not have yet, with the turn each of them ends, oldest first. */
+  *unsent(through: number): Generator<{ readonly row: StepRow; readonly turn: Turn | undefined }> {
+    if (!this.#ready) return
+    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n > ? AND gone = 0 ORDER BY n', through))
+      yield { row: rowOf(raw), turn: turnOf(raw) }
+  }
+
+  /** Takes rows out of the conversation; they stay for those who still follow the events. */
+  retract(from: number): void {
+    this.#sql.exec('UPDATE step SET gone = 1 WHERE n >= ? AND gone = 0', from)
+  }
+
+  inbox(): { readonly id: number; readonly item: InboxItem }[] {
+    if (!this.#ready) return []
+    return this.#sql
+      .exec<{ id: number; body: string }>('SELECT id, body FROM inbox ORDER BY id')
+      .toArray()
+      .map(({ id, body }) => ({ id, item: JSON.parse(body) as InboxItem }))
+  }
+
+  putInbox(id: number, item: InboxItem): void {
+    this.#sql.exec('INSERT INTO inbox VALUES (?, ?)', id, JSON.stringify(item))
+  }
+
+  drop(ids: readonly number[]): void {
+    for (const id of ids) this.#sql.exec('DELETE FROM inbox WHERE id = ?', id)
+  }
+}
+
+const turnOf = (raw: RawStep) => (raw.turn === null ? undefined : (JSON.parse(raw.turn) as Turn))
+
+function rowOf(raw: RawStep): StepRow {
+  const entries = JSON.parse(raw.entries) as Entry[]
+  return {
+    n: raw.n,
+    runId: raw.run,
+    entries,
+    texts: entries.map((entry) => JSON.stringify(entry)),
+    events: JSON.parse(raw.events) as LoggedEvent[],
+  }
+}

@@ -1,0 +1,294 @@
+/**
+ * The live state of one session: the turn, the transcript in use, what people said meanwhile. Memory is
+ * a cache of the journal; `save` changes it and gathers what has to be written, `write` puts that down
+ * and only then lets the world hear of it. (The output gate holds what is sent until it is durable.)
+ */
+
+import { announce } from '../agent/loop/announce.ts'
+import type { PlacedEvent } from '../agent/model/event.ts'
+import type { Entry } from '../agent/model/history.ts'
+import { type AssistantMessage, type Message, textIn, thinkingIn, userText } from '../agent/model/message.ts'
+import type { TurnOptions } from '../agent/model/options.ts'
+import type { Said, Store } from '../agent/model/ports.ts'
+import { type Commit, isOver, newTurn, type Turn } from '../agent/model/turn.ts'
+import { addUsage, noUsage, type Usage } from '../agent/model/usage.ts'
+import { keepFrom, summaryPrefix } from '../agent/prompt/compress.ts'
+import { tokensOf } from '../agent/prompt/tokens.ts'
+import { isDelta, place, replay } from './event-log.ts'
+import type { InboxItem, Journal, StepRow } from './journal.ts'
+
+/** More events than one model call can send: after a crash, numbers go on beyond all that may have been heard. */
+const unheard = 1_000_000
+
+/** Something may have been said to the world after the last write. */
+const inFlight = ({ stage }: Turn) =>
+  stage.at === 'calling-model' || (stage.at === 'tools' && stage.calls.some(({ state }) => state === 'running'))
+
+export type StoreOptions = {
+  readonly sessionId: string
+  readonly now: () => number
+  /** Called after each write with what it made public, in order. */
+  readonly publish: (events: readonly PlacedEvent[]) => void
+}
+
+export class SessionStore implements Store {
+  readonly #journal: Journal
+  readonly #options: StoreOptions
+  #turn: Turn | undefined
+  #row: StepRow | undefined
+  #context: { entries: Entry[]; messages: Message[]; tokens: number } | undefined
+  #inbox: { readonly id: number; readonly item: InboxItem }[]
+  #lastSeq = 0
+  #lastEvent = 0
+  /** Where the answer that is being given began, and what of it was heard. */
+  #answer = { fromSeq: 0, text: '', thinking: '' }
+  #dirty = new Map<number, StepRow>()
+  #drained: number[] = []
+  #outgoing: PlacedEvent[] = []
+
+  constructor(journal: Journal, options: StoreOptions) {
+    this.#journal = journal
+    this.#options = options
+    const newest = journal.newest()
+    this.#turn = newest?.turn
+    this.#row = newest?.row
+    this.#inbox = journal.inbox()
+    this.#lastSeq = newest ? (newest.row.entries.at(-1)?.seq ?? newest.row.n - 1) : 0
+    const written = newest?.row.events.at(-1)?.[0] ?? 0
+    this.#lastEvent = this.#turn && inFlight(this.#turn) ? written + unheard : written
+    this.#answer.fromSeq = written
+  }
+
+  // --- reading
+
+  get hasOpenTurn(): boolean {
+    return !isOver(this.#turn)
+  }
+
+  current(): Turn | undefined {
+    return this.#turn
+  }
+
+  turn(): Turn {
+    if (!this.#turn) throw new Error('This session has had no turn yet.')
+    return this.#turn
+  }
+
+  lastEventSeq = (): number => this.#lastEvent
+  lastMessageSeq = (): number => this.#lastSeq
+
+  /** Usage of the whole session, the open turn included. */
+  usage(before: Usage = noUsage): Usage {
+    return this.#turn ? addUsage(this.#turn.usageBefore, this.#turn.usage) : before
+  }
+
+  /** What models get to see: the newest summary, if any, and all that came after what it covers. */
+  transcript(): readonly Message[] {
+    return this.#loaded().messages
+  }
+
+  contextTokens(): number {
+    return this.#loaded().tokens
+  }
+
+  lastRole(): Message['role'] | undefined {
+    return this.#loaded().messages.at(-1)?.role
+  }
+
+  /** Said while the turn was open and not yet part of the transcript. */
+  inbox(): Said[] {
+    return this.#inbox.flatMap(({ id, item }) =>
+      item.kind === 'said' ? [{ id, mode: item.mode, message: item.message }] : [],
+    )
+  }
+
+  queued(): { readonly id: number; readonly item: Extract<InboxItem, { kind: 'queued' }> }[] {
+    return this.#inbox.flatMap(({ id, item }) => (item.kind === 'queued' ? [{ id, item }] : []))
+  }
+
+  // --- changing
+
+  /** Begins a turn with these messages. The caller has made sure that none is open. */
+  open(runId: string, messages: readonly Message[], turn: { options: TurnOptions; limit: number; usageBefore: Usage }) {
+    const { options, limit, usageBefore } = turn
+    const before = this.#turn ? this.usage() : usageBefore
+    const opened: Turn = { ...newTurn(runId, this.#options.now(), limit, options), usageBefore: before }
+    this.#apply(undefined, { turn: opened, append: messages })
+  }
+
+  save(commit: Commit): void {
+    this.#apply(this.turn(), commit)
+  }
+
+  /** Adds messages of before this session's first turn: a history that a client brought along. */
+  preload(runId: string, messages: readonly Message[]): void {
+    for (const message of messages) this.#append(runId, message)
+  }
+
+  say(item: InboxItem): number {
+    const id = (this.#inbox.at(-1)?.id ?? 0) + 1
+    this.#journal.putInbox(id, item)
+    this.#inbox = [...this.#inbox, { id, item }]
+    return id
+  }
+
+  unsay(ids: readonly number[]): void {
+    if (!ids.length) return
+    this.#drained.push(...ids)
+    this.#inbox = this.#inbox.filter(({ id }) => !ids.includes(id))
+  }
+
+  /** A piece of the answer that is being given. Public at once; durable with the answer. */
+  hear(kind: 'm' | 'r', text: string): void {
+    const row = this.#openRow()
+    const at = this.#options.now()
+    const seq = ++this.#lastEvent
+    row.events.push([seq, at, kind, text.length, 0])
+    if (kind === 'm') this.#answer.text += text
+    else this.#answer.thinking += text
+    const type = kind === 'm' ? 'message.delta' : 'reasoning.delta'
+    const where = { seq, at, runId: row.runId, sessionId: this.#options.sessionId }
+    this.#options.publish([place({ type, delta: text }, where)])
+  }
+
+  write(): void {
+    const rows = [...this.#dirty.values()]
+    this.#dirty.clear()
+    for (const row of rows) this.#journal.putStep(row, row === this.#row ? this.#turn : undefined)
+    if (this.#drained.length) this.#journal.drop(this.#drained.splice(0))
+    const events = this.#outgoing.splice(0)
+    if (events.length) this.#options.publish(events)
+  }
+
+  /** Events after `seq`, from the rows and from what is happening now. */
+  eventsSince(seq: number): PlacedEvent[] {
+    const rows = this.#journal.rowsSince(seq).filter(({ n }) => n !== this.#row?.n)
+    if (this.#row) rows.push(this.#row)
+    return rows.flatMap((row) => replay(row, this.#options.sessionId, this.#answer)).filter((event) => event.seq > seq)
+  }
+
+  /** Takes the turns from message `from` on out of the conversation. */
+  retract(from: number): void {
+    this.#journal.retract(from)
+    this.#context = undefined
+  }
+
+  // --- inside
+
+  #apply(before: Turn | undefined, commit: Commit) {
+    const drain = commit.drain ?? []
+    const heard = this.inbox().filter(({ id }) => drain.includes(id))
+    const events = announce(before, commit, { now: this.#options.now(), heard, fromSeq: this.#answer.fromSeq })
+    this.#turn = commit.turn
+    const givenUp = before !== undefined && before.restarts.count !== commit.turn.restarts.count
+    if (givenUp) this.#forgetAnswer()
+    if (commit.summary !== undefined) this.#summarise(commit.summary)
+    for (const message of commit.append ?? []) this.#append(commit.turn.id, message)
+    this.unsay(drain)
+    const row = this.#openRow()
+    for (const event of events) {
+      const placed = place(event, { ...this.#next(), runId: row.runId, sessionId: this.#options.sessionId })
+      row.events.push([placed.seq, this.#options.now(), event])
+      this.#outgoing.push(placed)
+    }
+    if (commit.turn.stage.at === 'calling-model') this.#answer = { fromSeq: this.#lastEvent, text: '', thinking: '' }
+    this.#touch(row)
+  }
+
+  #append(runId: string, message: Message, covers?: number) {
+    const context = this.#loaded()
+    const seq = ++this.#lastSeq
+    const entry: Entry = {
+      id: `msg_${seq}`,
+      seq,
+      runId,
+      at: this.#options.now(),
+      tokens: tokensOf(message),
+      message,
+      ...(covers !== undefined && { covers }),
+    }
+    const row = this.#rowFor(entry)
+    row.entries.push(entry)
+    row.texts.push(JSON.stringify(entry))
+    this.#touch(row)
+    if (covers === undefined) {
+      context.entries.push(entry)
+      context.messages.push(message)
+      context.tokens += entry.tokens
+    }
+    if (message.role === 'assistant') this.#closeAnswer(row, seq, message)
+  }
+
+  /** A row ends with what the model said: what comes next begins another. */
+  #rowFor(entry: Entry): StepRow {
+    const row = this.#row
+    const isOpen = row && row.runId === entry.runId && row.entries.at(-1)?.message.role !== 'assistant'
+    if (isOpen) return row
+    return (this.#row = { n: entry.seq, runId: entry.runId, entries: [], texts: [], events: [] })
+  }
+
+  #openRow(): StepRow {
+    if (!this.#row) throw new Error('No turn has begun.')
+    return this.#row
+  }
+
+  #touch(row: StepRow) {
+    this.#dirty.set(row.n, row)
+  }
+
+  /** The deltas of the answer now belong to a message; what was never streamed is sent in one piece. */
+  #closeAnswer(row: StepRow, seq: number, message: AssistantMessage) {
+    const whole = { m: textIn(message), r: thinkingIn(message) }
+    for (const kind of ['r', 'm'] as const) {
+      const heard = kind === 'm' ? this.#answer.text : this.#answer.thinking
+      const rest = whole[kind].startsWith(heard) ? whole[kind].slice(heard.length) : ''
+      if (!rest) continue
+      const { seq: number, at } = this.#next()
+      row.events.push([number, at, kind, rest.length, 0])
+      const type = kind === 'm' ? 'message.delta' : 'reasoning.delta'
+      const where = { seq: number, at, runId: row.runId, sessionId: this.#options.sessionId }
+      this.#outgoing.push(place({ type, delta: rest }, where))
+    }
+    for (const logged of row.events) if (isDelta(logged) && logged[4] === 0) logged[4] = seq
+    this.#answer = { fromSeq: this.#lastEvent, text: '', thinking: '' }
+  }
+
+  /** An answer is given up: whoever missed its pieces need not get them any more. */
+  #forgetAnswer() {
+    const row = this.#row
+    if (row) row.events = row.events.filter((logged) => !(isDelta(logged) && logged[4] === 0))
+    this.#answer = { fromSeq: this.#lastEvent, text: '', thinking: '' }
+  }
+
+  #next() {
+    return { seq: ++this.#lastEvent, at: this.#options.now() }
+  }
+
+  #summarise(text: string) {
+    const { entries, messages } = this.#loaded()
+    const from = keepFrom(messages)
+    const covers = entries[from - 1]?.seq ?? 0
+    this.#append(this.turn().id, userText(summaryPrefix + text, 'summary'), covers)
+    this.#context = undefined
+    this.write() // the context is read again from the rows
+  }
+
+  #loaded() {
+    return (this.#context ??= this.#load())
+  }
+
+  #load() {
+    const newestFirst: Entry[] = []
+    let summary: Entry | undefined
+    for (const row of this.#journal.backwards()) {
+      for (const entry of row.entries.toReversed())
+        if (entry.covers === undefined) newestFirst.push(entry)
+        else summary ??= entry
+      if (summary?.covers !== undefined && row.n <= summary.covers) break
+    }
+    const kept = newestFirst.toReversed().filter(({ seq }) => seq > (summary?.covers ?? 0))
+    const entries = summary ? [summary, ...kept] : kept
+    const tokens = entries.reduce((sum, entry) => sum + entry.tokens, 0)
+    return { entries, messages: entries.map(({ message }) => message), tokens }
+  }
+}

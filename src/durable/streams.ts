@@ -1,0 +1,112 @@
+/**
+ * Who is listening. A listener gets every event once, in order, from the number it asks for; one that
+ * does not read is let go before it costs memory. Deltas are gathered for a moment, so that a fast
+ * model costs tens of writes a second and not hundreds.
+ */
+
+import { isEnd, type PlacedEvent } from '../agent/model/event.ts'
+import { publicEvent } from '../agent/wire/serve-events.ts'
+
+export type Render = (event: PlacedEvent) => string
+
+type Listener = {
+  readonly render: Render
+  /** Ends with the end of this run. */
+  readonly runId: string | undefined
+  readonly controller: ReadableByteStreamController
+}
+
+const encoder = new TextEncoder()
+const keepAliveMs = 15_000
+/** Bytes that may wait for a slow reader. */
+const patience = 4 * 1024 * 1024
+
+export class Streams {
+  readonly #listeners = new Set<Listener>()
+  readonly #ends = new Map<string, Set<() => void>>()
+  readonly #sockets: () => readonly WebSocket[]
+  #keepAlive: ReturnType<typeof setInterval> | undefined
+
+  constructor(sockets: () => readonly WebSocket[]) {
+    this.#sockets = sockets
+  }
+
+  /** `past` has been sent before and comes first. A run that is over ends the stream at once. */
+  open(render: Render, past: readonly PlacedEvent[], runId?: string): ReadableStream<Uint8Array> {
+    let listener: Listener
+    return new ReadableStream(
+      {
+        type: 'bytes',
+        start: (controller) => {
+          listener = { render, runId, controller }
+          this.#listeners.add(listener)
+          this.#keepAlive ??= setInterval(() => this.#comment(), keepAliveMs)
+          for (const event of past) this.#send(listener, event)
+        },
+        cancel: () => this.#drop(listener),
+      },
+      { highWaterMark: patience },
+    )
+  }
+
+  publish(events: readonly PlacedEvent[]): void {
+    for (const event of events) {
+      for (const listener of this.#listeners) this.#send(listener, event)
+      const sockets = this.#sockets()
+      if (sockets.length) {
+        const text = JSON.stringify(publicEvent(event))
+        for (const socket of sockets) sendQuietly(socket, text)
+      }
+      if (isEnd(event)) this.#runEnded(event.run_id)
+    }
+  }
+
+  /** Resolves when the run ends. The caller has seen that it is not over. */
+  ended(runId: string): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#ends.get(runId) ?? new Set()
+      waiting.add(resolve)
+      this.#ends.set(runId, waiting)
+    })
+  }
+
+  #runEnded(runId: string) {
+    for (const resolve of this.#ends.get(runId) ?? []) resolve()
+    this.#ends.delete(runId)
+  }
+
+  #send(listener: Listener, event: PlacedEvent) {
+    if (listener.runId !== undefined && event.run_id !== listener.runId) return
+    const text = listener.render(event)
+    if (text && !this.#put(listener, text)) return
+    if (listener.runId === undefined || !isEnd(event)) return
+    this.#drop(listener)
+    listener.controller.close()
+  }
+
+  #put(listener: Listener, text: string): boolean {
+    if ((listener.controller.desiredSize ?? 0) <= 0) {
+      this.#drop(listener)
+      listener.controller.error(new Error('The reader is too slow. Reconnect with Last-Event-ID.'))
+      return false
+    }
+    listener.controller.enqueue(encoder.encode(text))
+    return true
+  }
+
+  #comment() {
+    for (const listener of this.#listeners) this.#put(listener, ': idle\n\n')
+  }
+
+  #drop(listener: Listener) {
+    this.#listeners.delete(listener)
+    if (this.#listeners.size) return
+    clearInterval(this.#keepAlive)
+    this.#keepAlive = undefined
+  }
+}
+
+/** A socket that closes this very moment is no error: its owner comes back and asks for what it missed. */
+function sendQuietly(socket: WebSocket, text: string) {
+  if (socket.readyState === WebSocket.OPEN) socket.send(text)
+}

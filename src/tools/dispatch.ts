@@ -1,0 +1,101 @@
+/**
+ * The one way to a tool. Every call of every tool passes here: services, time limit, result size,
+ * and the certainty that whatever happens inside comes back as a result. Results are yielded as they
+ * come in; the loop puts them in order.
+ */
+
+import type { ToolMessage } from '../agent/model/message.ts'
+import type { CallContext, Services, Tool, Toolbox, ToolResult } from '../agent/model/tool.ts'
+import type { Result, ToolCall } from '../agent/model/turn.ts'
+import { refuse } from '../agent/policy/plan.ts'
+import { groupCalls } from './groups.ts'
+
+export type Dispatch = {
+  readonly toolbox: Toolbox
+  readonly services: Partial<Services>
+  readonly context: Omit<CallContext, 'callId'>
+  /** Stores a result that is too long and returns where it can be read. */
+  readonly spill: (callId: string, text: string) => Promise<string>
+  /** Called right before a tool starts and right after it has ended: where tests stop the world. */
+  readonly around?: (moment: 'before' | 'during' | 'after') => Promise<never> | undefined
+  /** A defect in a tool, for the operator's log. */
+  readonly report: (error: unknown, tool: string) => void
+}
+
+/** Calls side by side, at most. */
+const width = 8
+const defaultMaxResult = 100_000
+const previewLength = 1_500
+
+export async function* dispatch(calls: readonly ToolCall[], world: Dispatch): AsyncGenerator<Result> {
+  const touched = (call: ToolCall) => world.toolbox.get(call.name)?.touches(call.input, world.services) ?? 'nothing'
+  for (const group of groupCalls(calls, touched, width)) {
+    const running = new Map(group.map((call) => [call.id, runCall(call, world)]))
+    while (running.size) {
+      const result = await Promise.race(running.values())
+      running.delete(idOf(result))
+      yield result
+    }
+  }
+}
+
+type CallResult = Extract<Result, { of: 'tool' | 'later' }>
+
+const idOf = (result: CallResult) => (result.of === 'tool' ? result.message.callId : result.callId)
+
+async function runCall(call: ToolCall, world: Dispatch): Promise<CallResult> {
+  const tool = world.toolbox.get(call.name)
+  if (!tool) return { of: 'tool', message: refuse(call, `There is no tool named ${call.name} any more.`) }
+  await world.around?.('before')
+  const outcome = await runTool(tool, call, world)
+  await world.around?.('after')
+  if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later }
+  return { of: 'tool', message: await asMessage(call, tool, outcome, world) }
+}
+
+async function runTool(tool: Tool, call: ToolCall, world: Dispatch): Promise<ToolResult> {
+  try {
+    const running = tool.run(call.input, { ...world.context, callId: call.id }, world.services)
+    await world.around?.('during')
+    return await running
+  } catch (error) {
+    if (world.context.signal.aborted) return failed('Stopped by the user before it ended. It may have taken effect.')
+    // Expected failures are results; what arrives here is a defect. The model gets no internals.
+    world.report(error, tool.name)
+    return failed(`${tool.name} failed inside. Try another way, or tell the user.`)
+  }
+}
+
+const failed = (error: string): ToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify({ error }) }],
+  failed: true,
+})
+
+async function asMessage(
+  call: ToolCall,
+  tool: Tool,
+  outcome: Exclude<ToolResult, { later: unknown }>,
+  world: Dispatch,
+): Promise<ToolMessage> {
+  const max = tool.maxResult ?? defaultMaxResult
+  const content = await Promise.all(
+    outcome.content.map(async (part) =>
+      part.type === 'text' && part.text.length > max
+        ? ({ type: 'text', text: await spilled(call.id, part.text, world) } as const)
+        : part,
+    ),
+  )
+  return { role: 'tool', callId: call.id, name: call.name, content, failed: outcome.failed }
+}
+
+async function spilled(callId: string, text: string, { spill, report }: Dispatch): Promise<string> {
+  const preview = text.slice(0, previewLength)
+  try {
+    const path = await spill(callId, text)
+    return JSON.stringify({ persisted_output: { path, characters: text.length, read_with: 'read_file' }, preview })
+  } catch (error) {
+    // Without a place to put it, the beginning is better than nothing, and says that it is one.
+    report(error, 'spill')
+    return JSON.stringify({ truncated: true, characters: text.length, preview: text.slice(0, defaultMaxResult / 2) })
+  }
+}
