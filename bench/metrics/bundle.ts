@@ -1,0 +1,75 @@
+/** P9: what is deployed, compressed, and what it costs to start. */
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { atMost, type Metric, type Row } from '../metric.ts'
+import { repository } from '../stage.ts'
+
+/** hono, zod, drizzle, openai, anthropic and sandbox together, minified and compressed (KiB). */
+const cardPackages = 390
+
+const wrangler = (...flags: readonly string[]): void => {
+  const node = join(repository, 'node_modules/.bin/node')
+  const env = { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: '1' }
+  execFileSync(node, [join(repository, 'node_modules/wrangler/bin/wrangler.js'), ...flags], {
+    cwd: repository,
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
+const gzippedKiB = (folder: string): number =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile() && !/(\.map|\/README\.md)$/.test(path))
+    .reduce((sum, path) => sum + gzipSync(readFileSync(path)).length / 1024, 0)
+
+type Profile = {
+  readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string } }[]
+  readonly samples: readonly number[]
+  readonly timeDeltas: readonly number[]
+}
+
+/** Sampled time in which the runtime was neither idle nor still starting itself. */
+const activeMs = (profile: Profile): number => {
+  const names = new Map(profile.nodes.map((node) => [node.id, node.callFrame.functionName]))
+  const busy = profile.samples.map((id) => !['(idle)', '(root)', '(program)'].includes(names.get(id) ?? ''))
+  return profile.timeDeltas.reduce((sum, micros, n) => sum + (busy[n] ? micros / 1000 : 0), 0)
+}
+
+const startupMs = (folder: string): number => {
+  const profile = join(folder, 'startup.cpuprofile')
+  wrangler('check', 'startup', '--outfile', profile)
+  return activeMs(JSON.parse(readFileSync(profile, 'utf8')) as Profile)
+}
+
+export const bundleSize: Metric = {
+  id: 'P9',
+  what: 'size and start of the bundle',
+  run: async (_, { quick }) => {
+    const folder = mkdtempSync('/dev/shm/talaria-bench-bundle-')
+    try {
+      wrangler('deploy', '--dry-run', '--minify', '--outdir', join(folder, 'out'))
+      const size = gzippedKiB(join(folder, 'out'))
+      const startup = Array.from({ length: quick ? 1 : 5 }, () => startupMs(folder))
+      const rows: Row[] = [
+        {
+          metric: 'P9',
+          what: 'minified gzip size ÷ the packages it is made of',
+          unit: '×',
+          goal: atMost(1.15),
+          samples: [size / cardPackages],
+          ours: [size],
+          floor: [cardPackages],
+          absoluteUnit: 'KiB',
+        },
+        { metric: 'P9', what: 'active time at start', unit: 'ms', goal: atMost(35), samples: startup },
+      ]
+      return rows
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+}

@@ -1,0 +1,57 @@
+/** P13: bytes that every request carries besides what was said, and how much of a request the next one repeats. */
+
+import { say } from '../client.ts'
+import { atLeast, atMost, times, type Metric } from '../metric.ts'
+import type { Entry } from '../../test/support/model-server/server.ts'
+
+type Body = { readonly messages: readonly unknown[]; readonly tools?: readonly unknown[] }
+
+/** In the order in which providers cache: tools, then messages, open at the end. */
+const cachedPart = (entry: Entry): string => {
+  const { tools, messages } = entry.body as Body
+  return JSON.stringify(tools ?? []) + JSON.stringify(messages).slice(0, -1)
+}
+
+const commonPrefix = (a: string, b: string): number => {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  return at
+}
+
+export const promptSize: Metric = {
+  id: 'P13',
+  what: 'bytes of the prompt, reuse of its prefix',
+  run: async (stage) => {
+    const { target } = await stage.ours()
+    const prompt = 'Hello'
+    await stage.model.reset({ bodies: true })
+    const { session } = await say(target, prompt)
+    await times(2, () => say(target, '[[tools 2 todo {}]]', session))
+    const entries = (await stage.model.journal()).filter((entry) => entry.tools)
+    await stage.model.reset()
+    const reuse = entries.slice(1).map((entry, n) => {
+      const before = cachedPart(entries[n] ?? entry)
+      return commonPrefix(before, cachedPart(entry)) / before.length
+    })
+    const fixed = ((entries[0]?.bytes ?? NaN) - prompt.length) / 1024
+    const tools = (entries[0]?.body as Body | undefined)?.tools?.length ?? 0
+    return [
+      {
+        metric: 'P13',
+        what: 'fixed bytes of the prompt',
+        unit: 'KB',
+        goal: atMost(16),
+        samples: [fixed],
+        note: `${tools} tools`,
+      },
+      {
+        metric: 'P13',
+        what: 'prefix reused by the next request (worst of a session)',
+        unit: '',
+        goal: atLeast(1),
+        samples: [Math.min(...reuse)],
+        note: `${entries.length} requests`,
+      },
+    ]
+  },
+}

@@ -1,0 +1,131 @@
+/** Processes that the bench starts: in a group of their own, watched by pid, ended with everything they started. */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+
+export type Running = {
+  readonly pid: number
+  readonly output: () => string
+  readonly alive: () => boolean
+  /** SIGKILL to all of the tree: what a crash of the machine looks like. */
+  readonly kill: () => Promise<void>
+}
+
+export const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+const parents = (): Map<number, number> => {
+  const found = new Map<number, number>()
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const parent = Number(statOf(Number(name))[1])
+    if (parent) found.set(Number(name), parent)
+  }
+  return found
+}
+
+/** Fields of /proc/PID/stat from the state on; empty when the process is gone. */
+const statOf = (pid: number): string[] => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+  } catch {
+    return []
+  }
+}
+
+/** The process and all that it started, as far as they still live. */
+export const treeOf = (root: number): number[] => {
+  const parentOf = parents()
+  const tree = [root]
+  for (let at = 0; at < tree.length; at++) {
+    for (const [pid, parent] of parentOf) if (parent === tree[at]) tree.push(pid)
+  }
+  return tree
+}
+
+/** CPU time in ms of the tree, by clock ticks of 10 ms. */
+export const cpuOf = (root: number): number =>
+  treeOf(root).reduce((sum, pid) => {
+    const fields = statOf(pid)
+    return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10
+  }, 0)
+
+const opens = (pid: number, part: string): boolean => {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+      try {
+        return readlinkSync(`/proc/${pid}/fd/${fd}`).includes(part)
+      } catch {
+        return false
+      }
+    })
+  } catch {
+    return false
+  }
+}
+
+/** The process of the tree that has files open whose path holds `part`. */
+export const holderOf = (root: number, part: string): number | undefined => treeOf(root).find((pid) => opens(pid, part))
+
+/** Proportional set size in MB. */
+export const pssOf = (pid: number): number =>
+  Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? NaN) / 1024
+
+const signal = (pid: number): void => {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // Already gone, which is what was wanted.
+  }
+}
+
+const started = new Set<ChildProcess>()
+
+export type StartOptions = { readonly cwd: string; readonly env: Readonly<Record<string, string>> }
+
+export const start = (command: readonly string[], { cwd, env }: StartOptions): Running => {
+  const [program = '', ...rest] = command
+  const child = spawn(program, rest, {
+    cwd,
+    env: { ...process.env, ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  started.add(child)
+  let output = ''
+  const keep = (part: Buffer): void => {
+    output = (output + part.toString()).slice(-20_000)
+  }
+  child.stdout.on('data', keep)
+  child.stderr.on('data', keep)
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const pid = child.pid ?? 0
+  return {
+    pid,
+    output: () => output,
+    alive: () => child.exitCode === null && child.signalCode === null,
+    kill: async () => {
+      const tree = treeOf(pid)
+      for (const member of tree) signal(member)
+      if (pid) await gone
+      started.delete(child)
+    },
+  }
+}
+
+/** Nothing of ours outlives us, whatever ends us. */
+export const endAll = (): void => {
+  for (const child of started) if (child.pid) for (const pid of treeOf(child.pid)) signal(pid)
+  started.clear()
+}
+process.on('exit', endAll)
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => process.exit(130))

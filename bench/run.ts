@@ -1,0 +1,76 @@
+/**
+ * `npm run bench -- [P1 P3 …] [--rounds 20] [--quick] [--write] [--from DIR] [--self]`: measures Talaria against the
+ * floors of its own stack, interleaved, and says which goals are met. docs/performance.md explains the metrics.
+ */
+
+import { parseArgs } from 'node:util'
+import type { Metric, Row } from './metric.ts'
+import { bundleSize } from './metrics/bundle.ts'
+import { slowStream, throughput } from './metrics/crowd.ts'
+import { brandNew, warm } from './metrics/first-token.ts'
+import { idleMemory } from './metrics/memory.ts'
+import { promptSize } from './metrics/prompt.ts'
+import { resumeLong } from './metrics/resume.ts'
+import { rowsWritten } from './metrics/rows.ts'
+import { longTurn, perStep } from './metrics/tool-loop.ts'
+import { circumstances, tableOf, writeDocs, writeJson } from './report.ts'
+import { openStage, repository } from './stage.ts'
+
+const metrics: readonly Metric[] = [
+  warm,
+  brandNew,
+  perStep,
+  longTurn,
+  throughput,
+  slowStream,
+  resumeLong,
+  bundleSize,
+  rowsWritten,
+  promptSize,
+  idleMemory,
+]
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    self: { type: 'boolean', default: false },
+    from: { type: 'string', default: repository },
+  },
+})
+const rounds = Number(values.rounds ?? (values.quick ? 6 : 20))
+const wanted = positionals.map((name) => name.toUpperCase())
+const chosen = metrics.filter((metric) => !wanted.length || wanted.includes(metric.id))
+
+const measure = async (): Promise<{ rows: readonly Row[]; failed: number }> => {
+  const stage = await openStage({ from: values.from, self: values.self })
+  const rows: Row[] = []
+  let failed = 0
+  try {
+    for (const metric of chosen) {
+      const began = performance.now()
+      process.stderr.write(`${metric.id} ${metric.what} …`)
+      try {
+        rows.push(...(await metric.run(stage, { rounds, quick: values.quick })))
+        process.stderr.write(` ${((performance.now() - began) / 1000).toFixed(0)} s\n`)
+      } catch (error) {
+        // One metric that cannot be measured must not cost the others.
+        failed++
+        process.stderr.write(` failed: ${error instanceof Error ? error.message : String(error)}\n`)
+      }
+    }
+  } finally {
+    await stage.end()
+  }
+  return { rows, failed }
+}
+
+const { rows, failed } = await measure()
+const about = circumstances(rounds, values.self)
+const table = tableOf(rows, about)
+console.log(table)
+if (!values.self) writeJson(rows, about)
+if (values.write) writeDocs(table)
+process.exit(failed ? 1 : 0)

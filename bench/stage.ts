@@ -1,0 +1,121 @@
+/** The contenders, started once and only when a metric asks for them: model server, floors, Talaria. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { call, type Target } from './client.ts'
+import { ready, startModel, type Model } from './model.ts'
+import { freePort, start, type Running } from './process.ts'
+
+export const repository = fileURLToPath(new URL('..', import.meta.url))
+
+export type Contender = {
+  readonly target: Target
+  readonly running: Running
+  readonly persist: string
+}
+
+export type Stage = {
+  readonly model: Model
+  /** The bare proxy and the looping object are two routes of one worker. */
+  readonly proxy: () => Promise<Target>
+  readonly floor: () => Promise<Contender>
+  readonly ours: () => Promise<Contender>
+  /** SIGKILL, then a start on the same data. */
+  readonly restart: (which: 'ours' | 'floor') => Promise<Contender>
+  readonly end: () => Promise<void>
+}
+
+export type StageOptions = {
+  /** A checkout of Talaria to measure. */
+  readonly from: string
+  /** Measure the floor as if it were Talaria: tells what the harness itself can resolve. */
+  readonly self: boolean
+}
+
+export const adminKey = 'bench-admin-key-0123456789'
+
+const common = { X_LOCAL_OBSERVABILITY: 'false', WRANGLER_SEND_METRICS: 'false', CI: '1', NO_COLOR: '1' }
+
+type Launch = (persist: string, model: Model) => Promise<Contender>
+
+const launchFloor: Launch = async (persist, model) => {
+  const port = await freePort()
+  const flags = ['--port', String(port), '--ip', '127.0.0.1', '--inspector-port', String(await freePort())]
+  const running = start(
+    [
+      join(repository, 'node_modules/.bin/node'),
+      join(repository, 'node_modules/wrangler/bin/wrangler.js'),
+      ...['dev', '--config', 'bench/floors/wrangler.toml', '--persist-to', persist, ...flags],
+      ...['--var', `MODEL_URL:${model.url}`, '--log-level', 'error', '--show-interactive-dev-session=false'],
+    ],
+    { cwd: repository, env: common },
+  )
+  const target: Target = { name: 'floor', origin: `http://127.0.0.1:${port}`, prefix: '/loop' }
+  await ready(target, running, '/health')
+  return { target, running, persist }
+}
+
+const launchOurs =
+  (from: string): Launch =>
+  async (persist, model) => {
+    const port = await freePort()
+    const running = start(['npm', 'start', '--', '--port', String(port), '--persist-to', persist, '--quiet-key'], {
+      cwd: from,
+      env: {
+        ...common,
+        OPENAI_API_KEY: 'bench',
+        OPENAI_BASE_URL: model.url,
+        MODEL: 'openai/bench',
+        ADMIN_KEY: adminKey,
+      },
+    })
+    const target: Target = { name: 'talaria', origin: `http://127.0.0.1:${port}`, prefix: '', key: adminKey }
+    await ready(target, running, '/health')
+    await liftLimits(target)
+    return { target, running, persist }
+  }
+
+/** The bench is one tenant that does in a minute what people do in a month. */
+const liftLimits = async (target: Target): Promise<void> => {
+  const limits = { requests_per_minute: 10_000_000, concurrent_turns: 10_000 }
+  await call(target, 'PATCH', '/api/admin/tenants/default', { limits })
+}
+
+const onShm = (name: string): string => mkdtempSync(`/dev/shm/talaria-bench-${name}-`)
+
+export const openStage = async ({ from, self }: StageOptions): Promise<Stage> => {
+  const model = await startModel()
+  const launchers = { floor: launchFloor, ours: self ? launchFloor : launchOurs(from) }
+  const folders = new Map<string, string>()
+  const contenders = new Map<string, Promise<Contender>>()
+  const get = (which: 'ours' | 'floor'): Promise<Contender> => {
+    const known = contenders.get(which)
+    if (known) return known
+    const folder = folders.get(which) ?? onShm(which)
+    folders.set(which, folder)
+    const contender = launchers[which](folder, model)
+    contenders.set(which, contender)
+    return contender
+  }
+  return {
+    model,
+    proxy: async () => ({ ...(await get('floor')).target, name: 'proxy', prefix: '/proxy' }),
+    floor: () => get('floor'),
+    ours: () => get('ours'),
+    restart: async (which) => {
+      await (await get(which)).running.kill()
+      contenders.delete(which)
+      return get(which)
+    },
+    end: async () => {
+      for (const contender of contenders.values())
+        await contender.then(
+          ({ running }) => running.kill(),
+          () => undefined,
+        )
+      await model.running.kill()
+      for (const folder of folders.values()) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
