@@ -22,7 +22,7 @@ export type Turn = {
 
 export type TurnInput = { readonly messages: readonly Message[]; readonly session?: string }
 
-const agent = new Agent({ keepAlive: true, maxSockets: Infinity, noDelay: true })
+const agent = new Agent({ keepAlive: true, maxSockets: Infinity })
 // Escaped quotes cannot match, and neither can the empty content of a role delta.
 const content = /"content":"[^"]/
 

@@ -1,6 +1,6 @@
 /** The model server in a process of its own, and its journal. */
 
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { call, json, type Target } from './client.ts'
 import { freePort, start, type Running } from './process.ts'
 import type { Entry } from '../test/support/model-server/server.ts'
@@ -12,7 +12,7 @@ export type Model = {
   readonly running: Running
 }
 
-const main = fileURLToPath(new URL('../test/support/model-server/main.ts', import.meta.url))
+const main = join(import.meta.dirname, '../test/support/model-server/main.ts')
 
 export const startModel = async (): Promise<Model> => {
   const port = await freePort()

@@ -12,6 +12,7 @@ import { idleMemory } from './metrics/memory.ts'
 import { promptSize } from './metrics/prompt.ts'
 import { resumeLong } from './metrics/resume.ts'
 import { rowsWritten } from './metrics/rows.ts'
+import { search } from './metrics/search.ts'
 import { longTurn, perStep } from './metrics/tool-loop.ts'
 import { circumstances, tableOf, writeDocs, writeJson } from './report.ts'
 import { openStage, repository } from './stage.ts'
@@ -24,6 +25,7 @@ const metrics: readonly Metric[] = [
   throughput,
   slowStream,
   resumeLong,
+  search,
   bundleSize,
   rowsWritten,
   promptSize,

@@ -2,12 +2,11 @@
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { call, type Target } from './client.ts'
 import { ready, startModel, type Model } from './model.ts'
 import { freePort, start, type Running } from './process.ts'
 
-export const repository = fileURLToPath(new URL('..', import.meta.url))
+export const repository = join(import.meta.dirname, '..')
 
 export type Contender = {
   readonly target: Target
@@ -23,6 +22,8 @@ export type Stage = {
   readonly ours: () => Promise<Contender>
   /** SIGKILL, then a start on the same data. */
   readonly restart: (which: 'ours' | 'floor') => Promise<Contender>
+  /** Talaria once more, on data of its own; whoever asks for it ends it. */
+  readonly another: (persist?: string) => Promise<Contender>
   readonly end: () => Promise<void>
 }
 
@@ -39,6 +40,16 @@ const common = { X_LOCAL_OBSERVABILITY: 'false', WRANGLER_SEND_METRICS: 'false',
 
 type Launch = (persist: string, model: Model) => Promise<Contender>
 
+/** As scripts/start.mjs runs Talaria: what the wrapper costs must be the same for both. */
+const floorFlags = [
+  'dev',
+  '--config',
+  'bench/floors/wrangler.toml',
+  '--log-level',
+  'error',
+  '--show-interactive-dev-session=false',
+]
+
 const launchFloor: Launch = async (persist, model) => {
   const port = await freePort()
   const flags = ['--port', String(port), '--ip', '127.0.0.1', '--inspector-port', String(await freePort())]
@@ -46,8 +57,12 @@ const launchFloor: Launch = async (persist, model) => {
     [
       join(repository, 'node_modules/.bin/node'),
       join(repository, 'node_modules/wrangler/bin/wrangler.js'),
-      ...['dev', '--config', 'bench/floors/wrangler.toml', '--persist-to', persist, ...flags],
-      ...['--var', `MODEL_URL:${model.url}`, '--log-level', 'error', '--show-interactive-dev-session=false'],
+      ...floorFlags,
+      ...flags,
+      '--persist-to',
+      persist,
+      '--var',
+      `MODEL_URL:${model.url}`,
     ],
     { cwd: repository, env: common },
   )
@@ -82,19 +97,20 @@ const liftLimits = async (target: Target): Promise<void> => {
   await call(target, 'PATCH', '/api/admin/tenants/default', { limits })
 }
 
-const onShm = (name: string): string => mkdtempSync(`/dev/shm/talaria-bench-${name}-`)
-
 export const openStage = async ({ from, self }: StageOptions): Promise<Stage> => {
   const model = await startModel()
   const launchers = { floor: launchFloor, ours: self ? launchFloor : launchOurs(from) }
   const folders = new Map<string, string>()
   const contenders = new Map<string, Promise<Contender>>()
+  const folderFor = (which: string): string => {
+    const folder = folders.get(which) ?? mkdtempSync(`/dev/shm/talaria-bench-${which}-`)
+    folders.set(which, folder)
+    return folder
+  }
   const get = (which: 'ours' | 'floor'): Promise<Contender> => {
     const known = contenders.get(which)
     if (known) return known
-    const folder = folders.get(which) ?? onShm(which)
-    folders.set(which, folder)
-    const contender = launchers[which](folder, model)
+    const contender = launchers[which](folderFor(which), model)
     contenders.set(which, contender)
     return contender
   }
@@ -108,6 +124,7 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
       contenders.delete(which)
       return get(which)
     },
+    another: (persist) => launchers.ours(persist ?? folderFor('another'), model),
     end: async () => {
       for (const contender of contenders.values())
         await contender.then(

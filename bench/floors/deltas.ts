@@ -6,14 +6,13 @@ export type ToolCall = {
   readonly function: { name: string; arguments: string }
 }
 
-type Delta = {
-  readonly content?: string | null
-  readonly tool_calls?: readonly {
-    readonly index: number
-    readonly id?: string
-    readonly function?: { readonly name?: string; readonly arguments?: string }
-  }[]
+type Fragment = {
+  readonly index: number
+  readonly id?: string
+  readonly function?: { readonly name?: string; readonly arguments?: string }
 }
+
+type Delta = { readonly content?: string | null; readonly tool_calls?: readonly Fragment[] }
 
 type Chunk = { readonly choices: readonly { readonly delta: Delta }[] }
 
@@ -29,4 +28,11 @@ export async function* deltasOf(body: ReadableStream<Uint8Array>): AsyncGenerato
       if (delta) yield delta
     }
   }
+}
+
+/** Adds what came of a call to what there is of it. */
+export const collect = (calls: ToolCall[], { index, id, function: part }: Fragment): void => {
+  const call = (calls[index] ??= { id: id ?? '', type: 'function', function: { name: '', arguments: '' } })
+  call.function.name += part?.name ?? ''
+  call.function.arguments += part?.arguments ?? ''
 }

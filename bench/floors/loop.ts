@@ -4,7 +4,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { deltasOf, type ToolCall } from './deltas.ts'
+import { collect, deltasOf, type ToolCall } from './deltas.ts'
 
 export type Env = {
   readonly MODEL_URL: string
@@ -85,11 +85,7 @@ export class LoopDO extends DurableObject<Env> {
         text += delta.content
         onText(delta.content)
       }
-      for (const { index, id, function: part } of delta.tool_calls ?? []) {
-        const call = (calls[index] ??= { id: id ?? '', type: 'function', function: { name: '', arguments: '' } })
-        call.function.name += part?.name ?? ''
-        call.function.arguments += part?.arguments ?? ''
-      }
+      for (const fragment of delta.tool_calls ?? []) collect(calls, fragment)
     }
     return { text, calls }
   }
