@@ -1,0 +1,39 @@
+// Three kinds of tests: `pure` in Node, `workerd` inside the runtime, `e2e` against a server started as users start it.
+// `npx vitest run --project pure` runs one of them, a file name after it one file.
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
+import { defineConfig } from 'vitest/config'
+
+const pure = {
+  test: {
+    name: 'pure',
+    include: ['test/{agent,tools,support,scripts,channels,web,cli}/**/*.test.ts'],
+  },
+}
+
+const workerd = {
+  plugins: [
+    cloudflareTest(async () => ({
+      main: './test/support/worker.ts',
+      wrangler: { configPath: './test/support/wrangler.toml' },
+      miniflare: { bindings: { MIGRATIONS: await readD1Migrations('./migrations') } },
+    })),
+  ],
+  test: {
+    name: 'workerd',
+    include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
+  },
+}
+
+const e2e = {
+  test: {
+    name: 'e2e',
+    include: ['test/e2e/**/*.test.ts'],
+    // Each file starts a server of its own: on a small machine two at once would measure each other.
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 90_000,
+    teardownTimeout: 20_000,
+  },
+}
+
+export default defineConfig({ test: { projects: [pure, workerd, e2e] } })
