@@ -34,6 +34,8 @@ export type Page = {
   readonly turn?: unknown
   readonly model?: string
   readonly usage?: Usage
+  /** false: stored but not searched (imported history). Default true. */
+  readonly indexed?: boolean
 }
 
 /** What a tenant's directory says about a session. Times are milliseconds since 1970. */

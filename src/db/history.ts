@@ -1,0 +1,29 @@
+/**
+ * The history port on D1, bound to one tenant. How it is stored and what it costs: docs/design/history.md.
+ */
+
+import type { HistoryStore } from '../agent/model/history.ts'
+import { append } from './append.ts'
+import { boundTo, type Meter } from './bound.ts'
+import { recent, sessions, standing } from './directory.ts'
+import { pages, read } from './read-pages.ts'
+import { forget, truncate } from './remove.ts'
+import { search } from './search.ts'
+
+export type { Meter } from './bound.ts'
+
+/** `meter` sums the rows that D1 bills for the calls of this store. */
+export function d1History(db: D1Database, tenantId: string, meter?: Meter): HistoryStore {
+  const bound = boundTo(db, tenantId, meter)
+  return {
+    standing: (sessionId) => standing(bound, sessionId),
+    append: (record, list) => append(bound, record, list),
+    truncate: (sessionId, from) => truncate(bound, sessionId, from),
+    pages: (sessionId, after, bytes) => pages(bound, sessionId, after, bytes),
+    sessions: (filter) => sessions(bound, filter),
+    forget: (sessionId) => forget(bound, sessionId),
+    recent: (limit) => recent(bound, limit),
+    search: (query, limit, sort) => search(bound, query, limit, { sort, now: Date.now() }),
+    read: (sessionId, range) => read(bound, sessionId, range),
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The ordinary tables of D1; the full-text tables are in the hand-written migration beside them.
+ * No foreign keys: a table rebuild on D1 would delete what refers to it. Every row has its tenant.
+ */
+
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { Usage } from '../agent/model/usage.ts'
+
+export const scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin'] as const
+export type Scope = (typeof scopes)[number]
+
+/** Names as in the API: requests_per_minute, usd_per_day, … */
+export type TenantLimits = Readonly<Record<string, number>>
+
+export const session = sqliteTable(
+  'session',
+  {
+    num: integer('num').primaryKey(),
+    tenantId: text('tenant_id').notNull(),
+    id: text('id').notNull(),
+    title: text('title'),
+    source: text('source').notNull(),
+    model: text('model'),
+    parentId: text('parent_id'),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+    // The day of updated_at, alone in the index of the directory: a turn on the same day leaves the index as it is.
+    activeDay: integer('active_day').notNull(),
+    through: integer('through').notNull(),
+    usage: text('usage', { mode: 'json' }).$type<Usage>().notNull(),
+    state: text('state', { mode: 'json' }).$type<unknown>(),
+  },
+  (table) => [
+    uniqueIndex('session_tenant_id').on(table.tenantId, table.id),
+    index('session_active').on(table.tenantId, table.activeDay),
+  ],
+)
+
+export const page = sqliteTable('page', {
+  // session.num · 2^20 + n: the pages of a session are one range, in order, without a second index.
+  id: integer('id').primaryKey(),
+  tenantId: text('tenant_id').notNull(),
+  runId: text('run_id').notNull(),
+  at: integer('at').notNull(),
+  last: integer('last').notNull(),
+  size: integer('size').notNull(),
+  // A hash of all that is stored: an equal mark means that there is nothing to write or to index again.
+  mark: integer('mark').notNull(),
+  indexed: integer('indexed', { mode: 'boolean' }).notNull(),
+  model: text('model'),
+  usage: text('usage', { mode: 'json' }).$type<Usage>(),
+  // The large columns stand last, so that the small ones are read without them.
+  turn: text('turn', { mode: 'json' }).$type<unknown>(),
+  body: text('body').notNull(),
+})
+
+export const tenant = sqliteTable('tenant', {
+  id: text('id').primaryKey(),
+  name: text('name').notNull(),
+  status: text('status', { enum: ['active', 'suspended'] }).notNull(),
+  limits: text('limits', { mode: 'json' }).$type<TenantLimits>().notNull(),
+  createdAt: integer('created_at').notNull(),
+})
+
+export const apiKey = sqliteTable(
+  'api_key',
+  {
+    id: text('id').primaryKey(),
+    tenantId: text('tenant_id').notNull(),
+    name: text('name').notNull(),
+    // SHA-256 of the secret, in hex. The secret is never stored.
+    hash: text('hash').notNull(),
+    scopes: text('scopes', { mode: 'json' }).$type<readonly Scope[]>().notNull(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at'),
+    lastUsedAt: integer('last_used_at'),
+    revokedAt: integer('revoked_at'),
+  },
+  (table) => [index('api_key_tenant').on(table.tenantId)],
+)

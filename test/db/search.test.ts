@@ -1,0 +1,229 @@
+import * as fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from '../../src/agent/model/history.ts'
+import { userText } from '../../src/agent/model/message.ts'
+import { d1History } from '../../src/db/history.ts'
+import { database, migrated, newTenant, noon, page, record, returned } from './sample.ts'
+
+beforeAll(migrated)
+
+/** A tenant with one session a text; the texts found, by their session. */
+async function corpus(...texts: readonly (string | Page)[]) {
+  const store = d1History(database, newTenant())
+  for (const [i, text] of texts.entries())
+    await store.append(record(`s${i}`), [typeof text === 'string' ? page(1, [text, 'ok']) : text])
+  const found = async (query: string) =>
+    (await store.search(query, 20)).map((hit) => Number(hit.session_id.slice(1))).toSorted()
+  return { store, found }
+}
+
+describe('a query', () => {
+  it('finds words, all of them, in any form', async () => {
+    const { found } = await corpus('deploying the workers', 'the deploy failed', 'worker deployed yesterday')
+    expect(await found('deploy worker')).toEqual([0, 2])
+    expect(await found('DEPLOYED')).toEqual([0, 1, 2])
+  })
+
+  it('understands phrases, OR, NOT, minus and a star', async () => {
+    const { found } = await corpus('red apple pie', 'apple red', 'green pear', 'kubernetes cluster')
+    expect(await found('"red apple"')).toEqual([0])
+    expect(await found('“red apple”')).toEqual([0])
+    expect(await found('pear OR pie')).toEqual([0, 2])
+    expect(await found('apple -pie')).toEqual([1])
+    expect(await found('apple NOT pie')).toEqual([1])
+    expect(await found('apple AND red')).toEqual([0, 1])
+    expect(await found('kubern*')).toEqual([3])
+    expect(await found('-apple')).toEqual([])
+    expect(await found('   ')).toEqual([])
+  })
+
+  it('takes operators of the engine for words', async () => {
+    const { found } = await corpus('use tenant:"x" NEAR(a b)', 'chat-send')
+    expect(await found('tenant:x')).toEqual([0])
+    expect(await found('NEAR(a b)')).toEqual([0])
+    expect(await found('chat-send')).toEqual([1])
+    expect(await found('{text}:chat')).toEqual([])
+  })
+
+  it('finds one and two characters of scripts without spaces', async () => {
+    const { found } = await corpus('明日の天気は晴れです', '今天天气很好', '서울의 날씨', 'พรุ่งนี้อากาศดี', 'キーボード')
+    expect(await found('天気')).toEqual([0])
+    expect(await found('天')).toEqual([0, 1])
+    expect(await found('晴れ')).toEqual([0])
+    expect(await found('날씨')).toEqual([2])
+    expect(await found('อากาศ')).toEqual([3])
+    expect(await found('ボード')).toEqual([4])
+    expect(await found('天 晴')).toEqual([0])
+    expect(await found('気天')).toEqual([])
+  })
+
+  it('finds Latin words next to others, and in their wide form', async () => {
+    const { found } = await corpus('今日はPythonの入門', 'ＦＵＬＬ width', '用Docker部署')
+    expect(await found('python')).toEqual([0])
+    expect(await found('Python入門')).toEqual([])
+    expect(await found('Pythonの入門')).toEqual([0])
+    expect(await found('full')).toEqual([1])
+    expect(await found('docker 部署')).toEqual([2])
+  })
+
+  it('finds parts of words that people typed, and accents either way', async () => {
+    const { found } = await corpus('my postgresql server', 'Café crème', 'a 🎉🎉🎉 party')
+    expect(await found('gresq')).toEqual([0])
+    expect(await found('cafe')).toEqual([1])
+    expect(await found('🎉🎉🎉')).toEqual([2])
+    expect(await found('gresq server -party')).toEqual([0])
+  })
+
+  it('finds titles, short ones too, and points to the first message', async () => {
+    const { store } = await corpus()
+    await store.append(record('t', { title: '東京旅行' }), [page(1, ['hello', 'hi'])])
+    await store.append(record('u', { title: 'Quarterly budget' }), [])
+    expect(await store.search('東京', 5)).toEqual([
+      {
+        session_id: 't',
+        title: '東京旅行',
+        message_id: 'm1',
+        role: 'user',
+        at: new Date(noon).toISOString(),
+        snippet: '«東京»旅行',
+      },
+    ])
+    expect((await store.search('uarterl', 5)).map((hit) => hit.snippet)).toEqual([
+      '«Quarterly» budget'.replace('«Quarterly»', 'Q«uarterl»y'),
+    ])
+    await store.append(record('t', { title: 'Osaka' }), [])
+    expect(await store.search('東京', 5)).toEqual([])
+    await store.append(record('t'), [])
+    expect(await store.search('osaka', 5)).toEqual([])
+  })
+
+  it('leaves out summaries, nudges and pages marked as not indexed', async () => {
+    const { found } = await corpus(
+      page(1, [userText('zebra', 'summary'), userText('zebra', 'nudge')]),
+      page(1, ['zebra'], { indexed: false }),
+      page(1, [userText('zebra', 'webhook')]),
+    )
+    expect(await found('zebra')).toEqual([2])
+    expect(await found('zebr')).toEqual([])
+  })
+
+  it('looks into the first 8 KB of what was said and 2 KB of what a tool returned', async () => {
+    const { found } = await corpus(
+      page(1, [`${'x '.repeat(4000)} early ${'x '.repeat(4000)} late`]),
+      page(1, ['go', returned(`${'x '.repeat(900)} early ${'x '.repeat(900)} late`)]),
+    )
+    expect(await found('early')).toEqual([0, 1])
+    expect(await found('late')).toEqual([])
+  })
+
+  it('never fails, whatever is typed', async () => {
+    const { store } = await corpus('some text to look at')
+    const pieces = [
+      '"',
+      '*',
+      '-',
+      '(',
+      ')',
+      ':',
+      '^',
+      'OR',
+      'AND',
+      'NOT',
+      'NEAR',
+      'text',
+      '{',
+      '}',
+      '+',
+      '\0',
+      ' ',
+      '天',
+      "'",
+      ',',
+      '＂',
+      '\ud800',
+    ]
+    const typed = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 30 }),
+      fc.array(fc.constantFrom(...pieces), { maxLength: 25 }).map((list) => list.join('')),
+      fc.array(fc.constantFrom(...pieces), { maxLength: 25 }).map((list) => list.join(' ')),
+    )
+    await fc.assert(
+      fc.asyncProperty(typed, async (query) => {
+        expect((await store.search(query, 5)).length).toBeLessThanOrEqual(5)
+      }),
+      { numRuns: 300 },
+    )
+    expect(await store.search('a '.repeat(5000), 5)).toEqual([])
+    expect(await store.search(`"${'天'.repeat(5000)}"`, 5)).toEqual([])
+  }, 20_000)
+})
+
+describe('a hit', () => {
+  it('is the best message of its page, with the place marked', async () => {
+    const { store } = await corpus(
+      page(1, [
+        'look at the logs',
+        'The deploy failed: the token of the deploy job expired.',
+        returned('deploy token expired'),
+      ]),
+    )
+    expect(await store.search('deploys token', 5)).toEqual([
+      {
+        session_id: 's0',
+        title: null,
+        message_id: 'm2',
+        role: 'assistant',
+        at: new Date(noon + 1).toISOString(),
+        snippet: 'The «deploy» failed: the «token» of the «deploy» job expired.',
+      },
+    ])
+  })
+
+  it('shows about 200 characters around a match far inside, also of a long page', async () => {
+    const text = `${'before '.repeat(500)}the Needle is here ${'after '.repeat(500)}`
+    const { store } = await corpus(page(1, [text, returned('y'.repeat(200_000))]))
+    const [hit] = await store.search('needle', 5)
+    expect(hit?.message_id).toBe('m1')
+    expect(hit?.snippet).toMatch(/^…before .*the «Needle» is here after .*…$/)
+    expect(hit!.snippet.length).toBeLessThan(220)
+  })
+
+  it('comes in the order of time when asked, also from a session that began long ago', async () => {
+    const store = d1History(database, newTenant())
+    const now = Date.now()
+    const long = Array.from({ length: 3 }, (_, i) =>
+      page(i * 2 + 1, [`tea ${i}`], { at: now - (100 - i * 49.9) * 86_400_000 }),
+    )
+    await store.append(record('long'), long)
+    for (let i = 0; i < 8; i++)
+      await store.append(record(`n${i}`), [page(1, ['tea'], { at: now - (60 + i) * 86_400_000 })])
+    const times = async (sort: 'newest' | 'oldest', limit: number) =>
+      (await store.search('tea', limit, sort)).map((hit) => `${hit.session_id}/${hit.message_id}`)
+    expect(await times('newest', 2)).toEqual(['long/m5', 'n7/m1'])
+    expect((await times('newest', 20)).slice(0, 3)).toEqual(['long/m5', 'long/m3', 'n0/m1'])
+    expect((await times('oldest', 20))[0]).toBe('long/m1')
+  })
+
+  it('costs at most 60 rows read for 20 of them', async () => {
+    const meter = { written: 0, read: 0 }
+    const store = d1History(database, newTenant(), meter)
+    for (let i = 0; i < 60; i++)
+      await store.append(record(`s${i}`, { title: i < 20 ? `Common title ${i}` : null }), [
+        page(1, [`common text number${i % 15 === 0 ? ' rarely' : ''}${i}`, 'ok']),
+      ])
+    for (const [query, sort] of [
+      ['common'],
+      ['common', 'newest'],
+      ['common', 'oldest'],
+      ['rarely*'],
+      ['ommo'],
+      ['number1*'],
+      ['missing'],
+      ['title'],
+    ] as const) {
+      meter.read = 0
+      const hits = await store.search(query, 20, sort)
+      expect(meter.read, `${query} ${sort ?? ''}: ${hits.length} hits`).toBeLessThanOrEqual(60)
+    }
+  })
+})
