@@ -115,7 +115,7 @@ export const start = (command: readonly string[], { cwd, env }: StartOptions): R
     alive: () => child.exitCode === null && child.signalCode === null,
     kill: async () => {
       const tree = treeOf(pid)
-      for (const member of tree) signal(member)
+      for (const member of [-pid, ...tree]) signal(member)
       if (pid) await gone
       started.delete(child)
     },
@@ -124,7 +124,7 @@ export const start = (command: readonly string[], { cwd, env }: StartOptions): R
 
 /** Nothing of ours outlives us, whatever ends us. */
 export const endAll = (): void => {
-  for (const child of started) if (child.pid) for (const pid of treeOf(child.pid)) signal(pid)
+  for (const { pid } of started) if (pid) for (const member of [...treeOf(pid), -pid]) signal(member)
   started.clear()
 }
 process.on('exit', endAll)

@@ -1,5 +1,7 @@
+import { Buffer } from 'node:buffer'
 import OpenAI, { RateLimitError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { glanceAt, peek } from './peek.ts'
 import { startModelServer, type ModelServer } from './server.ts'
 
 type Messages = OpenAI.Chat.ChatCompletionMessageParam[]
@@ -131,6 +133,18 @@ describe('the model server', () => {
     expect((await ask(prompt)).choices[0]?.finish_reason).toBe('stop')
   })
 
+  it('never answers when told so, and notes that the client gave up', async () => {
+    const prompt = user('[[hang nonce=h1]]')
+    await expect(
+      client.chat.completions.create({ model: 'bench', messages: prompt }, { signal: AbortSignal.timeout(50) }),
+    ).rejects.toThrow('aborted')
+    expect((await ask(prompt)).choices[0]?.finish_reason).toBe('stop')
+    expect(server.journal().map((entry) => [entry.nonce, entry.cut])).toEqual([
+      ['h1', true],
+      ['h1', undefined],
+    ])
+  })
+
   it('keeps the pace it is told', async () => {
     const start = performance.now()
     const { texts } = await stream(user('[[slow ttft=60 chunks=10 gap=10]]'))
@@ -162,5 +176,34 @@ describe('the model server', () => {
     expect([arrived, received, firstByte, ended]).toEqual(
       [arrived, received, firstByte, ended].toSorted((a, b) => a - b),
     )
+  })
+})
+
+describe('a glance at a body', () => {
+  const calls = [{ id: 'a', type: 'function', function: { name: 'todo', arguments: '{"role":"user"}' } }]
+  const turn = [
+    { role: 'system', content: 'x' },
+    { role: 'user', content: 'first' },
+    { role: 'assistant', content: 'said "role":"user"' },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'second {"}' },
+        { type: 'image_url', image_url: { url: 'x' } },
+      ],
+    },
+    { role: 'assistant', content: null, tool_calls: calls },
+    { role: 'tool', tool_call_id: 'a', content: '{"role":"user","content":"no"}' },
+  ]
+  it.each<[string, Record<string, unknown>]>([
+    ['a turn with calls', { model: 'm', messages: turn, tools: [{ type: 'function' }], stream: true }],
+    ['no stream', { messages: turn.slice(0, 2), tools: [] }],
+    ['usage', { stream_options: { include_usage: true }, stream: true, messages: turn.slice(0, 4) }],
+    ['another order of keys', { messages: [{ content: 'late', role: 'user' }] }],
+    ['nobody', { messages: [turn[0]] }],
+  ])('sees what parsing sees: %s', (_, body) => {
+    for (const indent of [0, 2]) {
+      expect(peek(Buffer.from(JSON.stringify(body, null, indent)))).toEqual(glanceAt(body))
+    }
   })
 })

@@ -17,6 +17,7 @@ declare module 'node:process' {
 declare module 'node:buffer' {
   export class Buffer extends Uint8Array {
     static concat(parts: readonly Buffer[]): Buffer
+    static from(text: string): Buffer
     lastIndexOf(text: string): number
     lastIndexOf(byte: number): number
     indexOf(text: string, from?: number): number
