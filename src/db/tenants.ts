@@ -1,0 +1,55 @@
+/**
+ * Tenants: who is walled off from whom, and what each may use. Only the worker's admin routes and the
+ * check of credentials come here; `now` is given by the caller.
+ */
+
+import { eq } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/d1'
+import { tenant, type TenantLimits } from './schema.ts'
+
+export type Tenant = {
+  readonly id: string
+  readonly name: string
+  readonly status: 'active' | 'suspended'
+  readonly limits: TenantLimits
+  readonly createdAt: number
+}
+export type TenantChange = Partial<Pick<Tenant, 'name' | 'status' | 'limits'>>
+
+/** A tenant id is part of object names and R2 keys. */
+export const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
+
+export type TenantDirectory = {
+  /** Undefined when the id is taken. Throws when it is no id. Without an id one is made up. */
+  readonly create: (
+    given: { readonly id?: string | undefined; readonly name: string },
+    now: number,
+  ) => Promise<Tenant | undefined>
+  /** Oldest first. */
+  readonly list: () => Promise<readonly Tenant[]>
+  readonly get: (id: string) => Promise<Tenant | undefined>
+  /** Undefined when there is none. `limits` replaces all limits. */
+  readonly update: (id: string, change: TenantChange) => Promise<Tenant | undefined>
+}
+
+export function d1Tenants(db: D1Database): TenantDirectory {
+  const orm = drizzle(db)
+  return {
+    create: async ({ id = crypto.randomUUID(), name }, now) => {
+      if (!tenantIdPattern.test(id)) throw new Error(`${JSON.stringify(id)} is no id of a tenant.`)
+      const row: Tenant = { id, name, status: 'active', limits: {}, createdAt: now }
+      const made = await orm.insert(tenant).values(row).onConflictDoNothing().returning({ id: tenant.id })
+      return made.length > 0 ? row : undefined
+    },
+    list: () => orm.select().from(tenant).orderBy(tenant.createdAt, tenant.id),
+    get: async (id) => (await orm.select().from(tenant).where(eq(tenant.id, id)))[0],
+    update: async (id, { name, status, limits }) => {
+      const change = { ...(name !== undefined && { name }), ...(status && { status }), ...(limits && { limits }) }
+      const query =
+        Object.keys(change).length === 0
+          ? orm.select().from(tenant).where(eq(tenant.id, id))
+          : orm.update(tenant).set(change).where(eq(tenant.id, id)).returning()
+      return (await query)[0]
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { d1Keys } from '../../src/db/api-keys.ts'
+import { d1Tenants } from '../../src/db/tenants.ts'
+import { database, migrated, newTenant, noon } from './sample.ts'
+
+const hour = 60 * 60 * 1000
+const tenants = d1Tenants(database)
+const keys = d1Keys(database)
+beforeAll(migrated)
+
+async function ownedKey(expiresAt?: number) {
+  const tenantId = newTenant()
+  await tenants.create({ id: tenantId, name: 'Somebody' }, noon)
+  const made = await keys.create({ tenantId, name: 'laptop', scopes: ['read', 'chat'], expiresAt }, noon)
+  return { tenantId, key: made!.key, presented: made!.presented }
+}
+
+describe('migrations', () => {
+  it('can be applied twice', async () => {
+    await migrated()
+    await migrated()
+    expect(await tenants.get('default')).toMatchObject({ id: 'default', status: 'active', limits: {} })
+  })
+})
+
+describe('a tenant', () => {
+  it('is created once, found, listed and changed', async () => {
+    const id = newTenant()
+    const made = await tenants.create({ id, name: 'Ada' }, noon)
+    expect(made).toEqual({ id, name: 'Ada', status: 'active', limits: {}, createdAt: noon })
+    expect(await tenants.create({ id, name: 'Eve' }, noon)).toBeUndefined()
+    expect(await tenants.get(id)).toEqual(made)
+    expect(await tenants.list()).toContainEqual(made)
+    const changed = { ...made, status: 'suspended', limits: { jobs: 3, usd_per_day: 0.5 } }
+    expect(await tenants.update(id, { status: 'suspended', limits: { jobs: 3, usd_per_day: 0.5 } })).toEqual(changed)
+    expect(await tenants.update(id, {})).toEqual(changed)
+    expect(await tenants.update('nobody', { name: 'x' })).toBeUndefined()
+    expect(await tenants.get('nobody')).toBeUndefined()
+  })
+
+  it('gets an id when none is given, and none that is not an id', async () => {
+    expect((await tenants.create({ name: 'Ada' }, noon))?.id).toMatch(/^[a-z0-9][a-z0-9-]{0,62}$/)
+    for (const id of ['', '-a', 'A', 'a/b', 'a_b', 'x'.repeat(64), 'a\n'])
+      await expect(tenants.create({ id, name: 'Ada' }, noon)).rejects.toThrow(/is no id/)
+  })
+})
+
+describe('a key', () => {
+  it('opens its tenant with its scopes, limits and status', async () => {
+    const { tenantId, key, presented } = await ownedKey()
+    expect(presented).toMatch(/^tal_[a-z2-7]{16}_[0-9A-Za-z]{43}$/)
+    await tenants.update(tenantId, { status: 'suspended', limits: { jobs: 1 } })
+    expect(await keys.verify(presented, noon)).toEqual({
+      keyId: key.id,
+      tenantId,
+      scopes: ['chat', 'read'],
+      status: 'suspended',
+      limits: { jobs: 1 },
+      lastUsedAt: null,
+    })
+  })
+
+  it('is stored without its secret', async () => {
+    const { key, presented } = await ownedKey()
+    const row = await database.prepare('SELECT * FROM api_key WHERE id = ?').bind(key.id).first()
+    expect(JSON.stringify(row)).not.toContain(presented.split('_')[2])
+    expect(JSON.stringify(await keys.list())).not.toContain('hash')
+  })
+
+  it('opens nothing with another secret, another id or another shape', async () => {
+    const [a, b] = [await ownedKey(), await ownedKey()]
+    const [, id, secret] = a.presented.split('_')
+    const others = [
+      `tal_${id}_${b.presented.split('_')[2]}`,
+      `tal_${b.key.id}_${secret}`,
+      `tal_${'a'.repeat(16)}_${secret}`,
+      `${a.presented} `,
+      `${a.presented}\n`,
+      a.presented.toUpperCase(),
+      a.presented.slice(0, -1),
+      `tal_${id}_`,
+      `tal_${id}`,
+      'tal__',
+      '',
+      'Bearer x',
+      '💥'.repeat(50),
+    ]
+    for (const presented of others) expect(await keys.verify(presented, noon), presented).toBeUndefined()
+  })
+
+  it('ends when it expires', async () => {
+    const { presented } = await ownedKey(noon + hour)
+    expect(await keys.verify(presented, noon + hour - 1)).toBeDefined()
+    expect(await keys.verify(presented, noon + hour)).toBeUndefined()
+  })
+
+  it('ends when it is revoked, once', async () => {
+    const { tenantId, key, presented } = await ownedKey()
+    expect(await keys.revoke(key.id, noon + 1)).toBe(true)
+    expect(await keys.revoke(key.id, noon + 2)).toBe(false)
+    expect(await keys.verify(presented, noon + 3)).toBeUndefined()
+    expect(await keys.list(tenantId)).toEqual([{ ...key, revokedAt: noon + 1 }])
+  })
+
+  it('remembers its use at most once an hour', async () => {
+    const { tenantId, presented } = await ownedKey()
+    const use = async (now: number) => {
+      await keys.noteUse((await keys.verify(presented, now))!, now)
+      return (await keys.list(tenantId))[0]?.lastUsedAt
+    }
+    expect(await use(noon)).toBe(noon)
+    expect(await use(noon + hour - 1)).toBe(noon)
+    expect(await use(noon + hour)).toBe(noon + hour)
+  })
+
+  it('needs a tenant, and is listed for its own alone', async () => {
+    expect(await keys.create({ tenantId: 'nobody', name: '', scopes: ['admin'] }, noon)).toBeUndefined()
+    const [a, b] = [await ownedKey(), await ownedKey()]
+    expect(await keys.list(a.tenantId)).toEqual([a.key])
+    expect((await keys.list()).map((key) => key.id)).toEqual(expect.arrayContaining([a.key.id, b.key.id]))
+  })
+})
