@@ -1,0 +1,102 @@
+/** bc for expressions: + - * / % ^, comparison, parentheses, variables, scale, sqrt(). No loops or functions. */
+
+import { add, compare, type Decimal, decimal, divide, MAX_SCALE, multiply, negate } from './decimal.ts'
+import { power, remainder, rescale, show, squareRoot } from './decimal.ts'
+import { type Command, command, parse, readText, say } from './io.ts'
+
+type Machine = { scale: number; readonly variables: Map<string, Decimal> }
+type Operator = (a: Decimal, b: Decimal, scale: number) => Decimal
+
+const truth = (value: boolean): Decimal => ({ digits: value ? 1n : 0n, scale: 0 })
+
+/** Loosest first. */
+const LEVELS: readonly Readonly<Record<string, Operator>>[] = [
+  {
+    '==': (a, b) => truth(compare(a, b) === 0),
+    '!=': (a, b) => truth(compare(a, b) !== 0),
+    '<=': (a, b) => truth(compare(a, b) <= 0),
+    '>=': (a, b) => truth(compare(a, b) >= 0),
+    '<': (a, b) => truth(compare(a, b) < 0),
+    '>': (a, b) => truth(compare(a, b) > 0),
+  },
+  { '+': (a, b) => add(a, b), '-': (a, b) => add(a, negate(b)) },
+  { '*': multiply, '/': divide, '%': remainder },
+]
+
+const TOKEN = /\s*(\d+\.?\d*|\.\d+|[a-z]\w*|[<>=!]=|[-+*/%^()<>=])/y
+
+function tokens(statement: string): string[] {
+  const found: string[] = []
+  TOKEN.lastIndex = 0
+  while (TOKEN.lastIndex < statement.trimEnd().length) {
+    const match = TOKEN.exec(statement)
+    if (!match) throw new Error('syntax error')
+    found.push(match[1] ?? '')
+  }
+  return found
+}
+
+function evaluate(machine: Machine, queue: string[]): Decimal {
+  const level = (depth: number): Decimal => {
+    const operators = LEVELS[depth]
+    if (!operators) return signed()
+    let left = level(depth + 1)
+    for (let apply = operators[queue[0] ?? '']; apply; apply = operators[queue[0] ?? '']) {
+      queue.shift()
+      left = apply(left, level(depth + 1), machine.scale)
+    }
+    return left
+  }
+  const signed = (): Decimal => {
+    if (queue[0] !== '-') return raised()
+    queue.shift()
+    return negate(signed())
+  }
+  const raised = (): Decimal => {
+    const base = atom(machine, queue, () => level(0))
+    if (queue[0] !== '^') return base
+    queue.shift()
+    return power(base, signed(), machine.scale)
+  }
+  return level(0)
+}
+
+function atom(machine: Machine, queue: string[], expression: () => Decimal): Decimal {
+  const token = queue.shift() ?? ''
+  if (/^[\d.]/.test(token)) return decimal(token)
+  if (token === 'sqrt' && queue[0] === '(') return squareRoot(atom(machine, queue, expression), machine.scale)
+  if (token === 'scale') return { digits: BigInt(machine.scale), scale: 0 }
+  if (/^[a-z]/.test(token)) return machine.variables.get(token) ?? decimal('0')
+  if (token !== '(') throw new Error('syntax error')
+  const inner = expression()
+  if (queue.shift() !== ')') throw new Error('syntax error')
+  return inner
+}
+
+/** The line to print, or nothing after an assignment. */
+function execute(machine: Machine, statement: string): string {
+  const queue = tokens(statement)
+  if (queue.length === 0 || queue[0] === 'quit') return ''
+  const name = queue[1] === '=' && /^[a-z]/.test(queue[0] ?? '') ? queue[0] : undefined
+  if (name !== undefined) queue.splice(0, 2)
+  const value = evaluate(machine, queue)
+  if (queue.length > 0) throw new Error('syntax error')
+  if (name === undefined) return `${show(value)}\n`
+  if (name === 'scale') machine.scale = Math.min(Number(rescale(value, 0).digits), MAX_SCALE)
+  else machine.variables.set(name, value)
+  return ''
+}
+
+export const bc: Command = command('bc', async (args, context) => {
+  const { flags, rest } = parse(args, '')
+  const machine: Machine = { scale: flags.has('l') ? 20 : 0, variables: new Map() }
+  const source = await readText(context, rest[0] ?? '-')
+  let output = ''
+  try {
+    for (const statement of source.replace(/\/\*.*?\*\/|#.*/gs, '').split(/[\n;]/))
+      output += execute(machine, statement)
+  } catch (error) {
+    return say(output, 1, `(standard_in) 1: ${error instanceof Error ? error.message : String(error)}\n`)
+  }
+  return say(output)
+})

@@ -1,0 +1,42 @@
+/** `env A=1 command`, `env -i`, `env -u NAME`; without a command just-bash's own listing. */
+
+import { type Command, command, type Context, type ExecResult, quote } from './io.ts'
+
+type Wanted = { readonly clear: boolean; readonly set: Record<string, string>; readonly drop: string[]; next: number }
+
+function read(args: readonly string[]): Wanted {
+  const wanted: Wanted = { clear: args[0] === '-i' || args[0] === '-', set: {}, drop: [], next: 0 }
+  for (; wanted.next < args.length; wanted.next++) {
+    const arg = args[wanted.next] ?? ''
+    const pair = /^([A-Za-z_]\w*)=(.*)$/s.exec(arg)
+    if (arg === '-u') wanted.drop.push(args[++wanted.next] ?? '')
+    else if (pair) wanted.set[pair[1] ?? ''] = pair[2] ?? ''
+    else if (arg !== '-i' && arg !== '-') break
+  }
+  return wanted
+}
+
+async function run(args: string[], context: Context): Promise<ExecResult> {
+  const { clear, set, drop, next } = read(args)
+  const kept = clear ? {} : { ...context.exportedEnv }
+  for (const name of drop) delete kept[name]
+  const all: Record<string, string> = { ...kept, ...set }
+  if (next >= args.length) {
+    const lines = Object.entries(all).map(([name, value]) => `${name}=${value}\n`)
+    return { stdout: lines.join(''), stderr: '', exitCode: 0, stdoutKind: 'text' }
+  }
+  if (!context.exec) throw new Error('env needs a shell to run commands in')
+  const line = args.slice(next).map(quote).join(' ')
+  const exports = Object.entries(all).map(([name, value]) => `export ${name}=${quote(value)}; `)
+  const path = all['PATH'] ?? '/usr/bin:/bin'
+  return context.exec(exports.join('') + line, {
+    cwd: context.cwd,
+    replaceEnv: true,
+    env: { PATH: path, IFS: ' \t\n' },
+    stdin: String(context.stdin),
+    stdinKind: 'bytes',
+    ...(context.signal && { signal: context.signal }),
+  })
+}
+
+export const env: Command = command('env', run)

@@ -1,0 +1,90 @@
+/** realpath, mktemp, truncate, install, df: commands about places and sizes. */
+
+import { type Command, command, complain, type Context, parse, pathIn, say, withoutErrno } from './io.ts'
+
+const realpath = command('realpath', async (args, context) => {
+  const { rest, flags } = parse(args, '')
+  const found: string[] = []
+  for (const path of rest) {
+    const whole = pathIn(context, path)
+    if (flags.has('m') || flags.has('s')) found.push(whole)
+    else if (await context.fs.exists(whole)) found.push(await context.fs.realpath(whole))
+    else return complain('realpath', `${path}: No such file or directory`)
+  }
+  return say(found.map((path) => `${path}\n`).join(''))
+})
+
+const mktemp = command('mktemp', async (args, context) => {
+  const { flags, values, rest } = parse(args, 'p')
+  const template = rest[0] ?? 'tmp.XXXXXXXXXX'
+  const holes = /X{3,}(?=[^X]*$)/.exec(template)
+  if (!holes) return complain('mktemp', `too few X's in template '${template}'`)
+  const random = crypto.randomUUID().replaceAll('-', '').slice(0, holes[0].length)
+  const name = template.replace(/X{3,}(?=[^X]*$)/, random)
+  const inTmp = rest.length === 0 || flags.has('t') || values.has('p')
+  const path = pathIn(context, inTmp ? `${values.get('p') ?? '/tmp'}/${name}` : name)
+  if (!flags.has('u') && (flags.has('d') || flags.has('directory'))) await context.fs.mkdir(path, { recursive: true })
+  else if (!flags.has('u')) await context.fs.writeFile(path, '')
+  return say(`${path}\n`)
+})
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, KB: 1000, MB: 1e6 }
+/** The isolate has 128 MB for everything. */
+const MAX_TRUNCATE = 32 * 1024 ** 2
+
+async function truncateOne(context: Context, path: string, size: { sign: string; bytes: number }): Promise<void> {
+  const whole = pathIn(context, path)
+  const before = (await context.fs.exists(whole)) ? await context.fs.readFileBuffer(whole) : new Uint8Array()
+  const change = size.sign === '-' ? -size.bytes : size.bytes
+  const length = size.sign === '' ? size.bytes : Math.max(0, before.byteLength + change)
+  const after = new Uint8Array(length)
+  after.set(before.subarray(0, length))
+  await context.fs.writeFile(whole, after)
+}
+
+const truncate = command('truncate', async (args, context) => {
+  const { values, rest } = parse(args, 's')
+  const size = /^([+-]?)(\d+)([KMG]B?)?$/.exec(values.get('s') ?? values.get('size') ?? '')
+  if (!size) return complain('truncate', 'give a size: -s N')
+  const bytes = Number(size[2]) * (UNITS[size[3] ?? ''] ?? 1)
+  if (bytes > MAX_TRUNCATE) return complain('truncate', 'size over the limit of 32 MiB')
+  for (const path of rest) await truncateOne(context, path, { sign: size[1] ?? '', bytes })
+  return say('')
+})
+
+const isDirectory = async ({ fs }: Context, path: string): Promise<boolean> =>
+  (await fs.exists(path)) && (await fs.stat(path)).isDirectory
+
+type Installation = { readonly goal: string; readonly into: boolean; readonly parents: boolean; readonly mode: number }
+
+async function installOne(context: Context, source: string, how: Installation): Promise<void> {
+  const place = how.into ? `${how.goal}/${source.slice(source.lastIndexOf('/') + 1)}` : how.goal
+  if (how.parents) await context.fs.mkdir(place.slice(0, place.lastIndexOf('/')) || '/', { recursive: true })
+  await context.fs.writeFile(place, await context.fs.readFileBuffer(pathIn(context, source)))
+  await context.fs.chmod(place, how.mode)
+}
+
+const install = command('install', async (args, context) => {
+  const { flags, values, rest } = parse(args, 'mogt')
+  if (flags.has('d')) {
+    for (const path of rest) await context.fs.mkdir(pathIn(context, path), { recursive: true })
+    return say('')
+  }
+  const sources = values.has('t') ? [...rest] : rest.slice(0, -1)
+  if (sources.length === 0) return complain('install', 'missing file operand')
+  const goal = pathIn(context, values.get('t') ?? rest.at(-1) ?? '')
+  const into = values.has('t') || (await isDirectory(context, goal))
+  const mode = Number.parseInt(values.get('m') ?? '755', 8)
+  for (const source of sources) {
+    const done = installOne(context, source, { goal, into, mode, parents: flags.has('D') })
+    const failure = await done.then(() => undefined, withoutErrno)
+    if (failure !== undefined) return complain('install', `cannot install '${source}': ${failure}`)
+  }
+  return say('')
+})
+
+const df = command('df', async () =>
+  say('Filesystem     1K-blocks  Used Available Use% Mounted on\nworkspace         524288     0    524288   0% /\n'),
+)
+
+export const files: readonly Command[] = [realpath, mktemp, truncate, install, df]

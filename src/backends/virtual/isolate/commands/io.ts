@@ -1,0 +1,84 @@
+/** What every added command needs: its input as text or bytes, and its answer in the shell's shape. */
+
+import { type Command, defineCommand, type ExecResult, type ResolvedCommandContext } from 'just-bash/browser'
+
+export type Context = ResolvedCommandContext
+export type { Command, ExecResult }
+export { defineCommand as command }
+
+export const say = (stdout: string, exitCode = 0, stderr = ''): ExecResult => ({
+  stdout,
+  stderr,
+  exitCode,
+  stdoutKind: 'text',
+})
+
+export const complain = (name: string, message: string, exitCode = 1): ExecResult => ({
+  stdout: '',
+  stderr: `${name}: ${message}\n`,
+  exitCode,
+})
+
+/** The command of just-bash that ours stands in front of. */
+export function original({ origCommand }: Context): (args: string[]) => Promise<ExecResult> {
+  if (!origCommand) throw new Error('there is no built-in command of this name')
+  return origCommand
+}
+
+/** Standard input arrives as one character per byte. */
+export const stdinBytes = ({ stdin }: Context): Uint8Array => new Uint8Array(Buffer.from(String(stdin), 'latin1'))
+
+export const pathIn = (context: Context, path: string): string => context.fs.resolvePath(context.cwd, path)
+
+export const readBytes = (context: Context, path: string): Promise<Uint8Array> =>
+  path === '-' ? Promise.resolve(stdinBytes(context)) : context.fs.readFileBuffer(pathIn(context, path))
+
+export const readText = async (context: Context, path: string): Promise<string> =>
+  new TextDecoder().decode(await readBytes(context, path))
+
+export const withoutErrno = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(/^E[A-Z]+: /, '').replace(/, \w+ '.*'$/s, '')
+
+export const quote = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
+
+/** Options of one dash: flags without a value, and letters in `valued` whose value is attached or follows. */
+export type Options = { readonly flags: ReadonlySet<string>; readonly values: ReadonlyMap<string, string> }
+export type Parsed = Options & { readonly rest: readonly string[] }
+
+export function parse(args: readonly string[], valued: string): Parsed {
+  const flags = new Set<string>()
+  const values = new Map<string, string>()
+  const rest: string[] = []
+  const queue = [...args]
+  while (queue.length > 0) {
+    const arg = queue.shift() ?? ''
+    if (arg === '--') {
+      rest.push(...queue)
+      break
+    }
+    if (arg.startsWith('--')) takeLong(arg, flags, values)
+    else if (arg.length < 2 || !arg.startsWith('-')) rest.push(arg)
+    else takeShort(arg, valued, queue, { flags, values })
+  }
+  return { flags, values, rest }
+}
+
+function takeLong(arg: string, flags: Set<string>, values: Map<string, string>): void {
+  const [name = '', ...value] = arg.slice(2).split('=')
+  if (value.length > 0) values.set(name, value.join('='))
+  else flags.add(name)
+}
+
+type Sink = { readonly flags: Set<string>; readonly values: Map<string, string> }
+
+function takeShort(arg: string, valued: string, queue: string[], { flags, values }: Sink): void {
+  for (let i = 1; i < arg.length; i++) {
+    const letter = arg[i] ?? ''
+    if (!valued.includes(letter)) {
+      flags.add(letter)
+      continue
+    }
+    values.set(letter, arg.slice(i + 1) || (queue.shift() ?? ''))
+    return
+  }
+}

@@ -1,0 +1,60 @@
+/** patch: applies a unified diff. A file is written only when all of its hunks fit. */
+
+import { applyPatch, parsePatch, reversePatch, type StructuredPatch } from 'diff'
+import { type Command, command, complain, type Context, original, parse, pathIn, readText, say } from './io.ts'
+
+const strip = (name: string, count: number): string => name.split('/').slice(count).join('/')
+
+function target(part: StructuredPatch, count: number | undefined): string {
+  const name = part.newFileName && part.newFileName !== '/dev/null' ? part.newFileName : part.oldFileName
+  return count === undefined ? (name ?? '').slice((name ?? '').lastIndexOf('/') + 1) : strip(name ?? '', count)
+}
+
+type Outcome = { readonly text: string; readonly failed: boolean }
+
+async function applyOne(context: Context, part: StructuredPatch, name: string, dry: boolean): Promise<Outcome> {
+  const path = pathIn(context, name)
+  const there = await context.fs.exists(path)
+  const result = applyPatch(there ? await context.fs.readFile(path) : '', part, { fuzzFactor: 2 })
+  const count = part.hunks.length
+  if (result === false) return { text: `patching file ${name}\n${count} out of ${count} hunks FAILED\n`, failed: true }
+  if (!dry && part.newFileName === '/dev/null') await context.fs.rm(path, { force: true })
+  else if (!dry) await context.fs.writeFile(path, result)
+  return { text: `${dry ? 'checking' : 'patching'} file ${name}\n`, failed: false }
+}
+
+/** The parts of a patch, or the reason why it is none. */
+function partsOf(source: string, reverse: boolean): StructuredPatch[] | string {
+  try {
+    const parts = parsePatch(source).filter(({ hunks }) => hunks.length > 0)
+    if (parts.length === 0) return '**** Only garbage was found in the patch input.'
+    return reverse ? parts.map((part) => reversePatch(part)) : parts
+  } catch (error) {
+    return `**** malformed patch: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+export const patch: Command = command('patch', async (args, context) => {
+  const { flags, values, rest } = parse(args, 'pid')
+  const option = (short: string, long: string): string | undefined => values.get(short) ?? values.get(long)
+  const source = await readText(context, option('i', 'input') ?? rest[1] ?? '-')
+  const count = option('p', 'strip')
+  const parts = partsOf(source, flags.has('R') || flags.has('reverse'))
+  if (typeof parts === 'string') return complain('patch', parts, 2)
+  const outcomes: Outcome[] = []
+  for (const part of parts) {
+    const name = rest[0] ?? target(part, count === undefined ? undefined : Number(count))
+    const directory = option('d', 'directory')
+    const place = directory === undefined ? name : `${directory}/${name}`
+    outcomes.push(await applyOne(context, part, place, flags.has('dry-run')))
+  }
+  const failed = outcomes.some((outcome) => outcome.failed)
+  return say(outcomes.map(({ text }) => text).join(''), failed ? 1 : 0)
+})
+
+/** just-bash prefixes its unified diff with a line of `=` that no patch program takes. */
+export const diff: Command = command('diff', async (args, context) => {
+  const result = await original(context)(args)
+  const stdout = result.stdout.replace(/^={60,}\n/gm, '').replace(/^((?:---|\+\+\+) .*?)\t$/gm, '$1')
+  return { ...result, stdout }
+})

@@ -1,0 +1,35 @@
+/** xxd: hex dump, plain hex (-p) and back (-r -p). */
+
+import { type Command, command, parse, readBytes, say } from './io.ts'
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+function row(bytes: Uint8Array, offset: number, columns: number): string {
+  const pairs = hex(bytes).match(/.{1,4}/g) ?? []
+  const width = Math.ceil(columns / 2) * 5 - 1 - (columns % 2) * 2
+  const text = [...bytes].map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '.')).join('')
+  return `${offset.toString(16).padStart(8, '0')}: ${pairs.join(' ').padEnd(width)}  ${text}\n`
+}
+
+export const xxd: Command = command('xxd', async (args, context) => {
+  const { flags, values, rest } = parse(args, 'cls')
+  const all = await readBytes(context, rest[0] ?? '-')
+  const skipped = all.subarray(Number(values.get('s') ?? 0))
+  const bytes = skipped.subarray(0, Number(values.get('l') ?? skipped.byteLength))
+  if (flags.has('r')) {
+    const back = Buffer.from(
+      Buffer.from(bytes)
+        .toString('latin1')
+        .replace(/[^0-9a-fA-F]/g, ''),
+      'hex',
+    )
+    return { stdout: back.toString('latin1'), stderr: '', exitCode: 0, stdoutKind: 'bytes' }
+  }
+  const columns = Number(values.get('c') ?? (flags.has('p') ? 30 : 16))
+  const lines: string[] = []
+  for (let i = 0; i < bytes.byteLength; i += columns) {
+    const part = bytes.subarray(i, i + columns)
+    lines.push(flags.has('p') ? `${hex(part)}\n` : row(part, i, columns))
+  }
+  return say(lines.join(''))
+})

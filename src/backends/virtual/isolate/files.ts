@@ -1,0 +1,120 @@
+/**
+ * The file system just-bash works on: everything real is asked of the session, /bin and /dev and /proc are
+ * kept in memory. Runs in the shell's isolate or, without one, in the session's object.
+ */
+
+import { type BufferEncoding, type IFileSystem, InMemoryFs } from 'just-bash/browser'
+import { absolute, isSynthetic } from '../paths.ts'
+import type { ShellHost } from '../protocol.ts'
+import type { Entry } from '../sql-files.ts'
+
+type Encoding = Parameters<IFileSystem['readFile']>[1]
+type Stat = Awaited<ReturnType<IFileSystem['stat']>>
+
+const encodingOf = (options: Encoding): string => (typeof options === 'string' ? options : options?.encoding) ?? 'utf8'
+
+const decode = (bytes: Uint8Array, encoding: string): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encoding as BufferEncoding)
+
+const encode = (content: string | Uint8Array, options: Encoding): Uint8Array =>
+  typeof content === 'string' ? new Uint8Array(Buffer.from(content, encodingOf(options) as BufferEncoding)) : content
+
+const statOf = ({ path, kind, mode, size, modified }: Entry): Stat => ({
+  isFile: kind === 'file',
+  isDirectory: kind === 'directory',
+  isSymbolicLink: kind === 'link',
+  mode,
+  size,
+  mtime: new Date(modified),
+  identity: `workspace:${path}`,
+})
+
+type Dirent = { name: string; isFile: boolean; isDirectory: boolean; isSymbolicLink: boolean }
+
+const direntOf = ({ path, kind }: Entry): Dirent => ({
+  name: path.slice(path.lastIndexOf('/') + 1),
+  isFile: kind === 'file',
+  isDirectory: kind === 'directory',
+  isSymbolicLink: kind === 'link',
+})
+
+const directory = (name: string): Dirent => ({ name, isFile: false, isDirectory: true, isSymbolicLink: false })
+
+/** In memory, and not listed by the session. */
+const HIDDEN: Readonly<Record<string, readonly string[]>> = { '/': ['bin', 'dev', 'proc'], '/usr': ['bin'] }
+
+/** just-bash looks for the two synchronous methods to put stubs of its commands into /bin. */
+type SyncFileSystem = IFileSystem & {
+  readonly mkdirSync: (path: string, options?: { recursive?: boolean }) => void
+  readonly writeFileSync: (path: string, content: string | Uint8Array) => void
+}
+
+export function shellFiles(host: ShellHost): SyncFileSystem {
+  const memory = new InMemoryFs()
+  const ask = async <T>(operation: string, ...args: unknown[]): Promise<T> => {
+    const answer = await host.call(operation, args)
+    if ('error' in answer) throw new Error(answer.error)
+    return answer.ok as T
+  }
+  return { ...contentFiles(memory, ask), ...treeFiles(memory, ask) }
+}
+
+type Ask = <T>(operation: string, ...args: unknown[]) => Promise<T>
+
+type ContentMethods = 'readFile' | 'readFileBytes' | 'readFileBuffer' | 'writeFile' | 'appendFile' | 'cp' | 'link'
+type ByteText = Awaited<ReturnType<NonNullable<IFileSystem['readFileBytes']>>>
+
+function contentFiles(memory: InMemoryFs, ask: Ask): Required<Pick<IFileSystem, ContentMethods>> {
+  const buffer = (path: string): Promise<Uint8Array> =>
+    isSynthetic(path) ? memory.readFileBuffer(path) : ask<Uint8Array>('read', path)
+  const write = (path: string, bytes: Uint8Array): Promise<void> =>
+    isSynthetic(path) ? memory.writeFile(path, bytes) : ask('write', path, bytes)
+  return {
+    readFileBuffer: buffer,
+    readFile: async (path, options) => decode(await buffer(path), encodingOf(options)),
+    readFileBytes: async (path) => decode(await buffer(path), 'latin1') as unknown as ByteText,
+    writeFile: (path, content, options) => write(path, encode(content, options)),
+    appendFile: (path, content, options) =>
+      isSynthetic(path) ? memory.appendFile(path, content, options) : ask('append', path, encode(content, options)),
+    async cp(from, to, options) {
+      if (isSynthetic(from) || isSynthetic(to)) await write(to, await buffer(from))
+      else await ask('copy', from, to, options?.recursive ?? false)
+    },
+    // One name per file: a hard link is a copy.
+    link: async (from, to) => write(to, await buffer(from)),
+  }
+}
+
+function treeFiles(memory: InMemoryFs, ask: Ask): Omit<SyncFileSystem, ContentMethods> {
+  const dirents = async (path: string): Promise<Dirent[]> => {
+    if (isSynthetic(path)) return memory.readdirWithFileTypes(path)
+    const entries = (await ask<Entry[]>('list', path)).map(direntOf)
+    const hidden = HIDDEN[absolute(path, '/')] ?? []
+    return [...entries, ...hidden.map(directory)].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+  return {
+    mkdirSync: (path, options) => (isSynthetic(path) ? memory.mkdirSync(path, options) : undefined),
+    writeFileSync: (path, content) => (isSynthetic(path) ? memory.writeFileSync(path, content) : undefined),
+    exists: (path) => (isSynthetic(path) ? memory.exists(path) : ask('exists', path)),
+    stat: async (path) => (isSynthetic(path) ? memory.stat(path) : statOf(await ask<Entry>('stat', path))),
+    lstat: async (path) => (isSynthetic(path) ? memory.lstat(path) : statOf(await ask<Entry>('lstat', path))),
+    mkdir: (path, options) =>
+      isSynthetic(path) ? memory.mkdir(path, options) : ask('mkdir', path, options?.recursive ?? false),
+    readdir: async (path) => (await dirents(path)).map(({ name }) => name),
+    readdirWithFileTypes: dirents,
+    async rm(path, options) {
+      if (isSynthetic(path)) return memory.rm(path, options)
+      await ask('remove', path, { recursive: options?.recursive ?? false, force: options?.force ?? false })
+    },
+    mv: (from, to) => ask('move', from, to),
+    resolvePath: (base, path) => absolute(path.startsWith('~') ? `./${path}` : path, base),
+    // Only a failed glob of `ls` asks for this; the rows are not worth sending over.
+    getAllPaths: () => memory.getAllPaths(),
+    chmod: (path, mode) => (isSynthetic(path) ? memory.chmod(path, mode) : ask('chmod', path, mode)),
+    symlink: (target, link) => ask('symlink', target, link),
+    readlink: (path) => (isSynthetic(path) ? memory.readlink(path) : ask('readlink', path)),
+    realpath: (path) => (isSynthetic(path) ? memory.realpath(path) : ask('realpath', path)),
+    utimes: (path, accessed, modified) =>
+      isSynthetic(path) ? memory.utimes(path, accessed, modified) : ask('touch', path, modified.getTime()),
+  }
+}

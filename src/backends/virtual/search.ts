@@ -1,0 +1,78 @@
+/**
+ * Search straight over the rows, never through a shell. Work is bounded: long lines are searched in their
+ * first part, and after 64 MiB the answer says that it is not complete.
+ */
+
+import type { SearchHit, SearchQuery, SearchResult } from '../../agent/model/backend.ts'
+import { expression } from './expression.ts'
+import { glob } from './glob.ts'
+import type { Entry, SqlFiles } from './sql-files.ts'
+
+const MAX_LINE = 2000
+const MAX_BYTES = 64 * 1024 * 1024
+/** Files after which others of the same object get a turn. */
+const YIELD_EVERY = 200
+/** Bytes looked at to tell a binary file. */
+const SNIFF = 8192
+const SKIPPED = /(^|\/)(\.git|node_modules)\//
+
+type Hits = { readonly page: SearchHit[]; total: number }
+
+export async function search(files: SqlFiles, root: string, query: SearchQuery): Promise<SearchResult> {
+  const found = files.stat(root) ? files.walk(root) : []
+  const within = found.filter(({ kind, path }) => kind === 'file' && !SKIPPED.test(relative(path, root)))
+  if (query.target === 'files') return byName(within, root, query)
+  const matches = query.glob === undefined ? () => true : glob(query.glob)
+  return byContent(
+    files,
+    within.filter(({ path }) => matches(relative(path, root))),
+    query,
+  )
+}
+
+const relative = (path: string, root: string): string =>
+  path === root ? path.slice(path.lastIndexOf('/') + 1) : path.slice(root === '/' ? 1 : root.length + 1)
+
+function byName(entries: readonly Entry[], root: string, { pattern, limit, offset }: SearchQuery): SearchResult {
+  const matches = glob(pattern)
+  const hits = entries.filter(({ path }) => matches(relative(path, root))).map(({ path }) => ({ path }))
+  return { hits: hits.slice(offset, offset + limit), total: hits.length, truncated: hits.length > offset + limit }
+}
+
+async function byContent(files: SqlFiles, entries: readonly Entry[], query: SearchQuery): Promise<SearchResult> {
+  const wanted = expression(query.pattern)
+  const hits: Hits = { page: [], total: 0 }
+  let bytes = 0
+  for (const [i, entry] of entries.entries()) {
+    if (i % YIELD_EVERY === YIELD_EVERY - 1) await scheduler.wait(0)
+    bytes += entry.size
+    if (bytes > MAX_BYTES) return { hits: hits.page, total: hits.total, truncated: true }
+    const text = asText(await files.read(entry.path))
+    if (text !== undefined) searchLines(entry.path, text, { wanted, query, hits })
+  }
+  return { hits: hits.page, total: hits.total, truncated: hits.total > query.offset + hits.page.length }
+}
+
+function asText(bytes: Uint8Array): string | undefined {
+  return bytes.subarray(0, SNIFF).includes(0) ? undefined : new TextDecoder().decode(bytes)
+}
+
+type Scan = { readonly wanted: RegExp; readonly query: SearchQuery; readonly hits: Hits }
+
+function searchLines(path: string, text: string, { wanted, query, hits }: Scan): void {
+  const { offset, limit, context = 0 } = query
+  const lines = text.split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  for (const [i, line] of lines.entries()) {
+    if (!wanted.test(clamp(line))) continue
+    const place = hits.total++
+    if (place < offset || place >= offset + limit) continue
+    const hit = { path, line: i + 1, text: clamp(line) }
+    if (context === 0) hits.page.push(hit)
+    else hits.page.push({ ...hit, before: around(lines, i - context, i), after: around(lines, i + 1, i + 1 + context) })
+  }
+}
+
+const clamp = (line: string): string => line.slice(0, MAX_LINE).replace(/\r$/, '')
+const around = (lines: readonly string[], from: number, to: number): string[] =>
+  lines.slice(Math.max(0, from), Math.max(0, to)).map(clamp)

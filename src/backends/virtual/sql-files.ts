@@ -1,0 +1,98 @@
+/**
+ * A file system on the rows of a Durable Object, with POSIX habits: symbolic links, modes, recursive
+ * removal, errno. A file over 512 KiB lives in R2 and its row holds the key. Everything but the bytes of
+ * those is synchronous, so no operation is seen half done.
+ */
+
+import { append, type Attributes, read, write } from './content.ts'
+import { FileError } from './file-error.ts'
+import { BUILT_IN_CHILDREN, join } from './paths.ts'
+import type { Kind, Row } from './rows.ts'
+import { builtIn, makeDirectory, need, openStore, type Store, type StoreOptions } from './store.ts'
+import { change, copy, move, readlink, remove, type RemoveOptions, symlink } from './tree.ts'
+
+export type Entry = {
+  readonly path: string
+  readonly kind: Kind
+  readonly mode: number
+  readonly modified: number
+  readonly size: number
+}
+
+export type SqlFiles = {
+  readonly stat: (path: string) => Entry | undefined
+  /** Does not follow a link in the last place. */
+  readonly lstat: (path: string) => Entry | undefined
+  readonly list: (path: string) => readonly Entry[]
+  /** Everything below a directory, or the file itself, sorted by path. */
+  readonly walk: (path: string) => readonly Entry[]
+  readonly read: (path: string) => Promise<Uint8Array>
+  readonly write: (path: string, bytes: Uint8Array, as?: Attributes) => Promise<boolean>
+  readonly append: (path: string, bytes: Uint8Array) => Promise<void>
+  readonly mkdir: (path: string, recursive: boolean) => void
+  readonly remove: (path: string, options: RemoveOptions) => Promise<boolean>
+  readonly copy: (from: string, to: string, recursive: boolean) => Promise<void>
+  readonly move: (from: string, to: string) => Promise<void>
+  readonly symlink: (target: string, path: string) => void
+  readonly readlink: (path: string) => string
+  readonly realpath: (path: string) => string
+  readonly change: (path: string, to: Attributes) => void
+  readonly usedBytes: () => number
+}
+
+export function openSqlFiles(options: StoreOptions): SqlFiles {
+  const store = openStore(options)
+  return {
+    stat: (path) => entryOrNone(store.at(store.real(path))),
+    lstat: (path) => entryOrNone(store.at(store.place(path))),
+    list: (path) => list(store, path),
+    walk: (path) => walk(store, path),
+    read: (path) => read(store, path),
+    write: (path, bytes, as) => write(store, path, bytes, as),
+    append: (path, bytes) => append(store, path, bytes),
+    mkdir(path, recursive) {
+      const place = store.real(path)
+      if (!recursive && store.at(place)) throw new FileError('EEXIST', 'mkdir', path)
+      makeDirectory(store, place, recursive)
+    },
+    remove: (path, how) => remove(store, path, how),
+    copy: (from, to, recursive) => copy(store, from, to, recursive),
+    move: (from, to) => move(store, from, to),
+    symlink: (target, path) => symlink(store, target, path),
+    readlink: (path) => readlink(store, path),
+    realpath(path) {
+      const found = store.real(path)
+      need(store, found, 'realpath')
+      return found
+    },
+    change: (path, to) => change(store, path, to),
+    usedBytes: () => store.rows.bytes(),
+  }
+}
+
+function list(store: Store, target: string): Entry[] {
+  const path = store.real(target)
+  if (need(store, path, 'scandir').kind !== 'directory') throw new FileError('ENOTDIR', 'scandir', target)
+  const children = store.rows.children(path)
+  if (path !== '/') return children.map(entry)
+  const missing = BUILT_IN_CHILDREN.filter((name) => !children.some((child) => child.name === name))
+  return sorted([...children, ...missing.map((name) => builtIn('/', name))].map(entry))
+}
+
+function walk(store: Store, target: string): Entry[] {
+  const path = store.real(target)
+  const row = need(store, path, 'scandir')
+  return sorted((row.kind === 'directory' ? store.rows.below(path) : [row]).map(entry))
+}
+
+const sorted = (entries: readonly Entry[]): Entry[] => entries.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+
+const entry = ({ parent, name, kind, mode, modified, size }: Row): Entry => ({
+  path: join(parent, name),
+  kind,
+  mode,
+  modified,
+  size,
+})
+
+const entryOrNone = (row: Row | undefined): Entry | undefined => row && entry(row)

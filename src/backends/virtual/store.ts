@@ -1,0 +1,78 @@
+/** What every file operation stands on: rows, where large content goes, the quota and the clock. */
+
+import { FileError } from './file-error.ts'
+import { follower } from './links.ts'
+import { HOME, isBuiltIn, isSynthetic, join, nameOf, parentOf } from './paths.ts'
+import { type Kind, openRows, type Row, type Rows } from './rows.ts'
+
+export type StoreOptions = {
+  readonly sql: SqlStorage
+  readonly blobs?: R2Bucket | undefined
+  /** Where this session's blobs live, with a trailing slash. */
+  readonly prefix: string
+  readonly quotaBytes: number
+  readonly now: () => number
+}
+
+export type Store = Omit<StoreOptions, 'sql'> & {
+  readonly rows: Rows
+  readonly at: (path: string) => Row | undefined
+  /** Every link followed, the last one too. */
+  readonly real: (path: string) => string
+  /** Links of the directory followed, the last name kept. */
+  readonly place: (path: string) => string
+}
+
+export function openStore({ sql, ...options }: StoreOptions): Store {
+  const rows = openRows(sql)
+  const at = (path: string): Row | undefined => {
+    const [parent, name] = [parentOf(path), nameOf(path)]
+    return rows.get(parent, name) ?? (isBuiltIn(path) ? builtIn(parent, name) : undefined)
+  }
+  return { ...options, rows, at, ...follower(rows, at) }
+}
+
+/** A directory that exists without a row, as a row. */
+export const builtIn = (parent: string, name: string): Row => ({
+  parent,
+  name,
+  kind: 'directory',
+  mode: join(parent, name) === HOME ? 0o755 : 0o777,
+  modified: 0,
+  size: 0,
+  ref: null,
+})
+
+export const newRow = (store: Store, path: string, kind: Kind, mode: number): Row => ({
+  parent: parentOf(path),
+  name: nameOf(path),
+  kind,
+  mode,
+  modified: store.now(),
+  size: 0,
+  ref: null,
+})
+
+export function need(store: Store, path: string, operation: string): Row {
+  const row = store.at(path)
+  if (!row) throw new FileError('ENOENT', operation, path)
+  return row
+}
+
+export function makeDirectory(store: Store, path: string, recursive: boolean): void {
+  const row = store.at(path)
+  if (row?.kind === 'directory') return
+  if (row) throw new FileError('ENOTDIR', 'mkdir', path)
+  if (isSynthetic(path)) throw new FileError('EROFS', 'mkdir', path)
+  const parent = parentOf(path)
+  if (recursive) makeDirectory(store, parent, true)
+  else if (need(store, parent, 'mkdir').kind !== 'directory') throw new FileError('ENOTDIR', 'mkdir', path)
+  store.rows.put(newRow(store, path, 'directory', 0o755), null)
+}
+
+/** Removes content that no row names any more. */
+export async function dropBlobs(store: Store, rows: readonly (Row | undefined)[]): Promise<void> {
+  const keys = rows.flatMap((row) => (row?.kind === 'file' && row.ref ? [row.ref] : []))
+  // R2 takes at most 1000 keys at a time.
+  for (let i = 0; i < keys.length; i += 1000) await store.blobs?.delete(keys.slice(i, i + 1000))
+}

@@ -1,0 +1,44 @@
+/**
+ * Access to the table of a workspace: created by the first write, empty before that. Totals are counted
+ * once per object and then kept in step, so only one of these may write to a storage: the session's.
+ */
+
+type Value = string | number | null | Uint8Array
+type Totals = { bytes: number; links: number }
+
+export type Table = {
+  readonly all: <T>(query: string, ...values: readonly Value[]) => T[]
+  readonly write: (statement: string, ...values: Value[]) => void
+  readonly totals: () => Readonly<Totals>
+  readonly add: (bytes: number, links: number) => void
+  readonly recount: () => void
+}
+
+const CREATE = `CREATE TABLE workspace (
+  parent TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, mode INTEGER NOT NULL, modified INTEGER NOT NULL,
+  size INTEGER NOT NULL, ref TEXT, content BLOB, PRIMARY KEY (parent, name)) WITHOUT ROWID`
+const EXISTS = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workspace'`
+const TOTALS = `SELECT total(size) bytes, total(kind = 'link') links FROM workspace`
+
+export function openTable(sql: SqlStorage): Table {
+  let exists = false
+  let totals: Totals | undefined
+  const present = (): boolean => (exists ||= sql.exec(EXISTS).toArray().length > 0)
+  const run = (text: string, values: readonly Value[]) => sql.exec(text, ...(values as readonly SqlStorageValue[]))
+  return {
+    all: <T>(query: string, ...values: Value[]) => (present() ? (run(query, values).toArray() as T[]) : []),
+    write(statement, ...values) {
+      if (!present()) sql.exec(CREATE)
+      run(statement, values)
+    },
+    totals: () => (totals ??= present() ? (sql.exec(TOTALS).one() as Totals) : { bytes: 0, links: 0 }),
+    add(bytes, links) {
+      if (!totals) return
+      totals.bytes += bytes
+      totals.links += links
+    },
+    recount() {
+      totals = undefined
+    },
+  }
+}

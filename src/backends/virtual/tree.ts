@@ -1,0 +1,82 @@
+/** Names and their places: removing, copying, moving, linking. */
+
+import { type Attributes, read, write } from './content.ts'
+import { FileError } from './file-error.ts'
+import { isBuiltIn, isSynthetic, isUnder, join, nameOf, parentOf } from './paths.ts'
+import type { Row } from './rows.ts'
+import { dropBlobs, makeDirectory, need, newRow, type Store } from './store.ts'
+
+export type RemoveOptions = { readonly recursive: boolean; readonly force: boolean }
+
+/** True when there was something to remove. */
+export async function remove(store: Store, target: string, options: RemoveOptions): Promise<boolean> {
+  const path = store.place(target)
+  const row = store.at(path)
+  if (!row) {
+    if (options.force) return false
+    throw new FileError('ENOENT', 'rm', target)
+  }
+  const below = row.kind === 'directory' ? store.rows.below(path) : []
+  if (below.length > 0 && !options.recursive) throw new FileError('ENOTEMPTY', 'rm', target)
+  if (below.length > 0) store.rows.removeBelow(path)
+  if (!isBuiltIn(path)) store.rows.remove(row.parent, row.name)
+  await dropBlobs(store, [row, ...below])
+  return true
+}
+
+export async function copy(store: Store, from: string, to: string, recursive: boolean): Promise<void> {
+  const source = store.real(from)
+  const row = need(store, source, 'cp')
+  if (row.kind !== 'directory') {
+    await write(store, to, await read(store, source), { mode: row.mode })
+    return
+  }
+  const goal = store.real(to)
+  if (!recursive) throw new FileError('EISDIR', 'cp', from)
+  if (goal === source || isUnder(goal, source)) throw new FileError('EINVAL', 'cp', to)
+  makeDirectory(store, goal, true)
+  for (const { name } of store.rows.children(source)) await copy(store, join(source, name), join(goal, name), true)
+}
+
+export async function move(store: Store, from: string, to: string): Promise<void> {
+  const [source, goal] = [store.place(from), store.place(to)]
+  const row = need(store, source, 'mv')
+  if (source === goal) return
+  if (isUnder(goal, source) || isBuiltIn(source)) throw new FileError('EINVAL', 'mv', from)
+  if (isSynthetic(goal)) throw new FileError('EROFS', 'mv', to)
+  if (need(store, parentOf(goal), 'mv').kind !== 'directory') throw new FileError('ENOTDIR', 'mv', to)
+  const there = store.at(goal)
+  if (there) replace(store, there, row)
+  store.rows.rename(row, parentOf(goal), nameOf(goal))
+  await dropBlobs(store, [there])
+}
+
+/** Clears the goal of a move: a file gives way to a file, an empty directory to a directory. */
+function replace(store: Store, there: Row, row: Row): void {
+  const path = join(there.parent, there.name)
+  if (there.kind === 'directory' && row.kind !== 'directory') throw new FileError('EISDIR', 'mv', path)
+  if (there.kind !== 'directory' && row.kind === 'directory') throw new FileError('ENOTDIR', 'mv', path)
+  const full = there.kind === 'directory' && store.rows.children(path).length > 0
+  if (full || isBuiltIn(path)) throw new FileError('ENOTEMPTY', 'mv', path)
+  store.rows.remove(there.parent, there.name)
+}
+
+export function symlink(store: Store, target: string, link: string): void {
+  const path = store.place(link)
+  if (store.at(path)) throw new FileError('EEXIST', 'symlink', link)
+  if (isSynthetic(path)) throw new FileError('EROFS', 'symlink', link)
+  makeDirectory(store, parentOf(path), true)
+  store.rows.put({ ...newRow(store, path, 'link', 0o777), size: target.length, ref: target }, null)
+}
+
+export function readlink(store: Store, target: string): string {
+  const row = need(store, store.place(target), 'readlink')
+  if (row.kind !== 'link' || row.ref === null) throw new FileError('EINVAL', 'readlink', target)
+  return row.ref
+}
+
+/** A built-in directory has no row to keep a mode in: changing it is accepted and forgotten. */
+export function change(store: Store, target: string, to: Attributes): void {
+  const row = need(store, store.real(target), 'chmod')
+  store.rows.change(row, { mode: to.mode ?? row.mode, modified: to.modified ?? row.modified })
+}

@@ -1,0 +1,112 @@
+/**
+ * The backend that needs no set-up: files are rows of the session's object, commands run in just-bash over
+ * them. No network, no processes, no compilers; everything else says so in words.
+ */
+
+import {
+  BackendError,
+  type ExecOptions,
+  type ExecResult,
+  type ExecutionBackend,
+  type Files,
+  type FileStat,
+} from '../../agent/model/backend.ts'
+import { FileError } from './file-error.ts'
+import { absolute, HOME } from './paths.ts'
+import { search } from './search.ts'
+import { openShell, type Shell } from './shell.ts'
+import { restore, snapshot, type SnapshotEntry } from './snapshot.ts'
+import { type Entry, openSqlFiles, type SqlFiles } from './sql-files.ts'
+
+export type VirtualOptions = {
+  readonly sql: SqlStorage
+  /** Without it a file is limited to what fits into a row, 1.9 MB. */
+  readonly blobs?: R2Bucket | undefined
+  /** Where this session's large files live, e.g. `t/<tenant>/s/<session>/files/`. Unique per session. */
+  readonly prefix: string
+  /** Without it the shell runs in the object itself. */
+  readonly loader?: WorkerLoader | undefined
+  readonly quotaBytes?: number
+  readonly now: () => number
+}
+
+export type VirtualBackend = ExecutionBackend & {
+  readonly snapshot: () => AsyncIterable<SnapshotEntry>
+  /** Writes entries over what is there; the blobs are copied, so the source may go away. */
+  readonly restore: (entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>) => Promise<void>
+  readonly usedBytes: () => number
+}
+
+const QUOTA = 512 * 1024 * 1024
+const MAX_OUTPUT = 256 * 1024
+
+const DESCRIPTION = `A private Linux-like workspace at ${HOME} with bash and the usual text utilities
+(grep, sed, awk, jq, find, diff, patch, ...). It has no network, no package manager, no compilers or interpreters
+(python, node) and no background processes.`.replaceAll('\n', ' ')
+
+/** One per object: it keeps running totals of what it stores. */
+export function virtualBackend(options: VirtualOptions): VirtualBackend {
+  const { sql, blobs, prefix, now, loader, quotaBytes = QUOTA } = options
+  const files = openSqlFiles({ sql, blobs, prefix, now, quotaBytes })
+  const shell = openShell(files, prefix, loader)
+  return {
+    kind: 'virtual',
+    capabilities: { streaming: false, background: false, network: 'none', languages: ['bash'], root: HOME },
+    describe: () => DESCRIPTION,
+    exec: (command, how) => exec(shell, files, command, how),
+    files: portOf(files),
+    resolve: absolute,
+    snapshot: () => snapshot(files),
+    restore: (entries) => translated(() => restore(files, entries)),
+    usedBytes: files.usedBytes,
+  }
+}
+
+async function exec(shell: Shell, files: SqlFiles, command: string, options: ExecOptions): Promise<ExecResult> {
+  const cwd = absolute(options.cwd ?? HOME)
+  const directory = await translated(() => files.stat(cwd))
+  if (directory?.kind !== 'directory')
+    throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or leave the directory out.')
+  const start = performance.now()
+  const { env = {}, stdin, timeoutMs, maxOutput = MAX_OUTPUT } = options
+  const { killed, ...answer } = await shell({ command, cwd, env, stdin, timeoutMs, maxOutput }, options.signal)
+  hand(options.onOutput, answer)
+  const aborted = killed || options.signal?.aborted
+  return { ...answer, exitCode: aborted ? null : answer.exitCode, ms: Math.round(performance.now() - start) }
+}
+
+/** There is nothing to stream: a listener gets everything at the end. */
+function hand(listener: ExecOptions['onOutput'], { stdout, stderr }: { stdout: string; stderr: string }): void {
+  if (stdout) listener?.('out', stdout)
+  if (stderr) listener?.('err', stderr)
+}
+
+const statOf = ({ path, kind, size, modified }: Entry): FileStat => ({ path, type: kind, size, modified })
+
+function portOf(files: SqlFiles): Files {
+  return {
+    read: (path) => translated(async () => (files.stat(absolute(path)) ? await files.read(absolute(path)) : undefined)),
+    write: (path, bytes) => translated(async () => ({ created: await files.write(absolute(path), bytes) })),
+    stat: (path) =>
+      translated(() => {
+        const entry = files.stat(absolute(path))
+        return entry && statOf(entry)
+      }),
+    list: (path) => translated(() => files.list(absolute(path)).map(statOf)),
+    remove: (path) => translated(() => files.remove(absolute(path), { recursive: true, force: true })),
+    move: (from, to) => translated(() => files.move(absolute(from), absolute(to))),
+    search: (query) => translated(() => search(files, absolute(query.path ?? HOME), query)),
+  }
+}
+
+/** Errors of files in the words of the port. */
+async function translated<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    if (error.code === 'ENOSPC') throw new BackendError('quota', error.message, 'Remove files that are not needed.')
+    if (error.code === 'EFBIG') throw new BackendError('unsupported', error.message, 'Split the file into parts.')
+    throw new BackendError(error.code === 'EIO' ? 'unavailable' : 'invalid', error.message)
+  }
+}
