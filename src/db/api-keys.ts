@@ -32,23 +32,22 @@ export type Verified = {
   readonly scopes: readonly Scope[]
   readonly status: 'active' | 'suspended'
   readonly limits: TenantLimits
-  readonly lastUsedAt: number | null
 }
 
-export type KeyRing = {
+export type Keys = {
   /** `presented` is the whole key and is never to be had again. Undefined when there is no such tenant. */
-  readonly create: (
+  readonly createKey: (
     given: NewKey,
     now: number,
   ) => Promise<{ readonly key: ApiKey; readonly presented: string } | undefined>
   /** Undefined for whatever is malformed, unknown, wrong, expired or revoked, without telling which. */
   readonly verify: (presented: string, now: number) => Promise<Verified | undefined>
-  /** Once an hour at most; off the path of the request. */
-  readonly noteUse: (verified: Verified, now: number) => Promise<void>
+  /** Remembers the use of a key, at most once an hour; off the path of the request. */
+  readonly touch: (keyId: string, now: number) => Promise<void>
   /** Revoked ones included, oldest first; those of one tenant when it is named. */
-  readonly list: (tenantId?: string) => Promise<readonly ApiKey[]>
+  readonly listKeys: (tenantId?: string) => Promise<readonly ApiKey[]>
   /** True when the key was there and not revoked yet. */
-  readonly revoke: (id: string, now: number) => Promise<boolean>
+  readonly revokeKey: (id: string, now: number) => Promise<boolean>
 }
 
 const hour = 60 * 60 * 1000
@@ -67,23 +66,22 @@ const columns = {
   revokedAt: apiKey.revokedAt,
 }
 
-const lookUp = `SELECT hash, tenant_id, scopes, expires_at, last_used_at, revoked_at, status, limits
+const lookUp = `SELECT hash, tenant_id, scopes, expires_at, revoked_at, status, limits
   FROM api_key JOIN tenant ON tenant.id = api_key.tenant_id WHERE api_key.id = ?1`
 type Found = {
   readonly hash: string
   readonly tenant_id: string
   readonly scopes: string
   readonly expires_at: number | null
-  readonly last_used_at: number | null
   readonly revoked_at: number | null
   readonly status: 'active' | 'suspended'
   readonly limits: string
 }
 
-export function d1Keys(db: D1Database): KeyRing {
+export function keys(db: D1Database): Keys {
   const orm = drizzle(db)
   return {
-    create: async (given, now) => {
+    createKey: async (given, now) => {
       const [owner] = await orm.select({ id: tenant.id }).from(tenant).where(eq(tenant.id, given.tenantId))
       if (!owner) return undefined
       const [id, secret] = [randomId(), randomSecret()]
@@ -101,19 +99,17 @@ export function d1Keys(db: D1Database): KeyRing {
       return { key, presented: `tal_${id}_${secret}` }
     },
     verify: (presented, now) => verify(db, presented, now),
-    noteUse: async ({ keyId, lastUsedAt }, now) => {
-      if (lastUsedAt !== null && now - lastUsedAt < hour) return
-      // Many requests may have verified the key before one of them gets here.
+    touch: async (keyId, now) => {
       const note = 'UPDATE api_key SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at, 0) <= ?2 - ?3'
       await db.prepare(note).bind(keyId, now, hour).run()
     },
-    list: (tenantId) =>
+    listKeys: (tenantId) =>
       orm
         .select(columns)
         .from(apiKey)
         .where(tenantId === undefined ? undefined : eq(apiKey.tenantId, tenantId))
         .orderBy(apiKey.createdAt, apiKey.id),
-    revoke: async (id, now) => {
+    revokeKey: async (id, now) => {
       const open = and(eq(apiKey.id, id), isNull(apiKey.revokedAt))
       const revoked = await orm.update(apiKey).set({ revokedAt: now }).where(open).returning({ id: apiKey.id })
       return revoked.length > 0
@@ -136,7 +132,6 @@ async function verify(db: D1Database, presented: string, now: number): Promise<V
     scopes: JSON.parse(row.scopes) as readonly Scope[],
     status: row.status,
     limits: JSON.parse(row.limits) as TenantLimits,
-    lastUsedAt: row.last_used_at,
   }
 }
 

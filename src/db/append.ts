@@ -49,15 +49,40 @@ const putPage = `INSERT INTO page(id, tenant_id, run_id, at, last, size, mark, i
     turn = excluded.turn, body = excluded.body
   WHERE page.mark <> excluded.mark`
 
+/** Statements and bytes of one batch have their limits; after an outage there may be more to send than that. */
+const batchPages = 64
+const batchBytes = 8 * 2 ** 20
+
+/**
+ * One batch, or for a long backlog several in order: each leaves a beginning of the pages, with `through`
+ * at its end. Throws before anything is written when a page cannot be stored.
+ */
 export async function append(bound: Bound, record: SessionRecord, pages: readonly Page[]): Promise<void> {
-  const stored = pages.map(storedPage)
-  await bound.write([
-    bound.statement(dropTitleWords, record.id, record.title),
-    bound.statement(dropTitlePieces, record.id, record.title),
-    ...sessionStatements(bound, record, Math.max(0, ...stored.map((page) => page.last))),
-    ...titleStatements(bound, record),
-    ...pages.flatMap((page, i) => pageStatements(bound, record.id, page, stored[i]!)),
-  ])
+  for (const batch of batchesOf(pages.map(storedPage)))
+    await bound.write([
+      bound.statement(dropTitleWords, record.id, record.title),
+      bound.statement(dropTitlePieces, record.id, record.title),
+      ...sessionStatements(bound, record, Math.max(0, ...batch.map((page) => page.last))),
+      ...titleStatements(bound, record),
+      ...batch.flatMap((page) => pageStatements(bound, record.id, page)),
+    ])
+}
+
+/** At least one: a record may come without pages. */
+function batchesOf(pages: readonly StoredPage[]): StoredPage[][] {
+  const batches: StoredPage[][] = [[]]
+  let bytes = 0
+  for (const page of pages) {
+    const open = batches.at(-1)!
+    if (open.length === batchPages || (open.length > 0 && bytes + page.size > batchBytes)) {
+      batches.push([page])
+      bytes = page.size
+    } else {
+      open.push(page)
+      bytes += page.size
+    }
+  }
+  return batches
 }
 
 function sessionStatements({ statement }: Bound, record: SessionRecord, through: number): D1PreparedStatement[] {
@@ -80,19 +105,19 @@ function titleStatements({ statement, tenantId }: Bound, { id, title, updatedAt 
   ]
 }
 
-function pageStatements({ statement, tenantId }: Bound, sessionId: string, page: Page, stored: StoredPage) {
-  const { n, mark, last, size, model, usage, turn, body } = stored
+function pageStatements({ statement, tenantId }: Bound, sessionId: string, stored: StoredPage) {
+  const { page, mark, last, size, model, usage, turn, body } = stored
+  const { n, at, runId } = page
   const words = wordsIn(page)
   const pieces = piecesIn(page)
-  const week = weekWord(weekOf(page.at))
   const indexed = page.indexed === false ? 0 : 1
   return [
     words
-      ? statement(putWords, sessionId, n, mark, tenantWord(tenantId), week, words)
+      ? statement(putWords, sessionId, n, mark, tenantWord(tenantId), weekWord(weekOf(at)), words)
       : statement(dropWords, sessionId, n, mark),
     pieces
       ? statement(putPieces, sessionId, n, mark, tenantPiece(tenantId), pieces)
       : statement(dropPieces, sessionId, n, mark),
-    statement(putPage, sessionId, n, mark, page.runId, page.at, last, size, indexed, model, usage, turn, body),
+    statement(putPage, sessionId, n, mark, runId, at, last, size, indexed, model, usage, turn, body),
   ]
 }

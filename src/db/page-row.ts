@@ -27,7 +27,7 @@ export const pageColumns = 'page.id, run_id, at, indexed, model, usage, turn, bo
 
 /** What is stored of a page, serialised once. */
 export type StoredPage = {
-  readonly n: number
+  readonly page: Page
   readonly last: number
   readonly size: number
   readonly mark: number
@@ -51,7 +51,7 @@ export function storedPage(page: Page): StoredPage {
     throw new Error(`Page ${page.n} has ${size} bytes, a row holds ${maxPageBytes}: split the page.`)
   const rest = JSON.stringify([page.runId, page.at, page.model, usage, page.indexed !== false])
   return {
-    n: page.n,
+    page,
     last: page.entries.at(-1)?.seq ?? page.n,
     size,
     mark: hash53(`${rest}\n${turn}\n${body}`),

@@ -1,10 +1,11 @@
 /**
- * Tenants: who is walled off from whom, and what each may use. Only the worker's admin routes and the
+ * Tenants and their keys: who is walled off from whom, and what each may use. Only the worker's admin routes and the
  * check of credentials come here; `now` is given by the caller.
  */
 
 import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
+import { keys, type Keys } from './api-keys.ts'
 import { tenant, type TenantLimits } from './schema.ts'
 
 export type Tenant = {
@@ -19,7 +20,7 @@ export type TenantChange = Partial<Pick<Tenant, 'name' | 'status' | 'limits'>>
 /** A tenant id is part of object names and R2 keys. */
 export const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 
-export type TenantDirectory = {
+export type Tenants = Keys & {
   /** Undefined when the id is taken. Throws when it is no id. Without an id one is made up. */
   readonly create: (
     given: { readonly id?: string | undefined; readonly name: string },
@@ -32,9 +33,10 @@ export type TenantDirectory = {
   readonly update: (id: string, change: TenantChange) => Promise<Tenant | undefined>
 }
 
-export function d1Tenants(db: D1Database): TenantDirectory {
+export function tenants(db: D1Database): Tenants {
   const orm = drizzle(db)
   return {
+    ...keys(db),
     create: async ({ id = crypto.randomUUID(), name }, now) => {
       if (!tenantIdPattern.test(id)) throw new Error(`${JSON.stringify(id)} is no id of a tenant.`)
       const row: Tenant = { id, name, status: 'active', limits: {}, createdAt: now }

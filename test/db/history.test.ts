@@ -70,6 +70,17 @@ describe('what is written', () => {
     expect(await store.search('one', 10)).toEqual([])
   })
 
+  it('sends a long backlog in order, in several batches', async () => {
+    const { store } = open()
+    const backlog = Array.from({ length: 150 }, (_, i) => page(i * 2 + 1, ['question', 'answer']))
+    const broken = { ...page(301, ['two']), runId: null as unknown as string }
+    await expect(store.append(record('a'), [...backlog, broken])).rejects.toThrow(/NOT NULL/)
+    expect((await store.standing('a'))?.through).toBe(256)
+    await store.append(record('a'), backlog)
+    expect((await store.standing('a'))?.through).toBe(300)
+    expect((await store.pages('a', 0)).map(({ n }) => n)).toEqual(backlog.map(({ n }) => n))
+  })
+
   it('refuses a page that no row can hold, and a number that is no key', async () => {
     const { store } = open()
     await expect(store.append(record('a'), [page(1, ['x'.repeat(maxPageBytes)])])).rejects.toThrow(/split the page/)

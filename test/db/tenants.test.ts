@@ -1,17 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { d1Keys } from '../../src/db/api-keys.ts'
-import { d1Tenants } from '../../src/db/tenants.ts'
+import { tenants as repositoryOf } from '../../src/db/tenants.ts'
 import { database, migrated, newTenant, noon } from './sample.ts'
 
 const hour = 60 * 60 * 1000
-const tenants = d1Tenants(database)
-const keys = d1Keys(database)
+const tenants = repositoryOf(database)
 beforeAll(migrated)
 
 async function ownedKey(expiresAt?: number) {
   const tenantId = newTenant()
   await tenants.create({ id: tenantId, name: 'Somebody' }, noon)
-  const made = await keys.create({ tenantId, name: 'laptop', scopes: ['read', 'chat'], expiresAt }, noon)
+  const made = await tenants.createKey({ tenantId, name: 'laptop', scopes: ['read', 'chat'], expiresAt }, noon)
   return { tenantId, key: made!.key, presented: made!.presented }
 }
 
@@ -50,13 +48,12 @@ describe('a key', () => {
     const { tenantId, key, presented } = await ownedKey()
     expect(presented).toMatch(/^tal_[a-z2-7]{16}_[0-9A-Za-z]{43}$/)
     await tenants.update(tenantId, { status: 'suspended', limits: { jobs: 1 } })
-    expect(await keys.verify(presented, noon)).toEqual({
+    expect(await tenants.verify(presented, noon)).toEqual({
       keyId: key.id,
       tenantId,
       scopes: ['chat', 'read'],
       status: 'suspended',
       limits: { jobs: 1 },
-      lastUsedAt: null,
     })
   })
 
@@ -64,7 +61,7 @@ describe('a key', () => {
     const { key, presented } = await ownedKey()
     const row = await database.prepare('SELECT * FROM api_key WHERE id = ?').bind(key.id).first()
     expect(JSON.stringify(row)).not.toContain(presented.split('_')[2])
-    expect(JSON.stringify(await keys.list())).not.toContain('hash')
+    expect(JSON.stringify(await tenants.listKeys())).not.toContain('hash')
   })
 
   it('opens nothing with another secret, another id or another shape', async () => {
@@ -85,28 +82,28 @@ describe('a key', () => {
       'Bearer x',
       '💥'.repeat(50),
     ]
-    for (const presented of others) expect(await keys.verify(presented, noon), presented).toBeUndefined()
+    for (const presented of others) expect(await tenants.verify(presented, noon), presented).toBeUndefined()
   })
 
   it('ends when it expires', async () => {
     const { presented } = await ownedKey(noon + hour)
-    expect(await keys.verify(presented, noon + hour - 1)).toBeDefined()
-    expect(await keys.verify(presented, noon + hour)).toBeUndefined()
+    expect(await tenants.verify(presented, noon + hour - 1)).toBeDefined()
+    expect(await tenants.verify(presented, noon + hour)).toBeUndefined()
   })
 
   it('ends when it is revoked, once', async () => {
     const { tenantId, key, presented } = await ownedKey()
-    expect(await keys.revoke(key.id, noon + 1)).toBe(true)
-    expect(await keys.revoke(key.id, noon + 2)).toBe(false)
-    expect(await keys.verify(presented, noon + 3)).toBeUndefined()
-    expect(await keys.list(tenantId)).toEqual([{ ...key, revokedAt: noon + 1 }])
+    expect(await tenants.revokeKey(key.id, noon + 1)).toBe(true)
+    expect(await tenants.revokeKey(key.id, noon + 2)).toBe(false)
+    expect(await tenants.verify(presented, noon + 3)).toBeUndefined()
+    expect(await tenants.listKeys(tenantId)).toEqual([{ ...key, revokedAt: noon + 1 }])
   })
 
   it('remembers its use at most once an hour', async () => {
-    const { tenantId, presented } = await ownedKey()
+    const { tenantId, key } = await ownedKey()
     const use = async (now: number) => {
-      await keys.noteUse((await keys.verify(presented, now))!, now)
-      return (await keys.list(tenantId))[0]?.lastUsedAt
+      await tenants.touch(key.id, now)
+      return (await tenants.listKeys(tenantId))[0]?.lastUsedAt
     }
     expect(await use(noon)).toBe(noon)
     expect(await use(noon + hour - 1)).toBe(noon)
@@ -114,9 +111,9 @@ describe('a key', () => {
   })
 
   it('needs a tenant, and is listed for its own alone', async () => {
-    expect(await keys.create({ tenantId: 'nobody', name: '', scopes: ['admin'] }, noon)).toBeUndefined()
+    expect(await tenants.createKey({ tenantId: 'nobody', name: '', scopes: ['admin'] }, noon)).toBeUndefined()
     const [a, b] = [await ownedKey(), await ownedKey()]
-    expect(await keys.list(a.tenantId)).toEqual([a.key])
-    expect((await keys.list()).map((key) => key.id)).toEqual(expect.arrayContaining([a.key.id, b.key.id]))
+    expect(await tenants.listKeys(a.tenantId)).toEqual([a.key])
+    expect((await tenants.listKeys()).map((key) => key.id)).toEqual(expect.arrayContaining([a.key.id, b.key.id]))
   })
 })
