@@ -33,7 +33,7 @@ export class Coalescer {
   }
 
   flush(): void {
-    clearTimeout(this.#timer)
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#timer = undefined
     this.#put()
   }

@@ -1,8 +1,8 @@
 /** Performs the steps of a turn: calls models, runs tools, compresses. What goes wrong comes back as data. */
 
-import type { Delta, Dialect, Endpoint, ModelRequest, ToolSchema } from '../agent/model/dialect.ts'
+import type { Delta, Dialect, ModelRequest, ToolSchema } from '../agent/model/dialect.ts'
 import type { Failure } from '../agent/model/failure.ts'
-import { type Message, textIn, userText } from '../agent/model/message.ts'
+import { callsIn, type Message, textIn, userText } from '../agent/model/message.ts'
 import type { Perform } from '../agent/model/ports.ts'
 import type { Step } from '../agent/model/step.ts'
 import type { Result, ToolCall, Turn } from '../agent/model/turn.ts'
@@ -53,24 +53,21 @@ async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Res
   try {
     await failpoint('before-model')
     const { options } = turn
+    const request: ModelRequest = {
+      model: found.route.model,
+      system: world.system(turn),
+      transcript: await world.transcript(),
+      tools: step.tools ? world.toolSchemas() : [],
+      say: step.say,
+      maxTokens: options.maxTokens,
+      temperature: options.temperature,
+      reasoningEffort: options.reasoningEffort,
+    }
     const { message, usage } = await withIdleLimit(world.abortable(), (signal, pulse) =>
-      speak(
-        world,
-        found.route,
-        {
-          model: found.route.model,
-          system: world.system(turn),
-          tools: step.tools ? world.toolSchemas() : [],
-          say: step.say,
-          maxTokens: options.maxTokens,
-          temperature: options.temperature,
-          reasoningEffort: options.reasoningEffort,
-        },
-        found.endpoint,
-        { signal, hear, pulse },
-      ),
+      world.dialects[found.route.dialect].call(request, found.endpoint, { signal, hear, pulse, sleep }),
     )
     world.heardAll(true)
+    if (!callsIn(message).length) await failpoint('before-final')
     const priced = price(usage, found.route)
     if (message.stop === 'refused') return { of: 'failure', failure: refusal(textIn(message)), partial, usage: priced }
     return { of: 'model', reply: message, usage: priced }
@@ -83,14 +80,6 @@ async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Res
 }
 
 const refusal = (words: string): Failure => ({ kind: 'refused', message: words.slice(0, 300) })
-
-type Asked = Omit<ModelRequest, 'transcript'>
-type Ears = { readonly signal: AbortSignal; readonly hear: (delta: Delta) => void; readonly pulse: () => void }
-
-async function speak(world: World, route: Route, asked: Asked, endpoint: Endpoint, ears: Ears) {
-  const transcript = await world.transcript()
-  return world.dialects[route.dialect].call({ ...asked, transcript }, endpoint, { ...ears, sleep })
-}
 
 const sleep = (ms: number) => scheduler.wait(ms)
 

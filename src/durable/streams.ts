@@ -101,7 +101,7 @@ export class Streams {
   #drop(listener: Listener) {
     this.#listeners.delete(listener)
     if (this.#listeners.size) return
-    clearInterval(this.#keepAlive)
+    if (this.#keepAlive !== undefined) clearInterval(this.#keepAlive)
     this.#keepAlive = undefined
   }
 }

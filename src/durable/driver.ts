@@ -1,0 +1,85 @@
+/**
+ * Keeps a turn moving. At most one drive runs in an object; it starts with the request that asks for
+ * it, goes on when the request is gone, and is taken up by the alarm when the object died.
+ */
+
+import { drive, type Machine } from '../agent/loop/drive.ts'
+import type { View } from '../agent/model/ports.ts'
+import { giveUp } from '../agent/policy/recover.ts'
+import type { SessionStore } from './store.ts'
+
+export type DriverOptions = {
+  /** Read anew each time: a rebuilt session has another one. */
+  readonly store: () => SessionStore
+  readonly machine: Machine
+  /** Opens the next queued turn. False when there is none. */
+  readonly openNext: () => boolean
+  /** Called whenever a drive has come to rest. */
+  readonly rested: (until: number | undefined) => void
+}
+
+export class Driver {
+  readonly #options: DriverOptions
+  readonly #controllers = new Set<AbortController>()
+  #driving: Promise<void> | undefined
+
+  constructor(options: DriverOptions) {
+    this.#options = options
+  }
+
+  get isDriving(): boolean {
+    return this.#driving !== undefined
+  }
+
+  look = (): View => this.#options.machine.look()
+
+  /** Resolves when the drive has come to rest; never rejects. Calling it again rides along. */
+  start(): Promise<void> {
+    return (this.#driving ??= this.#toRest())
+  }
+
+  /** Cancels what the current step waits for. Its result says so. */
+  abort(): void {
+    for (const controller of this.#controllers) controller.abort()
+  }
+
+  readonly abortable = (): AbortController => {
+    const controller = new AbortController()
+    this.#controllers.add(controller)
+    return controller
+  }
+
+  async #toRest(): Promise<void> {
+    const { store, machine, openNext, rested } = this.#options
+    let until: number | undefined
+    try {
+      do {
+        ;({ until } = await drive(machine))
+        this.#controllers.clear()
+      } while (!store().hasOpenTurn && openNext())
+    } catch (error) {
+      until = this.#failed(error)
+    }
+    this.#driving = undefined
+    this.#controllers.clear()
+    rested(until)
+  }
+
+  /** A defect of ours must not leave the turn without an end; a dying object must not touch it. */
+  #failed(error: unknown): undefined {
+    if (isReset(error)) throw error
+    console.error('The drive failed.', error)
+    const { machine } = this.#options
+    const store = this.#options.store()
+    const turn = store.current()
+    if (!turn || turn.stage.at === 'done') return undefined
+    store.save(giveUp(turn, { kind: 'unknown', message: 'an internal error' }, machine.look().now))
+    store.write()
+    return undefined
+  }
+}
+
+/** The object is going away: a fresh one takes over from what is written. */
+export const isReset = (error: unknown): boolean =>
+  error instanceof Error &&
+  ('durableObjectReset' in error || /code was updated|superseded|memory limit|object reset/i.test(error.message))

@@ -1,0 +1,329 @@
+/**
+ * The living parts of one session and how they hold together: journal, store, driver, listeners,
+ * history. Everything that begins or moves a turn goes through here.
+ */
+
+import type { Message, UserMessage } from '../agent/model/message.ts'
+import type { Entry, SessionRecord } from '../agent/model/history.ts'
+import type { TurnOptions } from '../agent/model/options.ts'
+import { mergeSettings, type Settings } from '../agent/model/settings.ts'
+import { isOver, type Turn } from '../agent/model/turn.ts'
+import { noUsage } from '../agent/model/usage.ts'
+import { d1History } from '../db/history.ts'
+import { Driver } from './driver.ts'
+import { Journal } from './journal.ts'
+import { machineOf } from './machine.ts'
+import { metered, newMeter } from './meter.ts'
+import { importRun, Projection } from './projection.ts'
+import { rebuild } from './rebuild.ts'
+import type { SessionMeta } from './session-meta.ts'
+import { SessionStore } from './store.ts'
+import { Streams } from './streams.ts'
+import { effective, maxTurns, type TenantSnapshot, tenantSnapshot } from './tenant-snapshot.ts'
+import { isAway } from './views.ts'
+import { projectionDelay, wakeAt } from './wake.ts'
+import { Workbench } from './workbench.ts'
+
+export type NewSession = {
+  readonly title?: string | null | undefined
+  readonly source?: string | undefined
+  readonly model?: string | null | undefined
+  readonly parentId?: string | null | undefined
+  readonly settings?: Settings | undefined
+}
+
+export type TurnRequest = {
+  readonly runId: string
+  readonly message: UserMessage
+  readonly options: TurnOptions
+}
+
+export class SessionCore {
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly meter = { session: newMeter(), history: newMeter() }
+  readonly journal: Journal
+  readonly streams: Streams
+  readonly driver: Driver
+  readonly workbench: Workbench
+  readonly projection: Projection
+  store: SessionStore
+  readonly #ctx: DurableObjectState
+  readonly #env: Env
+  #meta: SessionMeta | undefined
+  #tenant: TenantSnapshot | undefined
+  #settings: { readonly tenant: Settings; readonly session: Settings; readonly value: Settings } | undefined
+  #restsUntil: number | undefined
+  #projectAt: number | undefined
+  #failures = 0
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    this.#ctx = ctx
+    this.#env = env
+    const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(ctx.id.name ?? '') ?? []
+    this.tenantId = tenantId
+    this.sessionId = sessionId
+    const sql = metered(ctx.storage.sql, this.meter.session)
+    this.journal = new Journal(sql)
+    this.#meta = this.journal.meta()
+    this.streams = new Streams(() => ctx.getWebSockets())
+    this.store = this.#openStore()
+    this.workbench = new Workbench({
+      env,
+      sql,
+      meter: this.meter.history,
+      tenantId,
+      sessionId,
+      meta: () => this.meta,
+      updateMeta: (change) => this.updateMeta(change),
+    })
+    const machine = machineOf(this, env)
+    this.driver = new Driver({
+      machine,
+      store: () => this.store,
+      openNext: () => this.#openQueued(),
+      rested: (until) => this.#rested(until),
+    })
+    this.projection = new Projection({
+      journal: this.journal,
+      history: () => d1History(env.DB, tenantId, this.meter.history),
+      record: () => this.record(),
+      announceWaiting: () => this.#announceWaiting(),
+    })
+  }
+
+  // --- what it is
+
+  get exists(): boolean {
+    return this.#meta !== undefined
+  }
+
+  get meta(): SessionMeta {
+    if (!this.#meta) throw new Error('The session does not exist.')
+    return this.#meta
+  }
+
+  get settings(): Settings {
+    const tenant = this.#tenant?.settings ?? {}
+    const session = this.meta.settings
+    if (this.#settings?.tenant !== tenant || this.#settings.session !== session)
+      this.#settings = { tenant, session, value: effective(tenant, session) }
+    return this.#settings.value
+  }
+
+  record(): SessionRecord {
+    const meta = this.meta
+    const turn = this.store.current()
+    return {
+      id: meta.id,
+      title: meta.title,
+      source: meta.source,
+      model: meta.model,
+      parentId: meta.parentId,
+      createdAt: meta.createdAt,
+      updatedAt: turn ? (turn.stage.at === 'done' ? turn.stage.endedAt : turn.startedAt) : meta.createdAt,
+      usage: this.store.usage(meta.usageBefore),
+      state: meta,
+    }
+  }
+
+  /** False when there is no such session, neither here nor in history. */
+  async load(): Promise<boolean> {
+    if (this.#meta) return true
+    const through = await rebuild(this.journal, d1History(this.#env.DB, this.tenantId), this.sessionId)
+    if (through === undefined) return false
+    this.#meta = this.journal.meta()
+    this.store = this.#openStore()
+    this.projection.startsAt(through)
+    return true
+  }
+
+  create({ title, source, model, parentId, settings }: NewSession, history: readonly Message[] = []): void {
+    if (this.#meta) return
+    this.#meta = {
+      id: this.sessionId,
+      tenantId: this.tenantId,
+      title: title ?? null,
+      source: source ?? 'api',
+      model: model ?? null,
+      parentId: parentId ?? null,
+      createdAt: Date.now(),
+      settings: settings ?? {},
+      todos: [],
+      usageBefore: noUsage,
+    }
+    this.projection.startsAt(0)
+    if (!history.length) return
+    this.journal.putMeta(this.#meta)
+    this.store.preload(importRun, history)
+    this.store.write()
+  }
+
+  /** Becomes a copy of another session. */
+  adopt(
+    meta: SessionMeta,
+    rows: readonly { n: number; runId: string; entries: readonly Entry[]; turn?: Turn }[],
+  ): void {
+    this.#meta = meta
+    this.journal.putMeta(meta)
+    for (const { n, runId, entries, turn } of rows) {
+      const texts = entries.map((entry) => JSON.stringify(entry))
+      this.journal.putStep({ n, runId, entries: [...entries], texts, events: [] }, turn)
+    }
+    this.store = this.#openStore()
+    this.projection.startsAt(0)
+  }
+
+  updateMeta(change: Partial<SessionMeta>): void {
+    this.#meta = { ...this.meta, ...change }
+    this.journal.putMeta(this.#meta)
+  }
+
+  patchSettings(patch: object): void {
+    this.updateMeta({ settings: mergeSettings(this.meta.settings, patch) })
+  }
+
+  // --- turns
+
+  know(tenant: TenantSnapshot): void {
+    this.#tenant = tenant
+  }
+
+  /** Opens a turn and drives it, up to its first request, in one stretch: one write, no wait before the model. */
+  begin({ runId, message, options }: TurnRequest): void {
+    this.#prepare(message)
+    this.store.open(runId, [message], {
+      options: this.meta.model && !options.model ? { ...options, model: this.meta.model } : options,
+      limit: maxTurns(this.settings, options.maxTurns),
+      usageBefore: this.meta.usageBefore,
+    })
+    this.move()
+  }
+
+  /** Goes on with the turn, if there is one and it can. The alarm looks after it from now on. */
+  move(): void {
+    if (!this.store.hasOpenTurn) return
+    this.#restsUntil = undefined
+    if (this.#tenant) void this.driver.start()
+    else this.#ctx.waitUntil(this.#startLater())
+    this.arm()
+  }
+
+  /** A turn that nobody drives although it could go on: the object died and was woken by a request. */
+  takeUp(): void {
+    if (!this.driver.isDriving && this.store.hasOpenTurn && this.#restsUntil === undefined && !this.isWaiting)
+      this.move()
+  }
+
+  get isWaiting(): boolean {
+    const turn = this.store.current()
+    return turn !== undefined && isAway(turn.stage)
+  }
+
+  /** One alarm for all reasons. Storage orders it with the writes of this stretch. */
+  arm(): void {
+    const reasons = { driving: this.driver.isDriving, restsUntil: this.#restsUntil, projectAt: this.#projectAt }
+    const at = wakeAt(reasons, Date.now())
+    if (at === undefined) void this.#ctx.storage.deleteAlarm()
+    else void this.#ctx.storage.setAlarm(at)
+  }
+
+  /** Sends what history lacks. The alarm stays set until it has arrived. */
+  async project(): Promise<void> {
+    this.#projectAt = Date.now() + projectionDelay(this.#failures + 4)
+    try {
+      await this.projection.run()
+      this.#failures = 0
+      this.#projectAt = undefined
+    } catch (error) {
+      console.warn('History cannot be reached; it will be sent later.', error)
+      this.#failures++
+      this.#projectAt = Date.now() + projectionDelay(this.#failures)
+    }
+    this.arm()
+  }
+
+  /** After a wake-up without a request, the tenant has to be asked for. */
+  async ensureTenant(): Promise<void> {
+    this.#tenant ??= await tenantSnapshot(this.#env, this.tenantId)
+  }
+
+  /** Work that nobody waits for; the platform keeps the object for it. */
+  later(work: Promise<void>): void {
+    this.#ctx.waitUntil(work)
+  }
+
+  async #startLater(): Promise<void> {
+    await this.ensureTenant()
+    await this.driver.start()
+  }
+
+  #openStore(): SessionStore {
+    return new SessionStore(this.journal, {
+      sessionId: this.sessionId,
+      now: Date.now,
+      publish: (events) => this.streams.publish(events),
+    })
+  }
+
+  /** What the first turn of a session settles: its title, and the prompt that is replayed from then on. */
+  #prepare(message: UserMessage): void {
+    const meta = this.meta
+    if (meta.prompt !== undefined && !this.journal.isBlank) return
+    this.updateMeta({
+      title: meta.title ?? titleOf(message),
+      prompt: meta.prompt ?? this.workbench.systemPrompt(this.settings, meta.createdAt),
+    })
+  }
+
+  #openQueued(): boolean {
+    const [next] = this.store.queued()
+    if (!next) return false
+    this.store.unsay([next.id])
+    const { runId, message, options } = next.item
+    this.store.open(runId, [message], {
+      options,
+      limit: maxTurns(this.settings, options.maxTurns),
+      usageBefore: this.meta.usageBefore,
+    })
+    return true
+  }
+
+  #rested(until: number | undefined): void {
+    this.#restsUntil = until
+    const turn = this.store.current()
+    if (until === undefined && turn) this.#ctx.waitUntil(this.#afterTurn(turn))
+    else this.arm()
+  }
+
+  async #afterTurn(turn: Turn): Promise<void> {
+    if (isOver(turn) && this.#tenant?.limits.concurrent_turns !== undefined)
+      this.#ctx.waitUntil(this.#env.TENANT.getByName(`t/${this.tenantId}`).releaseTurn(turn.id))
+    await this.project()
+  }
+
+  /** The tenant's list of what waits for a person; written only when something waits, or did. */
+  #announced = false
+  async #announceWaiting(): Promise<void> {
+    const items = this.waitingItems()
+    if (!items.length && !this.#announced) return
+    await this.#env.TENANT.getByName(`t/${this.tenantId}`).setWaiting(this.sessionId, items)
+    this.#announced = items.length > 0
+  }
+
+  waitingItems() {
+    const turn = this.store.current()
+    const calls = turn?.stage.at === 'tools' ? turn.stage.calls : []
+    return calls.flatMap((call) =>
+      call.state === 'away'
+        ? [{ ...call.awaits, id: `${this.sessionId}.${call.id}`, session_id: this.sessionId, run_id: turn?.id ?? '' }]
+        : [],
+    )
+  }
+}
+
+const titleOf = (message: UserMessage): string | null => {
+  const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ')
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line ? (line.length > 60 ? `${line.slice(0, 59)}…` : line) : null
+}

@@ -1,0 +1,322 @@
+/** A session: one object, one transcript, at most one turn at a time. It only wires; the loop decides. */
+
+import { DurableObject } from 'cloudflare:workers'
+import { deliver, requestStop } from '../agent/loop/intake.ts'
+import type { RunEnded } from '../agent/model/event.ts'
+import type { Message, UserMessage } from '../agent/model/message.ts'
+import type { TurnOptions } from '../agent/model/options.ts'
+import { chatChunks, type ChatHead } from '../agent/wire/serve-chat.ts'
+import { publicEvent, sse } from '../agent/wire/serve-events.ts'
+import { storeImages } from './attachments.ts'
+import { armFailpoints } from './failpoint.ts'
+import { copySession, takeCopy, type SessionCopy } from './fork.ts'
+import { type NewSession, SessionCore } from './session-core.ts'
+import { endOf, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
+import { retractTurns, type Retracted } from './retract.ts'
+import type { Render } from './streams.ts'
+import type { TenantSnapshot } from './tenant-snapshot.ts'
+import { queuedRun, type RunView, type SessionView, sessionView } from './views.ts'
+import { leaseMs, segmentMs } from './wake.ts'
+import { type FileAnswer, workspace } from './workspace.ts'
+
+export type Say = {
+  readonly runId: string
+  readonly message: UserMessage
+  readonly mode?: 'queue' | 'interrupt' | 'steer' | undefined
+  readonly options: TurnOptions
+  readonly tenant: TenantSnapshot
+  /** Creates the session when it does not exist. */
+  readonly create?: NewSession | undefined
+  /** Messages of before, for a session that is created. */
+  readonly history?: readonly Message[] | undefined
+  /** An earlier try of the same request may have used this run id. */
+  readonly repeatable?: boolean | undefined
+}
+
+/** `joined`: the words went into the run that is open; `over`: this run has been and gone. */
+export type Accepted = { readonly runId: string; readonly status: 'running' | 'queued' | 'joined' | 'over' }
+
+/** How a stream is written: our own events, or chat completion chunks. */
+export type Format =
+  | { readonly as: 'events' }
+  | { readonly as: 'chat'; readonly head: ChatHead; readonly usage: boolean }
+
+const renderOf = (format: Format): Render => (format.as === 'events' ? sse : chatChunks(format.head, format.usage))
+
+export class SessionDO extends DurableObject<Env> {
+  readonly #core: SessionCore
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env)
+    armFailpoints(env.FAILPOINTS)
+    this.#core = new SessionCore(ctx, env)
+  }
+
+  // --- the session
+
+  /** Undefined when there is no such session. */
+  async describe(): Promise<SessionView | undefined> {
+    if (!(await this.#found())) return undefined
+    return sessionView(this.#core.record(), statusOf(this.#core))
+  }
+
+  /** Creating it twice is creating it once. Waits a moment for history, so that lists have it. */
+  async create(spec: NewSession, tenant: TenantSnapshot): Promise<SessionView> {
+    this.#core.know(tenant)
+    this.#core.create(spec)
+    this.#core.updateMeta({})
+    await Promise.race([this.#core.project(), scheduler.wait(1_000)])
+    return sessionView(this.#core.record(), statusOf(this.#core))
+  }
+
+  async update(change: {
+    title?: string | null
+    model?: string | null
+    settings?: object
+  }): Promise<SessionView | undefined> {
+    if (!(await this.#found())) return undefined
+    const { settings, ...rest } = change
+    this.#core.updateMeta(rest)
+    if (settings) this.#core.patchSettings(settings)
+    await Promise.race([this.#core.project(), scheduler.wait(1_000)])
+    return sessionView(this.#core.record(), statusOf(this.#core))
+  }
+
+  /** Ends what runs and removes everything that is stored here. */
+  async remove(): Promise<boolean> {
+    const existed = await this.#found()
+    this.#core.driver.abort()
+    await this.#core.workbench.removeFiles()
+    await this.ctx.storage.deleteAlarm()
+    await this.ctx.storage.deleteAll()
+    for (const socket of this.ctx.getWebSockets()) socket.close(1000, 'The session was deleted.')
+    // Memory must not outlive the storage: the next request begins with a fresh object.
+    this.ctx.waitUntil(scheduler.wait(10).then(() => this.ctx.abort('The session was deleted.')))
+    return existed
+  }
+
+  // --- talking
+
+  /** Undefined when there is no such session. What is accepted is durable before the caller hears of it. */
+  async say(request: Say): Promise<Accepted | undefined> {
+    if (!(await this.#ready(request))) return undefined
+    const { runId, options } = request
+    if (request.repeatable) {
+      const known = this.#known(runId)
+      if (known) return known
+    }
+    const message = await storeImages(request.message, this.env.BLOBS, this.#attachments())
+    const core = this.#core
+    if (!core.store.hasOpenTurn) {
+      core.begin({ runId, message, options })
+      return { runId, status: 'running' }
+    }
+    const mode = request.mode ?? core.settings.busy_input_mode ?? 'interrupt'
+    if (mode === 'queue') core.store.say({ kind: 'queued', runId, message, options })
+    else core.store.say({ kind: 'said', mode: mode === 'steer' ? 'steer' : 'redirect', runId, message })
+    if (mode === 'interrupt' && core.store.turn().stage.at === 'calling-model') core.driver.abort()
+    core.takeUp()
+    return mode === 'queue' ? { runId, status: 'queued' } : { runId: core.store.turn().id, status: 'joined' }
+  }
+
+  /** Says it and streams the run, in one call: what the first token has to wait for. */
+  async sayAndStream(
+    request: Say,
+    format: Format,
+  ): Promise<{ accepted: Accepted; stream: ReadableStream } | undefined> {
+    const from = this.#core.store.lastEventSeq()
+    const accepted = await this.say(request)
+    if (!accepted) return undefined
+    const { store, streams } = this.#core
+    const past = accepted.status === 'over' ? this.#core.store.eventsSince(0) : store.eventsSince(from)
+    return { accepted, stream: streams.open(renderOf(format), past, accepted.runId) }
+  }
+
+  /** Says it and waits for the end of the run. */
+  async sayAndWait(request: Say): Promise<{ accepted: Accepted; end: RunEnded; run: RunView } | undefined> {
+    const accepted = await this.say(request)
+    if (!accepted) return undefined
+    const run = await this.wait(accepted.runId)
+    const end = endOf(this.#core, accepted.runId)
+    return run && end && { accepted, run, end }
+  }
+
+  async stop(): Promise<boolean | undefined> {
+    if (!(await this.#found())) return undefined
+    const { store, driver } = this.#core
+    if (!store.hasOpenTurn) return false
+    store.save(requestStop(store.turn()))
+    store.write()
+    driver.abort()
+    this.#core.move()
+    return true
+  }
+
+  /** A person's answer to a question. False when nobody asks it (any more). */
+  async answer(callId: string, answer: string): Promise<boolean | undefined> {
+    if (!(await this.#found())) return undefined
+    const core = this.#core
+    const item = core.waitingItems().find(({ id }) => id === `${core.sessionId}.${callId}`)
+    if (!item) return false
+    const result = { question: item.question, choices_offered: item.choices, user_response: answer }
+    const message = {
+      role: 'tool' as const,
+      callId,
+      name: 'clarify',
+      content: [{ type: 'text' as const, text: JSON.stringify(result) }],
+      failed: false,
+    }
+    await core.ensureTenant()
+    core.store.save(deliver(core.store.turn(), message, core.driver.look()))
+    core.store.write()
+    core.move()
+    return true
+  }
+
+  // --- reading
+
+  async messages(page: MessagePage) {
+    return (await this.#found()) ? listMessages(this.#core, page) : undefined
+  }
+
+  async run(runId: string): Promise<RunView | ReturnType<typeof queuedRun> | undefined> {
+    return (await this.#found()) ? runOf(this.#core, runId) : undefined
+  }
+
+  /** The run once it is over; a queued one is waited for too. */
+  async wait(runId: string): Promise<RunView | undefined> {
+    if (!(await this.#found())) return undefined
+    const run = runOf(this.#core, runId)
+    if (!run) return undefined
+    if (!('exit_reason' in run) || run.exit_reason === null) {
+      this.#core.takeUp()
+      await this.#core.streams.ended(runId)
+    }
+    const over = runOf(this.#core, runId)
+    return over && 'exit_reason' in over ? over : undefined
+  }
+
+  /** Events after a number, and then what comes. */
+  async events(after: number, runId?: string): Promise<ReadableStream | undefined> {
+    if (!(await this.#found())) return undefined
+    this.#core.takeUp()
+    return this.#core.streams.open(sse, this.#core.store.eventsSince(after), runId)
+  }
+
+  /** WebSocket of the session's events; hibernates with the object. `?after=N` is where it goes on. */
+  override async fetch(request: Request): Promise<Response> {
+    if (!(await this.#found())) return new Response(null, { status: 404 })
+    if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
+    const { 0: client, 1: server } = new WebSocketPair()
+    this.ctx.acceptWebSocket(server)
+    const asked = new URL(request.url).searchParams.get('after')
+    const after = asked === null ? this.#core.store.lastEventSeq() : Number(asked)
+    for (const event of this.#core.store.eventsSince(after)) server.send(JSON.stringify(publicEvent(event)))
+    this.#core.takeUp()
+    return new Response(null, { status: 101, webSocket: client })
+  }
+
+  override webSocketMessage(): void {
+    // Listeners only listen: what is to be said goes through the API, where it is checked and counted.
+  }
+
+  override webSocketClose(socket: WebSocket, code: number): void {
+    socket.close(code === 1005 || code === 1006 ? 1000 : code)
+  }
+
+  // --- changing what was said
+
+  /** Takes back the last n turns. False while a turn is open. */
+  async undo(n: number): Promise<Retracted | false | undefined> {
+    if (!(await this.#found())) return undefined
+    if (this.#core.store.hasOpenTurn) return false
+    return retractTurns(this.#core, n)
+  }
+
+  /** Takes back the last turn and asks the same again. False when there is nothing to ask again, or a turn is open. */
+  async retry(runId: string, tenant: TenantSnapshot): Promise<boolean | undefined> {
+    if (!(await this.#found())) return undefined
+    this.#core.know(tenant)
+    if (this.#core.store.hasOpenTurn) return false
+    const last = retractTurns(this.#core, 1).turns[0]
+    if (!last) return false
+    this.#core.begin({ runId, message: last.message, options: last.options })
+    return true
+  }
+
+  async copy(): Promise<SessionCopy | undefined> {
+    return (await this.#found()) ? copySession(this.#core) : undefined
+  }
+
+  async become(copy: SessionCopy, spec: NewSession): Promise<SessionView> {
+    await takeCopy(this.#core, copy, spec)
+    await Promise.race([this.#core.project(), scheduler.wait(1_000)])
+    return sessionView(this.#core.record(), statusOf(this.#core))
+  }
+
+  // --- files
+
+  async file(path: string): Promise<FileAnswer | undefined> {
+    return (await this.#found()) ? workspace(this.#core).read(path) : undefined
+  }
+
+  async putFile(path: string, bytes: Uint8Array): Promise<FileAnswer | undefined> {
+    return (await this.#found()) ? workspace(this.#core).write(path, bytes) : undefined
+  }
+
+  async deleteFile(path: string): Promise<FileAnswer | undefined> {
+    return (await this.#found()) ? workspace(this.#core).remove(path) : undefined
+  }
+
+  // --- waking
+
+  /** Re-arms first; then looks after whatever is due. Application errors end here, a dying object does not. */
+  override async alarm(): Promise<void> {
+    await this.ctx.storage.setAlarm(Date.now() + leaseMs)
+    const core = this.#core
+    if (!core.exists) return void (await this.ctx.storage.deleteAlarm())
+    await core.ensureTenant()
+    if (core.store.hasOpenTurn) core.move()
+    // Riding along keeps the object in memory; before the platform's limit a fresh alarm takes over.
+    if (core.driver.isDriving) await Promise.race([core.driver.start(), scheduler.wait(segmentMs)])
+    if (core.driver.isDriving) await this.ctx.storage.setAlarm(Date.now())
+    else await core.project()
+  }
+
+  /** Rows written and read since the object woke, for the benchmark. */
+  rows() {
+    return { session: this.#core.meter.session, d1: this.#core.meter.history }
+  }
+
+  // --- inside
+
+  async #found(): Promise<boolean> {
+    if (this.#core.exists) return true
+    return this.#core.load()
+  }
+
+  async #ready({ tenant, create, history }: Say): Promise<boolean> {
+    this.#core.know(tenant)
+    if (this.#core.exists) return true
+    if (!create) return this.#core.load()
+    const { BLOBS } = this.env
+    const kept = history && (await Promise.all(history.map((message) => this.#kept(message, BLOBS))))
+    this.#core.create(create, kept)
+    return true
+  }
+
+  #kept(message: Message, blobs: R2Bucket | undefined): Promise<Message> | Message {
+    return message.role === 'user' ? storeImages(message, blobs, this.#attachments()) : message
+  }
+
+  #attachments(): string {
+    return `t/${this.#core.tenantId}/s/${this.#core.sessionId}/attachments/`
+  }
+
+  #known(runId: string): Accepted | undefined {
+    const run = runOf(this.#core, runId)
+    if (!run) return undefined
+    if (!('exit_reason' in run)) return { runId, status: 'queued' }
+    return { runId, status: run.exit_reason === null ? 'running' : 'over' }
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * What a request needs to know of its tenant, kept in the isolate for a few seconds, so that the usual
+ * turn does not wait for the tenant's object. A change is seen at once where it was made and within
+ * `freshMs` elsewhere.
+ */
+
+import { defaults, type Limits, mergeSettings, type Settings } from '../agent/model/settings.ts'
+
+export type TenantSnapshot = {
+  readonly id: string
+  readonly settings: Settings
+  /** The stricter of what the operator and the tenant set. */
+  readonly limits: Limits
+}
+
+export const freshMs = 5_000
+
+const kept = new Map<string, { readonly snapshot: TenantSnapshot; readonly at: number }>()
+
+export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
+  const now = Date.now()
+  const known = kept.get(id)
+  if (known && now - known.at < freshMs) return known.snapshot
+  const snapshot = await env.TENANT.getByName(`t/${id}`).snapshot()
+  if (kept.size > 5_000) kept.clear()
+  kept.set(id, { snapshot, at: now })
+  return snapshot
+}
+
+export const forgetSnapshot = (id: string): void => void kept.delete(id)
+
+export const effective = (tenant: Settings, session: Settings): Settings => mergeSettings(tenant, session)
+
+export const maxTurns = (settings: Settings, asked: number | undefined): number =>
+  asked ?? settings.agent?.max_turns ?? defaults.maxTurns
+
+/** Field by field the smaller one. */
+export function stricter(a: Limits, b: Limits): Limits {
+  const merged: Record<string, number | undefined> = { ...a }
+  for (const [name, value] of Object.entries(b)) merged[name] = Math.min(value ?? Infinity, merged[name] ?? Infinity)
+  return merged
+}

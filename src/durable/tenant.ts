@@ -1,0 +1,134 @@
+/**
+ * One object per tenant: its settings, exact counters, what waits for a person, and which idempotency
+ * keys were used. Single writer, so a claim is a claim. It only keeps and counts; it drives nothing.
+ */
+
+import { DurableObject } from 'cloudflare:workers'
+import { type Limits, mergeSettings, type Settings, settingsSchema } from '../agent/model/settings.ts'
+import type { Awaited } from '../agent/model/tool.ts'
+import { stricter, type TenantSnapshot } from './tenant-snapshot.ts'
+
+export type Waiting = Awaited & { readonly id: string; readonly session_id: string; readonly run_id: string }
+
+export type Claim =
+  | { readonly is: 'new' | 'same'; readonly sessionId: string; readonly runId: string }
+  | { readonly is: 'conflict' }
+
+export type Admission =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly limit: keyof Limits; readonly retryAfter: number }
+
+const schema = [
+  'CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS waiting (session TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS active (run TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID',
+  `CREATE TABLE IF NOT EXISTS claim (name TEXT PRIMARY KEY, hash TEXT NOT NULL, session TEXT NOT NULL, run TEXT NOT NULL,
+    at INTEGER NOT NULL) WITHOUT ROWID`,
+]
+
+const day = 86_400_000
+const claimsKeptMs = 3 * day
+
+export class TenantDO extends DurableObject<Env> {
+  readonly #sql = this.ctx.storage.sql
+  readonly #id = (this.ctx.id.name ?? '').slice('t/'.length)
+  #requests: number[] = []
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env)
+    for (const statement of schema) ctx.storage.sql.exec(statement)
+  }
+
+  snapshot(): TenantSnapshot {
+    const settings = this.settings()
+    return { id: this.#id, settings, limits: stricter(this.#kept<Limits>('limits') ?? {}, settings.limits ?? {}) }
+  }
+
+  settings(): Settings {
+    return this.#kept<Settings>('settings') ?? {}
+  }
+
+  /** The caller has validated the patch; the whole is checked again, because nulls may leave holes. */
+  patchSettings(patch: object): Settings {
+    const settings = settingsSchema.parse(mergeSettings(this.settings(), patch))
+    this.#keep('settings', settings)
+    return settings
+  }
+
+  /** What the operator allows. */
+  setLimits(limits: Limits): void {
+    this.#keep('limits', limits)
+  }
+
+  /** Counts a request against `requests_per_minute`. */
+  countRequest(perMinute: number): Admission {
+    const now = Date.now()
+    this.#requests = this.#requests.filter((at) => at > now - 60_000)
+    if (this.#requests.length >= perMinute) {
+      const retryAfter = Math.ceil(((this.#requests[0] ?? now) + 60_000 - now) / 1_000)
+      return { ok: false, limit: 'requests_per_minute', retryAfter: Math.max(1, retryAfter) }
+    }
+    this.#requests.push(now)
+    return { ok: true }
+  }
+
+  /** Takes a place for a turn. Taking the same one twice is taking it once. */
+  admitTurn(runId: string, concurrent: number): Admission {
+    this.#sql.exec('DELETE FROM active WHERE at < ?', Date.now() - day)
+    const others = this.#sql.exec<{ n: number }>('SELECT count(*) AS n FROM active WHERE run <> ?', runId).one().n
+    if (others >= concurrent) return { ok: false, limit: 'concurrent_turns', retryAfter: 5 }
+    this.#sql.exec('INSERT INTO active VALUES (?, ?) ON CONFLICT DO NOTHING', runId, Date.now())
+    return { ok: true }
+  }
+
+  releaseTurn(runId: string): void {
+    this.#sql.exec('DELETE FROM active WHERE run = ?', runId)
+  }
+
+  /** Binds an idempotency key to a body and to the ids that the work will have. */
+  claim(name: string, hash: string, ids: { readonly sessionId: string; readonly runId: string }): Claim {
+    this.#sql.exec('DELETE FROM claim WHERE at < ?', Date.now() - claimsKeptMs)
+    const [row] = this.#sql
+      .exec<{ hash: string; session: string; run: string }>('SELECT hash, session, run FROM claim WHERE name = ?', name)
+      .toArray()
+    if (row) return row.hash === hash ? { is: 'same', sessionId: row.session, runId: row.run } : { is: 'conflict' }
+    this.#sql.exec('INSERT INTO claim VALUES (?, ?, ?, ?, ?)', name, hash, ids.sessionId, ids.runId, Date.now())
+    return { is: 'new', ...ids }
+  }
+
+  /** The work was refused before it began: the key is free again. */
+  unclaim(name: string): void {
+    this.#sql.exec('DELETE FROM claim WHERE name = ?', name)
+  }
+
+  /** What a session waits for now; an empty list takes it off. */
+  setWaiting(sessionId: string, items: readonly Waiting[]): void {
+    if (items.length)
+      this.#sql.exec(
+        'INSERT INTO waiting VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
+        sessionId,
+        JSON.stringify(items),
+      )
+    else this.#sql.exec('DELETE FROM waiting WHERE session = ?', sessionId)
+  }
+
+  waiting(): Waiting[] {
+    return this.#sql
+      .exec<{ body: string }>('SELECT body FROM waiting')
+      .toArray()
+      .flatMap(({ body }) => JSON.parse(body) as Waiting[])
+  }
+
+  #kept<T>(name: string): T | undefined {
+    const [row] = this.#sql.exec<{ body: string }>('SELECT body FROM kept WHERE name = ?', name).toArray()
+    return row && (JSON.parse(row.body) as T)
+  }
+
+  #keep(name: string, value: unknown) {
+    this.#sql.exec(
+      'INSERT INTO kept VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
+      name,
+      JSON.stringify(value),
+    )
+  }
+}

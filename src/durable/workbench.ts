@@ -1,0 +1,118 @@
+/** What the tools of one session work with: its machine, its files, its lists, the tenant's history. */
+
+import type { Services, ServiceName, Tool, Toolbox } from '../agent/model/tool.ts'
+import type { ToolSchema } from '../agent/model/dialect.ts'
+import { defaults, type Settings } from '../agent/model/settings.ts'
+import type { Result, ToolCall } from '../agent/model/turn.ts'
+import { systemPrompt } from '../agent/prompt/system.ts'
+import { virtualBackend, type VirtualBackend } from '../backends/virtual/virtual.ts'
+import { d1History } from '../db/history.ts'
+import { dispatch } from '../tools/dispatch.ts'
+import { tools } from '../tools/index.ts'
+import { selectTools } from '../tools/toolsets.ts'
+import { failpoint } from './failpoint.ts'
+import type { Meter } from './meter.ts'
+import type { SessionMeta } from './session-meta.ts'
+
+export type WorkbenchOptions = {
+  readonly env: Env
+  readonly sql: SqlStorage
+  readonly meter: Meter
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly meta: () => SessionMeta
+  readonly updateMeta: (change: Partial<SessionMeta>) => void
+}
+
+export class Workbench {
+  readonly #options: WorkbenchOptions
+  readonly #services: Services
+  readonly backend: VirtualBackend
+  #toolbox: { readonly of: Settings; readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] } | undefined
+
+  constructor(options: WorkbenchOptions) {
+    this.#options = options
+    const { env, sql, tenantId, sessionId, meta, updateMeta, meter } = options
+    this.backend = virtualBackend({
+      sql,
+      prefix: `t/${tenantId}/s/${sessionId}/files/`,
+      now: Date.now,
+      ...(env.BLOBS && { blobs: env.BLOBS }),
+      ...(env.LOADER && { loader: env.LOADER }),
+    })
+    this.#services = {
+      backend: this.backend,
+      history: d1History(env.DB, tenantId, meter),
+      todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
+      shell: {
+        read: () => meta().shell ?? { cwd: this.backend.capabilities.root, env: {} },
+        write: (shell) => {
+          if (JSON.stringify(shell) !== JSON.stringify(meta().shell)) updateMeta({ shell })
+        },
+      },
+      person: true,
+    }
+  }
+
+  systemPrompt(settings: Settings, at: number): string {
+    const timezone = settings.timezone ?? defaults.timezone
+    return systemPrompt({
+      machine: this.backend.describe(),
+      instructions: settings.instructions,
+      date: new Intl.DateTimeFormat('en-CA', { timeZone: timezone }).format(at),
+      timezone,
+    })
+  }
+
+  /** The tools that these settings allow and that have what they need. */
+  toolbox(settings: Settings): Toolbox {
+    return this.#selected(settings).tools
+  }
+
+  schemas(settings: Settings): readonly ToolSchema[] {
+    return this.#selected(settings).schemas
+  }
+
+  run(calls: readonly ToolCall[], settings: Settings, signal: AbortSignal): AsyncIterable<Result> {
+    return dispatch(calls, {
+      toolbox: this.toolbox(settings),
+      services: this.#services,
+      context: { sessionId: this.#options.sessionId, signal, clock: Date },
+      spill: (callId, text) => this.#spill(callId, text),
+      around: (moment) => failpoint(`${moment}-tool`),
+      report: (error, tool) => console.error(`The tool ${tool} failed.`, error),
+    })
+  }
+
+  /** Everything the session keeps outside its own rows. */
+  async removeFiles(): Promise<void> {
+    const { env, tenantId, sessionId } = this.#options
+    for (;;) {
+      const found = await env.BLOBS?.list({ prefix: `t/${tenantId}/s/${sessionId}/` })
+      if (!found?.objects.length) return
+      await env.BLOBS?.delete(found.objects.map(({ key }) => key))
+    }
+  }
+
+  async #spill(callId: string, text: string): Promise<string> {
+    const path = `/tmp/results/${callId.replace(/[^\w-]/g, '_')}.txt`
+    await this.backend.files.write(path, new TextEncoder().encode(text))
+    return path
+  }
+
+  #selected(settings: Settings) {
+    if (this.#toolbox?.of === settings) return this.#toolbox
+    const services = new Set(Object.keys(this.#services) as ServiceName[])
+    const { toolbox } = selectTools(tools, {
+      enabled: settings.toolsets?.enabled,
+      disabled: settings.toolsets?.disabled,
+      services,
+    })
+    const schemas = [...toolbox.values()].map(({ name, description, inputSchema }: Tool) => ({
+      name,
+      description,
+      inputSchema,
+    }))
+    return (this.#toolbox = { of: settings, tools: toolbox, schemas })
+  }
+}

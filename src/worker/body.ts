@@ -1,0 +1,51 @@
+/** Request bodies: at most 10 MB, JSON where JSON is expected, and checked against a schema that names what is wrong. */
+
+import * as z from 'zod'
+import { AppError, invalid } from './errors.ts'
+
+export const maxBytes = 10 * 1024 * 1024
+
+/** A body that says it is larger, or turns out to be, is refused before it is read to the end. */
+export async function readBytes(request: Request): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
+  if (!request.body) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    length += chunk.byteLength
+    if (length > maxBytes) throw tooLarge()
+    chunks.push(chunk)
+  }
+  const [only] = chunks
+  if (only && chunks.length === 1) return only
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return whole
+}
+
+const tooLarge = () => new AppError(413, 'body_too_large', 'The body is larger than 10 MB.', { param: 'body' })
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new AppError(400, 'invalid_json', 'The body is not valid JSON.', { param: 'body' })
+  }
+}
+
+/** The value as the schema sees it, or an error that names the first field that does not fit. */
+export function check<Schema extends z.ZodType>(schema: Schema, value: unknown, where = 'body'): z.infer<Schema> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  const at = issue?.path.join('.') ?? ''
+  if (issue?.code === 'unrecognized_keys') {
+    const name = [at, issue.keys[0]].filter(Boolean).join('.')
+    throw invalid(`There is no field ${name} here.`, name)
+  }
+  throw invalid(`${at || where}: ${issue?.message ?? 'invalid'}`, at || where)
+}

@@ -1,0 +1,94 @@
+/** The one kind of error of the HTTP floor, and the one place that renders it. */
+
+export type ErrorCode =
+  | 'invalid_json'
+  | 'invalid_request'
+  | 'unsupported'
+  | 'invalid_api_key'
+  | 'insufficient_scope'
+  | 'tenant_suspended'
+  | 'not_found'
+  | 'model_not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'idempotency_key_conflict'
+  | 'body_too_large'
+  | 'limit_exceeded'
+  | 'not_configured'
+  | 'unavailable'
+  | 'internal_error'
+
+const types: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  405: 'invalid_request_error',
+  409: 'conflict_error',
+  413: 'invalid_request_error',
+  429: 'rate_limit_error',
+}
+
+type More = {
+  /** The field, header or limit that is meant. */
+  readonly param?: string | undefined
+  /** Seconds. */
+  readonly retryAfter?: number | undefined
+  readonly cause?: unknown
+}
+
+export class AppError extends Error {
+  override readonly name = 'AppError'
+  readonly status: number
+  readonly code: ErrorCode
+  readonly param: string | undefined
+  readonly retryAfter: number | undefined
+
+  constructor(status: number, code: ErrorCode, message: string, { param, retryAfter, cause }: More = {}) {
+    super(message, { cause })
+    this.status = status
+    this.code = code
+    this.param = param
+    this.retryAfter = retryAfter
+  }
+}
+
+/** The same words for what is unknown, malformed or somebody else's. */
+export const notFound = (): AppError => new AppError(404, 'not_found', 'There is nothing here, or it is not yours.')
+
+export const invalid = (message: string, param?: string): AppError =>
+  new AppError(400, 'invalid_request', message, { param })
+
+export function renderError(error: unknown): Response {
+  const known = error instanceof AppError ? error : unexpected(error)
+  const body = {
+    error: {
+      message: known.message,
+      type: types[known.status] ?? 'server_error',
+      code: known.code,
+      param: known.param ?? null,
+    },
+  }
+  const headers: Record<string, string> = {}
+  if (known.retryAfter !== undefined) headers['retry-after'] = String(known.retryAfter)
+  else if (known.status === 503) headers['retry-after'] = '5'
+  if (known.status === 401) headers['www-authenticate'] = 'Bearer'
+  return Response.json(body, { status: known.status, headers })
+}
+
+/** What the platform does in passing may be tried again; everything else is a defect, and nobody's business. */
+function unexpected(error: unknown): AppError {
+  if (isPassing(error))
+    return new AppError(503, 'unavailable', 'The system is restarting or busy. Try again in a moment.', {
+      cause: error,
+    })
+  console.error('Unexpected error.', error)
+  return new AppError(500, 'internal_error', 'Something went wrong inside. It has been logged.', { cause: error })
+}
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof Error &&
+  ('retryable' in error ||
+    'overloaded' in error ||
+    'durableObjectReset' in error ||
+    /network connection lost|overloaded|reset|internal error; reference/i.test(error.message))

@@ -1,0 +1,169 @@
+/** `/api/admin`: tenants and their keys, for the owner of the deployment. */
+
+import * as z from 'zod'
+import { limitsSchema } from '../../agent/model/settings.ts'
+import { scopes, type TenantLimits } from '../../db/schema.ts'
+import type { ApiKey } from '../../db/api-keys.ts'
+import { type Tenant, tenants } from '../../db/tenants.ts'
+import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
+import { forgetKeys, ownerTenant } from '../auth.ts'
+import { AppError } from '../errors.ts'
+import { route } from '../route.ts'
+import { found, sessionStub } from '../sessions.ts'
+import { created, listOf, ok } from '../shapes.ts'
+
+const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Small letters, digits and hyphens, at most 63.')
+const tenantShape = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: z.enum(['active', 'suspended']),
+  limits: limitsSchema,
+  created_at: z.iso.datetime(),
+})
+const keyShape = z.object({
+  id: z.string(),
+  tenant_id: z.string(),
+  name: z.string().nullable(),
+  scopes: z.array(z.enum(scopes)),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().nullable(),
+  last_used_at: z.iso.datetime().nullable(),
+  key: z.string().optional().describe('Only in the answer that creates it.'),
+})
+
+const tag = 'Administration'
+const tenantView = ({ createdAt, ...tenant }: Tenant) => ({ ...tenant, created_at: iso(createdAt) })
+const keyView = (key: ApiKey) => ({
+  id: key.id,
+  tenant_id: key.tenantId,
+  name: key.name || null,
+  scopes: key.scopes,
+  created_at: iso(key.createdAt),
+  expires_at: key.expiresAt && iso(key.expiresAt),
+  last_used_at: key.lastUsedAt && iso(key.lastUsedAt),
+})
+const iso = (ms: number) => new Date(ms).toISOString()
+const taken = (id: string) => new AppError(409, 'conflict', `There is a tenant ${id} already.`, { param: 'id' })
+
+export const adminRoutes = [
+  route({
+    method: 'get',
+    path: '/api/admin/tenants',
+    scope: 'admin',
+    tag,
+    summary: 'All tenants',
+    responses: ok('Tenants, newest first', listOf(tenantShape)),
+    handle: async ({ env }) => {
+      const all = await tenants(env.DB).list()
+      return Response.json({ data: all.map(tenantView).toReversed(), next_cursor: null })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/admin/tenants',
+    scope: 'admin',
+    tag,
+    summary: 'Create a tenant',
+    body: z.strictObject({ id: tenantId.optional(), name: z.string().trim().min(1).max(200) }),
+    responses: created('The tenant', tenantShape),
+    handle: async ({ env, body }) => {
+      const tenant = await tenants(env.DB).create(body, Date.now())
+      if (!tenant) throw taken(body.id ?? '')
+      return Response.json(tenantView(tenant), { status: 201 })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/admin/tenants/:id',
+    scope: 'admin',
+    tag,
+    summary: 'One tenant',
+    responses: ok('The tenant', tenantShape),
+    handle: async ({ env, param }) => Response.json(tenantView(found(await tenants(env.DB).get(param('id'))))),
+  }),
+  route({
+    method: 'patch',
+    path: '/api/admin/tenants/:id',
+    scope: 'admin',
+    tag,
+    summary: 'Change name, status or limits',
+    body: z.strictObject({
+      name: z.string().trim().min(1).max(200).optional(),
+      status: z.enum(['active', 'suspended']).optional(),
+      limits: limitsSchema.optional(),
+    }),
+    responses: ok('The tenant', tenantShape),
+    handle: async ({ env, param, body }) => {
+      const { limits, name, status } = body
+      const change = {
+        ...(name && { name }),
+        ...(status && { status }),
+        ...(limits && { limits: limits as TenantLimits }),
+      }
+      const tenant = found(await tenants(env.DB).update(param('id'), change))
+      if (body.limits) await env.TENANT.getByName(`t/${tenant.id}`).setLimits(body.limits)
+      forgetSnapshot(tenant.id)
+      forgetKeys()
+      return Response.json(tenantView(tenant))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/admin/keys',
+    scope: 'admin',
+    tag,
+    summary: 'Keys, without their secrets',
+    query: z.strictObject({ tenant_id: tenantId.optional() }),
+    responses: ok('Keys, newest first', listOf(keyShape)),
+    handle: async ({ env, query }) => {
+      const all = await tenants(env.DB).listKeys(query.tenant_id)
+      const open = all.filter(({ revokedAt }) => revokedAt === null)
+      return Response.json({ data: open.map(keyView).toReversed(), next_cursor: null })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/admin/keys',
+    scope: 'admin',
+    tag,
+    summary: 'Create a key; it is shown once',
+    body: z.strictObject({
+      tenant_id: tenantId,
+      scopes: z.array(z.enum(scopes)).min(1),
+      name: z.string().trim().min(1).max(200).optional(),
+      expires_at: z.iso.datetime().optional(),
+    }),
+    responses: created('The key, with its secret', keyShape),
+    handle: async ({ env, body }) => {
+      const { tenant_id: owner, name = '', expires_at: expires } = body
+      if (owner === ownerTenant) await tenants(env.DB).create({ id: owner, name: owner }, Date.now())
+      const given = { tenantId: owner, name, scopes: body.scopes, expiresAt: expires ? Date.parse(expires) : null }
+      const made = await tenants(env.DB).createKey(given, Date.now())
+      if (!made) throw new AppError(404, 'not_found', `There is no tenant ${body.tenant_id}.`, { param: 'tenant_id' })
+      return Response.json({ ...keyView(made.key), key: made.presented }, { status: 201 })
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/api/admin/keys/:id',
+    scope: 'admin',
+    tag,
+    summary: 'Revoke a key',
+    responses: { 204: { description: 'Revoked' } },
+    handle: async ({ env, param }) => {
+      found((await tenants(env.DB).revokeKey(param('id'), Date.now())) || undefined)
+      forgetKeys()
+      return new Response(null, { status: 204 })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/debug/rows',
+    scope: 'admin',
+    tag,
+    summary: 'Rows that a session object wrote and read since it woke, for the benchmark',
+    query: z.strictObject({ session: z.string() }),
+    responses: ok('Counters', z.object({})),
+    handle: async ({ env, tenant, query }) => Response.json(await sessionStub(env, tenant.id, query.session).rows()),
+  }),
+]

@@ -1,0 +1,201 @@
+/**
+ * `/v1/chat/completions`: OpenAI's API, with an agent behind it. The messages are the whole history and
+ * make a new session; with a session header, the session has the history and only the last message counts.
+ */
+
+import * as z from 'zod'
+import type { Message } from '../../agent/model/message.ts'
+import type { TurnOptions } from '../../agent/model/options.ts'
+import { readArguments } from '../../agent/wire/arguments.ts'
+import { chatCompletion } from '../../agent/wire/serve-chat.ts'
+import type { Say } from '../../durable/session.ts'
+import { AppError, invalid } from '../errors.ts'
+import { idsFor, replayHeader } from '../idempotency.ts'
+import { contentPart, partOf, userMessage } from '../input.ts'
+import { admitTurn, releaseTurn } from '../limits.ts'
+import { type Call, route } from '../route.ts'
+import { found, sessionStub } from '../sessions.ts'
+import { askedModel } from './models.ts'
+
+const content = z.union([z.string().max(2_000_000), z.array(contentPart).max(1_000)])
+const textContent = z.union([
+  z.string().max(2_000_000),
+  z.array(z.object({ type: z.literal('text'), text: z.string() })).max(1_000),
+])
+const toolCall = z.object({
+  id: z.string().max(200),
+  type: z.literal('function').optional(),
+  function: z.object({ name: z.string().max(200), arguments: z.string() }),
+})
+
+const message = z.discriminatedUnion('role', [
+  z.looseObject({ role: z.enum(['system', 'developer']), content: textContent }),
+  z.looseObject({ role: z.literal('user'), content }),
+  z.looseObject({
+    role: z.literal('assistant'),
+    content: textContent.nullish(),
+    tool_calls: z.array(toolCall).nullish(),
+  }),
+  z.looseObject({ role: z.literal('tool'), tool_call_id: z.string().max(200), content: textContent }),
+])
+
+const ignored = z.unknown().optional().describe('Accepted for compatibility; has no effect.')
+
+const chatSchema = z.strictObject({
+  model: z.string().max(300).optional(),
+  messages: z.array(message).min(1).max(20_000),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  reasoning_effort: z.string().max(20).nullish(),
+  tools: z.unknown().optional().describe('Not supported: the agent has its own tools.'),
+  functions: z.unknown().optional().describe('Not supported: the agent has its own tools.'),
+  n: z.literal(1).nullish(),
+  tool_choice: ignored,
+  parallel_tool_calls: ignored,
+  top_p: ignored,
+  stop: ignored,
+  user: ignored,
+  metadata: ignored,
+  presence_penalty: ignored,
+  frequency_penalty: ignored,
+  seed: ignored,
+  logprobs: ignored,
+  top_logprobs: ignored,
+  logit_bias: ignored,
+  response_format: ignored,
+  service_tier: ignored,
+  store: ignored,
+  modalities: ignored,
+  prediction: ignored,
+  prompt_cache_key: ignored,
+  safety_identifier: ignored,
+  verbosity: ignored,
+})
+type Chat = z.infer<typeof chatSchema>
+type ChatCall = Call<unknown, Chat>
+
+export const chatRoutes = [
+  route({
+    method: 'post',
+    path: '/v1/chat/completions',
+    scope: 'chat',
+    tag: 'OpenAI',
+    summary: 'Chat with the agent',
+    body: chatSchema,
+    responses: {
+      200: {
+        description: 'chat.completion, or chat.completion.chunk events when stream is true',
+        schema: z.object({}),
+      },
+    },
+    handle: chat,
+  }),
+]
+
+async function chat(call: ChatCall): Promise<Response> {
+  const { env, tenant, body } = call
+  if (body.tools !== undefined || body.functions !== undefined)
+    throw new AppError(400, 'unsupported', 'Tools of the client are not supported: the agent has its own tools.', {
+      param: body.tools === undefined ? 'functions' : 'tools',
+    })
+  const stored = call.web.req.header('x-talaria-session-id') ?? call.web.req.header('x-hermes-session-id')
+  const { history, instructions, last } = split(body.messages)
+  const model = askedModel(body.model, env)
+  const said = userMessage(last, [], 'messages')
+  const ids = await idsFor(call, stored)
+  const session = sessionStub(env, tenant.id, ids.sessionId)
+  const request: Say = {
+    runId: ids.runId,
+    message: said,
+    mode: 'queue',
+    options: optionsOf(body, model, instructions),
+    tenant,
+    repeatable: ids.repeatable,
+    ...(stored === undefined && { create: { source: 'api' }, history }),
+  }
+  const head = {
+    id: `chatcmpl-${ids.runId.slice('run_'.length)}`,
+    created: Math.floor(Date.now() / 1_000),
+    model: body.model ?? 'talaria',
+  }
+  const headers = {
+    'x-talaria-session-id': ids.sessionId,
+    'x-hermes-session-id': ids.sessionId,
+    'x-talaria-run-id': ids.runId,
+    ...replayHeader(ids),
+  }
+  await admitTurn(env, tenant, ids.runId)
+  try {
+    if (body.stream) {
+      const usage = body.stream_options?.include_usage ?? false
+      const { stream } = found(await session.sayAndStream(request, { as: 'chat', head, usage }))
+      return new Response(stream, { headers: { ...headers, ...eventStream } })
+    }
+    const { end } = found(await session.sayAndWait(request))
+    return Response.json(chatCompletion(head, end), { headers })
+  } catch (error) {
+    await Promise.all([releaseTurn(env, tenant, ids.runId), ids.release()])
+    throw error
+  }
+}
+
+export const eventStream = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+}
+
+function optionsOf(body: Chat, model: string | undefined, instructions: string): TurnOptions {
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens
+  return {
+    ...(model !== undefined && { model }),
+    ...(instructions && { instructions }),
+    ...(maxTokens != null && { maxTokens }),
+    ...(body.temperature != null && { temperature: body.temperature }),
+    ...(body.reasoning_effort != null && { reasoningEffort: body.reasoning_effort }),
+  }
+}
+
+type ChatMessage = Chat['messages'][number]
+
+type System = Extract<ChatMessage, { role: 'system' | 'developer' }>
+type Spoken = Exclude<ChatMessage, System>
+const isSystem = (one: ChatMessage): one is System => one.role === 'system' || one.role === 'developer'
+
+/** What was said before, what the system is told, and the message that is to be answered. */
+function split(messages: readonly ChatMessage[]) {
+  const instructions = messages.flatMap((one) => (isSystem(one) ? [textOf(one.content)] : []))
+  const spoken = messages.filter((one): one is Spoken => !isSystem(one))
+  const last = spoken.at(-1)
+  if (last?.role !== 'user') throw invalid('The last message must be one of role user.', 'messages')
+  const names = new Map<string, string>()
+  const history = spoken.slice(0, -1).map((one) => messageOf(one, names))
+  return { history, instructions: instructions.join('\n\n'), last: last.content }
+}
+
+const textOf = (value: string | readonly { text: string }[] | null | undefined): string =>
+  typeof value === 'string' ? value : (value ?? []).map(({ text }) => text).join('')
+
+function messageOf(one: Spoken, names: Map<string, string>): Message {
+  if (one.role === 'user') {
+    const parts = typeof one.content === 'string' ? [{ type: 'text' as const, text: one.content }] : one.content
+    return { role: 'user', content: parts.map(partOf) }
+  }
+  if (one.role === 'tool') {
+    const { tool_call_id: callId } = one
+    const text = { type: 'text' as const, text: textOf(one.content) }
+    return { role: 'tool', callId, name: names.get(callId) ?? 'tool', content: [text], failed: false }
+  }
+  const calls = (one.tool_calls ?? []).map(({ id, function: { name, arguments: json } }) => {
+    names.set(id, name)
+    return { type: 'call' as const, id, name, ...readArguments(json) }
+  })
+  const text = textOf(one.content)
+  return {
+    role: 'assistant',
+    content: [...(text ? [{ type: 'text' as const, text }] : []), ...calls],
+    stop: calls.length ? 'tools' : 'end',
+  }
+}

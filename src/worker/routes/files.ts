@@ -1,0 +1,103 @@
+/** `/api/sessions/{id}/files/…`: the workspace of a session, also before its first turn. */
+
+import * as z from 'zod'
+import type { FileStat } from '../../agent/model/backend.ts'
+import { readBytes } from '../body.ts'
+import { AppError, invalid, notFound } from '../errors.ts'
+import { type Call, route } from '../route.ts'
+import { found, sessionStub } from '../sessions.ts'
+import { ok } from '../shapes.ts'
+
+const path = '/api/sessions/:id/files/:path{.*}'
+const tag = 'Files'
+
+const entry = ({ path: at, type, size, modified }: FileStat) => ({
+  path: at,
+  name: at.slice(at.lastIndexOf('/') + 1),
+  type,
+  size,
+  modified_at: new Date(modified).toISOString(),
+})
+const entryShape = z.object({
+  path: z.string(),
+  name: z.string(),
+  type: z.enum(['file', 'directory', 'link']),
+  size: z.int(),
+  modified_at: z.iso.datetime(),
+})
+
+/** Everything behind `files/`; relative to the workspace, and never out of it by dots. */
+function pathOf({ web }: Call<unknown, unknown>): string {
+  const raw = new URL(web.req.url).pathname.split('/files/').slice(1).join('/files/')
+  let decoded: string
+  try {
+    decoded = decodeURIComponent(raw)
+  } catch {
+    throw invalid('The path is not valid percent-encoding.', 'path')
+  }
+  if (decoded.includes('\0') || decoded.split('/').includes('..') || decoded.length > 1_024)
+    throw invalid('The path has a character or a part that is not allowed, or is too long.', 'path')
+  return decoded || '.'
+}
+
+export const fileRoutes = [
+  route({
+    method: 'get',
+    path,
+    scope: 'read',
+    tag,
+    summary: 'Read a file, or list a directory',
+    responses: ok('Bytes of the file, or the entries of the directory', z.object({ data: z.array(entryShape) })),
+    handle: async (call) => {
+      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).file(pathOf(call)))
+      if (answer.is === 'directory') return Response.json({ data: answer.entries.map(entry), next_cursor: null })
+      if (answer.is !== 'file') throw notFound()
+      return new Response(answer.bytes, {
+        headers: {
+          'content-type': 'application/octet-stream',
+          'content-disposition': 'attachment',
+          'x-content-type-options': 'nosniff',
+          'last-modified': new Date(answer.stat.modified).toUTCString(),
+        },
+      })
+    },
+  }),
+  route({
+    method: 'put',
+    path,
+    scope: 'write',
+    tag,
+    summary: 'Write a file; the body is its bytes',
+    bytes: true,
+    responses: { ...ok('Replaced', entryShape), 201: { description: 'Created', schema: entryShape } },
+    handle: async (call) => {
+      const bytes = await readBytes(call.web.req.raw)
+      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).putFile(pathOf(call), bytes))
+      if (answer.is === 'refused')
+        throw new AppError(
+          answer.quota ? 429 : 400,
+          answer.quota ? 'limit_exceeded' : 'invalid_request',
+          answer.message,
+          {
+            param: answer.quota ? 'storage_bytes' : 'path',
+            ...(answer.quota && { retryAfter: 3_600 }),
+          },
+        )
+      if (answer.is !== 'written' || !answer.stat) throw notFound()
+      return Response.json(entry(answer.stat), { status: answer.created ? 201 : 200 })
+    },
+  }),
+  route({
+    method: 'delete',
+    path,
+    scope: 'write',
+    tag,
+    summary: 'Delete a file or a directory',
+    responses: { 204: { description: 'Deleted' } },
+    handle: async (call) => {
+      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).deleteFile(pathOf(call)))
+      if (answer.is !== 'removed') throw notFound()
+      return new Response(null, { status: 204 })
+    },
+  }),
+]

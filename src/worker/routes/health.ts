@@ -1,0 +1,46 @@
+/** Whether it works, and what is there to work with. */
+
+import * as z from 'zod'
+import { defaultModel, isUsable, type Variables } from '../../agent/wire/route.ts'
+import { providers } from '../../agent/wire/providers.ts'
+import { route } from '../route.ts'
+import { ok } from '../shapes.ts'
+
+export const health = (env: Env): Response =>
+  Response.json({ status: 'ok', service: 'talaria', configured: (env.ADMIN_KEY?.length ?? 0) >= 16 })
+
+export const healthRoutes = [
+  route({
+    method: 'get',
+    path: '/health/detailed',
+    scope: 'read',
+    tag: 'Health',
+    summary: 'Bindings, providers and the database',
+    responses: ok('What is there and what is not', z.object({})),
+    handle: async ({ env }) => {
+      const variables = env as unknown as Variables
+      const database = await reachable(env.DB)
+      return Response.json({
+        status: database ? 'ok' : 'degraded',
+        database: database ? 'ok' : 'unreachable',
+        model: defaultModel(variables),
+        providers: Object.fromEntries(
+          providers.map((provider) => [provider.id, isUsable(provider, variables) ? 'usable' : 'no key']),
+        ),
+        bindings: {
+          LOADER: env.LOADER ? 'bound' : 'absent: the virtual shell runs inside the session object',
+          BLOBS: env.BLOBS ? 'bound' : 'absent: no files over 512 KiB, images stay in the messages',
+        },
+      })
+    },
+  }),
+]
+
+async function reachable(db: D1Database): Promise<boolean> {
+  try {
+    await db.prepare('SELECT 1').first()
+    return true
+  } catch {
+    return false // the answer is the point, not the reason: it stands in the log of the platform
+  }
+}

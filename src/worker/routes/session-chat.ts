@@ -1,0 +1,188 @@
+/** Talking to a session: chat, stream, steer, stop, retry; and listening to it. */
+
+import * as z from 'zod'
+import { modelId } from '../../agent/model/settings.ts'
+import type { Say } from '../../durable/session.ts'
+import { eventsFromSocket } from '../event-bridge.ts'
+import { AppError, invalid } from '../errors.ts'
+import { idsFor, newRunId, replayHeader } from '../idempotency.ts'
+import { attachment, inputSchema, userMessage } from '../input.ts'
+import { admitTurn, releaseTurn } from '../limits.ts'
+import { type Call, route } from '../route.ts'
+import { found, sessionStub } from '../sessions.ts'
+import { acceptedShape, ok, runShape } from '../shapes.ts'
+import { eventStream } from './chat-completions.ts'
+import { askedModel } from './models.ts'
+
+const chatSchema = z.strictObject({
+  input: inputSchema,
+  attachments: z.array(attachment).max(20).optional(),
+  mode: z.enum(['queue', 'interrupt', 'steer']).optional().describe('What to do while a turn runs.'),
+  model: modelId.optional(),
+  instructions: z.string().max(50_000).optional(),
+  max_turns: z.int().min(1).max(10_000).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().min(1).optional(),
+  reasoning_effort: z.string().max(20).optional(),
+})
+type Chat = z.infer<typeof chatSchema>
+
+const tag = 'Talking'
+const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
+
+async function prepare(call: Call<unknown, Chat>) {
+  const { env, tenant, body, param } = call
+  const sessionId = param('id')
+  const session = sessionStub(env, tenant.id, sessionId)
+  const model = askedModel(body.model, env)
+  const message = userMessage(body.input, body.attachments)
+  const ids = await idsFor(call, sessionId)
+  const request: Say = {
+    runId: ids.runId,
+    message,
+    mode: body.mode,
+    tenant,
+    repeatable: ids.repeatable,
+    options: {
+      ...(model !== undefined && { model }),
+      ...(body.instructions !== undefined && { instructions: body.instructions }),
+      ...(body.max_turns !== undefined && { maxTurns: body.max_turns }),
+      ...(body.temperature !== undefined && { temperature: body.temperature }),
+      ...(body.max_tokens !== undefined && { maxTokens: body.max_tokens }),
+      ...(body.reasoning_effort !== undefined && { reasoningEffort: body.reasoning_effort }),
+    },
+  }
+  return { session, request, ids }
+}
+
+/** Takes a place, does it, and gives everything back when it was refused. */
+async function admitted<T>(call: Call<unknown, Chat>, ids: Awaited<ReturnType<typeof idsFor>>, act: () => Promise<T>) {
+  await admitTurn(call.env, call.tenant, ids.runId)
+  try {
+    return await act()
+  } catch (error) {
+    await Promise.all([releaseTurn(call.env, call.tenant, ids.runId), ids.release()])
+    throw error
+  }
+}
+
+export const sessionChatRoutes = [
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/chat',
+    scope: 'chat',
+    tag,
+    summary: 'Say something and wait for the end of the run',
+    body: chatSchema,
+    responses: ok('The finished run', runShape),
+    handle: async (call) => {
+      const { session, request, ids } = await prepare(call)
+      const { run } = await admitted(call, ids, async () => found(await session.sayAndWait(request)))
+      return Response.json(run, { headers: replayHeader(ids) })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/chat/stream',
+    scope: 'chat',
+    tag,
+    summary: 'Say something and follow the run',
+    body: chatSchema,
+    responses: sse,
+    handle: async (call) => {
+      const { session, request, ids } = await prepare(call)
+      const { accepted, stream } = await admitted(call, ids, async () =>
+        found(await session.sayAndStream(request, { as: 'events' })),
+      )
+      const headers = { ...eventStream, ...replayHeader(ids), 'x-talaria-run-id': accepted.runId }
+      return new Response(stream, { headers })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/sessions/:id/events',
+    scope: 'read',
+    tag,
+    summary: 'Follow the session: server-sent events, or a WebSocket on upgrade',
+    query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
+    responses: sse,
+    handle: async ({ env, tenant, param, query, web }) => {
+      const session = sessionStub(env, tenant.id, param('id'))
+      const last = web.req.header('last-event-id')
+      if (last !== undefined && !/^\d{1,16}$/.test(last))
+        throw invalid('Last-Event-ID is the id of an event.', 'Last-Event-ID')
+      const after = last === undefined ? query.after : Number(last)
+      const url = new URL('https://session/events')
+      if (after !== undefined) url.searchParams.set('after', String(after))
+      const answer = await session.fetch(new Request(url, { headers: { upgrade: 'websocket' } }))
+      found(answer.webSocket ?? undefined)
+      if (web.req.header('upgrade')?.toLowerCase() === 'websocket') return answer
+      return eventsFromSocket(answer.webSocket as WebSocket, web.req.raw.signal)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/sessions/:id/runs/:run',
+    scope: 'read',
+    tag,
+    summary: 'One run of the session: status, activity, result',
+    responses: ok('The run', runShape),
+    handle: async ({ env, tenant, param }) =>
+      Response.json(found(found(await sessionStub(env, tenant.id, param('id')).run(param('run'))))),
+  }),
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/stop',
+    scope: 'chat',
+    tag,
+    summary: 'Stop the turn that runs; what was said so far is kept',
+    body: z.strictObject({}),
+    responses: { 202: { description: 'Stopping, or nothing was running' } },
+    handle: async ({ env, tenant, param }) => {
+      const stopped = found(await sessionStub(env, tenant.id, param('id')).stop())
+      return Response.json({ session_id: param('id'), status: stopped ? 'stopping' : 'idle' }, { status: 202 })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/steer',
+    scope: 'chat',
+    tag,
+    summary: 'Say something into the turn that runs, without stopping it',
+    body: z.strictObject({ input: inputSchema }),
+    responses: { 202: { description: 'Heard', schema: acceptedShape } },
+    handle: async (call) => {
+      const { env, tenant, param, body } = call
+      const session = sessionStub(env, tenant.id, param('id'))
+      const ids = await idsFor(call, param('id'))
+      const message = userMessage(body.input)
+      const accepted = found(
+        await session.say({
+          runId: ids.runId,
+          message,
+          mode: 'steer',
+          options: {},
+          tenant,
+          repeatable: ids.repeatable,
+        }),
+      )
+      const answer = { run_id: accepted.runId, session_id: param('id'), status: accepted.status }
+      return Response.json(answer, { status: 202, headers: replayHeader(ids) })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/retry',
+    scope: 'chat',
+    tag,
+    summary: 'Take back the last turn and ask the same again',
+    body: z.strictObject({}),
+    responses: { 202: { description: 'The new run', schema: z.object({ run_id: z.string() }) } },
+    handle: async ({ env, tenant, param }) => {
+      const runId = newRunId()
+      const begun = found(await sessionStub(env, tenant.id, param('id')).retry(runId, tenant))
+      if (!begun) throw new AppError(409, 'conflict', 'There is no turn to repeat, or one is running.')
+      return Response.json({ run_id: runId, session_id: param('id'), status: 'running' }, { status: 202 })
+    },
+  }),
+]

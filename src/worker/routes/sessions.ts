@@ -1,0 +1,160 @@
+/** `/api/sessions`: the directory, and each session as an object: create, read, change, delete, fork, undo. */
+
+import * as z from 'zod'
+import { modelId, settingsSchema } from '../../agent/model/settings.ts'
+import { sessionView } from '../../durable/views.ts'
+import { d1History } from '../../db/history.ts'
+import type { SessionCopy } from '../../durable/fork.ts'
+import { check } from '../body.ts'
+import { AppError } from '../errors.ts'
+import { idsFor, newSessionId, replayHeader } from '../idempotency.ts'
+import { route } from '../route.ts'
+import { found, sessionStub } from '../sessions.ts'
+import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
+import { askedModel } from './models.ts'
+
+const title = z.string().trim().min(1).max(100)
+const newSession = z.strictObject({
+  title: title.nullish(),
+  model: modelId.nullish(),
+  settings: settingsSchema.optional(),
+})
+const change = z.strictObject({
+  title: title.nullable().optional(),
+  model: modelId.nullable().optional(),
+  settings: z.looseObject({}).optional().describe('Any part of the settings; null takes one back.'),
+})
+
+const tag = 'Sessions'
+const busy = () => new AppError(409, 'conflict', 'A turn is running in this session. Stop it first, or wait.')
+
+export const sessionRoutes = [
+  route({
+    method: 'get',
+    path: '/api/sessions',
+    scope: 'read',
+    tag,
+    summary: 'Sessions, newest first',
+    query: z.strictObject({ ...pageQuery, source: z.string().max(64).optional(), q: z.string().max(200).optional() }),
+    responses: ok('A page of sessions', listOf(sessionShape)),
+    handle: async ({ env, tenant, query }) => {
+      const { data, nextCursor } = await d1History(env.DB, tenant.id).sessions(query)
+      return Response.json({ data: data.map((record) => sessionView(record, 'idle')), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/sessions',
+    scope: 'chat',
+    tag,
+    summary: 'Create a session',
+    body: newSession,
+    responses: created('The session', sessionShape),
+    handle: async (call) => {
+      const { env, tenant, body } = call
+      askedModel(body.model ?? undefined, env)
+      const ids = await idsFor(call)
+      const view = await sessionStub(env, tenant.id, ids.sessionId).create({ ...body, source: 'api' }, tenant)
+      return Response.json(view, { status: 201, headers: replayHeader(ids) })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/sessions/:id',
+    scope: 'read',
+    tag,
+    summary: 'One session',
+    responses: ok('The session', sessionShape),
+    handle: async ({ env, tenant, param }) =>
+      Response.json(found(await sessionStub(env, tenant.id, param('id')).describe())),
+  }),
+  route({
+    method: 'patch',
+    path: '/api/sessions/:id',
+    scope: 'write',
+    tag,
+    summary: 'Change title, model or settings',
+    body: change,
+    responses: ok('The session', sessionShape),
+    handle: async ({ env, tenant, param, body }) => {
+      const { title: newTitle, model, settings } = body
+      askedModel(model ?? undefined, env)
+      if (settings) checkPatch(settings)
+      const view = await sessionStub(env, tenant.id, param('id')).update({
+        ...(newTitle !== undefined && { title: newTitle }),
+        ...(model !== undefined && { model }),
+        ...(settings && { settings }),
+      })
+      return Response.json(found(view))
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/api/sessions/:id',
+    scope: 'write',
+    tag,
+    summary: 'Delete a session with all that belongs to it',
+    responses: { 204: { description: 'Deleted' } },
+    handle: async ({ env, tenant, param }) => {
+      const existed = await sessionStub(env, tenant.id, param('id')).remove()
+      const known = await d1History(env.DB, tenant.id).forget(param('id'))
+      found(existed || known || undefined)
+      return new Response(null, { status: 204 })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/sessions/:id/messages',
+    scope: 'read',
+    tag,
+    summary: 'Messages, newest last; the cursor leads to older ones',
+    query: z.strictObject({ ...pageQuery, cursor: z.coerce.number().int().min(1).optional() }),
+    responses: ok('A page of messages', listOf(messageShape)),
+    handle: async ({ env, tenant, param, query }) =>
+      Response.json(
+        found(await sessionStub(env, tenant.id, param('id')).messages({ limit: query.limit, before: query.cursor })),
+      ),
+  }),
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/fork',
+    scope: 'chat',
+    tag,
+    summary: 'Copy the session, files included, into a new one',
+    body: z.strictObject({ title: title.optional() }),
+    responses: created('The new session', sessionShape),
+    handle: async (call) => {
+      const { env, tenant, param, body } = call
+      const source = sessionStub(env, tenant.id, param('id'))
+      const copy = found((await source.copy()) as unknown as SessionCopy | undefined)
+      const id = newSessionId()
+      const spec = { title: body.title, source: copy.meta.source, parentId: param('id') }
+      return Response.json(await sessionStub(env, tenant.id, id).become(copy, spec), { status: 201 })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/sessions/:id/undo',
+    scope: 'write',
+    tag,
+    summary: 'Take back the last turns',
+    body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
+    responses: ok('What was taken back', z.object({ undone: z.int(), messages: z.array(z.string()) })),
+    handle: async ({ env, tenant, param, body }) => {
+      const result = found(await sessionStub(env, tenant.id, param('id')).undo(body.n))
+      if (!result) throw busy()
+      return Response.json({ undone: result.turns.length, messages: result.turns.map(({ text }) => text) })
+    },
+  }),
+]
+
+/** Parts that are null take a setting back; what is left has to be valid on its own. */
+export function checkPatch(patch: object): void {
+  check(settingsSchema, withoutNulls(patch), 'settings')
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const kept = Object.entries(value).filter(([, part]) => part !== null)
+  return Object.fromEntries(kept.map(([name, part]) => [name, withoutNulls(part)]))
+}

@@ -1,0 +1,114 @@
+/** What belongs to the whole tenant: settings, search, questions that wait for a person. */
+
+import * as z from 'zod'
+import { settingsSchema } from '../../agent/model/settings.ts'
+import { d1History } from '../../db/history.ts'
+import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
+import { AppError } from '../errors.ts'
+import { route } from '../route.ts'
+import { sessionStub, splitId } from '../sessions.ts'
+import { listOf, ok } from '../shapes.ts'
+import { checkPatch } from './sessions.ts'
+
+const questionShape = z.object({
+  id: z.string(),
+  session_id: z.string(),
+  run_id: z.string(),
+  question: z.string(),
+  choices: z.array(z.string()),
+  multi_select: z.boolean(),
+})
+
+const hitShape = z.object({
+  session_id: z.string(),
+  title: z.string().nullable(),
+  message_id: z.string(),
+  role: z.string(),
+  at: z.iso.datetime(),
+  snippet: z.string(),
+})
+
+export const tenantRoutes = [
+  route({
+    method: 'get',
+    path: '/api/settings',
+    scope: 'read',
+    tag: 'Settings',
+    summary: 'Settings of the tenant',
+    responses: ok('What is set', settingsSchema),
+    handle: async ({ env, tenant }) => Response.json(await env.TENANT.getByName(`t/${tenant.id}`).settings()),
+  }),
+  route({
+    method: 'patch',
+    path: '/api/settings',
+    scope: 'write',
+    tag: 'Settings',
+    summary: 'Change any part of the settings; null takes one back',
+    body: z.looseObject({}),
+    responses: ok('What is set now', settingsSchema),
+    handle: async ({ env, tenant, body }) => {
+      checkPatch(body)
+      const settings = await env.TENANT.getByName(`t/${tenant.id}`).patchSettings(body)
+      forgetSnapshot(tenant.id)
+      return Response.json(settings)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/search',
+    scope: 'read',
+    tag: 'Search',
+    summary: 'Full text over all sessions',
+    query: z.strictObject({
+      q: z.string().trim().min(1).max(500),
+      limit: z.coerce.number().int().min(1).max(20).default(20),
+      sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match first.'),
+    }),
+    responses: ok('The best message of each turn that matches', listOf(hitShape)),
+    handle: async ({ env, tenant, query }) => {
+      const hits = await d1History(env.DB, tenant.id).search(query.q, query.limit, query.sort)
+      return Response.json({ data: hits, next_cursor: null })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/questions',
+    scope: 'read',
+    tag: 'Questions',
+    summary: 'What the agent waits to be told',
+    responses: ok('Open questions', listOf(questionShape)),
+    handle: async ({ env, tenant }) => {
+      const waiting = await env.TENANT.getByName(`t/${tenant.id}`).waiting()
+      const data = waiting.map(({ id, session_id, run_id, question, choices, multiSelect }) => ({
+        id,
+        session_id,
+        run_id,
+        question,
+        choices,
+        multi_select: multiSelect,
+      }))
+      return Response.json({ data, next_cursor: null })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/questions/:id',
+    scope: 'chat',
+    tag: 'Questions',
+    summary: 'Answer a question',
+    body: z.strictObject({
+      answer: z.union([z.string().trim().min(1).max(100_000), z.array(z.string().max(1_000)).min(1)]),
+    }),
+    responses: ok('Answered', z.object({ id: z.string(), status: z.literal('answered') })),
+    handle: async ({ env, tenant, param, body }) => {
+      const [sessionId, callId] = splitId(param('id'))
+      const answer = typeof body.answer === 'string' ? body.answer : body.answer.join(', ')
+      const answered = await sessionStub(env, tenant.id, sessionId).answer(callId, answer)
+      if (answered === undefined) throw notFoundQuestion()
+      if (!answered) throw new AppError(409, 'conflict', 'This question has been answered, or the turn has ended.')
+      return Response.json({ id: param('id'), status: 'answered' })
+    },
+  }),
+]
+
+const notFoundQuestion = () => new AppError(404, 'not_found', 'There is nothing here, or it is not yours.')

@@ -1,0 +1,25 @@
+/** The way to a session object: by the tenant of the key and an id that could be one. */
+
+import type { SessionDO } from '../durable/session.ts'
+import { notFound } from './errors.ts'
+
+const shape = /^[A-Za-z0-9_-]{1,128}$/
+
+/** A malformed id is answered like an unknown one. */
+export function sessionStub(env: Env, tenantId: string, sessionId: string): DurableObjectStub<SessionDO> {
+  if (!shape.test(sessionId)) throw notFound()
+  return env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`)
+}
+
+/** What the object says of a session that it does not have. */
+export function found<T>(value: T | undefined): T {
+  if (value === undefined) throw notFound()
+  return value
+}
+
+/** Ids of questions are the session's and the call's, so that one request finds both. */
+export function splitId(id: string): readonly [sessionId: string, callId: string] {
+  const dot = id.indexOf('.')
+  if (dot < 1) throw notFound()
+  return [id.slice(0, dot), id.slice(dot + 1)]
+}

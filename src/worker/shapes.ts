@@ -1,0 +1,69 @@
+/** Shapes that several routes answer with, as schemas for the OpenAPI document. */
+
+import * as z from 'zod'
+import { settingsSchema } from '../agent/model/settings.ts'
+
+const time = z.iso.datetime()
+
+export const usageShape = z.object({
+  input: z.int(),
+  output: z.int(),
+  cached_read: z.int(),
+  cached_write: z.int(),
+  reasoning: z.int(),
+  cost_usd: z.number(),
+  cost_status: z.enum(['actual', 'estimated', 'unknown', 'included']),
+})
+
+export const sessionShape = z.object({
+  id: z.string(),
+  title: z.string().nullable(),
+  source: z.string(),
+  status: z.enum(['idle', 'running', 'waiting']),
+  model: z.string().nullable(),
+  created_at: time,
+  updated_at: time,
+  parent_id: z.string().nullable(),
+  usage: usageShape,
+  settings: settingsSchema,
+})
+
+export const messageShape = z.object({
+  id: z.string(),
+  seq: z.int(),
+  run_id: z.string(),
+  role: z.enum(['user', 'assistant', 'tool']),
+  content: z.union([z.string(), z.array(z.unknown())]).nullable(),
+  tool_calls: z.array(z.unknown()).optional(),
+  tool_call_id: z.string().optional(),
+  name: z.string().optional(),
+  reasoning: z.string().optional(),
+  source: z.string().optional(),
+  created_at: time,
+  compacted: z.boolean(),
+})
+
+export const runShape = z.object({
+  run_id: z.string(),
+  session_id: z.string(),
+  status: z.enum(['queued', 'running', 'waiting', 'stopping', 'completed', 'failed', 'cancelled']),
+  output: z.string().nullable(),
+  usage: usageShape,
+  exit_reason: z.string().nullable(),
+  completed: z.boolean(),
+  error: z.string().nullable(),
+  activity: z.object({ doing: z.string(), since: time.nullable(), until: time.optional() }),
+})
+
+export const acceptedShape = z.object({ run_id: z.string(), session_id: z.string(), status: z.string() })
+
+export const listOf = (item: z.ZodType) => z.object({ data: z.array(item), next_cursor: z.string().nullable() })
+
+export const pageQuery = {
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().max(500).optional(),
+}
+
+/** How a status is described when there is nothing more to say. */
+export const ok = (description: string, schema?: z.ZodType) => ({ 200: { description, ...(schema && { schema }) } })
+export const created = (description: string, schema: z.ZodType) => ({ 201: { description, schema } })
