@@ -1,40 +1,23 @@
 /** Words as frequent as in a language: rank r occurs with a probability of 1/r. The same seed gives the same text. */
 
 const vocabulary = 60_000
-const consonants = [
-  'b',
-  'd',
-  'f',
-  'g',
-  'k',
-  'l',
-  'm',
-  'n',
-  'p',
-  'r',
-  's',
-  't',
-  'v',
-  'z',
-  'br',
-  'dr',
-  'kl',
-  'pr',
-  'st',
-  'tr',
-]
-// No e and no y at the end of a word: the stemmer would touch them.
-const vowels = ['a', 'o', 'u']
+const split = (text: string): readonly string[] => text.split(' ')
+// As many different trigrams as a natural language has: what a trigram index costs depends on it.
+const onsets = split('b c d f g h j k l m n p r s t v w z br ch cl dr fl gr pl pr sh sp st tr')
+const vowels = split('a e i o u ai ea ou')
+const codas = split('b ck d ft g k l lm m n nd nk nt p r rd rk rt st t')
 
-const syllable = (n: number): string =>
-  (consonants[n % consonants.length] ?? '') + (vowels[Math.floor(n / consonants.length) % vowels.length] ?? '')
-const syllables = consonants.length * vowels.length
+const syllables = onsets.length * vowels.length * codas.length
+const syllable = (n: number): string => {
+  const [onset, rest] = [n % onsets.length, Math.floor(n / onsets.length)]
+  return `${onsets[onset]}${vowels[rest % vowels.length]}${codas[Math.floor(rest / vowels.length) % codas.length]}`
+}
 
-/** The word of a rank from 1 on: common words are short. */
+/** The word of a rank from 1 on, one for each: the common ones are short. The factors spread neighbours apart. */
 export const wordOf = (rank: number): string => {
-  let word = ''
-  for (let rest = rank; rest > 0; rest = Math.floor(rest / syllables)) word = syllable(rest % syllables) + word
-  return `${word}n`
+  if (rank <= 400) return syllable((rank * 1237) % syllables)
+  const spread = (rank * 104_729) % (syllables * syllables)
+  return syllable(Math.floor(spread / syllables)) + syllable(spread % syllables)
 }
 
 const words = Array.from({ length: vocabulary }, (_, n) => wordOf(n + 1))
