@@ -1,0 +1,174 @@
+/** What every execution backend does, whatever stands behind it. Capabilities decide what is asked of it. */
+
+import { describe, expect, it } from 'vitest'
+import type { ExecutionBackend } from '../../src/agent/model/backend.ts'
+
+export type WithBackend = (work: (backend: ExecutionBackend) => Promise<void>) => Promise<void>
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)
+const T = { timeoutMs: 10_000 }
+
+export function conforms(name: string, withBackend: WithBackend): void {
+  // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- both are given by the lines below
+  const on = (title: string, work: (backend: ExecutionBackend) => Promise<void>) => it(title, () => withBackend(work))
+
+  describe(`${name}: commands`, () => {
+    on('answers with output, exit code and directory', async (backend) => {
+      const result = await backend.exec('echo out; echo err >&2; exit 3', T)
+      expect(result).toMatchObject({ exitCode: 3, stdout: 'out\n', stderr: 'err\n', truncated: false, timedOut: false })
+      expect(result.cwd).toBe(backend.capabilities.root)
+    })
+
+    on('starts where it is told and reports where it ended and what was exported', async (backend) => {
+      await backend.exec('mkdir -p deep/er', T)
+      const cwd = `${backend.capabilities.root}/deep`
+      const result = await backend.exec('cd er; export KEPT=1; LOST=1; pwd; echo $GIVEN', {
+        ...T,
+        cwd,
+        env: { GIVEN: 'g' },
+      })
+      expect(result).toMatchObject({ cwd: `${cwd}/er`, env: { KEPT: '1' }, stdout: `${cwd}/er\ng\n` })
+    })
+
+    on('reports directory and variables after exit and after an error', async (backend) => {
+      expect(await backend.exec('cd /tmp; export A=1; exit 4', T)).toMatchObject({
+        exitCode: 4,
+        cwd: '/tmp',
+        env: { A: '1' },
+      })
+      expect(await backend.exec('set -e; cd /tmp; false; cd /', T)).toMatchObject({ exitCode: 1, cwd: '/tmp' })
+    })
+
+    on('passes standard input through', async (backend) => {
+      expect((await backend.exec('cat | tr a-z A-Z', { ...T, stdin: 'übel\n' })).stdout).toBe('üBEL\n')
+    })
+
+    on('stops at the time-out with exit code 124', async (backend) => {
+      const result = await backend.exec('echo before; sleep 20', { timeoutMs: 300 })
+      expect(result).toMatchObject({ exitCode: 124, timedOut: true, stdout: 'before\n' })
+      expect(result.ms).toBeLessThan(5000)
+    })
+
+    on('stops when the caller gives up', async (backend) => {
+      const giveUp = new AbortController()
+      const running = backend.exec('sleep 20; touch late', { timeoutMs: 30_000, signal: giveUp.signal })
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      giveUp.abort()
+      const result = await running
+      expect(result).toMatchObject({ exitCode: null, timedOut: false })
+      expect(result.ms).toBeLessThan(5000)
+      expect(await backend.files.stat('late')).toBeUndefined()
+    })
+
+    on('keeps the head and the tail of a long output', async (backend) => {
+      const result = await backend.exec('seq 1 20000', { ...T, maxOutput: 2000 })
+      expect(result.truncated).toBe(true)
+      expect(result.stdout.startsWith('1\n2\n')).toBe(true)
+      expect(result.stdout.endsWith('19999\n20000\n')).toBe(true)
+      expect(result.stdout.length).toBeLessThan(2200)
+    })
+
+    on('shares its files with the file operations', async (backend) => {
+      await backend.files.write('from-tool.txt', bytes('tool\n'))
+      expect((await backend.exec('cat from-tool.txt; echo shell > from-shell.txt', T)).stdout).toBe('tool\n')
+      expect(text(await backend.files.read('from-shell.txt'))).toBe('shell\n')
+    })
+
+    on('explains itself', async (backend) => {
+      expect(backend.describe().length).toBeGreaterThan(20)
+    })
+  })
+
+  describe(`${name}: files`, () => {
+    on('reads back what was written, byte for byte', async (backend) => {
+      const content = Uint8Array.from({ length: 256 }, (_, i) => i)
+      expect(await backend.files.write('bin/all.dat', content)).toEqual({ created: true })
+      expect(await backend.files.write('bin/all.dat', content)).toEqual({ created: false })
+      expect(await backend.files.read('bin/all.dat')).toEqual(content)
+      expect(await backend.files.stat('bin/all.dat')).toMatchObject({ type: 'file', size: 256 })
+    })
+
+    on('knows nothing of a file that is not there', async (backend) => {
+      expect(await backend.files.read('no')).toBeUndefined()
+      expect(await backend.files.stat('no/where')).toBeUndefined()
+      expect(await backend.files.remove('no')).toBe(false)
+    })
+
+    on('refuses to read a directory as a file', async (backend) => {
+      await backend.files.write('dir/file', bytes('x'))
+      await expect(backend.files.read('dir')).rejects.toMatchObject({ name: 'BackendError', code: 'invalid' })
+      await expect(backend.files.write('dir/file/below', bytes('x'))).rejects.toMatchObject({ code: 'invalid' })
+    })
+
+    on('lists direct children by name', async (backend) => {
+      for (const path of ['list/b', 'list/a/inner', 'list/c']) await backend.files.write(path, bytes('x'))
+      const children = await backend.files.list('list')
+      expect(children.map(({ path, type }) => [path.split('/').at(-1), type])).toEqual([
+        ['a', 'directory'],
+        ['b', 'file'],
+        ['c', 'file'],
+      ])
+    })
+
+    on('moves and removes whole directories', async (backend) => {
+      await backend.files.write('old/x/y', bytes('y'))
+      await backend.files.write('older', bytes('stays'))
+      await backend.files.move('old', 'new')
+      expect(text(await backend.files.read('new/x/y'))).toBe('y')
+      expect(await backend.files.stat('old')).toBeUndefined()
+      expect(await backend.files.remove('new')).toBe(true)
+      expect(await backend.files.stat('new/x/y')).toBeUndefined()
+      expect(text(await backend.files.read('older'))).toBe('stays')
+    })
+
+    on('calls one file by one name', async (backend) => {
+      const { root } = backend.capabilities
+      expect(backend.resolve('a/../b/./c')).toBe(`${root}/b/c`)
+      expect(backend.resolve('x', '/tmp')).toBe('/tmp/x')
+      expect(backend.resolve(`${root}/b//c/`)).toBe(`${root}/b/c`)
+    })
+  })
+
+  describe(`${name}: search`, () => {
+    const seed = async ({ files }: ExecutionBackend) => {
+      await files.write('s/b.ts', bytes('one\nneedle 1\nthree\n'))
+      await files.write('s/a.md', bytes('needle 2'))
+      await files.write('s/sub/c.ts', bytes('x\r\nNeedle 3\r\n'))
+      await files.write('s/bin', Uint8Array.of(0, 110, 101, 101, 100, 108, 101))
+    }
+    const query = { target: 'content' as const, path: 's', limit: 50, offset: 0 }
+
+    on('finds lines by path, with their numbers and what is around them', async (backend) => {
+      await seed(backend)
+      const result = await backend.files.search({ ...query, pattern: 'needle \\d', context: 1 })
+      expect(result).toEqual({
+        total: 2,
+        truncated: false,
+        hits: [
+          { path: backend.resolve('s/a.md'), line: 1, text: 'needle 2', before: [], after: [] },
+          { path: backend.resolve('s/b.ts'), line: 2, text: 'needle 1', before: ['one'], after: ['three'] },
+        ],
+      })
+    })
+
+    on('narrows by glob and pages', async (backend) => {
+      await seed(backend)
+      const typescript = await backend.files.search({ ...query, pattern: '(?i)needle', glob: '*.{ts,tsx}' })
+      expect(typescript.hits.map((hit) => hit.line)).toEqual([2, 2])
+      const second = await backend.files.search({ ...query, pattern: '(?i)needle', offset: 1, limit: 1 })
+      expect(second).toMatchObject({ total: 3, truncated: true, hits: [{ path: backend.resolve('s/b.ts') }] })
+    })
+
+    on('finds files by name', async (backend) => {
+      await seed(backend)
+      const result = await backend.files.search({ ...query, target: 'files', pattern: '*.ts' })
+      expect(result.hits.map(({ path }) => path)).toEqual([backend.resolve('s/b.ts'), backend.resolve('s/sub/c.ts')])
+    })
+
+    on('says what is wrong with an expression', async (backend) => {
+      await seed(backend)
+      await expect(backend.files.search({ ...query, pattern: '(' })).rejects.toMatchObject({ code: 'invalid' })
+    })
+  })
+}

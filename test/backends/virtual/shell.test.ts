@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { bindings, inWorkspace } from '../support/workspace.ts'
+
+const loader = bindings.LOADER
+/** Utilities are the same code in an isolate and inline, which starts faster. */
+const run = async (command: string, loader?: WorkerLoader) => {
+  let output = ''
+  await inWorkspace({ loader }, async ({ backend }) => {
+    const { stdout, stderr, exitCode } = await backend.exec(command, { timeoutMs: 20_000 })
+    output = stdout + stderr + (exitCode === 0 ? '' : `exit ${exitCode}`)
+  })
+  return output
+}
+
+describe('a command out of bounds ends and says why', () => {
+  it.each([
+    ['an endless loop', 'while true; do :; done', 'too many commands'],
+    ['a fork bomb', 'f() { f | f & }; f', 'maximum recursion depth'],
+    ['a growing string', 'a=x; while :; do a=$a$a; done', 'string length limit'],
+    ['a wide expansion', 'echo {1..9999999}', 'limit exceeded'],
+    ['an endless awk', "awk 'BEGIN { while (1) i++ }'", 'maximum iterations'],
+    ['endless output', 'while true; do yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done', 'output size'],
+  ])('%s', async (_, command, reason) => {
+    const output = await run(command, loader)
+    expect(output).toContain(reason)
+    expect(output).toContain('exit 126')
+    expect(output.length).toBeLessThan(600_000)
+  })
+})
+
+describe('utilities', () => {
+  it.each([
+    ['seq 3 | xargs -n1 echo got', 'got 1\ngot 2\ngot 3\n'],
+    ['printf "a\\nb\\n" | xargs -I{} echo "<{}>"', '<a>\n<b>\n'],
+    ['seq 4 | paste -sd+', '1+2+3+4\n'],
+    ['seq 4 | paste -d, - -', '1,2\n3,4\n'],
+    ['A=1 env B=2 printenv B', '2\n'],
+    ['env -i C=3 printenv C', '3\n'],
+    ['mkdir d; cd d; realpath ..', '/workspace\n'],
+    ['test -f "$(mktemp)" && test -d "$(mktemp -d)" && echo ok', 'ok\n'],
+    ['mktemp /tmp/job.XXXX | sed "s/[^.]*$/N/"', '/tmp/job.N\n'],
+    ['uname; uname -sm; id -u; id -un; nproc', 'Linux\nLinux x86_64\n1000\nuser\n1\n'],
+    ['yes | head -2; yes no | head -1', 'y\ny\nno\n'],
+    ['seq 5 | shuf | sort -n | tr "\\n" " "; shuf -n2 -i 1-9 | wc -l', '1 2 3 4 5 2\n'],
+    ['printf hello > f; truncate -s 2 f; cat f; truncate -s +1 f; wc -c < f', 'he3\n'],
+    ['printf "hi\\n" | xxd', '00000000: 6869 0a                                  hi.\n'],
+    ['printf hi | xxd -p; printf 6869 | xxd -r -p', '6869\nhi'],
+    ['printf "b\\0a\\0" | sort -z | xxd -p', '61006200\n'],
+    ['echo hi > s; install -m 600 s t; stat -c %a t; install -D s x/y/z; cat x/y/z', '600\nhi\n'],
+    ['df | tail -1 | awk "{print \\$1}"', 'workspace\n'],
+    ['python3 -V', 'bash: python3: command not found\nexit 127'],
+    ['kill 5', 'kill: (5) - No such process\nexit 1'],
+  ])('%s', async (command, output) => {
+    expect(await run(command)).toBe(output)
+  })
+
+  it.each([
+    ['10/3', '3'],
+    ['scale=3; 10/3', '3.333'],
+    ['2^10 + 1', '1025'],
+    ['-7 % 3', '-1'],
+    ['scale=2; 1/3*3', '.99'],
+    ['x=5; x*(x-1)', '20'],
+    ['0.1+0.2', '.3'],
+    ['scale=4; sqrt(2)', '1.4142'],
+    ['3 > 2', '1'],
+    ['1.50*2', '3.00'],
+    ['2^100', '1267650600228229401496703205376'],
+  ])('bc: %s is %s', async (expression, value) => {
+    expect(await run(`echo '${expression}' | bc`)).toBe(`${value}\n`)
+  })
+
+  it('bc says what it cannot do', async () => {
+    expect(await run('echo "1/0" | bc')).toContain('divide by zero')
+    expect(await run('echo "1 +" | bc')).toContain('syntax error')
+  })
+
+  it('a diff can be applied, taken back and refused', async () => {
+    const prepare = 'seq 9 > a; sed s/5/five/ a > b; diff -u a b > p; '
+    expect(await run(`${prepare} patch a p; cmp a b 2>&1 || diff a b; patch -R a p; sed -n 5p a`)).toContain('5\n')
+    expect(await run(`${prepare} patch -p0 < p > /dev/null; sed -n 5p b; echo x > a; patch a p`)).toContain('FAILED')
+  })
+})
+
+describe('the isolate', () => {
+  it('reaches no network', async () => {
+    expect(await run('curl https://example.com')).toContain('command not found')
+  })
+
+  it('answers small commands quickly once it is warm', () =>
+    inWorkspace({ loader }, async ({ backend }) => {
+      await backend.exec('true', { timeoutMs: 5000 })
+      const times: number[] = []
+      for (let i = 0; i < 10; i++) times.push((await backend.exec('echo hi', { timeoutMs: 5000 })).ms)
+      console.log(`exec ms: ${times.join(' ')}`)
+      expect(times.toSorted((a, b) => a - b)[5]).toBeLessThan(50)
+    }))
+
+  it('writes nothing after the caller has given up', () =>
+    inWorkspace({ loader }, async ({ backend }) => {
+      const giveUp = AbortSignal.timeout(100)
+      await backend.exec('for i in $(seq 2000); do echo $i > f$i; sleep 0.01; done', {
+        timeoutMs: 20_000,
+        signal: giveUp,
+      })
+      const count = (await backend.files.list('/workspace')).length
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      expect((await backend.files.list('/workspace')).length).toBe(count)
+      expect(count).toBeLessThan(2000)
+    }))
+})
