@@ -1,0 +1,168 @@
+/** A model that says what it is told to say, and tools that remember being called. */
+
+import type { Clock } from '../../../src/agent/model/clock.ts'
+import type { Event } from '../../../src/agent/model/event.ts'
+import type { Perform, Said, Store, View } from '../../../src/agent/model/ports.ts'
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../../src/agent/model/message.ts'
+import type { Failure } from '../../../src/agent/model/failure.ts'
+import { type Commit, newTurn, type Result, type Turn } from '../../../src/agent/model/turn.ts'
+import { userText } from '../../../src/agent/model/message.ts'
+import type { Step } from '../../../src/agent/model/step.ts'
+import type { Risk, Tool } from '../../../src/agent/model/tool.ts'
+import { noUsage } from '../../../src/agent/model/usage.ts'
+import { announce } from '../../../src/agent/loop/announce.ts'
+import { drive } from '../../../src/agent/loop/drive.ts'
+
+export const says = (text: string): AssistantMessage => ({
+  role: 'assistant',
+  content: [{ type: 'text', text }],
+  stop: 'end',
+})
+export const calls = (...names: string[]): AssistantMessage => ({
+  role: 'assistant',
+  content: names.map((name, i) => ({
+    type: 'call',
+    id: `${name}-${i}`,
+    name,
+    input: { path: '/tmp/x', content: 'y' },
+  })),
+  stop: 'tools',
+})
+export const fails = (kind: Failure['kind'], retryAfterMs?: number): Failure => ({
+  kind,
+  message: kind,
+  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+})
+
+/** Thrown by the store to stand for an eviction: everything in memory is gone, what was written is not. */
+export class Evicted extends Error {}
+
+type State = { turn: Turn; transcript: Message[]; inbox: Said[] }
+
+export class MemoryStore implements Store {
+  writes = 0
+  heard: string[] = []
+  /** Evict at the nth write: before it is down, or just after. */
+  evict: { at: number; when: 'before' | 'after' } | undefined
+  #now: State
+  #written: State
+  constructor(turn: Turn, transcript: Message[]) {
+    this.#now = { turn, transcript, inbox: [] }
+    this.#written = structuredClone(this.#now)
+  }
+  turn = () => this.#now.turn
+  transcript = () => this.#now.transcript
+  inbox = () => this.#now.inbox
+  /** What people say is durable at once. */
+  say = (message: UserMessage, mode: Said['mode'] = 'steer') => {
+    const id = (this.#now.inbox.at(-1)?.id ?? 0) + 1
+    this.#now.inbox = [...this.#now.inbox, { id, mode, message }]
+    this.#written.inbox = [...this.#written.inbox, { id, mode, message }]
+  }
+  save = (commit: Commit) => {
+    const drained = new Set(commit.drain)
+    const heard = this.#now.inbox.filter(({ id }) => drained.has(id))
+    for (const event of announce(this.#now.turn, commit, { now: 0, heard, fromSeq: 0 })) this.heard.push(label(event))
+    const kept = commit.summary === undefined ? this.#now.transcript : [userText(commit.summary, 'summary')]
+    this.#now = {
+      turn: structuredClone(commit.turn),
+      transcript: [...kept, ...(commit.append ?? [])],
+      inbox: this.#now.inbox.filter(({ id }) => !drained.has(id)),
+    }
+  }
+  write = () => {
+    this.writes++
+    if (this.writes === this.evict?.at && this.evict.when === 'before') throw new Evicted()
+    this.#written = structuredClone(this.#now)
+    if (this.writes === this.evict?.at && this.evict.when === 'after') throw new Evicted()
+  }
+  /** A new life begins with what was written. */
+  revive = () => {
+    this.evict = undefined
+    this.#now = structuredClone(this.#written)
+  }
+}
+
+const label = (event: Event) => {
+  if (event.type === 'tool.started' || event.type === 'tool.completed') return `${event.type} ${event.tool}`
+  return event.type === 'status' ? `status ${event.state}` : event.type
+}
+
+/** What the scripted model does: it speaks, or the call fails, perhaps after some words. */
+type Reply = AssistantMessage | (Failure & { readonly partial?: string })
+const isFailure = (reply: Reply): reply is Exclude<Reply, AssistantMessage> => 'kind' in reply
+
+export class Bench {
+  now = 1_000
+  store: MemoryStore
+  ran: string[] = []
+  steps: Step[] = []
+  modelCalls = 0
+  tools: Tool[]
+  contextTokens = 0
+  asks: ReadonlySet<Risk> = new Set()
+  chain = [1]
+  #script: (transcript: readonly Message[], turn: Turn, nth: number) => Reply
+  constructor(script: Bench['script'] | Reply[], options: { tools?: Tool[]; limit?: number } = {}) {
+    this.#script = typeof script === 'function' ? script : (_t, _u, nth) => script[nth] ?? says('ok')
+    this.tools = options.tools ?? []
+    this.store = new MemoryStore(newTurn('t1', 0, options.limit ?? 10), [userText('go')])
+  }
+  get script() {
+    return this.#script
+  }
+  clock: Clock = { now: () => this.now }
+  look = (): View => ({
+    now: this.now,
+    inbox: this.store.inbox(),
+    toolbox: new Map(this.tools.map((tool) => [tool.name, tool])),
+    contextTokens: this.contextTokens,
+    contextWindow: 100,
+    chain: this.chain,
+    lastRole: this.store.transcript().at(-1)?.role,
+    asks: this.asks,
+    dice: 0,
+  })
+  perform: Perform = (step, turn) => this.#perform(step, turn)
+  async *#perform(...[step, turn]: Parameters<Perform>): AsyncGenerator<Result> {
+    this.steps.push(step)
+    if (step.do === 'call-model') {
+      const reply = this.#script(this.store.transcript(), turn, this.modelCalls++)
+      if (isFailure(reply)) {
+        const { partial, ...failure } = reply
+        yield { of: 'failure', failure, ...(partial !== undefined && { partial }) }
+      } else yield { of: 'model', reply, usage: noUsage }
+    }
+    if (step.do === 'compress') {
+      this.contextTokens = 0
+      yield { of: 'summary', text: 'earlier: go', usage: noUsage }
+    }
+    if (step.do === 'run-tools') {
+      for (const call of step.calls) {
+        this.ran.push(call.name)
+        const tool = this.tools.find(({ name }) => name === call.name)
+        if (!tool) throw new Error('unknown tool reached perform')
+        const context = {
+          sessionId: 's',
+          callId: call.id,
+          signal: new AbortController().signal,
+          clock: this.clock,
+        }
+        const result = await tool.run(call.input, context, {})
+        if ('later' in result) yield { of: 'later', callId: call.id, awaits: result.later }
+        else {
+          const message: ToolMessage = { role: 'tool', callId: call.id, name: call.name, ...result }
+          yield { of: 'tool', message }
+        }
+      }
+    }
+  }
+  /** Drives to rest, sleeping through waits. */
+  async run() {
+    for (;;) {
+      const rest = await drive(this)
+      if (rest.until === undefined) return this.store.turn()
+      this.now = rest.until
+    }
+  }
+}
