@@ -1,6 +1,6 @@
 /**
- * Search in a tenant's history. First the table of words, then, only when that found less than was
- * asked for, the table of pieces: together never more than three rows read for each result asked for.
+ * Search in a tenant's history. First the table of words, then, only when that found less than half of
+ * what was asked for, the table of pieces: together never more than three rows read for each result asked for.
  */
 
 import type { Entry } from '../agent/model/history.ts'
@@ -61,7 +61,7 @@ export async function search(
   const pieces = piecesMatch(groups, bound.tenantId)
   // A row that is passed over because it was found already is read too: it is taken off what may be read.
   const room = limit - Math.ceil((rows.length * 4) / 3)
-  if (pieces !== undefined && room > 0) {
+  if (pieces !== undefined && rows.length < limit / 2 && room > 0) {
     const known = rows.map((row) => row.key)
     rows.push(...(await bound.read<Row>(find('pieces', orderOf('pieces', sort), known), pieces, room)))
   }
