@@ -29,6 +29,7 @@ export const promptSize: Metric = {
     await times(2, () => say(target, '[[tools 2 todo {}]]', session))
     const entries = (await stage.model.journal()).filter((entry) => entry.tools)
     await stage.model.reset()
+    if (entries.length < 7) throw new Error(`only ${entries.length} requests that offer tools, not 7`)
     const reuse = entries.slice(1).map((entry, n) => {
       const before = cachedPart(entries[n] ?? entry)
       return commonPrefix(before, cachedPart(entry)) / before.length
