@@ -20,11 +20,12 @@ const wrangler = (...flags: readonly string[]): void => {
   })
 }
 
-const gzippedKiB = (folder: string): number =>
+/** What is uploaded, file by file, in KiB. */
+const gzipped = (folder: string): { readonly name: string; readonly size: number }[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile() && !/(\.map|\/README\.md)$/.test(path))
-    .reduce((sum, path) => sum + gzipSync(readFileSync(path)).length / 1024, 0)
+    .filter((name) => statSync(join(folder, name)).isFile() && !/(\.map|README\.md)$/.test(name))
+    .map((name) => ({ name, size: gzipSync(readFileSync(join(folder, name))).length / 1024 }))
+    .toSorted((a, b) => b.size - a.size)
 
 type Profile = {
   readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string } }[]
@@ -52,7 +53,8 @@ export const bundleSize: Metric = {
     const folder = mkdtempSync('/dev/shm/talaria-bench-bundle-')
     try {
       wrangler('deploy', '--dry-run', '--minify', '--outdir', join(folder, 'out'))
-      const size = gzippedKiB(join(folder, 'out'))
+      const files = gzipped(join(folder, 'out'))
+      const size = files.reduce((sum, file) => sum + file.size, 0)
       const startup = Array.from({ length: quick ? 1 : 5 }, () => startupMs(folder))
       const rows: Row[] = [
         {
@@ -64,6 +66,7 @@ export const bundleSize: Metric = {
           ours: [size],
           floor: [cardPackages],
           absoluteUnit: 'KiB',
+          note: files.map((file) => `${file.name.replace(/^[0-9a-f]{40}-/, '')} ${file.size.toFixed(0)}`).join(', '),
         },
         { metric: 'P9', what: 'active time at start', unit: 'ms', goal: atMost(35), samples: startup },
       ]
