@@ -1,0 +1,29 @@
+// Applies the D1 migrations to a local state folder. Asking wrangler takes seconds, so a stamp beside the database
+// remembers which migrations it has; without the database or with other migrations wrangler is asked again.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './root.mjs'
+import { wranglerQuietly } from './wrangler.mjs'
+
+export function migrationsFingerprint(folder = join(root, 'migrations')) {
+  const hash = createHash('sha256').update(readFileSync(join(root, 'wrangler.toml')))
+  for (const name of readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .toSorted())
+    hash.update(name).update(readFileSync(join(folder, name)))
+  return hash.digest('hex')
+}
+
+export async function migrateLocally(persistTo) {
+  const databases = join(persistTo, 'v3/d1')
+  const stampFile = join(databases, 'talaria-migrations')
+  const wanted = migrationsFingerprint()
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted && hasDatabase(databases)) return
+  await wranglerQuietly(['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', persistTo])
+  mkdirSync(databases, { recursive: true })
+  writeFileSync(stampFile, wanted)
+}
+
+const hasDatabase = (folder) =>
+  readdirSync(folder, { recursive: true }).some((name) => name.endsWith('.sqlite') && !name.endsWith('metadata.sqlite'))

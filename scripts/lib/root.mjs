@@ -1,0 +1,5 @@
+// The folder of the project, from wherever a script is called.
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))

@@ -1,0 +1,68 @@
+// The settings of a local deployment: `.dev.vars` and, before it, the environment of the process. Keys that nobody
+// has set are generated once into `.dev.vars`, readable by its owner alone. Nothing from the environment is written.
+import { randomBytes } from 'node:crypto'
+import { chmodSync, closeSync, existsSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+
+const names = new Set([
+  'ADMIN_KEY',
+  'ENCRYPTION_KEY',
+  'MODEL',
+  'FALLBACK_MODELS',
+  'AUX_MODEL',
+  'CORS_ORIGINS',
+  'PUBLIC_URL',
+  'FAILPOINTS',
+])
+const kinds = /^[A-Z0-9_]+_(API_KEY|BASE_URL|API_BASE)$|^SANDBOX_[A-Z0-9_]+$/
+
+/** Wrangler's own credentials look like a provider's key, but are no business of the worker. */
+export const isSetting = (name) => (names.has(name) || kinds.test(name)) && !/^(CLOUDFLARE_API_|WRANGLER_)/.test(name)
+
+export const fromEnvironment = (environment) =>
+  Object.fromEntries(Object.entries(environment).filter(([name, value]) => isSetting(name) && value !== ''))
+
+const makers = {
+  ADMIN_KEY: () => randomBytes(24).toString('base64url'),
+  ENCRYPTION_KEY: () => randomBytes(32).toString('base64'),
+}
+
+export function readSettings(file, environment) {
+  const given = fromEnvironment(environment)
+  const stored = parseEnv(existsSync(file) ? readFileSync(file, 'utf8') : '')
+  const missing = Object.keys(makers).filter((name) => !given[name] && !stored[name])
+  const settings = { ...(missing.length ? store(file, missing) : stored), ...given }
+  check(settings)
+  return settings
+}
+
+function store(file, missing) {
+  const lines = missing.map((name) => `${name}="${makers[name]()}"\n`).join('')
+  if (existsSync(file)) {
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(file, text === '' || text.endsWith('\n') ? lines : `\n${lines}`, { flag: 'a' })
+  } else create(file, `# Local settings and secrets, see README.md. Not committed.\n${lines}`)
+  chmodSync(file, 0o600)
+  return parseEnv(readFileSync(file, 'utf8'))
+}
+
+/** A link fails where a file exists: of two first starts at once both end with the keys of the one that won. */
+function create(file, text) {
+  const draft = `${file}.${process.pid}`
+  const handle = openSync(draft, 'wx', 0o600)
+  writeFileSync(handle, text)
+  closeSync(handle)
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
+  }
+}
+
+function check({ ADMIN_KEY, ENCRYPTION_KEY }) {
+  if (ADMIN_KEY.length < 16) throw new Error('ADMIN_KEY has to have at least 16 characters')
+  if (Buffer.from(ENCRYPTION_KEY, 'base64').length !== 32)
+    throw new Error('ENCRYPTION_KEY has to be 32 bytes in base64, for example from: openssl rand -base64 32')
+}

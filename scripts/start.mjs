@@ -1,0 +1,102 @@
+// `npm start`: keys, database, build, server; then the address and the key.
+import { spawn } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { help, readArguments } from './lib/arguments.mjs'
+import { migrateLocally } from './lib/migrations.mjs'
+import { requirePort } from './lib/ports.mjs'
+import { root } from './lib/root.mjs'
+import { readSettings } from './lib/settings.mjs'
+import { wranglerDev } from './lib/wrangler.mjs'
+
+const patience = 120_000
+
+async function start(options) {
+  await requirePort(options.port, options.host)
+  const settings = readSettings(join(root, '.dev.vars'), process.env)
+  const persistTo = resolve(root, options.persistTo)
+  await Promise.all([migrateLocally(persistTo), build()])
+  const server = wranglerDev(argumentsFor(options, persistTo, settings), settings)
+  endTogether(server)
+  await ready(server, options)
+  announce(options, settings)
+}
+
+function argumentsFor({ port, host, rest }, persistTo, settings) {
+  // `warn` keeps errors visible and spares a round trip per request; failpoints print what only `log` shows.
+  const level = rest.some((argument) => argument.startsWith('--log-level'))
+    ? []
+    : ['--log-level', settings.FAILPOINTS ? 'log' : 'warn']
+  const inspector = rest.some((argument) => argument.startsWith('--inspector-port')) ? [] : ['--inspector-port', '0']
+  return ['--port', String(port), '--ip', host, '--persist-to', persistTo, ...level, ...inspector, ...rest]
+}
+
+/** Before wrangler looks at the folder: a build under its eyes would restart the server. */
+const build = () =>
+  new Promise((done, failed) => {
+    const child = spawn(process.execPath, [join(root, 'scripts/build-isolate.mjs')], {
+      cwd: root,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    child.on('exit', (code) => (code === 0 ? done() : failed(new Error('The shell of the sandbox could not be built'))))
+  })
+
+/** The server stays in our process group; a signal to us alone is passed on, and its end is ours. */
+function endTogether(server) {
+  let stopping = false
+  const stop = () => {
+    if (stopping) return server.kill('SIGKILL')
+    stopping = true
+    server.kill('SIGTERM')
+    setTimeout(() => server.kill('SIGKILL'), 5000).unref()
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  process.on('SIGHUP', stop)
+  // npm passes a signal on to its shell only, which ends without us: then we are somebody else's child.
+  const parent = process.ppid
+  if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && !stopping && stop(), 500).unref()
+  server.on('exit', (code) => process.exit(stopping ? 0 : (code ?? 1)))
+}
+
+async function ready(server, { host, port }) {
+  const listening = new Promise((resolve) =>
+    server.on('message', (message) => String(message).includes('DEV_SERVER_READY') && resolve(true)),
+  )
+  const deadline = Date.now() + patience
+  const started = await Promise.race([listening, delay(patience, false, { ref: false })])
+  let answer = 'nothing'
+  while (started && Date.now() < deadline) {
+    const response = await fetch(`${address(host, port)}/health`, { method: 'GET' }).catch(() => undefined)
+    if (response?.status === 200) return
+    if (response) answer = `${response.status} ${(await response.text()).slice(0, 500)}`
+    await delay(100)
+  }
+  server.kill('SIGKILL')
+  throw new Error(`The server did not become ready within ${patience / 1000} seconds. GET /health answered: ${answer}`)
+}
+
+const address = (host, port) => {
+  const name = ['0.0.0.0', '::', '*'].includes(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return `http://${name}:${port}`
+}
+
+function announce({ host, port, quietKey }, { ADMIN_KEY }) {
+  const key = quietKey ? '$ADMIN_KEY' : ADMIN_KEY
+  const body = JSON.stringify({ model: 'talaria', messages: [{ role: 'user', content: 'run: echo hello' }] })
+  const url = address(host, port)
+  console.log(`Talaria is ready on ${url}`)
+  if (!quietKey) console.log(`key: ${ADMIN_KEY}`)
+  console.log(
+    `try: curl -s ${url}/v1/chat/completions -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d '${body}'`,
+  )
+}
+
+try {
+  const options = readArguments(process.argv.slice(2))
+  if (options.help) console.log(help)
+  else await start(options)
+} catch (error) {
+  console.error(`\n${error.message}`)
+  process.exit(1)
+}
