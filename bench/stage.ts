@@ -1,5 +1,6 @@
 /** The contenders, started once and only when a metric asks for them: model server, floors, Talaria. */
 
+import { createRequire } from 'node:module'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { call, type Target } from './client.ts'
@@ -36,17 +37,27 @@ export type StageOptions = {
 
 export const adminKey = 'bench-admin-key-0123456789'
 
-const common = { X_LOCAL_OBSERVABILITY: 'false', WRANGLER_SEND_METRICS: 'false', CI: '1', NO_COLOR: '1' }
+/** As scripts/lib/wrangler.mjs runs Talaria: what the wrapper costs must be the same for both. */
+const common = {
+  X_LOCAL_OBSERVABILITY: 'false',
+  X_LOCAL_EXPLORER: 'false',
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  WRANGLER_SEND_METRICS: 'false',
+  WRANGLER_SEND_ERROR_REPORTS: 'false',
+  WRANGLER_HIDE_BANNER: 'true',
+  CI: '1',
+  NO_COLOR: '1',
+}
 
 type Launch = (persist: string, model: Model) => Promise<Contender>
 
-/** As scripts/start.mjs runs Talaria: what the wrapper costs must be the same for both. */
+/** As scripts/start.mjs does. */
 const floorFlags = [
   'dev',
   '--config',
   'bench/floors/wrangler.toml',
   '--log-level',
-  'error',
+  'warn',
   '--show-interactive-dev-session=false',
 ]
 
@@ -55,8 +66,9 @@ const launchFloor: Launch = async (persist, model) => {
   const flags = ['--port', String(port), '--ip', '127.0.0.1', '--inspector-port', String(await freePort())]
   const running = start(
     [
-      join(repository, 'node_modules/.bin/node'),
-      join(repository, 'node_modules/wrangler/bin/wrangler.js'),
+      process.execPath,
+      '--no-warnings',
+      createRequire(import.meta.url).resolve('wrangler'),
       ...floorFlags,
       ...flags,
       '--persist-to',
@@ -75,7 +87,8 @@ const launchOurs =
   (from: string): Launch =>
   async (persist, model) => {
     const port = await freePort()
-    const running = start(['npm', 'start', '--', '--port', String(port), '--persist-to', persist, '--quiet-key'], {
+    const address = ['--port', String(port), '--ip', '127.0.0.1']
+    const running = start(['npm', 'start', '--', ...address, '--persist-to', persist, '--quiet-key'], {
       cwd: from,
       env: {
         ...common,
