@@ -15,10 +15,15 @@ export type FailpointName =
 type Action = { readonly do: string; readonly at: number }
 
 const passed = new Map<string, number>()
+let armed: string | undefined
 let plan: ReadonlyMap<string, Action> | undefined
 
+/** Counting begins anew with another text; the same one, given again by the next object, changes nothing. */
 export function armFailpoints(text: string | undefined): void {
-  plan ??= text ? parse(text) : undefined
+  if (text === undefined || text === armed) return
+  armed = text
+  plan = text ? parse(text) : undefined
+  passed.clear()
 }
 
 const parse = (text: string) =>

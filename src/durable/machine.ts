@@ -2,6 +2,7 @@
 
 import type { Machine } from '../agent/loop/drive.ts'
 import type { View } from '../agent/model/ports.ts'
+import type { Settings } from '../agent/model/settings.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import { tokensIn } from '../agent/prompt/tokens.ts'
 import { demo } from '../agent/wire/demo.ts'
@@ -9,15 +10,27 @@ import { openaiChat } from '../agent/wire/openai-chat.ts'
 import type { Route, Variables } from '../agent/wire/route.ts'
 import { withImages } from './attachments.ts'
 import { Coalescer } from './coalesce.ts'
+import type { Driver } from './driver.ts'
 import { failpoint } from './failpoint.ts'
 import { performer } from './perform.ts'
 import { routesFor } from './routes.ts'
-import type { SessionCore } from './session-core.ts'
+import type { SessionMeta } from './session-meta.ts'
+import type { SessionStore } from './store.ts'
+import type { Workbench } from './workbench.ts'
 
 const dialects = { 'openai-chat': openaiChat, demo }
 const nothingAsks: View['asks'] = new Set()
 
-export function machineOf(core: SessionCore, env: Env): Machine {
+/** What the machine needs of the session. Read anew each time: a rebuilt session has another store and meta. */
+export type Living = {
+  readonly meta: SessionMeta
+  readonly settings: Settings
+  readonly store: SessionStore
+  readonly workbench: Workbench
+  readonly driver: Driver
+}
+
+export function machineOf(core: Living, env: Env): Machine {
   const variables = env as unknown as Variables
   const routes = routeCache(core, variables)
   const deltas = new Coalescer((kind, text) => core.store.hear(kind, text))
@@ -44,7 +57,7 @@ export function machineOf(core: SessionCore, env: Env): Machine {
   }
 }
 
-function look(core: SessionCore, routes: (turn: Turn) => readonly Route[]): View {
+function look(core: Living, routes: (turn: Turn) => readonly Route[]): View {
   const turn = core.store.turn()
   const chain = routes(turn)
   return {
@@ -63,7 +76,7 @@ function look(core: SessionCore, routes: (turn: Turn) => readonly Route[]): View
 /** The fixed part of every request: counted once for as long as it stays the same. */
 const counted = new WeakMap<object, number>()
 
-function promptTokens(core: SessionCore): number {
+function promptTokens(core: Living): number {
   const schemas = core.workbench.schemas(core.settings)
   let tokens = counted.get(schemas)
   if (tokens === undefined) {
@@ -74,7 +87,7 @@ function promptTokens(core: SessionCore): number {
 }
 
 /** Routes change with the settings and with what the turn asks for, and with nothing else. */
-function routeCache(core: SessionCore, variables: Variables): (turn: Turn) => readonly Route[] {
+function routeCache(core: Living, variables: Variables): (turn: Turn) => readonly Route[] {
   let cached: { readonly asked: string | undefined; readonly of: object; readonly routes: readonly Route[] } | undefined
   return ({ options }) => {
     if (cached?.of !== core.settings || cached.asked !== options.model)

@@ -5,7 +5,7 @@
  */
 
 import type { HistoryStore, Page, SessionRecord } from '../agent/model/history.ts'
-import { isOver } from '../agent/model/turn.ts'
+import { isOver, type Turn } from '../agent/model/turn.ts'
 import type { Journal, StepRow } from './journal.ts'
 
 /** Bytes of messages in one page. */
@@ -74,7 +74,7 @@ export function pagesAfter(journal: Journal, after: number): { readonly pages: P
   const pages: Page[] = []
   let open: { rows: StepRow[]; bytes: number } | undefined
   let through = after
-  const close = (turn?: Page['turn']) => {
+  const close = (turn?: Turn) => {
     if (open) pages.push(pageOf(open.rows, turn))
     open = undefined
   }
@@ -98,18 +98,16 @@ const isFinal = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistan
 /** The run id of messages that were there before the session's first turn. */
 export const importRun = 'import'
 
-function pageOf(rows: readonly StepRow[], turn: Page['turn']): Page {
+function pageOf(rows: readonly StepRow[], turn: Turn | undefined): Page {
   const entries = rows.flatMap((row) => row.entries)
-  const first = rows[0]
-  const ended = turn as { readonly usage?: Page['usage']; readonly options?: { readonly model?: string } } | undefined
+  const [first] = rows as readonly [StepRow]
   return {
-    n: first?.n ?? 0,
-    runId: first?.runId ?? '',
+    n: first.n,
+    runId: first.runId,
     at: entries.at(-1)?.at ?? 0,
     entries,
-    ...(turn !== undefined && { turn }),
-    ...(ended?.usage && { usage: ended.usage }),
-    ...(ended?.options?.model && { model: ended.options.model }),
-    ...(first?.runId === importRun && { indexed: false }),
+    ...(turn && { turn, usage: turn.usage }),
+    ...(turn?.options.model && { model: turn.options.model }),
+    ...(first.runId === importRun && { indexed: false }),
   }
 }

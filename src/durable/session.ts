@@ -15,7 +15,7 @@ import { endOf, listMessages, type MessagePage, runOf, statusOf } from './sessio
 import { retractTurns, type Retracted } from './retract.ts'
 import type { Render } from './streams.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
-import { queuedRun, type RunView, type SessionView, sessionView } from './views.ts'
+import { type queuedRun, type RunView, type SessionView, sessionView } from './views.ts'
 import { leaseMs, segmentMs } from './wake.ts'
 import { type FileAnswer, workspace } from './workspace.ts'
 
