@@ -1,0 +1,55 @@
+/** D1 as session objects see it, until a test cuts the line: then every statement fails as D1 does when it is away. */
+
+export const outage = {
+  /** Nothing arrives at D1, and nothing comes back. */
+  cut: false,
+  /** The next batch arrives, but the answer is lost. */
+  losesNextAnswer: false,
+  /** Statements and batches refused since the last `mend`. */
+  refused: 0,
+  mend() {
+    Object.assign(outage, { cut: false, losesNextAnswer: false, refused: 0 })
+  },
+}
+
+const away = () => new Error('D1_ERROR: Network connection lost.')
+const answers = new Set(['first', 'all', 'run', 'raw'])
+
+function refuse(): Promise<never> {
+  outage.refused++
+  return Promise.reject(away())
+}
+
+/** The statements behind the proxies: a batch takes only the real ones. */
+const real = new WeakMap<object, D1PreparedStatement>()
+
+function statement(inner: D1PreparedStatement): D1PreparedStatement {
+  const proxy = new Proxy(inner, {
+    get(target, name) {
+      if (name === 'bind') return (...values: unknown[]) => statement(target.bind(...values))
+      if (outage.cut && answers.has(String(name))) return refuse
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  real.set(proxy, inner)
+  return proxy
+}
+
+async function batch(db: D1Database, statements: readonly D1PreparedStatement[]) {
+  if (outage.cut) return refuse()
+  const result = await db.batch(statements.map((one) => real.get(one) ?? one))
+  if (!outage.losesNextAnswer) return result
+  outage.losesNextAnswer = false
+  return refuse()
+}
+
+export const breakable = (db: D1Database): D1Database =>
+  new Proxy(db, {
+    get(target, name) {
+      if (name === 'prepare') return (query: string) => statement(target.prepare(query))
+      if (name === 'batch') return (statements: readonly D1PreparedStatement[]) => batch(target, statements)
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })

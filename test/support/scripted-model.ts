@@ -1,0 +1,169 @@
+/**
+ * A provider that says what a test tells it to say. It stands behind the address of OPENAI_BASE_URL: `fetch` is
+ * answered here, as bytes of server-sent events, so that everything from the SDK inwards is the real thing.
+ * Each script has a model name of its own; sessions that ask for that model get that script.
+ */
+
+import { vi } from 'vitest'
+
+export type ChatMessage = {
+  readonly role: string
+  readonly content?: unknown
+  readonly tool_call_id?: string
+  readonly tool_calls?: readonly { readonly id: string; readonly function: { name: string; arguments: string } }[]
+}
+/** One request as the provider got it. */
+export type Asked = {
+  readonly model: string
+  readonly messages: readonly ChatMessage[]
+  readonly tools?: readonly { readonly function: { readonly name: string } }[]
+  readonly [more: string]: unknown
+}
+
+/** What is sent next: bytes, the end of the connection, or nothing before a gate opens. */
+type Piece = string | Gate | 'drop'
+export type Reply =
+  | readonly Piece[]
+  | { readonly status: number; readonly headers?: HeadersInit; readonly body: string }
+export type Script = (asked: Asked, nth: number) => Reply
+
+/** Waits until something is so; what it does not become in five seconds, it does not become. */
+export const until = <T>(look: () => T | Promise<T>): Promise<NonNullable<T>> =>
+  vi.waitFor(
+    async () => {
+      const value = await look()
+      if (!value) throw new Error(`Still ${String(value)}: ${look.toString()}`)
+      return value
+    },
+    { timeout: 5_000, interval: 3 },
+  )
+
+/** A place where the stream stands still. Polled, because the two sides live in different objects. */
+export class Gate {
+  readonly at = 'gate'
+  isReached = false
+  isOpen = false
+  open = () => void (this.isOpen = true)
+  reached = () => until(() => this.isReached)
+  async opens(signal?: AbortSignal): Promise<void> {
+    this.isReached = true
+    while (!this.isOpen) {
+      if (signal?.aborted) return
+      await scheduler.wait(2)
+    }
+  }
+}
+
+const frame = (choice: object) =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`
+const delta = (fields: object) => frame({ delta: fields })
+const finish = (reason: string) => frame({ delta: {}, finish_reason: reason })
+const usage = `data: ${JSON.stringify({
+  choices: [],
+  usage: { prompt_tokens: 100, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 40 } },
+})}\n\n`
+const done = 'data: [DONE]\n\n'
+
+/** Usage of each answer, as the public API counts it. */
+export const usageOfOne = { input: 60, output: 10, cached_read: 40, cached_write: 0, reasoning: 0 }
+
+const pieces = (parts: readonly Piece[]) =>
+  parts.map((part) => (typeof part !== 'string' || part === 'drop' ? part : delta({ content: part })))
+
+/** Text, a chunk per part; with a gate between two of them the stream waits there. */
+export const says = (...parts: readonly (string | Gate)[]): Reply => [...pieces(parts), finish('stop'), usage, done]
+/** Like `says`, then a place to stop when all has been said and nothing has ended. */
+export const thinks = (thought: string, ...parts: readonly (string | Gate)[]): Reply => [
+  delta({ reasoning_content: thought }),
+  ...(says(...parts) as readonly Piece[]),
+]
+
+export type AskedCall = { readonly id?: string; readonly name: string; readonly input: unknown }
+
+let callIds = 0
+export const calls = (...asked: readonly AskedCall[]): Reply => [
+  ...asked.map(({ id = `call_${++callIds}`, name, input }, index) =>
+    delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: JSON.stringify(input) } }] }),
+  ),
+  finish('tool_calls'),
+  usage,
+  done,
+]
+/** The connection ends after these words. */
+export const drops = (...parts: readonly (string | Gate)[]): Reply => [...pieces(parts), 'drop']
+/** Says no more until the gate opens; then it says it was let go. */
+export const hangs = (gate: Gate): Reply => [gate, ...(says('released') as readonly Piece[])]
+export const fails = (status: number, message: string, headers: HeadersInit = {}): Reply => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify({ error: { message } }),
+})
+
+const scripts = new Map<string, { readonly asked: Asked[]; readonly script: Script }>()
+let names = 0
+
+export type Model = {
+  /** `provider/model`, for the session or the request. */
+  readonly id: string
+  /** Every request, in order. */
+  readonly asked: readonly Asked[]
+}
+
+/** A list is said in order; when it is used up, every further answer is `ok`. */
+export function model(script: Script | readonly Reply[], name = `m${++names}`): Model {
+  const asked: Asked[] = []
+  const answer: Script = typeof script === 'function' ? script : (_asked, nth) => script[nth] ?? says('ok')
+  scripts.set(name, { asked, script: answer })
+  return { id: `openai/${name}`, asked }
+}
+
+/** The texts of the messages of a request, by role, without the system prompt. */
+export const saidIn = ({ messages }: Asked): readonly string[] =>
+  messages
+    .filter(({ role }) => role !== 'system')
+    .map(({ role, content, tool_calls: toolCalls }) =>
+      toolCalls
+        ? `${role}: → ${toolCalls.map((call) => call.function.name).join(', ')}`
+        : `${role}: ${textOf(content)}`,
+    )
+
+const textOf = (content: unknown) => (typeof content === 'string' ? content : JSON.stringify(content))
+
+const address = 'https://model.test/v1/chat/completions'
+const outside = globalThis.fetch.bind(globalThis)
+
+globalThis.fetch = (input: RequestInfo | URL, init?: RequestInit) => {
+  const url = input instanceof Request ? input.url : String(input)
+  return url === address ? respond(input, init) : outside(input, init)
+}
+
+async function respond(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const request = new Request(input as RequestInfo, { ...init, signal: null })
+  const signal = init?.signal ?? undefined
+  const body = (await request.json()) as Asked
+  const known = scripts.get(body.model)
+  const nth = known?.asked.length ?? 0
+  known?.asked.push(body)
+  const reply = known ? known.script(body, nth) : says(`you said: ${textOf(body.messages.at(-1)?.content)}`)
+  if ('status' in reply) return new Response(reply.body, { status: reply.status, headers: reply.headers ?? {} })
+  return new Response(streamOf(reply, signal), { headers: { 'content-type': 'text/event-stream' } })
+}
+
+const aborted = () => new DOMException('The operation was aborted.', 'AbortError')
+
+function streamOf(reply: readonly Piece[], signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let next = 0
+  return new ReadableStream({
+    start: (controller) => signal?.addEventListener('abort', () => controller.error(aborted())),
+    async pull(controller) {
+      const piece = reply[next++]
+      if (piece instanceof Gate) {
+        await piece.opens(signal)
+        if (!signal?.aborted) controller.enqueue(encoder.encode(': on\n\n'))
+      } else if (piece === undefined) controller.close()
+      else if (piece === 'drop') controller.error(new TypeError('The connection was lost.'))
+      else controller.enqueue(encoder.encode(piece))
+    },
+  })
+}

@@ -1,0 +1,63 @@
+/** The HTTP API as a client of the tests uses it: one call, one answer, everything of it that matters. */
+
+import { applyD1Migrations, type D1Migration, SELF } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+
+export const bindings = env as unknown as Env & { readonly MIGRATIONS: D1Migration[] }
+export const migrated = () => applyD1Migrations(bindings.DB, bindings.MIGRATIONS)
+
+export const adminKey = 'test-admin-key-0123456789'
+const origin = 'https://talaria.test'
+
+export type Ask = {
+  /** null: no key at all. */
+  readonly key?: string | null
+  /** Text is sent as it is, bytes too; everything else as JSON. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function request(method: string, path: string, { key = adminKey, body, headers = {} }: Ask = {}) {
+  const raw = typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream
+  return SELF.fetch(`${origin}${path}`, {
+    method,
+    headers: { ...(key !== null && { authorization: `Bearer ${key}` }), ...headers },
+    ...(body !== undefined && { body: raw ? (body as BodyInit) : JSON.stringify(body) }),
+  })
+}
+
+export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
+
+/** The answer with its JSON; null when there is none. */
+export async function call<T = Record<string, unknown>>(
+  method: string,
+  path: string,
+  ask: Ask = {},
+): Promise<Answer<T>> {
+  const response = await request(method, path, ask)
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: (text ? JSON.parse(text) : null) as T }
+}
+
+export type Problem = { readonly error: { message: string; type: string; code: string; param: string | null } }
+
+let tenants = 0
+/** A tenant of its own, with a key: state is shared by the tests of a file. */
+export async function newTenant(scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin']) {
+  const id = `t${++tenants}`
+  await call('POST', '/api/admin/tenants', { body: { id, name: id } })
+  return { id, key: await newKey(id, scopes) }
+}
+
+export async function newKey(tenantId: string, scopes: readonly string[], more: object = {}): Promise<string> {
+  const { body } = await call<{ key: string }>('POST', '/api/admin/keys', {
+    body: { tenant_id: tenantId, scopes, ...more },
+  })
+  return body.key
+}
+
+export type Session = { readonly id: string; readonly settings: object; readonly [more: string]: unknown }
+
+export async function newSession(body: object = {}, key = adminKey): Promise<Session> {
+  return (await call<Session>('POST', '/api/sessions', { body, key })).body
+}
