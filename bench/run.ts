@@ -1,9 +1,11 @@
 /**
- * `npm run bench -- [P1 P3 …] [--rounds 20] [--quick] [--write] [--from DIR] [--self]`: measures Talaria against the
+ * `npm run bench -- [P1 P3 …] [--rounds 20] [--quick] [--write] [--from DIR] [--frozen] [--self]`: measures Talaria against the
  * floors of its own stack, interleaved, and says which goals are met. docs/performance.md explains the metrics.
  */
 
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { frozen } from './frozen.ts'
 import type { Metric, Row } from './metric.ts'
 import { bundleSize } from './metrics/bundle.ts'
 import { slowStream, throughput } from './metrics/crowd.ts'
@@ -39,15 +41,17 @@ const { values, positionals } = parseArgs({
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     self: { type: 'boolean', default: false },
+    frozen: { type: 'boolean', default: false },
     from: { type: 'string', default: repository },
   },
 })
+const from = values.frozen ? frozen(resolve(values.from)) : resolve(values.from)
 const rounds = Number(values.rounds ?? (values.quick ? 6 : 20))
 const wanted = positionals.map((name) => name.toUpperCase())
 const chosen = metrics.filter((metric) => !wanted.length || wanted.includes(metric.id))
 
 const measure = async (): Promise<{ rows: readonly Row[]; failed: number }> => {
-  const stage = await openStage({ from: values.from, self: values.self })
+  const stage = await openStage({ from, self: values.self })
   const rows: Row[] = []
   let failed = 0
   try {

@@ -16,6 +16,8 @@ export type Contender = {
 }
 
 export type Stage = {
+  /** The checkout that is measured. */
+  readonly from: string
   readonly model: Model
   /** The bare proxy and the looping object are two routes of one worker. */
   readonly proxy: () => Promise<Target>
@@ -128,6 +130,7 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
     return contender
   }
   return {
+    from,
     model,
     proxy: async () => ({ ...(await get('floor')).target, name: 'proxy', prefix: '/proxy' }),
     floor: () => get('floor'),

@@ -10,11 +10,11 @@ import { repository } from '../stage.ts'
 /** hono, zod, drizzle, openai, anthropic and sandbox together, minified and compressed (KiB). */
 const cardPackages = 390
 
-const wrangler = (...flags: readonly string[]): void => {
+const wrangler = (from: string, ...flags: readonly string[]): void => {
   const node = join(repository, 'node_modules/.bin/node')
   const env = { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: '1' }
   execFileSync(node, [join(repository, 'node_modules/wrangler/bin/wrangler.js'), ...flags], {
-    cwd: repository,
+    cwd: from,
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -40,22 +40,22 @@ const activeMs = (profile: Profile): number => {
   return profile.timeDeltas.reduce((sum, micros, n) => sum + (busy[n] ? micros / 1000 : 0), 0)
 }
 
-const startupMs = (folder: string): number => {
+const startupMs = (from: string, folder: string): number => {
   const profile = join(folder, 'startup.cpuprofile')
-  wrangler('check', 'startup', '--outfile', profile)
+  wrangler(from, 'check', 'startup', '--outfile', profile)
   return activeMs(JSON.parse(readFileSync(profile, 'utf8')) as Profile)
 }
 
 export const bundleSize: Metric = {
   id: 'P9',
   what: 'size and start of the bundle',
-  run: async (_, { quick }) => {
+  run: async ({ from }, { quick }) => {
     const folder = mkdtempSync('/dev/shm/talaria-bench-bundle-')
     try {
-      wrangler('deploy', '--dry-run', '--minify', '--outdir', join(folder, 'out'))
+      wrangler(from, 'deploy', '--dry-run', '--minify', '--outdir', join(folder, 'out'))
       const files = gzipped(join(folder, 'out'))
       const size = files.reduce((sum, file) => sum + file.size, 0)
-      const startup = Array.from({ length: quick ? 1 : 5 }, () => startupMs(folder))
+      const startup = Array.from({ length: quick ? 1 : 5 }, () => startupMs(from, folder))
       const rows: Row[] = [
         {
           metric: 'P9',
