@@ -20,16 +20,17 @@ type Definition<Input extends z.ZodObject, Need extends ServiceName> = {
   ) => Promise<ToolResult | Readonly<Record<string, unknown>>>
 }
 
-const asText = (value: object): ToolResult & { content: unknown } => ({
+const result = (value: object, failed: boolean): ToolResult => ({
   content: [{ type: 'text', text: JSON.stringify(value) }],
-  failed: false,
+  failed,
 })
 
 /** An expected failure: `error` says what is wrong and what to do next. */
-export const fail = (error: string, more: Readonly<Record<string, unknown>> = {}): ToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify({ error, ...more }) }],
-  failed: true,
-})
+export const fail = (error: string, more: Readonly<Record<string, unknown>> = {}): ToolResult =>
+  result({ error, ...more }, true)
+
+/** A full answer that is still a failure for those who count them: a command that ran and exited with 1. */
+export const failedWith = (value: Readonly<Record<string, unknown>>): ToolResult => result(value, true)
 
 const isResult = (value: object): value is ToolResult => 'later' in value || ('content' in value && 'failed' in value)
 
@@ -42,10 +43,7 @@ export function defineTool<Input extends z.ZodObject, Need extends ServiceName =
 ): Tool {
   const { name, toolset, description, input, needs = [], effect, maxResult } = definition
   let schema: object | undefined
-  const parsed = (raw: unknown) => {
-    const result = input.safeParse(coerce(raw, input))
-    return result.success ? result.data : undefined
-  }
+  const parse = (raw: unknown) => input.safeParse(coerce(raw, input))
   return {
     name,
     toolset,
@@ -54,47 +52,63 @@ export function defineTool<Input extends z.ZodObject, Need extends ServiceName =
     effect,
     ...(maxResult !== undefined && { maxResult }),
     get inputSchema() {
-      return (schema ??= withoutMeta(z.toJSONSchema(input, { io: 'input' })))
+      return (schema ??= describe(input))
     },
     risk(raw) {
-      const value = parsed(raw)
-      return value === undefined ? 'none' : (definition.risk?.(value) ?? 'none')
+      const { data } = parse(raw)
+      return data === undefined ? 'none' : (definition.risk?.(data) ?? 'none')
     },
     touches(raw, services) {
-      const value = parsed(raw)
-      if (value === undefined) return 'nothing'
-      if (definition.touches) return definition.touches(value, services as Pick<Services, Need>)
+      const { data } = parse(raw)
+      if (data === undefined) return 'nothing'
+      if (definition.touches) return definition.touches(data, services as Pick<Services, Need>)
       return effect === 'pure' ? 'nothing' : 'alone'
     },
     async run(raw, context, services) {
-      const result = input.safeParse(coerce(raw, input))
-      if (!result.success) return fail(`Invalid input for ${name}: ${z.prettifyError(result.error)}`)
-      const value = await definition.run(result.data, { ...context, ...(services as Pick<Services, Need>) })
-      return isResult(value) ? value : asText(value)
+      const parsed = parse(raw)
+      if (!parsed.success) return fail(`Invalid input for ${name}: ${z.prettifyError(parsed.error)}`)
+      const value = await definition.run(parsed.data, { ...context, ...(services as Pick<Services, Need>) })
+      return isResult(value) ? value : result(value, false)
     },
   }
 }
 
-/** The `$schema` line costs prompt bytes in every request and tells the model nothing. */
-function withoutMeta({ $schema: _, ...schema }: Record<string, unknown>): object {
+/** The schema as a provider takes it, without what costs prompt bytes in every request and says nothing. */
+function describe(input: z.ZodObject): object {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(input, {
+    io: 'input',
+    override({ jsonSchema }) {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+    },
+  })
   return schema
 }
 
-/** Models send "true", "5" or a list as a string; take them for what the schema says they are. */
+/**
+ * Models send "true", "5" or a list as a string, and null for what they leave out: each field is taken for what
+ * the schema says it is, when there is only one way to read it.
+ */
 function coerce(raw: unknown, input: z.ZodObject): unknown {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw ?? {}
-  const entries = Object.entries(raw).map(([key, value]) => {
+  const entries = Object.entries(raw).flatMap(([key, value]) => {
     const field = input.shape[key] as z.ZodType | undefined
-    if (typeof value !== 'string' || !field || field.safeParse(value).success) return [key, value] as const
-    const other = fromText(value)
-    return [key, field.safeParse(other).success ? other : value] as const
+    if (!field || accepts(field, value)) return [[key, value]]
+    if (value === null && accepts(field, undefined)) return []
+    const read = typeof value === 'string' ? fromText(value) : undefined
+    return [[key, accepts(field, read) ? (read ?? value) : value]]
   })
   return Object.fromEntries(entries)
 }
 
+const accepts = (field: z.ZodType, value: unknown): boolean => field.safeParse(value).success
+
+/** What a string says when it is read as JSON, or in Python's words for true and false. */
 function fromText(value: string): unknown {
+  const text = value.trim()
+  if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'
   try {
-    return JSON.parse(value.trim().toLowerCase() === value.trim() ? value : value.replace(/^(True|False)$/, (word) => word.toLowerCase()))
+    return JSON.parse(text)
   } catch {
     return undefined
   }

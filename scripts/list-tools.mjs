@@ -1,0 +1,30 @@
+// Writes src/tools/index.ts: the literal list of every src/tools/<toolset>/<name>.tool.ts, in order of path.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const room = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src/tools')
+const files = readdirSync(room, { recursive: true })
+  .filter((name) => name.endsWith('.tool.ts'))
+  .toSorted()
+const nameOf = (file) =>
+  file
+    .replace(/^.*\//, '')
+    .replace(/\.tool\.ts$/, '')
+    .replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
+
+const source = [
+  '/** Every tool there is. Written by `npm run tools`; a test compares it with the folder. */',
+  '',
+  "import type { Tool } from '../agent/model/tool.ts'",
+  ...files.map((file) => `import ${nameOf(file)} from './${file}'`),
+  '',
+  'export const tools: readonly Tool[] = [',
+  ...files.map((file) => `  ${nameOf(file)},`),
+  ']',
+  '',
+].join('\n')
+
+const target = join(room, 'index.ts')
+if (readFileSync(target, { encoding: 'utf8', flag: 'a+' }) !== source) writeFileSync(target, source)
+console.log(`${files.length} tools`)

@@ -1,0 +1,49 @@
+/** Bytes of a workspace as text, or the reason why not. */
+
+import { BackendError, type ExecutionBackend } from '../../agent/model/backend.ts'
+import type { ToolResult } from '../../agent/model/tool.ts'
+import { fail } from '../define.ts'
+import { similarFiles } from './similar.ts'
+
+/** Bytes looked at to tell a binary file. */
+const SNIFF = 8192
+const IMAGE = /\.(png|jpe?g|gif|webp|bmp|ico|avif|heic|tiff?)$/i
+
+export const isBinary = (bytes: Uint8Array): boolean => bytes.subarray(0, SNIFF).includes(0)
+
+export type TextFile = { readonly path: string; readonly text: string; readonly size: number }
+
+export async function readTextFile(backend: ExecutionBackend, given: string): Promise<TextFile | ToolResult> {
+  const path = backend.resolve(given)
+  if (/^\/(dev|proc|sys)(\/|$)/.test(path)) return fail(`${given} is a device, not a file.`)
+  const stat = await backend.files.stat(path)
+  if (stat?.type === 'directory')
+    return fail(`${given} is a directory. List it with search_files, target "files" and pattern "*".`)
+  const bytes = stat && (await backend.files.read(path))
+  if (!bytes) {
+    const similar_files = await similarFiles(backend, path)
+    const next = similar_files.length > 0 ? 'Did you mean one of similar_files?' : 'Look for it with search_files.'
+    return fail(`File not found: ${given}. ${next}`, { similar_files })
+  }
+  if (IMAGE.test(path)) return fail(`${given} is an image. Look at it with vision_analyze.`, binary(bytes))
+  if (isBinary(bytes)) return fail(`${given} is binary. Inspect it with terminal: file, xxd, strings.`, binary(bytes))
+  return {
+    path,
+    text: new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes),
+    size: bytes.byteLength,
+  }
+}
+
+const binary = (bytes: Uint8Array) => ({ is_binary: true, file_size: bytes.byteLength })
+
+export const isTextFile = (value: TextFile | ToolResult): value is TextFile => 'path' in value
+
+/** Errors of a backend are answers; anything else is a bug and stays one. */
+export async function answering<T>(work: () => Promise<T>): Promise<T | ToolResult> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error
+    return fail([error.message, error.hint].filter(Boolean).join(' '), { code: error.code })
+  }
+}

@@ -1,0 +1,13 @@
+/** Every tool there is. Written by `npm run tools`; a test compares it with the folder. */
+
+import type { Tool } from '../agent/model/tool.ts'
+import clarify from './clarify/clarify.tool.ts'
+import patch from './file/patch.tool.ts'
+import readFile from './file/read-file.tool.ts'
+import searchFiles from './file/search-files.tool.ts'
+import writeFile from './file/write-file.tool.ts'
+import sessionSearch from './session-search/session-search.tool.ts'
+import terminal from './terminal/terminal.tool.ts'
+import todo from './todo/todo.tool.ts'
+
+export const tools: readonly Tool[] = [clarify, patch, readFile, searchFiles, writeFile, sessionSearch, terminal, todo]

@@ -1,0 +1,113 @@
+import * as z from 'zod'
+import type { History, HistoryHit, HistoryMessage } from '../../agent/model/tool.ts'
+import { defineTool, fail } from '../define.ts'
+
+const MAX_SESSIONS = 10
+/** Hits looked at: they are grouped by session, and one session may have most of them. */
+const SCANNED = 300
+const HITS_SHOWN = 3
+const BOOKENDS = 3
+const MAX_MESSAGE = 2000
+const MAX_BOOKEND = 500
+
+const input = z.object({
+  query: z.string().optional(),
+  limit: z.int().min(1).max(MAX_SESSIONS).default(3).describe('Sessions.'),
+  sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match.'),
+  detail: z
+    .enum(['adaptive', 'full'])
+    .default('adaptive')
+    .describe('full: more hits, and how each session began and ended.'),
+  session_id: z.string().optional(),
+  around_message_id: z.int().min(1).optional().describe('A message number of that session.'),
+  window: z.int().min(1).max(20).default(5).describe('Messages on each side.'),
+  role_filter: z.string().optional().describe('Such as "user,assistant".'),
+})
+type Input = z.infer<typeof input>
+
+export default defineTool({
+  name: 'session_search',
+  toolset: 'session_search',
+  description:
+    'Earlier conversations with this user. No arguments: recent sessions. query: full-text search. session_id: its beginning and end; with around_message_id: the messages around one.',
+  input,
+  needs: ['history'],
+  effect: 'pure',
+  risk: () => 'read',
+  run: async (wanted, { history, sessionId }) => {
+    const { query, session_id, around_message_id } = wanted
+    if (session_id !== undefined) return read(history, { ...wanted, session_id })
+    if (around_message_id !== undefined) return fail('around_message_id needs the session_id it belongs to.')
+    return query?.trim() ? discover(history, wanted, sessionId) : browse(history, wanted.limit, sessionId)
+  },
+})
+
+async function browse(history: History, limit: number, current: string) {
+  const recent = await history.recent(limit + 1)
+  const sessions = recent.filter(({ session_id }) => session_id !== current).slice(0, limit)
+  return { mode: 'browse', sessions, count: sessions.length }
+}
+
+async function read(
+  history: History,
+  { session_id, around_message_id, window, role_filter }: Input & { session_id: string },
+) {
+  const around = around_message_id
+  const range = around === undefined ? undefined : { around, window }
+  const messages = await history.read(session_id, range)
+  if (!messages) return fail(`No session ${session_id}. Find its id with query, or call without arguments.`)
+  const shown = messages.filter(speaks(role_filter)).map((message) => brief(message, MAX_MESSAGE))
+  if (range) return { mode: 'scroll', session_id, around_message_id: around, window, messages: shown }
+  return {
+    mode: 'read',
+    session_id,
+    messages: shown,
+    ...(gap(messages) && { note: 'The middle is left out: scroll into it with around_message_id.' }),
+  }
+}
+
+const gap = (messages: readonly HistoryMessage[]): boolean =>
+  messages.some(({ seq }, i) => i > 0 && seq > (messages[i - 1]?.seq ?? seq) + 1)
+
+const speaks = (filter: string | undefined) => {
+  const roles =
+    filter
+      ?.split(',')
+      .map((role) => role.trim().toLowerCase())
+      .filter(Boolean) ?? []
+  return ({ role }: { readonly role: string }): boolean => roles.length === 0 || roles.includes(role)
+}
+
+const brief = ({ id, seq, role, content, at }: HistoryMessage, most: number) => ({
+  message_id: seq,
+  role,
+  at,
+  content: content.length > most ? `${content.slice(0, most)}... [${content.length} characters]` : content,
+  ...(id !== String(seq) && { id }),
+})
+
+async function discover(history: History, wanted: Input, current: string) {
+  const { query = '', limit, sort, detail, role_filter } = wanted
+  const hits = (await history.search(query, SCANNED, sort)).filter(speaks(role_filter))
+  const sessions = new Map<string, HistoryHit[]>()
+  for (const hit of hits) {
+    if (hit.session_id === current) continue
+    sessions.set(hit.session_id, [...(sessions.get(hit.session_id) ?? []), hit])
+  }
+  const chosen = [...sessions].slice(0, limit)
+  const results = await Promise.all(chosen.map(([id, found]) => summarise(history, id, { found, detail })))
+  const hint = results.length === 0 ? { hint: 'Nothing found: try fewer or other words.' } : {}
+  return { mode: 'discovery', query, results, count: results.length, sessions_found: sessions.size, ...hint }
+}
+
+type Found = { readonly found: readonly HistoryHit[]; readonly detail: Input['detail'] }
+
+async function summarise(history: History, session_id: string, { found, detail }: Found) {
+  const shown = detail === 'full' ? found : found.slice(0, HITS_SHOWN)
+  const matches = shown.map(({ message_id, role, at, snippet }) => ({ message_id, role, at, snippet }))
+  const summary = { session_id, title: found[0]?.title ?? null, matches, match_count: found.length }
+  if (detail === 'adaptive') return summary
+  const messages = (await history.read(session_id)) ?? []
+  const shorten = (part: readonly HistoryMessage[]) => part.map((message) => brief(message, MAX_BOOKEND))
+  return { ...summary, beginning: shorten(messages.slice(0, BOOKENDS)), end: shorten(messages.slice(-BOOKENDS)) }
+}

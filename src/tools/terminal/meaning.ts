@@ -1,0 +1,60 @@
+/** What an exit code means where it is not what it looks like. */
+
+export type Ended = {
+  readonly command: string
+  readonly exitCode: number
+  readonly stderr: string
+  readonly languages: readonly string[]
+}
+
+export type Meaning = {
+  readonly text: string
+  /** The command did what it should; the code is an answer. */
+  readonly fine: boolean
+}
+
+const GENERAL: Readonly<Record<number, string>> = {
+  124: 'timed out',
+  126: 'found but could not be run, or stopped at a limit of the shell (see stderr)',
+  130: 'interrupted',
+  137: 'killed',
+  139: 'crashed',
+  143: 'terminated',
+}
+
+const ANSWERS: readonly (readonly [RegExp, number, string])[] = [
+  [/^(e|f|z)?grep$|^rg$|^ag$/, 1, 'no lines matched (not an error)'],
+  [/^diff$|^cmp$|^comm$/, 1, 'the files differ (not an error)'],
+  [/^test$|^\[$|^\[\[$/, 1, 'the condition is false (not an error)'],
+]
+
+export function meaningOf(ended: Ended): Meaning | undefined {
+  if (ended.exitCode === 0) return undefined
+  if (ended.exitCode === 127) return { text: missing(ended), fine: false }
+  const program = lastProgram(ended.command)
+  const answer = ANSWERS.find(([name, code]) => name.test(program) && code === ended.exitCode)
+  if (answer) return { text: answer[2], fine: true }
+  const text = GENERAL[ended.exitCode]
+  return text === undefined ? undefined : { text, fine: false }
+}
+
+/** The program whose code a command line ends with: the last one of the last pipeline. */
+function lastProgram(command: string): string {
+  const plain = command.replace(/'[^']*'|"[^"]*"/g, 'x')
+  const last = plain.split(/\|\||&&|[;|\n]/).findLast((part) => part.trim() !== '') ?? ''
+  const words = last.trim().split(/\s+/)
+  return (words.find((word) => !/^\w+=/.test(word)) ?? '').replace(/^.*\//, '')
+}
+
+const INTERPRETERS =
+  /^(python[\d.]*|pip\d?|node|npm|npx|yarn|pnpm|bun|deno|ruby|perl|php|go|cargo|rustc|java|javac|gcc|g\+\+|cc|make)$/
+const NETWORK = /^(curl|wget|ssh|scp|git|ping|nc|docker|apt|apt-get|brew)$/
+
+function missing({ stderr, languages }: Ended): string {
+  const name = /(\S+): command not found/.exec(stderr)?.[1] ?? ''
+  if (INTERPRETERS.test(name))
+    return `${name} does not exist on this machine (it has ${languages.join(', ')}). Use execute_code if you have it, or shell tools like awk, sed and jq.`
+  if (NETWORK.test(name))
+    return `${name} does not exist on this machine, which has no network. Use the web tools if you have them.`
+  return 'command not found on this machine'
+}
