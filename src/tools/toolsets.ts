@@ -140,8 +140,9 @@ export function expand(
   const own = all.filter((tool) => belongs(tool, name)).map((tool) => tool.name)
   const set = Object.hasOwn(sets, name) ? sets[name] : undefined
   if (!set && own.length === 0 && !NAMED_LATER.has(name)) into.unknown.add(given)
-  for (const member of [...own, ...(set?.tools ?? [])]) into.found.add(member)
-  for (const include of set?.includes ?? []) expand(all, include, into, sets)
+  const { tools = [], includes = [] } = set ?? {}
+  for (const member of [...own, ...tools]) into.found.add(member)
+  for (const include of includes) expand(all, include, into, sets)
 }
 
 /** Tools of servers and of optional groups say themselves where they belong; a tool's own name works too. */

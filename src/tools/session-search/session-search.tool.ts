@@ -3,8 +3,8 @@ import type { History, HistoryHit, HistoryMessage } from '../../agent/model/tool
 import { defineTool, fail } from '../define.ts'
 
 const MAX_SESSIONS = 10
-/** Hits looked at: they are grouped by session, and one session may have most of them. */
-const SCANNED = 300
+/** Hits asked for per session wanted: they are grouped, and one session may have most of them. */
+const HITS_PER_SESSION = 10
 const HITS_SHOWN = 3
 const BOOKENDS = 3
 const MAX_MESSAGE = 2000
@@ -78,17 +78,16 @@ const speaks = (filter: string | undefined) => {
   return ({ role }: { readonly role: string }): boolean => roles.length === 0 || roles.includes(role)
 }
 
-const brief = ({ id, seq, role, content, at }: HistoryMessage, most: number) => ({
+const brief = ({ seq, role, content, at }: HistoryMessage, most: number) => ({
   message_id: seq,
   role,
   at,
   content: content.length > most ? `${content.slice(0, most)}... [${content.length} characters]` : content,
-  ...(id !== String(seq) && { id }),
 })
 
 async function discover(history: History, wanted: Input, current: string) {
   const { query = '', limit, sort, detail, role_filter } = wanted
-  const hits = (await history.search(query, SCANNED, sort)).filter(speaks(role_filter))
+  const hits = (await history.search(query, limit * HITS_PER_SESSION, sort)).filter(speaks(role_filter))
   const sessions = new Map<string, HistoryHit[]>()
   for (const hit of hits) {
     if (hit.session_id === current) continue
@@ -100,11 +99,19 @@ async function discover(history: History, wanted: Input, current: string) {
   return { mode: 'discovery', query, results, count: results.length, sessions_found: sessions.size, ...hint }
 }
 
+/** Messages are asked for by number; ids end with it. */
+const numberOf = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0)
+
 type Found = { readonly found: readonly HistoryHit[]; readonly detail: Input['detail'] }
 
 async function summarise(history: History, session_id: string, { found, detail }: Found) {
   const shown = detail === 'full' ? found : found.slice(0, HITS_SHOWN)
-  const matches = shown.map(({ message_id, role, at, snippet }) => ({ message_id, role, at, snippet }))
+  const matches = shown.map(({ message_id, role, at, snippet }) => ({
+    message_id: numberOf(message_id),
+    role,
+    at,
+    snippet,
+  }))
   const summary = { session_id, title: found[0]?.title ?? null, matches, match_count: found.length }
   if (detail === 'adaptive') return summary
   const messages = (await history.read(session_id)) ?? []

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest'
+import patch from '../../../src/tools/file/patch.tool.ts'
+import { replace } from '../../../src/tools/file/patch/replace.ts'
+import { call } from '../support/call.ts'
+import { memoryBackend } from '../support/memory-backend.ts'
+
+describe('a remembered passage is found', () => {
+  it.each([
+    ['exact', 'a\nb\nc', 'b', 'B', 'a\nB\nc'],
+    ['line-trimmed', 'f(\n    x,  \n)', 'f(\nx,\n)', 'g(\nx,\n)', 'g(\nx,\n)'],
+    ['whitespace-normalised', 'let  x   = 1', 'let x = 1', 'let x = 2', 'let x = 2'],
+    ['escape-normalised', 'say("a\nb")', 'say("a\\nb")', 'say("c\\nd")', 'say("c\nd")'],
+    ['unicode-normalised', 'it\u2019s \u201Cfine\u201D\u2026 ok', 'it\'s "fine"... ok', 'yes', 'yes'],
+    [
+      'block-anchor',
+      'start {\n  alpha beta\n  gamma delta\n}',
+      'start {\n  alpha bета\n  gamma dalta\n}',
+      'new',
+      'new',
+    ],
+    ['context-aware', 'one line here\nsecond line here\nthird', 'one line here\nsomething else', 'X', 'X\nthird'],
+  ])('by %s', (strategy, text, from, to, expected) => {
+    expect(replace(text, { from, to, all: false })).toEqual({ text: expected, strategy, count: 1 })
+  })
+
+  it('and what replaces it is indented like it', () => {
+    const text = 'class A {\n        run() {\n            go()\n        }\n}\n'
+    const from = 'run() {\n    go()\n}'
+    const result = replace(text, { from, to: 'run() {\n    stop()\n}', all: false })
+    expect(result).toMatchObject({ text: 'class A {\n        run() {\n            stop()\n        }\n}\n' })
+  })
+
+  it('in a file with Windows line ends, which keeps them', () => {
+    expect(replace('a\r\nb\r\nc\r\n', { from: 'a\nb', to: 'x\ny\nz', all: false })).toMatchObject({
+      text: 'x\r\ny\r\nz\r\nc\r\n',
+    })
+  })
+
+  it('everywhere when that is asked', () => {
+    expect(replace('x y x', { from: 'x', to: 'z', all: true })).toMatchObject({ text: 'z y z', count: 2 })
+  })
+
+  it('but not replaced everywhere on a mere likeness', () => {
+    const text = 'start {\n  alpha beta gamma\n}'
+    const wanted = { from: 'start {\n  alpha beta gamna\n}', to: 'x' }
+    expect(replace(text, { ...wanted, all: false })).toMatchObject({ strategy: 'block-anchor' })
+    expect(replace(text, { ...wanted, all: true })).toMatchObject({ error: expect.stringContaining('approximately') })
+  })
+
+  it.each([
+    ['nothing like it', 'a\nb', 'completely different words', /not found/],
+    ['a near miss', 'const total = price * 2\n', 'const totals = price * 3', /closest line is: 1\|const total/],
+    ['a blank', 'a\n\nb', '   ', /not found/],
+  ])('or not: %s', (_, text, from, error) => {
+    expect(replace(text, { from, to: 'x', all: false })).toMatchObject({ error: expect.stringMatching(error) })
+  })
+
+  it('and never guessed between two places', () => {
+    expect(replace('x = 1\ny\nx = 1\n', { from: 'x = 1', to: 'z', all: false })).toMatchObject({
+      error: expect.stringContaining('fits 2 places'),
+      locations: ['1|x = 1', '3|x = 1'],
+    })
+  })
+})
+
+const edit = async (files: Record<string, string>, input: object) => {
+  const backend = memoryBackend(files)
+  const answer = await call(patch, input, { backend })
+  return { ...answer, texts: backend.texts() }
+}
+
+describe('patch, mode replace', () => {
+  const files = { 'a.txt': 'one\ntwo\nthree\n' }
+
+  it('changes the file and shows a unified diff', async () => {
+    const { result, texts } = await edit(files, { mode: 'replace', path: 'a.txt', old_string: 'two', new_string: '2' })
+    expect(texts['/workspace/a.txt']).toBe('one\n2\nthree\n')
+    expect(result).toMatchObject({ success: true, files_modified: ['/workspace/a.txt'] })
+    expect(result['diff']).toBe(
+      '--- a/workspace/a.txt\n+++ b/workspace/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
+    )
+    expect(result['note']).toBeUndefined()
+  })
+
+  it('says so when nothing changes', async () => {
+    const { result } = await edit(files, { mode: 'replace', path: 'a.txt', old_string: 'two', new_string: 'two' })
+    expect(result).toMatchObject({ success: true, no_change: true })
+  })
+
+  it('points out an approximate match', async () => {
+    const { result } = await edit(files, { mode: 'replace', path: 'a.txt', old_string: '  two  ', new_string: '2' })
+    expect(result['note']).toContain('line-trimmed')
+  })
+
+  it.each([
+    [{ mode: 'replace', path: 'a.txt' }, 'needs path'],
+    [{ mode: 'replace', path: 'a.txt', old_string: '', new_string: 'x' }, 'write_file'],
+    [{ mode: 'replace', path: 'b.txt', old_string: 'x', new_string: 'y' }, 'not found'],
+    [{ mode: 'patch' }, 'needs patch'],
+    [{ mode: 'patch', patch: 'hello' }, 'begins with'],
+    [{ mode: 'patch', patch: '*** Begin Patch\n*** End Patch' }, 'names no file'],
+    [{ mode: 'patch', patch: '*** Update File: a.txt\n' }, 'no hunks'],
+    [{ mode: 'patch', patch: '*** Update File: a.txt\n@@\n?what' }, 'begins with'],
+    [{ mode: 'patch', patch: '*** Add File: a.txt\n+x' }, 'exists already'],
+  ])('refuses %j', async (input, reason) => {
+    const { failed, result, texts } = await edit(files, input)
+    expect(failed).toBe(true)
+    expect(result['error']).toContain(reason)
+    expect(texts).toEqual({ '/workspace/a.txt': files['a.txt'] })
+  })
+})
+
+describe('patch, mode patch', () => {
+  const apply = (files: Record<string, string>, ...lines: string[]) =>
+    edit(files, { mode: 'patch', patch: ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n') })
+
+  it('adds, updates, moves and deletes several files at once', async () => {
+    const { result, texts } = await apply(
+      { 'a.ts': 'a\nb\nc\n', 'old.ts': 'x\n', 'gone.ts': 'bye\n' },
+      '*** Add File: new.ts',
+      '+hello',
+      '+world',
+      '*** Update File: a.ts',
+      '@@',
+      ' a',
+      '-b',
+      '+B',
+      ' c',
+      '*** Update File: old.ts',
+      '*** Move to: moved.ts',
+      '-x',
+      '+y',
+      '*** Delete File: gone.ts',
+    )
+    expect(texts).toEqual({
+      '/workspace/a.ts': 'a\nB\nc\n',
+      '/workspace/new.ts': 'hello\nworld\n',
+      '/workspace/moved.ts': 'y\n',
+    })
+    expect(result).toMatchObject({
+      files_modified: ['/workspace/a.ts'],
+      files_created: ['/workspace/new.ts', '/workspace/moved.ts'],
+      files_deleted: ['/workspace/old.ts', '/workspace/gone.ts'],
+    })
+  })
+
+  it('writes nothing when one hunk of one file does not fit', async () => {
+    const files = { 'a.ts': 'a\n', 'b.ts': 'b\n' }
+    const { failed, result, texts } = await apply(
+      files,
+      '*** Update File: a.ts',
+      '-a',
+      '+A',
+      '*** Update File: b.ts',
+      '-nothing like this',
+      '+B',
+    )
+    expect(failed).toBe(true)
+    expect(result['error']).toContain('Nothing was written')
+    expect(texts).toEqual({ '/workspace/a.ts': 'a\n', '/workspace/b.ts': 'b\n' })
+  })
+
+  it.each([
+    ['several hunks in order', 'a\nx\nb\nx\nc\n', ['@@', ' a', '-x', '+1', '@@', ' b', '-x', '+2'], 'a\n1\nb\n2\nc\n'],
+    ['a hint', 'f:\n x\ng:\n x\n', ['@@ g:', '- x', '+ y'], 'f:\n x\ng:\n y\n'],
+    ['lines that only go', 'a\nb\nc\n', [' a', '-b'], 'a\nc\n'],
+    ['lines that only come, at the end', 'a\n', ['@@', '+b'], 'a\nb\n'],
+    ['lines that only come, below a hint', 'a\nb\n', ['@@ a', '+x'], 'a\nx\nb\n'],
+    ['whole lines only', 'foobar\nfoo\n', ['-foo', '+x'], 'foobar\nx\n'],
+    [
+      'another indentation',
+      '    if a:\n        b\n',
+      ['-if a:', '-    b', '+if c:', '+    b'],
+      '    if c:\n        b\n',
+    ],
+    ['Windows line ends', 'a\r\nb\r\n', [' a', '-b', '+c'], 'a\r\nc\r\n'],
+  ])('takes %s', async (_, before, hunk, after) => {
+    const { failed, texts } = await apply({ f: before }, '*** Update File: f', ...hunk)
+    expect(failed).toBe(false)
+    expect(texts['/workspace/f']).toBe(after)
+  })
+
+  it('asks which of two places is meant', async () => {
+    const { failed, result } = await apply({ f: 'x\ny\nx\n' }, '*** Update File: f', '-x', '+z')
+    expect(failed).toBe(true)
+    expect(result['error']).toContain('1|x; 3|x')
+  })
+
+  it('sees what earlier parts of the same patch did', async () => {
+    const { texts } = await apply(
+      { f: 'a\n' },
+
+      '*** Update File: f',
+      '-a',
+      '+b',
+      '*** Update File: f',
+      '-b',
+      '+c',
+      '*** Delete File: f',
+      '*** Add File: f',
+      '+d',
+    )
+    expect(texts).toEqual({ '/workspace/f': 'd\n' })
+  })
+
+  it('names all its files as touched', () => {
+    const backend = memoryBackend()
+    const text = '*** Update File: a\n*** Move to: b\n-x\n*** Add File: c\n+y'
+    expect(patch.touches({ mode: 'patch', patch: text }, { backend })).toEqual([
+      '/workspace/a',
+      '/workspace/b',
+      '/workspace/c',
+    ])
+  })
+})

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import readFile from '../../../src/tools/file/read-file.tool.ts'
+import searchFiles from '../../../src/tools/file/search-files.tool.ts'
+import writeFile from '../../../src/tools/file/write-file.tool.ts'
+import { call } from '../support/call.ts'
+import { memoryBackend } from '../support/memory-backend.ts'
+
+const lines = (count: number, text = 'x') => Array.from({ length: count }, (_, i) => `${text}${i + 1}\n`).join('')
+
+describe('read_file', () => {
+  const read = (input: object, files = {}) => call(readFile, input, { backend: memoryBackend(files) })
+
+  it('numbers lines and counts them', async () => {
+    const { result } = await read({ path: 'a.txt' }, { 'a.txt': 'one\ntwo\n' })
+    expect(result).toEqual({ content: '1|one\n2|two', total_lines: 2, file_size: 8, truncated: false })
+  })
+
+  it.each([
+    [{ offset: 3, limit: 2 }, '3|x3\n4|x4', 5],
+    [{ offset: 9 }, '9|x9\n10|x10', undefined],
+    [{ offset: 10, limit: 9000 }, '10|x10', undefined],
+  ])('pages %j', async (page, content, next) => {
+    const { result } = await read({ path: 'f', ...page }, { f: lines(10) })
+    expect(result).toMatchObject({ content, truncated: next !== undefined, total_lines: 10 })
+    expect(result['next_offset']).toBe(next)
+  })
+
+  it('says where the file ends when asked for what is behind it', async () => {
+    expect((await read({ path: 'f', offset: 50 }, { f: lines(10) })).result).toMatchObject({
+      content: '',
+      hint: 'The file ends at line 10.',
+    })
+  })
+
+  it('cuts at 100 000 characters between lines, and lines at 2000', async () => {
+    const { result } = await read({ path: 'f' }, { f: lines(200, 'y'.repeat(1000)) })
+    expect(result['content'].length).toBeLessThanOrEqual(100_000)
+    expect(result['content'].split('\n').at(-1)).toMatch(/^\d+\|y{1000}\d+$/)
+    expect(result['truncated']).toBe(true)
+    expect(result['hint']).toContain(`offset ${result['next_offset']}`)
+    const long = await read({ path: 'f' }, { f: 'z'.repeat(5000) })
+    expect(long.result['content']).toMatch(/^1\|z{2000}\.\.\. \[line cut, 5000 characters\]$/)
+  })
+
+  it('names similar files for one that is not there', async () => {
+    const { failed, result } = await read({ path: 'src/mian.ts' }, { 'src/main.ts': 'x', 'other/thing.md': 'y' })
+    expect(failed).toBe(true)
+    expect(result['similar_files']).toEqual(['/workspace/src/main.ts'])
+  })
+
+  it.each([
+    ['a binary file', { path: 'b' }, { b: Uint8Array.of(1, 0, 2) }, { is_binary: true, file_size: 3 }],
+    ['an image', { path: 'i.png' }, { 'i.png': 'x' }, { is_binary: true }],
+    ['a directory', { path: 'd' }, { 'd/f': 'x' }, {}],
+    ['a device', { path: '/dev/zero' }, {}, {}],
+  ])('refuses %s and says what to use', async (_, input, files, expected) => {
+    const { failed, result } = await read(input, files)
+    expect(failed).toBe(true)
+    expect(result).toMatchObject(expected)
+    expect(result['error'].length).toBeGreaterThan(20)
+  })
+
+  it('touches one name however the path is spelt', () => {
+    const backend = memoryBackend()
+    expect(readFile.touches({ path: './a/../b' }, { backend })).toEqual(['/workspace/b'])
+    expect(writeFile.touches({ path: '/workspace/b', content: '' }, { backend })).toEqual(['/workspace/b'])
+  })
+})
+
+describe('write_file', () => {
+  it('writes, makes directories and reads back', async () => {
+    const backend = memoryBackend()
+    const { result } = await call(writeFile, { path: 'a/b.txt', content: 'hé' }, { backend })
+    expect(result).toEqual({ bytes_written: 3, dirs_created: true, verified: true })
+    expect(backend.texts()).toEqual({ '/workspace/a/b.txt': 'hé' })
+  })
+
+  it('refuses the numbered view of a file', async () => {
+    const backend = memoryBackend()
+    const { failed } = await call(writeFile, { path: 'a', content: '1|one\n2|two\n3|three' }, { backend })
+    expect(failed).toBe(true)
+    expect(backend.texts()).toEqual({})
+  })
+
+  it.each(['a|b\nc|d', '1|only', '2024|x\n1999|y', ''])('takes %j, which only looks like it', async (content) => {
+    expect((await call(writeFile, { path: 'a', content }, { backend: memoryBackend() })).failed).toBe(false)
+  })
+
+  it('says when the file does not read back as written', async () => {
+    const backend = memoryBackend()
+    backend.broken.add('/workspace/a')
+    const { failed, result } = await call(writeFile, { path: 'a', content: 'x' }, { backend })
+    expect([failed, result['verified']]).toEqual([true, false])
+  })
+
+  it('warns of broken JSON', async () => {
+    const { result } = await call(writeFile, { path: 'a.json', content: '{' }, { backend: memoryBackend() })
+    expect(result['warning']).toContain('not valid JSON')
+  })
+})
+
+describe('search_files', () => {
+  const files = { 'src/a.ts': 'let x\nneedle\nend', 'src/b.md': 'needle\nneedle\nneedle\nneedle', 'c.ts': 'none' }
+  const search = async (input: object) =>
+    (await call(searchFiles, { pattern: 'needle', ...input }, { backend: memoryBackend(files) })).result
+
+  it('shows few matches one by one', async () => {
+    expect(await search({ file_glob: '*.ts', context: 1 })).toEqual({
+      matches: [{ path: 'src/a.ts', line: 2, content: 'needle', before: ['let x'], after: ['end'] }],
+      total_count: 1,
+      truncated: false,
+    })
+  })
+
+  it('groups many by file', async () => {
+    expect((await search({}))['matches']).toEqual([
+      { path: 'src/a.ts', lines: ['2:needle'] },
+      { path: 'src/b.md', lines: ['1:needle', '2:needle', '3:needle', '4:needle'] },
+    ])
+  })
+
+  it('pages and says how to go on', async () => {
+    expect(await search({ limit: 2, offset: 1 })).toMatchObject({
+      total_count: 5,
+      truncated: true,
+      hint: expect.stringContaining('offset 3'),
+    })
+  })
+
+  it.each([
+    [{ output_mode: 'count' }, { counts: { 'src/a.ts': 1, 'src/b.md': 4 }, total_count: 5 }],
+    [{ output_mode: 'files_only' }, { files: ['src/a.ts', 'src/b.md'], total_count: 2 }],
+    [
+      { target: 'files', pattern: '*.ts' },
+      { files: ['c.ts', 'src/a.ts'], total_count: 2 },
+    ],
+    [
+      { target: 'files', pattern: 'b.m' },
+      { files: ['src/b.md'], total_count: 1 },
+    ],
+    [
+      { path: 'src/b.md', limit: 1 },
+      { total_count: 4, truncated: true },
+    ],
+  ])('answers %j', async (input, expected) => {
+    expect(await search(input)).toMatchObject(expected)
+  })
+
+  it('names similar places for one that is not there', async () => {
+    expect(await search({ path: 'src/a.tx' })).toMatchObject({ similar_files: ['/workspace/src/a.ts'] })
+  })
+})

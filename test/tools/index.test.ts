@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import type { Tool } from '../../src/agent/model/tool.ts'
+import { tools } from '../../src/tools/index.ts'
+
+const found = import.meta.glob<Tool>('../../src/tools/**/*.tool.ts', { eager: true, import: 'default' })
+
+it('lists every tool of the folder, once', () => {
+  expect(new Set(tools)).toEqual(new Set(Object.values(found)))
+  expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length)
+})
+
+it('keeps the built-in file, terminal and talk tools within 7 KB of prompt', () => {
+  const names = ['read_file', 'write_file', 'patch', 'search_files', 'terminal', 'todo', 'clarify', 'session_search']
+  const chosen = tools.filter(({ name }) => names.includes(name))
+  expect(chosen).toHaveLength(names.length)
+  const sent = chosen.map(({ name, description, inputSchema }) => ({ name, description, parameters: inputSchema }))
+  const bytes = JSON.stringify(sent).length
+  console.log(`8 tools: ${bytes} bytes`)
+  expect(bytes).toBeLessThan(7 * 1024)
+})
+
+it.each(tools.map((tool) => [tool.name, tool] as const))('%s answers bad input with a result', async (_, tool) => {
+  const signal = new AbortController().signal
+  const result = await tool.run([], { sessionId: 's', callId: 'c', signal, clock: { now: () => 0 } }, {})
+  expect('failed' in result || 'later' in result).toBe(true)
+  expect(tool.touches([], {})).toBeDefined()
+})

@@ -1,0 +1,86 @@
+/** A workspace in memory, for tools: real enough to read, write and search; commands answer what a test scripts. */
+
+import type { ExecResult, ExecutionBackend, FileStat, SearchHit } from '../../../src/agent/model/backend.ts'
+import { glob } from '../../../src/backends/virtual/glob.ts'
+import { absolute, HOME } from '../../../src/backends/virtual/paths.ts'
+
+export type Executed = {
+  readonly command: string
+  readonly cwd: string
+  readonly timeoutMs: number
+  readonly env: object
+}
+
+export type MemoryBackend = ExecutionBackend & {
+  readonly texts: () => Record<string, string>
+  readonly executed: Executed[]
+  /** Paths whose content comes back damaged. */
+  readonly broken: Set<string>
+}
+
+export function memoryBackend(
+  files: Readonly<Record<string, string | Uint8Array>> = {},
+  answer: Partial<ExecResult> = {},
+): MemoryBackend {
+  const store = new Map<string, Uint8Array>()
+  const encode = (content: string | Uint8Array) =>
+    typeof content === 'string' ? new TextEncoder().encode(content) : content
+  for (const [path, content] of Object.entries(files)) store.set(absolute(path), encode(content))
+  const decode = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes)
+  const executed: Executed[] = []
+  const broken = new Set<string>()
+  const stat = async (given: string): Promise<FileStat | undefined> => {
+    const path = absolute(given)
+    const bytes = store.get(path)
+    if (bytes) return { path, type: 'file', size: bytes.byteLength, modified: 0 }
+    const isDirectory = path === HOME || path === '/' || [...store.keys()].some((key) => key.startsWith(`${path}/`))
+    return isDirectory ? { path, type: 'directory', size: 0, modified: 0 } : undefined
+  }
+  return {
+    kind: 'virtual',
+    capabilities: { streaming: false, background: false, network: 'none', languages: ['bash'], root: HOME },
+    describe: () => 'memory',
+    resolve: absolute,
+    texts: () => Object.fromEntries([...store].map(([path, bytes]) => [path, decode(bytes)])),
+    executed,
+    broken,
+    async exec(command, { cwd = HOME, timeoutMs, env = {} }) {
+      executed.push({ command, cwd, timeoutMs, env })
+      const result = { exitCode: 0, stdout: '', stderr: '', truncated: false, timedOut: false, cwd, env: {}, ms: 1 }
+      return { ...result, ...answer }
+    },
+    files: {
+      stat,
+      read: async (path) => (broken.has(absolute(path)) ? encode('damaged') : store.get(absolute(path))),
+      async write(path, bytes) {
+        const created = !store.has(absolute(path))
+        store.set(absolute(path), bytes)
+        return { created }
+      },
+      list: async () => [],
+      remove: async (path) => store.delete(absolute(path)),
+      move: async () => undefined,
+      async search({ pattern, target, path = HOME, glob: wanted = '*', limit, offset, context = 0 }) {
+        const root = absolute(path)
+        const paths = [...store.keys()].filter((key) => key === root || key.startsWith(`${root}/`)).toSorted()
+        const within = (key: string) => key.slice(root.length + 1) || key
+        const hits: SearchHit[] = []
+        for (const key of paths) {
+          if (target === 'files' && glob(pattern)(within(key))) hits.push({ path: key })
+          if (target === 'files' || !glob(wanted)(within(key))) continue
+          const lines = decode(store.get(key)).split('\n')
+          for (const [i, text] of lines.entries()) {
+            if (!new RegExp(pattern).test(text)) continue
+            const around = {
+              before: lines.slice(Math.max(0, i - context), i),
+              after: lines.slice(i + 1, i + 1 + context),
+            }
+            hits.push({ path: key, line: i + 1, text, ...(context > 0 && around) })
+          }
+        }
+        const page = hits.slice(offset, offset + limit)
+        return { hits: page, total: hits.length, truncated: hits.length > offset + page.length }
+      },
+    },
+  }
+}

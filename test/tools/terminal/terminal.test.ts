@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import type { ShellState } from '../../../src/agent/model/tool.ts'
+import { detaches } from '../../../src/tools/terminal/background.ts'
+import { meaningOf } from '../../../src/tools/terminal/meaning.ts'
+import terminal from '../../../src/tools/terminal/terminal.tool.ts'
+import { call } from '../support/call.ts'
+import { memoryBackend } from '../support/memory-backend.ts'
+
+const world = (answer: object = {}, start: ShellState = { cwd: '/workspace', env: {} }) => {
+  let state = start
+  const shell = { read: () => state, write: (next: ShellState) => void (state = next) }
+  const backend = memoryBackend({ 'dir/f': 'x' }, answer)
+  return { backend, run: (input: object) => call(terminal, input, { backend, shell }), state: () => state }
+}
+
+describe('terminal', () => {
+  it('joins output and errors, without colours', async () => {
+    const { run } = world({ stdout: '\u001B[31mred\u001B[0m', stderr: 'oops\n' })
+    expect((await run({ command: 'x' })).result).toEqual({ output: 'red\noops', exit_code: 0, cwd: '/workspace' })
+  })
+
+  it('keeps directory and variables for the next command', async () => {
+    const { run, state, backend } = world({ cwd: '/workspace/dir', env: { A: '1' } })
+    await run({ command: 'cd dir; export A=1' })
+    expect(state()).toEqual({ cwd: '/workspace/dir', env: { A: '1' } })
+    await run({ command: 'pwd', timeout: 5 })
+    expect(backend.executed[1]).toEqual({ command: 'pwd', cwd: '/workspace/dir', env: { A: '1' }, timeoutMs: 5000 })
+  })
+
+  it('goes elsewhere for one command only', async () => {
+    const { run, state, backend } = world()
+    await run({ command: 'ls', workdir: 'dir' })
+    expect(backend.executed[0]?.cwd).toBe('/workspace/dir')
+    expect(state().cwd).toBe('/workspace')
+  })
+
+  it('starts at home when its directory is gone', async () => {
+    const { run, backend } = world({}, { cwd: '/workspace/removed', env: {} })
+    await run({ command: 'ls' })
+    expect(backend.executed[0]?.cwd).toBe('/workspace')
+  })
+
+  it('reports a time-out as 124 with what there was', async () => {
+    const { failed, result } = await world({ exitCode: 124, timedOut: true, stdout: 'part' }).run({
+      command: 'x',
+      timeout: 2,
+    })
+    expect(failed).toBe(true)
+    expect(result).toMatchObject({ output: 'part', exit_code: 124, exit_code_meaning: 'timed out' })
+    expect(result['error']).toContain('2 seconds')
+  })
+
+  it.each([
+    [{ command: 'x', timeout: 601 }, 'at most 600'],
+    [{ command: 'x', background: true }, 'not available'],
+    [{ command: 'server &' }, 'trailing &'],
+    [{ command: '' }, 'Invalid input'],
+  ])('refuses %j before it runs', async (input, reason) => {
+    const { run, backend } = world()
+    const { failed, result } = await run(input)
+    expect(failed).toBe(true)
+    expect(result['error']).toContain(reason)
+    expect(backend.executed).toEqual([])
+  })
+
+  it('counts a failing command as failed, an answer by exit code not', async () => {
+    expect((await world({ exitCode: 2 }).run({ command: 'ls nope' })).failed).toBe(true)
+    expect((await world({ exitCode: 1 }).run({ command: 'grep x f' })).failed).toBe(false)
+    expect((await world({ exitCode: null }).run({ command: 'x' })).result).toMatchObject({ exit_code: 137 })
+  })
+
+  it('runs alone', () => {
+    expect(terminal.touches({ command: 'x' }, {})).toBe('alone')
+  })
+})
+
+describe('a command that would stay behind', () => {
+  it.each([
+    'sleep 9 &',
+    'a & b',
+    'nohup x',
+    'cd y && setsid x',
+    'npm run dev',
+    'python3 -m http.server 80',
+    'tail -f log',
+    'curl http://x?a=1&b=2',
+  ])('is refused: %s', (command) => expect(detaches(command)).toBeDefined())
+
+  it.each([
+    'a && b',
+    'a > f 2>&1',
+    'a &> f',
+    'a |& b',
+    'echo "a & b"',
+    "echo 'x &'",
+    'echo a\\&b',
+    'echo $((5 & 3))',
+    'cat <<EOF\na & b\nEOF',
+    'ls # x & y',
+    'a & b & wait',
+    'npm run build',
+    'cat nohup.out',
+    'tail -5 log',
+  ])('is not seen in: %s', (command) => expect(detaches(command)).toBeUndefined())
+})
+
+describe('an exit code', () => {
+  it.each([
+    ['grep x f', 1, '', 'no lines matched', true],
+    ['cat f | grep x', 1, '', 'no lines matched', true],
+    ['A=1 /usr/bin/diff a b', 1, '', 'differ', true],
+    ['grep "a|b" f', 1, '', 'no lines matched', true],
+    ['[ -f x ]', 1, '', 'false', true],
+    ['python3 x.py', 127, 'bash: python3: command not found', 'python3 does not exist', false],
+    ['curl x', 127, 'bash: curl: command not found', 'no network', false],
+    ['foo', 127, 'bash: foo: command not found', 'command not found', false],
+    ['x', 137, '', 'killed', false],
+    ['x', 126, '', 'limit', false],
+  ])('of %s, %i, means', (command, exitCode, stderr, text, fine) => {
+    const meaning = meaningOf({ command, exitCode, stderr, languages: ['bash'] })
+    expect(meaning?.text).toContain(text)
+    expect(meaning?.fine).toBe(fine)
+  })
+
+  it.each([
+    ['grep x nofile', 2],
+    ['grep x f && false', 1],
+    ['x', 0],
+  ])('of %s, %i, speaks for itself', (command, exitCode) => {
+    expect(meaningOf({ command, exitCode, stderr: '', languages: [] })).toBeUndefined()
+  })
+})
