@@ -28,7 +28,8 @@ const e2e = {
   test: {
     name: 'e2e',
     include: ['test/e2e/**/*.test.ts'],
-    // Each file starts a server of its own: on a small machine two at once would measure each other.
+    // Files share a server; those that kill one have their own. Two at once on a small machine would disturb each other.
+    globalSetup: ['test/e2e/support/shared.ts'],
     fileParallelism: false,
     testTimeout: 60_000,
     hookTimeout: 90_000,

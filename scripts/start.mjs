@@ -60,13 +60,13 @@ function endTogether(server) {
 }
 
 async function ready(server, { host, port }) {
-  const listening = new Promise((resolve) =>
-    server.on('message', (message) => String(message).includes('DEV_SERVER_READY') && resolve(true)),
+  const listening = new Promise((yes) =>
+    server.on('message', (message) => String(message).includes('DEV_SERVER_READY') && yes(true)),
   )
   const deadline = Date.now() + patience
-  const started = await Promise.race([listening, delay(patience, false, { ref: false })])
+  await Promise.race([listening, delay(patience, undefined, { ref: false })])
   let answer = 'nothing'
-  while (started && Date.now() < deadline) {
+  while (Date.now() < deadline) {
     const response = await fetch(`${address(host, port)}/health`, { method: 'GET' }).catch(() => undefined)
     if (response?.status === 200) return
     if (response) answer = `${response.status} ${(await response.text()).slice(0, 500)}`

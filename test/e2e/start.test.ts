@@ -1,0 +1,63 @@
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { clientOf } from './support/client.ts'
+import { adminKey, dropState, freePort, newState, type Server, startServer } from './support/server.ts'
+
+describe('npm start', () => {
+  const started: Server[] = []
+  afterEach(async () => {
+    for (const server of started.splice(0)) {
+      await server.kill()
+      dropState(server.state)
+    }
+  })
+  const start = async (options: Parameters<typeof startServer>[0] = {}) => {
+    const server = await startServer(options)
+    started.push(server)
+    return server
+  }
+
+  it('serves two folders on two ports at once', async () => {
+    const [a, b] = await Promise.all([start(), start()])
+    const session = await clientOf(a.url, a.key).newSession()
+    expect((await clientOf(a.url, a.key).get(`/api/sessions/${session}`)).status).toBe(200)
+    expect((await clientOf(b.url, b.key).get(`/api/sessions/${session}`)).status).toBe(404)
+  })
+
+  it('stops everything on SIGTERM, and finds its state again', async () => {
+    const first = await start()
+    const session = await clientOf(first.url, first.key).newSession({ title: 'Kept' })
+    await first.stop()
+    await expect(fetch(`${first.url}/health`)).rejects.toThrow('fetch failed')
+    const second = await start({ state: first.state })
+    expect((await clientOf(second.url, second.key).get(`/api/sessions/${session}`)).json.title).toBe('Kept')
+  })
+
+  it('says so when the port is taken', async () => {
+    const port = await freePort()
+    const other = createServer().listen(port, '127.0.0.1')
+    const state = newState()
+    await expect(startServer({ port, state })).rejects.toThrow(`Port ${port} is in use`)
+    other.close()
+    dropState(state)
+  })
+
+  it('refuses a key that is too short', async () => {
+    const state = newState()
+    await expect(startServer({ state, env: { ADMIN_KEY: 'short' } })).rejects.toThrow('at least 16 characters')
+    dropState(state)
+  })
+
+  it('keeps settings of the environment out of arguments, files and other processes', async () => {
+    const server = await start({ env: { OPENAI_API_KEY: 'sk-$ecret "quoted"', UNRELATED_SECRET: 'nobody-needs-this' } })
+    const { execFileSync } = await import('node:child_process')
+    const list = execFileSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8', maxBuffer: 64 << 20 })
+    expect(list).not.toContain('sk-$ecret')
+    expect(list).not.toContain(adminKey)
+    const files = execFileSync('grep', ['-rlF', 'sk-$ecret', server.state, '.dev.vars'], { encoding: 'utf8' })
+      .split('\n')
+      .filter(Boolean)
+    expect(files).toEqual([])
+    expect((await clientOf(server.url, server.key).get('/health/detailed')).json.providers.openai).toBe('usable')
+  })
+})

@@ -1,0 +1,40 @@
+/** The processes of a started server, found by their group. */
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+
+/** False when there is nobody left in the group. Signal 0 only asks. */
+export function killGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-group, signal)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
+  }
+}
+
+/** The runtime that has the databases of the objects open; wrangler may run others beside it. */
+export function runtimeOf(group: number, state: string): number {
+  const processes = execFileSync('ps', ['-A', '-o', 'pid=,pgid=,args='], { encoding: 'utf8', maxBuffer: 64 << 20 })
+  const runtimes = processes
+    .split('\n')
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
+    .filter((match) => Number(match?.[2]) === group && /workerd\S* serve/.test(match?.[3] ?? ''))
+    .map((match) => Number(match?.[1]))
+  const holder = runtimes.find((pid) => holds(pid, state)) ?? runtimes[0]
+  if (holder === undefined) throw new Error('There is no workerd in this process group')
+  return holder
+}
+
+function holds(pid: number, folder: string): boolean {
+  const open = `/proc/${pid}/fd`
+  if (!existsSync(open)) return false
+  return readdirSync(open).some((descriptor) => {
+    try {
+      return readlinkSync(`${open}/${descriptor}`).startsWith(`${folder}/v3/do`)
+    } catch {
+      return false // closed between the two calls
+    }
+  })
+}

@@ -1,0 +1,124 @@
+/**
+ * The real server, started as users start it: `npm start`, in a process group of its own, so that all of it can be
+ * killed at once and started again on the same state.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { killGroup, runtimeOf } from './processes.ts'
+
+export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
+export const adminKey = 'e2e-admin-key-0123456789'
+const encryptionKey = Buffer.alloc(32, 7).toString('base64')
+
+export type Server = {
+  readonly url: string
+  readonly key: string
+  readonly state: string
+  /** When `npm start` said that it is ready, in milliseconds since 1970. */
+  readonly readyAt: number
+  readonly log: () => string
+  /** Resolves when the output has it; what was printed before counts. */
+  readonly printed: (text: string | RegExp, timeoutMs?: number) => Promise<void>
+  /** SIGKILL for npm, the scripts, wrangler and the runtime at once. */
+  readonly kill: () => Promise<void>
+  /** SIGKILL for the process that holds the objects; wrangler starts another. */
+  readonly killRuntime: () => void
+  readonly stop: () => Promise<void>
+}
+
+export type Start = {
+  readonly state?: string
+  readonly port?: number
+  readonly env?: Readonly<Record<string, string>>
+  readonly args?: readonly string[]
+}
+
+/** On a real disk: what is in memory alone would survive nothing, but prove nothing either. */
+export function newState(): string {
+  mkdirSync(join(root, '.wrangler'), { recursive: true })
+  return mkdtempSync(join(root, '.wrangler', 'e2e-'))
+}
+export const dropState = (state: string): void => rmSync(state, { recursive: true, force: true, maxRetries: 3 })
+
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+/** Only what the server should see: keys of whoever runs the tests stay out of it. */
+const environment = (extra: Start['env']): Record<string, string> => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: process.env['HOME'] ?? '',
+  ADMIN_KEY: adminKey,
+  ENCRYPTION_KEY: encryptionKey,
+  ...extra,
+})
+
+export async function startServer({ state = newState(), port, env, args = [] }: Start = {}): Promise<Server> {
+  const at = port ?? (await freePort())
+  const child = spawn('npm', ['start', '--', '--port', String(at), '--persist-to', state, '--quiet-key', ...args], {
+    cwd: root,
+    env: environment(env),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = collect(child)
+  const group = child.pid ?? 0
+  const printed = (text: string | RegExp, timeoutMs = 30_000) => waitForOutput(child, output, text, timeoutMs)
+  const kill = async () => {
+    killGroup(group, 'SIGKILL')
+    await gone(group)
+  }
+  try {
+    await printed(/^Talaria is ready on /m, 60_000)
+  } catch (error) {
+    await kill()
+    throw error
+  }
+  return {
+    url: `http://127.0.0.1:${at}`,
+    key: adminKey,
+    state,
+    readyAt: Date.now(),
+    log: () => output.text,
+    printed,
+    kill,
+    killRuntime: () => process.kill(runtimeOf(group, state), 'SIGKILL'),
+    stop: async () => {
+      killGroup(group, 'SIGTERM')
+      if (!(await gone(group, 8_000))) await kill()
+    },
+  }
+}
+
+function collect(child: ChildProcess): { text: string } {
+  const output = { text: '' }
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part) => (output.text += String(part)))
+  return output
+}
+
+async function waitForOutput(child: ChildProcess, output: { text: string }, text: string | RegExp, timeoutMs: number) {
+  const found = () => (typeof text === 'string' ? output.text.includes(text) : text.test(output.text))
+  const deadline = Date.now() + timeoutMs
+  while (!found()) {
+    if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}:\n${output.text}`)
+    if (Date.now() > deadline) throw new Error(`${String(text)} was not printed in ${timeoutMs} ms:\n${output.text}`)
+    await delay(20)
+  }
+}
+
+async function gone(group: number, timeoutMs = 10_000): Promise<boolean> {
+  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await delay(20))
+    if (!killGroup(group, 0)) return true
+  return false
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import type { Message } from './support/client.ts'
+import { asked as modelWasAsked, owner, server } from './support/here.ts'
+import { isEnd, listen } from './support/sse.ts'
+
+/** Every call has its result, in the order asked, and nobody speaks twice in a row. */
+function expectWellFormed(messages: readonly Message[]) {
+  const asked: string[] = []
+  const answered: string[] = []
+  const offences: string[] = []
+  for (const [at, { role, tool_calls: calls = [], tool_call_id: answer }] of messages.entries()) {
+    if (role === 'tool') answered.push(answer ?? '')
+    else if (answered.length !== asked.length) offences.push(`open call before message ${at}`)
+    else if (role === messages[at - 1]?.role) offences.push(`two of ${role} at ${at}`)
+    asked.push(...calls.map(({ id }) => id))
+  }
+  expect(offences).toEqual([])
+  expect(answered).toEqual(asked)
+}
+
+describe('a turn with tools', () => {
+  it('makes sixty calls one after the other', async () => {
+    const session = await owner.newSession()
+    const run = await owner.chat(session, '[[tools 60 write_file {"path":"f$i.txt","content":"n$i"}]] [[say sixty]]')
+    expect(run.status).toBe(200)
+    expect(run.json).toMatchObject({ status: 'completed', completed: true, output: 'sixty' })
+    const messages = await owner.messages(session)
+    expectWellFormed(messages)
+    expect(messages.filter(({ role }) => role === 'tool')).toHaveLength(60)
+    expect(messages).toHaveLength(122)
+    for (const n of [0, 31, 59])
+      expect((await owner.get(`/api/sessions/${session}/files/f${n}.txt`)).text).toBe(`n${n}`)
+  })
+
+  it('makes eight calls at once, and joins the results in the order asked', async () => {
+    const session = await owner.newSession()
+    for (let n = 0; n < 8; n++)
+      await owner.send('PUT', `/api/sessions/${session}/files/p${n}.txt`, { raw: `content ${n}` })
+    const calls = Array.from({ length: 8 }, (_, n) => `read_file {"path":"p${n}.txt"}`).join(' + ')
+    const run = await owner.chat(session, `[[call ${calls} then say eight]]`)
+    expect(run.json).toMatchObject({ status: 'completed', output: 'eight' })
+    const messages = await owner.messages(session)
+    expectWellFormed(messages)
+    expect(messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      ...Array.from({ length: 8 }, () => 'tool'),
+      'assistant',
+    ])
+    const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content ?? '')
+    for (const [n, content] of results.entries()) expect(content).toContain(`content ${n}`)
+  })
+
+  it('tells the model when arguments are no JSON, and goes on', async () => {
+    const session = await owner.newSession()
+    const run = await owner.chat(session, '[[badargs write_file]] [[say went on]]')
+    expect(run.json).toMatchObject({ status: 'completed', output: 'went on' })
+    expectWellFormed(await owner.messages(session))
+  })
+
+  it('survives a connection to the model that is cut in the middle of the answer', async () => {
+    const session = await owner.newSession()
+    const run = await owner.chat(session, '[[drop 3 times=1 nonce=cut-1]] [[say whole]]')
+    expect(run.json).toMatchObject({ status: 'completed', output: 'whole' })
+    expect(await modelWasAsked('cut-1')).toHaveLength(2)
+    const messages = await owner.messages(session)
+    expect(messages.map(({ role, content }) => [role, content])).toEqual([
+      ['user', '[[drop 3 times=1 nonce=cut-1]] [[say whole]]'],
+      ['assistant', 'whole'],
+    ])
+  })
+
+  it('runs to its end when the client goes away in the middle of the stream', async () => {
+    const session = await owner.newSession()
+    const input = '[[slow gap=30 chunks=40]]'
+    const path = `/api/sessions/${session}/chat/stream`
+    const listener = await listen({ url: server.url, key: server.key, path, body: { input } })
+    await listener.until(({ type }) => type === 'message.delta')
+    listener.close()
+    const after = await listen({ url: server.url, key: server.key, path: `/api/sessions/${session}/events`, after: 0 })
+    const end = await after.until(isEnd)
+    after.close()
+    expect(end.data.output.trim().split(' ')).toHaveLength(40)
+    const messages = await owner.messages(session)
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(messages[1]?.content?.trim().split(' ')).toHaveLength(40)
+  })
+})
