@@ -10,7 +10,7 @@ const room = join(root, 'src/backends/virtual')
 const out = join(room, 'dist')
 const targets = [
   { entry: 'isolate/entry.ts', file: 'bash.isolate.txt' },
-  { entry: 'isolate/inline.ts', file: 'bash.inline.js' },
+  { entry: 'isolate/inline.ts', file: 'bash.inline.mjs' },
 ]
 
 const inputs = [

@@ -5,6 +5,6 @@ declare module '*.isolate.txt' {
   export default code
 }
 
-declare module '*/bash.inline.js' {
+declare module '*/bash.inline.mjs' {
   export const runShell: import('./protocol.ts').RunShell
 }

@@ -29,7 +29,7 @@ export function openShell(files: SqlFiles, prefix: string, loader?: WorkerLoader
 }
 
 async function inline(): Promise<RunShell> {
-  const { runShell } = await import('./dist/bash.inline.js')
+  const { runShell } = await import('./dist/bash.inline.mjs')
   return runShell
 }
 

@@ -19,7 +19,7 @@ describe('a remembered passage is found', () => {
       'new',
     ],
     ['context-aware', 'one line here\nsecond line here\nthird', 'one line here\nsomething else', 'X', 'X\nthird'],
-  ])('by %s', (strategy, text, from, to, expected) => {
+  ])('by %s', (strategy, text, from, ...[to, expected]) => {
     expect(replace(text, { from, to, all: false })).toEqual({ text: expected, strategy, count: 1 })
   })
 

@@ -116,7 +116,7 @@ describe('an exit code', () => {
     ['foo', 127, 'bash: foo: command not found', 'command not found', false],
     ['x', 137, '', 'killed', false],
     ['x', 126, '', 'limit', false],
-  ])('of %s, %i, means', (command, exitCode, stderr, text, fine) => {
+  ])('of %s, %i, means', (command, exitCode, stderr, ...[text, fine]) => {
     const meaning = meaningOf({ command, exitCode, stderr, languages: ['bash'] })
     expect(meaning?.text).toContain(text)
     expect(meaning?.fine).toBe(fine)
