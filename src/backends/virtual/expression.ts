@@ -32,3 +32,20 @@ const tooSlow = (pattern: string): BackendError =>
     `A repeated group that repeats inside can take forever: ${pattern}`,
     'Write it without the outer repetition; lines are searched one by one.',
   )
+
+/**
+ * The longest text every match contains, or '' when the expression promises none: files without it need not be
+ * looked at line by line.
+ */
+export function requiredText(pattern: string): string {
+  // An escape of several characters, a choice or another case: no text is certain.
+  if (pattern.startsWith('(?i)') || /\||\\[xucpPk\d]/.test(pattern)) return ''
+  const certain = pattern
+    .replace(/\\./g, '\0')
+    .replace(/\[[^\]]*\]/g, '\0')
+    .replace(/\(.*\)/g, '\0')
+    .replace(/.\{[^}]*\}|[^\0][?*]/g, '\0')
+  return certain
+    .split(/[^\w \-"'/=:;,<>@#%&!~`]+/)
+    .reduce((best, part) => (part.length > best.length ? part : best), '')
+}

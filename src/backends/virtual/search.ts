@@ -4,7 +4,7 @@
  */
 
 import type { SearchHit, SearchQuery, SearchResult } from '../../agent/model/backend.ts'
-import { expression } from './expression.ts'
+import { expression, requiredText } from './expression.ts'
 import { glob } from './glob.ts'
 import type { Entry, SqlFiles } from './sql-files.ts'
 
@@ -41,6 +41,7 @@ function byName(entries: readonly Entry[], root: string, { pattern, limit, offse
 
 async function byContent(files: SqlFiles, entries: readonly Entry[], query: SearchQuery): Promise<SearchResult> {
   const wanted = expression(query.pattern)
+  const required = requiredText(query.pattern)
   const hits: Hits = { page: [], total: 0 }
   let bytes = 0
   for (const [i, entry] of entries.entries()) {
@@ -48,7 +49,7 @@ async function byContent(files: SqlFiles, entries: readonly Entry[], query: Sear
     bytes += entry.size
     if (bytes > MAX_BYTES) return { hits: hits.page, total: hits.total, truncated: true }
     const text = asText(await files.read(entry.path))
-    if (text !== undefined) searchLines(entry.path, text, { wanted, query, hits })
+    if (text?.includes(required)) searchLines(entry.path, text, { wanted, query, hits })
   }
   return { hits: hits.page, total: hits.total, truncated: hits.total > query.offset + hits.page.length }
 }

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { expression, requiredText } from '../../../src/backends/virtual/expression.ts'
+import { glob } from '../../../src/backends/virtual/glob.ts'
+
+describe('a glob', () => {
+  it.each([
+    ['*.ts', 'a/b.ts', true],
+    ['*.ts', 'a/b.tsx', false],
+    ['*.{ts,md}', 'x.md', true],
+    ['src/*.ts', 'src/a.ts', true],
+    ['src/*.ts', 'src/d/a.ts', false],
+    ['src/**/*.ts', 'src/d/e/a.ts', true],
+    ['src/**/*.ts', 'src/a.ts', true],
+    ['./src/*', 'src/a', true],
+    ['[!a]?.c', 'bx.c', true],
+    ['[!a]?.c', 'ax.c', false],
+    ['a+b(1).txt', 'a+b(1).txt', true],
+    ['{a}', '{a}', true],
+    ['a.{b,{c,d}}', 'a.d', true],
+  ])('%s of %s: %s', (pattern, path, matches) => expect(glob(pattern)(path)).toBe(matches))
+})
+
+describe('an expression', () => {
+  it.each(['(a+)+$', '(\\w*\\s)*x', '(a|a)*b', '(a|ab){2,}', '(?:x+)*'])(
+    'that could run forever is refused: %s',
+    (pattern) => expect(() => expression(pattern)).toThrow(/forever/),
+  )
+
+  it.each(['foo.*bar', '(foo|bar)+', '\\(a+\\)+', '(ab)+', 'a{2,}', '^import .* from', '[(a+)]+'])(
+    'is taken: %s',
+    (pattern) => expect(expression(pattern).source).toBe(pattern),
+  )
+
+  it.each([
+    ['needle\\d+', 'needle'],
+    ['import (.*) from', 'import '],
+    ['colou?r', 'colo'],
+    ['a|b', ''],
+    ['(?i)needle', ''],
+    ['\\bword\\b', 'word'],
+    ['[abc]def*', 'de'],
+    ['x{2}yz', 'yz'],
+    ['a{12345}', ''],
+    ['\\x41BCD', ''],
+    ['(ab)?cd', 'cd'],
+    ['(a)b(c)', ''],
+  ])('%s is only looked for in files with %j', (pattern, text) => expect(requiredText(pattern)).toBe(text))
+})
