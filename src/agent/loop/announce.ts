@@ -32,9 +32,14 @@ function ofTrouble(before: Turn, turn: Turn, fromSeq: number): Event[] {
   else if (before.deaths.total !== turn.deaths.total)
     events.push({ type: 'status', state: 'resumed', detail: 'The system restarted during this turn; it goes on.' })
   if (before.route.model !== turn.route.model)
-    events.push({ type: 'provider.fallback', from: before.route.model, to: turn.route.model, reason: 'failed' })
+    events.push({ type: 'provider.fallback', from: before.route.model, to: turn.route.model, reason: whyLast(turn) })
+  const last = turn.notes.at(-1)
+  if (last && last !== before.notes.at(-1) && last.at !== before.notes.at(-1)?.at)
+    events.push({ type: 'status', state: 'recovering', detail: `${last.did} (${last.why})` })
   return events
 }
+
+const whyLast = ({ notes }: Turn) => notes.at(-1)?.why ?? 'failed'
 
 function ofCalls(before: Turn | undefined, { turn, append = [] }: Commit, now: number): Event[] {
   const was = new Map(callsOf(before).map((call) => [call.id, call]))

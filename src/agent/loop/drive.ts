@@ -28,7 +28,7 @@ export async function drive({ store, perform, look }: Machine): Promise<Extract<
     for await (const result of perform(step, store.turn())) {
       store.save(settle(store.turn(), result, look()))
       // Others of the batch are still running: this result must not be lost with them.
-      if (store.turn().stage.at === 'tools') store.write()
+      if (step.do === 'run-tools' && store.turn().stage.at === 'tools') store.write()
     }
   }
 }

@@ -3,8 +3,10 @@
 import { notice, type Message, type UserMessage } from '../model/message.ts'
 import type { Said, View } from '../model/ports.ts'
 import type { Step } from '../model/step.ts'
-import { type Commit, mapCalls, type Turn } from '../model/turn.ts'
+import { type Commit, mapCalls, spend, type Turn } from '../model/turn.ts'
 import { summaryOf } from '../policy/budget.ts'
+import { done } from '../policy/ending.ts'
+import { usableRoute } from '../policy/remedies.ts'
 import { refuse } from '../policy/plan.ts'
 
 export function enter(turn: Turn, step: Exclude<Step, { do: 'rest' }>, view: View): Commit {
@@ -17,7 +19,7 @@ export function enter(turn: Turn, step: Exclude<Step, { do: 'rest' }>, view: Vie
         tools: step.tools,
         ...(step.say !== undefined && { say: step.say }),
       } as const
-      return { turn: { ...rest, stage }, ...hear(view) }
+      return { turn: { ...rest, route: usableRoute(turn, view), stage }, ...hear(view) }
     }
 
     case 'run-tools': {
@@ -31,8 +33,7 @@ export function enter(turn: Turn, step: Exclude<Step, { do: 'rest' }>, view: Vie
 
     case 'compress': {
       if (turn.stage.at === 'compressing') return { turn }
-      const used = { ...turn.used, compressions: turn.used.compressions + 1 }
-      return { turn: { ...turn, stage: { at: 'compressing', since: view.now }, used } }
+      return { turn: { ...spend(turn, 'compress'), stage: { at: 'compressing', since: view.now } } }
     }
 
     case 'finish': {
@@ -41,10 +42,7 @@ export function enter(turn: Turn, step: Exclude<Step, { do: 'rest' }>, view: Vie
         call.state === 'settled' ? call.result : refuse(call, 'Not finished: the user stopped the turn.'),
       )
       const words = step.outcome === 'out-of-budget' ? summaryOf(turn) : notice('Stopped before there was an answer.')
-      return {
-        turn: { ...turn, stage: { at: 'done', outcome: step.outcome, endedAt: view.now } },
-        append: [...results, words],
-      }
+      return { turn: done(turn, step.outcome, view.now), append: [...results, words] }
     }
   }
 }

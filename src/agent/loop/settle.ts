@@ -2,38 +2,48 @@
 
 import { type AssistantMessage, callsIn, type Message, textIn, type ToolMessage } from '../model/message.ts'
 import type { View } from '../model/ports.ts'
-import { type Commit, mapCalls, type Result, type ToolCall, type Turn } from '../model/turn.ts'
+import { type Commit, mapCalls, type Result, spend, type ToolCall, type Turn } from '../model/turn.ts'
 import { addUsage, type Usage } from '../model/usage.ts'
-import { isSpent, windUp } from '../policy/budget.ts'
+import { isSpent, pay, windUp } from '../policy/budget.ts'
+import { done } from '../policy/ending.ts'
 import { guard } from '../policy/guard.ts'
-import { nudge } from '../policy/nudge.ts'
-import { plan } from '../policy/plan.ts'
+import { broken, output } from '../policy/output.ts'
+import { planAll, tidied } from '../policy/plan.ts'
 import { firstOpinion, type Verdict } from '../policy/policy.ts'
-import { giveUp, recover } from '../policy/recover.ts'
+import { recover } from '../policy/recover.ts'
+import { isHousekeeping } from '../policy/housekeeping.ts'
 
 /** Asked in this order about every result; the first with an opinion wins. */
-const verdicts: readonly Verdict[] = [recover, nudge]
+const verdicts: readonly Verdict[] = [broken, recover, output]
 
 export function settle(turn: Turn, result: Result, view: View): Commit {
-  return firstOpinion(verdicts, turn, result, view) ?? accept(turn, result, view)
+  const tidy = result.of === 'model' ? { ...result, reply: tidied(result.reply, view) } : result
+  return firstOpinion(verdicts, turn, tidy, view) ?? accept(turn, tidy, view)
 }
 
 function accept(turn: Turn, result: Result, view: View): Commit {
   switch (result.of) {
     case 'model':
-      return acceptReply(progressed(turn, result.usage), withUniqueIds(result.reply), view)
+      return acceptReply(progressed(turn, result.usage), result.reply, view)
 
-    case 'tool':
-      return acceptTool(turn, result, view)
+    case 'tool': {
+      const calls = turn.stage.at === 'tools' ? turn.stage.calls : []
+      const call = calls.find(({ id }) => id === result.message.callId)
+      const guarded = guard({ ...turn, deaths: { ...turn.deaths, here: 0 } }, call, result.message, view)
+      return settleCall(guarded.turn, guarded.message, view)
+    }
 
-    case 'later':
-      return {
-        turn: mapCalls(turn, (call) => {
-          if (call.id !== result.callId) return call
-          const { id, name, input, effect } = call
-          return { id, name, input, effect, state: 'away', awaits: result.awaits }
-        }),
-      }
+    case 'later': {
+      const away = ({ id, name, input, effect }: ToolCall): ToolCall => ({
+        id,
+        name,
+        input,
+        effect,
+        state: 'away',
+        awaits: result.awaits,
+      })
+      return { turn: mapCalls(turn, (call) => (call.id === result.callId ? away(call) : call)) }
+    }
 
     case 'summary':
       return { turn: { ...progressed(turn, result.usage), stage: { at: 'ready' } }, summary: result.text }
@@ -50,40 +60,37 @@ const progressed = (turn: Turn, usage: Usage): Turn => ({
   usage: addUsage(turn.usage, usage),
 })
 
-function acceptReply(turn: Turn, reply: AssistantMessage, view: View): Commit {
-  if (isSpent(turn)) return windUp(turn, reply, view.now)
-  const paid = { ...turn, budget: { ...turn.budget, spent: turn.budget.spent + 1 } }
+function acceptReply({ draft = '', said: _said, ...rest }: Turn, given: AssistantMessage, view: View): Commit {
+  const reply = draft ? continued(draft, given) : given
+  if (isSpent(rest)) return windUp(rest, reply, view.now)
 
-  const calls = callsIn(reply).map((part) => plan(part, view, reply.stop === 'length'))
-  if (calls.length) return closeBatch({ turn: { ...paid, stage: { at: 'tools', calls } }, append: [reply] }, view)
-
-  if (!textIn(reply).trim())
-    return giveUp(paid, { kind: 'unknown', message: 'the model sent an empty answer' }, view.now)
-  const stage = view.inbox.length
-    ? ({ at: 'ready' } as const)
-    : ({ at: 'done', outcome: 'answered', endedAt: view.now } as const)
-  return { turn: { ...paid, stage }, append: [reply] }
+  const calls = planAll(rest, callsIn(reply), view)
+  const turn = pay(rest, calls)
+  if (!calls.length) {
+    const stage = view.inbox.length ? ({ ...turn, stage: { at: 'ready' } } as const) : done(turn, 'answered', view.now)
+    return { turn: stage, append: [reply] }
+  }
+  const known = calls.some(({ name }) => view.toolbox.has(name))
+  const counted = known ? { ...turn, used: { ...turn.used, 'unknown tools': 0 } } : spend(turn, 'unknown tools')
+  const text = textIn(reply).trim()
+  const kept = text && calls.every(({ name }) => isHousekeeping(name)) ? { said: text } : {}
+  return closeBatch({ turn: { ...counted, ...kept, stage: { at: 'tools', calls } }, append: [reply] }, view)
 }
 
-function acceptTool(turn: Turn, result: Extract<Result, { of: 'tool' }>, view: View): Commit {
-  const calls = turn.stage.at === 'tools' ? turn.stage.calls : []
-  const call = calls.find(({ id }) => id === result.message.callId)
-  const guarded = guard({ ...turn, deaths: { ...turn.deaths, here: 0 } }, call, result.message)
-  return settleCall(guarded.turn, guarded.message, view)
-}
+/** The parts of an answer that was cut become one message. */
+const continued = (draft: string, reply: AssistantMessage): AssistantMessage => ({
+  ...reply,
+  content: [{ type: 'text', text: draft + textIn(reply) }, ...reply.content.filter(({ type }) => type !== 'text')],
+})
 
 /** Puts a result in its place. A call that is already settled stays as it is. */
 export function settleCall(turn: Turn, message: ToolMessage, view: View): Commit {
-  return closeBatch(
-    {
-      turn: mapCalls(turn, (call) => {
-        if (call.id !== message.callId || call.state === 'settled') return call
-        const { id, name, input, effect } = call
-        return { id, name, input, effect, state: 'settled', result: message }
-      }),
-    },
-    view,
-  )
+  const settled = mapCalls(turn, (call) => {
+    if (call.id !== message.callId || call.state === 'settled') return call
+    const { id, name, input, effect } = call
+    return { id, name, input, effect, state: 'settled', result: message }
+  })
+  return closeBatch({ turn: settled }, view)
 }
 
 /**
@@ -109,16 +116,3 @@ export function closeBatch(commit: Commit, view: View): Commit {
 }
 
 const isSettled = (call: ToolCall): call is Extract<ToolCall, { state: 'settled' }> => call.state === 'settled'
-
-/** Some models give every call of a batch the same id, or none. Results could not be told apart. */
-function withUniqueIds(reply: AssistantMessage): AssistantMessage {
-  const seen = new Set<string>()
-  const content = reply.content.map((part, i) => {
-    if (part.type !== 'call') return part
-    let id = part.id || `call_${i}`
-    for (let n = 2; seen.has(id); n++) id = `${part.id || 'call'}_d${n}`
-    seen.add(id)
-    return id === part.id ? part : { ...part, id }
-  })
-  return { ...reply, content }
-}

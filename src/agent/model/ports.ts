@@ -21,6 +21,34 @@ export type Store = {
 /** Performs one step. Never throws for what the world does: that comes back as a `failure` result. */
 export type Perform = (step: Step, turn: Turn) => AsyncIterable<Result>
 
+/** Numbers of the settings that the policies go by. */
+export type LoopLimits = {
+  /** Milliseconds that a turn may spend waiting for providers, in all. */
+  readonly maxWait: number
+  readonly compression: { readonly enabled: boolean; readonly threshold: number }
+  readonly guard: {
+    readonly warn: boolean
+    readonly stop: boolean
+    readonly warnAfter: GuardThresholds
+    readonly stopAfter: GuardThresholds
+    /** Calls per turn, by tool: what is not named is not limited. */
+    readonly perTurn: Readonly<Record<string, number>>
+  }
+}
+export type GuardThresholds = { readonly exact: number; readonly tool: number; readonly same: number }
+
+export const standardLimits: LoopLimits = {
+  maxWait: 1_800_000,
+  compression: { enabled: true, threshold: 0.75 },
+  guard: {
+    warn: true,
+    stop: false,
+    warnAfter: { exact: 2, tool: 3, same: 2 },
+    stopAfter: { exact: 5, tool: 8, same: 5 },
+    perTurn: { web_search: 50, delegate_task: 50 },
+  },
+}
+
 /** What the pure parts may know besides the turn. A snapshot, taken anew before every decision. */
 export type View = {
   readonly now: number
@@ -30,8 +58,11 @@ export type View = {
   readonly toolbox: Toolbox
   readonly contextTokens: number
   readonly contextWindow: number
-  /** Keys per model, in order of preference: [3, 1] is a model with three keys, then a fallback with one. */
-  readonly chain: readonly number[]
+  /** The models of this turn in order of preference, each with the names of its usable keys. */
+  readonly chain: readonly { readonly id: string; readonly keys: readonly string[] }[]
+  readonly limits: LoopLimits
+  /** There are images in the transcript. */
+  readonly images: boolean
   /** Risks that a person has to approve. */
   readonly asks: ReadonlySet<Risk>
   /** 0 ≤ x < 1, for jitter: data, so that the pure parts stay pure. */

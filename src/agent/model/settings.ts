@@ -42,13 +42,49 @@ export const modelId = z
   .regex(/^[^\s/]+\/\S+$/, 'Write it as provider/model.')
   .max(200)
 
+const thresholds = z.strictObject({
+  exact_failure: count(1_000).optional(),
+  same_tool_failure: count(1_000).optional(),
+  idempotent_no_progress: count(1_000).optional(),
+})
+
 const timezone = z.string().max(64).refine(isZone, 'Not an IANA time zone, such as Europe/Berlin.')
 
 export const settingsSchema = z.strictObject({
   model: z.strictObject({ default: modelId.optional() }).optional(),
   fallback_providers: z.array(modelId).max(10).optional().describe('provider/model, tried in order.'),
   instructions: z.string().max(50_000).optional().describe('Added to the system prompt of new sessions.'),
-  agent: z.strictObject({ max_turns: count(10_000).optional() }).optional(),
+  agent: z
+    .strictObject({
+      max_turns: count(10_000).optional(),
+      max_wait_seconds: z.int().min(0).max(86_400).optional().describe('Spent waiting for providers in one turn.'),
+      first_byte_timeout: count(3_600).optional().describe('Seconds until the first byte of an answer.'),
+      idle_timeout: count(3_600).optional().describe('Seconds without a byte in an answer.'),
+    })
+    .optional(),
+  delegation: z
+    .strictObject({
+      max_iterations: count(10_000).optional(),
+      max_concurrent_children: count(100).optional(),
+      max_spawn_depth: count(10).optional(),
+    })
+    .optional(),
+  tool_loop_guardrails: z
+    .strictObject({
+      warnings_enabled: z.boolean().optional(),
+      hard_stop_enabled: z.boolean().optional(),
+      warn_after: thresholds.optional(),
+      hard_stop_after: thresholds.optional(),
+      max_web_searches: count(10_000).optional(),
+      max_subagents: count(10_000).optional(),
+    })
+    .optional(),
+  credential_pool: z
+    .record(
+      z.string().max(64),
+      z.strictObject({ strategy: z.enum(['fill_first', 'round_robin', 'random', 'least_used']).optional() }),
+    )
+    .optional(),
   compression: z
     .strictObject({
       enabled: z.boolean().optional(),

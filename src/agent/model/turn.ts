@@ -29,10 +29,39 @@ export type Stage =
   | { readonly at: 'calling-model'; readonly since: number; readonly tools: boolean; readonly say?: string }
   | { readonly at: 'compressing'; readonly since: number }
   | { readonly at: 'tools'; readonly calls: readonly ToolCall[] }
-  | { readonly at: 'waiting'; readonly until: number; readonly why: Failure['kind'] }
+  | { readonly at: 'waiting'; readonly since: number; readonly until: number; readonly why: Failure['kind'] }
   | { readonly at: 'done'; readonly outcome: Outcome; readonly endedAt: number; readonly failure?: Failure }
 
-export type Outcome = 'answered' | 'stopped' | 'out-of-budget' | 'failed'
+/** `partial`: an answer that was cut off and could not be completed. */
+export type Outcome = 'answered' | 'partial' | 'stopped' | 'out-of-budget' | 'failed'
+
+/** One-shot changes to how requests of this turn are made, because a provider could not take them as they were. */
+export type Repairs = {
+  readonly images?: 'left-out'
+  readonly thinking?: 'left-out'
+  readonly schemas?: 'plain'
+  readonly toolContent?: 'text'
+  readonly longContext?: 'off'
+  readonly maxTokens?: number
+}
+
+/** What was done about a trouble, and why: the turn's diary. */
+export type Note = { readonly at: number; readonly did: string; readonly why: string }
+
+/** What the tool guard counts: the same call failing, one tool failing, the same result again. */
+export type GuardState = {
+  readonly exact: { readonly key: string; readonly count: number }
+  readonly tool: { readonly name: string; readonly count: number }
+  readonly same: { readonly key: string; readonly count: number }
+  /** Set when the guard has ended the turn's tools: the reason. */
+  readonly halted?: string
+}
+
+export const freshGuard: GuardState = {
+  exact: { key: '', count: 0 },
+  tool: { name: '', count: 0 },
+  same: { key: '', count: 0 },
+}
 
 export type Turn = {
   /** The run id: what clients know this turn by. */
@@ -43,14 +72,21 @@ export type Turn = {
   readonly stage: Stage
   /** Replies paid for, how many there may be, and how far the winding up has come once they are spent. */
   readonly budget: { readonly spent: number; readonly limit: number; readonly closing: 'no' | 'grace' | 'summary' }
-  /** Which model and key serve the next call, and how often it has been tried since the last success. */
-  readonly route: { readonly model: number; readonly key: number; readonly attempt: number }
-  /** Remedies that may run only so often in one turn. */
-  readonly used: { readonly nudges: number; readonly compressions: number }
+  /** Which model serves the next call, keys that are not to be used any more, tries since the last success. */
+  readonly route: { readonly model: number; readonly avoid: readonly string[]; readonly attempt: number }
+  /** How often each remedy ran in this turn; every one has a ceiling. */
+  readonly used: Readonly<Record<string, number>>
+  readonly repairs: Repairs
+  /** Milliseconds spent waiting for providers. */
+  readonly waited: number
+  /** What was said so far of an answer that is being continued. */
+  readonly draft?: string
+  /** Text beside calls that only kept house: the answer, if nothing more comes. */
+  readonly said?: string
+  readonly notes: readonly Note[]
   /** Times the object died with this turn in flight: since the last progress, and in all. */
   readonly deaths: { readonly here: number; readonly total: number }
-  /** How often the same call failed in a row, by name and input. */
-  readonly guard: { readonly key: string; readonly failures: number }
+  readonly guard: GuardState
   /** Tools that ran to an end, and how often. */
   readonly ran: Readonly<Record<string, number>>
   /** A word to the model for its next call only; never stored in the transcript. */
@@ -69,8 +105,16 @@ export type Result =
   | { readonly of: 'tool'; readonly message: ToolMessage }
   | { readonly of: 'later'; readonly callId: string; readonly awaits: Awaited }
   | { readonly of: 'summary'; readonly text: string; readonly usage: Usage }
-  /** `partial` is what people already saw of an answer that did not finish. */
-  | { readonly of: 'failure'; readonly failure: Failure; readonly partial?: string; readonly usage?: Usage }
+  /** `partial`: what people already saw of an answer that did not finish. `inCall`: it broke off inside a tool call. */
+  | {
+      readonly of: 'failure'
+      readonly failure: Failure
+      readonly partial?: string
+      readonly inCall?: boolean
+      readonly usage?: Usage
+      /** The key that was used. */
+      readonly key?: string
+    }
 
 /** What the machine wants remembered: the next turn, and what is added to the transcript with it. */
 export type Commit = {
@@ -88,16 +132,34 @@ export const newTurn = (id: string, startedAt: number, limit: number, options: T
   options,
   stage: { at: 'ready' },
   budget: { spent: 0, limit, closing: 'no' },
-  route: { model: 0, key: 0, attempt: 0 },
-  used: { nudges: 0, compressions: 0 },
+  route: { model: 0, avoid: [], attempt: 0 },
+  used: {},
+  repairs: {},
+  waited: 0,
+  notes: [],
   deaths: { here: 0, total: 0 },
-  guard: { key: '', failures: 0 },
+  guard: freshGuard,
   ran: {},
   restarts: { count: 0, reason: '' },
   usage: noUsage,
   usageBefore: noUsage,
   stopRequested: false,
 })
+
+const notesKept = 50
+
+export const noted = (turn: Turn, at: number, did: string, why: string): Turn => ({
+  ...turn,
+  notes: [...turn.notes, { at, did, why }].slice(-notesKept),
+})
+
+/** Counts one use of a remedy. */
+export const spend = (turn: Turn, remedy: string): Turn => ({
+  ...turn,
+  used: { ...turn.used, [remedy]: (turn.used[remedy] ?? 0) + 1 },
+})
+
+export const timesUsed = (turn: Turn, remedy: string): number => turn.used[remedy] ?? 0
 
 export const isOver = (turn: Turn | undefined): boolean => turn === undefined || turn.stage.at === 'done'
 

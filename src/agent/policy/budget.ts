@@ -6,7 +6,8 @@
  */
 
 import { callsIn, notice, textIn, type AssistantMessage } from '../model/message.ts'
-import type { Commit, Turn } from '../model/turn.ts'
+import { type Commit, noted, type ToolCall, type Turn } from '../model/turn.ts'
+import { done } from './ending.ts'
 import type { Gate } from './policy.ts'
 
 const words = {
@@ -14,38 +15,46 @@ const words = {
   grace: 'Do not call tools: they are off. Write a summary in plain text: what was done, what was found, what is left.',
 } as const
 
-export const isSpent = ({ budget }: Turn) => budget.spent >= budget.limit
+/** Steps that only ran code are free: a program that calls many tools is one thought, not many. */
+const freeTool = 'execute_code'
+
+/** The guard's halt winds a turn up in the same way as an empty budget. */
+export const isSpent = ({ budget, guard }: Turn) => budget.spent >= budget.limit || guard.halted !== undefined
 
 export const budget: Gate = (turn) => {
   if (!isSpent(turn)) return undefined
   const { closing } = turn.budget
-  return closing === 'summary'
-    ? { do: 'finish', outcome: 'out-of-budget' }
-    : { do: 'call-model', tools: false, say: words[closing] }
+  if (closing === 'summary') return { do: 'finish', outcome: 'out-of-budget' }
+  const why = turn.guard.halted && closing === 'no' ? `${turn.guard.halted} ${words.no}` : words[closing]
+  return { do: 'call-model', tools: false, say: why }
+}
+
+/** The replies of a turn, after one that asked for these calls. */
+export function pay(turn: Turn, calls: readonly ToolCall[]): Turn {
+  const isFree = calls.length > 0 && calls.every(({ name, state }) => name === freeTool && state !== 'settled')
+  return isFree ? turn : { ...turn, budget: { ...turn.budget, spent: turn.budget.spent + 1 } }
 }
 
 /** A reply that came after the budget was spent: its text is the answer, its calls never run. */
 export function windUp(turn: Turn, reply: AssistantMessage, now: number): Commit {
-  if (!textIn(reply).trim()) {
-    const closing = turn.budget.closing === 'no' ? 'grace' : 'summary'
-    return { turn: { ...turn, stage: { at: 'ready' }, budget: { ...turn.budget, closing } } }
-  }
+  const { closing } = turn.budget
+  const text = textIn(reply).trim()
   // Words around a tool call announce work; they are not an answer. Only the last resort takes them.
-  if (callsIn(reply).length && turn.budget.closing === 'no')
-    return { turn: { ...turn, stage: { at: 'ready' }, budget: { ...turn.budget, closing: 'grace' } } }
-  const answer: AssistantMessage = {
-    ...reply,
-    content: reply.content.filter((part) => part.type !== 'call'),
-    stop: 'end',
+  if (!text || (callsIn(reply).length && closing === 'no')) {
+    const next = closing === 'no' ? 'grace' : 'summary'
+    const tried = noted(turn, now, next === 'grace' ? 'ask for a summary' : 'summarise ourselves', 'out of budget')
+    return { turn: { ...tried, stage: { at: 'ready' }, budget: { ...turn.budget, closing: next } } }
   }
-  return { turn: { ...turn, stage: { at: 'done', outcome: 'out-of-budget', endedAt: now } }, append: [answer] }
+  const content = reply.content.filter((part) => part.type !== 'call')
+  return { turn: done(turn, 'out-of-budget', now), append: [{ ...reply, content, stop: 'end' }] }
 }
 
 export function summaryOf(turn: Turn): AssistantMessage {
   const ran = Object.entries(turn.ran).map(([name, times]) => (times > 1 ? `${name} ×${times}` : name))
-  const done = ran.length ? `These tools ran: ${ran.join(', ')}.` : 'No tool ran.'
+  const did = ran.length ? `These tools ran: ${ran.join(', ')}.` : 'No tool ran.'
+  const why = turn.guard.halted ?? `I used up the ${turn.budget.limit} steps allowed for this task.`
   return notice(
-    `I used up the ${turn.budget.limit} steps allowed for this task without coming to an answer. ${done} ` +
+    `${why} There is no final answer. ${did} ` +
       'Everything up to here is kept: send a message to go on, or raise agent.max_turns.',
   )
 }

@@ -1,11 +1,11 @@
 /** Compress before the prompt stops fitting. At most `ceiling` times a turn, or a full window would loop. */
 
+import { timesUsed } from '../model/turn.ts'
 import type { Gate } from './policy.ts'
 
-const threshold = 0.75
 export const ceiling = 3
 
-export const pressure: Gate = (turn, view) =>
-  view.contextTokens > view.contextWindow * threshold && turn.used.compressions < ceiling
+export const pressure: Gate = (turn, { contextTokens, contextWindow, limits: { compression } }) =>
+  compression.enabled && contextTokens > contextWindow * compression.threshold && timesUsed(turn, 'compress') < ceiling
     ? { do: 'compress' }
     : undefined

@@ -1,82 +1,238 @@
 /**
- * What an error of a provider or of the network means, in the vocabulary of the policies. Statuses
- * first, then the words of the message: providers agree on the former more than on the latter.
+ * What an error of a provider or of the network means, in the vocabulary of the policies. An ordered
+ * list of rules; the first that knows speaks. Statuses are read together with the words beside
+ * them, because providers use the same status for different things.
  */
 
-import { APIConnectionError, APIConnectionTimeoutError, APIError, APIUserAbortError } from 'openai'
-import { Dropped } from '../model/dialect.ts'
 import type { Failure, FailureKind } from '../model/failure.ts'
+import { type Evidence, evidenceOf } from './evidence.ts'
+import { says } from './phrases.ts'
+import { retryAfter } from './retry-after.ts'
 
-const byWords: readonly (readonly [FailureKind, RegExp])[] = [
-  [
-    'quota',
-    /insufficient_quota|insufficient (credits|balance)|credit balance|exceeded your current quota|payment required/i,
-  ],
-  [
-    'too-long',
-    /context.?(length|window)|maximum context|prompt is too long|input is too long|too many tokens|reduce the length/i,
-  ],
-  ['overloaded', /overloaded|at capacity|over capacity/i],
-  ['rate', /rate.?limit|too many requests|throttl|try again in/i],
-  ['missing-model', /model.{0,40}(not found|does not exist|not exist)|no such model|unknown model|not a valid model/i],
-  ['refused', /content.?(policy|filter)|flagged by|safety system/i],
-  ['auth', /invalid api key|incorrect api key|unauthorized|authentication/i],
-]
-
-const byStatus: Readonly<Record<number, FailureKind>> = {
-  401: 'auth',
-  402: 'quota',
-  403: 'auth',
-  404: 'missing-model',
-  408: 'network',
-  413: 'too-long',
-  429: 'rate',
-  503: 'overloaded',
-  529: 'overloaded',
+/** What was asked, as far as it helps to read the answer. */
+export type Circumstances = {
+  readonly promptTokens: number
+  readonly contextWindow: number
+  readonly messages: number
+  /** The model thinks before it speaks: a long silence is no sign of a prompt that is too long. */
+  readonly reasoning: boolean
+  /** The provider passes requests on to others. */
+  readonly aggregator: boolean
+  /** The call was given up because nothing came for too long. */
+  readonly stalled: boolean
+  readonly now: number
 }
 
-export function classify(error: unknown): Failure {
-  if (error instanceof APIUserAbortError || (error instanceof Error && error.name === 'AbortError'))
-    return { kind: 'aborted', message: '' }
-  if (error instanceof APIConnectionTimeoutError)
-    return { kind: 'network', message: 'the provider did not answer in time' }
-  if (error instanceof APIConnectionError || error instanceof Dropped || error instanceof TypeError)
-    return { kind: 'network', message: messageOf(error) }
-  const status = statusOf(error)
-  const message = messageOf(error)
-  const retryAfterMs = error instanceof APIError ? retryAfter(error.headers) : undefined
+type Rule = (evidence: Evidence, around: Circumstances) => FailureKind | undefined
+
+export function classify(error: unknown, around: Circumstances): Failure {
+  const evidence = evidenceOf(error)
+  const { status, message, text, headers } = evidence
+  const kind = around.stalled ? 'stalled' : isAbort(error) ? 'aborted' : kindOf(evidence, around)
+  const after = waits.has(kind) ? retryAfter(headers, text, around.now) : undefined
+  const available = kind === 'output-cap' ? availableTokens(text) : undefined
   return {
-    kind: kindOf(status, message),
-    message: message.slice(0, 500),
+    kind,
+    message: kind === 'stalled' ? 'the provider sent nothing for too long' : withoutKeys(message).slice(0, 500),
     ...(status !== undefined && { status }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(after !== undefined && { retryAfterMs: after }),
+    ...(available !== undefined && { available }),
   }
 }
 
-/** Statuses under which providers report more than one thing: the words decide. */
-const ambiguous = new Set([400, 404, 413, 429])
+/** Kinds for which a time to wait means something. */
+const waits: ReadonlySet<FailureKind> = new Set(['rate', 'upstream-rate', 'quota', 'overloaded', 'server'])
 
-function kindOf(status: number | undefined, message: string): FailureKind {
-  const words = byWords.find(([, pattern]) => pattern.test(message))?.[0]
-  if (status === undefined) return words ?? 'network'
-  const plain = byStatus[status] ?? (status >= 500 ? 'overloaded' : 'invalid')
-  return ambiguous.has(status) || status >= 500 ? (words ?? plain) : plain
+const isAbort = (error: unknown) =>
+  error instanceof Error && (error.name === 'AbortError' || error.name === 'APIUserAbortError')
+
+/** Providers quote the key they refuse. */
+const withoutKeys = (message: string) => message.replace(/\b(sk|pk|key|tok|gsk|xai)[-_][\w*.-]{6,}/gi, '$1-…')
+
+function kindOf(evidence: Evidence, around: Circumstances): FailureKind {
+  for (const rule of rules) {
+    const kind = rule(evidence, around)
+    if (kind) return kind
+  }
+  return 'unknown'
 }
 
-const statusOf = (error: unknown): number | undefined =>
-  typeof error === 'object' && error !== null && 'status' in error && typeof error.status === 'number'
-    ? error.status
+const words =
+  (kind: FailureKind, group: Parameters<typeof says>[1]): Rule =>
+  ({ text }) =>
+    says(text, group) ? kind : undefined
+
+const at =
+  (statuses: readonly number[], rule: Rule): Rule =>
+  (evidence, around) =>
+    evidence.status !== undefined && statuses.includes(evidence.status) ? rule(evidence, around) : undefined
+
+const firstOf =
+  (...list: readonly Rule[]): Rule =>
+  (evidence, around) => {
+    for (const rule of list) {
+      const kind = rule(evidence, around)
+      if (kind) return kind
+    }
+    return undefined
+  }
+
+const always =
+  (kind: FailureKind): Rule =>
+  () =>
+    kind
+
+/** Only a word that stands alone names a whole file of rules: `refused` before all others, because it must not be retried. */
+const refused = firstOf(words('refused', 'refused'), ({ codes }) =>
+  codes.some((code) => code === 'content_filter' || code === 'content_policy_violation') ? 'refused' : undefined,
+)
+
+/** "Usage limit" is a rate when waiting lifts it, and a matter of money when not. */
+const usageLimit: Rule = ({ text }) => {
+  if (!says(text, 'usageLimit')) return undefined
+  return says(text, 'passing') ? 'rate' : 'quota'
+}
+
+const outputCap: Rule = ({ text }) =>
+  text.includes('max_tokens') &&
+  /(available|maximum|at most|less than|supports)/.test(text) &&
+  availableTokens(text) !== undefined
+    ? 'output-cap'
     : undefined
 
-const messageOf = (error: unknown): string => {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : ''
-  const text = error instanceof Error ? error.message : String(error)
-  return cause && !text.includes(cause) ? `${text} ${cause}` : text
+/** The number that stands behind "available", "at most" and the like. */
+function availableTokens(text: string): number | undefined {
+  const said =
+    /(?:available(?: tokens)?|at most|maximum(?: of| is| output tokens(?: is)?)?|less than or equal to|supports(?: at most)?|<=)\D{0,30}?(\d[\d,]{1,9})/.exec(
+      text,
+    )?.[1]
+  return said === undefined ? undefined : Number(said.replaceAll(',', ''))
 }
 
-function retryAfter(headers: Headers | undefined): number | undefined {
-  const ms = Number(headers?.get('retry-after-ms') ?? Number.NaN)
-  if (ms >= 0) return ms
-  const seconds = Number(headers?.get('retry-after') ?? Number.NaN)
-  return seconds >= 0 ? seconds * 1_000 : undefined
+const rateOrUpstream: Rule = ({ text }, { aggregator }) =>
+  aggregator && /upstream|provider returned|temporarily rate-limited/.test(text) ? 'upstream-rate' : 'rate'
+
+/** Aggregators and gateways answer a prompt that is too long with a short 400 and no reason. */
+const bareBadRequest: Rule = ({ text }, { promptTokens, contextWindow, messages }) => {
+  if (text.length >= 30) return undefined
+  const full = promptTokens > contextWindow * 0.4
+  const long = contextWindow <= 256_000 && (promptTokens > 80_000 || messages > 80)
+  return full || long ? 'too-long' : 'invalid'
 }
+
+const badRequest = firstOf(
+  words('tool-content', 'toolContent'),
+  words('image-too-large', 'image'),
+  words('encrypted-reasoning', 'encryptedReasoning'),
+  outputCap,
+  words('invalid', 'badRequest'),
+  words('server', 'emptyProvider'),
+  words('too-long', 'overflow'),
+  words('account-policy', 'accountPolicy'),
+  words('missing-model', 'model'),
+  words('rate', 'rate'),
+  words('quota', 'billing'),
+  words('key-dead', 'keyDead'),
+  words('auth', 'auth'),
+  bareBadRequest,
+  always('invalid'),
+)
+
+const tooMany = firstOf(
+  words('overloaded', 'overloaded'),
+  ({ text, codes }) => (says(text, 'billing') || codes.includes('insufficient_quota') ? 'quota' : undefined),
+  rateOrUpstream,
+)
+
+const serverError = firstOf(
+  words('overloaded', 'overloaded'),
+  words('invalid', 'badRequest'),
+  words('too-long', 'overflow'),
+  always('server'),
+)
+
+const byStatus = firstOf(
+  at([401], firstOf(words('key-dead', 'keyDead'), always('auth'))),
+  at([402], firstOf(usageLimit, always('quota'))),
+  at(
+    [403],
+    firstOf(
+      words('quota', 'billing'),
+      words('key-dead', 'keyDead'),
+      usageLimit,
+      words('auth', 'auth'),
+      always('forbidden'),
+    ),
+  ),
+  at(
+    [404],
+    firstOf(
+      words('quota', 'billing'),
+      words('account-policy', 'accountPolicy'),
+      words('missing-model', 'model'),
+      always('unknown'),
+    ),
+  ),
+  at([408], always('network')),
+  at([413], firstOf(words('image-too-large', 'image'), always('too-large'))),
+  at([429], tooMany),
+  at([503, 529], firstOf(words('invalid', 'badRequest'), always('overloaded'))),
+  at([400, 422], badRequest),
+  ({ status, text }, around) => {
+    if (status === undefined) return undefined
+    if (status >= 500) return serverError({ status, text, codes: [], message: '', headers: undefined }, around)
+    if (status >= 300 && status < 400) return 'network'
+    return status >= 400 ? 'invalid' : undefined
+  },
+)
+
+/** A connection that breaks without a word on a huge prompt: the server fell over it. */
+const disconnected: Rule = ({ text }, { reasoning, promptTokens, contextWindow, messages }) => {
+  if (!says(text, 'disconnect')) return undefined
+  if (reasoning) return 'network'
+  const full = promptTokens > contextWindow * 0.6
+  const long = contextWindow <= 256_000 && (promptTokens > 120_000 || messages > 200)
+  return full || long ? 'too-long' : 'network'
+}
+
+const byCode: Rule = ({ codes }) => {
+  if (codes.includes('rate_limit_error') || codes.includes('ratelimiterror') || codes.includes('rate_limit_exceeded'))
+    return 'rate'
+  if (codes.includes('overloaded_error')) return 'overloaded'
+  if (codes.includes('context_length_exceeded')) return 'too-long'
+  if (codes.includes('insufficient_quota')) return 'quota'
+  if (codes.includes('authentication_error') || codes.includes('invalid_api_key')) return 'auth'
+  if (codes.includes('server_error') || codes.includes('api_error')) return 'server'
+  return undefined
+}
+
+const rules: readonly Rule[] = [
+  refused,
+  at([400], words('thinking-signature', 'thinkingSignature')),
+  at([429], words('long-context-tier', 'longContextTier')),
+  at([400], words('long-context-beta', 'longContextBeta')),
+  at([400, 500], words('grammar', 'grammar')),
+  byStatus,
+  byCode,
+  words('quota', 'billing'),
+  words('rate', 'rate'),
+  words('overloaded', 'overloaded'),
+  words('too-long', 'overflow'),
+  words('missing-model', 'model'),
+  words('key-dead', 'keyDead'),
+  words('auth', 'auth'),
+  words('tls', 'certificate'),
+  words('network', 'tlsPassing'),
+  disconnected,
+  words('network', 'connect'),
+  ({ codes }) => (codes.some((code) => transport.has(code)) ? 'network' : undefined),
+  ({ codes }) => (codes.includes('syntaxerror') ? 'malformed' : undefined),
+]
+
+/** Classes that stand for the wire, whatever they say. */
+const transport: ReadonlySet<string> = new Set([
+  'apiconnectionerror',
+  'apiconnectiontimeouterror',
+  'typeerror',
+  'dropped',
+])

@@ -54,12 +54,19 @@ export async function readChat(response: Response, hear: (delta: Delta) => void,
     },
   })
   const decoder = new TextDecoder()
-  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
-    pulse()
-    parser.feed(decoder.decode(bytes, { stream: true }))
+  try {
+    for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+      pulse()
+      parser.feed(decoder.decode(bytes, { stream: true }))
+    }
+  } catch (error) {
+    if (error instanceof ErrorInBody || isAbort(error)) throw error
+    throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
   }
   return gathered.reply()
 }
+
+const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError'
 
 class Gathered {
   closed = false
@@ -73,6 +80,10 @@ class Gathered {
 
   constructor(hear: (delta: Delta) => void) {
     this.#hear = hear
+  }
+
+  get inCall(): boolean {
+    return this.#calls.length > 0
   }
 
   take({ choices, usage, error }: Chunk) {
@@ -110,7 +121,7 @@ class Gathered {
 
   reply(): Reply {
     if (this.#finish === undefined && !(this.closed && (this.#text || this.#calls.length)))
-      throw new Dropped('The connection ended before the answer did.')
+      throw new Dropped('The connection ended before the answer did.', this.inCall)
     const content: AssistantMessage['content'] = [
       ...(this.#thinking ? [{ type: 'thinking', text: this.#thinking } as const] : []),
       ...(this.#text || this.#refusal ? [{ type: 'text', text: this.#text || this.#refusal } as const] : []),

@@ -48,10 +48,11 @@ function clientFor({ baseUrl, key, headers }: Endpoint): OpenAI {
 }
 
 /** The request as JSON text. Everything that stays the same from call to call stands first, byte for byte. */
-export function bodyOf({ model, system, transcript, tools, say, ...options }: ModelRequest): string {
+export function bodyOf({ model, system, transcript, tools, draft, say, repairs, ...options }: ModelRequest): string {
   const messages = [
     JSON.stringify({ role: 'system', content: wellFormed(system) }),
-    ...sanitise(transcript).map(rendered),
+    ...sanitise(transcript).map(repairs?.images ? withoutImages : rendered),
+    ...(draft ? [JSON.stringify({ role: 'assistant', content: wellFormed(draft) })] : []),
     ...(say === undefined ? [] : [JSON.stringify({ role: 'user', content: say })]),
   ]
   const head = { model, stream: true, stream_options: { include_usage: true } }
@@ -60,7 +61,7 @@ export function bodyOf({ model, system, transcript, tools, say, ...options }: Mo
     ...(options.temperature !== undefined && { temperature: options.temperature }),
     ...(options.reasoningEffort !== undefined && { reasoning_effort: options.reasoningEffort }),
   }
-  const schemas = tools.length ? `,"tools":[${tools.map(schemaOf).join(',')}]` : ''
+  const schemas = tools.length ? `,"tools":[${tools.map(repairs?.schemas ? plainSchemaOf : schemaOf).join(',')}]` : ''
   const more = JSON.stringify(rest).slice(1, -1)
   return `${JSON.stringify(head).slice(0, -1)}${schemas}${more && `,${more}`},"messages":[${messages.join(',')}]}`
 }
@@ -84,6 +85,21 @@ function schemaOf({ name, description, inputSchema }: ToolSchema): string {
     schemaCache.set(inputSchema, text)
   }
   return text
+}
+
+/** Some servers cannot compile patterns and formats into a grammar. */
+const plainSchemaOf = ({ name, description, inputSchema }: ToolSchema): string =>
+  JSON.stringify(
+    { type: 'function', function: { name, description, parameters: inputSchema } },
+    (key, value: unknown) => (key === 'pattern' || key === 'format' ? undefined : value),
+  )
+
+const withoutImages = (message: Message): string => {
+  if (message.role !== 'user' || message.content.every(({ type }) => type === 'text')) return rendered(message)
+  const content = message.content.map((part) =>
+    part.type === 'text' ? part : ({ type: 'text', text: '[an image, left out because it was too large]' } as const),
+  )
+  return JSON.stringify(render({ ...message, content }))
 }
 
 type ChatMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam

@@ -11,6 +11,8 @@ export type Provider = {
   /** Variable that replaces `baseUrl`. */
   readonly baseUrlVariable: string
   readonly headers: Readonly<Record<string, string>>
+  /** It passes requests on to others. */
+  readonly aggregator?: boolean
   /** Taken when only the key is set. */
   readonly defaultModel: string
 }
@@ -35,6 +37,7 @@ export const providers: readonly Provider[] = [
     keys: ['OPENROUTER_API_KEY'],
     baseUrlVariable: 'OPENROUTER_BASE_URL',
     headers: { 'HTTP-Referer': site, 'X-Title': 'Talaria' },
+    aggregator: true,
     defaultModel: 'openrouter/auto',
   },
   {

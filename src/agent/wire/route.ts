@@ -1,6 +1,7 @@
 /** Which models a turn may use, in order, and what is needed to call them. Pure: variables in, routes out. */
 
 import type { Endpoint } from '../model/dialect.ts'
+import { keyName } from './credentials.ts'
 import { type DialectName, type Provider, providerOf, providers } from './providers.ts'
 
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -10,6 +11,11 @@ export type Route = {
   readonly id: string
   readonly dialect: DialectName
   readonly model: string
+  readonly provider: string
+  /** It passes requests on to other providers. */
+  readonly aggregator: boolean
+  /** It thinks before it speaks. */
+  readonly reasoning: boolean
   /** One per key, in order of preference. */
   readonly endpoints: readonly Endpoint[]
   /** Tokens. */
@@ -78,7 +84,15 @@ export function routeOf(id: string, variables: Variables, facts: ModelFacts = {}
     id,
     dialect: provider.dialect,
     model,
-    endpoints: (keys.length ? keys : ['']).map((key) => ({ baseUrl, key, headers: provider.headers })),
+    provider: provider.id,
+    aggregator: provider.aggregator ?? false,
+    reasoning: /\bo[134]\b|gpt-5|reason|think|r1\b|opus|sonnet|grok-[34]/.test(model),
+    endpoints: (keys.length ? keys : ['']).map((key) => ({
+      id: keyName(key),
+      baseUrl,
+      key,
+      headers: provider.headers,
+    })),
     contextWindow: facts.contextWindow ?? windowOf(id),
     ...(facts.prices && { prices: facts.prices }),
   }

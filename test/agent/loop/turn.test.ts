@@ -73,15 +73,15 @@ describe('a turn', () => {
   it('asks again after an empty answer, and keeps the asking out of the transcript', async () => {
     const bench = new Bench([calls('read_file'), says(''), says('done')], { tools: [readFile] })
     await bench.run()
-    expect(bench.steps.at(-1)).toMatchObject({ do: 'call-model', say: expect.stringContaining('empty') })
+    expect(bench.steps.at(-1)).toMatchObject({ do: 'call-model', say: expect.stringContaining('results are in') })
     expect(roles(bench)).toEqual(['user', 'assistant', 'tool', 'assistant'])
   })
 
   it('explains itself when the model stays silent', async () => {
     const bench = new Bench(() => says(''))
     expect((await bench.run()).stage).toMatchObject({ at: 'done', outcome: 'failed' })
-    expect(bench.modelCalls).toBe(3)
-    expect(last(bench)).toContain('empty answer')
+    expect(bench.modelCalls).toBe(4)
+    expect(last(bench)).toContain('empty answers')
   })
 })
 
@@ -195,7 +195,7 @@ describe('recovery', () => {
   it('takes the next key on a refused one, then the next model', async () => {
     const bench = new Bench([fails('auth'), fails('auth'), says('ok')])
     bench.chain = [2, 1]
-    expect((await bench.run()).route).toEqual({ model: 1, key: 0, attempt: 0 })
+    expect((await bench.run()).route).toEqual({ model: 1, avoid: ['key-0-0'], attempt: 0 })
     expect(bench.store.heard).toContain('provider.fallback')
   })
 
@@ -356,7 +356,7 @@ describe('an eviction at any write', () => {
     bench.store.revive()
     bench.store.heard = []
     await bench.run()
-    expect(bench.store.heard).toEqual(['turn.restarted', 'run.completed'])
+    expect(bench.store.heard).toEqual(['turn.restarted', 'status recovering', 'run.completed'])
   })
 
   it('that repeats for ever still ends', async () => {

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../src/agent/model/clock.ts'
 import type { Event } from '../../../src/agent/model/event.ts'
-import type { Perform, Said, Store, View } from '../../../src/agent/model/ports.ts'
+import { type Perform, type Said, standardLimits, type Store, type View } from '../../../src/agent/model/ports.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../../src/agent/model/message.ts'
 import type { Failure } from '../../../src/agent/model/failure.ts'
 import { type Commit, newTurn, type Result, type Turn } from '../../../src/agent/model/turn.ts'
@@ -89,7 +89,7 @@ const label = (event: Event) => {
 }
 
 /** What the scripted model does: it speaks, or the call fails, perhaps after some words. */
-type Reply = AssistantMessage | (Failure & { readonly partial?: string })
+type Reply = AssistantMessage | (Failure & { readonly partial?: string; readonly inCall?: boolean })
 const isFailure = (reply: Reply): reply is Exclude<Reply, AssistantMessage> => 'kind' in reply
 
 export class Bench {
@@ -101,6 +101,9 @@ export class Bench {
   tools: Tool[]
   contextTokens = 0
   asks: ReadonlySet<Risk> = new Set()
+  limits = standardLimits
+  images = false
+  /** Keys per model. */
   chain = [1]
   #script: (transcript: readonly Message[], turn: Turn, nth: number) => Reply
   constructor(script: Bench['script'] | Reply[], options: { tools?: Tool[]; limit?: number } = {}) {
@@ -118,7 +121,12 @@ export class Bench {
     toolbox: new Map(this.tools.map((tool) => [tool.name, tool])),
     contextTokens: this.contextTokens,
     contextWindow: 100,
-    chain: this.chain,
+    chain: this.chain.map((keys, model) => ({
+      id: `model-${model}`,
+      keys: Array.from({ length: keys }, (_, key) => `key-${model}-${key}`),
+    })),
+    limits: this.limits,
+    images: this.images,
     lastRole: this.store.transcript().at(-1)?.role,
     asks: this.asks,
     dice: 0,
@@ -129,9 +137,11 @@ export class Bench {
     if (step.do === 'call-model') {
       const reply = this.#script(this.store.transcript(), turn, this.modelCalls++)
       if (isFailure(reply)) {
-        const { partial, ...failure } = reply
-        yield { of: 'failure', failure, ...(partial !== undefined && { partial }) }
-      } else yield { of: 'model', reply, usage: noUsage }
+        const { partial, inCall = false, ...failure } = reply
+        const { model, avoid } = turn.route
+        const key = this.look().chain[model]?.keys.find((name) => !avoid.includes(name)) ?? ''
+        yield { of: 'failure', failure, inCall, key, ...(partial !== undefined && { partial }) }
+      } else yield { of: 'model', reply, usage: { ...noUsage, output: 1 } }
     }
     if (step.do === 'compress') {
       this.contextTokens = 0

@@ -1,0 +1,72 @@
+/** How a turn ends without a full answer: always with words, and always honest ones. */
+
+import type { Failure, FailureKind } from '../model/failure.ts'
+import { type AssistantMessage, notice } from '../model/message.ts'
+import type { Commit, Outcome, Turn } from '../model/turn.ts'
+
+const reasons: Record<FailureKind, string> = {
+  auth: 'the provider refused the API key',
+  'key-dead': 'the API key has been revoked',
+  forbidden: 'the API key may not use this model',
+  quota: 'the account at the provider has no credit or quota left',
+  rate: 'the provider limits the rate of requests and did not recover in time',
+  'upstream-rate': 'the model is limited at its provider for everybody at the moment',
+  overloaded: 'the provider is overloaded and did not recover in time',
+  server: 'the provider keeps failing inside',
+  network: 'the connection to the provider kept failing',
+  stalled: 'the provider kept sending nothing',
+  tls: 'the certificate of the provider does not hold, so nothing was sent',
+  malformed: 'the model kept sending answers that could not be used',
+  'too-long': 'the conversation no longer fits into the context window, even compressed',
+  'too-large': 'the request is too large for the provider, even compressed',
+  'image-too-large': 'an image is too large for the model',
+  'long-context-tier': 'the account may not use a context of this length',
+  'output-cap': 'the model may not write as much as was asked for',
+  'missing-model': 'the provider does not have this model',
+  refused: 'the model declined to answer',
+  'account-policy': 'the privacy or guardrail settings of the provider account exclude this model',
+  'tool-content': 'the model cannot read results of this form',
+  'thinking-signature': 'the provider did not accept the earlier thinking of the conversation',
+  'encrypted-reasoning': 'the provider did not accept the earlier reasoning of the conversation',
+  grammar: 'the server cannot use the schema of a tool',
+  'long-context-beta': 'the account may not use the long context',
+  invalid: 'the provider rejected the request',
+  interrupted: 'the system restarted again and again at the same step',
+  aborted: 'the call was cancelled',
+  unconfigured: 'no model is configured: set a provider key such as OPENAI_API_KEY, or MODEL',
+  unknown: 'the provider kept failing',
+}
+
+export function giveUp(turn: Turn, failure: Failure, now: number): Commit {
+  const detail = failure.message && failure.kind !== 'unconfigured' ? ` (${failure.message})` : ''
+  const tries =
+    turn.notes.length > 1
+      ? ` Tried before: ${turn.notes
+          .map(({ did }) => did)
+          .slice(-6)
+          .join(', ')}.`
+      : ''
+  const words = `I could not finish this: ${reasons[failure.kind]}${detail}.${tries} Nothing of the conversation is lost; you can try again.`
+  return { turn: done(turn, 'failed', now, failure), append: [withDraft(turn, notice(words))] }
+}
+
+/** We cancelled the call: what was said of the answer stays, and the turn ends or listens to what is new. */
+export function cancelled(turn: Turn, partial: string | undefined, now: number): Commit {
+  if (turn.stage.at !== 'calling-model') return { turn: { ...turn, stage: { at: 'ready' } } }
+  const text = `${turn.draft ?? ''}${partial ?? ''}`.trim()
+  const said: AssistantMessage | undefined = text
+    ? { role: 'assistant', content: [{ type: 'text', text }], stop: 'end' }
+    : undefined
+  const { draft: _draft, ...rest } = turn
+  if (!turn.stopRequested) return { turn: { ...rest, stage: { at: 'ready' } }, append: said ? [said] : [] }
+  return { turn: done(rest, 'stopped', now), append: [said ?? notice('Stopped before there was an answer.')] }
+}
+
+/** What was already said of a longer answer is not thrown away with the rest of it. */
+const withDraft = ({ draft }: Turn, message: AssistantMessage): AssistantMessage =>
+  draft ? { ...message, content: [{ type: 'text', text: `${draft}\n\n` }, ...message.content] } : message
+
+export function done(turn: Turn, outcome: Outcome, now: number, failure?: Failure): Turn {
+  const { draft: _draft, say: _say, ...rest } = turn
+  return { ...rest, stage: { at: 'done', outcome, endedAt: now, ...(failure && { failure }) } }
+}

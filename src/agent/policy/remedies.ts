@@ -1,0 +1,134 @@
+/**
+ * The remedies: each a small pure step, each with a ceiling. A remedy that has run out (no more keys,
+ * no more models, no more patience) passes, and the table in recover.ts asks the next one.
+ */
+
+import type { Failure } from '../model/failure.ts'
+import type { View } from '../model/ports.ts'
+import { noted, type Repairs, spend, timesUsed, type Turn } from '../model/turn.ts'
+import { ceiling } from './pressure.ts'
+
+/** `inCall`, `key`: see Result. */
+export type Trouble = { readonly failure: Failure; readonly key?: string | undefined }
+export type Remedy = (turn: Turn, trouble: Trouble, view: View) => Turn | undefined
+
+const ready = { at: 'ready' } as const
+/** Longest time a provider's own word is followed. */
+const longestTold = 600_000
+
+type Backoff = { readonly base: number; readonly cap: number; readonly times: number }
+const standard: Backoff = { base: 2_000, cap: 60_000, times: 3 }
+const slow: Backoff = { base: 5_000, cap: 120_000, times: 3 }
+
+const waiting =
+  ({ base, cap, times }: Backoff): Remedy =>
+  (turn, { failure }, view) => {
+    const { attempt } = turn.route
+    if (attempt >= times) return undefined
+    const own = Math.min(base * 2 ** attempt, cap) * (1 + view.dice / 2)
+    const delay = Math.round(failure.retryAfterMs === undefined ? own : Math.min(failure.retryAfterMs, longestTold))
+    if (turn.waited + delay > view.limits.maxWait) return undefined
+    const until = view.now + delay
+    const waited = { ...turn, waited: turn.waited + delay, route: { ...turn.route, attempt: attempt + 1 } }
+    return noted(
+      { ...waited, stage: { at: 'waiting', since: view.now, until, why: failure.kind } },
+      view.now,
+      `wait ${delay} ms`,
+      failure.kind,
+    )
+  }
+
+/** Up to three times on one model, with growing pauses or as long as the provider says. */
+export const wait = waiting(standard)
+/** For answers that are none: the model needs longer to come to itself. */
+export const waitLonger = waiting(slow)
+/** Twice, then somebody else is asked. */
+export const waitTwice = waiting({ ...standard, times: 2 })
+/** Once on the same key: most limits pass in a moment. Not when the provider names a long time. */
+export const sameKeyOnce: Remedy = (turn, trouble, view) =>
+  (trouble.failure.retryAfterMs ?? 0) > 30_000 ? undefined : waiting({ ...standard, times: 1 })(turn, trouble, view)
+
+/** Right away: it was us who went away. Bounded by deaths without progress, and by deaths in all. */
+export const again: Remedy = (turn, _trouble, view) =>
+  turn.deaths.here < 5 && turn.deaths.total < 1_000
+    ? noted({ ...turn, stage: ready }, view.now, 'repeat', 'the system restarted')
+    : undefined
+
+/** A stream that broke before it said anything: at once, twice. */
+export const reconnect: Remedy = (turn, { failure }, view) =>
+  timesUsed(turn, 'reconnect') < 2
+    ? noted({ ...spend(turn, 'reconnect'), stage: ready }, view.now, 'reconnect', failure.kind)
+    : undefined
+
+export const nextKey: Remedy = (turn, { failure, key }, view) => {
+  const keys = view.chain[turn.route.model]?.keys ?? []
+  const avoid = key === undefined ? turn.route.avoid : [...turn.route.avoid, key]
+  if (!keys.some((one) => !avoid.includes(one))) return undefined
+  return noted(
+    { ...turn, route: { ...turn.route, avoid, attempt: 0 }, stage: ready },
+    view.now,
+    'next key',
+    failure.kind,
+  )
+}
+
+/** The next model that has a usable key; every model once per turn. */
+export const nextModel: Remedy = (turn, { failure }, view) => {
+  const next = usableFrom(turn, view, turn.route.model + 1)
+  if (next === undefined) return undefined
+  const moved = { ...turn, route: { ...turn.route, model: next, attempt: 0 }, stage: ready }
+  return noted(moved, view.now, `fall back to ${view.chain[next]?.id ?? 'the next model'}`, failure.kind)
+}
+
+/** A model all of whose keys rest is passed over; when all of them do, we stay where we are. */
+export const usableRoute = (turn: Turn, view: View): Turn['route'] => ({
+  ...turn.route,
+  model: usableFrom(turn, view, turn.route.model) ?? turn.route.model,
+})
+
+function usableFrom({ route: { avoid } }: Turn, { chain }: View, from: number): number | undefined {
+  const next = chain.findIndex(({ keys }, index) => index >= from && keys.some((key) => !avoid.includes(key)))
+  return next < 0 ? undefined : next
+}
+
+export const compress: Remedy = (turn, { failure }, view) => {
+  if (timesUsed(turn, 'compress') >= ceiling || !view.limits.compression.enabled) return undefined
+  return noted(
+    { ...spend(turn, 'compress'), stage: { at: 'compressing', since: view.now } },
+    view.now,
+    'compress',
+    failure.kind,
+  )
+}
+
+const repair =
+  (name: string, repairs: Repairs): Remedy =>
+  (turn, { failure }, view) =>
+    timesUsed(turn, name) > 0
+      ? undefined
+      : noted(
+          { ...spend(turn, name), repairs: { ...turn.repairs, ...repairs }, stage: ready },
+          view.now,
+          name,
+          failure.kind,
+        )
+
+export const leaveOutImages: Remedy = (turn, trouble, view) =>
+  view.images ? repair('leave out images', { images: 'left-out' })(turn, trouble, view) : undefined
+export const leaveOutThinking = repair('leave out thinking', { thinking: 'left-out' })
+export const plainSchemas = repair('plain schemas', { schemas: 'plain' })
+export const textResults = repair('results as text', { toolContent: 'text' })
+export const noLongContext = repair('no long context', { longContext: 'off' })
+
+/** Asks for as much output as the provider says there may be, and a little less. */
+export const lessOutput: Remedy = (turn, { failure }, view) => {
+  const available = (failure.available ?? 0) - 64
+  if (available <= 0 || timesUsed(turn, 'less output') >= 2) return undefined
+  const repairs = { ...turn.repairs, maxTokens: available }
+  return noted(
+    { ...spend(turn, 'less output'), repairs, stage: ready },
+    view.now,
+    `ask for ${available} tokens`,
+    failure.kind,
+  )
+}

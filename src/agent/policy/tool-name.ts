@@ -1,0 +1,54 @@
+/** What a model most likely meant by the name of a tool that does not exist. */
+
+const close = 0.7
+
+export function repairName(name: string, known: Iterable<string>): string | undefined {
+  const names = [...known]
+  const has = new Set(names)
+  for (const candidate of candidates(name)) if (has.has(candidate)) return candidate
+  const plain = plainForm(name)
+  let best: { readonly name: string; readonly score: number } | undefined
+  for (const one of names) {
+    const score = similarity(plain, one)
+    if (score >= close && score > (best?.score ?? 0)) best = { name: one, score }
+  }
+  return best?.name
+}
+
+function* candidates(name: string): Generator<string> {
+  yield name.trim()
+  const cut = name.split(/["'<>(\s]/)[0] ?? ''
+  yield cut
+  const plain = plainForm(cut)
+  yield plain
+  const once = withoutTool(plain)
+  yield once
+  yield withoutTool(once)
+}
+
+const withoutTool = (name: string) => name.replace(/_?tool$/, '').replace(/^tool_?/, '')
+
+const plainForm = (name: string) =>
+  name
+    .trim()
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[-\s.]+/g, '_')
+
+/** Share of letter pairs that two names have in common (Dice), 0 to 1. */
+function similarity(a: string, b: string): number {
+  const [pairsA, pairsB] = [pairs(a), pairs(b)]
+  let shared = 0
+  for (const [pair, times] of pairsA) shared += Math.min(times, pairsB.get(pair) ?? 0)
+  const all = Math.max(1, a.length - 1 + b.length - 1)
+  return (2 * shared) / all
+}
+
+function pairs(text: string): Map<string, number> {
+  const found = new Map<string, number>()
+  for (let i = 0; i + 1 < text.length; i++) {
+    const pair = text.slice(i, i + 2)
+    found.set(pair, (found.get(pair) ?? 0) + 1)
+  }
+  return found
+}

@@ -1,0 +1,79 @@
+/** Several keys for one provider: which may be used now, in which order, and how long a bad one rests. */
+
+import type { FailureKind } from '../model/failure.ts'
+
+export type Strategy = 'fill_first' | 'round_robin' | 'random' | 'least_used'
+
+export type KeyHealth = {
+  /** Not before this time; milliseconds since 1970. */
+  readonly until: number
+  /** Revoked: never again. */
+  readonly dead: boolean
+  readonly uses: number
+  /** Calls under way: children of one turn spread over the keys. */
+  readonly active: number
+  readonly lastUsed: number
+}
+
+export const fresh: KeyHealth = { until: 0, dead: false, uses: 0, active: 0, lastUsed: 0 }
+
+export type Health = Readonly<Record<string, KeyHealth>>
+
+/** Names a key without being one: 53 bits of a mixing hash, for the same key always the same. */
+export function keyName(key: string): string {
+  let [a, b] = [0xdeadbeef, 0x41c6ce57]
+  for (let i = 0; i < key.length; i++) {
+    const code = key.charCodeAt(i)
+    a = Math.imul(a ^ code, 2654435761)
+    b = Math.imul(b ^ code, 1597334677)
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
+  return `k${(4294967296 * (2097151 & b) + (a >>> 0)).toString(36)}`
+}
+
+/** Usable keys, the one to take first. */
+export function orderKeys(
+  names: readonly string[],
+  health: Health,
+  { strategy, now, dice }: { readonly strategy: Strategy; readonly now: number; readonly dice: number },
+): readonly string[] {
+  const of = (name: string) => health[name] ?? fresh
+  const usable = names.filter((name) => !of(name).dead && of(name).until <= now)
+  switch (strategy) {
+    case 'fill_first':
+      return usable
+    case 'round_robin':
+      return usable.toSorted((a, b) => of(a).active - of(b).active || of(a).lastUsed - of(b).lastUsed)
+    case 'least_used':
+      return usable.toSorted((a, b) => of(a).active - of(b).active || of(a).uses - of(b).uses)
+    case 'random': {
+      const first = Math.floor(dice * usable.length)
+      return [...usable.slice(first), ...usable.slice(0, first)]
+    }
+  }
+}
+
+/** When no key is usable: those that are not dead, the one that is free again first in front. */
+export const soonest = (names: readonly string[], health: Health): readonly string[] =>
+  names
+    .filter((name) => !(health[name] ?? fresh).dead)
+    .toSorted((a, b) => (health[a] ?? fresh).until - (health[b] ?? fresh).until)
+
+const hour = 3_600_000
+const rests: Partial<Record<FailureKind, number>> = { auth: 300_000, rate: hour, quota: hour }
+/** A key without another is tried again soon. */
+const onlyKeyRests = 60_000
+
+/** How long a key rests after a failure; `dead` for ever, undefined: the key is not to blame. */
+export function restAfter(
+  kind: FailureKind,
+  retryAfterMs: number | undefined,
+  isOnly: boolean,
+): { readonly ms: number } | { readonly dead: true } | undefined {
+  if (kind === 'key-dead') return { dead: true }
+  const standard = rests[kind]
+  if (standard === undefined) return undefined
+  const told = kind === 'auth' ? undefined : retryAfterMs
+  return { ms: told ?? (isOnly ? Math.min(standard, onlyKeyRests) : standard) }
+}

@@ -1,0 +1,56 @@
+/**
+ * The state of provider keys, shared by all sessions of a tenant. What a call finds out about a key is
+ * known at once in this isolate, kept by the tenant's object, and known elsewhere with its next
+ * snapshot. Uses and calls under way are counted per isolate: good enough to spread load.
+ */
+
+import type { Failure } from '../agent/model/failure.ts'
+import { fresh, type Health, type KeyHealth, restAfter } from '../agent/wire/credentials.ts'
+
+/** What the tenant's object keeps: only keys that rest or are dead. */
+export type KeptHealth = Readonly<Record<string, { readonly until: number; readonly dead: boolean }>>
+
+const pools = new Map<string, Map<string, KeyHealth>>()
+
+function poolOf(tenantId: string): Map<string, KeyHealth> {
+  let pool = pools.get(tenantId)
+  if (!pool) pools.set(tenantId, (pool = new Map()))
+  return pool
+}
+
+export const healthOf = (tenantId: string): Health => Object.fromEntries(poolOf(tenantId))
+
+/** Takes over what other isolates have found out. */
+export function learnHealth(tenantId: string, kept: KeptHealth): void {
+  const pool = poolOf(tenantId)
+  for (const [name, { until, dead }] of Object.entries(kept)) {
+    const known = pool.get(name) ?? fresh
+    pool.set(name, { ...known, until: Math.max(known.until, until), dead: known.dead || dead })
+  }
+}
+
+/** A call begins; the returned function says that it has ended. */
+export function leaseKey(tenantId: string, name: string, now: number): () => void {
+  const pool = poolOf(tenantId)
+  const before = pool.get(name) ?? fresh
+  pool.set(name, { ...before, uses: before.uses + 1, active: before.active + 1, lastUsed: now })
+  return () => {
+    const after = pool.get(name) ?? fresh
+    pool.set(name, { ...after, active: Math.max(0, after.active - 1) })
+  }
+}
+
+/** Benches a key that failed, where the key is to blame. Undefined when it is not. */
+export function benchKey(
+  tenantId: string,
+  name: string,
+  failure: Failure,
+  { now, isOnly }: { readonly now: number; readonly isOnly: boolean },
+): { readonly until: number; readonly dead: boolean } | undefined {
+  const rest = restAfter(failure.kind, failure.retryAfterMs, isOnly)
+  if (!rest) return undefined
+  const state = 'dead' in rest ? { until: 0, dead: true } : { until: now + rest.ms, dead: false }
+  const pool = poolOf(tenantId)
+  pool.set(name, { ...(pool.get(name) ?? fresh), ...state })
+  return state
+}

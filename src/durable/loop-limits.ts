@@ -1,0 +1,43 @@
+/** The numbers of the settings, as the policies want them. Made once per settings. */
+
+import { type GuardThresholds, type LoopLimits, standardLimits } from '../agent/model/ports.ts'
+import type { Settings } from '../agent/model/settings.ts'
+
+const made = new WeakMap<Settings, LoopLimits>()
+
+export function loopLimits(settings: Settings): LoopLimits {
+  let limits = made.get(settings)
+  if (!limits) made.set(settings, (limits = make(settings)))
+  return limits
+}
+
+function make({ agent, compression, tool_loop_guardrails: guard = {} }: Settings): LoopLimits {
+  const standard = standardLimits
+  const wait = agent?.max_wait_seconds
+  return {
+    maxWait: wait === undefined ? standard.maxWait : wait * 1_000,
+    compression: {
+      enabled: compression?.enabled ?? standard.compression.enabled,
+      threshold: compression?.threshold ?? standard.compression.threshold,
+    },
+    guard: {
+      warn: guard.warnings_enabled ?? standard.guard.warn,
+      stop: guard.hard_stop_enabled ?? standard.guard.stop,
+      warnAfter: thresholds(guard.warn_after, standard.guard.warnAfter),
+      stopAfter: thresholds(guard.hard_stop_after, standard.guard.stopAfter),
+      perTurn: {
+        ...standard.guard.perTurn,
+        ...(guard.max_web_searches !== undefined && { web_search: guard.max_web_searches }),
+        ...(guard.max_subagents !== undefined && { delegate_task: guard.max_subagents }),
+      },
+    },
+  }
+}
+
+type Set = NonNullable<Settings['tool_loop_guardrails']>['warn_after']
+
+const thresholds = (set: Set, standard: GuardThresholds): GuardThresholds => ({
+  exact: set?.exact_failure ?? standard.exact,
+  tool: set?.same_tool_failure ?? standard.tool,
+  same: set?.idempotent_no_progress ?? standard.same,
+})
