@@ -20,6 +20,7 @@ export function place(
 ): PlacedEvent {
   const placed = {
     ...event,
+    ...addressOf(event, where.sessionId),
     seq: where.seq,
     at: new Date(where.at).toISOString(),
     run_id: where.runId,
@@ -28,6 +29,13 @@ export function place(
   return 'until' in placed && typeof placed.until === 'number'
     ? ({ ...placed, until: new Date(placed.until).toISOString() } as unknown as PlacedEvent)
     : placed
+}
+
+/** Questions and approvals are answered by an id that names the session too: one request finds both. */
+function addressOf(event: Event, sessionId: string) {
+  if ('question_id' in event) return { question_id: `${sessionId}.${event.question_id}` }
+  if ('approval_id' in event) return { approval_id: `${sessionId}.${event.approval_id}` }
+  return {}
 }
 
 /** The events of one row again. `open` is the text of an answer that is still being given. */

@@ -46,6 +46,11 @@ export class Projection {
     return (this.#running ??= this.#loop().finally(() => (this.#running = undefined)))
   }
 
+  /** Resolves when nothing is being sent, however that ended. */
+  settled(): Promise<void> {
+    return (this.#running ?? Promise.resolve()).catch(() => undefined)
+  }
+
   async #loop(): Promise<void> {
     do {
       this.#again = false
@@ -57,6 +62,9 @@ export class Projection {
     const { journal, history, record, announceWaiting } = this.#options
     const store = history()
     const session = record()
+    // People can answer while history is away.
+    const announced = announceWaiting()
+    announced.catch(() => undefined)
     this.#through ??= (await store.standing(session.id))?.through ?? 0
     if (this.#retractedFrom !== undefined) {
       await store.truncate(session.id, this.#retractedFrom)
@@ -64,7 +72,8 @@ export class Projection {
       this.#retractedFrom = undefined
     }
     const { pages, through } = pagesAfter(journal, this.#through)
-    await Promise.all([store.append(session, pages), announceWaiting()])
+    await store.append(session, pages)
+    await announced
     this.#through = Math.max(this.#through, through)
   }
 }

@@ -3,16 +3,17 @@
  * history. Everything that begins or moves a turn goes through here.
  */
 
+import type { Machine } from '../agent/loop/drive.ts'
 import type { Message, UserMessage } from '../agent/model/message.ts'
 import type { Entry, SessionRecord } from '../agent/model/history.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
 import { mergeSettings, type Settings } from '../agent/model/settings.ts'
-import { isOver, type Turn } from '../agent/model/turn.ts'
+import { requestStop } from '../agent/loop/intake.ts'
+import type { Turn } from '../agent/model/turn.ts'
 import { noUsage } from '../agent/model/usage.ts'
 import { d1History } from '../db/history.ts'
 import { Driver } from './driver.ts'
 import { Journal } from './journal.ts'
-import { machineOf } from './machine.ts'
 import { metered, newMeter } from './meter.ts'
 import { importRun, Projection } from './projection.ts'
 import { rebuild } from './rebuild.ts'
@@ -56,8 +57,12 @@ export class SessionCore {
   #restsUntil: number | undefined
   #projectAt: number | undefined
   #failures = 0
+  /** The tenant is being asked for; then the drive begins. */
+  #starting = false
+  #closing = false
+  #announced: boolean
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: Env, machineOf: (core: SessionCore, env: Env) => Machine) {
     this.#ctx = ctx
     this.#env = env
     const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(ctx.id.name ?? '') ?? []
@@ -68,6 +73,7 @@ export class SessionCore {
     this.#meta = this.journal.meta()
     this.streams = new Streams(() => ctx.getWebSockets())
     this.store = this.#openStore()
+    this.#announced = this.store.current() !== undefined
     this.workbench = new Workbench({
       env,
       sql,
@@ -95,7 +101,12 @@ export class SessionCore {
   // --- what it is
 
   get exists(): boolean {
-    return this.#meta !== undefined
+    return this.#meta !== undefined && !this.#closing
+  }
+
+  /** The session is being deleted: to everybody it is gone. */
+  get isClosing(): boolean {
+    return this.#closing
   }
 
   get meta(): SessionMeta {
@@ -129,6 +140,7 @@ export class SessionCore {
 
   /** False when there is no such session, neither here nor in history. */
   async load(): Promise<boolean> {
+    if (this.#closing) return false
     if (this.#meta) return true
     const through = await rebuild(this.journal, d1History(this.#env.DB, this.tenantId), this.sessionId)
     if (through === undefined) return false
@@ -190,14 +202,39 @@ export class SessionCore {
   }
 
   /** Opens a turn and drives it, up to its first request, in one stretch: one write, no wait before the model. */
-  begin({ runId, message, options }: TurnRequest): void {
-    this.#prepare(message)
-    this.store.open(runId, [message], {
-      options: this.meta.model && !options.model ? { ...options, model: this.meta.model } : options,
-      limit: maxTurns(this.settings, options.maxTurns),
-      usageBefore: this.meta.usageBefore,
-    })
+  begin(request: TurnRequest): void {
+    this.#prepare(request.message)
+    this.#open(request)
     this.move()
+  }
+
+  /** Removes what is kept outside the object: history, files, what waits for a person. Throws when that fails. */
+  async forget(): Promise<void> {
+    await d1History(this.#env.DB, this.tenantId).forget(this.sessionId)
+    await this.workbench.removeFiles()
+    if (this.#announced) await this.#env.TENANT.getByName(`t/${this.tenantId}`).setWaiting(this.sessionId, [])
+  }
+
+  /** Cancels what runs: the model call at once, a tool as soon as it listens. False when nothing ran. */
+  stop(): boolean {
+    if (!this.store.hasOpenTurn) return false
+    this.store.save(requestStop(this.store.turn()))
+    this.store.write()
+    this.driver.abort()
+    this.move()
+    return true
+  }
+
+  /** Ends what runs and what waits to run. From here on nothing is sent to history any more. */
+  async close(): Promise<void> {
+    this.#closing = true
+    await this.ensureTenant()
+    const queued = this.store.queued()
+    this.store.unsay(queued.map(({ id }) => id))
+    const run = this.stop() ? [this.store.turn().id] : []
+    if (this.driver.isDriving) await Promise.race([this.driver.start(), scheduler.wait(patienceMs)])
+    await Promise.race([this.projection.settled(), scheduler.wait(patienceMs)])
+    for (const id of [...run, ...queued.map(({ item }) => item.runId)]) this.#release(id)
   }
 
   /** Goes on with the turn, if there is one and it can. The alarm looks after it from now on. */
@@ -205,14 +242,14 @@ export class SessionCore {
     if (!this.store.hasOpenTurn) return
     this.#restsUntil = undefined
     if (this.#tenant) void this.driver.start()
-    else this.#ctx.waitUntil(this.#startLater())
+    else if (!this.#starting) this.#ctx.waitUntil(this.#startLater())
     this.arm()
   }
 
   /** A turn that nobody drives although it could go on: the object died and was woken by a request. */
   takeUp(): void {
-    if (!this.driver.isDriving && this.store.hasOpenTurn && this.#restsUntil === undefined && !this.isWaiting)
-      this.move()
+    const isDue = this.store.hasOpenTurn && this.#restsUntil === undefined && !this.isWaiting
+    if (isDue && !this.driver.isDriving && !this.#closing) this.move()
   }
 
   get isWaiting(): boolean {
@@ -222,7 +259,8 @@ export class SessionCore {
 
   /** One alarm for all reasons. Storage orders it with the writes of this stretch. */
   arm(): void {
-    const reasons = { driving: this.driver.isDriving, restsUntil: this.#restsUntil, projectAt: this.#projectAt }
+    const driving = this.driver.isDriving || this.#starting
+    const reasons = { driving, restsUntil: this.#restsUntil, projectAt: this.#projectAt }
     const at = wakeAt(reasons, Date.now())
     if (at === undefined) void this.#ctx.storage.deleteAlarm()
     else void this.#ctx.storage.setAlarm(at)
@@ -230,6 +268,7 @@ export class SessionCore {
 
   /** Sends what history lacks. The alarm stays set until it has arrived. */
   async project(): Promise<void> {
+    if (this.#closing) return
     this.#projectAt = Date.now() + projectionDelay(this.#failures + 4)
     try {
       await this.projection.run()
@@ -249,13 +288,27 @@ export class SessionCore {
   }
 
   /** Work that nobody waits for; the platform keeps the object for it. */
-  later(work: Promise<void>): void {
+  later(work: Promise<unknown>): void {
     this.#ctx.waitUntil(work)
   }
 
+  /** If the tenant cannot be asked, the alarm tries again. */
   async #startLater(): Promise<void> {
-    await this.ensureTenant()
-    await this.driver.start()
+    this.#starting = true
+    try {
+      await this.ensureTenant()
+    } finally {
+      this.#starting = false
+    }
+    if (this.store.hasOpenTurn) await this.driver.start()
+  }
+
+  #open({ runId, message, options }: TurnRequest): void {
+    this.store.open(runId, [message], {
+      options: this.meta.model && !options.model ? { ...options, model: this.meta.model } : options,
+      limit: maxTurns(this.settings, options.maxTurns),
+      usageBefore: this.meta.usageBefore,
+    })
   }
 
   #openStore(): SessionStore {
@@ -276,34 +329,32 @@ export class SessionCore {
     })
   }
 
+  /** Called when a turn has ended, with or without another one behind it. */
   #openQueued(): boolean {
+    this.#release(this.store.turn().id)
     const [next] = this.store.queued()
     if (!next) return false
     this.store.unsay([next.id])
-    const { runId, message, options } = next.item
-    this.store.open(runId, [message], {
-      options,
-      limit: maxTurns(this.settings, options.maxTurns),
-      usageBefore: this.meta.usageBefore,
-    })
+    this.#open(next.item)
     return true
+  }
+
+  /** Gives back the place of a turn among those that the tenant may run at a time. */
+  #release(runId: string): void {
+    if (this.#tenant?.limits.concurrent_turns === undefined) return
+    this.#ctx.waitUntil(this.#env.TENANT.getByName(`t/${this.tenantId}`).releaseTurn(runId))
   }
 
   #rested(until: number | undefined): void {
     this.#restsUntil = until
-    const turn = this.store.current()
-    if (until === undefined && turn) this.#ctx.waitUntil(this.#afterTurn(turn))
+    if (until === undefined && this.store.current()) this.#ctx.waitUntil(this.project())
     else this.arm()
   }
 
-  async #afterTurn(turn: Turn): Promise<void> {
-    if (isOver(turn) && this.#tenant?.limits.concurrent_turns !== undefined)
-      this.#ctx.waitUntil(this.#env.TENANT.getByName(`t/${this.tenantId}`).releaseTurn(turn.id))
-    await this.project()
-  }
-
-  /** The tenant's list of what waits for a person; written only when something waits, or did. */
-  #announced = false
+  /**
+   * The tenant's list of what waits for a person; written only when something waits, or did. An object
+   * that has just woken up cannot know what its former life announced.
+   */
   async #announceWaiting(): Promise<void> {
     const items = this.waitingItems()
     if (!items.length && !this.#announced) return
@@ -321,6 +372,9 @@ export class SessionCore {
     )
   }
 }
+
+/** How long a deletion waits for what still runs. */
+const patienceMs = 2_000
 
 const titleOf = (message: UserMessage): string | null => {
   const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ')

@@ -1,7 +1,7 @@
 /** A session: one object, one transcript, at most one turn at a time. It only wires; the loop decides. */
 
 import { DurableObject } from 'cloudflare:workers'
-import { deliver, requestStop } from '../agent/loop/intake.ts'
+import { deliver } from '../agent/loop/intake.ts'
 import type { RunEnded } from '../agent/model/event.ts'
 import type { Message, UserMessage } from '../agent/model/message.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
@@ -10,6 +10,7 @@ import { publicEvent, sse } from '../agent/wire/serve-events.ts'
 import { storeImages } from './attachments.ts'
 import { armFailpoints } from './failpoint.ts'
 import { copySession, takeCopy, type SessionCopy } from './fork.ts'
+import { machineOf } from './machine.ts'
 import { type NewSession, SessionCore } from './session-core.ts'
 import { endOf, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
 import { retractTurns, type Retracted } from './retract.ts'
@@ -49,7 +50,7 @@ export class SessionDO extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env)
     armFailpoints(env.FAILPOINTS)
-    this.#core = new SessionCore(ctx, env)
+    this.#core = new SessionCore(ctx, env, machineOf)
   }
 
   // --- the session
@@ -82,17 +83,23 @@ export class SessionDO extends DurableObject<Env> {
     return sessionView(this.#core.record(), statusOf(this.#core))
   }
 
-  /** Ends what runs and removes everything that is stored here. */
+  /**
+   * Ends what runs and removes everything there is of the session, here last of all: after a failure or a
+   * crash it is still there, and can be deleted again.
+   */
   async remove(): Promise<boolean> {
-    const existed = await this.#found()
-    this.#core.driver.abort()
-    await this.#core.workbench.removeFiles()
-    await this.ctx.storage.deleteAlarm()
-    await this.ctx.storage.deleteAll()
-    for (const socket of this.ctx.getWebSockets()) socket.close(1000, 'The session was deleted.')
-    // Memory must not outlive the storage: the next request begins with a fresh object.
-    this.ctx.waitUntil(scheduler.wait(10).then(() => this.ctx.abort('The session was deleted.')))
-    return existed
+    if (!(await this.#found())) return false
+    try {
+      await this.#core.close()
+      await this.#core.forget()
+      await this.ctx.storage.deleteAlarm()
+      await this.ctx.storage.deleteAll()
+    } finally {
+      for (const socket of this.ctx.getWebSockets()) socket.close(1000, 'The session was deleted.')
+      // Memory must not outlive the storage: the next request begins with a fresh object.
+      this.ctx.waitUntil(scheduler.wait(10).then(() => this.ctx.abort('The session was deleted.')))
+    }
+    return true
   }
 
   // --- talking
@@ -143,19 +150,14 @@ export class SessionDO extends DurableObject<Env> {
 
   async stop(): Promise<boolean | undefined> {
     if (!(await this.#found())) return undefined
-    const { store, driver } = this.#core
-    if (!store.hasOpenTurn) return false
-    store.save(requestStop(store.turn()))
-    store.write()
-    driver.abort()
-    this.#core.move()
-    return true
+    return this.#core.stop()
   }
 
   /** A person's answer to a question. False when nobody asks it (any more). */
   async answer(callId: string, answer: string): Promise<boolean | undefined> {
     if (!(await this.#found())) return undefined
     const core = this.#core
+    await core.ensureTenant()
     const item = core.waitingItems().find(({ id }) => id === `${core.sessionId}.${callId}`)
     if (!item) return false
     const result = { question: item.question, choices_offered: item.choices, user_response: answer }
@@ -166,7 +168,6 @@ export class SessionDO extends DurableObject<Env> {
       content: [{ type: 'text' as const, text: JSON.stringify(result) }],
       failed: false,
     }
-    await core.ensureTenant()
     core.store.save(deliver(core.store.turn(), message, core.driver.look()))
     core.store.write()
     core.move()
@@ -189,8 +190,10 @@ export class SessionDO extends DurableObject<Env> {
     const run = runOf(this.#core, runId)
     if (!run) return undefined
     if (!('exit_reason' in run) || run.exit_reason === null) {
+      // Before the turn is taken up: it may come to its end at once.
+      const ended = this.#core.streams.ended(runId)
       this.#core.takeUp()
-      await this.#core.streams.ended(runId)
+      await ended
     }
     const over = runOf(this.#core, runId)
     return over && 'exit_reason' in over ? over : undefined
@@ -298,6 +301,7 @@ export class SessionDO extends DurableObject<Env> {
   async #ready({ tenant, create, history }: Say): Promise<boolean> {
     this.#core.know(tenant)
     if (this.#core.exists) return true
+    if (this.#core.isClosing) return false
     if (!create) return this.#core.load()
     const { BLOBS } = this.env
     const kept = history && (await Promise.all(history.map((message) => this.#kept(message, BLOBS))))

@@ -46,6 +46,7 @@ const idOf = (result: CallResult) => (result.of === 'tool' ? result.message.call
 async function runCall(call: ToolCall, world: Dispatch): Promise<CallResult> {
   const tool = world.toolbox.get(call.name)
   if (!tool) return { of: 'tool', message: refuse(call, `There is no tool named ${call.name} any more.`) }
+  if (world.context.signal.aborted) return { of: 'tool', message: refuse(call, 'Not run: the user stopped the turn.') }
   await world.around?.('before')
   const outcome = await runTool(tool, call, world)
   await world.around?.('after')

@@ -1,6 +1,6 @@
 /** Request bodies: at most 10 MB, JSON where JSON is expected, and checked against a schema that names what is wrong. */
 
-import * as z from 'zod'
+import type * as z from 'zod'
 import { AppError, invalid } from './errors.ts'
 
 export const maxBytes = 10 * 1024 * 1024

@@ -96,9 +96,7 @@ export const sessionRoutes = [
     summary: 'Delete a session with all that belongs to it',
     responses: { 204: { description: 'Deleted' } },
     handle: async ({ env, tenant, param }) => {
-      const existed = await sessionStub(env, tenant.id, param('id')).remove()
-      const known = await d1History(env.DB, tenant.id).forget(param('id'))
-      found(existed || known || undefined)
+      found((await sessionStub(env, tenant.id, param('id')).remove()) || undefined)
       return new Response(null, { status: 204 })
     },
   }),
