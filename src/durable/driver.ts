@@ -5,7 +5,7 @@
 
 import { drive, type Machine } from '../agent/loop/drive.ts'
 import type { View } from '../agent/model/ports.ts'
-import { giveUp } from '../agent/policy/recover.ts'
+import { giveUp } from '../agent/policy/ending.ts'
 import type { SessionStore } from './store.ts'
 
 export type DriverOptions = {

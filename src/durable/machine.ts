@@ -1,48 +1,40 @@
 /** The machine of one session: the pure loop, with everything it needs from this object. */
 
 import type { Machine } from '../agent/loop/drive.ts'
+import type { Failure } from '../agent/model/failure.ts'
+import type { Message } from '../agent/model/message.ts'
 import type { View } from '../agent/model/ports.ts'
-import type { Settings } from '../agent/model/settings.ts'
 import type { Turn } from '../agent/model/turn.ts'
+import { noUsage } from '../agent/model/usage.ts'
 import { tokensIn } from '../agent/prompt/tokens.ts'
 import { demo } from '../agent/wire/demo.ts'
 import { openaiChat } from '../agent/wire/openai-chat.ts'
 import type { Route, Variables } from '../agent/wire/route.ts'
 import { withImages } from './attachments.ts'
 import { Coalescer } from './coalesce.ts'
-import type { Driver } from './driver.ts'
 import { failpoint } from './failpoint.ts'
-import { performer } from './perform.ts'
-import { routesFor } from './routes.ts'
-import type { SessionMeta } from './session-meta.ts'
-import type { SessionStore } from './store.ts'
-import type { Workbench } from './workbench.ts'
+import { idleLimits } from './idle-limit.ts'
+import { benchKey, leaseKey } from './key-pool.ts'
+import { loopLimits } from './loop-limits.ts'
+import { type Chosen, performer } from './perform.ts'
+import { chainOf, routesFor } from './routes.ts'
+import type { SessionCore } from './session-core.ts'
 
 const dialects = { 'openai-chat': openaiChat, demo }
 const nothingAsks: View['asks'] = new Set()
 
-/** What the machine needs of the session. Read anew each time: a rebuilt session has another store and meta. */
-export type Living = {
-  readonly meta: SessionMeta
-  readonly settings: Settings
-  readonly store: SessionStore
-  readonly workbench: Workbench
-  readonly driver: Driver
-}
-
-export function machineOf(core: Living, env: Env): Machine {
-  const variables = env as unknown as Variables
-  const routes = routeCache(core, variables)
+export function machineOf(core: SessionCore, env: Env): Machine {
+  const routes = routeCache(core, env as unknown as Variables)
   const deltas = new Coalescer((kind, text) => core.store.hear(kind, text))
-  const system = (turn: Turn) => [core.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n')
   return {
     get store() {
       return core.store
     },
     perform: performer({
       dialects,
-      routes,
-      system,
+      choose: (turn) => choose(core, turn, routes(turn)),
+      lease: (chosen) => lease(core, env, chosen),
+      system: (turn) => [core.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n'),
       transcript: async () => withImages(core.store.transcript(), env.BLOBS),
       toolSchemas: () => core.workbench.schemas(core.settings),
       runTools: (calls, signal) => core.workbench.run(calls, core.settings, signal),
@@ -52,31 +44,81 @@ export function machineOf(core: Living, env: Env): Machine {
       },
       heardAll: (kept) => (kept ? deltas.flush() : deltas.discard()),
       abortable: () => core.driver.abortable(),
+      circumstances: ({ contextWindow, reasoning, aggregator }, stalled) => ({
+        promptTokens: contextTokens(core),
+        messages: core.store.transcript().length,
+        now: Date.now(),
+        contextWindow,
+        reasoning,
+        aggregator,
+        stalled,
+      }),
+      limits: ({ reasoning }) => idleLimits(core.settings.agent, { reasoning, promptTokens: contextTokens(core) }),
+      estimate: (said) => ({
+        ...noUsage,
+        input: contextTokens(core),
+        output: tokensIn(said),
+        costStatus: 'unknown',
+      }),
     }),
-    look: () => look(core, routes),
+    look: () => look(core, routes(core.store.turn())),
   }
 }
 
-function look(core: Living, routes: (turn: Turn) => readonly Route[]): View {
+function look(core: SessionCore, routes: readonly Route[]): View {
   const turn = core.store.turn()
-  const chain = routes(turn)
   return {
     now: Date.now(),
     inbox: core.store.inbox(),
     lastRole: core.store.lastRole(),
+    images: core.store.transcript().some(hasImage),
     toolbox: core.workbench.toolbox(core.settings),
-    contextTokens: core.store.contextTokens() + promptTokens(core),
-    contextWindow: chain[turn.route.model]?.contextWindow ?? 128_000,
-    chain: chain.map(({ endpoints }) => endpoints.length),
+    contextTokens: contextTokens(core),
+    contextWindow: routes[turn.route.model]?.contextWindow ?? 128_000,
+    chain: chainOf(routes, core.tenantId, core.settings, turn),
+    limits: loopLimits(core.settings),
     asks: nothingAsks,
     dice: Math.random(),
   }
 }
 
+function choose(core: SessionCore, turn: Turn, routes: readonly Route[]): Chosen | undefined {
+  const route = routes[turn.route.model]
+  const keys = chainOf(routes, core.tenantId, core.settings, turn)[turn.route.model]?.keys ?? []
+  const name = keys.find((key) => !turn.route.avoid.includes(key))
+  const endpoint = route?.endpoints.find(({ id }) => id === name) ?? route?.endpoints[0]
+  return route && endpoint && { route, endpoint }
+}
+
+/** Counts the call, and benches its key for everybody when it turns out to be the key's fault. */
+function lease(core: SessionCore, env: Env, { route, endpoint }: Chosen): (failure?: Failure) => void {
+  const end = leaseKey(core.tenantId, endpoint.id, Date.now())
+  return (failure) => {
+    end()
+    if (!failure || !endpoint.key) return
+    const isOnly = route.endpoints.length === 1
+    const state = benchKey(core.tenantId, endpoint.id, failure, { now: Date.now(), isOnly })
+    if (state) core.later(env.TENANT.getByName(`t/${core.tenantId}`).benchKey(endpoint.id, state))
+  }
+}
+
+const contextTokens = (core: SessionCore) => core.store.contextTokens() + promptTokens(core)
+
+const imageChecked = new WeakMap<Message, boolean>()
+
+function hasImage(message: Message): boolean {
+  let has = imageChecked.get(message)
+  if (has === undefined) {
+    has = message.content.some(({ type }) => type === 'image')
+    imageChecked.set(message, has)
+  }
+  return has
+}
+
 /** The fixed part of every request: counted once for as long as it stays the same. */
 const counted = new WeakMap<object, number>()
 
-function promptTokens(core: Living): number {
+function promptTokens(core: SessionCore): number {
   const schemas = core.workbench.schemas(core.settings)
   let tokens = counted.get(schemas)
   if (tokens === undefined) {
@@ -87,7 +129,7 @@ function promptTokens(core: Living): number {
 }
 
 /** Routes change with the settings and with what the turn asks for, and with nothing else. */
-function routeCache(core: Living, variables: Variables): (turn: Turn) => readonly Route[] {
+function routeCache(core: SessionCore, variables: Variables): (turn: Turn) => readonly Route[] {
   let cached: { readonly asked: string | undefined; readonly of: object; readonly routes: readonly Route[] } | undefined
   return ({ options }) => {
     if (cached?.of !== core.settings || cached.asked !== options.model)

@@ -1,24 +1,35 @@
 /** Performs the steps of a turn: calls models, runs tools, compresses. What goes wrong comes back as data. */
 
-import type { Delta, Dialect, ModelRequest, ToolSchema } from '../agent/model/dialect.ts'
+import {
+  type Delta,
+  type Dialect,
+  Dropped,
+  type Endpoint,
+  type ModelRequest,
+  type ToolSchema,
+} from '../agent/model/dialect.ts'
 import type { Failure } from '../agent/model/failure.ts'
 import { callsIn, type Message, textIn, userText } from '../agent/model/message.ts'
 import type { Perform } from '../agent/model/ports.ts'
 import type { Step } from '../agent/model/step.ts'
 import type { Result, ToolCall, Turn } from '../agent/model/turn.ts'
-import { noUsage } from '../agent/model/usage.ts'
+import { noUsage, type Usage } from '../agent/model/usage.ts'
 import { asText, excerpt, keepFrom, summaryRequest } from '../agent/prompt/compress.ts'
-import { classify } from '../agent/wire/classify.ts'
+import { type Circumstances, classify } from '../agent/wire/classify.ts'
 import type { DialectName } from '../agent/wire/providers.ts'
 import type { Route } from '../agent/wire/route.ts'
 import { failpoint } from './failpoint.ts'
+import { type IdleLimits, Stalled, withIdleLimit } from './idle-limit.ts'
 import { price } from './price.ts'
-import { withIdleLimit } from './idle-limit.ts'
+
+export type Chosen = { readonly route: Route; readonly endpoint: Endpoint }
 
 export type World = {
   readonly dialects: Readonly<Record<DialectName, Dialect>>
-  /** The models of this turn, in order of preference. */
-  readonly routes: (turn: Turn) => readonly Route[]
+  /** The model and the key of the next call; undefined when there are none. */
+  readonly choose: (turn: Turn) => Chosen | undefined
+  /** A call with this key begins; the returned function ends it. */
+  readonly lease: (chosen: Chosen) => (failure?: Failure) => void
   readonly system: (turn: Turn) => string
   readonly transcript: () => Promise<readonly Message[]>
   readonly toolSchemas: () => readonly ToolSchema[]
@@ -28,6 +39,10 @@ export type World = {
   readonly heardAll: (kept: boolean) => void
   /** A controller that stop and redirect can reach while the step runs. */
   readonly abortable: () => AbortController
+  readonly circumstances: (route: Route, stalled: boolean) => Circumstances
+  readonly limits: (route: Route) => IdleLimits
+  /** Tokens of the prompt and of these words, for a call whose usage never came. */
+  readonly estimate: (said: string) => Usage
 }
 
 export function performer(world: World): Perform {
@@ -43,70 +58,86 @@ async function* perform(step: Step, turn: Turn, world: World): AsyncGenerator<Re
 type ModelStep = Extract<Step, { do: 'call-model' }>
 
 async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Result> {
-  const found = endpointOf(turn, world)
-  if (!found) return { of: 'failure', failure: { kind: 'unconfigured', message: '' } }
+  const chosen = world.choose(turn)
+  if (!chosen) return { of: 'failure', failure: { kind: 'unconfigured', message: '' } }
   let partial = ''
   const hear = (delta: Delta) => {
     if (delta.of === 'text') partial += delta.text
     world.hear(delta)
   }
+  const release = world.lease(chosen)
   try {
     await failpoint('before-model')
-    const { options } = turn
-    const request: ModelRequest = {
-      model: found.route.model,
-      system: world.system(turn),
-      transcript: await world.transcript(),
-      tools: step.tools ? world.toolSchemas() : [],
-      say: step.say,
-      maxTokens: options.maxTokens,
-      temperature: options.temperature,
-      reasoningEffort: options.reasoningEffort,
-    }
-    const { message, usage } = await withIdleLimit(world.abortable(), (signal, pulse) =>
-      world.dialects[found.route.dialect].call(request, found.endpoint, { signal, hear, pulse, sleep }),
-    )
+    const { message, usage } = await speak(await requestFor(step, turn, world, chosen), chosen, world, hear)
     world.heardAll(true)
     if (!callsIn(message).length) await failpoint('before-final')
-    const priced = price(usage, found.route)
-    if (message.stop === 'refused') return { of: 'failure', failure: refusal(textIn(message)), partial, usage: priced }
-    return { of: 'model', reply: message, usage: priced }
+    const priced = price(usage, chosen.route)
+    const failure = message.stop === 'refused' ? refusal(textIn(message)) : undefined
+    release(failure)
+    return failure
+      ? { of: 'failure', failure, partial, usage: priced, key: chosen.endpoint.id }
+      : { of: 'model', reply: message, usage: priced }
   } catch (error) {
-    const failure = classify(error)
-    // What people saw stays theirs when they stopped it themselves; otherwise another answer is coming.
-    world.heardAll(failure.kind === 'aborted')
-    return { of: 'failure', failure, ...(partial && { partial }) }
+    const failure = failureOf(error, chosen.route, world)
+    release(failure)
+    // What people saw stays when they cancelled it themselves, or when the text is going to be continued.
+    const inCall = error instanceof Dropped && error.inCall
+    world.heardAll(failure.kind === 'aborted' || isContinued(failure, inCall))
+    return {
+      of: 'failure',
+      failure,
+      inCall,
+      key: chosen.endpoint.id,
+      ...(partial && { partial, usage: price(world.estimate(partial), chosen.route) }),
+    }
   }
 }
+
+async function requestFor(step: ModelStep, turn: Turn, world: World, { route }: Chosen): Promise<ModelRequest> {
+  const { options, repairs, draft } = turn
+  return {
+    model: route.model,
+    system: world.system(turn),
+    transcript: await world.transcript(),
+    tools: step.tools ? world.toolSchemas() : [],
+    draft,
+    say: step.say,
+    maxTokens: repairs.maxTokens ?? options.maxTokens,
+    temperature: options.temperature,
+    reasoningEffort: options.reasoningEffort,
+    repairs,
+  }
+}
+
+function speak(request: ModelRequest, { route, endpoint }: Chosen, world: World, hear: (delta: Delta) => void) {
+  return withIdleLimit(world.abortable(), world.limits(route), (signal, pulse) =>
+    world.dialects[route.dialect].call(request, endpoint, { signal, hear, pulse, sleep }),
+  )
+}
+
+const failureOf = (error: unknown, route: Route, world: World): Failure =>
+  classify(error, world.circumstances(route, error instanceof Stalled))
+
+const isContinued = ({ kind }: Failure, inCall: boolean) => !inCall && (kind === 'network' || kind === 'stalled')
 
 const refusal = (words: string): Failure => ({ kind: 'refused', message: words.slice(0, 300) })
 
 const sleep = (ms: number) => scheduler.wait(ms)
-
-function endpointOf(turn: Turn, world: World) {
-  const route = world.routes(turn)[turn.route.model]
-  const endpoint = route?.endpoints[turn.route.key] ?? route?.endpoints[0]
-  return route && endpoint && { route, endpoint }
-}
 
 /** Asks the model of this turn for a summary; without one, the beginning and the end have to do. */
 async function compress(turn: Turn, world: World): Promise<Result> {
   const transcript = await world.transcript()
   const old = transcript.slice(0, keepFrom(transcript))
   if (!old.length) return { of: 'failure', failure: { kind: 'too-long', message: 'there is nothing left to shorten' } }
-  const found = endpointOf(turn, world)
+  const chosen = world.choose(turn)
+  if (!chosen) return { of: 'summary', text: excerpt(old), usage: noUsage }
+  const { route } = chosen
   try {
-    if (!found) throw new Error('no model')
-    const { message, usage } = await withIdleLimit(world.abortable(), (signal, pulse) =>
-      world.dialects[found.route.dialect].call(
-        { model: found.route.model, system: summaryRequest, transcript: [userText(asText(old))], tools: [] },
-        found.endpoint,
-        { signal, pulse, sleep, hear: () => {} },
-      ),
-    )
-    return { of: 'summary', text: textIn(message) || excerpt(old), usage: price(usage, found.route) }
+    const request = { model: route.model, system: summaryRequest, transcript: [userText(asText(old))], tools: [] }
+    const { message, usage } = await speak(request, chosen, world, () => {})
+    return { of: 'summary', text: textIn(message) || excerpt(old), usage: price(usage, route) }
   } catch (error) {
-    const failure = classify(error)
+    const failure = failureOf(error, route, world)
     if (failure.kind === 'aborted') return { of: 'failure', failure }
     return { of: 'summary', text: excerpt(old), usage: noUsage }
   }

@@ -1,7 +1,11 @@
 /** Which models a turn may use: the request's wish, else the session's, the tenant's, the deployment's; then the fallbacks. */
 
+import type { View } from '../agent/model/ports.ts'
 import type { Settings } from '../agent/model/settings.ts'
+import type { Turn } from '../agent/model/turn.ts'
+import { orderKeys, soonest, type Strategy } from '../agent/wire/credentials.ts'
 import { defaultModel, type ModelFacts, type Route, routeOf, type Variables } from '../agent/wire/route.ts'
+import { healthOf } from './key-pool.ts'
 
 /** Names under which clients ask for "the agent" and not for a model of a provider. */
 const virtualNames = new Set(['', 'talaria', 'hermes-agent'])
@@ -28,3 +32,22 @@ function factsOf(id: string, settings: Settings): ModelFacts {
     },
   }
 }
+
+/** The models with the keys that may be used now; when every key of all of them rests, those that are free again soonest. */
+export function chainOf(routes: readonly Route[], tenantId: string, settings: Settings, turn: Turn): View['chain'] {
+  if (routes.every(({ endpoints }) => endpoints.length === 1 && !endpoints[0]?.key)) return routes.map(keyless)
+  const health = healthOf(tenantId)
+  const now = Date.now()
+  const chain = routes.map(({ id, provider, endpoints }) => {
+    const strategy: Strategy = settings.credential_pool?.[provider]?.strategy ?? 'fill_first'
+    const names = endpoints.map((endpoint) => endpoint.id)
+    return { id, names, keys: orderKeys(names, health, { strategy, now, dice: diceOf(turn) }) }
+  })
+  if (chain.some(({ keys }) => keys.length)) return chain
+  return chain.map(({ id, names }) => ({ id, keys: soonest(names, health) }))
+}
+
+const keyless = ({ id, endpoints }: Route) => ({ id, keys: endpoints.map((endpoint) => endpoint.id) })
+
+/** The same for one turn, so that a random choice stays with its key. */
+const diceOf = (turn: Turn): number => (Number.parseInt(turn.id.slice(-6), 16) % 1_000) / 1_000 || 0

@@ -56,7 +56,7 @@ export class SessionStore implements Store {
     this.#lastSeq = newest ? (newest.row.entries.at(-1)?.seq ?? newest.row.n - 1) : 0
     const written = newest?.row.events.at(-1)?.[0] ?? 0
     this.#lastEvent = this.#turn && inFlight(this.#turn) ? written + unheard : written
-    this.#answer.fromSeq = written
+    this.#answer = { fromSeq: written, text: this.#turn?.draft ?? '', thinking: '' }
   }
 
   // --- reading
@@ -191,7 +191,13 @@ export class SessionStore implements Store {
       row.events.push([placed.seq, this.#options.now(), event])
       this.#outgoing.push(placed)
     }
-    if (commit.turn.stage.at === 'calling-model') this.#answer = { fromSeq: this.#lastEvent, text: '', thinking: '' }
+    // An answer that is continued goes on where it stopped; any other begins anew.
+    if (commit.turn.stage.at === 'calling-model')
+      this.#answer = {
+        fromSeq: this.#lastEvent,
+        text: commit.turn.draft ?? '',
+        thinking: commit.turn.draft === undefined ? '' : this.#answer.thinking,
+      }
     this.#touch(row)
   }
 
@@ -241,6 +247,7 @@ export class SessionStore implements Store {
     const whole = { m: textIn(message), r: thinkingIn(message) }
     for (const kind of ['r', 'm'] as const) {
       const heard = kind === 'm' ? this.#answer.text : this.#answer.thinking
+      if (!whole[kind].startsWith(heard)) this.#spellOut(row, kind, heard)
       const rest = whole[kind].startsWith(heard) ? whole[kind].slice(heard.length) : ''
       if (!rest) continue
       const { seq: number, at } = this.#next()
@@ -253,11 +260,24 @@ export class SessionStore implements Store {
     this.#answer = { fromSeq: this.#lastEvent, text: '', thinking: '' }
   }
 
+  /** What was heard is not how the message ends up: its pieces are stored as they were sent. */
+  #spellOut(row: StepRow, kind: 'm' | 'r', heard: string) {
+    const type = kind === 'm' ? 'message.delta' : 'reasoning.delta'
+    let from = 0
+    row.events = row.events.map((logged) => {
+      if (!isDelta(logged) || logged[4] !== 0 || logged[2] !== kind) return logged
+      const delta = heard.slice(from, from + logged[3])
+      from += logged[3]
+      return [logged[0], logged[1], { type, delta }] as const
+    })
+  }
+
   /** An answer is given up: whoever missed its pieces need not get them any more. */
   #forgetAnswer() {
     const row = this.#row
-    if (row) row.events = row.events.filter((logged) => !(isDelta(logged) && logged[4] === 0))
-    this.#answer = { fromSeq: this.#lastEvent, text: '', thinking: '' }
+    const { fromSeq } = this.#answer
+    if (row) row.events = row.events.filter((logged) => !(isDelta(logged) && logged[4] === 0 && logged[0] > fromSeq))
+    this.#answer = { fromSeq: this.#lastEvent, text: this.#turn?.draft ?? '', thinking: '' }
   }
 
   #next() {

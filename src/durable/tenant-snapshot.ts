@@ -6,11 +6,15 @@
 
 import { defaults, type Limits, mergeSettings, type Settings } from '../agent/model/settings.ts'
 
+import { type KeptHealth, learnHealth } from './key-pool.ts'
+
 export type TenantSnapshot = {
   readonly id: string
   readonly settings: Settings
   /** The stricter of what the operator and the tenant set. */
   readonly limits: Limits
+  /** Provider keys that rest or are dead. */
+  readonly keys: KeptHealth
 }
 
 export const freshMs = 5_000
@@ -22,6 +26,7 @@ export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapsh
   const known = kept.get(id)
   if (known && now - known.at < freshMs) return known.snapshot
   const snapshot = await env.TENANT.getByName(`t/${id}`).snapshot()
+  learnHealth(id, snapshot.keys)
   if (kept.size > 5_000) kept.clear()
   kept.set(id, { snapshot, at: now })
   return snapshot

@@ -6,6 +6,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { type Limits, mergeSettings, type Settings, settingsSchema } from '../agent/model/settings.ts'
 import type { Awaited } from '../agent/model/tool.ts'
+import type { KeptHealth } from './key-pool.ts'
 import { stricter, type TenantSnapshot } from './tenant-snapshot.ts'
 
 export type Waiting = Awaited & { readonly id: string; readonly session_id: string; readonly run_id: string }
@@ -41,7 +42,8 @@ export class TenantDO extends DurableObject<Env> {
 
   snapshot(): TenantSnapshot {
     const settings = this.settings()
-    return { id: this.#id, settings, limits: stricter(this.#kept<Limits>('limits') ?? {}, settings.limits ?? {}) }
+    const keys = this.#kept<KeptHealth>('keys') ?? {}
+    return { id: this.#id, settings, keys, limits: stricter(this.#kept<Limits>('limits') ?? {}, settings.limits ?? {}) }
   }
 
   settings(): Settings {
@@ -99,6 +101,15 @@ export class TenantDO extends DurableObject<Env> {
   /** The work was refused before it began: the key is free again. */
   unclaim(name: string): void {
     this.#sql.exec('DELETE FROM claim WHERE name = ?', name)
+  }
+
+  /** A provider key that failed rests, or is dead; all sessions of the tenant go by it. */
+  benchKey(name: string, state: KeptHealth[string]): void {
+    const now = Date.now()
+    const known = Object.entries(this.#kept<KeptHealth>('keys') ?? {}).filter(
+      ([, { until, dead }]) => dead || until > now,
+    )
+    this.#keep('keys', { ...Object.fromEntries(known), [name]: state })
   }
 
   /** What a session waits for now; an empty list takes it off. */

@@ -78,6 +78,8 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
     started_at: iso(turn.startedAt),
     ended_at: stage.at === 'done' ? iso(stage.endedAt) : null,
     steps: turn.budget.spent,
+    waited_ms: turn.waited,
+    notes: turn.notes.map(({ at, did, why }) => ({ at: iso(at), did, why })),
   }
   if (stage.at !== 'done') return base
   const end = runEnded(
