@@ -52,8 +52,7 @@ describe('the whole system is killed', () => {
   async function backAlone(second: Server, answers: number) {
     const answered = () => model.journal().filter(({ status, cut, ended }) => status === 200 && !cut && ended).length
     await eventually(answered, (count) => count >= answers, patienceMs)
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    return Date.now() - second.readyAt
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
   }
 
   async function expectComplete(second: Server, session: string, listener: Listener) {
@@ -67,8 +66,9 @@ describe('the whole system is killed', () => {
     await replay.until(isEnd)
     replay.close()
     listener.close()
-    const ids = listener.events.map(({ id }) => id)
-    expect(ids).toEqual(Array.from(ids, (_, n) => n + (ids[0] ?? 0)))
+    // After a death the numbers go on with a jump: what was said but not saved keeps its number for itself.
+    const ids = listener.events.map(({ id }) => id ?? 0)
+    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b))
     const heard = new Set(ids)
     expect(replay.events.filter(({ id }) => !heard.has(id)).map(({ id, type }) => `${id} ${type}`)).toEqual([])
     expect(said(listener)).toBe(end.data.output)
@@ -180,15 +180,16 @@ describe('the whole system is killed', () => {
     const first = await start()
     const client = clientOf(first.url, first.key)
     const session = await client.newSession()
-    const accepted = await client.post(`/api/sessions/${session}/steer`, { input: '[[say later]]' })
+    const input = '[[slow ttft=2000 chunks=3]]'
+    const accepted = await client.post(`/api/sessions/${session}/steer`, { input })
     expect(accepted.status).toBe(202)
     await first.kill()
     const second = await start()
     await backAlone(second, 1)
     const messages = await clientOf(second.url, second.key).messages(session)
-    expect(messages.map(({ role, content }) => [role, content])).toEqual([
-      ['user', '[[say later]]'],
-      ['assistant', 'later'],
+    expect(messages.map(({ role, content }) => [role, content?.trim()])).toEqual([
+      ['user', input],
+      ['assistant', 'word0 word1 word2'],
     ])
   })
 })

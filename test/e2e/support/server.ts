@@ -111,6 +111,8 @@ async function waitForOutput(child: ChildProcess, output: { text: string }, text
   const found = () => (typeof text === 'string' ? output.text.includes(text) : text.test(output.text))
   const deadline = Date.now() + timeoutMs
   while (!found()) {
+    // wrangler would wait for somebody to mend the source.
+    if (output.text.includes('Build failed')) throw new Error(output.text)
     if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}:\n${output.text}`)
     if (Date.now() > deadline) throw new Error(`${String(text)} was not printed in ${timeoutMs} ms:\n${output.text}`)
     await delay(20)

@@ -13,7 +13,10 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const model = await startModelServer()
   const state = newState()
-  const server = await startServer({ state, env: modelSettings(model.url) })
+  const server = await startServer({ state, env: modelSettings(model.url) }).catch(async (error: unknown) => {
+    await model.close()
+    throw error
+  })
   project.provide('server', { url: server.url, key: server.key, modelUrl: model.url })
   return async () => {
     await server.stop()

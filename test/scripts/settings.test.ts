@@ -1,0 +1,65 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { isSetting, readSettings } from '../../scripts/lib/settings.mjs'
+
+let folder: string
+let file: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'talaria-settings-'))
+  file = join(folder, '.dev.vars')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+const mode = () => statSync(file).mode & 0o777
+
+describe('settings of a local deployment', () => {
+  it('get keys once, in a file that only its owner reads', () => {
+    const first = readSettings(file, {})
+    expect(first.ADMIN_KEY.length).toBeGreaterThanOrEqual(16)
+    expect(Buffer.from(first.ENCRYPTION_KEY, 'base64')).toHaveLength(32)
+    expect(mode()).toBe(0o600)
+    expect(readSettings(file, {})).toEqual(first)
+  })
+
+  it('keep what the file has, and add what is missing', () => {
+    writeFileSync(file, 'MODEL=openai/x\nADMIN_KEY=0123456789abcdef', { mode: 0o644 })
+    const { ENCRYPTION_KEY, ...rest } = readSettings(file, {})
+    expect(rest).toEqual({ MODEL: 'openai/x', ADMIN_KEY: '0123456789abcdef' })
+    expect(readFileSync(file, 'utf8')).toContain(`\nENCRYPTION_KEY="${ENCRYPTION_KEY}"\n`)
+    expect(mode()).toBe(0o600)
+  })
+
+  it('are those of the environment first, which is never written down', () => {
+    writeFileSync(file, 'MODEL=a/b\nOPENAI_API_KEY=of-the-file\n')
+    const environment = { OPENAI_API_KEY: 'of-the-environment', ADMIN_KEY: 'x'.repeat(16), AWS_SECRET: 'no' }
+    const settings = readSettings(file, environment)
+    expect(settings).toMatchObject({ MODEL: 'a/b', OPENAI_API_KEY: 'of-the-environment', ADMIN_KEY: 'x'.repeat(16) })
+    expect(settings).not.toHaveProperty('AWS_SECRET')
+    expect(readFileSync(file, 'utf8')).not.toMatch(/environment|ADMIN_KEY/)
+  })
+
+  it('need no file when the environment has the keys', () => {
+    readSettings(file, { ADMIN_KEY: 'x'.repeat(16), ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') })
+    expect(existsSync(file)).toBe(false)
+  })
+
+  it('that cannot work are refused at once', () => {
+    expect(() => readSettings(file, { ADMIN_KEY: 'short' })).toThrow('at least 16 characters')
+    expect(() => readSettings(file, { ENCRYPTION_KEY: 'short' })).toThrow('32 bytes')
+  })
+
+  it.each([
+    ['OPENAI_API_KEY', true],
+    ['MY_OWN_BASE_URL', true],
+    ['TELEGRAM_API_BASE', true],
+    ['SANDBOX_HTTP_TOKEN', true],
+    ['FAILPOINTS', true],
+    ['CLOUDFLARE_API_KEY', false],
+    ['CLOUDFLARE_API_TOKEN', false],
+    ['PATH', false],
+    ['AWS_SECRET_ACCESS_KEY', false],
+  ])('%s is one: %s', (name, expected) => {
+    expect(isSetting(name)).toBe(expected)
+  })
+})
