@@ -1,17 +1,17 @@
 // The core of the worker has a budget: what has to be loaded before the first request is answered. Bundles it with
 // esbuild as wrangler does (same bytes to a tenth of a percent, in a fraction of the time) and fails when the compressed
-// size is over. The shell in src/backends/virtual/dist is counted apart: it is evaluated with the first command only.
-// wrangler uploads bash.isolate.txt beside the core and folds bash.inline.js into its file.
+// size is over. The two builds of the shell in src/backends/virtual/dist are modules of their own, loaded with the first
+// command, and counted apart.
 import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { root } from './lib/root.mjs'
 
-/** KiB, minified and compressed. Measured 228 when it was set; raise it together with a reason in the commit. */
-const budget = 262
+/** KiB, minified and compressed. Measured 239 when it was set; raise it together with a reason in the commit. */
+const budget = 275
 
-const shell = ['bash.inline.js', 'bash.isolate.txt']
+const shell = ['bash.inline.mjs', 'bash.isolate.txt']
 const shown = 12
 
 const started = performance.now()
