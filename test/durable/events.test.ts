@@ -11,7 +11,7 @@ beforeAll(migrated)
 const increase = (numbers: readonly number[]) => numbers.every((n, i) => i === 0 || n > (numbers[i - 1] ?? 0))
 
 /** A session whose model says these texts, one a turn, and can be stopped in the middle. */
-async function start(...replies: Parameters<typeof says>[]) {
+async function start(...replies: readonly (readonly (string | Gate)[])[]) {
   const scripted = model(replies.map((parts) => says(...parts)))
   const { id } = await newSession({ model: scripted.id })
   return { id, scripted }

@@ -24,6 +24,8 @@ export class Listener {
   heard(type: string, nth = 1): Promise<Heard> {
     return until(() => this.events.filter((event) => event.type === type)[nth - 1])
   }
+  /** Waits for the event `status` of this state. */
+  reached = (state: string): Promise<Heard> => until(() => this.events.find((event) => event['state'] === state))
   closed = () => until(() => this.isClosed)
   get types() {
     return this.events.map(({ type }) => type)
