@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type ModelServer, startModelServer } from '../support/model-server/server.ts'
+import { startModelServer } from '../support/model-server/server.ts'
 import { type Client, clientOf, eventually, type Message } from './support/client.ts'
 import { dropState, newState, type Server, startServer } from './support/server.ts'
 import { modelSettings } from './support/shared.ts'
@@ -8,188 +8,211 @@ import { isEnd, listen, type Listener } from './support/sse.ts'
 /** The promise: a turn ends within this time after the runtime is back, without any request. */
 const patienceMs = 20_000
 
-describe('the whole system is killed', () => {
-  const state = newState()
-  let model: ModelServer
-  let server: Server | undefined
+const model = await startModelServer()
+const state = newState()
+const running = new Set<Server>()
+
+const start = async (env: Record<string, string> = {}): Promise<Server> => {
+  const server = await startServer({ state, env: { ...modelSettings(model.url), ...env } })
+  running.add(server)
+  return server
+}
+const kill = async (server: Server): Promise<void> => {
+  await server.kill()
+  running.delete(server)
+}
+afterAll(async () => {
+  for (const server of running) await server.kill()
+  await model.close()
+  dropState(state)
+})
+
+const clientTo = (server: Server): Client => clientOf(server.url, server.key)
+const follow = ({ url, key }: Server, session: string, after?: number): Promise<Listener> =>
+  listen({ url, key, path: `/api/sessions/${session}/events`, ...(after !== undefined && { after }) })
+
+const answersTo = (nonce: string): number =>
+  model.journal().filter((entry) => entry.nonce === nonce && entry.status === 200 && !entry.cut && entry.ended).length
+
+/** The model has given its last answer: that can be seen from outside, and nobody asks for the session meanwhile. */
+const untilAnswered = async (nonce: string, answers: number): Promise<void> => {
+  await eventually(
+    () => answersTo(nonce),
+    (count) => count >= answers,
+    patienceMs,
+  )
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+}
+
+type Begun = { readonly session: string; readonly listener: Listener; readonly chat: Promise<unknown> }
+
+async function begin(server: Server, input: string): Promise<Begun> {
+  const session = await clientTo(server).newSession()
+  const listener = await follow(server, session)
+  const chat = clientTo(server)
+    .chat(session, input)
+    .catch(() => undefined)
+  return { session, listener, chat }
+}
+
+/** The listener goes on where it was, and in the end knows everything that the session remembers. */
+async function expectComplete(back: Server, { session, listener }: Begun): Promise<void> {
+  const askedAt = Date.now()
+  await listener.reconnect(back.url)
+  const end = await listener.until(isEnd)
+  expect(end).toMatchObject({ type: 'run.completed', data: { completed: true } })
+  expect(Date.parse(end.data.at)).toBeLessThan(askedAt)
+  expect(Date.parse(end.data.at)).toBeLessThan(back.readyAt + patienceMs)
+  const replay = await follow(back, session, 0)
+  await replay.until(isEnd)
+  replay.close()
+  listener.close()
+  // After a death the numbers go on with a jump: what was said but not saved keeps its number for itself.
+  const ids = listener.events.map(({ id }) => id ?? 0)
+  expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b))
+  const heard = new Set(ids)
+  expect(replay.events.filter(({ id }) => !heard.has(id ?? 0))).toEqual([])
+  expect(said(listener)).toBe(end.data.output)
+}
+
+/** The text of the last answer, as a client puts it together: an answer that was given up does not count. */
+function said({ events }: Listener): string {
+  let text = ''
+  for (const { type, data } of events) {
+    if (type === 'turn.restarted' || type === 'tool.started' || type === 'run.started') text = ''
+    if (type === 'message.delta') text += data.delta
+  }
+  return text
+}
+
+const rolesOf = (messages: readonly Message[]) => messages.map(({ role }) => role)
+
+/** What the file says of how often it ran, and what the model was told. */
+async function written(client: Client, session: string): Promise<string> {
+  const messages = await client.messages(session)
+  expect(rolesOf(messages)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+  const file = await client.get(`/api/sessions/${session}/files/log`)
+  const times = file.status === 200 ? file.text.split('\n').filter(Boolean).length : 0
+  return `${times} times, told as ${/unknown|interrupted/i.test(messages[2]?.content ?? '') ? 'unknown' : 'done'}`
+}
+const once = /^1 times, told as done$/
+const onceOrUnknown = /^(1 times, told as done|[01] times, told as unknown)$/
+const writes = (nonce: string) =>
+  `[[call terminal {"command":"echo x >> log"} then text 8]] [[slow gap=20 nonce=${nonce}]]`
+
+describe('killed as a whole, with a turn at every place', () => {
+  const places = [
+    { place: 'before-model', answers: 2, allowed: once },
+    { place: 'before-tool', answers: 2, allowed: onceOrUnknown },
+    { place: 'during-tool', answers: 2, allowed: onceOrUnknown },
+    { place: 'after-tool', answers: 2, allowed: onceOrUnknown },
+    { place: 'before-final', answers: 3, allowed: once },
+  ]
+  const turns = new Map<string, Begun>()
+  const later = '[[slow ttft=3000 chunks=3 nonce=later]]'
+  let waiting: string
+  let accepted: number
+  let back: Server
+
   beforeAll(async () => {
-    model = await startModelServer()
-  })
-  beforeEach(() => model.reset())
-  afterAll(async () => {
-    await server?.kill()
-    await model.close()
-    dropState(state)
-  })
-
-  const start = async (env: Record<string, string> = {}): Promise<Server> => {
-    server = await startServer({ state, env: { ...modelSettings(model.url), ...env } })
-    return server
-  }
-  const follow = (at: Server, session: string, after?: number) =>
-    listen({
-      url: at.url,
-      key: at.key,
-      path: `/api/sessions/${session}/events`,
-      ...(after !== undefined && { after }),
-    })
-
-  /** Says it, waits until the world is at the place, and kills everything. */
-  async function killedAt(first: Server, input: string, place: (listener: Listener) => Promise<unknown>) {
-    const client = clientOf(first.url, first.key)
-    const session = await client.newSession()
-    const listener = await follow(first, session)
-    const chat = client.chat(session, input).catch(() => undefined)
-    await place(listener)
-    const deltas = listener.events.length
-    await first.kill()
-    await chat
-    await eventually(listener.ended, Boolean)
-    return { session, listener, deltas }
-  }
-
-  /** Nobody asks for the session until its time is over or the model has given the last answer. */
-  async function backAlone(second: Server, answers: number) {
-    const answered = () => model.journal().filter(({ status, cut, ended }) => status === 200 && !cut && ended).length
-    await eventually(answered, (count) => count >= answers, patienceMs)
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-  }
-
-  async function expectComplete(second: Server, session: string, listener: Listener) {
-    const askedAt = Date.now()
-    await listener.reconnect(second.url)
-    const end = await listener.until(isEnd)
-    expect(end).toMatchObject({ type: 'run.completed', data: { completed: true } })
-    expect(Date.parse(end.data.at)).toBeLessThan(askedAt)
-    expect(Date.parse(end.data.at)).toBeLessThan(second.readyAt + patienceMs)
-    const replay = await follow(second, session, 0)
-    await replay.until(isEnd)
-    replay.close()
-    listener.close()
-    // After a death the numbers go on with a jump: what was said but not saved keeps its number for itself.
-    const ids = listener.events.map(({ id }) => id ?? 0)
-    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b))
-    const heard = new Set(ids)
-    expect(replay.events.filter(({ id }) => !heard.has(id)).map(({ id, type }) => `${id} ${type}`)).toEqual([])
-    expect(said(listener)).toBe(end.data.output)
-  }
-
-  /** The text of the last answer, as a client puts it together: an answer that was given up does not count. */
-  function said(listener: Listener): string {
-    let text = ''
-    for (const { type, data } of listener.events) {
-      if (type === 'turn.restarted' || type === 'tool.started' || type === 'run.started') text = ''
-      if (type === 'message.delta') text += data.delta
+    const first = await start({ FAILPOINTS: places.map(({ place }) => `${place}=hang@1`).join(',') })
+    // Each stops at the first failpoint that none before it has used up.
+    for (const { place } of places) {
+      turns.set(place, await begin(first, writes(place)))
+      await first.printed(`FP:${place}`)
     }
-    return text
-  }
+    const talking = await begin(first, '[[slow gap=40 chunks=60 nonce=mid-stream]]')
+    turns.set('mid-stream', talking)
+    await talking.listener.until(({ type, id = 0 }) => type === 'message.delta' && id > 8)
+    waiting = await clientTo(first).newSession()
+    accepted = (await clientTo(first).post(`/api/sessions/${waiting}/steer`, { input: later })).status
+    await kill(first)
+    for (const { chat, listener } of turns.values()) {
+      await chat
+      await eventually(listener.ended, Boolean)
+    }
+    back = await start()
+  }, 120_000)
+  afterAll(() => kill(back))
 
-  const writes = '[[call terminal {"command":"echo x >> log"} then text 8]] [[slow gap=20]]'
-  const rolesOf = (messages: readonly Message[]) => messages.map(({ role }) => role)
-
-  /** Ran once and says so, or is told as unknown; never twice, never silently lost. */
-  async function expectWrittenOnce(client: Client, session: string, allowed: RegExp) {
-    const messages = await client.messages(session)
-    expect(rolesOf(messages)).toEqual(['user', 'assistant', 'tool', 'assistant'])
-    const file = await client.get(`/api/sessions/${session}/files/log`)
-    const times = file.status === 200 ? file.text.split('\n').filter(Boolean).length : 0
-    const told = /unknown|interrupted/i.test(messages[2]?.content ?? '') ? 'unknown' : 'done'
-    expect(`${times} times, told as ${told}`).toMatch(allowed)
-  }
-  const once = /^1 times, told as done$/
-  const onceOrUnknown = /^(1 times, told as done|[01] times, told as unknown)$/
-
-  it.each([
-    { name: 'before-model', answers: 2, allowed: once },
-    { name: 'before-tool', answers: 2, allowed: onceOrUnknown },
-    { name: 'during-tool', answers: 2, allowed: onceOrUnknown },
-    { name: 'after-tool', answers: 2, allowed: onceOrUnknown },
-    { name: 'before-final', answers: 3, allowed: once },
-  ])('at $name, and goes on by itself', async ({ name, answers, allowed }) => {
-    const first = await start({ FAILPOINTS: `${name}=hang@1` })
-    const { session, listener } = await killedAt(first, writes, () => first.printed(`FP:${name}`))
-    const second = await start()
-    await backAlone(second, answers)
-    await expectComplete(second, session, listener)
-    await expectWrittenOnce(clientOf(second.url, second.key), session, allowed)
-    expect(second.log()).not.toContain('ERROR')
+  it.each(places)('$place: goes on by itself, and writes once', async ({ place, answers, allowed }) => {
+    const turn = turns.get(place) as Begun
+    await untilAnswered(place, answers)
+    await expectComplete(back, turn)
+    expect(await written(clientTo(back), turn.session)).toMatch(allowed)
   })
 
-  it('in the middle of an answer, and gives one answer', async () => {
-    const first = await start()
-    const input = '[[slow gap=40 chunks=50]]'
-    const { session, listener, deltas } = await killedAt(first, input, (heard) =>
-      heard.until(({ type, id = 0 }) => type === 'message.delta' && id > 8),
-    )
-    expect(deltas).toBeGreaterThan(5)
-    const second = await start()
-    await backAlone(second, 1)
-    await expectComplete(second, session, listener)
-    const messages = await clientOf(second.url, second.key).messages(session)
+  it('in the middle of an answer: gives one answer', async () => {
+    const turn = turns.get('mid-stream') as Begun
+    expect(turn.listener.events.length).toBeGreaterThan(5)
+    await untilAnswered('mid-stream', 1)
+    await expectComplete(back, turn)
+    const messages = await clientTo(back).messages(turn.session)
     expect(rolesOf(messages)).toEqual(['user', 'assistant'])
-    expect(messages[1]?.content?.trim().split(' ')).toEqual(Array.from({ length: 50 }, (_, n) => `word${n}`))
+    expect(messages[1]?.content?.trim().split(' ')).toEqual(Array.from({ length: 60 }, (_, n) => `word${n}`))
   })
+
+  it('with an accepted message that nobody waits for: it is answered', async () => {
+    expect(accepted).toBe(202)
+    await untilAnswered('later', 1)
+    const messages = await clientTo(back).messages(waiting)
+    expect(messages.map(({ role, content }) => [role, content?.trim()])).toEqual([
+      ['user', later],
+      ['assistant', 'word0 word1 word2'],
+    ])
+  })
+
+  it('logs no error on the way back', () => {
+    expect(back.log()).not.toMatch(/ERROR|Unexpected error|Uncaught/)
+  })
+})
+
+describe('killed again and again', () => {
+  beforeEach(() => model.reset())
 
   it('while the model says nothing, three times in a row', async () => {
-    const silent = (): void => model.script(() => ({ hang: true }))
-    silent()
-    const { session, listener } = await killedAt(await start(), '[[text 6]]', () =>
+    model.script(() => ({ hang: true }))
+    const asked = (count: number) =>
       eventually(
         () => model.journal().length,
-        (count) => count === 1,
-      ),
-    )
-    for (let again = 2; again <= 3; again++) {
-      const next = await start()
-      await eventually(
-        () => model.journal().length,
-        (count) => count >= again,
+        (length) => length >= count,
         patienceMs,
       )
-      await next.kill()
+    const first = await start()
+    const turn = await begin(first, '[[slow gap=1 chunks=6 nonce=silence]]')
+    await asked(1)
+    await kill(first)
+    await turn.chat
+    await eventually(turn.listener.ended, Boolean)
+    for (const count of [2, 3]) {
+      const next = await start()
+      await asked(count)
+      await kill(next)
     }
     model.script(undefined)
     const last = await start()
-    await backAlone(last, 1)
-    await expectComplete(last, session, listener)
-    expect(rolesOf(await clientOf(last.url, last.key).messages(session))).toEqual(['user', 'assistant'])
-  })
+    await untilAnswered('silence', 1)
+    await expectComplete(last, turn)
+    expect(rolesOf(await clientTo(last).messages(turn.session))).toEqual(['user', 'assistant'])
+    await kill(last)
+  }, 150_000)
 
-  it('in its runtime alone, and wrangler brings it back', async () => {
-    const first = await start()
-    const client = clientOf(first.url, first.key)
-    const session = await client.newSession()
-    const listener = await follow(first, session)
-    const chat = client.chat(session, writes).catch(() => undefined)
+  it('only the runtime, and wrangler brings it back', async () => {
+    const server = await start()
+    const client = clientTo(server)
+    const { session, listener, chat } = await begin(server, writes('runtime'))
     await listener.until(({ type }) => type === 'message.delta')
-    first.killRuntime()
+    server.killRuntime()
     await chat
     await eventually(listener.ended, Boolean)
-    await backAlone({ ...first, readyAt: Date.now() }, 2)
+    await untilAnswered('runtime', 2)
     await eventually(
       async () => (await client.post('/api/sessions', {}).catch(() => undefined))?.status,
       (status) => status === 201,
     )
     await listener.reconnect()
     expect((await listener.until(isEnd)).type).toBe('run.completed')
-    await expectWrittenOnce(client, session, onceOrUnknown)
     listener.close()
-  })
-
-  it('with an accepted message nobody waits for', async () => {
-    const first = await start()
-    const client = clientOf(first.url, first.key)
-    const session = await client.newSession()
-    const input = '[[slow ttft=2000 chunks=3]]'
-    const accepted = await client.post(`/api/sessions/${session}/steer`, { input })
-    expect(accepted.status).toBe(202)
-    await first.kill()
-    const second = await start()
-    await backAlone(second, 1)
-    const messages = await clientOf(second.url, second.key).messages(session)
-    expect(messages.map(({ role, content }) => [role, content?.trim()])).toEqual([
-      ['user', input],
-      ['assistant', 'word0 word1 word2'],
-    ])
+    expect(await written(client, session)).toMatch(onceOrUnknown)
   })
 })
