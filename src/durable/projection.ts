@@ -4,12 +4,13 @@
  * changes nothing.
  */
 
-import type { HistoryStore, Page, SessionRecord } from '../agent/model/history.ts'
+import type { Entry, HistoryStore, Page, SessionRecord } from '../agent/model/history.ts'
 import { isOver, type Turn } from '../agent/model/turn.ts'
+import { fitting } from './fitting.ts'
 import type { Journal, StepRow } from './journal.ts'
 
-/** Bytes of messages in one page. */
-const pageBytes = 128 * 1024
+/** Characters of messages in one page. */
+const pageLength = 128 * 1024
 
 export type ProjectionOptions = {
   readonly journal: Journal
@@ -78,45 +79,55 @@ export class Projection {
   }
 }
 
-/** Rows into pages: consecutive ones of a turn together, until a page is large enough. */
+/** Entries into pages: consecutive ones of a turn together, until a page is large enough. */
 export function pagesAfter(journal: Journal, after: number): { readonly pages: Page[]; readonly through: number } {
-  const pages: Page[] = []
-  let open: { rows: StepRow[]; bytes: number } | undefined
-  let through = after
-  const close = (turn?: Turn) => {
-    if (open) pages.push(pageOf(open.rows, turn))
-    open = undefined
+  const rows = [...journal.unsent(after)]
+  // Only the newest row can still grow: it is complete once the model has spoken in it.
+  const last = rows.at(-1)
+  if (last && !isFinal(last.row)) rows.pop()
+  const pages = new Pages()
+  for (const { row, turn } of rows) {
+    for (const [i, entry] of row.entries.entries()) pages.add(row.runId, entry, row.texts[i]?.length ?? 0)
+    if (turn && isOver(turn)) pages.close(turn)
   }
-  for (const { row, turn } of journal.unsent(after)) {
-    if (!isFinal(row)) break
-    const bytes = row.texts.reduce((sum, text) => sum + text.length, 0)
-    if (open && (open.rows[0]?.runId !== row.runId || open.bytes + bytes > pageBytes)) close()
-    open ??= { rows: [], bytes: 0 }
-    open.rows.push(row)
-    open.bytes += bytes
-    through = row.entries.at(-1)?.seq ?? through
-    if (turn && isOver(turn)) close(turn)
-  }
-  close()
-  return { pages, through }
+  pages.close()
+  return { pages: pages.closed, through: rows.at(-1)?.row.entries.at(-1)?.seq ?? after }
 }
 
-/** A row is complete once the model has spoken in it, or when it holds what a client brought along. */
+type Open = { readonly runId: string; readonly entries: Entry[]; length: number }
+
+class Pages {
+  readonly closed: Page[] = []
+  #open: Open | undefined
+
+  /** `length`: characters of the entry as JSON. */
+  add(runId: string, entry: Entry, length: number): void {
+    if (this.#open && (this.#open.runId !== runId || this.#open.length + length > pageLength)) this.close()
+    this.#open ??= { runId, entries: [], length: 0 }
+    this.#open.entries.push(fitting(entry, length))
+    this.#open.length += length
+  }
+
+  close(turn?: Turn): void {
+    if (this.#open) this.closed.push(pageOf(this.#open, turn))
+    this.#open = undefined
+  }
+}
+
+/** Or it holds what a client brought along. */
 const isFinal = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant' || row.runId === importRun
 
 /** The run id of messages that were there before the session's first turn. */
 export const importRun = 'import'
 
-function pageOf(rows: readonly StepRow[], turn: Turn | undefined): Page {
-  const entries = rows.flatMap((row) => row.entries)
-  const [first] = rows as readonly [StepRow]
+function pageOf({ runId, entries }: Open, turn: Turn | undefined): Page {
   return {
-    n: first.n,
-    runId: first.runId,
+    n: entries[0]?.seq ?? 0,
+    runId,
     at: entries.at(-1)?.at ?? 0,
     entries,
     ...(turn && { turn, usage: turn.usage }),
     ...(turn?.options.model && { model: turn.options.model }),
-    ...(first.runId === importRun && { indexed: false }),
+    ...(runId === importRun && { indexed: false }),
   }
 }
