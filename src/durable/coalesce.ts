@@ -5,7 +5,7 @@
 
 import type { Delta } from '../agent/model/dialect.ts'
 
-const windowMs = 25
+const windowMs = 40
 
 export class Coalescer {
   readonly #emit: (kind: 'm' | 'r', text: string) => void

@@ -36,12 +36,11 @@ export type InboxItem =
       readonly options: TurnOptions
     }
 
-const schema = [
-  'CREATE TABLE session (one INTEGER PRIMARY KEY, body TEXT NOT NULL)',
-  `CREATE TABLE step (n INTEGER PRIMARY KEY, run TEXT NOT NULL, last_event INTEGER NOT NULL, gone INTEGER NOT NULL,
-    turn TEXT, events TEXT NOT NULL, entries TEXT NOT NULL)`,
-  'CREATE TABLE inbox (id INTEGER PRIMARY KEY, body TEXT NOT NULL)',
-]
+/** Row 0 is the session itself, with its description in `entries`: a table of its own would cost every session more than it is worth. */
+const schema = `CREATE TABLE step (n INTEGER PRIMARY KEY, run TEXT NOT NULL, last_event INTEGER NOT NULL,
+  gone INTEGER NOT NULL, turn TEXT, events TEXT NOT NULL, entries TEXT NOT NULL)`
+/** Made when something is said while a turn runs. */
+const inboxSchema = 'CREATE TABLE IF NOT EXISTS inbox (id INTEGER PRIMARY KEY, body TEXT NOT NULL)'
 
 type RawStep = {
   n: number
@@ -55,11 +54,12 @@ type RawStep = {
 
 export class Journal {
   readonly #sql: SqlStorage
-  #ready: boolean
+  readonly #tables: Set<string>
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
-    this.#ready = sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'inbox'").toArray().length > 0
+    const names = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox')").toArray()
+    this.#tables = new Set(names.map(({ name }) => name))
   }
 
   /** Nothing was ever stored here: the session does not exist, or its object was lost. */
@@ -67,17 +67,21 @@ export class Journal {
     return !this.#ready
   }
 
+  get #ready(): boolean {
+    return this.#tables.has('step')
+  }
+
   meta(): SessionMeta | undefined {
     if (!this.#ready) return undefined
-    const [row] = this.#sql.exec<{ body: string }>('SELECT body FROM session').toArray()
-    return row && (JSON.parse(row.body) as SessionMeta)
+    const [row] = this.#sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = 0').toArray()
+    return row && (JSON.parse(row.entries) as SessionMeta)
   }
 
   putMeta(meta: SessionMeta): void {
-    if (!this.#ready) for (const statement of schema) this.#sql.exec(statement)
-    this.#ready = true
+    if (!this.#ready) this.#sql.exec(schema)
+    this.#tables.add('step')
     this.#sql.exec(
-      'INSERT INTO session VALUES (1, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
+      "INSERT INTO step VALUES (0, '', 0, 1, NULL, '[]', ?) ON CONFLICT DO UPDATE SET entries = excluded.entries",
       JSON.stringify(meta),
     )
   }
@@ -97,34 +101,39 @@ export class Journal {
 
   newest(): { readonly row: StepRow; readonly turn: Turn | undefined } | undefined {
     if (!this.#ready) return undefined
-    const [raw] = this.#sql.exec<RawStep>('SELECT * FROM step ORDER BY n DESC LIMIT 1').toArray()
+    const [raw] = this.#sql.exec<RawStep>('SELECT * FROM step WHERE n > 0 ORDER BY n DESC LIMIT 1').toArray()
     return raw && { row: rowOf(raw), turn: turnOf(raw) }
   }
 
   /** Rows that were not taken back, newest first, read as far as the caller goes. */
-  *backwards(below = Number.MAX_SAFE_INTEGER): Generator<StepRow> {
+  *backwards(): Generator<StepRow> {
     if (!this.#ready) return
-    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n < ? AND gone = 0 ORDER BY n DESC', below))
-      yield rowOf(raw)
+    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE gone = 0 ORDER BY n DESC')) yield rowOf(raw)
+  }
+
+  /** Entries of rows that were not taken back, row by row, newest row first: what a wake-up reads. */
+  *entriesBackwards(): Generator<{ readonly n: number; readonly entries: Entry[] }> {
+    if (!this.#ready) return
+    const rows = this.#sql.exec<{ n: number; entries: string }>(
+      'SELECT n, entries FROM step WHERE gone = 0 ORDER BY n DESC',
+    )
+    for (const { n, entries } of rows) yield { n, entries: JSON.parse(entries) as Entry[] }
   }
 
   /** Rows with an event after `seq`, oldest first. Taken-back rows count: their events were heard. */
   rowsSince(seq: number): StepRow[] {
     if (!this.#ready) return []
     const rows: StepRow[] = []
-    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step ORDER BY n DESC')) {
+    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n > 0 ORDER BY n DESC')) {
       if (raw.last_event <= seq) break
       rows.push(rowOf(raw))
     }
     return rows.toReversed()
   }
 
-  entriesFrom(n: number): Entry[] {
+  rowsOf(runId: string): StepRow[] {
     if (!this.#ready) return []
-    return this.#sql
-      .exec<{ entries: string }>('SELECT entries FROM step WHERE n >= ? AND gone = 0 ORDER BY n', n)
-      .toArray()
-      .flatMap(({ entries }) => JSON.parse(entries) as Entry[])
+    return this.#sql.exec<RawStep>('SELECT * FROM step WHERE run = ? ORDER BY n', runId).toArray().map(rowOf)
   }
 
   /** The record of a run: the turn as its last row knew it. */
@@ -157,7 +166,7 @@ export class Journal {
   }
 
   inbox(): { readonly id: number; readonly item: InboxItem }[] {
-    if (!this.#ready) return []
+    if (!this.#tables.has('inbox')) return []
     return this.#sql
       .exec<{ id: number; body: string }>('SELECT id, body FROM inbox ORDER BY id')
       .toArray()
@@ -165,6 +174,8 @@ export class Journal {
   }
 
   putInbox(id: number, item: InboxItem): void {
+    if (!this.#tables.has('inbox')) this.#sql.exec(inboxSchema)
+    this.#tables.add('inbox')
     this.#sql.exec('INSERT INTO inbox VALUES (?, ?)', id, JSON.stringify(item))
   }
 

@@ -15,7 +15,7 @@ export function listMessages(
 ): { readonly data: MessageView[]; readonly next_cursor: string | null } {
   const newestFirst: Entry[] = []
   let compactedThrough = 0
-  for (const row of journal.backwards()) {
+  for (const row of journal.entriesBackwards()) {
     for (const entry of row.entries.toReversed()) {
       compactedThrough = Math.max(compactedThrough, entry.covers ?? 0)
       if (entry.seq < before) newestFirst.push(entry)

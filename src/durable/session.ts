@@ -42,6 +42,11 @@ export type Format =
   | { readonly as: 'events' }
   | { readonly as: 'chat'; readonly head: ChatHead; readonly usage: boolean }
 
+export type StreamRequest = { readonly say: Say; readonly format: Format }
+
+/** Names the run in answers that are streamed. */
+export const runHeader = 'x-talaria-run-id'
+
 const renderOf = (format: Format): Render => (format.as === 'events' ? sse : chatChunks(format.head, format.usage))
 
 export class SessionDO extends DurableObject<Env> {
@@ -126,19 +131,6 @@ export class SessionDO extends DurableObject<Env> {
     return mode === 'queue' ? { runId, status: 'queued' } : { runId: core.store.turn().id, status: 'joined' }
   }
 
-  /** Says it and streams the run, in one call: what the first token has to wait for. */
-  async sayAndStream(
-    request: Say,
-    format: Format,
-  ): Promise<{ accepted: Accepted; stream: ReadableStream } | undefined> {
-    const from = this.#core.store.lastEventSeq()
-    const accepted = await this.say(request)
-    if (!accepted) return undefined
-    const { store, streams } = this.#core
-    const past = accepted.status === 'over' ? this.#core.store.eventsSince(0) : store.eventsSince(from)
-    return { accepted, stream: streams.open(renderOf(format), past, accepted.runId) }
-  }
-
   /** Says it and waits for the end of the run. */
   async sayAndWait(request: Say): Promise<{ accepted: Accepted; end: RunEnded; run: RunView } | undefined> {
     const accepted = await this.say(request)
@@ -206,8 +198,13 @@ export class SessionDO extends DurableObject<Env> {
     return this.#core.streams.open(sse, this.#core.store.eventsSince(after), runId)
   }
 
-  /** WebSocket of the session's events; hibernates with the object. `?after=N` is where it goes on. */
+  /**
+   * What is streamed goes by `fetch` and not by RPC, because a response body is piped without a message for
+   * each piece. POST says something and follows the run; GET upgrades to a WebSocket of all events, which
+   * hibernates with the object and goes on after `?after=N`.
+   */
   override async fetch(request: Request): Promise<Response> {
+    if (request.method === 'POST') return this.#sayAndStream((await request.json()) as StreamRequest)
     if (!(await this.#found())) return new Response(null, { status: 404 })
     if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
     const { 0: client, 1: server } = new WebSocketPair()
@@ -217,6 +214,16 @@ export class SessionDO extends DurableObject<Env> {
     for (const event of this.#core.store.eventsSince(after)) server.send(JSON.stringify(publicEvent(event)))
     this.#core.takeUp()
     return new Response(null, { status: 101, webSocket: client })
+  }
+
+  async #sayAndStream({ say, format }: StreamRequest): Promise<Response> {
+    const { store, streams } = this.#core
+    const accepted = await this.say(say)
+    if (!accepted) return new Response(null, { status: 404 })
+    // A run that began before this request is told from its beginning: somebody asks for it a second time.
+    const past = accepted.status === 'queued' ? [] : store.eventsOfRun(accepted.runId)
+    const headers = { 'content-type': 'text/event-stream; charset=utf-8', [runHeader]: accepted.runId }
+    return new Response(streams.open(renderOf(format), past, accepted.runId), { headers })
   }
 
   override webSocketMessage(): void {

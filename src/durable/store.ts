@@ -40,6 +40,8 @@ export class SessionStore implements Store {
   #inbox: { readonly id: number; readonly item: InboxItem }[]
   #lastSeq = 0
   #lastEvent = 0
+  /** The row with which the open turn began. */
+  #firstRow = 0
   /** Where the answer that is being given began, and what of it was heard. */
   #answer = { fromSeq: 0, text: '', thinking: '' }
   #dirty = new Map<number, StepRow>()
@@ -114,6 +116,7 @@ export class SessionStore implements Store {
     const before = this.#turn ? this.usage() : usageBefore
     const opened: Turn = { ...newTurn(runId, this.#options.now(), limit, options), usageBefore: before }
     this.#apply(undefined, { turn: opened, append: messages })
+    this.#firstRow = this.#openRow().n
   }
 
   save(commit: Commit): void {
@@ -165,6 +168,16 @@ export class SessionStore implements Store {
     const rows = this.#journal.rowsSince(seq).filter(({ n }) => n !== this.#row?.n)
     if (this.#row) rows.push(this.#row)
     return rows.flatMap((row) => replay(row, this.#options.sessionId, this.#answer)).filter((event) => event.seq > seq)
+  }
+
+  /** All events of a run. The open run is in memory as far as its newest row goes. */
+  eventsOfRun(runId: string): PlacedEvent[] {
+    const current = this.#row
+    if (current?.runId === runId && this.#turn?.id === runId && current.n === this.#firstRow)
+      return replay(current, this.#options.sessionId, this.#answer)
+    const rows = this.#journal.rowsOf(runId).filter(({ n }) => n !== current?.n)
+    if (current?.runId === runId) rows.push(current)
+    return rows.flatMap((row) => replay(row, this.#options.sessionId, this.#answer))
   }
 
   /** Takes the turns from message `from` on out of the conversation. */
@@ -300,7 +313,7 @@ export class SessionStore implements Store {
   #load() {
     const newestFirst: Entry[] = []
     let summary: Entry | undefined
-    for (const row of this.#journal.backwards()) {
+    for (const row of this.#journal.entriesBackwards()) {
       for (const entry of row.entries.toReversed())
         if (entry.covers === undefined) newestFirst.push(entry)
         else summary ??= entry

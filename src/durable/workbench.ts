@@ -4,7 +4,7 @@ import type { Services, ServiceName, Tool, Toolbox } from '../agent/model/tool.t
 import type { ToolSchema } from '../agent/model/dialect.ts'
 import { defaults, type Settings } from '../agent/model/settings.ts'
 import type { Result, ToolCall } from '../agent/model/turn.ts'
-import { systemPrompt } from '../agent/prompt/system.ts'
+import { type SystemParts, systemPrompt } from '../agent/prompt/system.ts'
 import { virtualBackend, type VirtualBackend } from '../backends/virtual/virtual.ts'
 import { d1History } from '../db/history.ts'
 import { dispatch } from '../tools/dispatch.ts'
@@ -28,7 +28,7 @@ export class Workbench {
   readonly #options: WorkbenchOptions
   readonly #services: Services
   readonly backend: VirtualBackend
-  #toolbox: { readonly of: Settings; readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] } | undefined
+  #toolbox: { readonly of: Settings; readonly selected: Selected } | undefined
 
   constructor(options: WorkbenchOptions) {
     this.#options = options
@@ -54,14 +54,8 @@ export class Workbench {
     }
   }
 
-  systemPrompt(settings: Settings, at: number): string {
-    const timezone = settings.timezone ?? defaults.timezone
-    return systemPrompt({
-      machine: this.backend.describe(),
-      instructions: settings.instructions,
-      date: new Intl.DateTimeFormat('en-CA', { timeZone: timezone }).format(at),
-      timezone,
-    })
+  systemPrompt({ instructions, timezone = defaults.timezone }: Settings, at: number): string {
+    return promptFor({ machine: this.backend.describe(), instructions, date: dateIn(timezone, at), timezone })
   }
 
   /** The tools that these settings allow and that have what they need. */
@@ -100,19 +94,53 @@ export class Workbench {
     return path
   }
 
-  #selected(settings: Settings) {
-    if (this.#toolbox?.of === settings) return this.#toolbox
-    const services = new Set(Object.keys(this.#services) as ServiceName[])
+  #selected(settings: Settings): Selected {
+    if (this.#toolbox?.of !== settings)
+      this.#toolbox = { of: settings, selected: select(settings, Object.keys(this.#services) as ServiceName[]) }
+    return this.#toolbox.selected
+  }
+}
+
+type Selected = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
+
+/** Sessions with the same choice of tools share them, and with them what is counted and rendered once. */
+const selections = new Map<string, Selected>()
+
+function select({ toolsets }: Settings, services: readonly ServiceName[]): Selected {
+  const key = JSON.stringify([toolsets ?? {}, services])
+  let selected = selections.get(key)
+  if (!selected) {
     const { toolbox } = selectTools(tools, {
-      enabled: settings.toolsets?.enabled,
-      disabled: settings.toolsets?.disabled,
-      services,
+      enabled: toolsets?.enabled,
+      disabled: toolsets?.disabled,
+      services: new Set(services),
     })
     const schemas = [...toolbox.values()].map(({ name, description, inputSchema }: Tool) => ({
       name,
       description,
       inputSchema,
     }))
-    return (this.#toolbox = { of: settings, tools: toolbox, schemas })
+    selected = { tools: toolbox, schemas }
+    if (selections.size > 1_000) selections.clear()
+    selections.set(key, selected)
   }
+  return selected
+}
+
+/** The last one made: sessions of one tenant and day have the same. */
+let lastPrompt: { readonly key: string; readonly text: string } | undefined
+
+function promptFor(parts: SystemParts): string {
+  const key = JSON.stringify(parts)
+  if (lastPrompt?.key !== key) lastPrompt = { key, text: systemPrompt(parts) }
+  return lastPrompt.text
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** YYYY-MM-DD. Making a format costs more than a hundred uses of it. */
+function dateIn(timeZone: string, at: number): string {
+  let format = formats.get(timeZone)
+  if (!format) formats.set(timeZone, (format = new Intl.DateTimeFormat('en-CA', { timeZone })))
+  return format.format(at)
 }

@@ -1,6 +1,6 @@
 /** The way to a session object: by the tenant of the key and an id that could be one. */
 
-import type { SessionDO } from '../durable/session.ts'
+import type { SessionDO, StreamRequest } from '../durable/session.ts'
 import { notFound } from './errors.ts'
 
 const shape = /^[A-Za-z0-9_-]{1,128}$/
@@ -22,4 +22,11 @@ export function splitId(id: string): readonly [sessionId: string, callId: string
   const dot = id.indexOf('.')
   if (dot < 1) throw notFound()
   return [id.slice(0, dot), id.slice(dot + 1)]
+}
+
+/** Says something to a session and follows the run. */
+export async function sayAndStream(session: DurableObjectStub<SessionDO>, request: StreamRequest): Promise<Response> {
+  const answer = await session.fetch('https://session/', { method: 'POST', body: JSON.stringify(request) })
+  if (answer.status === 404) throw notFound()
+  return answer
 }

@@ -14,7 +14,7 @@ import { idsFor, replayHeader } from '../idempotency.ts'
 import { contentPart, partOf, userMessage } from '../input.ts'
 import { admitTurn, releaseTurn } from '../limits.ts'
 import { type Call, route } from '../route.ts'
-import { found, sessionStub } from '../sessions.ts'
+import { found, sayAndStream, sessionStub } from '../sessions.ts'
 import { askedModel } from './models.ts'
 
 const content = z.union([z.string().max(2_000_000), z.array(contentPart).max(1_000)])
@@ -131,7 +131,7 @@ async function chat(call: ChatCall): Promise<Response> {
   try {
     if (body.stream) {
       const usage = body.stream_options?.include_usage ?? false
-      const { stream } = found(await session.sayAndStream(request, { as: 'chat', head, usage }))
+      const { body: stream } = await sayAndStream(session, { say: request, format: { as: 'chat', head, usage } })
       return new Response(stream, { headers: { ...headers, ...eventStream } })
     }
     const { end } = found(await session.sayAndWait(request))

@@ -2,14 +2,14 @@
 
 import * as z from 'zod'
 import { modelId } from '../../agent/model/settings.ts'
-import type { Say } from '../../durable/session.ts'
+import { runHeader, type Say } from '../../durable/session.ts'
 import { eventsFromSocket } from '../event-bridge.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idsFor, newRunId, replayHeader } from '../idempotency.ts'
 import { attachment, inputSchema, userMessage } from '../input.ts'
 import { admitTurn, releaseTurn } from '../limits.ts'
 import { type Call, route } from '../route.ts'
-import { found, sessionStub } from '../sessions.ts'
+import { found, sayAndStream, sessionStub } from '../sessions.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
 import { eventStream } from './chat-completions.ts'
 import { askedModel } from './models.ts'
@@ -91,11 +91,9 @@ export const sessionChatRoutes = [
     responses: sse,
     handle: async (call) => {
       const { session, request, ids } = await prepare(call)
-      const { accepted, stream } = await admitted(call, ids, async () =>
-        found(await session.sayAndStream(request, { as: 'events' })),
-      )
-      const headers = { ...eventStream, ...replayHeader(ids), 'x-talaria-run-id': accepted.runId }
-      return new Response(stream, { headers })
+      const answer = await admitted(call, ids, () => sayAndStream(session, { say: request, format: { as: 'events' } }))
+      const run = { [runHeader]: answer.headers.get(runHeader) ?? '' }
+      return new Response(answer.body, { headers: { ...eventStream, ...replayHeader(ids), ...run } })
     },
   }),
   route({
