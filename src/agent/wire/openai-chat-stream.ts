@@ -110,13 +110,24 @@ class Gathered {
     for (const call of fragment.tool_calls ?? []) this.#takeCall(call)
   }
 
-  /** Fragments carry an index; those of servers that leave it out continue the last call or begin a new one. */
-  #takeCall({ index, id, function: called }: CallFragment) {
-    const at = index ?? (id ? this.#calls.length : Math.max(0, this.#calls.length - 1))
-    const call = (this.#calls[at] ??= { id: '', name: '', json: '' })
-    if (id) call.id = id
+  #takeCall(fragment: CallFragment) {
+    const { id, function: called } = fragment
+    const call = (this.#calls[this.#placeOf(fragment)] ??= { id: '', name: '', json: '' })
+    if (id && !call.id) call.id = id
     if (called?.name && !call.name.endsWith(called.name)) call.name += called.name
     if (called?.arguments) call.json += called.arguments
+  }
+
+  /**
+   * Fragments carry an index. Some servers leave it out, or give every call the same one: then a new id
+   * with a name begins a call, and what has none goes on with the last.
+   */
+  #placeOf({ index, id, function: called }: CallFragment): number {
+    const known = id ? this.#calls.findIndex((call) => call?.id === id) : -1
+    if (known >= 0) return known
+    const next = this.#calls.length
+    if (index === undefined) return id ? next : Math.max(0, next - 1)
+    return id && called?.name && this.#calls[index]?.id ? next : index
   }
 
   reply(): Reply {

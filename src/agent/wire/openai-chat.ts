@@ -119,7 +119,7 @@ export function render(message: Message): ChatMessage {
             id,
             type: 'function' as const,
             // What was not JSON when it came must be JSON when it is sent back.
-            function: { name, arguments: raw === undefined ? wellFormed(JSON.stringify(input)) : '{}' },
+            function: { name, arguments: raw === undefined ? argumentsOf(input) : '{}' },
           })),
         }),
       }
@@ -128,6 +128,13 @@ export function render(message: Message): ChatMessage {
     case 'tool':
       return { role: 'tool', tool_call_id: message.callId, content: toolContent(message) }
   }
+}
+
+/** JSON writes half of a surrogate pair as an escape, which the provider reads back as what it was. */
+function argumentsOf(input: unknown): string {
+  const json = JSON.stringify(input)
+  if (!/\\ud[89a-f]/.test(json)) return json
+  return JSON.stringify(input, (_key, value: unknown) => (typeof value === 'string' ? wellFormed(value) : value))
 }
 
 function userContent({ content }: UserMessage) {

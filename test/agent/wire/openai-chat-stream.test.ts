@@ -1,0 +1,197 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Dropped } from '../../../src/agent/model/dialect.ts'
+import { ErrorInBody, readChat } from '../../../src/agent/wire/openai-chat-stream.ts'
+
+const chunk = (delta: object, finish: string | null = null) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
+const call = (fields: object) => chunk({ tool_calls: [fields] })
+const named = (index: number | undefined, id: string | undefined, json: string, name?: string) =>
+  call({
+    ...(index !== undefined && { index }),
+    ...(id !== undefined && { id }),
+    function: { ...(name !== undefined && { name }), arguments: json },
+  })
+const done = 'data: [DONE]\n\n'
+const end = (reason: string) => chunk({}, reason) + done
+
+const encoder = new TextEncoder()
+
+/** The answer as a stream of these bytes, cut into pieces of `size`. */
+function answer(text: string, { size = 1_000_000, breaks = false } = {}) {
+  const bytes = encoder.encode(text)
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size))
+      if (breaks) controller.error(new TypeError('terminated'))
+      else controller.close()
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+async function read(text: string, options?: { size?: number; breaks?: boolean }) {
+  const heard: string[] = []
+  let pulses = 0
+  const { message, usage } = await readChat(
+    answer(text, options),
+    (delta) => heard.push(`${delta.of}: ${delta.text}`),
+    () => pulses++,
+  )
+  return { message, usage, heard, pulses }
+}
+const callsOf = async (text: string) =>
+  (await read(text)).message.content.flatMap((part) =>
+    part.type === 'call' ? [`${part.id} ${part.name} ${part.raw ?? JSON.stringify(part.input)}`] : [],
+  )
+
+describe('text', () => {
+  const text =
+    chunk({ role: 'assistant', content: '' }) +
+    chunk({ content: 'Grüße, ' }) +
+    chunk({ content: '世界 👋' }) +
+    end('stop')
+
+  it('is put together and heard piece by piece', async () => {
+    const { message, heard } = await read(text)
+    expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Grüße, 世界 👋' }], stop: 'end' })
+    expect(heard).toEqual(['text: Grüße, ', 'text: 世界 👋'])
+  })
+
+  it('is the same wherever the bytes are cut', async () => {
+    const whole = await read(text)
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (size) => {
+        const { message, heard } = await read(text, { size })
+        expect({ message, heard }).toEqual({ message: whole.message, heard: whole.heard })
+      }),
+    )
+  })
+
+  it('is a sign of life with every piece of bytes', async () => {
+    expect((await read(text, { size: 50 })).pulses).toBe(Math.ceil(encoder.encode(text).length / 50))
+  })
+
+  it('ends without a reason when the stream says that it is done', async () => {
+    expect((await read(chunk({ content: 'ok' }) + done)).message.stop).toBe('end')
+  })
+
+  it('may come in one piece instead of a stream', async () => {
+    const body = {
+      choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 3, completion_tokens: 1 },
+    }
+    const { message, usage } = await readChat(
+      Response.json(body),
+      () => {},
+      () => {},
+    )
+    expect(message.content).toEqual([{ type: 'text', text: 'whole' }])
+    expect(usage).toMatchObject({ input: 3, output: 1 })
+  })
+})
+
+describe('thinking', () => {
+  it.each(['reasoning', 'reasoning_content'])('is kept apart from text, under the name %s', async (name) => {
+    const { message, heard } = await read(
+      chunk({ [name]: 'hm ' }) + chunk({ [name]: 'yes' }) + chunk({ content: 'Yes.' }) + end('stop'),
+    )
+    expect(message.content).toEqual([
+      { type: 'thinking', text: 'hm yes' },
+      { type: 'text', text: 'Yes.' },
+    ])
+    expect(heard).toEqual(['thinking: hm ', 'thinking: yes', 'text: Yes.'])
+  })
+})
+
+describe('tool calls', () => {
+  const cases: readonly (readonly [string, string, readonly string[]])[] = [
+    [
+      'come in fragments by index, mixed',
+      named(0, 'a', '', 'look') +
+        named(1, 'b', '{"n"', 'find') +
+        named(0, undefined, '{"at":1}') +
+        named(1, undefined, ':2}'),
+      ['a look {"at":1}', 'b find {"n":2}'],
+    ],
+    [
+      'come without an index: what has no id goes on with the last',
+      named(undefined, 'a', '{"at"', 'look') + named(undefined, undefined, ':1}') + named(undefined, 'b', '{}', 'find'),
+      ['a look {"at":1}', 'b find {}'],
+    ],
+    [
+      'come without an index but with their id in every fragment',
+      named(undefined, 'a', '{"at"', 'look') + named(undefined, 'a', ':1}') + named(undefined, 'b', '{}', 'find'),
+      ['a look {"at":1}', 'b find {}'],
+    ],
+    [
+      'come all under index 0, told apart by their ids',
+      named(0, 'a', '{"at":1}', 'look') + named(0, 'b', '{"at":2}', 'look'),
+      ['a look {"at":1}', 'b look {"at":2}'],
+    ],
+    [
+      'may repeat their name in every fragment',
+      named(0, 'a', '{"at"', 'look') + named(0, 'a', ':1}', 'look'),
+      ['a look {"at":1}'],
+    ],
+    ['may begin at another index', named(1, 'a', '{}', 'look'), ['a look {}']],
+    ['may have no arguments', named(0, 'a', '', 'look'), ['a look {}']],
+    ['keep what is no JSON as it came', named(0, 'a', '{"at": "unfin', 'look'), ['a look {"at": "unfin']],
+  ]
+  it.each(cases)('%s', async (_name, text, expected) => {
+    expect(await callsOf(text + end('tool_calls'))).toEqual(expected)
+  })
+
+  it('are what the answer stops for, whatever the reason says', async () => {
+    expect((await read(named(0, 'a', '{}', 'look') + end('stop'))).message.stop).toBe('tools')
+  })
+})
+
+describe('the end', () => {
+  it.each([
+    ['length', 'length'],
+    ['content_filter', 'refused'],
+    ['stop', 'end'],
+  ])('for the reason %s is %s', async (reason, stop) => {
+    expect((await read(chunk({ content: 'x' }) + end(reason))).message.stop).toBe(stop)
+  })
+
+  it('with a refusal has its words as text', async () => {
+    const { message } = await read(chunk({ refusal: 'I will ' }) + chunk({ refusal: 'not.' }) + end('stop'))
+    expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'I will not.' }], stop: 'refused' })
+  })
+
+  it('brings usage, with what was read from the cache counted apart', async () => {
+    const usage = {
+      prompt_tokens: 100,
+      completion_tokens: 20,
+      prompt_tokens_details: { cached_tokens: 30 },
+      completion_tokens_details: { reasoning_tokens: 5 },
+    }
+    const text = chunk({ content: 'x' }, 'stop') + `data: ${JSON.stringify({ choices: [], usage })}\n\n${done}`
+    const counted = { input: 70, output: 20, cachedRead: 30, cachedWrite: 0, reasoning: 5 }
+    expect((await read(text)).usage).toEqual({ ...counted, costUsd: 0, costStatus: 'unknown' })
+    const priced = text.replace('"prompt_tokens":100', '"cost":0.5,"prompt_tokens":100')
+    expect((await read(priced)).usage).toEqual({ ...counted, costUsd: 0.5, costStatus: 'actual' })
+  })
+
+  it('that does not come is a dropped connection, in or out of a call', async () => {
+    const dropped = async (text: string, options?: { breaks: boolean }) => {
+      const error: unknown = await read(text, options).catch((caught: unknown) => caught)
+      return error instanceof Dropped ? { inCall: error.inCall } : error
+    }
+    expect(await dropped('')).toEqual({ inCall: false })
+    expect(await dropped(done)).toEqual({ inCall: false })
+    expect(await dropped(chunk({ content: 'half' }))).toEqual({ inCall: false })
+    expect(await dropped(named(0, 'a', '{"at', 'look'))).toEqual({ inCall: true })
+    expect(await dropped(chunk({ content: 'half' }), { breaks: true })).toEqual({ inCall: false })
+    expect(await dropped('data: <html>\n\n')).toEqual({ inCall: false })
+  })
+
+  it('that is an error inside the answer is that error', async () => {
+    const text =
+      chunk({ content: 'x' }) + `data: ${JSON.stringify({ error: { message: 'Overloaded', code: 529 } })}\n\n`
+    await expect(read(text)).rejects.toThrow(new ErrorInBody({ message: 'Overloaded', code: 529 }))
+    await expect(read(text)).rejects.toMatchObject({ status: 529 })
+  })
+})
