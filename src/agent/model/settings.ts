@@ -119,7 +119,7 @@ export function mergeSettings<T extends object>(below: T, above: object): T {
   for (const [key, value] of Object.entries(above)) {
     const old = merged[key]
     if (value === null) delete merged[key]
-    else if (isPlain(value) && isPlain(old)) merged[key] = mergeSettings(old, value)
+    else if (isPlain(value)) merged[key] = mergeSettings(isPlain(old) ? old : {}, value)
     else if (value !== undefined) merged[key] = value
   }
   return merged as T

@@ -3,11 +3,12 @@
 import * as z from 'zod'
 import { modelId, settingsSchema } from '../../agent/model/settings.ts'
 import { sessionView } from '../../durable/views.ts'
+import { readCursor } from '../../db/directory.ts'
 import { d1History } from '../../db/history.ts'
 import type { SessionCopy } from '../../durable/fork.ts'
 import { check } from '../body.ts'
-import { AppError } from '../errors.ts'
-import { idsFor, newSessionId, replayHeader } from '../idempotency.ts'
+import { AppError, invalid } from '../errors.ts'
+import { idsFor, replayHeader } from '../idempotency.ts'
 import { route } from '../route.ts'
 import { found, sessionStub } from '../sessions.ts'
 import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
@@ -38,6 +39,8 @@ export const sessionRoutes = [
     query: z.strictObject({ ...pageQuery, source: z.string().max(64).optional(), q: z.string().max(200).optional() }),
     responses: ok('A page of sessions', listOf(sessionShape)),
     handle: async ({ env, tenant, query }) => {
+      if (query.cursor !== undefined && !readCursor(query.cursor))
+        throw invalid('The cursor is next_cursor of another page.', 'cursor')
       const { data, nextCursor } = await d1History(env.DB, tenant.id).sessions(query)
       return Response.json({ data: data.map((record) => sessionView(record, 'idle')), next_cursor: nextCursor })
     },
@@ -125,9 +128,10 @@ export const sessionRoutes = [
       const { env, tenant, param, body } = call
       const source = sessionStub(env, tenant.id, param('id'))
       const copy = found((await source.copy()) as unknown as SessionCopy | undefined)
-      const id = newSessionId()
+      const ids = await idsFor(call)
       const spec = { title: body.title, source: copy.meta.source, parentId: param('id') }
-      return Response.json(await sessionStub(env, tenant.id, id).become(copy, spec), { status: 201 })
+      const view = await sessionStub(env, tenant.id, ids.sessionId).become(copy, spec)
+      return Response.json(view, { status: 201, headers: replayHeader(ids) })
     },
   }),
   route({
