@@ -20,20 +20,32 @@ if (read(stampFile) !== wanted) {
 }
 
 function install() {
-  console.log('Installing dependencies (npm ci) …')
+  console.log('Installing dependencies …')
+  const clean = npm(['ci', '--loglevel=error'])
+  if (clean.status === 0) return
+  // A registry without the builds of a tool for other systems makes a lock file that `npm ci` calls incomplete.
+  // `npm install` takes it as it is; that every version is the locked one is checked here.
+  const incomplete = /EUSAGE/.test(clean.stderr ?? '')
+  const installed = incomplete ? npm(['install', '--no-save', '--loglevel=error']) : clean
+  if (installed.status === 0 && matches(lock, read(hiddenLockFile))) return
+  fail(installed.status === 0 ? clean : installed)
+}
+
+function npm(args) {
   // The Node that runs npm, not the one in node_modules, which `npm ci` is about to delete.
-  const { npm_node_execpath: node, npm_execpath: npm } = process.env
-  const options = { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }
-  const quiet = ['ci', '--no-fund', '--no-audit', '--loglevel=error']
-  const { status, error } =
-    node && npm && existsSync(node)
-      ? spawnSync(node, [npm, ...quiet], options)
-      : spawnSync('npm', quiet, { ...options, shell: process.platform === 'win32' })
-  if (status === 0) return
+  const { npm_node_execpath: node, npm_execpath: script } = process.env
+  const options = { cwd: root, stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8', maxBuffer: 64 << 20 }
+  const all = [...args, '--no-fund', '--no-audit']
+  return node && script && existsSync(node)
+    ? spawnSync(node, [script, ...all], options)
+    : spawnSync('npm', all, { ...options, shell: process.platform === 'win32' })
+}
+
+function fail({ status, error, stderr }) {
   console.error(
     [
-      '',
-      `Installing the dependencies failed${error ? `: ${error.message}` : ` (npm ci ended with ${status})`}.`,
+      stderr,
+      `Installing the dependencies failed${error ? `: ${error.message}` : ` (npm ended with ${status})`}.`,
       'What npm said is above. Usual causes: no network to the npm registry, no write access to this folder, or',
       'a package-lock.json that does not fit package.json (then run `npm install` once and commit the lock file).',
     ].join('\n'),

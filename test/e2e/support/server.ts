@@ -74,6 +74,8 @@ export async function startServer({ state = newState(), port, env, args = [] }: 
   })
   const output = collect(child)
   const group = child.pid ?? 0
+  // A test that fails half-way must not leave a server behind.
+  process.once('exit', () => killGroup(group, 'SIGKILL'))
   const printed = (text: string | RegExp, timeoutMs = 30_000) => waitForOutput(child, output, text, timeoutMs)
   const kill = async () => {
     killGroup(group, 'SIGKILL')
