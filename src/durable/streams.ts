@@ -41,7 +41,8 @@ export class Streams {
           listener = { render, runId, controller }
           this.#listeners.add(listener)
           this.#keepAlive ??= setInterval(() => this.#comment(), keepAliveMs)
-          for (const event of past) this.#send(listener, event)
+          // However much there is: nobody has had the time to read it.
+          for (const event of past) this.#send(listener, event, Infinity)
         },
         cancel: () => this.#drop(listener),
       },
@@ -75,17 +76,17 @@ export class Streams {
     this.#ends.delete(runId)
   }
 
-  #send(listener: Listener, event: PlacedEvent) {
+  #send(listener: Listener, event: PlacedEvent, mayWait = patience) {
     if (listener.runId !== undefined && event.run_id !== listener.runId) return
     const text = listener.render(event)
-    if (text && !this.#put(listener, text)) return
+    if (text && !this.#put(listener, text, mayWait)) return
     if (listener.runId === undefined || !isEnd(event)) return
     this.#drop(listener)
     listener.controller.close()
   }
 
-  #put(listener: Listener, text: string): boolean {
-    if ((listener.controller.desiredSize ?? 0) <= 0) {
+  #put(listener: Listener, text: string, mayWait = patience): boolean {
+    if (patience - (listener.controller.desiredSize ?? 0) >= mayWait) {
       this.#drop(listener)
       listener.controller.error(new Error('The reader is too slow. Reconnect with Last-Event-ID.'))
       return false

@@ -8,6 +8,8 @@ import type { PlacedEvent } from '../agent/model/event.ts'
 import { eventStream } from './routes/chat-completions.ts'
 
 const keepAliveMs = 15_000
+/** Bytes that may wait for a slow reader; then it is let go, and comes back with Last-Event-ID. */
+const patience = 4 * 1024 * 1024
 const encoder = new TextEncoder()
 
 export function eventsFromSocket(socket: WebSocket, signal: AbortSignal): Response {
@@ -20,7 +22,18 @@ export function eventsFromSocket(socket: WebSocket, signal: AbortSignal): Respon
     // The reader may have gone before us; then there is nothing left to close.
     writer.close().catch(() => undefined)
   }
-  const put = (text: string) => void writer.write(encoder.encode(text)).catch(end)
+  let waiting = 0
+  const put = (text: string) => {
+    const bytes = encoder.encode(text)
+    waiting += bytes.byteLength
+    if (waiting > patience) {
+      end()
+      // What waits is not sent any more: it is what the reader did not take.
+      writer.abort(new Error('The reader is too slow.')).catch(() => undefined)
+      return
+    }
+    writer.write(bytes).then(() => (waiting -= bytes.byteLength), end)
+  }
   socket.addEventListener('message', ({ data }) => {
     const event = JSON.parse(String(data)) as PlacedEvent
     put(`id: ${event.seq}\nevent: ${event.type}\ndata: ${String(data)}\n\n`)

@@ -1,0 +1,146 @@
+/** The listeners of a session on their own: who gets what, who is let go, and when they are closed. */
+
+import { describe, expect, it } from 'vitest'
+import type { PlacedEvent } from '../../src/agent/model/event.ts'
+import { noUsage } from '../../src/agent/model/usage.ts'
+import { sse } from '../../src/agent/wire/serve-events.ts'
+import { Streams } from '../../src/durable/streams.ts'
+import { eventsFromSocket } from '../../src/worker/event-bridge.ts'
+
+let seq = 0
+const place = (run_id: string) => ({ seq: ++seq, at: '2026-11-21T12:00:00.000Z', run_id, session_id: 's' })
+const delta = (text: string, run = 'r1'): PlacedEvent => ({ type: 'message.delta', delta: text, ...place(run) })
+const end = (run = 'r1'): PlacedEvent => ({
+  type: 'run.completed',
+  output: '',
+  usage: noUsage,
+  exit_reason: 'answered',
+  completed: true,
+  ...place(run),
+})
+
+const streams = (sockets: readonly WebSocket[] = []) => new Streams(() => sockets)
+/** The deltas and ends in a stream, until it closes. */
+async function read(stream: ReadableStream<Uint8Array> | null): Promise<string[]> {
+  const text = await new Response(stream).text()
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => {
+    const event = JSON.parse(json ?? '') as { type: string; delta?: string }
+    return event.delta ?? event.type
+  })
+}
+const megabyte = 'x'.repeat(2 ** 20)
+
+describe('a listener', () => {
+  it('gets what was before, then what comes, and is closed with the end of its run', async () => {
+    const all = streams()
+    const reading = read(all.open(sse, [delta('a')], 'r1'))
+    all.publish([delta('b'), delta('of another', 'r2'), end('r2')])
+    all.publish([delta('c'), end()])
+    all.publish([delta('too late')])
+    expect(await reading).toEqual(['a', 'b', 'c', 'run.completed'])
+  })
+
+  it('of a run that is over gets its end at once', async () => {
+    expect(await read(streams().open(sse, [delta('a'), end()], 'r1'))).toEqual(['a', 'run.completed'])
+  })
+
+  it('of a long run that is over gets all of it, however much that is', async () => {
+    const past = Array.from({ length: 6 }, () => delta(megabyte))
+    expect((await read(streams().open(sse, [...past, end()], 'r1'))).length).toBe(7)
+  })
+
+  it('of the whole session is not closed by the end of a run', async () => {
+    const all = streams()
+    const reader = all.open(sse, []).getReader()
+    all.publish([delta('a'), end(), delta('b', 'r2')])
+    let text = ''
+    while (!text.includes('"run_id":"r2"')) text += new TextDecoder().decode((await reader.read()).value)
+    expect([...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)).toEqual([
+      'message.delta',
+      'run.completed',
+      'message.delta',
+    ])
+    await reader.cancel()
+  })
+
+  it('that does not read is let go, and the others get everything', async () => {
+    const all = streams()
+    const slow = all.open(sse, [], 'r1')
+    const reading = read(all.open(sse, [], 'r1'))
+    for (let i = 0; i < 8; i++) {
+      all.publish([delta(megabyte)])
+      await scheduler.wait(5)
+    }
+    all.publish([end()])
+    expect((await reading).length).toBe(9)
+    await expect(new Response(slow).text()).rejects.toThrow(/too slow/)
+  })
+
+  it('that has left costs nothing any more', async () => {
+    const all = streams()
+    let rendered = 0
+    const stream = all.open((event) => {
+      rendered++
+      return sse(event)
+    }, [])
+    await stream.cancel()
+    all.publish([delta('a')])
+    expect(rendered).toBe(0)
+  })
+})
+
+describe('waiting for the end of a run', () => {
+  it('is over with that run and no other', async () => {
+    const all = streams()
+    let isOver = false
+    const ended = all.ended('r1').then(() => (isOver = true))
+    all.publish([end('r2')])
+    await scheduler.wait(1)
+    expect(isOver).toBe(false)
+    all.publish([end('r1')])
+    expect(await ended).toBe(true)
+  })
+})
+
+describe('the bridge from a socket to server-sent events', () => {
+  function bridge() {
+    const { 0: client, 1: server } = new WebSocketPair()
+    server.accept()
+    const stop = new AbortController()
+    const response = eventsFromSocket(client, stop.signal)
+    let closed: number | undefined
+    server.addEventListener('close', ({ code }) => void (closed = code))
+    return { server, stop, response, isClosed: () => closed !== undefined }
+  }
+  const json = (event: PlacedEvent) => JSON.stringify(event)
+
+  it('says at once that it is connected, then each event with its number', async () => {
+    const { server, response } = bridge()
+    const event = delta('a')
+    server.send(json(event))
+    server.close(1000)
+    expect(response.headers.get('content-type')).toContain('text/event-stream')
+    expect(await response.text()).toBe(
+      `: connected\n\nid: ${event.seq}\nevent: message.delta\ndata: ${json(event)}\n\n`,
+    )
+  })
+
+  it('closes the socket when the reader goes', async () => {
+    const { server, stop, response, isClosed } = bridge()
+    server.send(json(delta('a')))
+    const reading = response.text()
+    await scheduler.wait(5)
+    stop.abort()
+    await reading
+    await scheduler.wait(5)
+    expect(isClosed()).toBe(true)
+  })
+
+  it('lets a reader go that does not read', async () => {
+    const { server, response, isClosed } = bridge()
+    for (let i = 0; i < 8; i++) server.send(json(delta(megabyte)))
+    await scheduler.wait(50)
+    expect(isClosed()).toBe(true)
+    await expect(response.text()).rejects.toThrow(/too slow/)
+  })
+})
