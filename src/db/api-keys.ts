@@ -32,6 +32,8 @@ export type Verified = {
   readonly scopes: readonly Scope[]
   readonly status: 'active' | 'suspended'
   readonly limits: TenantLimits
+  /** Milliseconds since 1970, or null. */
+  readonly expiresAt: number | null
 }
 
 export type Keys = {
@@ -132,6 +134,7 @@ async function verify(db: D1Database, presented: string, now: number): Promise<V
     scopes: JSON.parse(row.scopes) as readonly Scope[],
     status: row.status,
     limits: JSON.parse(row.limits) as TenantLimits,
+    expiresAt: row.expires_at,
   }
 }
 

@@ -6,7 +6,7 @@
 import type { ImagePart, Message, UserMessage } from '../agent/model/message.ts'
 
 /** Characters of base64 kept in the message itself. */
-const inline = 32 * 1024
+const inline = 8 * 1024
 const stored = 'blob:'
 
 export async function storeImages(

@@ -52,16 +52,14 @@ export class Driver {
   async #toRest(): Promise<void> {
     const { store, machine, openNext, rested } = this.#options
     let until: number | undefined
-    try {
-      do {
-        ;({ until } = await drive(machine))
-        this.#controllers.clear()
-      } while (!store().hasOpenTurn && openNext())
-    } catch (error) {
-      until = this.#failed(error)
-    }
+    do {
+      until = await drive(machine).then(
+        (rest) => rest.until,
+        (error: unknown) => this.#failed(error),
+      )
+      this.#controllers.clear()
+    } while (!store().hasOpenTurn && openNext())
     this.#driving = undefined
-    this.#controllers.clear()
     rested(until)
   }
 

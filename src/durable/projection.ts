@@ -18,6 +18,8 @@ export type ProjectionOptions = {
   readonly record: () => SessionRecord
   /** What waits for a person, for the tenant's list. */
   readonly announceWaiting: () => Promise<void>
+  /** Messages from `from` on were taken back while history still has them. */
+  readonly retracted: { readonly from: () => number | undefined; readonly done: (from: number) => void }
 }
 
 export class Projection {
@@ -25,7 +27,6 @@ export class Projection {
   #through: number | undefined
   #running: Promise<void> | undefined
   #again = false
-  #retractedFrom: number | undefined
 
   constructor(options: ProjectionOptions) {
     this.#options = options
@@ -34,11 +35,6 @@ export class Projection {
   /** The session was rebuilt from history, or is new: it is known how far history is. */
   startsAt(through: number): void {
     this.#through = through
-  }
-
-  /** Messages from here on were taken back; history still has them. */
-  retract(from: number): void {
-    this.#retractedFrom = Math.min(from, this.#retractedFrom ?? from)
   }
 
   /** Rejects when history cannot be reached; what was to be sent is still there. One at a time. */
@@ -60,17 +56,18 @@ export class Projection {
   }
 
   async #send(): Promise<void> {
-    const { journal, history, record, announceWaiting } = this.#options
+    const { journal, history, record, announceWaiting, retracted } = this.#options
     const store = history()
     const session = record()
     // People can answer while history is away.
     const announced = announceWaiting()
     announced.catch(() => undefined)
     this.#through ??= (await store.standing(session.id))?.through ?? 0
-    if (this.#retractedFrom !== undefined) {
-      await store.truncate(session.id, this.#retractedFrom)
-      this.#through = Math.min(this.#through, this.#retractedFrom - 1)
-      this.#retractedFrom = undefined
+    const from = retracted.from()
+    if (from !== undefined) {
+      await store.truncate(session.id, from)
+      this.#through = Math.min(this.#through, from - 1)
+      retracted.done(from)
     }
     const { pages, through } = pagesAfter(journal, this.#through)
     await store.append(session, pages)

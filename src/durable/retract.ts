@@ -35,7 +35,7 @@ export function retractTurns(core: SessionCore, n: number): Retracted {
   if (turns.length < n) close()
   if (from === undefined) return { turns: [] }
   core.store.retract(from)
-  core.projection.retract(from)
+  core.updateMeta({ retractedFrom: Math.min(from, core.meta.retractedFrom ?? from) })
   core.later(core.project())
   return { turns }
 }

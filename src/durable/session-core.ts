@@ -16,12 +16,14 @@ import { Driver } from './driver.ts'
 import { Journal } from './journal.ts'
 import { metered, newMeter } from './meter.ts'
 import { importRun, Projection } from './projection.ts'
+import { waitingItems } from './questions.ts'
 import { rebuild } from './rebuild.ts'
 import type { SessionMeta } from './session-meta.ts'
 import { SessionStore } from './store.ts'
 import { Streams } from './streams.ts'
 import { effective, maxTurns, type TenantSnapshot, tenantSnapshot } from './tenant-snapshot.ts'
 import { isAway } from './views.ts'
+import { titleOf } from './title.ts'
 import { projectionDelay, wakeAt } from './wake.ts'
 import { Workbench } from './workbench.ts'
 
@@ -95,6 +97,12 @@ export class SessionCore {
       history: () => d1History(env.DB, tenantId, this.meter.history),
       record: () => this.record(),
       announceWaiting: () => this.#announceWaiting(),
+      retracted: {
+        from: () => this.meta.retractedFrom,
+        done: (from) => {
+          if (this.meta.retractedFrom === from) this.#forgetRetraction()
+        },
+      },
     })
   }
 
@@ -134,7 +142,7 @@ export class SessionCore {
       createdAt: meta.createdAt,
       updatedAt: turn ? (turn.stage.at === 'done' ? turn.stage.endedAt : turn.startedAt) : meta.createdAt,
       usage: this.store.usage(meta.usageBefore),
-      state: meta,
+      state: { ...meta, given: { message: this.store.lastMessageSeq(), event: this.store.lastEventSeq() } },
     }
   }
 
@@ -311,10 +319,17 @@ export class SessionCore {
     })
   }
 
+  #forgetRetraction(): void {
+    const { retractedFrom: _, ...meta } = this.meta
+    this.#meta = meta
+    this.journal.putMeta(meta)
+  }
+
   #openStore(): SessionStore {
     return new SessionStore(this.journal, {
       sessionId: this.sessionId,
       now: Date.now,
+      given: this.#meta?.given,
       publish: (events) => this.streams.publish(events),
     })
   }
@@ -356,28 +371,12 @@ export class SessionCore {
    * that has just woken up cannot know what its former life announced.
    */
   async #announceWaiting(): Promise<void> {
-    const items = this.waitingItems()
+    const items = waitingItems(this)
     if (!items.length && !this.#announced) return
     await this.#env.TENANT.getByName(`t/${this.tenantId}`).setWaiting(this.sessionId, items)
     this.#announced = items.length > 0
-  }
-
-  waitingItems() {
-    const turn = this.store.current()
-    const calls = turn?.stage.at === 'tools' ? turn.stage.calls : []
-    return calls.flatMap((call) =>
-      call.state === 'away'
-        ? [{ ...call.awaits, id: `${this.sessionId}.${call.id}`, session_id: this.sessionId, run_id: turn?.id ?? '' }]
-        : [],
-    )
   }
 }
 
 /** How long a deletion waits for what still runs. */
 const patienceMs = 2_000
-
-const titleOf = (message: UserMessage): string | null => {
-  const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(' ')
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line ? (line.length > 60 ? `${line.slice(0, 59)}…` : line) : null
-}

@@ -35,11 +35,12 @@ export function statusOf({ store, isWaiting }: SessionCore): SessionStatus {
   return isWaiting ? 'waiting' : 'running'
 }
 
-export function runOf(core: SessionCore, runId: string): RunView | ReturnType<typeof queuedRun> | undefined {
+export function runOf(core: SessionCore, runId: string): RunView | undefined {
   const current = core.store.current()
   const turn = current?.id === runId ? current : core.journal.turnOf(runId)
   if (turn) return runView(turn, core.sessionId, turn.stage.at === 'done' ? core.journal.entriesOf(runId) : [])
-  return core.store.queued().some(({ item }) => item.runId === runId) ? queuedRun(runId, core.sessionId) : undefined
+  const queued = core.store.queued().find(({ item }) => item.runId === runId)
+  return queued && queuedRun(queued.item, core.sessionId)
 }
 
 /** How a run ended; undefined while it has not. */
@@ -52,3 +53,16 @@ export function endOf(core: SessionCore, runId: string): RunEnded | undefined {
     core.journal.entriesOf(runId).map(({ message }) => message),
   )
 }
+
+/** The run that a request joined, found by the id that the request would have given to a run of its own. */
+export function joinedBefore(core: SessionCore, requestId: string): Accepted | undefined {
+  const heard = core.store
+    .eventsSince(0)
+    .find((event) => event.type === 'run.steered' && event.request_id === requestId)
+  const waits = core.store.inbox().some((said) => said.requestId === requestId)
+  if (heard) return { runId: heard.run_id, status: 'joined' }
+  return waits ? { runId: core.store.turn().id, status: 'joined' } : undefined
+}
+
+/** `joined`: the words went into the run that is open; `over`: this run has been and gone; `idle`: there was none to join. */
+export type Accepted = { readonly runId: string; readonly status: 'running' | 'queued' | 'joined' | 'over' | 'idle' }

@@ -1,7 +1,6 @@
 /** A session: one object, one transcript, at most one turn at a time. It only wires; the loop decides. */
 
 import { DurableObject } from 'cloudflare:workers'
-import { deliver } from '../agent/loop/intake.ts'
 import type { RunEnded } from '../agent/model/event.ts'
 import type { Message, UserMessage } from '../agent/model/message.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
@@ -9,14 +8,16 @@ import { chatChunks, type ChatHead } from '../agent/wire/serve-chat.ts'
 import { publicEvent, sse } from '../agent/wire/serve-events.ts'
 import { storeImages } from './attachments.ts'
 import { armFailpoints } from './failpoint.ts'
+import { hearWhileBusy } from './busy.ts'
 import { copySession, takeCopy, type SessionCopy } from './fork.ts'
 import { machineOf } from './machine.ts'
 import { type NewSession, SessionCore } from './session-core.ts'
-import { endOf, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
+import { type Accepted, endOf, joinedBefore, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
+import { deliverAnswer, waitingItems } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
 import type { Render } from './streams.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
-import { type queuedRun, type RunView, type SessionView, sessionView } from './views.ts'
+import { type RunView, type SessionView, sessionView } from './views.ts'
 import { leaseMs, segmentMs } from './wake.ts'
 import { type FileAnswer, workspace } from './workspace.ts'
 
@@ -30,12 +31,13 @@ export type Say = {
   readonly create?: NewSession | undefined
   /** Messages of before, for a session that is created. */
   readonly history?: readonly Message[] | undefined
+  /** Only into a turn that is open: nothing is begun. */
+  readonly joinOnly?: boolean | undefined
   /** An earlier try of the same request may have used this run id. */
   readonly repeatable?: boolean | undefined
+  /** An earlier try did come here, or at least as far as the key. */
+  readonly replayed?: boolean | undefined
 }
-
-/** `joined`: the words went into the run that is open; `over`: this run has been and gone. */
-export type Accepted = { readonly runId: string; readonly status: 'running' | 'queued' | 'joined' | 'over' }
 
 /** How a stream is written: our own events, or chat completion chunks. */
 export type Format =
@@ -46,11 +48,13 @@ export type StreamRequest = { readonly say: Say; readonly format: Format }
 
 /** Names the run in answers that are streamed. */
 export const runHeader = 'x-talaria-run-id'
+/** Says what became of the request: Accepted['status']. */
+export const statusHeader = 'x-talaria-run-status'
 
 const renderOf = (format: Format): Render => (format.as === 'events' ? sse : chatChunks(format.head, format.usage))
 
 export class SessionDO extends DurableObject<Env> {
-  readonly #core: SessionCore
+  #core: SessionCore
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env)
@@ -101,10 +105,16 @@ export class SessionDO extends DurableObject<Env> {
       await this.ctx.storage.deleteAll()
     } finally {
       for (const socket of this.ctx.getWebSockets()) socket.close(1000, 'The session was deleted.')
-      // Memory must not outlive the storage: the next request begins with a fresh object.
-      this.ctx.waitUntil(scheduler.wait(10).then(() => this.ctx.abort('The session was deleted.')))
+      this.#forgetMemory()
     }
     return true
+  }
+
+  /** Memory must not outlive the storage. Only what cannot be stopped in time takes the object with it. */
+  #forgetMemory(): void {
+    if (this.#core.driver.isDriving)
+      this.ctx.waitUntil(scheduler.wait(10).then(() => this.ctx.abort('The session was deleted.')))
+    else this.#core = new SessionCore(this.ctx, this.env, machineOf)
   }
 
   // --- talking
@@ -113,28 +123,25 @@ export class SessionDO extends DurableObject<Env> {
   async say(request: Say): Promise<Accepted | undefined> {
     if (!(await this.#ready(request))) return undefined
     const { runId, options } = request
-    if (request.repeatable) {
-      const known = this.#known(runId)
-      if (known) return known
-    }
+    const known = request.repeatable ? this.#known(runId, request.replayed ?? false) : undefined
+    if (known) return known
     const message = await storeImages(request.message, this.env.BLOBS, this.#attachments())
     const core = this.#core
     if (!core.store.hasOpenTurn) {
+      if (request.joinOnly) return { runId, status: 'idle' }
       core.begin({ runId, message, options })
       return { runId, status: 'running' }
     }
-    const mode = request.mode ?? core.settings.busy_input_mode ?? 'interrupt'
-    if (mode === 'queue') core.store.say({ kind: 'queued', runId, message, options })
-    else core.store.say({ kind: 'said', mode: mode === 'steer' ? 'steer' : 'redirect', runId, message })
-    if (mode === 'interrupt' && core.store.turn().stage.at === 'calling-model') core.driver.abort()
-    core.takeUp()
-    return mode === 'queue' ? { runId, status: 'queued' } : { runId: core.store.turn().id, status: 'joined' }
+    return hearWhileBusy(core, request, message)
   }
 
   /** Says it and waits for the end of the run. */
-  async sayAndWait(request: Say): Promise<{ accepted: Accepted; end: RunEnded; run: RunView } | undefined> {
+  async sayAndWait(
+    request: Say,
+  ): Promise<{ accepted: Accepted; end: RunEnded | undefined; run: RunView | undefined } | undefined> {
     const accepted = await this.say(request)
     if (!accepted) return undefined
+    if (accepted.status === 'idle') return { accepted, run: undefined, end: undefined }
     const run = await this.wait(accepted.runId)
     const end = endOf(this.#core, accepted.runId)
     return run && end && { accepted, run, end }
@@ -150,19 +157,10 @@ export class SessionDO extends DurableObject<Env> {
     if (!(await this.#found())) return undefined
     const core = this.#core
     await core.ensureTenant()
-    const item = core.waitingItems().find(({ id }) => id === `${core.sessionId}.${callId}`)
+    const item = waitingItems(core).find(({ id }) => id === `${core.sessionId}.${callId}`)
     if (!item) return false
-    const result = { question: item.question, choices_offered: item.choices, user_response: answer }
-    const message = {
-      role: 'tool' as const,
-      callId,
-      name: 'clarify',
-      content: [{ type: 'text' as const, text: JSON.stringify(result) }],
-      failed: false,
-    }
-    core.store.save(deliver(core.store.turn(), message, core.driver.look()))
-    core.store.write()
-    core.move()
+    await core.ensureTenant()
+    deliverAnswer(core, item, answer)
     return true
   }
 
@@ -172,7 +170,7 @@ export class SessionDO extends DurableObject<Env> {
     return (await this.#found()) ? listMessages(this.#core, page) : undefined
   }
 
-  async run(runId: string): Promise<RunView | ReturnType<typeof queuedRun> | undefined> {
+  async run(runId: string): Promise<RunView | undefined> {
     return (await this.#found()) ? runOf(this.#core, runId) : undefined
   }
 
@@ -181,14 +179,14 @@ export class SessionDO extends DurableObject<Env> {
     if (!(await this.#found())) return undefined
     const run = runOf(this.#core, runId)
     if (!run) return undefined
-    if (!('exit_reason' in run) || run.exit_reason === null) {
+    if (run.exit_reason === null) {
       // Before the turn is taken up: it may come to its end at once.
       const ended = this.#core.streams.ended(runId)
       this.#core.takeUp()
       await ended
     }
     const over = runOf(this.#core, runId)
-    return over && 'exit_reason' in over ? over : undefined
+    return over
   }
 
   /** Events after a number, and then what comes. */
@@ -220,9 +218,14 @@ export class SessionDO extends DurableObject<Env> {
     const { store, streams } = this.#core
     const accepted = await this.say(say)
     if (!accepted) return new Response(null, { status: 404 })
+    if (accepted.status === 'idle') return new Response(null, { status: 204 })
     // A run that began before this request is told from its beginning: somebody asks for it a second time.
     const past = accepted.status === 'queued' ? [] : store.eventsOfRun(accepted.runId)
-    const headers = { 'content-type': 'text/event-stream; charset=utf-8', [runHeader]: accepted.runId }
+    const headers = {
+      'content-type': 'text/event-stream; charset=utf-8',
+      [runHeader]: accepted.runId,
+      [statusHeader]: accepted.status,
+    }
     return new Response(streams.open(renderOf(format), past, accepted.runId), { headers })
   }
 
@@ -247,6 +250,7 @@ export class SessionDO extends DurableObject<Env> {
   async retry(runId: string, tenant: TenantSnapshot): Promise<boolean | undefined> {
     if (!(await this.#found())) return undefined
     this.#core.know(tenant)
+    if (runOf(this.#core, runId)) return true
     if (this.#core.store.hasOpenTurn) return false
     const last = retractTurns(this.#core, 1).turns[0]
     if (!last) return false
@@ -324,10 +328,10 @@ export class SessionDO extends DurableObject<Env> {
     return `t/${this.#core.tenantId}/s/${this.#core.sessionId}/attachments/`
   }
 
-  #known(runId: string): Accepted | undefined {
+  #known(runId: string, replayed: boolean): Accepted | undefined {
     const run = runOf(this.#core, runId)
-    if (!run) return undefined
-    if (!('exit_reason' in run)) return { runId, status: 'queued' }
+    if (!run) return replayed ? joinedBefore(this.#core, runId) : undefined
+    if (run.status === 'queued') return { runId, status: 'queued' }
     return { runId, status: run.exit_reason === null ? 'running' : 'over' }
   }
 }

@@ -12,8 +12,9 @@ import type { TurnOptions } from '../agent/model/options.ts'
 import type { Said, Store } from '../agent/model/ports.ts'
 import { type Commit, isOver, newTurn, type Turn } from '../agent/model/turn.ts'
 import { addUsage, noUsage, type Usage } from '../agent/model/usage.ts'
-import { keepFrom, summaryPrefix } from '../agent/prompt/compress.ts'
+import { keepFrom, openRequest, summaryPrefix } from '../agent/prompt/compress.ts'
 import { tokensOf } from '../agent/prompt/tokens.ts'
+import type { Given } from './session-meta.ts'
 import { isDelta, place, replay } from './event-log.ts'
 import type { InboxItem, Journal, StepRow } from './journal.ts'
 
@@ -24,9 +25,19 @@ const unheard = 1_000_000
 const inFlight = ({ stage }: Turn) =>
   stage.at === 'calling-model' || (stage.at === 'tools' && stage.calls.some(({ state }) => state === 'running'))
 
+function lastNumbers(newest: StepRow | undefined, given: Given = { message: 0, event: 0 }): Given {
+  if (!newest) return given
+  return {
+    message: Math.max(newest.entries.at(-1)?.seq ?? newest.n - 1, given.message),
+    event: Math.max(newest.events.at(-1)?.[0] ?? 0, given.event),
+  }
+}
+
 export type StoreOptions = {
   readonly sessionId: string
   readonly now: () => number
+  /** Numbers that were given out in a former life of the session and are not in its rows. */
+  readonly given?: Given | undefined
   /** Called after each write with what it made public, in order. */
   readonly publish: (events: readonly PlacedEvent[]) => void
 }
@@ -55,8 +66,8 @@ export class SessionStore implements Store {
     this.#turn = newest?.turn
     this.#row = newest?.row
     this.#inbox = journal.inbox()
-    this.#lastSeq = newest ? (newest.row.entries.at(-1)?.seq ?? newest.row.n - 1) : 0
-    const written = newest?.row.events.at(-1)?.[0] ?? 0
+    const { message, event: written } = lastNumbers(newest?.row, options.given)
+    this.#lastSeq = message
     this.#lastEvent = this.#turn && inFlight(this.#turn) ? written + unheard : written
     this.#answer = { fromSeq: written, text: this.#turn?.draft ?? '', thinking: '' }
   }
@@ -100,7 +111,7 @@ export class SessionStore implements Store {
   /** Said while the turn was open and not yet part of the transcript. */
   inbox(): Said[] {
     return this.#inbox.flatMap(({ id, item }) =>
-      item.kind === 'said' ? [{ id, mode: item.mode, message: item.message }] : [],
+      item.kind === 'said' ? [{ id, mode: item.mode, message: item.message, requestId: item.runId }] : [],
     )
   }
 
@@ -205,13 +216,13 @@ export class SessionStore implements Store {
       this.#outgoing.push(placed)
     }
     // An answer that is continued goes on where it stopped; any other begins anew.
-    if (commit.turn.stage.at === 'calling-model')
-      this.#answer = {
-        fromSeq: this.#lastEvent,
-        text: commit.turn.draft ?? '',
-        thinking: commit.turn.draft === undefined ? '' : this.#answer.thinking,
-      }
+    if (commit.turn.stage.at === 'calling-model' && before?.stage !== commit.turn.stage) this.#openAnswer(commit.turn)
     this.#touch(row)
+  }
+
+  #openAnswer({ draft }: Turn) {
+    const thinking = draft === undefined ? '' : this.#answer.thinking
+    this.#answer = { fromSeq: this.#lastEvent, text: draft ?? '', thinking }
   }
 
   #append(runId: string, message: Message, covers?: number) {
@@ -260,8 +271,10 @@ export class SessionStore implements Store {
     const whole = { m: textIn(message), r: thinkingIn(message) }
     for (const kind of ['r', 'm'] as const) {
       const heard = kind === 'm' ? this.#answer.text : this.#answer.thinking
-      if (!whole[kind].startsWith(heard)) this.#spellOut(row, kind, heard)
-      const rest = whole[kind].startsWith(heard) ? whole[kind].slice(heard.length) : ''
+      const goesOn = whole[kind].startsWith(heard)
+      if (!goesOn) this.#spellOut(row, kind, heard)
+      const rest = goesOn ? whole[kind].slice(heard.length) : ''
+      if (!goesOn && kind === 'm') this.#tell(row, `\n\n${whole.m}`)
       if (!rest) continue
       const { seq: number, at } = this.#next()
       row.events.push([number, at, kind, rest.length, 0])
@@ -271,6 +284,14 @@ export class SessionStore implements Store {
     }
     for (const logged of row.events) if (isDelta(logged) && logged[4] === 0) logged[4] = seq
     this.#answer = { fromSeq: this.#lastEvent, text: '', thinking: '' }
+  }
+
+  /** Words that do not go on where the last ones stopped. */
+  #tell(row: StepRow, delta: string) {
+    const { seq, at } = this.#next()
+    const event = { type: 'message.delta', delta } as const
+    row.events.push([seq, at, event])
+    this.#outgoing.push(place(event, { seq, at, runId: row.runId, sessionId: this.#options.sessionId }))
   }
 
   /** What was heard is not how the message ends up: its pieces are stored as they were sent. */
@@ -301,7 +322,8 @@ export class SessionStore implements Store {
     const { entries, messages } = this.#loaded()
     const from = keepFrom(messages)
     const covers = entries[from - 1]?.seq ?? 0
-    this.#append(this.turn().id, userText(summaryPrefix + text, 'summary'), covers)
+    const words = summaryPrefix + text + openRequest(messages, from)
+    this.#append(this.turn().id, userText(words, 'summary'), covers)
     this.#context = undefined
     this.write() // the context is read again from the rows
   }

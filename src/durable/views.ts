@@ -3,7 +3,8 @@
 import type { Entry, SessionRecord } from '../agent/model/history.ts'
 import { callsIn, textIn, thinkingIn, type UserMessage } from '../agent/model/message.ts'
 import { runEnded } from '../agent/loop/announce.ts'
-import type { Turn } from '../agent/model/turn.ts'
+import type { TurnOptions } from '../agent/model/options.ts'
+import { newTurn, type Turn } from '../agent/model/turn.ts'
 import { publicUsage } from '../agent/wire/serve-usage.ts'
 import type { SessionMeta } from './session-meta.ts'
 
@@ -75,7 +76,7 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
     completed: false,
     error: null as string | null,
     activity: activityOf(turn),
-    started_at: iso(turn.startedAt),
+    started_at: iso(turn.startedAt) as string | null,
     ended_at: stage.at === 'done' ? iso(stage.endedAt) : null,
     steps: turn.budget.spent,
     waited_ms: turn.waited,
@@ -96,10 +97,15 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
 }
 export type RunView = ReturnType<typeof runView>
 
-export const queuedRun = (runId: string, sessionId: string) => ({
-  run_id: runId,
-  session_id: sessionId,
+/** A run that waits for its turn. */
+export const queuedRun = (
+  { runId, options }: { readonly runId: string; readonly options: TurnOptions },
+  sessionId: string,
+): RunView => ({
+  ...runView(newTurn(runId, 0, 0, options), sessionId, []),
   status: 'queued',
+  activity: { doing: 'queued', since: null },
+  started_at: null,
 })
 
 function statusOf({ stage, stopRequested }: Turn): string {

@@ -25,12 +25,16 @@ export type Dispatch = {
 /** Calls side by side, at most. */
 const width = 8
 const defaultMaxResult = 100_000
+/** Characters that the results of one batch may have in all; what comes after is spilled sooner. */
+const maxBatch = 200_000
+const leastPerResult = 8_000
 const previewLength = 1_500
 
 export async function* dispatch(calls: readonly ToolCall[], world: Dispatch): AsyncGenerator<Result> {
   const touched = (call: ToolCall) => world.toolbox.get(call.name)?.touches(call.input, world.services) ?? 'nothing'
+  const room: Room = { left: maxBatch }
   for (const group of groupCalls(calls, touched, width)) {
-    const running = new Map(group.map((call) => [call.id, runCall(call, world)]))
+    const running = new Map(group.map((call) => [call.id, runCall(call, world, room)]))
     while (running.size) {
       const result = await Promise.race(running.values())
       running.delete(idOf(result))
@@ -43,7 +47,10 @@ type CallResult = Extract<Result, { of: 'tool' | 'later' }>
 
 const idOf = (result: CallResult) => (result.of === 'tool' ? result.message.callId : result.callId)
 
-async function runCall(call: ToolCall, world: Dispatch): Promise<CallResult> {
+/** Characters that the batch may still have; shared by its calls. */
+type Room = { left: number }
+
+async function runCall(call: ToolCall, world: Dispatch, room: Room): Promise<CallResult> {
   const tool = world.toolbox.get(call.name)
   if (!tool) return { of: 'tool', message: refuse(call, `There is no tool named ${call.name} any more.`) }
   if (world.context.signal.aborted) return { of: 'tool', message: refuse(call, 'Not run: the user stopped the turn.') }
@@ -51,7 +58,7 @@ async function runCall(call: ToolCall, world: Dispatch): Promise<CallResult> {
   const outcome = await runTool(tool, call, world)
   await world.around?.('after')
   if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later }
-  return { of: 'tool', message: await asMessage(call, tool, outcome, world) }
+  return { of: 'tool', message: await asMessage(call, outcome, world, takeRoom(tool, room)) }
 }
 
 async function runTool(tool: Tool, call: ToolCall, world: Dispatch): Promise<ToolResult> {
@@ -72,16 +79,22 @@ const failed = (error: string): ToolResult => ({
   failed: true,
 })
 
+/** How long the next text may be. */
+const takeRoom = (tool: Tool, room: Room) => (length: number) => {
+  const max = Math.min(tool.maxResult ?? defaultMaxResult, Math.max(leastPerResult, room.left))
+  room.left -= Math.min(length, max)
+  return max
+}
+
 async function asMessage(
   call: ToolCall,
-  tool: Tool,
   outcome: Exclude<ToolResult, { later: unknown }>,
   world: Dispatch,
+  maxFor: (length: number) => number,
 ): Promise<ToolMessage> {
-  const max = tool.maxResult ?? defaultMaxResult
   const content = await Promise.all(
     outcome.content.map(async (part) =>
-      part.type === 'text' && part.text.length > max
+      part.type === 'text' && part.text.length > maxFor(part.text.length)
         ? ({ type: 'text', text: await spilled(call.id, part.text, world) } as const)
         : part,
     ),

@@ -45,9 +45,10 @@ export async function authenticate(
   const now = Date.now()
   const known = remembered.get(presented)
   if (known && known.until > now && known.adminKey === env.ADMIN_KEY) return known.principal
-  const principal = (await isOwner(presented, env.ADMIN_KEY)) ? owner : await tenantKey(presented, env, now, later)
+  const { principal, expiresAt } = await principalOf(presented, env, now, later)
+  const until = Math.min(now + rememberedMs, expiresAt ?? Infinity)
   if (remembered.size > 10_000) remembered.clear()
-  remembered.set(presented, { principal, until: now + rememberedMs, adminKey: env.ADMIN_KEY })
+  remembered.set(presented, { principal, until, adminKey: env.ADMIN_KEY })
   return principal
 }
 
@@ -61,19 +62,23 @@ export function requireScope(principal: Principal, scope: Scope): void {
 /** For tests and for the isolate in which a key was revoked. */
 export const forgetKeys = (): void => remembered.clear()
 
-async function tenantKey(
+type Found = { readonly principal: Principal; readonly expiresAt: number | null }
+
+async function principalOf(
   presented: string,
   env: Env,
   now: number,
   later: (work: Promise<unknown>) => void,
-): Promise<Principal> {
+): Promise<Found> {
+  if (await isOwner(presented, env.ADMIN_KEY ?? '')) return { principal: owner, expiresAt: null }
   const repository = tenants(env.DB)
   const found = await repository.verify(presented, now)
   if (!found) throw unauthorised()
   if (found.status === 'suspended')
     throw new AppError(403, 'tenant_suspended', 'This tenant is suspended. Ask the operator of this deployment.')
   later(repository.touch(found.keyId, now))
-  return { tenantId: found.tenantId, keyId: found.keyId, scopes: new Set(found.scopes) }
+  const principal = { tenantId: found.tenantId, keyId: found.keyId, scopes: new Set(found.scopes) }
+  return { principal, expiresAt: found.expiresAt }
 }
 
 const unauthorised = () =>

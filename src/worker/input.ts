@@ -4,13 +4,16 @@ import * as z from 'zod'
 import type { ImagePart, TextPart, UserMessage } from '../agent/model/message.ts'
 import { invalid } from './errors.ts'
 
+/** Characters of one message: what is longer belongs into a file of the session. A row holds 2 MB. */
+export const maxText = 600_000
+
 const imageUrl = z
   .string()
   .max(9_000_000)
   .regex(/^(https:\/\/|data:image\/[\w.+-]+;base64,)/, 'An https address or a data:image/…;base64 one.')
 
 export const contentPart = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text'), text: z.string().max(1_000_000) }),
+  z.strictObject({ type: z.literal('text'), text: z.string().max(maxText) }),
   z.strictObject({
     type: z.literal('image_url'),
     image_url: z.strictObject({ url: imageUrl, detail: z.enum(['auto', 'low', 'high', 'original']).optional() }),
@@ -19,7 +22,7 @@ export const contentPart = z.discriminatedUnion('type', [
 export type ContentPart = z.infer<typeof contentPart>
 
 export const inputSchema = z
-  .union([z.string().max(1_000_000), z.array(contentPart).min(1).max(1_000)])
+  .union([z.string().max(maxText), z.array(contentPart).min(1).max(1_000)])
   .describe('Text, or parts of text and images.')
 
 export const attachment = z.strictObject({ type: z.literal('image'), url: imageUrl })
@@ -31,6 +34,8 @@ export function userMessage(
 ): UserMessage {
   const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
   const content = [...parts.map(partOf), ...attachments.map(({ url }) => imagePart(url))]
+  const length = content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
+  if (length > maxText) throw invalid(`A message has at most ${maxText} characters; put more into a file.`, param)
   if (content.every((part) => part.type === 'text' && !part.text.trim()))
     throw invalid('There is nothing said in it.', param)
   return { role: 'user', content }

@@ -1,6 +1,6 @@
 /** The way to a session object: by the tenant of the key and an id that could be one. */
 
-import type { SessionDO, StreamRequest } from '../durable/session.ts'
+import { type SessionDO, statusHeader, type StreamRequest } from '../durable/session.ts'
 import { notFound } from './errors.ts'
 
 const shape = /^[A-Za-z0-9_-]{1,128}$/
@@ -30,3 +30,7 @@ export async function sayAndStream(session: DurableObjectStub<SessionDO>, reques
   if (answer.status === 404) throw notFound()
   return answer
 }
+
+/** The run is a new one of this request's own, and not one that was joined or is told again. */
+export const hasBegun = (answer: Response): boolean =>
+  ['running', 'queued'].includes(answer.headers.get(statusHeader) ?? '')

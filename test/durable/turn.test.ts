@@ -204,7 +204,13 @@ describe('what is said while a turn runs', () => {
     await gate.reached()
     const stream = await request('POST', `/api/sessions/${id}/chat/stream`, { body: { input: 'two', mode: 'queue' } })
     const runId = stream.headers.get('x-talaria-run-id') ?? ''
-    expect(await runOf(id, runId)).toEqual({ run_id: runId, session_id: id, status: 'queued' })
+    expect(await runOf(id, runId)).toMatchObject({
+      run_id: runId,
+      session_id: id,
+      status: 'queued',
+      output: null,
+      started_at: null,
+    })
     gate.open()
     await Promise.all([first, stream.text()])
     expect(await runOf(id, runId)).toMatchObject({ status: 'completed', output: 'b' })

@@ -18,7 +18,8 @@ export function announce(before: Turn | undefined, commit: Commit, { now, heard,
   const events: Event[] = []
   if (!before) events.push({ type: 'run.started', input: lastUserText(append) })
   else events.push(...ofTrouble(before, turn, fromSeq))
-  for (const { mode, message } of heard) events.push({ type: 'run.steered', input: textIn(message), mode })
+  for (const { mode, message, requestId } of heard)
+    events.push({ type: 'run.steered', input: textIn(message), mode, ...(requestId && { request_id: requestId }) })
   if (summary !== undefined) events.push({ type: 'context.compressed' })
   events.push(...ofCalls(before, commit, now))
   events.push(...ofStage(before?.stage, commit))

@@ -31,7 +31,12 @@ export type Event =
   | { readonly type: 'context.compressed' }
   /** Deltas with a seq above `from_seq` and below this event's belong to an answer that was given up. */
   | { readonly type: 'turn.restarted'; readonly from_seq: number; readonly reason: string }
-  | { readonly type: 'run.steered'; readonly input: string; readonly mode: 'steer' | 'redirect' }
+  | {
+      readonly type: 'run.steered'
+      readonly input: string
+      readonly mode: 'steer' | 'redirect'
+      readonly request_id?: string
+    }
   | RunEnded
 
 export type RunEnded = {

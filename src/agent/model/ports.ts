@@ -6,7 +6,13 @@ import type { Risk, Toolbox } from './tool.ts'
 import type { Commit, Result, Turn } from './turn.ts'
 
 /** Something said while a turn was open. `steer` joins the next tool result, `redirect` the next model call. */
-export type Said = { readonly id: number; readonly mode: 'steer' | 'redirect'; readonly message: UserMessage }
+export type Said = {
+  readonly id: number
+  readonly mode: 'steer' | 'redirect'
+  readonly message: UserMessage
+  /** Names the request that brought it, so that a repeated one is recognised. */
+  readonly requestId?: string
+}
 
 /**
  * Durable memory of one session. `save` changes what is read at once and joins the pending write;

@@ -70,6 +70,9 @@ export const recover: Verdict = (turn, result, view) => {
   const { failure, partial, usage, key } = result
   const paid = counted(usage ? { ...turn, usage: addUsage(turn.usage, usage) } : turn, failure.kind)
   if (failure.kind === 'aborted') return cancelled(paid, partial, view.now)
+  // A failed summary is no reason to lose the turn: go on without, the provider will say if it does not fit.
+  if (turn.stage.at === 'compressing' && failure.kind !== 'interrupted')
+    return { turn: { ...paid, used: { ...paid.used, compress: ceiling }, stage: { at: 'ready' } } }
   for (const remedy of declined(paid, failure.kind) ? [] : remedies[failure.kind]) {
     const next = remedy(paid, { failure, key }, view)
     if (next) return { turn: restarted(next, turn, failure.kind, partial) }
@@ -77,11 +80,10 @@ export const recover: Verdict = (turn, result, view) => {
   return giveUp(paid, failure, view.now)
 }
 
-function counted(turn: Turn, kind: FailureKind): Turn {
-  // A failed summary is no reason to lose the turn: go on without, the provider will say if it does not fit.
-  const compressions = turn.stage.at === 'compressing' && kind !== 'interrupted' ? { compress: ceiling } : {}
-  return { ...turn, used: { ...turn.used, ...compressions, [kind]: timesUsed(turn, kind) + 1 } }
-}
+const counted = (turn: Turn, kind: FailureKind): Turn => ({
+  ...turn,
+  used: { ...turn.used, [kind]: timesUsed(turn, kind) + 1 },
+})
 
 /** Whoever saw the beginning of an answer has to hear that another one is coming. A kept draft goes on instead. */
 function restarted(next: Turn, before: Turn, kind: FailureKind, partial: string | undefined): Turn {

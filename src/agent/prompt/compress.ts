@@ -14,13 +14,21 @@ Write plain text under these headings: Goal, Limits, Done, Decisions, Open, Fact
 export const summaryPrefix =
   'Summary of the earlier part of this conversation. It is there for reference; what it mentions as open is not a new request.\n\n'
 
-/** Index from which messages stay: never between a call and its results, and with the last request of the person inside. */
+/**
+ * Index from which messages stay: never between a call and its results, and never so late that nothing
+ * is left of a short conversation.
+ */
 export function keepFrom(messages: readonly Message[], keep: number = tail): number {
-  let from = Math.max(0, messages.length - keep)
-  const lastUser = messages.findLastIndex((message) => message.role === 'user' && !message.source)
-  if (lastUser >= 0) from = Math.min(from, lastUser)
+  let from = Math.max(0, messages.length - Math.min(keep, Math.floor(messages.length / 2)))
   while (from > 0 && messages[from]?.role === 'tool') from--
   return from
+}
+
+/** What a person asked last, when it is not among what stays: a summary must not reword it. */
+export function openRequest(messages: readonly Message[], from: number): string {
+  const last = messages.findLastIndex((message) => message.role === 'user' && !message.source)
+  const text = last >= 0 && last < from ? textIn(messages[last] as Message) : ''
+  return text ? `\n\nThe request that is being worked on, word for word:\n${middleCut(text, excerptCap)}` : ''
 }
 
 /** The part to be summarised, as text for the summarising call. */

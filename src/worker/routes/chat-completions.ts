@@ -9,17 +9,17 @@ import type { TurnOptions } from '../../agent/model/options.ts'
 import { readArguments } from '../../agent/wire/arguments.ts'
 import { chatCompletion } from '../../agent/wire/serve-chat.ts'
 import type { Say } from '../../durable/session.ts'
-import { AppError, invalid } from '../errors.ts'
+import { AppError, invalid, notFound } from '../errors.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
-import { contentPart, partOf, userMessage } from '../input.ts'
-import { admitTurn, releaseTurn } from '../limits.ts'
+import { contentPart, maxText, partOf, userMessage } from '../input.ts'
+import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
-import { found, sayAndStream, sessionStub } from '../sessions.ts'
+import { found, hasBegun, sayAndStream, sessionStub } from '../sessions.ts'
 import { askedModel } from './models.ts'
 
-const content = z.union([z.string().max(2_000_000), z.array(contentPart).max(1_000)])
+const content = z.union([z.string().max(maxText), z.array(contentPart).max(1_000)])
 const textContent = z.union([
-  z.string().max(2_000_000),
+  z.string().max(maxText),
   z.array(z.object({ type: z.literal('text'), text: z.string() })).max(1_000),
 ])
 const toolCall = z.object({
@@ -127,19 +127,18 @@ async function chat(call: ChatCall): Promise<Response> {
     'x-talaria-run-id': ids.runId,
     ...replayHeader(ids),
   }
-  await admitTurn(env, tenant, ids.runId)
-  try {
+  return admitted(env, tenant, ids, async (how) => {
+    if (how === 'join') return undefined
     if (body.stream) {
       const usage = body.stream_options?.include_usage ?? false
-      const { body: stream } = await sayAndStream(session, { say: request, format: { as: 'chat', head, usage } })
-      return new Response(stream, { headers: { ...headers, ...eventStream } })
+      const answer = await sayAndStream(session, { say: request, format: { as: 'chat', head, usage } })
+      const value = new Response(answer.body, { headers: { ...headers, ...eventStream } })
+      return { began: hasBegun(answer), value }
     }
-    const { end } = found(await session.sayAndWait(request))
-    return Response.json(chatCompletion(head, end), { headers })
-  } catch (error) {
-    await Promise.all([releaseTurn(env, tenant, ids.runId), ids.release()])
-    throw error
-  }
+    const { end, accepted } = found(await session.sayAndWait(request))
+    if (!end) throw notFound()
+    return { began: accepted.status !== 'over', value: Response.json(chatCompletion(head, end), { headers }) }
+  })
 }
 
 export const eventStream = {

@@ -5,11 +5,11 @@ import { modelId } from '../../agent/model/settings.ts'
 import { runHeader, type Say } from '../../durable/session.ts'
 import { eventsFromSocket } from '../event-bridge.ts'
 import { AppError, invalid } from '../errors.ts'
-import { idsFor, newRunId, replayHeader } from '../idempotency.ts'
+import { idsFor, replayHeader } from '../idempotency.ts'
 import { attachment, inputSchema, userMessage } from '../input.ts'
-import { admitTurn, releaseTurn } from '../limits.ts'
+import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
-import { found, sayAndStream, sessionStub } from '../sessions.ts'
+import { found, hasBegun, sayAndStream, sessionStub } from '../sessions.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
 import { eventStream } from './chat-completions.ts'
 import { askedModel } from './models.ts'
@@ -43,6 +43,7 @@ async function prepare(call: Call<unknown, Chat>) {
     mode: body.mode,
     tenant,
     repeatable: ids.repeatable,
+    replayed: ids.replayed,
     options: {
       ...(model !== undefined && { model }),
       ...(body.instructions !== undefined && { instructions: body.instructions }),
@@ -53,17 +54,6 @@ async function prepare(call: Call<unknown, Chat>) {
     },
   }
   return { session, request, ids }
-}
-
-/** Takes a place, does it, and gives everything back when it was refused. */
-async function admitted<T>(call: Call<unknown, Chat>, ids: Awaited<ReturnType<typeof idsFor>>, act: () => Promise<T>) {
-  await admitTurn(call.env, call.tenant, ids.runId)
-  try {
-    return await act()
-  } catch (error) {
-    await Promise.all([releaseTurn(call.env, call.tenant, ids.runId), ids.release()])
-    throw error
-  }
 }
 
 export const sessionChatRoutes = [
@@ -77,7 +67,12 @@ export const sessionChatRoutes = [
     responses: ok('The finished run', runShape),
     handle: async (call) => {
       const { session, request, ids } = await prepare(call)
-      const { run } = await admitted(call, ids, async () => found(await session.sayAndWait(request)))
+      const run = await admitted(call.env, call.tenant, ids, async (how) => {
+        const said = found(await session.sayAndWait({ ...request, joinOnly: how === 'join' }))
+        const { accepted, run: value } = said
+        if (accepted.status === 'idle' || !value) return undefined
+        return { began: accepted.runId === ids.runId && accepted.status !== 'over', value }
+      })
       return Response.json(run, { headers: replayHeader(ids) })
     },
   }),
@@ -91,7 +86,11 @@ export const sessionChatRoutes = [
     responses: sse,
     handle: async (call) => {
       const { session, request, ids } = await prepare(call)
-      const answer = await admitted(call, ids, () => sayAndStream(session, { say: request, format: { as: 'events' } }))
+      const answer = await admitted(call.env, call.tenant, ids, async (how) => {
+        const say = { ...request, joinOnly: how === 'join' }
+        const value = await sayAndStream(session, { say, format: { as: 'events' } })
+        return value.status === 204 ? undefined : { began: hasBegun(value), value }
+      })
       const run = { [runHeader]: answer.headers.get(runHeader) ?? '' }
       return new Response(answer.body, { headers: { ...eventStream, ...replayHeader(ids), ...run } })
     },
@@ -153,17 +152,19 @@ export const sessionChatRoutes = [
       const { env, tenant, param, body } = call
       const session = sessionStub(env, tenant.id, param('id'))
       const ids = await idsFor(call, param('id'))
-      const message = userMessage(body.input)
-      const accepted = found(
-        await session.say({
-          runId: ids.runId,
-          message,
-          mode: 'steer',
-          options: {},
-          tenant,
-          repeatable: ids.repeatable,
-        }),
-      )
+      const say: Say = {
+        runId: ids.runId,
+        message: userMessage(body.input),
+        mode: 'steer',
+        options: {},
+        tenant,
+        repeatable: ids.repeatable,
+        replayed: ids.replayed,
+      }
+      const accepted = await admitted(env, tenant, ids, async (how) => {
+        const value = found(await session.say({ ...say, joinOnly: how === 'join' }))
+        return value.status === 'idle' ? undefined : { began: value.status === 'running', value }
+      })
       const answer = { run_id: accepted.runId, session_id: param('id'), status: accepted.status }
       return Response.json(answer, { status: 202, headers: replayHeader(ids) })
     },
@@ -176,11 +177,18 @@ export const sessionChatRoutes = [
     summary: 'Take back the last turn and ask the same again',
     body: z.strictObject({}),
     responses: { 202: { description: 'The new run', schema: z.object({ run_id: z.string() }) } },
-    handle: async ({ env, tenant, param }) => {
-      const runId = newRunId()
-      const begun = found(await sessionStub(env, tenant.id, param('id')).retry(runId, tenant))
-      if (!begun) throw new AppError(409, 'conflict', 'There is no turn to repeat, or one is running.')
-      return Response.json({ run_id: runId, session_id: param('id'), status: 'running' }, { status: 202 })
+    handle: async (call) => {
+      const { env, tenant, param } = call
+      const session = sessionStub(env, tenant.id, param('id'))
+      const ids = await idsFor(call, param('id'))
+      await admitted(env, tenant, ids, async (how) => {
+        if (how === 'join') return undefined
+        const value = found(await session.retry(ids.runId, tenant))
+        if (!value) throw new AppError(409, 'conflict', 'There is no turn to repeat, or one is running.')
+        return { began: true, value }
+      })
+      const answer = { run_id: ids.runId, session_id: param('id'), status: 'running' }
+      return Response.json(answer, { status: 202, headers: replayHeader(ids) })
     },
   }),
 ]

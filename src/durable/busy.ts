@@ -1,0 +1,35 @@
+/** What becomes of words that are said while a turn is open. */
+
+import { textIn, type UserMessage } from '../agent/model/message.ts'
+import type { TurnOptions } from '../agent/model/options.ts'
+import { defaults } from '../agent/model/settings.ts'
+import { deliverAnswer, waitingItems } from './questions.ts'
+import type { SessionCore } from './session-core.ts'
+import type { Accepted } from './session-read.ts'
+
+export type Words = {
+  readonly runId: string
+  readonly mode?: 'queue' | 'interrupt' | 'steer' | undefined
+  readonly options: TurnOptions
+}
+
+export function hearWhileBusy(
+  core: SessionCore,
+  { runId, mode: asked, options }: Words,
+  message: UserMessage,
+): Accepted {
+  const mode = asked ?? core.settings.busy_input_mode ?? defaults.busyMode
+  if (mode === 'queue') {
+    core.store.say({ kind: 'queued', runId, message, options })
+    core.takeUp()
+    return { runId, status: 'queued' }
+  }
+  const [question, another] = waitingItems(core)
+  const isText = message.content.every(({ type }) => type === 'text')
+  // Whoever is asked and speaks has answered.
+  if (question && !another && isText) deliverAnswer(core, question, textIn(message))
+  else core.store.say({ kind: 'said', mode: mode === 'steer' ? 'steer' : 'redirect', runId, message })
+  if (mode === 'interrupt' && core.store.turn().stage.at === 'calling-model') core.driver.abort()
+  core.takeUp()
+  return { runId: core.store.turn().id, status: 'joined' }
+}

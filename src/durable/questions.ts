@@ -1,0 +1,35 @@
+/** What calls of the open turn wait for a person to say. */
+
+import { deliver } from '../agent/loop/intake.ts'
+import type { Driver } from './driver.ts'
+import type { SessionStore } from './store.ts'
+import type { Waiting } from './tenant.ts'
+
+type Asking = { readonly sessionId: string; readonly store: SessionStore }
+type Moving = Asking & { readonly driver: Driver; readonly move: () => void }
+
+/** The id names the session and the call, so that one request finds both. */
+export function waitingItems({ sessionId, store }: Asking): readonly Waiting[] {
+  const turn = store.current()
+  const calls = turn?.stage.at === 'tools' ? turn.stage.calls : []
+  return calls.flatMap((call) =>
+    call.state === 'away'
+      ? [{ ...call.awaits, id: `${sessionId}.${call.id}`, session_id: sessionId, run_id: turn?.id ?? '' }]
+      : [],
+  )
+}
+
+/** The answer becomes the result of the call, and the turn goes on. */
+export function deliverAnswer(core: Moving, item: Waiting, answer: string): void {
+  const result = { question: item.question, choices_offered: item.choices, user_response: answer }
+  const message = {
+    role: 'tool' as const,
+    callId: item.id.slice(core.sessionId.length + 1),
+    name: 'clarify',
+    content: [{ type: 'text' as const, text: JSON.stringify(result) }],
+    failed: false,
+  }
+  core.store.save(deliver(core.store.turn(), message, core.driver.look()))
+  core.store.write()
+  core.move()
+}

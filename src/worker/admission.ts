@@ -1,0 +1,38 @@
+/**
+ * The way into a turn: a place among the tenant's, and an idempotency key that is given back when nothing
+ * began. Words that go into an open turn need no place: the turn has one.
+ */
+
+import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
+import { AppError } from './errors.ts'
+import type { Ids } from './idempotency.ts'
+import { refuseOver } from './limits.ts'
+
+/** `join`: only into an open turn; undefined says that there is none. */
+export type Act<T> = (how: 'join' | 'begin') => Promise<{ readonly began: boolean; readonly value: T } | undefined>
+
+/**
+ * Whether something began is only certain after a refusal of ours: a connection that broke may have
+ * broken afterwards. The session gives the place back at the end of the turn.
+ */
+export async function admitted<T>(env: Env, { id, limits }: TenantSnapshot, ids: Ids, act: Act<T>): Promise<T> {
+  const most = limits.concurrent_turns
+  const tenant = most === undefined ? undefined : env.TENANT.getByName(`t/${id}`)
+  try {
+    const joined = tenant && (await act('join'))
+    if (joined) return joined.value
+    if (tenant) refuseOver(await tenant.admitTurn(ids.runId, most ?? 0))
+    const { began, value } = await begun(act)
+    if (!began) await tenant?.releaseTurn(ids.runId)
+    return value
+  } catch (error) {
+    if (error instanceof AppError) await Promise.all([tenant?.releaseTurn(ids.runId), ids.release()])
+    throw error
+  }
+}
+
+async function begun<T>(act: Act<T>) {
+  const result = await act('begin')
+  if (!result) throw new Error('A turn that may begin is not only joined.')
+  return result
+}
