@@ -45,7 +45,7 @@ async function dieAndGoOn(id: string, run: string): Promise<Run> {
   expect(await ring(id)).toBe(true)
   return until(async () => {
     const { body } = await call<Run>('GET', `/api/sessions/${id}/runs/${run}`)
-    return body.exit_reason !== null && body
+    return body.exit_reason === null ? undefined : body
   })
 }
 
