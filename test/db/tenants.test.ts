@@ -54,6 +54,7 @@ describe('a key', () => {
       scopes: ['chat', 'read'],
       status: 'suspended',
       limits: { jobs: 1 },
+      expiresAt: null,
     })
   })
 
