@@ -20,7 +20,7 @@ describe('the official OpenAI SDK', () => {
   it('streams, with the usage on the last chunk when asked', async () => {
     const stream = await sdk().chat.completions.create({
       model: 'talaria',
-      messages: user('[[text 20]] [[slow gap=5 chunks=20]]'),
+      messages: user('[[text 20]] [[slow gap=40 chunks=20]]'),
       stream: true,
       stream_options: { include_usage: true },
     })
