@@ -5,7 +5,8 @@ export const fingerprint = (lock) => createHash('sha256').update(lock).digest('h
 
 /**
  * npm keeps the tree it installed in `node_modules/.package-lock.json`, and writes it last. What is optional may be
- * missing there (packages for other systems); everything else has to have the version of the lock file.
+ * missing there (packages for other systems) or be there alone (the build for this system, where the lock file was made
+ * with a registry that has none); everything else has to have the version of the lock file.
  */
 export function matches(lock, installed) {
   if (installed === undefined) return false
@@ -15,6 +16,6 @@ export function matches(lock, installed) {
   return (
     wanted.every(([path, { version, optional }]) =>
       present[path] ? present[path].version === version : optional === true,
-    ) && Object.keys(present).every((path) => known.has(path))
+    ) && Object.entries(present).every(([path, { optional }]) => known.has(path) || optional === true)
   )
 }

@@ -18,6 +18,11 @@ describe('node_modules', () => {
     ['may lack what is optional', { 'node_modules/a': { version: '1.0.0' } }, true],
     ['may not lack anything else', { 'node_modules/b': { version: '2.0.0' } }, false],
     ['may not have another version', { 'node_modules/a': { version: '1.0.1' } }, false],
+    [
+      'may have the build for this system',
+      { 'node_modules/a': { version: '1.0.0' }, 'node_modules/d': { version: '1.0.0', optional: true } },
+      true,
+    ],
     ['may not have more', { 'node_modules/a': { version: '1.0.0' }, 'node_modules/c': { version: '1.0.0' } }, false],
   ])('%s', (_, packages, expected) => {
     expect(matches(wanted, lock(packages))).toBe(expected)
