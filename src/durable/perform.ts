@@ -66,9 +66,12 @@ async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Res
     world.hear(delta)
   }
   const release = world.lease(chosen)
+  // Before anything is waited for: who stops now must not be overheard.
+  const controller = world.abortable()
   try {
     await failpoint('before-model')
-    const { message, usage } = await speak(await requestFor(step, turn, world, chosen), chosen, world, hear)
+    const request = await requestFor(step, turn, world, chosen)
+    const { message, usage } = await speak({ request, chosen, controller, hear }, world)
     world.heardAll(true)
     if (!callsIn(message).length) await failpoint('before-final')
     const priced = price(usage, chosen.route)
@@ -109,8 +112,15 @@ async function requestFor(step: ModelStep, turn: Turn, world: World, { route }: 
   }
 }
 
-function speak(request: ModelRequest, { route, endpoint }: Chosen, world: World, hear: (delta: Delta) => void) {
-  return withIdleLimit(world.abortable(), world.limits(route), (signal, pulse) =>
+type Call = {
+  readonly request: ModelRequest
+  readonly chosen: Chosen
+  readonly controller: AbortController
+  readonly hear: (delta: Delta) => void
+}
+
+function speak({ request, chosen: { route, endpoint }, controller, hear }: Call, world: World) {
+  return withIdleLimit(controller, world.limits(route), (signal, pulse) =>
     world.dialects[route.dialect].call(request, endpoint, { signal, hear, pulse, sleep }),
   )
 }
@@ -134,7 +144,8 @@ async function compress(turn: Turn, world: World): Promise<Result> {
   const { route } = chosen
   try {
     const request = { model: route.model, system: summaryRequest, transcript: [userText(asText(old))], tools: [] }
-    const { message, usage } = await speak(request, chosen, world, () => {})
+    const controller = world.abortable()
+    const { message, usage } = await speak({ request, chosen, controller, hear: () => {} }, world)
     return { of: 'summary', text: textIn(message) || excerpt(old), usage: price(usage, route) }
   } catch (error) {
     const failure = failureOf(error, route, world)

@@ -12,7 +12,7 @@ import { requestStop } from '../agent/loop/intake.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import { noUsage } from '../agent/model/usage.ts'
 import { d1History } from '../db/history.ts'
-import { Driver } from './driver.ts'
+import { Driver, isReset } from './driver.ts'
 import { Journal } from './journal.ts'
 import { metered, newMeter } from './meter.ts'
 import { importRun, Projection } from './projection.ts'
@@ -295,6 +295,18 @@ export class SessionCore {
     this.#tenant ??= await tenantSnapshot(this.#env, this.tenantId)
   }
 
+  /** False when the tenant cannot be asked now: the alarm that is set tries again. */
+  async knowsTenant(): Promise<boolean> {
+    try {
+      await this.ensureTenant()
+      return true
+    } catch (error) {
+      if (isReset(error) && !isRemote(error)) throw error
+      console.warn('The tenant cannot be asked; it will be tried again.', error)
+      return false
+    }
+  }
+
   /** Work that nobody waits for; the platform keeps the object for it. */
   later(work: Promise<unknown>): void {
     this.#ctx.waitUntil(work)
@@ -377,6 +389,9 @@ export class SessionCore {
     this.#announced = items.length > 0
   }
 }
+
+/** It was another object that went away. */
+const isRemote = (error: unknown) => error instanceof Error && 'remote' in error
 
 /** How long a deletion waits for what still runs. */
 const patienceMs = 2_000

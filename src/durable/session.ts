@@ -289,7 +289,7 @@ export class SessionDO extends DurableObject<Env> {
     await this.ctx.storage.setAlarm(Date.now() + leaseMs)
     const core = this.#core
     if (!core.exists) return void (await this.ctx.storage.deleteAlarm())
-    await core.ensureTenant()
+    if (!(await core.knowsTenant())) return
     if (core.store.hasOpenTurn) core.move()
     // Riding along keeps the object in memory; before the platform's limit a fresh alarm takes over.
     if (core.driver.isDriving) await Promise.race([core.driver.start(), scheduler.wait(segmentMs)])

@@ -211,9 +211,9 @@ export class SessionStore implements Store {
     this.unsay(drain)
     const row = this.#openRow()
     for (const event of events) {
-      const placed = place(event, { ...this.#next(), runId: row.runId, sessionId: this.#options.sessionId })
-      row.events.push([placed.seq, this.#options.now(), event])
-      this.#outgoing.push(placed)
+      const { seq, at } = this.#next()
+      row.events.push([seq, at, event])
+      this.#outgoing.push(place(event, { seq, at, runId: row.runId, sessionId: this.#options.sessionId }))
     }
     // An answer that is continued goes on where it stopped; any other begins anew.
     if (commit.turn.stage.at === 'calling-model' && before?.stage !== commit.turn.stage) this.#openAnswer(commit.turn)
