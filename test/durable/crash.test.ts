@@ -5,6 +5,8 @@
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { armFailpoints, type FailpointName } from '../../src/durable/failpoint.ts'
+import { forgetSnapshot } from '../../src/durable/tenant-snapshot.ts'
+import { outage } from '../support/outage.ts'
 import { calls, Gate, model, type Reply, saidIn, says, until } from '../support/scripted-model.ts'
 import { call, migrated, newSession, request } from '../worker/client.ts'
 import { linesOf, listen, messagesOf, type Run } from '../worker/listen.ts'
@@ -23,6 +25,7 @@ beforeEach(() => {
   })
 })
 afterEach(() => {
+  outage.mend()
   armFailpoints('')
   vi.restoreAllMocks()
 })
@@ -268,5 +271,20 @@ describe('a turn that was taken up', () => {
     ])
     expect(scripted.asked.length).toBe(2)
     listener.close()
+  })
+
+  it('waits for its alarm when the tenant cannot be asked, and goes on then', async () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const gate = new Gate()
+    const { id, run } = await begin([says('Hel', gate), says('Hello.')])
+    await gate.reached()
+    outage.tenantCut = true
+    forgetSnapshot('default')
+    await kill(id)
+    expect(await ring(id)).toBe(true)
+    expect(outage.refused).toBe(1)
+    expect(await alarmOf(id)).toBeGreaterThan(Date.now())
+    outage.mend()
+    expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'completed', output: 'Hello.' })
   })
 })

@@ -1,7 +1,7 @@
 /** What listeners get: every event once, in order, whenever and however they come back. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { Gate, model, says, until } from '../support/scripted-model.ts'
+import { calls, Gate, model, says, until } from '../support/scripted-model.ts'
 import { migrated, newSession, request } from '../worker/client.ts'
 import { follow, type Heard, listen, listenBySocket, listenTo, messagesOf, say, textOf } from '../worker/listen.ts'
 import { evict, kill, ring } from './object.ts'
@@ -85,22 +85,28 @@ describe('a run as events', () => {
 })
 
 describe('coming back', () => {
-  it('gives exactly what was missed, from every event of a finished run, before and after an eviction', async () => {
-    const { id } = await start(['Some ', 'words ', 'in pieces'], ['more'])
+  it('gives exactly what was missed, from every event of a finished run, before and after the memory is lost', async () => {
+    const write = (path: string) => ({ name: 'write_file', input: { path, content: 'alpha' } })
+    const { id } = await newSession({
+      model: model([calls(write('a.txt'), write('b.txt')), says('Some ', 'words ', 'in pieces'), says('more')]).id,
+    })
     const all = await listen(id, 0)
     await say(id, 'go')
     await say(id, 'on')
     await all.heard('run.completed', 2)
     const whole = [...all.events]
     all.close()
-    for (const lose of [() => Promise.resolve(), () => evict(id)]) {
+    expect(whole.filter(({ type }) => type.startsWith('tool.'))).toHaveLength(4)
+    for (const lose of [() => Promise.resolve(), () => evict(id), () => kill(id)]) {
       await lose()
-      for (const { seq } of whole) {
-        const missed = await listen(id, seq)
+      for (const { seq } of [{ seq: 0 }, ...whole]) {
+        const [bySse, bySocket] = await Promise.all([listen(id, seq), listenBySocket(id, seq)])
         const expected = whole.filter((event) => event.seq > seq)
-        if (expected.length) await until(() => missed.events.length >= expected.length)
-        expect(missed.events).toEqual(expected)
-        missed.close()
+        await until(() => bySse.events.length >= expected.length && bySocket.events.length >= expected.length)
+        expect(bySse.events).toEqual(expected)
+        expect(bySocket.events).toEqual(expected)
+        bySse.close()
+        bySocket.close()
       }
     }
   })
@@ -148,12 +154,12 @@ describe('coming back', () => {
     const thoughts = (events: readonly Heard[]) =>
       events.flatMap((event) => (event.type === 'reasoning.delta' ? [event['delta']] : [])).join('')
     expect(thoughts(live.events)).toBe('Let me think.')
-    await evict(id)
+    live.close()
+    await kill(id)
     const later = await listen(id, 0)
     await later.heard('run.completed')
     expect(later.events).toEqual(live.events)
     expect(await messagesOf(id)).toMatchObject([{ content: 'well?' }, { content: 'Yes.', reasoning: 'Let me think.' }])
-    live.close()
     later.close()
   })
 

@@ -6,7 +6,7 @@ import { outage } from '../support/outage.ts'
 import { calls, Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, request } from '../worker/client.ts'
 import { linesOf, listen, messagesOf, say } from '../worker/listen.ts'
-import { alarmOf, evict, kill, objectOf, ring, wipe } from './object.ts'
+import { alarmOf, kill, objectOf, ring, wipe } from './object.ts'
 
 beforeAll(migrated)
 afterEach(() => {
@@ -139,6 +139,27 @@ describe('while D1 is away', () => {
       .all()
     expect(results).toEqual([{ n: 2 }])
   })
+
+  it('what was taken back meanwhile is taken back there too', async () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const { id } = await newSession({ model: model([says('one'), says('mistake'), says('three')]).id })
+    await say(id, 'first')
+    await say(id, 'second')
+    await isComplete(id)
+    outage.cut = true
+    await call('POST', `/api/sessions/${id}/undo`, { body: {} })
+    await until(() => outage.refused)
+    await until(() => alarmOf(id))
+    await kill(id)
+    outage.mend()
+    await ring(id)
+    await isComplete(id)
+    expect((await stored(id)).map(({ seq }) => seq)).toEqual([1, 2])
+    await say(id, 'third')
+    await isComplete(id)
+    await wipe(id)
+    expect(await linesOf(id)).toEqual(['user: first', 'assistant: one', 'user: third', 'assistant: three'])
+  })
 })
 
 describe('an object that has lost its storage', () => {
@@ -209,7 +230,7 @@ describe('rows', () => {
     const { id } = await newSession({ model: model([says('one')]).id })
     await say(id, 'first')
     await isComplete(id)
-    await evict(id)
+    await kill(id)
     await messagesOf(id)
     const { session } = await objectOf(id).rows()
     expect(session.written).toBe(0)

@@ -1,10 +1,16 @@
 /** A turn in its object, from what is said to the end: quiet ways. What dies on the way is in crash.test.ts. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { type Message, userText } from '../../src/agent/model/message.ts'
+import { newTurn } from '../../src/agent/model/turn.ts'
+import { noUsage } from '../../src/agent/model/usage.ts'
+import { demo } from '../../src/agent/wire/demo.ts'
+import type { Route } from '../../src/agent/wire/route.ts'
+import { performer, type World } from '../../src/durable/perform.ts'
 import { calls, fails, Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, request } from '../worker/client.ts'
 import { follow, linesOf, listen, messagesOf, type Run, say } from '../worker/listen.ts'
-import { alarmOf, evict, inObject, objectOf, ring } from './object.ts'
+import { alarmOf, evict, inObject, kill, objectOf, ring } from './object.ts'
 
 beforeAll(migrated)
 
@@ -137,7 +143,7 @@ describe('the alarm', () => {
   })
 
   it('is set to the time that a provider asks for, and the turn goes on then', async () => {
-    const scripted = model([fails(429, 'Slow down.', { 'retry-after': '2' }), says('later')])
+    const scripted = model([fails(429, 'Slow down.', { 'retry-after': '1' }), says('later')])
     const { id } = await newSession({ model: scripted.id })
     const stream = await follow(id, { input: 'go' })
     const { until: told } = await stream.reached('waiting')
@@ -308,6 +314,37 @@ describe('stop', () => {
     expect((await messagesOf(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant'])
   })
 
+  it('reaches a call that is still being prepared', async () => {
+    // As in the driver: stop reaches the controllers that are there, and no later ones.
+    const controllers: AbortController[] = []
+    let loaded: (messages: readonly Message[]) => void = () => {}
+    const route = { dialect: 'demo', model: 'agent' } as Route
+    const world = {
+      dialects: { demo, 'openai-chat': demo },
+      choose: () => ({ route, endpoint: { id: '', baseUrl: '', key: '', headers: {} } }),
+      lease: () => () => {},
+      transcript: () => new Promise<readonly Message[]>((resolve) => (loaded = resolve)),
+      abortable: () => {
+        const controller = new AbortController()
+        controllers.push(controller)
+        return controller
+      },
+      limits: () => ({ firstByteMs: 1_000, idleMs: 1_000 }),
+      circumstances: () => ({}),
+      system: () => '',
+      toolSchemas: () => [],
+      hear: () => {},
+      heardAll: () => {},
+      estimate: () => noUsage,
+    } as unknown as World
+    const results = performer(world)({ do: 'call-model', tools: true }, newTurn('r', 0, 9))
+    const result = results[Symbol.asyncIterator]().next()
+    await scheduler.wait(1)
+    for (const controller of controllers) controller.abort()
+    loaded([userText('hello')])
+    expect((await result).value).toMatchObject({ of: 'failure', failure: { kind: 'aborted' } })
+  })
+
   it('of an idle session says so', async () => {
     const { id } = await newSession()
     expect((await call('POST', `/api/sessions/${id}/stop`)).body).toEqual({ session_id: id, status: 'idle' })
@@ -364,7 +401,7 @@ describe('a question', () => {
     const { id } = await newSession({ model: scripted.id })
     await begin(id, 'paint it')
     await until(async () => (await statusOf(id)) === 'waiting')
-    await evict(id)
+    await kill(id)
     const answers = await Promise.all(
       ['red', 'blue'].map((answer) => call('POST', `/api/questions/${id}.q1`, { body: { answer } })),
     )
@@ -409,7 +446,7 @@ describe('taking back', () => {
     expect([undone.status, undone.body]).toEqual([200, { undone: 1, messages: ['second'] }])
     expect(await linesOf(id)).toEqual(['user: first', 'assistant: one'])
     await until(async () => (await found()) === 0)
-    await evict(id)
+    await kill(id)
     await say(id, 'third')
     expect(saidIn(scripted.asked[2]!)).toEqual(['user: first', 'assistant: one', 'user: third'])
   })

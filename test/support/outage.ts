@@ -1,14 +1,19 @@
-/** D1 as session objects see it, until a test cuts the line: then every statement fails as D1 does when it is away. */
+/**
+ * D1 and the tenant's object as session objects see them, until a test cuts the line: then everything asked of them
+ * fails as it does when they are away.
+ */
 
 export const outage = {
   /** Nothing arrives at D1, and nothing comes back. */
   cut: false,
+  /** The tenant's object does not answer. */
+  tenantCut: false,
   /** The next batch arrives, but the answer is lost. */
   losesNextAnswer: false,
   /** Statements and batches refused since the last `mend`. */
   refused: 0,
   mend() {
-    Object.assign(outage, { cut: false, losesNextAnswer: false, refused: 0 })
+    Object.assign(outage, { cut: false, tenantCut: false, losesNextAnswer: false, refused: 0 })
   },
 }
 
@@ -49,6 +54,15 @@ export const breakable = (db: D1Database): D1Database =>
     get(target, name) {
       if (name === 'prepare') return (query: string) => statement(target.prepare(query))
       if (name === 'batch') return (statements: readonly D1PreparedStatement[]) => batch(target, statements)
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+
+export const breakableTenants = (namespace: Env['TENANT']): Env['TENANT'] =>
+  new Proxy(namespace, {
+    get(target, name) {
+      if (name === 'getByName' && outage.tenantCut) return () => new Proxy({}, { get: () => refuse })
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },

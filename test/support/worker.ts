@@ -1,15 +1,15 @@
 /** The worker of the tests that run inside workerd: the real one, and classes that only tests use. */
 
 import { SessionDO as Session } from '../../src/durable/session.ts'
-import { breakable } from './outage.ts'
+import { breakable, breakableTenants } from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { TenantDO } from '../../src/durable/tenant.ts'
 export { default } from '../../src/worker/index.ts'
 
-/** A session like any other, whose way to D1 a test can cut (outage.ts). */
+/** A session like any other, whose way to D1 and to its tenant a test can cut (outage.ts). */
 export class SessionDO extends Session {
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, { ...env, DB: breakable(env.DB) })
+    super(ctx, { ...env, DB: breakable(env.DB), TENANT: breakableTenants(env.TENANT) })
   }
 }
