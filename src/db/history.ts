@@ -10,7 +10,7 @@ import { pages, read } from './read-pages.ts'
 import { forget, truncate } from './remove.ts'
 import { search } from './search.ts'
 
-export type { Meter } from './bound.ts'
+export { billed, type Meter } from './bound.ts'
 
 /** `meter` sums the rows that D1 bills for the calls of this store. */
 export function d1History(db: D1Database, tenantId: string, meter?: Meter): HistoryStore {

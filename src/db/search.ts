@@ -1,6 +1,6 @@
 /**
- * Search in a tenant's history. First the table of words, then, only when that found less than half of
- * what was asked for, the table of pieces: together never more than three rows read for each result asked for.
+ * Search in a tenant's history, in one round trip: the table of words, and only when that has nothing the
+ * table of pieces. Never more than three rows are read for each result asked for.
  */
 
 import type { Entry } from '../agent/model/history.ts'
@@ -8,7 +8,7 @@ import type { HistoryHit } from '../agent/model/tool.ts'
 import type { Bound } from './bound.ts'
 import { plainText, searchable, weekOf } from './index-text.ts'
 import { entriesIn, pageKeys } from './page-row.ts'
-import { parseQuery, piecesMatch, wordsMatch } from './search-query.ts'
+import { parseQuery, piecesMatch, wordsMatch, type Group } from './search-query.ts'
 import { findIn, matchersOf, snippetOf, type Matcher } from './snippet.ts'
 
 type Row = {
@@ -31,19 +31,29 @@ const inlineBody = 65_536
  * The full-text table leads and yields its rows in order, so that nothing behind the limit is read. The
  * title of a session stands for its first page, which is nearly always n = 1.
  */
-const find = (table: 'words' | 'pieces', order: string, besides: readonly number[] = []) => `SELECT
+const find = (table: 'words' | 'pieces', order: string, match: '?2' | '?4' = '?2') => `SELECT
     ${table}.rowid AS key, session.id AS session, session.title, session.updated_at, page.id AS page, page.at,
     CASE WHEN page.size <= ${inlineBody} THEN page.body END AS body
   FROM ${table} CROSS JOIN session ON session.num = ${table}.rowid >> 20 AND session.tenant_id = ?1
   LEFT JOIN page ON page.id = ${table}.rowid + (${table}.rowid % ${pageKeys} = 0) AND page.tenant_id = ?1
-  WHERE ${table} MATCH ?2 ${besides.length === 0 ? '' : `AND ${table}.rowid NOT IN (${besides.join(', ')})`}
-  ORDER BY ${order} LIMIT ?3`
+  WHERE ${table} MATCH ${match} ORDER BY ${order} LIMIT ?3`
+
+const fallingKeys = (table: 'words' | 'pieces') => `${table}.rowid DESC`
+const risingKeys = (table: 'words' | 'pieces') => `${table}.rowid ASC`
+
+/** The second half is only begun when the first one has not filled the limit. */
+const findLatest = `SELECT * FROM (${find('words', fallingKeys('words'))})
+  UNION ALL SELECT * FROM (${find('words', fallingKeys('words'), '?4')}) LIMIT ?3`
+const findOldest = find('words', risingKeys('words'))
+const findBest = find('words', 'rank')
+const findPieces = {
+  best: find('pieces', 'rank'),
+  newest: find('pieces', fallingKeys('pieces')),
+  oldest: find('pieces', risingKeys('pieces')),
+}
 
 /** The page of a key, or the first one after it for a title whose session begins later. */
 const bodyFrom = 'SELECT body FROM page WHERE tenant_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1'
-
-const orderOf = (table: 'words' | 'pieces', sort: Sort) =>
-  sort === undefined ? 'rank' : `${table}.rowid ${sort === 'newest' ? 'DESC' : 'ASC'}`
 
 export async function search(
   bound: Bound,
@@ -53,46 +63,56 @@ export async function search(
 ): Promise<readonly HistoryHit[]> {
   const limit = Math.max(1, Math.min(Math.trunc(wanted), mostHits))
   const groups = parseQuery(query)
-  const rows: Row[] = []
-  for (const match of wordMatches(groups, bound.tenantId, { sort, now })) {
-    if (rows.length >= limit) break
-    rows.push(...(await bound.read<Row>(find('words', orderOf('words', sort)), match, limit - rows.length)))
-  }
-  const pieces = piecesMatch(groups, bound.tenantId)
-  // A row that is passed over because it was found already is read too: it is taken off what may be read.
-  const room = limit - Math.ceil((rows.length * 4) / 3)
-  if (pieces !== undefined && rows.length < limit / 2 && room > 0) {
-    const known = rows.map((row) => row.key)
-    rows.push(...(await bound.read<Row>(find('pieces', orderOf('pieces', sort), known), pieces, room)))
-  }
-  const hits = await hitsOf(bound, rows, matchersOf(groups))
-  return sort === undefined ? hits : hits.toSorted(byTime(sort))
+  const rows = await wordRows(bound, groups, limit, { sort, now })
+  const hits = await hitsOf(bound, rows.length > 0 ? rows : await pieceRows(bound, groups, limit, sort), groups)
+  if (sort !== undefined) return hits.toSorted(byTime(sort)).map(({ hit }) => hit)
+  return (isRanked(groups) ? hits : hits.toSorted(byWeight)).map(({ hit }) => hit)
 }
+
+/**
+ * What bm25 weighs is which of several terms is the rarer one. It counts every match of every tenant for that,
+ * so a term that stands alone is not ranked by it: its latest matches are, among themselves, by how well they fit.
+ */
+const isRanked = (groups: readonly Group[]) => groups.flatMap((group) => group.all).length > 1
 
 /**
  * Keys grow with the age of a session, not with time: a chat that began long ago and goes on today has
  * low ones. So the newest are looked for among the last weeks first, and among all others after that.
  */
-function wordMatches(
-  groups: ReturnType<typeof parseQuery>,
-  tenantId: string,
+async function wordRows(
+  bound: Bound,
+  groups: readonly Group[],
+  limit: number,
   { sort, now }: { readonly sort?: Sort; readonly now: number },
-): readonly string[] {
+): Promise<readonly Row[]> {
+  const match = wordsMatch(groups, bound.tenantId)
+  if (match === undefined) return []
+  if (sort === 'oldest') return bound.read<Row>(findOldest, match, limit)
+  if (sort === undefined && isRanked(groups)) return bound.read<Row>(findBest, match, limit)
   const thisWeek = weekOf(now)
   const weeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, thisWeek + 1 - i))
-  const matches =
-    sort === 'newest'
-      ? [wordsMatch(groups, tenantId, { weeks, inside: true }), wordsMatch(groups, tenantId, { weeks, inside: false })]
-      : [wordsMatch(groups, tenantId)]
-  return matches.filter((match) => match !== undefined)
+  const within = (inside: boolean) => wordsMatch(groups, bound.tenantId, { weeks, inside }) ?? match
+  return bound.read<Row>(findLatest, within(true), limit, within(false))
 }
 
-const byTime = (sort: 'newest' | 'oldest') => (a: HistoryHit, b: HistoryHit) =>
-  sort === 'newest' ? b.at.localeCompare(a.at) : a.at.localeCompare(b.at)
+/** Their cost is that of all tenants: three letters are common everywhere. Hence only where words are not found. */
+async function pieceRows(bound: Bound, groups: readonly Group[], limit: number, sort: Sort): Promise<readonly Row[]> {
+  const match = piecesMatch(groups, bound.tenantId)
+  return match === undefined ? [] : bound.read<Row>(findPieces[sort ?? 'best'], match, limit)
+}
+
+/** A hit and how well it fits. */
+type Weighed = { readonly hit: HistoryHit; readonly weight: number }
+
+const byTime = (sort: 'newest' | 'oldest') => (a: Weighed, b: Weighed) =>
+  sort === 'newest' ? compared(b.hit.at, a.hit.at) : compared(a.hit.at, b.hit.at)
+const byWeight = (a: Weighed, b: Weighed) => b.weight - a.weight || compared(b.hit.at, a.hit.at)
+const compared = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** One hit a page. Long bodies are held one at a time. */
-async function hitsOf(bound: Bound, rows: readonly Row[], matchers: readonly Matcher[]): Promise<HistoryHit[]> {
-  const hits = new Map<number, HistoryHit>()
+async function hitsOf(bound: Bound, rows: readonly Row[], groups: readonly Group[]): Promise<readonly Weighed[]> {
+  const matchers = matchersOf(groups)
+  const hits = new Map<number, Weighed>()
   for (const row of rows) {
     const place = row.page ?? row.key
     if (hits.has(place)) continue
@@ -109,22 +129,27 @@ async function bodyOf({ read }: Bound, key: number): Promise<string> {
 }
 
 /** What people and models said goes before what a tool returned. */
-function bestHit(row: Row, body: string, matchers: readonly Matcher[]): HistoryHit {
+function bestHit(row: Row, body: string, matchers: readonly Matcher[]): Weighed {
   const found = entriesIn(body).map((entry) => {
     const text = plainText(searchable(entry))
     const { score, places } = findIn(text, matchers)
     return { entry, text, places, weight: text === '' ? -1 : score * 2 + (entry.message.role === 'tool' ? 0 : 1) }
   })
   const [best] = found.toSorted((a, b) => b.weight - a.weight)
-  return hit(row, best?.entry, best ? snippetOf(best.text, best.places) : '')
+  return {
+    hit: hitAt(row, best?.entry, best ? snippetOf(best.text, best.places) : ''),
+    weight: best?.weight ?? -1,
+  }
 }
 
-function titleHit(row: Row, body: string, matchers: readonly Matcher[]): HistoryHit {
+/** Of two that fit as well the title goes first. */
+function titleHit(row: Row, body: string, matchers: readonly Matcher[]): Weighed {
   const title = plainText(row.title ?? '')
-  return hit(row, entriesIn(body)[0], snippetOf(title, findIn(title, matchers).places))
+  const { score, places } = findIn(title, matchers)
+  return { hit: hitAt(row, entriesIn(body)[0], snippetOf(title, places)), weight: score * 2 + 2 }
 }
 
-const hit = (row: Row, entry: Entry | undefined, snippet: string): HistoryHit => ({
+const hitAt = (row: Row, entry: Entry | undefined, snippet: string): HistoryHit => ({
   session_id: row.session,
   title: row.title,
   message_id: entry?.id ?? '',

@@ -6,9 +6,9 @@
 import type { Machine } from '../agent/loop/drive.ts'
 import type { Message, UserMessage } from '../agent/model/message.ts'
 import type { Entry, SessionRecord } from '../agent/model/history.ts'
-import type { TurnOptions } from '../agent/model/options.ts'
 import { mergeSettings, type Settings } from '../agent/model/settings.ts'
 import { requestStop } from '../agent/loop/intake.ts'
+import { nextTurn, type TurnRequest } from './next-turn.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import { noUsage } from '../agent/model/usage.ts'
 import { d1History } from '../db/history.ts'
@@ -33,12 +33,6 @@ export type NewSession = {
   readonly model?: string | null | undefined
   readonly parentId?: string | null | undefined
   readonly settings?: Settings | undefined
-}
-
-export type TurnRequest = {
-  readonly runId: string
-  readonly message: UserMessage
-  readonly options: TurnOptions
 }
 
 export class SessionCore {
@@ -359,10 +353,9 @@ export class SessionCore {
   /** Called when a turn has ended, with or without another one behind it. */
   #openQueued(): boolean {
     this.#release(this.store.turn().id)
-    const [next] = this.store.queued()
+    const next = nextTurn(this.store)
     if (!next) return false
-    this.store.unsay([next.id])
-    this.#open(next.item)
+    this.#open(next)
     return true
   }
 

@@ -4,6 +4,7 @@
  * nothing has to be stored twice, and a crash in between changes nothing.
  */
 
+import { newRunId, newSessionId } from '../durable/ids.ts'
 import { AppError, invalid } from './errors.ts'
 import type { Call } from './route.ts'
 
@@ -42,9 +43,6 @@ export async function idsFor(call: Call<unknown, unknown>, sessionId?: string): 
 
 export const replayHeader = ({ replayed }: Ids): Record<string, string> =>
   replayed ? { 'Idempotency-Replayed': 'true' } : {}
-
-export const newSessionId = (): string => `ses_${crypto.randomUUID().replaceAll('-', '')}`
-export const newRunId = (): string => `run_${crypto.randomUUID().replaceAll('-', '')}`
 
 async function hashOf(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))

@@ -42,7 +42,9 @@ export function enter(turn: Turn, step: Exclude<Step, { do: 'rest' }>, view: Vie
         call.state === 'settled' ? call.result : refuse(call, 'Not finished: the user stopped the turn.'),
       )
       const words = step.outcome === 'out-of-budget' ? summaryOf(turn) : notice('Stopped before there was an answer.')
-      return { turn: done(turn, step.outcome, view.now), append: [...results, words] }
+      // Someone said more after the answer and then stopped: the answer stands.
+      const isAnswered = !results.length && view.lastRole === 'assistant'
+      return { turn: done(turn, step.outcome, view.now), append: isAnswered ? [] : [...results, words] }
     }
   }
 }
@@ -55,7 +57,8 @@ function hear({ inbox, lastRole }: View): Pick<Commit, 'append' | 'drain'> {
   return { append: [...before, together(heard)], drain: heard.map(({ id }) => id) }
 }
 
-const together = (heard: readonly Said[]): UserMessage => ({
+/** Several things said are one message. */
+export const together = (heard: readonly Said[]): UserMessage => ({
   role: 'user',
   content: heard.flatMap(({ message }) => message.content),
 })

@@ -40,16 +40,17 @@ export function chatChunks(head: ChatHead, withUsage: boolean): (event: PlacedEv
   return (event) => {
     if (event.type === 'message.delta') return chunk({ ...role(), content: event.delta }, null)
     if (event.type === 'reasoning.delta') return chunk({ ...role(), reasoning_content: event.delta }, null)
-    if (event.type === 'tool.started' || event.type === 'tool.completed') return progress(event)
+    if (event.type === 'tool.started' || event.type === 'tool.completed')
+      return `event: hermes.tool.progress\n${chunk({}, null, progressOf(event))}`
     if (!isEnd(event)) return ''
     return `${chunk(role(), finishReason(event))}${usageChunk(event)}data: [DONE]\n\n`
   }
 }
 
-function progress(event: Extract<PlacedEvent, { type: 'tool.started' | 'tool.completed' }>): string {
+/** What a tool does, as an event of its own name that is still a chunk: SDKs take every event for one. */
+function progressOf(event: Extract<PlacedEvent, { type: 'tool.started' | 'tool.completed' }>): object {
   const status = event.type === 'tool.started' ? 'running' : event.failed ? 'failed' : 'completed'
-  const data = { tool: event.tool, call_id: event.call_id, status }
-  return `event: hermes.tool.progress\ndata: ${JSON.stringify(data)}\n\n`
+  return { tool: event.tool, call_id: event.call_id, status }
 }
 
 export const chatCompletion = (head: ChatHead, end: RunEnded): object => ({

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { limitsSchema } from '../../agent/model/settings.ts'
 import { scopes, type TenantLimits } from '../../db/schema.ts'
 import type { ApiKey } from '../../db/api-keys.ts'
+import { billed } from '../../db/history.ts'
 import { type Tenant, tenants } from '../../db/tenants.ts'
 import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
 import { forgetKeys, ownerTenant } from '../auth.ts'
@@ -161,9 +162,11 @@ export const adminRoutes = [
     path: '/api/debug/rows',
     scope: 'admin',
     tag,
-    summary: 'Rows that a session object wrote and read since it woke, for the benchmark',
-    query: z.strictObject({ session: z.string() }),
+    summary:
+      'Rows written and read since it woke: by a session object, or in D1 by the whole isolate; for the benchmark',
+    query: z.strictObject({ session: z.string().optional() }),
     responses: ok('Counters', z.object({})),
-    handle: async ({ env, tenant, query }) => Response.json(await sessionStub(env, tenant.id, query.session).rows()),
+    handle: async ({ env, tenant, query }) =>
+      Response.json(query.session ? await sessionStub(env, tenant.id, query.session).rows() : { d1: billed }),
   }),
 ]

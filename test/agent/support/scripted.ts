@@ -103,6 +103,7 @@ export class Bench {
   asks: ReadonlySet<Risk> = new Set()
   limits = standardLimits
   images = false
+  outputTokens = 1
   /** Keys per model. */
   chain = [1]
   #script: (transcript: readonly Message[], turn: Turn, nth: number) => Reply
@@ -141,7 +142,7 @@ export class Bench {
         const { model, avoid } = turn.route
         const key = this.look().chain[model]?.keys.find((name) => !avoid.includes(name)) ?? ''
         yield { of: 'failure', failure, inCall, key, ...(partial !== undefined && { partial }) }
-      } else yield { of: 'model', reply, usage: { ...noUsage, output: 1 } }
+      } else yield { of: 'model', reply, usage: { ...noUsage, output: this.outputTokens } }
     }
     if (step.do === 'compress') {
       this.contextTokens = 0

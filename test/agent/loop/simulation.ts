@@ -1,0 +1,169 @@
+/**
+ * Runs the pure machine against a world that fails, dies, repeats and interrupts at every step, from a
+ * seed. Whatever happens, the turn ends and its history is well-formed. A failing seed runs again by itself.
+ */
+
+import { requestStop, deliver } from '../../../src/agent/loop/intake.ts'
+import type { FailureKind } from '../../../src/agent/model/failure.ts'
+import { type AssistantMessage, callsIn, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
+import { Bench, Evicted } from '../support/scripted.ts'
+import { askPerson, danger, failing, readFile, writeFile } from '../support/tools.ts'
+
+const kinds: readonly FailureKind[] = [
+  'auth',
+  'key-dead',
+  'quota',
+  'rate',
+  'upstream-rate',
+  'overloaded',
+  'server',
+  'network',
+  'stalled',
+  'tls',
+  'malformed',
+  'too-long',
+  'too-large',
+  'output-cap',
+  'missing-model',
+  'refused',
+  'tool-content',
+  'grammar',
+  'invalid',
+  'unknown',
+]
+const names = ['read_file', 'write_file', 'failing', 'danger', 'clarify', 'Read-File', 'nope']
+
+/** mulberry32 */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+type Random = () => number
+const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
+
+function reply(random: Random, nth: number): AssistantMessage {
+  const text = random() < 0.6 ? `words ${nth}` : ''
+  const count = random() < 0.6 ? Math.floor(random() * 4) : 0
+  const calls = Array.from({ length: count }, (_, i) => ({
+    type: 'call' as const,
+    id: random() < 0.1 ? 'same' : random() < 0.1 ? '' : `c${nth}_${i}`,
+    name: pick(random, names),
+    input: { path: `/${Math.floor(random() * 3)}`, content: String(nth) },
+    ...(random() < 0.05 && { raw: '{"broken' }),
+  }))
+  const thinking = random() < 0.2 ? [{ type: 'thinking' as const, text: 'hm' }] : []
+  const stop = random() < 0.1 ? 'length' : calls.length ? 'tools' : 'end'
+  return {
+    role: 'assistant',
+    content: [...thinking, ...(text ? [{ type: 'text' as const, text }] : []), ...calls],
+    stop,
+  }
+}
+
+function worldOf(random: Random): Bench {
+  const trouble = random() * 0.5
+  const bench = new Bench(
+    (_transcript, _turn, nth) => {
+      if (random() < 0.05) bench.store.say(userText(`meanwhile ${nth}`), random() < 0.5 ? 'steer' : 'redirect')
+      if (random() < 0.02) bench.store.save(requestStop(bench.store.turn()))
+      if (bench.store.turn().stopRequested && random() < 0.5) return { kind: 'aborted', message: '', partial: 'half' }
+      if (random() < trouble)
+        return {
+          kind: pick(random, kinds),
+          message: 'trouble',
+          ...(random() < 0.3 && { partial: `piece ${nth} `, inCall: random() < 0.3 }),
+          ...(random() < 0.2 && { retryAfterMs: Math.floor(random() * 1e6), available: 500 }),
+        }
+      return reply(random, nth)
+    },
+    { tools: [readFile, writeFile, failing, danger, askPerson], limit: 1 + Math.floor(random() * 12) },
+  )
+  bench.chain = [1 + Math.floor(random() * 3), Math.floor(random() * 3), 1]
+  if (random() < 0.2) bench.contextTokens = 90
+  if (random() < 0.3) bench.asks = new Set(['exec'])
+  bench.outputTokens = random() < 0.5 ? 0 : 5
+  return bench
+}
+
+/** Answers whatever waits for a person, once or twice. */
+function answerAll(bench: Bench, random: Random) {
+  const turn = bench.store.turn()
+  if (turn.stage.at !== 'tools') return
+  for (const call of turn.stage.calls) {
+    const message = {
+      role: 'tool',
+      callId: call.id,
+      name: call.name,
+      content: [{ type: 'text', text: 'yes' }],
+      failed: false,
+    } as const
+    const times = random() < 0.3 ? 2 : 1
+    for (let i = 0; i < times; i++) bench.store.save(deliver(bench.store.turn(), message, bench.look()))
+    if (call.state === 'asking') bench.store.save(requestStop(bench.store.turn()))
+  }
+  bench.store.write()
+}
+
+/** Undefined when all held; else what did not. */
+export async function simulate(seed: number): Promise<string | undefined> {
+  const random = randomFrom(seed)
+  const bench = worldOf(random)
+  for (let life = 0; bench.store.turn().stage.at !== 'done'; life++) {
+    if (life > 200) return 'the turn does not end'
+    if (random() < 0.4)
+      bench.store.evict = {
+        at: bench.store.writes + 1 + Math.floor(random() * 4),
+        when: pick(random, ['before', 'after'] as const),
+      }
+    try {
+      await bench.run()
+      answerAll(bench, random)
+    } catch (error) {
+      if (!(error instanceof Evicted)) return `the machine throws: ${String(error)}`
+    }
+    bench.store.revive()
+    if (bench.modelCalls > 400) return 'the model is asked for ever'
+  }
+  return violation(bench)
+}
+
+function violation(bench: Bench): string | undefined {
+  const transcript = bench.store.transcript()
+  const turn = bench.store.turn()
+  const last = transcript.at(-1)
+  if (last?.role !== 'assistant') return 'the turn has no answer'
+  if (!textIn(last).trim()) return 'the answer is blank'
+  if (turn.budget.spent > turn.budget.limit) return 'more replies than the budget'
+  if (isLost(bench, transcript)) return 'what was said is lost'
+  return wellFormed(transcript)
+}
+
+/** Announced as heard, and neither in the transcript nor waiting. (The scripted summary keeps nothing.) */
+function isLost(bench: Bench, transcript: readonly Message[]): boolean {
+  const { heard } = bench.store
+  if (!heard.includes('run.steered') || heard.includes('context.compressed')) return false
+  return bench.store.inbox().length === 0 && !transcript.some((message) => textIn(message).includes('meanwhile'))
+}
+
+export function wellFormed(transcript: readonly Message[]): string | undefined {
+  for (let i = 0; i < transcript.length; i++) {
+    const message = transcript[i] as Message
+    const before = transcript[i - 1]
+    if (message.role !== 'tool' && message.role === before?.role) return `two of ${message.role} in a row at ${i}`
+    if (message.role === 'tool' && before?.role === 'user') return `a result without a call at ${i}`
+    if (message.role !== 'assistant') continue
+    const asked = callsIn(message).map(({ id }) => id)
+    if (new Set(asked).size !== asked.length) return `two calls with one id at ${i}`
+    const given = transcript
+      .slice(i + 1, i + 1 + asked.length)
+      .map((next) => (next.role === 'tool' ? next.callId : undefined))
+    if (asked.some((id, n) => given[n] !== id)) return `a call without its result, or out of order, at ${i}`
+  }
+  return undefined
+}

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import { type Message, textIn } from '../../../src/agent/model/message.ts'
+import type { Turn } from '../../../src/agent/model/turn.ts'
+import { Bench, fails, says } from '../support/scripted.ts'
+
+const last = (bench: Bench) => textIn(bench.store.transcript().at(-1) as Message)
+/** Fails with these, one after the other, then answers. */
+const after = (...failures: readonly ReturnType<typeof fails>[]) => new Bench((_t, _u, n) => failures[n] ?? says('ok'))
+const did = (turn: Turn) => turn.notes.map((note) => note.did)
+
+describe('waiting', () => {
+  it.each([
+    ['as long as told', 30_000, 30_000],
+    ['no longer than ten minutes', 3_000_000, 600_000],
+  ])('%s', async (_name, told, waited) => {
+    const bench = after(fails('rate', told))
+    bench.chain = [1]
+    const turn = await bench.run()
+    expect(turn.waited).toBe(waited)
+    expect(bench.now).toBe(1_000 + waited)
+  })
+
+  it('grows with every try on one model, and is given up after three', async () => {
+    const bench = new Bench(() => fails('server'))
+    const turn = await bench.run()
+    expect(did(turn)).toEqual(['wait 2000 ms', 'wait 4000 ms', 'wait 8000 ms'])
+    expect(bench.modelCalls).toBe(4)
+  })
+
+  it('has an end for the whole turn', async () => {
+    const bench = new Bench(() => fails('rate', 400_000))
+    bench.limits = { ...bench.limits, maxWait: 500_000 }
+    const turn = await bench.run()
+    expect(turn.waited).toBe(400_000)
+    expect(turn.stage).toMatchObject({ outcome: 'failed' })
+  })
+})
+
+describe('a rate limit', () => {
+  it('is tried once more with the same key, then with the next', async () => {
+    const bench = after(fails('rate'), fails('rate'))
+    bench.chain = [2]
+    const turn = await bench.run()
+    expect(did(turn)).toEqual(['wait 2000 ms', 'next key'])
+    expect(turn.route.avoid).toEqual(['key-0-0'])
+  })
+
+  it('does not use up the tries of ten keys', async () => {
+    const bench = new Bench((_t, turn) => (turn.route.avoid.length < 9 ? fails('rate', 60_000) : says('the tenth')))
+    bench.chain = [10]
+    await bench.run()
+    expect(last(bench)).toBe('the tenth')
+  })
+
+  it('of an aggregator is not the fault of the key', async () => {
+    const bench = after(fails('upstream-rate'))
+    bench.chain = [2, 1]
+    const turn = await bench.run()
+    expect(turn.route).toEqual({ model: 1, avoid: [], attempt: 0 })
+  })
+})
+
+describe('fallback', () => {
+  it('passes over models without a usable key', async () => {
+    const bench = after(fails('missing-model'))
+    bench.chain = [1, 0, 1]
+    expect((await bench.run()).route.model).toBe(2)
+  })
+
+  it('begins with the first model that can be used', async () => {
+    const bench = after()
+    bench.chain = [0, 1]
+    expect((await bench.run()).route.model).toBe(1)
+  })
+
+  it('comes after two tries at an overloaded provider, and at once when nothing comes at all', async () => {
+    const busy = after(fails('overloaded'), fails('overloaded'), fails('overloaded'))
+    busy.chain = [1, 1]
+    expect(did(await busy.run())).toEqual(['wait 2000 ms', 'wait 4000 ms', 'fall back to model-1'])
+    const silent = new Bench((_t, turn) => (turn.route.model ? says('ok') : fails('stalled')))
+    silent.chain = [1, 1]
+    expect(did(await silent.run())).toEqual(['reconnect', 'reconnect', 'fall back to model-1'])
+  })
+
+  it('is asked once about what a model declines, and no third model', async () => {
+    const bench = new Bench(() => fails('refused'))
+    bench.chain = [1, 1, 1]
+    await bench.run()
+    expect(bench.modelCalls).toBe(2)
+    expect(last(bench)).toContain('declined')
+  })
+})
+
+describe('repairs', () => {
+  it('ask for no more output than there is, without compressing', async () => {
+    const bench = after({ ...fails('output-cap'), available: 1_000 })
+    const turn = await bench.run()
+    expect(turn.repairs.maxTokens).toBe(936)
+    expect(bench.steps.every((step) => step.do !== 'compress')).toBe(true)
+  })
+
+  it('leave out images when there is nothing to compress', async () => {
+    const bench = new Bench((_t, turn) => (turn.repairs.images ? says('ok') : fails('too-large')))
+    bench.images = true
+    bench.limits = { ...bench.limits, compression: { enabled: false, threshold: 0.75 } }
+    expect((await bench.run()).repairs).toEqual({ images: 'left-out' })
+    expect(last(bench)).toBe('ok')
+  })
+
+  it.each([
+    ['grammar', { schemas: 'plain' }],
+    ['thinking-signature', { thinking: 'left-out' }],
+    ['tool-content', { toolContent: 'text' }],
+    ['long-context-beta', { longContext: 'off' }],
+  ] as const)('of %s run once', async (kind, repairs) => {
+    const bench = new Bench(() => fails(kind))
+    const turn = await bench.run()
+    expect(turn.repairs).toEqual(repairs)
+    expect(bench.modelCalls).toBe(2)
+  })
+
+  it.each(['tls', 'account-policy'] as const)('there are none for %s: it is said at once', async (kind) => {
+    const bench = new Bench(() => fails(kind))
+    bench.chain = [2, 2]
+    await bench.run()
+    expect(bench.modelCalls).toBe(1)
+  })
+})

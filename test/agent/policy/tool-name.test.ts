@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { repairName } from '../../../src/agent/policy/tool-name.ts'
+
+const known = ['read_file', 'write_file', 'terminal', 'todo', 'web_search', 'search_files']
+
+it.each([
+  ['Web-Search', 'web_search'],
+  ['terminal"', 'terminal'],
+  ['todo<tool', 'todo'],
+  ['readFile', 'read_file'],
+  ['ReadFile', 'read_file'],
+  ['write file', 'write_file'],
+  ['terminal_tool', 'terminal'],
+  ['TodoTool', 'todo'],
+  ['read_files', 'read_file'],
+  ['serch_files', 'search_files'],
+])('%s means %s', (name, meant) => {
+  expect(repairName(name, known)).toBe(meant)
+})
+
+it.each(['launch_rocket', '', 'x'])('"%s" means nothing', (name) => {
+  expect(repairName(name, known)).toBeUndefined()
+})
