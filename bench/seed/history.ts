@@ -18,8 +18,9 @@ export type Size = {
 export const million: Size = { tenants: 1000, sessions: 10, pages: 25 }
 export const perPage = 4
 
-const firstDay = Date.UTC(2026, 0, 1)
 const hour = 3_600_000
+/** The last pages are of today: the weeks that a search looks into first are full ones. */
+const firstDay = Date.now() - (million.sessions + 1) * million.pages * 24 * hour
 
 /** A turn with one tool call: question, call, result, answer. */
 const messagesOf = (random: () => number, callId: string): Message[] => {

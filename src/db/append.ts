@@ -98,7 +98,7 @@ function sessionStatements({ statement }: Bound, record: SessionRecord, through:
 
 function titleStatements({ statement, tenantId }: Bound, { id, title, updatedAt }: SessionRecord) {
   if (!title?.trim()) return []
-  const week = weekWord(weekOf(updatedAt))
+  const week = weekWord(tenantId, weekOf(updatedAt))
   return [
     statement(putTitleWords, id, tenantWord(tenantId), week, separated(title)),
     statement(putTitlePieces, id, tenantPiece(tenantId), plainText(title)),
@@ -113,7 +113,7 @@ function pageStatements({ statement, tenantId }: Bound, sessionId: string, store
   const indexed = page.indexed === false ? 0 : 1
   return [
     words
-      ? statement(putWords, sessionId, n, mark, tenantWord(tenantId), weekWord(weekOf(at)), words)
+      ? statement(putWords, sessionId, n, mark, tenantWord(tenantId), weekWord(tenantId, weekOf(at)), words)
       : statement(dropWords, sessionId, n, mark),
     pieces
       ? statement(putPieces, sessionId, n, mark, tenantPiece(tenantId), pieces)

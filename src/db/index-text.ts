@@ -60,4 +60,8 @@ export function tenantPiece(tenantId: string): string {
 
 const weekLength = 7 * 24 * 60 * 60 * 1000
 export const weekOf = (at: number) => Math.max(0, Math.floor(at / weekLength))
-export const weekWord = (week: number) => `wk${week}`
+/**
+ * A week of one tenant as one word: a word for the week of everybody would be as long a list as all tenants
+ * are busy. Two tenants may share one by accident, which costs time and nothing else.
+ */
+export const weekWord = (tenantId: string, week: number) => `w${hash53(tenantId).toString(36)}x${week}`

@@ -17,7 +17,10 @@ const letters = /[\p{L}\p{N}]/u
 
 /** `a b` both, `a OR b` either, `"a b"` a phrase, `-a` or `NOT a` without, `a*` a beginning. */
 export function parseQuery(input: string): readonly Group[] {
-  const plain = plainText(input).replace(/[“”„]/g, '"').slice(0, longestQuery).toWellFormed()
+  const plain = plainText(input)
+    .replace(/[“”„]/g, '"')
+    .slice(0, longestQuery)
+    .toWellFormed()
   const groups: { all: Term[]; none: Term[] }[] = [{ all: [], none: [] }]
   let unwanted = false
   for (const [, minus, phrase, star, word] of [...plain.matchAll(token)].slice(0, mostTerms * 2)) {
@@ -48,7 +51,7 @@ export function wordsMatch(groups: readonly Group[], tenantId: string, weeks?: W
   if (text === undefined) return undefined
   const own = `tenant:"${tenantWord(tenantId)}" AND text:(${text})`
   if (!weeks) return own
-  const listed = weeks.weeks.map((week) => `"${weekWord(week)}"`).join(' OR ')
+  const listed = weeks.weeks.map((week) => `"${weekWord(tenantId, week)}"`).join(' OR ')
   return weeks.inside ? `${own} AND week:(${listed})` : `(${own}) NOT week:(${listed})`
 }
 export type WeekRange = { readonly weeks: readonly number[]; readonly inside: boolean }

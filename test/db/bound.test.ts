@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { boundTo } from '../../src/db/bound.ts'
+import { billed, boundTo } from '../../src/db/bound.ts'
 import { database } from './sample.ts'
 
 /** A D1 whose reads fail in the given ways, one after the other, and then succeed. */
@@ -37,6 +37,14 @@ describe('a bound statement', () => {
     const lasting = flaky(...Array.from({ length: 9 }, () => 'Network connection lost.'))
     await expect(boundTo(lasting.db, 'a').read(own)).rejects.toThrow(/connection lost/)
     expect(lasting.asked()).toBe(3)
+  })
+
+  it('is counted for its store and for all of them', async () => {
+    const meter = { written: 0, read: 0 }
+    const before = billed.read
+    await boundTo(flaky().db, 'a').read(own)
+    await boundTo(flaky().db, 'b', meter).read(own)
+    expect([billed.read - before, meter.read]).toEqual([2, 1])
   })
 
   it('is asked once when it writes or when it is wrong', async () => {

@@ -204,6 +204,68 @@ describe('a hit', () => {
     expect((await times('oldest', 20))[0]).toBe('long/m1')
   })
 
+  it('of a single word has its very form before others, and then the later before the earlier', async () => {
+    const { store } = await corpus(
+      page(1, ['deployed today'], { at: noon + 5000 }),
+      page(1, ['deploy it'], { at: noon }),
+      page(1, ['deploy it again'], { at: noon + 1000 }),
+    )
+    const order = (await store.search('deploy', 20)).map((hit) => hit.session_id)
+    expect(order).toEqual(['s2', 's1', 's0'])
+  })
+
+  it('of a single word is among the latest, also in a session that began long ago', async () => {
+    const store = d1History(database, newTenant())
+    const now = Date.now()
+    await store.append(record('long'), [
+      page(1, ['tea'], { at: now - 100 * 86_400_000 }),
+      page(3, ['tea'], { at: now }),
+    ])
+    for (let i = 0; i < 5; i++)
+      await store.append(record(`n${i}`), [page(1, ['tea'], { at: now - (60 + i) * 86_400_000 })])
+    const hits = (await store.search('tea', 3)).map((hit) => `${hit.session_id}/${hit.message_id}`)
+    expect(hits).toEqual(['long/m3', 'n3/m1', 'n4/m1'])
+    const all = (await store.search('tea', 20)).map((hit) => `${hit.session_id}/${hit.message_id}`)
+    expect([all.length, new Set(all).size, all.at(-1)]).toEqual([7, 7, 'long/m1'])
+  })
+
+  it('of several words has the one that says more of them first', async () => {
+    const { found, store } = await corpus('tea', `kettle ${'and so on '.repeat(20)}`, 'the kettle for tea', 'tea tea')
+    expect((await store.search('kettle OR tea', 20))[0]?.session_id).toBe('s2')
+    expect(await found('kettle tea')).toEqual([2])
+  })
+
+  it('inside a longer word is shown only when no word is it', async () => {
+    const { found } = await corpus('a postgresql server', 'postgres here')
+    expect(await found('postgres')).toEqual([1])
+    expect(await found('postgres*')).toEqual([0, 1])
+    expect(await found('ostgres')).toEqual([0, 1])
+  })
+
+  it('takes one question to the database, two when no word is found', async () => {
+    let asked = 0
+    const counting = new Proxy(database, {
+      get: (target, name) => {
+        if (name === 'prepare') asked++
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const store = d1History(counting, newTenant())
+    await store.append(record('s'), [page(1, ['tea and biscuits'])])
+    for (const [query, sort, times] of [
+      ['tea', undefined, 1],
+      ['tea', 'newest', 1],
+      ['tea', 'oldest', 1],
+      ['tea biscuits', undefined, 1],
+      ['iscui', undefined, 2],
+    ] as const) {
+      asked = 0
+      expect((await store.search(query, 20, sort)).length, query).toBe(1)
+      expect(asked, `${query} ${sort ?? ''}`).toBe(times)
+    }
+  })
+
   it('costs at most 60 rows read for 20 of them', async () => {
     const meter = { written: 0, read: 0 }
     const store = d1History(database, newTenant(), meter)
@@ -220,6 +282,9 @@ describe('a hit', () => {
       ['number1*'],
       ['missing'],
       ['title'],
+      ['text common'],
+      ['common OR missing'],
+      ['number0 OR title', 'newest'],
     ] as const) {
       meter.read = 0
       const hits = await store.search(query, 20, sort)
