@@ -24,7 +24,7 @@ import { Streams } from './streams.ts'
 import { effective, maxTurns, type TenantSnapshot, tenantSnapshot } from './tenant-snapshot.ts'
 import { isAway } from './views.ts'
 import { titleOf } from './title.ts'
-import { projectionDelay, wakeAt } from './wake.ts'
+import { projectionDelay, projectionPauseMs, wakeAt } from './wake.ts'
 import { Workbench } from './workbench.ts'
 
 export type NewSession = {
@@ -284,6 +284,12 @@ export class SessionCore {
     this.arm()
   }
 
+  /** Not in the moment in which others wait for their answers. Questions are told at once. */
+  async #projectSoon(): Promise<void> {
+    if (!this.isWaiting) await scheduler.wait(projectionPauseMs)
+    if (!this.driver.isDriving) await this.project()
+  }
+
   /** After a wake-up without a request, the tenant has to be asked for. */
   async ensureTenant(): Promise<void> {
     this.#tenant ??= await tenantSnapshot(this.#env, this.tenantId)
@@ -367,7 +373,7 @@ export class SessionCore {
 
   #rested(until: number | undefined): void {
     this.#restsUntil = until
-    if (until === undefined && this.store.current()) this.#ctx.waitUntil(this.project())
+    if (until === undefined && this.store.current()) this.#ctx.waitUntil(this.#projectSoon())
     else this.arm()
   }
 

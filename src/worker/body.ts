@@ -7,7 +7,21 @@ export const maxBytes = 10 * 1024 * 1024
 
 /** A body that says it is larger, or turns out to be, is refused before it is read to the end. */
 export async function readBytes(request: Request): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
+  return saysItsLength(request) ? new Uint8Array(await request.arrayBuffer()) : gather(request)
+}
+
+export async function readText(request: Request): Promise<string> {
+  return saysItsLength(request) ? request.text() : new TextDecoder().decode(await gather(request))
+}
+
+/** Then the server holds it to its word, and it can be taken in one piece. */
+function saysItsLength(request: Request): boolean {
+  const length = request.headers.get('content-length')
+  if (Number(length ?? 0) > maxBytes) throw tooLarge()
+  return length !== null && /^\d+$/.test(length)
+}
+
+async function gather(request: Request): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let length = 0
@@ -16,8 +30,6 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
     if (length > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
-  const [only] = chunks
-  if (only && chunks.length === 1) return only
   const whole = new Uint8Array(length)
   let at = 0
   for (const chunk of chunks) {
