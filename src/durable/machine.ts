@@ -73,6 +73,7 @@ function look(core: SessionCore, routes: readonly Route[]): View {
     lastRole: core.store.lastRole(),
     images: core.store.transcript().some(hasImage),
     toolbox: core.workbench.toolbox(core.settings),
+    together: (calls) => core.workbench.together(calls, core.settings),
     contextTokens: contextTokens(core),
     contextWindow: routes[turn.route.model]?.contextWindow ?? 128_000,
     chain: chainOf(routes, core.tenantId, core.settings, turn),

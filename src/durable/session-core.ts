@@ -236,7 +236,7 @@ export class SessionCore {
     const run = this.stop() ? [this.store.turn().id] : []
     if (this.driver.isDriving) await Promise.race([this.driver.start(), scheduler.wait(patienceMs)])
     await Promise.race([this.projection.settled(), scheduler.wait(patienceMs)])
-    for (const id of [...run, ...queued.map(({ item }) => item.runId)]) this.#release(id)
+    for (const id of [...run, ...queued.map(({ item }) => item.runId)]) this.release(id)
   }
 
   /** Goes on with the turn, if there is one and it can. The alarm looks after it from now on. */
@@ -358,7 +358,7 @@ export class SessionCore {
 
   /** Called when a turn has ended, with or without another one behind it. */
   #openQueued(): boolean {
-    this.#release(this.store.turn().id)
+    this.release(this.store.turn().id)
     const next = nextTurn(this.store)
     if (!next) return false
     this.#open(next)
@@ -366,7 +366,8 @@ export class SessionCore {
   }
 
   /** Gives back the place of a turn among those that the tenant may run at a time. */
-  #release(runId: string): void {
+  /** A turn that has ended gives its place back; at the latest when the alarm finds that it died before it did. */
+  release(runId = this.store.current()?.id ?? ''): void {
     if (this.#tenant?.limits.concurrent_turns === undefined) return
     this.#ctx.waitUntil(this.#env.TENANT.getByName(`t/${this.tenantId}`).releaseTurn(runId))
   }

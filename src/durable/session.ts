@@ -291,6 +291,7 @@ export class SessionDO extends DurableObject<Env> {
     if (!core.exists) return void (await this.ctx.storage.deleteAlarm())
     if (!(await core.knowsTenant())) return
     if (core.store.hasOpenTurn) core.move()
+    else core.release()
     // Riding along keeps the object in memory; before the platform's limit a fresh alarm takes over.
     if (core.driver.isDriving) await Promise.race([core.driver.start(), scheduler.wait(segmentMs)])
     if (core.driver.isDriving) await this.ctx.storage.setAlarm(Date.now())

@@ -7,7 +7,7 @@ import type { Result, ToolCall } from '../agent/model/turn.ts'
 import { type SystemParts, systemPrompt } from '../agent/prompt/system.ts'
 import { virtualBackend, type VirtualBackend } from '../backends/virtual/virtual.ts'
 import { d1History } from '../db/history.ts'
-import { dispatch } from '../tools/dispatch.ts'
+import { dispatch, together } from '../tools/dispatch.ts'
 import { tools } from '../tools/index.ts'
 import { selectTools } from '../tools/toolsets.ts'
 import { failpoint } from './failpoint.ts'
@@ -65,6 +65,11 @@ export class Workbench {
 
   schemas(settings: Settings): readonly ToolSchema[] {
     return this.#selected(settings).schemas
+  }
+
+  /** The first of these calls that may run side by side. */
+  together(calls: readonly ToolCall[], settings: Settings): readonly ToolCall[] {
+    return together(calls, { toolbox: this.toolbox(settings), services: this.#services })
   }
 
   run(calls: readonly ToolCall[], settings: Settings, signal: AbortSignal): AsyncIterable<Result> {

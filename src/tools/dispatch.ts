@@ -1,7 +1,6 @@
 /**
  * The one way to a tool. Every call of every tool passes here: services, time limit, result size,
- * and the certainty that whatever happens inside comes back as a result. Results are yielded as they
- * come in; the loop puts them in order.
+ * and the certainty that whatever happens inside comes back as a result. The loop puts results in order.
  */
 
 import type { ToolMessage } from '../agent/model/message.ts'
@@ -30,17 +29,24 @@ const maxBatch = 200_000
 const leastPerResult = 8_000
 const previewLength = 1_500
 
+/** Runs calls that may run side by side, and yields what they bring as it comes. */
 export async function* dispatch(calls: readonly ToolCall[], world: Dispatch): AsyncGenerator<Result> {
-  const touched = (call: ToolCall) => world.toolbox.get(call.name)?.touches(call.input, world.services) ?? 'nothing'
   const room: Room = { left: maxBatch }
-  for (const group of groupCalls(calls, touched, width)) {
-    const running = new Map(group.map((call) => [call.id, runCall(call, world, room)]))
-    while (running.size) {
-      const result = await Promise.race(running.values())
-      running.delete(idOf(result))
-      yield result
-    }
+  const running = new Map(calls.map((call) => [call.id, runCall(call, world, room)]))
+  while (running.size) {
+    const result = await Promise.race(running.values())
+    running.delete(idOf(result))
+    yield result
   }
+}
+
+/** Of planned calls, the first ones that may run side by side. The others follow when these have ended. */
+export const together = (
+  calls: readonly ToolCall[],
+  { toolbox, services }: Pick<Dispatch, 'toolbox' | 'services'>,
+): readonly ToolCall[] => {
+  const touched = (call: ToolCall) => toolbox.get(call.name)?.touches(call.input, services) ?? 'nothing'
+  return groupCalls(calls, touched, width)[0] ?? []
 }
 
 type CallResult = Extract<Result, { of: 'tool' | 'later' }>

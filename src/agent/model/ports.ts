@@ -3,7 +3,7 @@
 import type { Message, UserMessage } from './message.ts'
 import type { Step } from './step.ts'
 import type { Risk, Toolbox } from './tool.ts'
-import type { Commit, Result, Turn } from './turn.ts'
+import type { Commit, Result, ToolCall, Turn } from './turn.ts'
 
 /** Something said while a turn was open. `steer` joins the next tool result, `redirect` the next model call. */
 export type Said = {
@@ -62,6 +62,8 @@ export type View = {
   /** Who spoke last in the transcript. */
   readonly lastRole: Message['role'] | undefined
   readonly toolbox: Toolbox
+  /** Of these planned calls, the first ones that may run side by side. */
+  readonly together: (calls: readonly ToolCall[]) => readonly ToolCall[]
   readonly contextTokens: number
   readonly contextWindow: number
   /** The models of this turn in order of preference, each with the names of its usable keys. */

@@ -6,7 +6,7 @@
 
 import OpenAI from 'openai'
 import type { Dialect, Endpoint, ModelRequest } from '../model/dialect.ts'
-import { type Message, type ToolMessage, textIn, type UserMessage, callsIn } from '../model/message.ts'
+import { type Message, type ToolMessage, textIn, type UserMessage, userText, callsIn } from '../model/message.ts'
 import type { ToolSchema } from '../model/dialect.ts'
 import { readChat } from './openai-chat-stream.ts'
 import { sanitise } from './sanitise.ts'
@@ -49,11 +49,10 @@ function clientFor({ baseUrl, key, headers }: Endpoint): OpenAI {
 
 /** The request as JSON text. Everything that stays the same from call to call stands first, byte for byte. */
 export function bodyOf({ model, system, transcript, tools, draft, say, repairs, ...options }: ModelRequest): string {
+  const spoken = sanitise([...transcript, ...behind(draft, say)])
   const messages = [
     JSON.stringify({ role: 'system', content: wellFormed(system) }),
-    ...sanitise(transcript).map(repairs?.images ? withoutImages : rendered),
-    ...(draft ? [JSON.stringify({ role: 'assistant', content: wellFormed(draft) })] : []),
-    ...(say === undefined ? [] : [JSON.stringify({ role: 'user', content: say })]),
+    ...spoken.map(repairs?.images ? withoutImages : rendered),
   ]
   const head = { model, stream: true, stream_options: { include_usage: true } }
   const rest = {
@@ -64,6 +63,14 @@ export function bodyOf({ model, system, transcript, tools, draft, say, repairs, 
   const schemas = tools.length ? `,"tools":[${tools.map(repairs?.schemas ? plainSchemaOf : schemaOf).join(',')}]` : ''
   const more = JSON.stringify(rest).slice(1, -1)
   return `${JSON.stringify(head).slice(0, -1)}${schemas}${more && `,${more}`},"messages":[${messages.join(',')}]}`
+}
+
+/** What stands behind the transcript for this request only. */
+function behind(draft: string | undefined, say: string | undefined): readonly Message[] {
+  const begun: readonly Message[] = draft
+    ? [{ role: 'assistant', content: [{ type: 'text', text: draft }], stop: 'length' }]
+    : []
+  return say === undefined ? begun : [...begun, userText(say)]
 }
 
 const messageCache = new WeakMap<Message, string>()

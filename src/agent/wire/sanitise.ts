@@ -15,6 +15,7 @@ import {
 
 export function sanitise(transcript: readonly Message[]): Message[] {
   const clean: Message[] = []
+  const ids = new Set<string>()
   for (let i = 0; i < transcript.length; i++) {
     const message = transcript[i] as Message
     if (message.role === 'tool') continue // taken with the assistant message that asked for it
@@ -26,11 +27,33 @@ export function sanitise(transcript: readonly Message[]): Message[] {
       continue
     }
     if (isEmptyAssistant(message)) continue
-    if (last?.role === 'assistant') clean[clean.length - 1] = joinAssistants(last, message)
-    else clean.push(message)
-    if (callsIn(message).length) clean.push(...resultsFor(message, transcript, i + 1))
+    const asked = withOwnIds(message, ids)
+    if (last?.role === 'assistant') clean[clean.length - 1] = joinAssistants(last, asked)
+    else clean.push(asked)
+    if (callsIn(message).length)
+      clean.push(...resultsFor(message, asked, transcript.slice(i + 1, endOfResults(transcript, i + 1))))
   }
   return startsWithUser(clean)
+}
+
+function endOfResults(transcript: readonly Message[], from: number): number {
+  let end = from
+  while (transcript[end]?.role === 'tool') end++
+  return end
+}
+
+/** Some models count their calls anew in every message; providers want ids that stand for one call only. */
+function withOwnIds(message: AssistantMessage, taken: Set<string>): AssistantMessage {
+  let isChanged = false
+  const content = message.content.map((part) => {
+    if (part.type !== 'call') return part
+    let id = part.id
+    for (let n = 2; taken.has(id); n++) id = `${part.id}_${n}`
+    taken.add(id)
+    isChanged ||= id !== part.id
+    return id === part.id ? part : { ...part, id }
+  })
+  return isChanged ? { ...message, content } : message
 }
 
 const isEmptyUser = (message: UserMessage) =>
@@ -49,24 +72,21 @@ const joinAssistants = (a: AssistantMessage, b: AssistantMessage): AssistantMess
   content: [...a.content, { type: 'text', text: '\n\n' }, ...b.content],
 })
 
-function resultsFor(message: AssistantMessage, transcript: readonly Message[], from: number): ToolMessage[] {
-  const results = new Map<string, ToolMessage>()
-  for (let i = from; i < transcript.length; i++) {
-    const next = transcript[i]
-    if (next?.role !== 'tool') break
-    if (!results.has(next.callId)) results.set(next.callId, next)
-  }
-  return callsIn(message).map(
-    ({ id, name }) =>
-      results.get(id) ?? {
-        role: 'tool',
-        callId: id,
-        name,
-        content: [{ type: 'text', text: '{"error":"The result of this call was not kept."}' }],
-        failed: true,
-      },
-  )
+/** One result per call, in the order of the calls, under the ids that the calls have now. */
+function resultsFor(message: AssistantMessage, asked: AssistantMessage, given: readonly Message[]): ToolMessage[] {
+  const results: (ToolMessage | undefined)[] = given.filter((next) => next.role === 'tool')
+  const own = callsIn(asked)
+  return callsIn(message).map(({ id, name }, i) => {
+    const callId = own[i]?.id ?? id
+    const at = results.findIndex((result) => result?.callId === id)
+    const result = results[at]
+    if (result) results[at] = undefined
+    if (result) return result.callId === callId ? result : { ...result, callId }
+    return { role: 'tool', callId, name, content: [{ type: 'text', text: lost }], failed: true }
+  })
 }
+
+const lost = '{"error":"The result of this call was not kept."}'
 
 /** After an undo or a cut the oldest message may be an answer; a conversation begins with a question. */
 function startsWithUser(messages: Message[]): Message[] {

@@ -87,6 +87,7 @@ function worldOf(random: Random): Bench {
   bench.chain = [1 + Math.floor(random() * 3), Math.floor(random() * 3), 1]
   if (random() < 0.2) bench.contextTokens = 90
   if (random() < 0.3) bench.asks = new Set(['exec'])
+  bench.width = 1 + Math.floor(random() * 4)
   bench.outputTokens = random() < 0.5 ? 0 : 5
   return bench
 }

@@ -104,6 +104,8 @@ export class Bench {
   limits = standardLimits
   images = false
   outputTokens = 1
+  /** Calls side by side, at most. */
+  width = 8
   /** Keys per model. */
   chain = [1]
   #script: (transcript: readonly Message[], turn: Turn, nth: number) => Reply
@@ -128,6 +130,7 @@ export class Bench {
     })),
     limits: this.limits,
     images: this.images,
+    together: (planned) => planned.slice(0, this.width),
     lastRole: this.store.transcript().at(-1)?.role,
     asks: this.asks,
     dice: 0,

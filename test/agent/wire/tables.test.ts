@@ -238,8 +238,8 @@ describe('a run as a chat completion', () => {
     expect(all.at(-1)).toBe('data: [DONE]')
     expect(all.slice(0, -1).map(dataOf)).toEqual([
       chunk({ role: 'assistant', reasoning_content: 'hm' }),
-      { tool: 'look', call_id: 'c', status: 'running' },
-      { tool: 'look', call_id: 'c', status: 'failed' },
+      { ...chunk({}), tool: 'look', call_id: 'c', status: 'running' },
+      { ...chunk({}), tool: 'look', call_id: 'c', status: 'failed' },
       chunk({ content: 'Hi.' }),
       chunk({}, 'stop'),
     ])
