@@ -40,17 +40,8 @@ export async function withImages(
   return Promise.all(messages.map((message) => (hasStored(message) ? loaded(message, blobs) : message)))
 }
 
-const checked = new WeakMap<Message, boolean>()
-
-function hasStored(message: Message): boolean {
-  if (message.role !== 'user') return false
-  let has = checked.get(message)
-  if (has === undefined) {
-    has = message.content.some((part) => part.type === 'image' && part.data.startsWith(stored))
-    checked.set(message, has)
-  }
-  return has
-}
+const hasStored = (message: Message): boolean =>
+  message.role === 'user' && message.content.some((part) => part.type === 'image' && part.data.startsWith(stored))
 
 async function loaded(message: Message, blobs: R2Bucket | undefined): Promise<Message> {
   const known = whole.get(message)

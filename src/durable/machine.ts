@@ -2,7 +2,6 @@
 
 import type { Machine } from '../agent/loop/drive.ts'
 import type { Failure } from '../agent/model/failure.ts'
-import type { Message } from '../agent/model/message.ts'
 import type { View } from '../agent/model/ports.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import { noUsage } from '../agent/model/usage.ts'
@@ -35,7 +34,10 @@ export function machineOf(core: SessionCore, env: Env): Machine {
       choose: (turn) => choose(core, turn, routes(turn)),
       lease: (chosen) => lease(core, env, chosen),
       system: (turn) => [core.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n'),
-      transcript: async () => withImages(core.store.transcript(), env.BLOBS),
+      transcript: async () => {
+        const transcript = core.store.transcript()
+        return core.store.hasImages() ? withImages(transcript, env.BLOBS) : transcript
+      },
       toolSchemas: () => core.workbench.schemas(core.settings),
       runTools: (calls, signal) => core.workbench.run(calls, core.settings, signal),
       hear: (delta) => {
@@ -71,7 +73,7 @@ function look(core: SessionCore, routes: readonly Route[]): View {
     now: Date.now(),
     inbox: core.store.inbox(),
     lastRole: core.store.lastRole(),
-    images: core.store.transcript().some(hasImage),
+    images: core.store.hasImages(),
     toolbox: core.workbench.toolbox(core.settings),
     together: (calls) => core.workbench.together(calls, core.settings),
     contextTokens: contextTokens(core),
@@ -104,17 +106,6 @@ function lease(core: SessionCore, env: Env, { route, endpoint }: Chosen): (failu
 }
 
 const contextTokens = (core: SessionCore) => core.store.contextTokens() + promptTokens(core)
-
-const imageChecked = new WeakMap<Message, boolean>()
-
-function hasImage(message: Message): boolean {
-  let has = imageChecked.get(message)
-  if (has === undefined) {
-    has = message.content.some(({ type }) => type === 'image')
-    imageChecked.set(message, has)
-  }
-  return has
-}
 
 /** The fixed part of every request: counted once for as long as it stays the same. */
 const counted = new WeakMap<object, number>()

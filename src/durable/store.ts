@@ -42,12 +42,15 @@ export type StoreOptions = {
   readonly publish: (events: readonly PlacedEvent[]) => void
 }
 
+/** Only people send images, for now. */
+const hasImage = ({ role, content }: Message) => role === 'user' && content.some(({ type }) => type === 'image')
+
 export class SessionStore implements Store {
   readonly #journal: Journal
   readonly #options: StoreOptions
   #turn: Turn | undefined
   #row: StepRow | undefined
-  #context: { entries: Entry[]; messages: Message[]; tokens: number } | undefined
+  #context: { entries: Entry[]; messages: Message[]; tokens: number; images: number } | undefined
   #inbox: { readonly id: number; readonly item: InboxItem }[]
   #lastSeq = 0
   #lastEvent = 0
@@ -102,6 +105,10 @@ export class SessionStore implements Store {
 
   contextTokens(): number {
     return this.#loaded().tokens
+  }
+
+  hasImages(): boolean {
+    return this.#loaded().images > 0
   }
 
   lastRole(): Message['role'] | undefined {
@@ -245,6 +252,7 @@ export class SessionStore implements Store {
       context.entries.push(entry)
       context.messages.push(message)
       context.tokens += entry.tokens
+      if (hasImage(message)) context.images++
     }
     if (message.role === 'assistant') this.#closeAnswer(row, seq, message)
   }
@@ -344,6 +352,7 @@ export class SessionStore implements Store {
     const kept = newestFirst.toReversed().filter(({ seq }) => seq > (summary?.covers ?? 0))
     const entries = summary ? [summary, ...kept] : kept
     const tokens = entries.reduce((sum, entry) => sum + entry.tokens, 0)
-    return { entries, messages: entries.map(({ message }) => message), tokens }
+    const messages = entries.map(({ message }) => message)
+    return { entries, messages, tokens, images: messages.filter(hasImage).length }
   }
 }

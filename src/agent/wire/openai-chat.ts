@@ -9,7 +9,7 @@ import type { Dialect, Endpoint, ModelRequest } from '../model/dialect.ts'
 import { type Message, type ToolMessage, textIn, type UserMessage, userText, callsIn } from '../model/message.ts'
 import type { ToolSchema } from '../model/dialect.ts'
 import { readChat } from './openai-chat-stream.ts'
-import { sanitise } from './sanitise.ts'
+import { sanitiseGrowing, withMore } from './sanitise.ts'
 import { wellFormed } from './text.ts'
 
 export const openaiChat: Dialect = {
@@ -49,7 +49,7 @@ function clientFor({ baseUrl, key, headers }: Endpoint): OpenAI {
 
 /** The request as JSON text. Everything that stays the same from call to call stands first, byte for byte. */
 export function bodyOf({ model, system, transcript, tools, draft, say, repairs, ...options }: ModelRequest): string {
-  const spoken = sanitise([...transcript, ...behind(draft, say)])
+  const spoken = withMore(sanitiseGrowing(transcript), behind(draft, say))
   const messages = [
     JSON.stringify({ role: 'system', content: wellFormed(system) }),
     ...spoken.map(repairs?.images ? withoutImages : rendered),

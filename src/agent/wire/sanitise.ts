@@ -13,11 +13,37 @@ import {
   type UserMessage,
 } from '../model/message.ts'
 
-export function sanitise(transcript: readonly Message[]): Message[] {
-  const clean: Message[] = []
-  const ids = new Set<string>()
-  for (let i = 0; i < transcript.length; i++) {
-    const message = transcript[i] as Message
+export function sanitise(transcript: readonly Message[]): readonly Message[] {
+  const state = begin()
+  advance(state, transcript)
+  return startsWithUser(state.clean)
+}
+
+type State = { readonly clean: Message[]; readonly ids: Set<string>; upTo: number }
+
+const begin = (): State => ({ clean: [], ids: new Set(), upTo: 0 })
+
+/** How far a transcript that only grows has been sanitised. */
+const states = new WeakMap<readonly Message[], State>()
+
+/**
+ * The same for a transcript that is kept as one array and only grows: of a long turn, only what is new is
+ * looked at again. The array that comes back grows too; it is not to be changed.
+ */
+export function sanitiseGrowing(transcript: readonly Message[]): readonly Message[] {
+  const last = transcript.at(-1)
+  // Calls whose results are still to come would be closed for good.
+  if (last?.role === 'assistant' && callsIn(last).length) return sanitise(transcript)
+  let state = states.get(transcript)
+  if (!state || state.upTo > transcript.length) states.set(transcript, (state = begin()))
+  advance(state, transcript)
+  return startsWithUser(state.clean)
+}
+
+function advance(state: State, transcript: readonly Message[]): void {
+  const { clean, ids } = state
+  for (; state.upTo < transcript.length; state.upTo++) {
+    const message = transcript[state.upTo] as Message
     if (message.role === 'tool') continue // taken with the assistant message that asked for it
     const last = clean.at(-1)
     if (message.role === 'user') {
@@ -30,10 +56,24 @@ export function sanitise(transcript: readonly Message[]): Message[] {
     const asked = withOwnIds(message, ids)
     if (last?.role === 'assistant') clean[clean.length - 1] = joinAssistants(last, asked)
     else clean.push(asked)
-    if (callsIn(message).length)
-      clean.push(...resultsFor(message, asked, transcript.slice(i + 1, endOfResults(transcript, i + 1))))
+    if (!message.content.some(({ type }) => type === 'call')) continue
+    const from = state.upTo + 1
+    clean.push(...resultsFor(message, asked, transcript.slice(from, endOfResults(transcript, from))))
   }
-  return startsWithUser(clean)
+}
+
+/** A few more messages behind a clean transcript, which stays as it is. Two of one role become one. */
+export function withMore(clean: readonly Message[], more: readonly Message[]): readonly Message[] {
+  if (!more.length) return clean
+  const all = [...clean]
+  for (const message of more) {
+    const last = all.at(-1)
+    if (last?.role === 'user' && message.role === 'user') all[all.length - 1] = joinUsers(last, message)
+    else if (last?.role === 'assistant' && message.role === 'assistant')
+      all[all.length - 1] = joinAssistants(last, message)
+    else all.push(message)
+  }
+  return all
 }
 
 function endOfResults(transcript: readonly Message[], from: number): number {
@@ -89,7 +129,7 @@ function resultsFor(message: AssistantMessage, asked: AssistantMessage, given: r
 const lost = '{"error":"The result of this call was not kept."}'
 
 /** After an undo or a cut the oldest message may be an answer; a conversation begins with a question. */
-function startsWithUser(messages: Message[]): Message[] {
+function startsWithUser(messages: readonly Message[]): readonly Message[] {
   const first = messages.findIndex((message) => message.role === 'user')
   return first <= 0 ? messages : messages.slice(first)
 }
