@@ -22,6 +22,9 @@ export type StepRow = {
   events: LoggedEvent[]
 }
 
+/** The run id of messages that were there before the session's first turn. */
+export const importRun = 'import'
+
 export type InboxItem =
   | {
       readonly kind: 'said'

@@ -7,7 +7,7 @@
 import type { Entry, HistoryStore, Page, SessionRecord } from '../agent/model/history.ts'
 import { isOver, type Turn } from '../agent/model/turn.ts'
 import { fitting } from './fitting.ts'
-import type { Journal, StepRow } from './journal.ts'
+import { importRun, type Journal, type StepRow } from './journal.ts'
 
 /** Characters of messages in one page. */
 const pageLength = 128 * 1024
@@ -113,9 +113,6 @@ class Pages {
 
 /** Or it holds what a client brought along. */
 const isFinal = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant' || row.runId === importRun
-
-/** The run id of messages that were there before the session's first turn. */
-export const importRun = 'import'
 
 function pageOf({ runId, entries }: Open, turn: Turn | undefined): Page {
   return {

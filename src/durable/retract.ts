@@ -3,7 +3,7 @@
 import type { Entry } from '../agent/model/history.ts'
 import { textIn, type UserMessage } from '../agent/model/message.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
-import { importRun } from './projection.ts'
+import { importRun } from './journal.ts'
 import type { SessionCore } from './session-core.ts'
 
 export type Retracted = {

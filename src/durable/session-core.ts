@@ -13,9 +13,9 @@ import type { Turn } from '../agent/model/turn.ts'
 import { noUsage } from '../agent/model/usage.ts'
 import { d1History } from '../db/history.ts'
 import { Driver, isReset } from './driver.ts'
-import { Journal } from './journal.ts'
+import { importRun, Journal } from './journal.ts'
 import { metered, newMeter } from './meter.ts'
-import { importRun, Projection } from './projection.ts'
+import { Projection } from './projection.ts'
 import { waitingItems } from './questions.ts'
 import { rebuild } from './rebuild.ts'
 import type { SessionMeta } from './session-meta.ts'
@@ -39,6 +39,7 @@ export class SessionCore {
   readonly tenantId: string
   readonly sessionId: string
   readonly meter = { session: newMeter(), history: newMeter() }
+  readonly sql: ReturnType<typeof metered>
   readonly journal: Journal
   readonly streams: Streams
   readonly driver: Driver
@@ -65,6 +66,7 @@ export class SessionCore {
     this.tenantId = tenantId
     this.sessionId = sessionId
     const sql = metered(ctx.storage.sql, this.meter.session)
+    this.sql = sql
     this.journal = new Journal(sql)
     this.#meta = this.journal.meta()
     this.streams = new Streams(() => ctx.getWebSockets())

@@ -300,7 +300,9 @@ export class SessionDO extends DurableObject<Env> {
 
   /** Rows written and read since the object woke, for the benchmark. */
   rows() {
-    return { session: this.#core.meter.session, d1: this.#core.meter.history }
+    const { sql, meter } = this.#core
+    sql.settle()
+    return { session: meter.session, d1: meter.history }
   }
 
   // --- inside

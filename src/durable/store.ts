@@ -16,7 +16,7 @@ import { keepFrom, openRequest, summaryPrefix } from '../agent/prompt/compress.t
 import { tokensOf } from '../agent/prompt/tokens.ts'
 import type { Given } from './session-meta.ts'
 import { isDelta, place, replay } from './event-log.ts'
-import type { InboxItem, Journal, StepRow } from './journal.ts'
+import { importRun, type InboxItem, type Journal, type StepRow } from './journal.ts'
 
 /** More events than one model call can send: after a crash, numbers go on beyond all that may have been heard. */
 const unheard = 1_000_000
@@ -41,6 +41,12 @@ export type StoreOptions = {
   /** Called after each write with what it made public, in order. */
   readonly publish: (events: readonly PlacedEvent[]) => void
 }
+
+const hasSpoken = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant'
+
+/** A history that a client brought along has no steps: its rows are filled. */
+const hasRoom = (row: StepRow) => row.texts.reduce((sum, text) => sum + text.length, 0) < importRowLength
+const importRowLength = 32 * 1024
 
 /** Only people send images, for now. */
 const hasImage = ({ role, content }: Message) => role === 'user' && content.some(({ type }) => type === 'image')
@@ -260,8 +266,7 @@ export class SessionStore implements Store {
   /** A row ends with what the model said: what comes next begins another. */
   #rowFor(entry: Entry): StepRow {
     const row = this.#row
-    const isOpen = row && row.runId === entry.runId && row.entries.at(-1)?.message.role !== 'assistant'
-    if (isOpen) return row
+    if (row?.runId === entry.runId && (entry.runId === importRun ? hasRoom(row) : !hasSpoken(row))) return row
     return (this.#row = { n: entry.seq, runId: entry.runId, entries: [], texts: [], events: [] })
   }
 

@@ -49,11 +49,8 @@ function clientFor({ baseUrl, key, headers }: Endpoint): OpenAI {
 
 /** The request as JSON text. Everything that stays the same from call to call stands first, byte for byte. */
 export function bodyOf({ model, system, transcript, tools, draft, say, repairs, ...options }: ModelRequest): string {
-  const spoken = withMore(sanitiseGrowing(transcript), behind(draft, say))
-  const messages = [
-    JSON.stringify({ role: 'system', content: wellFormed(system) }),
-    ...spoken.map(repairs?.images ? withoutImages : rendered),
-  ]
+  const opening = JSON.stringify({ role: 'system', content: wellFormed(system) })
+  const spoken = spokenText(sanitiseGrowing(transcript), behind(draft, say), repairs?.images !== undefined)
   const head = { model, stream: true, stream_options: { include_usage: true } }
   const rest = {
     ...(options.maxTokens !== undefined && { max_completion_tokens: options.maxTokens }),
@@ -62,7 +59,7 @@ export function bodyOf({ model, system, transcript, tools, draft, say, repairs, 
   }
   const schemas = tools.length ? `,"tools":[${tools.map(repairs?.schemas ? plainSchemaOf : schemaOf).join(',')}]` : ''
   const more = JSON.stringify(rest).slice(1, -1)
-  return `${JSON.stringify(head).slice(0, -1)}${schemas}${more && `,${more}`},"messages":[${messages.join(',')}]}`
+  return `${JSON.stringify(head).slice(0, -1)}${schemas}${more && `,${more}`},"messages":[${[opening, spoken].filter(Boolean).join(',')}]}`
 }
 
 /** What stands behind the transcript for this request only. */
@@ -71,6 +68,25 @@ function behind(draft: string | undefined, say: string | undefined): readonly Me
     ? [{ role: 'assistant', content: [{ type: 'text', text: draft }], stop: 'length' }]
     : []
   return say === undefined ? begun : [...begun, userText(say)]
+}
+
+function spokenText(clean: readonly Message[], more: readonly Message[], noImages: boolean): string {
+  if (!more.length && !noImages) return textOf(clean)
+  return withMore(clean, more)
+    .map(noImages ? withoutImages : rendered)
+    .join(',')
+}
+
+const textCache = new WeakMap<readonly Message[], { text: string; upTo: number }>()
+
+/** All messages as text. What stands before the last one does not change any more, and is put together once. */
+function textOf(clean: readonly Message[]): string {
+  const last = clean.at(-1)
+  if (!last) return ''
+  let cached = textCache.get(clean)
+  if (!cached || cached.upTo >= clean.length) textCache.set(clean, (cached = { text: '', upTo: 0 }))
+  for (; cached.upTo < clean.length - 1; cached.upTo++) cached.text += `${rendered(clean[cached.upTo] as Message)},`
+  return cached.text + rendered(last)
 }
 
 const messageCache = new WeakMap<Message, string>()

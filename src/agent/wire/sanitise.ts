@@ -4,14 +4,7 @@
  * and a message that is fine is passed on as the same object, so that renderings can be cached by it.
  */
 
-import {
-  type AssistantMessage,
-  callsIn,
-  type Message,
-  textIn,
-  type ToolMessage,
-  type UserMessage,
-} from '../model/message.ts'
+import { type AssistantMessage, callsIn, type Message, type ToolMessage, type UserMessage } from '../model/message.ts'
 
 export function sanitise(transcript: readonly Message[]): readonly Message[] {
   const state = begin()
@@ -53,10 +46,11 @@ function advance(state: State, transcript: readonly Message[]): void {
       continue
     }
     if (isEmptyAssistant(message)) continue
-    const asked = withOwnIds(message, ids)
+    const hasCalls = message.content.some(({ type }) => type === 'call')
+    const asked = hasCalls ? withOwnIds(message, ids) : message
     if (last?.role === 'assistant') clean[clean.length - 1] = joinAssistants(last, asked)
     else clean.push(asked)
-    if (!message.content.some(({ type }) => type === 'call')) continue
+    if (!hasCalls) continue
     const from = state.upTo + 1
     clean.push(...resultsFor(message, asked, transcript.slice(from, endOfResults(transcript, from))))
   }
@@ -97,10 +91,11 @@ function withOwnIds(message: AssistantMessage, taken: Set<string>): AssistantMes
 }
 
 const isEmptyUser = (message: UserMessage) =>
-  message.content.every((part) => part.type === 'text' && part.text.trim() === '')
+  message.content.every((part) => part.type === 'text' && !/\S/.test(part.text))
 
 /** Thinking alone is no turn of speech: providers refuse it without what it led to. */
-const isEmptyAssistant = (message: AssistantMessage) => !textIn(message).trim() && !callsIn(message).length
+const isEmptyAssistant = (message: AssistantMessage) =>
+  !message.content.some((part) => part.type === 'call' || (part.type === 'text' && /\S/.test(part.text)))
 
 const joinUsers = (a: UserMessage, b: UserMessage): UserMessage => ({
   role: 'user',
