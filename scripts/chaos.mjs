@@ -1,0 +1,76 @@
+// `npm run chaos [-- --kills N --simulations N --seed N]`: the machine in worlds that fail, the crash matrix and random
+// kills against a real server. Takes minutes. The last line is the sum; rows that cannot be run yet count as skipped.
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { countsOf, lineOf } from './lib/counts.mjs'
+import { root } from './lib/root.mjs'
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '20' },
+    simulations: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const simulation = 'test/agent/loop/simulation.test.ts'
+const config = ['--config', 'test/chaos/vitest.config.mjs']
+const folder = mkdtempSync(join(tmpdir(), 'talaria-chaos-'))
+
+try {
+  if (values.help) console.log('npm run chaos -- [--kills 20] [--simulations 100000] [--seed N]; 0 leaves a part out')
+  else process.exitCode = await chaos(values)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function chaos({ kills, simulations, seed }) {
+  for (const [name, value] of Object.entries({ kills, simulations, seed }))
+    if (!/^\d+$/.test(value)) throw new Error(`--${name} has to be a number, not "${value}"`)
+  console.log(`seed ${seed}: ${simulations} simulations, the crash matrix, ${kills} random kills`)
+  const parts = [
+    ...(Number(simulations)
+      ? [{ name: 'simulations', env: { SIMULATIONS: simulations }, args: ['--project', 'pure', simulation] }]
+      : []),
+    { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs'] },
+    ...(Number(kills)
+      ? [{ name: 'random kills', env: { KILLS: kills, SEED: seed }, args: [...config, 'test/chaos/random.test.mjs'] }]
+      : []),
+  ]
+  const total = { passed: 0, failed: 0, skipped: 0 }
+  for (const part of parts) {
+    const began = Date.now()
+    const counts = await run(part)
+    for (const name of Object.keys(total)) total[name] += counts[name]
+    console.log(`${part.name}: ${lineOf(counts)}, ${Math.round((Date.now() - began) / 1_000)} s\n`)
+  }
+  console.log(lineOf(total))
+  return total.failed === 0 ? 0 : 1
+}
+
+async function run({ name, env, args }) {
+  const report = join(folder, `${name}.json`)
+  const reporters = ['--reporter=verbose', '--reporter=json', `--outputFile.json=${report}`]
+  const code = await ended([join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...args, ...reporters], env)
+  const counts = existsSync(report)
+    ? countsOf(JSON.parse(readFileSync(report, 'utf8')))
+    : { passed: 0, failed: 1, skipped: 0 }
+  // An error outside of any test makes vitest fail while every test passes.
+  if (code !== 0 && counts.failed === 0) counts.failed++
+  return counts
+}
+
+function ended(args, env) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...env }, stdio: 'inherit' })
+    child.on('error', (error) => {
+      console.error(error.message)
+      resolve(1)
+    })
+    child.on('exit', (code) => resolve(code ?? 1))
+  })
+}
