@@ -1,7 +1,7 @@
 /**
  * Dialect `openai-chat`: chat completions, streamed, on the official SDK. The SDK carries requests,
- * errors and types; the body is put together from cached renderings of the messages, because a long
- * turn sends the same beginning hundreds of times.
+ * errors and types; the body is put together here, because a long turn sends the same beginning hundreds
+ * of times.
  */
 
 import OpenAI from 'openai'
@@ -9,6 +9,7 @@ import type { Dialect, Endpoint, ModelRequest } from '../model/dialect.ts'
 import { type Message, type ToolMessage, textIn, type UserMessage, userText, callsIn } from '../model/message.ts'
 import type { ToolSchema } from '../model/dialect.ts'
 import { readChat } from './openai-chat-stream.ts'
+import { GrowingBytes } from './growing-bytes.ts'
 import { sanitiseGrowing, withMore } from './sanitise.ts'
 import { wellFormed } from './text.ts'
 
@@ -47,10 +48,21 @@ function clientFor({ baseUrl, key, headers }: Endpoint): OpenAI {
   return client
 }
 
-/** The request as JSON text. Everything that stays the same from call to call stands first, byte for byte. */
-export function bodyOf({ model, system, transcript, tools, draft, say, repairs, ...options }: ModelRequest): string {
-  const opening = JSON.stringify({ role: 'system', content: wellFormed(system) })
-  const spoken = spokenText(sanitiseGrowing(transcript), behind(draft, say), repairs?.images !== undefined)
+/**
+ * The request as JSON, in UTF-8. Everything that stays the same from call to call stands first, byte for
+ * byte, and of a transcript that grows only what is new is rendered and encoded.
+ */
+export function bodyOf(request: ModelRequest): Uint8Array {
+  const { transcript, draft, say, repairs } = request
+  const clean = sanitiseGrowing(transcript)
+  const write = repairs?.images ? withoutImages : rendered
+  const kept = bytesOf(headOf(request), clean, write)
+  const end = withMore(clean.slice(-1), behind(draft, say))
+  return kept.with(`${end.map((message) => `,${write(message)}`).join('')}]}`)
+}
+
+/** Up to the system message. */
+function headOf({ model, system, tools, repairs, ...options }: ModelRequest): string {
   const head = { model, stream: true, stream_options: { include_usage: true } }
   const rest = {
     ...(options.maxTokens !== undefined && { max_completion_tokens: options.maxTokens }),
@@ -59,7 +71,24 @@ export function bodyOf({ model, system, transcript, tools, draft, say, repairs, 
   }
   const schemas = tools.length ? `,"tools":[${tools.map(repairs?.schemas ? plainSchemaOf : schemaOf).join(',')}]` : ''
   const more = JSON.stringify(rest).slice(1, -1)
-  return `${JSON.stringify(head).slice(0, -1)}${schemas}${more && `,${more}`},"messages":[${[opening, spoken].filter(Boolean).join(',')}]}`
+  const opening = JSON.stringify({ role: 'system', content: wellFormed(system) })
+  return `${JSON.stringify(head).slice(0, -1)}${schemas}${more && `,${more}`},"messages":[${opening}`
+}
+
+type Render = (message: Message) => string
+type Kept = { readonly head: string; readonly write: Render; readonly bytes: GrowingBytes; upTo: number }
+const keptBytes = new WeakMap<readonly Message[], Kept>()
+
+/** Everything before the last message: that does not change any more. */
+function bytesOf(head: string, clean: readonly Message[], write: Render): GrowingBytes {
+  let kept = keptBytes.get(clean)
+  if (kept?.head !== head || kept.write !== write || kept.upTo >= clean.length) {
+    kept = { head, write, bytes: new GrowingBytes(), upTo: 0 }
+    kept.bytes.append(head)
+    keptBytes.set(clean, kept)
+  }
+  for (; kept.upTo < clean.length - 1; kept.upTo++) kept.bytes.append(`,${write(clean[kept.upTo] as Message)}`)
+  return kept.bytes
 }
 
 /** What stands behind the transcript for this request only. */
@@ -70,36 +99,9 @@ function behind(draft: string | undefined, say: string | undefined): readonly Me
   return say === undefined ? begun : [...begun, userText(say)]
 }
 
-function spokenText(clean: readonly Message[], more: readonly Message[], noImages: boolean): string {
-  if (!more.length && !noImages) return textOf(clean)
-  return withMore(clean, more)
-    .map(noImages ? withoutImages : rendered)
-    .join(',')
-}
-
-const textCache = new WeakMap<readonly Message[], { text: string; upTo: number }>()
-
-/** All messages as text. What stands before the last one does not change any more, and is put together once. */
-function textOf(clean: readonly Message[]): string {
-  const last = clean.at(-1)
-  if (!last) return ''
-  let cached = textCache.get(clean)
-  if (!cached || cached.upTo >= clean.length) textCache.set(clean, (cached = { text: '', upTo: 0 }))
-  for (; cached.upTo < clean.length - 1; cached.upTo++) cached.text += `${rendered(clean[cached.upTo] as Message)},`
-  return cached.text + rendered(last)
-}
-
-const messageCache = new WeakMap<Message, string>()
 const schemaCache = new WeakMap<object, string>()
 
-function rendered(message: Message): string {
-  let text = messageCache.get(message)
-  if (text === undefined) {
-    text = JSON.stringify(render(message))
-    messageCache.set(message, text)
-  }
-  return text
-}
+const rendered: Render = (message) => JSON.stringify(render(message))
 
 function schemaOf({ name, description, inputSchema }: ToolSchema): string {
   let text = schemaCache.get(inputSchema)
@@ -117,7 +119,7 @@ const plainSchemaOf = ({ name, description, inputSchema }: ToolSchema): string =
     (key, value: unknown) => (key === 'pattern' || key === 'format' ? undefined : value),
   )
 
-const withoutImages = (message: Message): string => {
+const withoutImages: Render = (message) => {
   if (message.role !== 'user' || message.content.every(({ type }) => type === 'text')) return rendered(message)
   const content = message.content.map((part) =>
     part.type === 'text' ? part : ({ type: 'text', text: '[an image, left out because it was too large]' } as const),

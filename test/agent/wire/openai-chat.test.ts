@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../src/agent/model/dialect.ts'
 import { type Message, userText } from '../../../src/agent/model/message.ts'
-import { bodyOf, render } from '../../../src/agent/wire/openai-chat.ts'
+import { bodyOf as bytesOf, render } from '../../../src/agent/wire/openai-chat.ts'
 
 const tools = [
   {
@@ -18,6 +18,7 @@ const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   tools,
   ...more,
 })
+const bodyOf = (asked: ModelRequest) => new TextDecoder().decode(bytesOf(asked))
 const sent = (more: Partial<ModelRequest> = {}) => JSON.parse(bodyOf(request(more))) as Record<string, unknown>
 const asked: Message = {
   role: 'assistant',
@@ -97,6 +98,25 @@ describe('the body of a request', () => {
     const whole = bodyOf(request({ transcript: [picture] }))
     expect(whole).toContain('data:image/png;base64,AAAA')
     expect(whole).toContain('^a')
+  })
+
+  it('of a transcript that grows is the same as one made anew', () => {
+    const grown: Message[] = [hello]
+    const steps: readonly (readonly [Message[], Partial<ModelRequest>])[] = [
+      [[asked, found], {}],
+      [[], { say: 'and now?' }],
+      [[], { draft: 'so far ', say: 'go on' }],
+      [[userText('über 漢字 😀')], {}],
+      [[userText('x'.repeat(100_000))], {}],
+      [[], { temperature: 1 }],
+      [[{ role: 'assistant', content: [{ type: 'text', text: 'fine' }], stop: 'end' }, userText('next')], {}],
+    ]
+    for (const [messages, more] of steps) {
+      grown.push(...messages)
+      expect(bodyOf(request({ transcript: grown, ...more }))).toBe(
+        bodyOf(request({ transcript: structuredClone(grown), ...more })),
+      )
+    }
   })
 
   it('is well-formed whatever was said', () => {
