@@ -5,7 +5,7 @@
 
 import type { Entry, Page } from '../agent/model/history.ts'
 import { textIn } from '../agent/model/message.ts'
-import { hash53 } from './hash.ts'
+import { hash53 } from '../agent/model/hash.ts'
 
 const spoken = 8192
 const returned = 2048

@@ -5,7 +5,7 @@
 
 import type { Entry, Page } from '../agent/model/history.ts'
 import type { Usage } from '../agent/model/usage.ts'
-import { hash53 } from './hash.ts'
+import { hash53 } from '../agent/model/hash.ts'
 
 /** Messages of a session: 2^20 keys, of which 0 is the title's. The same number stands in the SQL as `<< 20`. */
 export const pageKeys = 2 ** 20

@@ -1,6 +1,7 @@
 /** Several keys for one provider: which may be used now, in which order, and how long a bad one rests. */
 
 import type { FailureKind } from '../model/failure.ts'
+import { hash53 } from '../model/hash.ts'
 
 export type Strategy = 'fill_first' | 'round_robin' | 'random' | 'least_used'
 
@@ -19,18 +20,8 @@ export const fresh: KeyHealth = { until: 0, dead: false, uses: 0, active: 0, las
 
 export type Health = Readonly<Record<string, KeyHealth>>
 
-/** Names a key without being one: 53 bits of a mixing hash, for the same key always the same. */
-export function keyName(key: string): string {
-  let [a, b] = [0xdeadbeef, 0x41c6ce57]
-  for (let i = 0; i < key.length; i++) {
-    const code = key.charCodeAt(i)
-    a = Math.imul(a ^ code, 2654435761)
-    b = Math.imul(b ^ code, 1597334677)
-  }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
-  return `k${(4294967296 * (2097151 & b) + (a >>> 0)).toString(36)}`
-}
+/** Names a key without being one: for the same key always the same. */
+export const keyName = (key: string): string => `k${hash53(key).toString(36)}`
 
 /** Usable keys, the one to take first. */
 export function orderKeys(
