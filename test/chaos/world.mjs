@@ -5,6 +5,9 @@ import { dropState, newState, startServer } from '../e2e/support/server.ts'
 import { modelSettings } from '../e2e/support/shared.ts'
 import { listen } from '../e2e/support/sse.ts'
 
+// Every server that is started wants to be told when this process ends.
+process.setMaxListeners(0)
+
 /** A turn ends within this time after the runtime is back, without any request (reliability §4, row 4). */
 export const patienceMs = 20_000
 

@@ -68,11 +68,15 @@ export function provider(answer: (nth: number, asked: Asked) => Answer): Provide
 
 const behind = globalThis.fetch
 
-globalThis.fetch = (input: RequestInfo | URL, init?: RequestInit) => {
-  const asked = typeof init?.body === 'string' ? askedIn(init.body) : undefined
+/** As text or as bytes; what is a stream is none of ours. */
+globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
+  const { body } = init ?? {}
+  const asked = typeof body === 'string' || body instanceof Uint8Array ? askedIn(await textOf(body)) : undefined
   const script = asked && scripts.get(asked.model)
   return script ? respond(script, asked, init?.signal ?? undefined) : behind(input, init)
 }
+
+const textOf = (body: string | Uint8Array) => new Response(body).text()
 
 function askedIn(body: string): Asked | undefined {
   return body.startsWith('{"model":"chaos') ? (JSON.parse(body) as Asked) : undefined
