@@ -15,6 +15,9 @@ export function idleLimits(
   }
 }
 
+/** No answer takes longer than this, whatever signs of life it gives. */
+const wholeMs = 1_800_000
+
 /** Thrown in place of what the cancelled call throws. */
 export class Stalled extends Error {
   override readonly name = 'Stalled'
@@ -32,6 +35,7 @@ export async function withIdleLimit<T>(
       controller.abort()
     }, ms)
   let timer = limit(firstByteMs)
+  const whole = limit(wholeMs)
   let last = 0
   // Re-arming a timer for every chunk would cost more than the chunk.
   const pause = Math.min(5_000, idleMs / 4)
@@ -49,5 +53,6 @@ export async function withIdleLimit<T>(
     throw error
   } finally {
     clearTimeout(timer)
+    clearTimeout(whole)
   }
 }

@@ -96,7 +96,7 @@ export class SessionCore {
       retracted: {
         from: () => this.meta.retractedFrom,
         done: (from) => {
-          if (this.meta.retractedFrom === from) this.#forgetRetraction()
+          if (this.meta.retractedFrom === from) this.updateMeta({ retractedFrom: undefined })
         },
       },
     })
@@ -286,8 +286,14 @@ export class SessionCore {
     this.arm()
   }
 
+  /** The tenant's list of open questions, now. If it cannot be reached, history's turn comes with another try. */
+  async tellWaiting(): Promise<void> {
+    await this.#announceWaiting().catch((error: unknown) => console.warn('The tenant cannot be reached.', error))
+  }
+
   /** Not in the moment in which others wait for their answers. Questions are told at once. */
   async #projectSoon(): Promise<void> {
+    await this.tellWaiting()
     if (!this.isWaiting) await scheduler.wait(projectionPauseMs)
     if (!this.driver.isDriving) await this.project()
   }
@@ -331,12 +337,6 @@ export class SessionCore {
       limit: maxTurns(this.settings, options.maxTurns),
       usageBefore: this.meta.usageBefore,
     })
-  }
-
-  #forgetRetraction(): void {
-    const { retractedFrom: _, ...meta } = this.meta
-    this.#meta = meta
-    this.journal.putMeta(meta)
   }
 
   #openStore(): SessionStore {

@@ -24,7 +24,7 @@ export type SessionMeta = {
   /** Usage of turns that this object no longer has in its rows: those of a parent, or of a rebuilt session. */
   readonly usageBefore: Usage
   /** Messages from this seq on were taken back, and history does not know it yet. */
-  readonly retractedFrom?: number
+  readonly retractedFrom?: number | undefined
   /** In the copy that history keeps: the last numbers given out, so that a rebuilt session gives out others. */
   readonly given?: Given
 }

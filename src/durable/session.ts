@@ -159,8 +159,8 @@ export class SessionDO extends DurableObject<Env> {
     await core.ensureTenant()
     const item = waitingItems(core).find(({ id }) => id === `${core.sessionId}.${callId}`)
     if (!item) return false
-    await core.ensureTenant()
     deliverAnswer(core, item, answer)
+    await core.tellWaiting()
     return true
   }
 

@@ -52,6 +52,8 @@ export const soonest = (names: readonly string[], health: Health): readonly stri
     .toSorted((a, b) => (health[a] ?? fresh).until - (health[b] ?? fresh).until)
 
 const hour = 3_600_000
+/** Longest time that a provider's word keeps a key away: some say years. */
+const longest = 24 * hour
 const rests: Partial<Record<FailureKind, number>> = { auth: 300_000, rate: hour, quota: hour }
 /** A key without another is tried again soon. */
 const onlyKeyRests = 60_000
@@ -66,5 +68,5 @@ export function restAfter(
   const standard = rests[kind]
   if (standard === undefined) return undefined
   const told = kind === 'auth' ? undefined : retryAfterMs
-  return { ms: told ?? (isOnly ? Math.min(standard, onlyKeyRests) : standard) }
+  return { ms: Math.min(told ?? (isOnly ? Math.min(standard, onlyKeyRests) : standard), longest) }
 }

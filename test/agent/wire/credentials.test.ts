@@ -36,6 +36,7 @@ describe('a key rests', () => {
     ['auth', undefined, false, { ms: 300_000 }],
     ['rate', undefined, false, { ms: 3_600_000 }],
     ['rate', 20_000, false, { ms: 20_000 }],
+    ['rate', 1e12, false, { ms: 86_400_000 }],
     ['quota', undefined, true, { ms: 60_000 }],
     ['key-dead', undefined, true, { dead: true }],
     ['upstream-rate', 1, false, undefined],
