@@ -61,6 +61,8 @@ export async function readChat(response: Response, hear: (delta: Delta) => void,
     }
   } catch (error) {
     if (error instanceof ErrorInBody || isAbort(error)) throw error
+    // What breaks behind the end of an answer breaks nothing of it.
+    if (gathered.isComplete) return gathered.reply()
     throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
   }
   return gathered.reply()
@@ -75,11 +77,18 @@ class Gathered {
   #thinking = ''
   #refusal = ''
   #calls: { id: string; name: string; json: string }[] = []
+  /** Where the call of an index stands. An index is only a name: providers have sent any number. */
+  readonly #places = new Map<number, number>()
   #finish: string | undefined
   #usage: Usage = noUsage
 
   constructor(hear: (delta: Delta) => void) {
     this.#hear = hear
+  }
+
+  /** The provider has said why the answer ended. */
+  get isComplete(): boolean {
+    return this.#finish !== undefined
   }
 
   get inCall(): boolean {
@@ -127,7 +136,10 @@ class Gathered {
     if (known >= 0) return known
     const next = this.#calls.length
     if (index === undefined) return id ? next : Math.max(0, next - 1)
-    return id && called?.name && this.#calls[index]?.id ? next : index
+    const place = this.#places.get(index)
+    if (place !== undefined && !(id && called?.name && this.#calls[place]?.id)) return place
+    this.#places.set(index, next)
+    return next
   }
 
   reply(): Reply {
@@ -152,14 +164,18 @@ class Gathered {
 
 /** `prompt_tokens` includes what was read from the cache; ours counts it apart. */
 function usageOf(usage: NonNullable<Chunk['usage']>): Usage {
-  const cachedRead = usage.prompt_tokens_details?.cached_tokens ?? 0
+  const cachedRead = count(usage.prompt_tokens_details?.cached_tokens)
   return {
-    input: Math.max(0, (usage.prompt_tokens ?? 0) - cachedRead),
-    output: usage.completion_tokens ?? 0,
+    input: Math.max(0, count(usage.prompt_tokens) - cachedRead),
+    output: count(usage.completion_tokens),
     cachedRead,
     cachedWrite: 0,
-    reasoning: usage.completion_tokens_details?.reasoning_tokens ?? 0,
-    costUsd: usage.cost ?? 0,
-    costStatus: usage.cost === undefined ? 'unknown' : 'actual',
+    reasoning: count(usage.completion_tokens_details?.reasoning_tokens),
+    costUsd: isAmount(usage.cost) ? usage.cost : 0,
+    costStatus: isAmount(usage.cost) ? 'actual' : 'unknown',
   }
 }
+
+/** Providers are not believed everything: what is no number of tokens counts as none. */
+const count = (value: unknown): number => (isAmount(value) ? Math.floor(value) : 0)
+const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < 1e12
