@@ -48,7 +48,7 @@ const hasSpoken = (row: StepRow) => row.entries.at(-1)?.message.role === 'assist
 const hasRoom = (row: StepRow) => row.texts.reduce((sum, text) => sum + text.length, 0) < importRowLength
 const importRowLength = 32 * 1024
 
-/** Only people send images, for now. */
+/** Images come with what people say; results of tools are text. */
 const hasImage = ({ role, content }: Message) => role === 'user' && content.some(({ type }) => type === 'image')
 
 export class SessionStore implements Store {
