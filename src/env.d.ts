@@ -9,6 +9,8 @@ interface Env {
   readonly AI?: Ai
   readonly AI_GATEWAY_ID?: string
   readonly ADMIN_KEY?: string
+  /** 32 bytes in base64: wraps secrets of tenants. */
+  readonly ENCRYPTION_KEY?: string
   readonly CORS_ORIGINS?: string
   readonly AUX_MODEL?: string
   readonly FAILPOINTS?: string
