@@ -117,3 +117,24 @@ export const catalog = sqliteTable('catalog', {
   at: integer('at').notNull(),
   body: text('body', { mode: 'json' }).$type<unknown>().notNull(),
 })
+
+/** Connections to messaging platforms. The id stands in the address of the webhook and names the tenant there. */
+export const channel = sqliteTable(
+  'channel',
+  {
+    id: text('id').primaryKey(),
+    tenantId: text('tenant_id').notNull(),
+    platform: text('platform').notNull(),
+    name: text('name').notNull(),
+    status: text('status', { enum: ['active', 'paused'] }).notNull(),
+    createdAt: integer('created_at').notNull(),
+    webhookUrl: text('webhook_url').notNull(),
+    settings: text('settings', { mode: 'json' }).$type<unknown>().notNull(),
+    // All of them as one sealed value, and what people get to see of each.
+    secrets: text('secrets').notNull(),
+    endings: text('endings', { mode: 'json' }).$type<Readonly<Record<string, string>>>().notNull(),
+    // What the platform says of the account: its id and name, once it was asked.
+    account: text('account', { mode: 'json' }).$type<unknown>(),
+  },
+  (table) => [index('channel_tenant').on(table.tenantId, table.createdAt)],
+)

@@ -1,0 +1,115 @@
+/**
+ * Connections of tenants to messaging platforms. Only the webhook, which has nothing but the id in its address, may look
+ * one up without knowing its tenant: whoever sends has to prove next that they know its secret.
+ */
+
+import { boundTo } from './bound.ts'
+
+export type Connection = {
+  readonly id: string
+  readonly tenantId: string
+  readonly platform: string
+  readonly name: string
+  readonly status: 'active' | 'paused'
+  readonly createdAt: number
+  readonly webhookUrl: string
+  readonly settings: unknown
+  /** Sealed. */
+  readonly secrets: string
+  /** The last characters of each secret. */
+  readonly endings: Readonly<Record<string, string>>
+  readonly account: unknown
+}
+
+type Row = {
+  readonly id: string
+  readonly tenant_id: string
+  readonly platform: string
+  readonly name: string
+  readonly status: 'active' | 'paused'
+  readonly created_at: number
+  readonly webhook_url: string
+  readonly settings: string
+  readonly secrets: string
+  readonly endings: string
+  readonly account: string | null
+}
+
+const connectionOf = (row: Row): Connection => ({
+  id: row.id,
+  tenantId: row.tenant_id,
+  platform: row.platform,
+  name: row.name,
+  status: row.status,
+  createdAt: row.created_at,
+  webhookUrl: row.webhook_url,
+  settings: JSON.parse(row.settings) as unknown,
+  secrets: row.secrets,
+  endings: JSON.parse(row.endings) as Readonly<Record<string, string>>,
+  account: row.account === null ? null : (JSON.parse(row.account) as unknown),
+})
+
+export type Connections = {
+  /** Newest first, those that are older than `before`. */
+  readonly list: (page: {
+    readonly limit: number
+    readonly before?: Place | undefined
+  }) => Promise<readonly Connection[]>
+  readonly get: (id: string) => Promise<Connection | undefined>
+  /** Puts it down as a whole, whether it was there or not. */
+  readonly put: (connection: Omit<Connection, 'tenantId'>) => Promise<void>
+  readonly setAccount: (id: string, account: unknown) => Promise<void>
+  /** False when there was none. */
+  readonly remove: (id: string) => Promise<boolean>
+}
+
+export type Place = { readonly at: number; readonly id: string }
+
+const put = `INSERT INTO channel(tenant_id, id, platform, name, status, created_at, webhook_url, settings, secrets, endings,
+  account) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT(id) DO UPDATE SET name = excluded.name,
+  status = excluded.status, settings = excluded.settings, secrets = excluded.secrets, endings = excluded.endings,
+  account = excluded.account WHERE tenant_id = ?1`
+const newest = `SELECT * FROM channel WHERE tenant_id = ?1 AND (created_at, id) < (?2, ?3)
+  ORDER BY created_at DESC, id DESC LIMIT ?4`
+
+export function connections(db: D1Database, tenantId: string): Connections {
+  const { read, statement, write } = boundTo(db, tenantId)
+  return {
+    list: async ({ limit, before = { at: Number.MAX_SAFE_INTEGER, id: '' } }) =>
+      (await read<Row>(newest, before.at, before.id, limit)).map(connectionOf),
+    get: async (id) =>
+      (await read<Row>('SELECT * FROM channel WHERE tenant_id = ?1 AND id = ?2', id)).map(connectionOf)[0],
+    put: async (one) => {
+      const { id, platform, name, status, createdAt, webhookUrl, secrets } = one
+      const [settings, endings] = [one.settings, one.endings].map((value) => JSON.stringify(value))
+      const account = one.account === null ? null : JSON.stringify(one.account)
+      const values = [
+        id,
+        platform,
+        name,
+        status,
+        createdAt,
+        webhookUrl,
+        settings ?? '{}',
+        secrets,
+        endings ?? '{}',
+        account,
+      ]
+      await write([statement(put, ...values)])
+    },
+    setAccount: async (id, account) => {
+      const set = 'UPDATE channel SET account = ?3 WHERE tenant_id = ?1 AND id = ?2'
+      await write([statement(set, id, JSON.stringify(account))])
+    },
+    remove: async (id) => {
+      const [result] = await write([statement('DELETE FROM channel WHERE tenant_id = ?1 AND id = ?2', id)])
+      return (result?.meta.changes ?? 0) > 0
+    },
+  }
+}
+
+/** For the webhook: of whichever tenant. */
+export async function connectionById(db: D1Database, id: string): Promise<Connection | undefined> {
+  const row = await db.prepare('SELECT * FROM channel WHERE id = ?1').bind(id).first<Row>()
+  return row ? connectionOf(row) : undefined
+}
