@@ -1,38 +1,44 @@
-// Bundles the shell twice: as text for a Worker Loader isolate, and as a module of its own for where there is no loader.
-// And what compiles and runs programs of the model, as text. All stay out of the core bundle. Does nothing when the
-// outputs are newer than every input.
+// Bundles the shell and the reader of PDF files twice each: as text for a Worker Loader isolate, and as a module of its
+// own for where there is no loader. And what compiles and runs programs of the model, as text. All stay out of the core
+// bundle. Does nothing when the outputs are newer than every input.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { amended } from './lib/just-bash.mjs'
+import { readable } from './lib/pdfjs.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const rooms = ['virtual', 'isolate'].map((name) => join(root, 'src/backends', name))
-const [shell, code] = rooms
+const backends = join(root, 'src/backends')
+const output = join(backends, 'dist')
+const rooms = ['virtual', 'isolate', 'pdf'].map((name) => join(backends, name))
 const targets = [
-  { room: shell, entry: 'isolate/entry.ts', file: 'bash.isolate.txt' },
-  { room: shell, entry: 'isolate/inline.ts', file: 'bash.inline.mjs' },
-  { room: code, entry: 'compile/entry.ts', file: 'compile.isolate.txt' },
-  { room: code, entry: 'inside/entry.ts', file: 'run.isolate.txt' },
+  { entry: 'virtual/isolate/entry.ts', file: 'bash.isolate.txt' },
+  { entry: 'virtual/isolate/inline.ts', file: 'bash.inline.mjs' },
+  { entry: 'isolate/compile/entry.ts', file: 'compile.isolate.txt' },
+  { entry: 'isolate/inside/entry.ts', file: 'run.isolate.txt' },
+  { entry: 'pdf/inside/entry.ts', file: 'pdf.isolate.txt' },
+  { entry: 'pdf/inside/inline.ts', file: 'pdf.inline.mjs' },
 ]
 
 const inputs = [
   fileURLToPath(import.meta.url),
   join(root, 'scripts/lib/just-bash.mjs'),
+  join(root, 'scripts/lib/pdfjs.mjs'),
   join(root, 'node_modules/just-bash/package.json'),
   join(root, 'node_modules/diff/package.json'),
   join(root, 'node_modules/isomorphic-git/package.json'),
   join(root, 'node_modules/acorn/package.json'),
   join(root, 'node_modules/sucrase/package.json'),
-  join(root, 'src/backends/tar.ts'),
+  join(root, 'node_modules/unpdf/package.json'),
+  join(backends, 'tar.ts'),
   ...rooms.flatMap((room) =>
     readdirSync(room, { recursive: true })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => join(room, name)),
   ),
 ]
-const outputOf = ({ room, file }) => join(room, 'dist', file)
+const outputOf = ({ file }) => join(output, file)
 const age = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 const newest = Math.max(...inputs.map(age))
 
@@ -43,6 +49,20 @@ const mendsShell = {
       contents: amended(readFileSync(path, 'utf8')),
       loader: 'js',
     })),
+}
+
+// PDF.js as `unpdf` packs it for where there is no browser.
+const boundsPdf = {
+  name: 'bounds-pdf',
+  setup(context) {
+    const path = join(root, 'node_modules/unpdf/dist/pdfjs.mjs')
+    let contents
+    context.onResolve({ filter: /^pdfjs$/ }, () => ({ path, sideEffects: false }))
+    context.onLoad({ filter: /unpdf\/dist\/pdfjs\.mjs$/ }, () => ({
+      contents: (contents ??= readable(readFileSync(path, 'utf8'))),
+      loader: 'js',
+    }))
+  },
 }
 
 // Packages written for Node ask for its modules by their old names.
@@ -60,10 +80,10 @@ const namesNode = {
 
 async function build() {
   const { build: bundle } = await import('esbuild')
-  for (const { room, entry, file } of targets) {
-    mkdirSync(join(room, 'dist'), { recursive: true })
+  mkdirSync(output, { recursive: true })
+  for (const { entry, file } of targets) {
     const result = await bundle({
-      entryPoints: [join(room, entry)],
+      entryPoints: [join(backends, entry)],
       bundle: true,
       write: false,
       format: 'esm',
@@ -73,12 +93,12 @@ async function build() {
       minify: true,
       legalComments: 'none',
       logLevel: 'error',
-      plugins: [mendsShell, namesNode],
+      plugins: [mendsShell, boundsPdf, namesNode],
     })
     const code = result.outputFiles[0].text
     // The first line names the contents, so that a loader never serves an older build under the same name.
     const version = createHash('sha256').update(code).digest('hex').slice(0, 16)
-    writeFileSync(outputOf({ room, file }), `// ${version}\n${code}`)
+    writeFileSync(outputOf({ file }), `// ${version}\n${code}`)
     console.log(`${file} ${Math.round(code.length / 1024)} KiB`)
   }
 }

@@ -7,6 +7,7 @@ import { defaults, type Limits, type Settings } from '../agent/model/settings.ts
 import type { Result, ToolCall } from '../agent/model/turn.ts'
 import { type SystemParts, systemPrompt } from '../agent/prompt/system.ts'
 import { d1History } from '../db/history.ts'
+import { openDocuments } from '../backends/pdf/pdf.ts'
 import { openPrograms, type RunProgram } from '../backends/isolate/isolate.ts'
 import { type Dispatch, dispatch, together } from '../tools/dispatch.ts'
 import { permission, type PermissionWorld } from '../tools/permission.ts'
@@ -91,6 +92,7 @@ export class Workbench {
     this.#runProgram = env.LOADER && openPrograms({ loader: env.LOADER, tenantId })
     this.#services = {
       backend: this.backend,
+      documents: openDocuments({ loader: env.LOADER }),
       history: d1History(env.DB, tenantId, meter),
       todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
       shell: {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { lines, pdfWith } from '../backends/support/pdf.ts'
 import type { Message } from './support/client.ts'
 import { asked as modelWasAsked, owner, server } from './support/here.ts'
 import { isEnd, listen } from './support/sse.ts'
@@ -49,6 +50,17 @@ describe('a turn with tools', () => {
     ])
     const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content ?? '')
     for (const [n, content] of results.entries()) expect(content).toContain(`content ${n}`)
+  })
+
+  it('reads a PDF that somebody has put into the workspace', async () => {
+    const session = await owner.newSession()
+    const raw = await pdfWith([lines('Annual report'), lines('Page two')])
+    await owner.send('PUT', `/api/sessions/${session}/files/report.pdf`, { raw })
+    const run = await owner.chat(session, '[[tools 1 read_file {"path":"report.pdf"}]] [[say read]]')
+    expect(run.json).toMatchObject({ status: 'completed', output: 'read' })
+    const [result] = (await owner.messages(session)).filter(({ role }) => role === 'tool')
+    expect(result?.content).toContain('[Page 1 of 2]')
+    expect(result?.content).toContain('Page two')
   })
 
   it('tells the model when arguments are no JSON, and goes on', async () => {

@@ -5,7 +5,16 @@ import { defineTool } from '../../src/tools/define.ts'
 import { tools } from '../../src/tools/index.ts'
 import { expand, selectTools } from '../../src/tools/toolsets.ts'
 
-const everything = new Set<ServiceName>(['backend', 'history', 'todos', 'shell', 'processes', 'programs', 'person'])
+const everything = new Set<ServiceName>([
+  'backend',
+  'documents',
+  'history',
+  'todos',
+  'shell',
+  'processes',
+  'programs',
+  'person',
+])
 const fake = (name: string, toolset: string) =>
   defineTool({ name, toolset, description: name, input: z.object({}), effect: 'pure', run: async () => ({}) })
 const all = [...tools, fake('web_search', 'web'), fake('kanban_show', 'kanban'), fake('mcp__git__log', 'mcp-git')]

@@ -3,6 +3,7 @@
 import type { Assessment, Risk } from './approval.ts'
 import type { ExecutionBackend } from './backend.ts'
 import type { Clock } from './clock.ts'
+import type { Documents } from './document.ts'
 import type { ImagePart, TextPart, ToolMessage } from './message.ts'
 import type { Program, ProgramEnd } from './program.ts'
 import type { Processes } from './process.ts'
@@ -90,6 +91,8 @@ export type ShellState = { readonly cwd: string; readonly env: Readonly<Record<s
 /** What tools may ask for by name in `needs`; a tool sees only what it asked for. */
 export type Services = {
   readonly backend: ExecutionBackend
+  /** Reads files that need a parser of their own. */
+  readonly documents: Documents
   readonly history: History
   readonly todos: { readonly read: () => readonly Todo[]; readonly write: (todos: readonly Todo[]) => void }
   /** Working directory and exported variables, kept from one command to the next. */

@@ -6,6 +6,8 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { Program, ProgramEnd } from '../../agent/model/program.ts'
+import { compilerCode, runnerCode } from '../modules.ts'
+import { places } from '../places.ts'
 import type { CallAnswer, Compiled, Language, ProgramHost, RunAnswer, RunRequest } from './protocol.ts'
 
 export type RunProgram = (program: Program) => Promise<ProgramEnd>
@@ -43,7 +45,7 @@ type CompilerEntrypoint = { readonly compile: (source: string, language?: Langua
 type RunnerEntrypoint = { readonly run: (host: RemoteHost, request: RunRequest) => Promise<RunAnswer> }
 
 async function compile(loader: WorkerLoader, tenantId: string, { source, language }: Program): Promise<Compiled> {
-  const { default: code } = await import('./dist/compile.isolate.txt')
+  const code = await compilerCode()
   const version = code.slice(3, 19)
   const worker = loader.get(`compile:${version}:${tenantId}`, () => ({
     ...COMPATIBILITY,
@@ -57,7 +59,7 @@ async function compile(loader: WorkerLoader, tenantId: string, { source, languag
 }
 
 async function execute(loader: WorkerLoader, code: string, program: Program): Promise<RunAnswer> {
-  const { default: runner } = await import('./dist/run.isolate.txt')
+  const runner = await runnerCode()
   const worker = loader.load({
     ...COMPATIBILITY,
     mainModule: 'run.js',
@@ -155,20 +157,3 @@ const crashed = (error: unknown): RunAnswer =>
 
 const cut = (text: string): string =>
   text.length <= MAX_ERROR ? text : `${text.slice(0, MAX_ERROR)}\n[… ${text.length - MAX_ERROR} characters left out]`
-
-/** Lets so many in at a time; the others wait in line. */
-function places(most: number) {
-  const waiting: (() => void)[] = []
-  let taken = 0
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve))
-    else taken++
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else taken--
-    }
-  }
-}

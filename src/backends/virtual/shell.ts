@@ -4,6 +4,7 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
+import { inlineShell, shellCode } from '../modules.ts'
 import type { Network } from './network.ts'
 import type { FileAnswer, NetworkRequest, RunShell, ShellAnswer, ShellHost, ShellRequest } from './protocol.ts'
 import { shellHost } from './shell-host.ts'
@@ -44,7 +45,7 @@ export function openShell({ files, prefix, loader, network }: ShellOptions): She
 }
 
 async function inline(): Promise<RunShell> {
-  const { runShell } = await import('./dist/bash.inline.mjs')
+  const { runShell } = await inlineShell()
   return runShell
 }
 
@@ -73,7 +74,7 @@ type ShellEntrypoint = { readonly run: (host: RemoteHost, request: ShellRequest)
 
 /** One isolate per session and build: sessions share no memory, and a warm one starts a command in milliseconds. */
 async function isolated(loader: WorkerLoader, prefix: string): Promise<RunShell> {
-  const { default: code } = await import('./dist/bash.isolate.txt')
+  const code = await shellCode()
   const version = code.slice(3, 19)
   const worker = loader.get(`shell:${version}:${prefix}`, () => ({
     compatibilityDate: '2026-10-20',

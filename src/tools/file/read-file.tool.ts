@@ -21,18 +21,18 @@ export default defineTool({
   name: 'read_file',
   toolset: 'file',
   description:
-    'Read a text file of the workspace as lines "N|text"; the numbers are not part of the file. Notebooks, .docx and .xlsx come as text, images as images where the model sees them. Page with offset and limit. Use this rather than cat, head or sed.',
+    'Read a text file of the workspace as lines "N|text"; the numbers are not part of the file. Notebooks, .pdf, .docx and .xlsx come as text, images as images where the model sees them. Page with offset and limit. Use this rather than cat, head or sed.',
   input,
-  needs: ['backend'],
+  needs: ['backend', 'documents'],
   effect: 'pure',
   maxResult: Number.POSITIVE_INFINITY,
   risk: () => 'read',
   touches: ({ path }, { backend }) => [backend.resolve(path)],
-  run: ({ path, offset, limit }, { backend, callId, seesImages }) =>
+  run: ({ path, offset, limit }, { backend, documents, callId, signal, seesImages }) =>
     answering(async () => {
       const image = seesImages ? await readImage(backend, path) : undefined
       if (image) return image
-      const file = (await readDocument(backend, path)) ?? (await readTextFile(backend, path))
+      const file = (await readDocument({ backend, documents, signal }, path)) ?? (await readTextFile(backend, path))
       if (!isTextFile(file)) return file
       const lines = Math.min(limit, MAX_LINES)
       if (isUnchanged(backend, callId, { path: file.path, offset, limit: lines, text: file.text })) return unchanged

@@ -5,7 +5,7 @@ import { type VirtualBackend, virtualBackend, type VirtualOptions } from '../../
 import type { FilesObject } from './files-object.ts'
 
 // The shell is large: loaded here, no test pays for it out of its own time.
-await import('../../../src/backends/virtual/dist/bash.inline.mjs')
+await import('../../../src/backends/dist/bash.inline.mjs')
 
 type Bindings = {
   readonly FILES: DurableObjectNamespace<FilesObject>

@@ -1,11 +1,11 @@
 /** Documents that are no text, or text nobody can read, as text; or the reason why not, with what to do. */
 
-import type { ExecutionBackend } from '../../../agent/model/backend.ts'
 import type { ToolResult } from '../../../agent/model/tool.ts'
 import { fail } from '../../define.ts'
 import type { TextFile } from '../text.ts'
 import { docxText } from './docx.ts'
 import { notebookText } from './notebook.ts'
+import { pdfText, type Read, type Reader } from './pdf.ts'
 import { type Archive, openArchive } from './unzip.ts'
 import { xlsxText } from './xlsx.ts'
 
@@ -18,7 +18,6 @@ const OFFICE: Readonly<Record<string, (archive: Archive) => Promise<string | und
 
 /** Formats that are read nowhere here, and what can be done with them. */
 const UNREAD: Readonly<Record<string, string>> = {
-  pdf: 'PDF files cannot be read here. If it came from the web, read its page or an HTML or text version with the web tools; otherwise ask for the text.',
   doc: 'Old Word files cannot be read here. Ask for it as .docx or text.',
   xls: 'Old Excel files cannot be read here. Ask for it as .xlsx or CSV.',
   pptx: 'Presentations cannot be read here. Ask for the text, or unpack it with other tools.',
@@ -27,12 +26,10 @@ const UNREAD: Readonly<Record<string, string>> = {
 export type Rendered = TextFile & { readonly format: string }
 
 /** `undefined` for everything that is read as it is. */
-export async function readDocument(
-  backend: ExecutionBackend,
-  given: string,
-): Promise<Rendered | ToolResult | undefined> {
+export async function readDocument(reader: Reader, given: string): Promise<Rendered | ToolResult | undefined> {
+  const { backend } = reader
   const path = backend.resolve(given)
-  const format = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
+  const format = formatOf(path)
   const stat = isDocument(format) ? await backend.files.stat(path) : undefined
   if (stat?.type !== 'file') return undefined
   const refuse = (why: string): ToolResult =>
@@ -40,16 +37,21 @@ export async function readDocument(
   if (UNREAD[format] !== undefined) return refuse(`: ${UNREAD[format]}`)
   if (stat.size > MAX_BYTES) return refuse(' is larger than 50 MB. Split it first.')
   const bytes = (await backend.files.read(path)) ?? new Uint8Array()
-  const text = await textOf(bytes, format)
-  if (text !== undefined) return { path, text, size: bytes.byteLength, format }
+  const read = format === 'pdf' ? await pdfText(bytes, reader) : await textOf(bytes, format)
+  if ('text' in read) return { path, text: read.text, size: bytes.byteLength, format }
   // A damaged notebook is still text; a damaged archive is nothing.
-  return format === 'ipynb' ? undefined : refuse(` is not a valid .${format} file.`)
+  return format === 'ipynb' ? undefined : refuse(read.wrong)
 }
 
-const isDocument = (format: string): boolean => format === 'ipynb' || format in OFFICE || format in UNREAD
+const formatOf = (path: string): string => /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
+const isDocument = (format: string): boolean =>
+  format === 'ipynb' || format === 'pdf' || format in OFFICE || format in UNREAD
 
-const textOf = async (bytes: Uint8Array, format: string): Promise<string | undefined> =>
-  format === 'ipynb' ? notebookText(new TextDecoder().decode(bytes)) : officeText(bytes, format)
+async function textOf(bytes: Uint8Array, format: string): Promise<Read> {
+  const isNotebook = format === 'ipynb'
+  const text = isNotebook ? notebookText(new TextDecoder().decode(bytes)) : await officeText(bytes, format)
+  return text === undefined ? { wrong: ` is not a valid .${format} file.` } : { text }
+}
 
 async function officeText(bytes: Uint8Array, format: string): Promise<string | undefined> {
   try {

@@ -1,0 +1,13 @@
+/** The reader as a worker of its own, for one file: no network, no secrets, no session. */
+
+import { WorkerEntrypoint } from 'cloudflare:workers'
+import type { PdfAnswer } from '../../../agent/model/document.ts'
+import { readBounded } from './bounded.ts'
+
+export class Reader extends WorkerEntrypoint {
+  read(stream: ReadableStream<Uint8Array>, timeoutMs: number): Promise<PdfAnswer> {
+    // What a damaged file leaves behind in PDF.js is told by the answer.
+    addEventListener('unhandledrejection', (event) => event.preventDefault())
+    return readBounded(stream, timeoutMs)
+  }
+}

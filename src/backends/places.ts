@@ -1,0 +1,18 @@
+/** A line in front of something of which only so much may be used at a time. */
+
+/** Lets so many in at a time; the others wait in line. */
+export function places(most: number) {
+  const waiting: (() => void)[] = []
+  let taken = 0
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve))
+    else taken++
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else taken--
+    }
+  }
+}

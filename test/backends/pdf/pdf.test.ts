@@ -1,0 +1,116 @@
+/** PDF files in an isolate of their own and without one: what is read of them, and that every one of them ends. */
+
+import { describe, expect, it } from 'vitest'
+import type { PdfAnswer } from '../../../src/agent/model/document.ts'
+import { openDocuments } from '../../../src/backends/pdf/pdf.ts'
+import { lines, packed, pdfWith } from '../support/pdf.ts'
+import { bindings } from '../support/workspace.ts'
+
+// The reader is large: loaded here, no test pays for it out of its own time.
+await import('../../../src/backends/dist/pdf.inline.mjs')
+
+const signal = new AbortController().signal
+const whole = (...pages: readonly string[]): PdfAnswer => ({ pages, total: pages.length, unread: [] })
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+/** Every form draws the next one twenty times. */
+async function forms(): Promise<Uint8Array> {
+  const font = '/Font<</F 3 0 R>>'
+  const form = (next: string) => `/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<<${font}${next}>>`
+  const more = Array.from(
+    { length: 12 },
+    (_, i) => [form(`/XObject<</X ${7 + i} 0 R>>`), bytesOf('/X Do '.repeat(20))] as const,
+  )
+  const last = [form(''), bytesOf(lines('boom'))] as const
+  return pdfWith(['/X Do'], { resources: '/XObject<</X 6 0 R>>', more: [...more, last] })
+}
+
+/** A hundred thousand characters on one line, on ten thousand lines. */
+async function characters(): Promise<Uint8Array> {
+  const ranges = `100 beginbfrange\n${'<0000> <FFFF> <0041>\n'.repeat(100)}endbfrange\n`.repeat(100)
+  const map = await packed(`1 begincodespacerange <0000> <FFFF> endcodespacerange\n${ranges}`)
+  const system = '/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>'
+  return pdfWith(['BT /G 12 Tf (AA) Tj ET'], {
+    resources: '/Font<</G 6 0 R>>',
+    more: [
+      '<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H/ToUnicode 8 0 R/DescendantFonts[7 0 R]>>',
+      `<</Type/Font/Subtype/CIDFontType2/BaseFont/X${system}>>`,
+      map,
+    ],
+  })
+}
+
+const ways = [
+  ['an isolate', { loader: bindings.LOADER }],
+  ['the object itself', {}],
+] as const
+
+describe.each(ways)('in %s', (_, options) => {
+  const { pdf } = openDocuments(options)
+
+  it('the text of each page is read, line by line', async () => {
+    const file = await pdfWith([lines('Annual report', 'of \\(all\\) things'), lines('Page two')])
+    expect(await pdf(file, signal)).toEqual(whole('Annual report\nof (all) things', 'Page two'))
+  })
+
+  it('pages without text are empty', async () => {
+    expect(await pdf(await pdfWith(['0 0 10 10 re f', lines('x')]), signal)).toEqual(whole('', 'x'))
+  })
+
+  it('a page that is not there is named, and the others are read', async () => {
+    const file = await pdfWith([lines('one'), lines('two')], { kids: '4 0 R 6 0 R 99 0 R', count: 3 })
+    expect(await pdf(file, signal)).toEqual({ pages: ['one', 'two', ''], total: 3, unread: [3] })
+  })
+
+  it('a file that does not know where its objects are is read all the same', async () => {
+    const file = await pdfWith([lines('saved')])
+    expect(await pdf(file.slice(0, -'000\n%%EOF'.length), signal)).toEqual(whole('saved'))
+  })
+
+  it.each<[string, () => Promise<Uint8Array>, PdfAnswer]>([
+    ['what is none', async () => bytesOf('%PDF-1.7 and nothing else'), { refused: 'damaged' }],
+    ['an empty file', async () => new Uint8Array(), { refused: 'damaged' }],
+    [
+      'one that wants a password',
+      () =>
+        pdfWith([lines('secret')], {
+          trailer: `/ID[<00><00>]/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<${'41'.repeat(32)}>/U<${'42'.repeat(32)}>>>`,
+        }),
+      { refused: 'encrypted' },
+    ],
+    ['one that claims a million pages', () => pdfWith([lines('one')], { count: 1_000_000 }), whole('one')],
+    ['forms that draw each other without end', forms, { refused: 'stopped' }],
+    ['characters without end', characters, { refused: 'stopped' }],
+    ['a page that unpacks to much more than it is', () => pdfWith([' '.repeat(40e6)]), { refused: 'stopped' }],
+  ])('%s has an answer, and the next file is read', async (_name, file, answer) => {
+    expect(await pdf(await file(), signal)).toEqual(answer)
+    expect(await pdf(await pdfWith([lines('next')]), signal)).toEqual(whole('next'))
+  })
+
+  it('what was read before the work became too much is kept', async () => {
+    const file = await pdfWith([lines('first'), ' '.repeat(40e6), lines('last')])
+    expect(await pdf(file, signal)).toEqual({ pages: ['first'], total: 3, unread: [], stopped: 'work' })
+  })
+
+  it('files that are asked for at once are read one after the other', async () => {
+    const files = await Promise.all(['a', 'b', 'c'].map((text) => pdfWith([lines(text)])))
+    const answers = await Promise.all(files.map((file) => pdf(file, signal)))
+    expect(answers).toEqual([whole('a'), whole('b'), whole('c')])
+  })
+
+  it('time is limited', async () => {
+    const hurried = openDocuments({ ...options, timeoutMs: 300 })
+    expect(await hurried.pdf(await pdfWith(['q Q '.repeat(8e6)]), signal)).toEqual({ refused: 'stopped' })
+  })
+
+  it('nothing is waited for after a stop', async () => {
+    expect(await pdf(await pdfWith([lines('a')]), AbortSignal.abort())).toEqual({ refused: 'stopped' })
+  })
+})
+
+describe('without an isolate', () => {
+  it('a large file is refused before it is looked at', async () => {
+    const answer = await openDocuments({}).pdf(new Uint8Array(9 * 1024 * 1024), signal)
+    expect(answer).toMatchObject({ refused: 'size' })
+  })
+})
