@@ -4,10 +4,12 @@
  */
 
 import type { Settings } from '../agent/model/settings.ts'
+import type { KeySource } from '../agent/wire/availability.ts'
 import { type Catalog, noCatalog } from '../agent/wire/catalog/lookup.ts'
 import type { Sources, Variables } from '../agent/wire/route.ts'
 import { learntWindows } from './catalog-learnt.ts'
 import { isOutdated, loadCatalog } from './catalog-refresh.ts'
+import { keySource, knownKeys } from './credentials.ts'
 
 /** How long an isolate goes by its copy before it looks again. */
 const copyMs = 600_000
@@ -37,13 +39,19 @@ async function look(env: Env, now: number): Promise<void> {
   }
 }
 
-type Tenant = { readonly id: string; readonly settings: Settings }
+type Tenant = {
+  readonly id: string
+  readonly settings: Settings
+  /** As a session has them; else those that this isolate knows. */
+  readonly tenantKeys?: KeySource
+}
 
 /** Everything that decides which models there are for a tenant. Without `later` the copy is taken as it is. */
 export function sourcesFor(env: Env, tenant?: Tenant, later?: Later): Sources {
   return {
     variables: env as unknown as Variables,
     settings: tenant?.settings ?? {},
+    ...(tenant && { tenantKeys: tenant.tenantKeys ?? keySource(knownKeys(tenant.id), tenant.settings) }),
     catalog: later ? catalogOf(env, later) : (copy?.catalog ?? noCatalog),
     learnt: tenant ? learntWindows(tenant.id) : {},
   }

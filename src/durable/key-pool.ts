@@ -4,11 +4,13 @@
  * snapshot. Uses and calls under way are counted per isolate: good enough to spread load.
  */
 
-import type { Failure } from '../agent/model/failure.ts'
+import type { Failure, FailureKind } from '../agent/model/failure.ts'
 import { fresh, type Health, type KeyHealth, restAfter } from '../agent/wire/credentials.ts'
 
-/** What the tenant's object keeps: only keys that rest or are dead. */
-export type KeptHealth = Readonly<Record<string, { readonly until: number; readonly dead: boolean }>>
+/** What the tenant's object keeps: only keys that rest or are dead, and after which failure. */
+export type KeptHealth = Readonly<
+  Record<string, { readonly until: number; readonly dead: boolean; readonly why?: FailureKind }>
+>
 
 const pools = new Map<string, Map<string, KeyHealth>>()
 
@@ -67,12 +69,12 @@ export function benchKey(
     isOnly,
     isBorrowed = false,
   }: { readonly now: number; readonly isOnly: boolean; readonly isBorrowed?: boolean },
-): { readonly until: number; readonly dead: boolean } | undefined {
+): KeptHealth[string] | undefined {
   if (isBorrowed && failure.kind === 'rate') return undefined
   const rest = restAfter(failure.kind, failure.retryAfterMs, isOnly)
   if (!rest) return undefined
   const state = 'dead' in rest ? { until: 0, dead: true } : { until: now + rest.ms, dead: false }
   const pool = poolOf(tenantId)
   pool.set(name, { ...(pool.get(name) ?? fresh), ...state })
-  return state
+  return { ...state, why: failure.kind }
 }

@@ -5,7 +5,7 @@ import type { Machine } from '../agent/loop/drive.ts'
 import type { Failure } from '../agent/model/failure.ts'
 import type { View } from '../agent/model/ports.ts'
 import type { Turn } from '../agent/model/turn.ts'
-import { noUsage } from '../agent/model/usage.ts'
+import { noUsage, type Usage } from '../agent/model/usage.ts'
 import { tokensIn } from '../agent/prompt/tokens.ts'
 import type { Route, Variables } from '../agent/wire/route.ts'
 import { judgeWith, policyOf } from './approvals.ts'
@@ -17,6 +17,7 @@ import { dialectsOf } from './dialects.ts'
 import { failpoint } from './failpoint.ts'
 import { idleLimits } from './idle-limit.ts'
 import { benchKey, countStalls, leaseKey, stallsOf } from './key-pool.ts'
+import { knowingTenant } from './known-tenant.ts'
 import { loopLimits } from './loop-limits.ts'
 import { type Chosen, performer } from './perform.ts'
 import { aggregated } from './mixture.ts'
@@ -39,51 +40,49 @@ export function machineOf(core: SessionCore, env: Env): Machine {
     get store() {
       return core.store
     },
-    perform: performer({
-      dialects,
-      choose: (turn) => choose(core, turn, routes(turn)),
-      lease: leased,
-      system: (turn) => [core.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n'),
-      transcript: () => transcriptOf(core, env),
-      toolSchemas: () => core.workbench.schemas(core.settings),
-      runTools: (calls, signal) =>
-        core.workbench.run(calls, {
-          settings: core.settings,
-          signal,
-          runId: core.store.turn().id,
-          taken: taken(core.store.turn()),
-          seesImages: seesImages(core, routes(core.store.turn())),
-          policy: () => policyOf(core.settings, core.meta, core.store.current()),
-          judge: (asked) => judgeWith(core, asked),
-          programs: programLog(
-            () => core.store,
-            () => core.driver.look(),
-          ),
+    perform: knowingTenant(
+      core,
+      performer({
+        dialects,
+        choose: (turn) => choose(core, turn, routes(turn)),
+        lease: leased,
+        system: (turn) => [core.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n'),
+        transcript: () => transcriptOf(core, env),
+        toolSchemas: () => core.workbench.schemas(core.settings),
+        runTools: (calls, signal) =>
+          core.workbench.run(calls, {
+            settings: core.settings,
+            signal,
+            runId: core.store.turn().id,
+            taken: taken(core.store.turn()),
+            seesImages: seesImages(core, routes(core.store.turn())),
+            policy: () => policyOf(core.settings, core.meta, core.store.current()),
+            judge: (asked) => judgeWith(core, asked),
+            programs: programLog(
+              () => core.store,
+              () => core.driver.look(),
+            ),
+          }),
+        hear: (delta) => {
+          deltas.take(delta)
+          void failpoint('mid-stream')
+        },
+        heardAll: (kept) => (kept ? deltas.flush() : deltas.discard()),
+        abortable: () => core.driver.abortable(),
+        circumstances: ({ contextWindow, reasoning, aggregator }, stalled) => ({
+          promptTokens: contextTokens(core),
+          messages: core.store.transcript().length,
+          now: Date.now(),
+          contextWindow,
+          reasoning,
+          aggregator,
+          stalled,
         }),
-      hear: (delta) => {
-        deltas.take(delta)
-        void failpoint('mid-stream')
-      },
-      heardAll: (kept) => (kept ? deltas.flush() : deltas.discard()),
-      abortable: () => core.driver.abortable(),
-      circumstances: ({ contextWindow, reasoning, aggregator }, stalled) => ({
-        promptTokens: contextTokens(core),
-        messages: core.store.transcript().length,
-        now: Date.now(),
-        contextWindow,
-        reasoning,
-        aggregator,
-        stalled,
+        limits: ({ reasoning }) => idleLimits(core.settings.agent, { reasoning, promptTokens: contextTokens(core) }),
+        estimate: (said) => estimated(core, said),
+        ...besides,
       }),
-      limits: ({ reasoning }) => idleLimits(core.settings.agent, { reasoning, promptTokens: contextTokens(core) }),
-      estimate: (said) => ({
-        ...noUsage,
-        input: contextTokens(core),
-        output: tokensIn(said),
-        costStatus: 'unknown',
-      }),
-      ...besides,
-    }),
+    ),
     look: () => look(core, routes(core.store.turn()), env),
   }
 }
@@ -114,10 +113,9 @@ function spending(core: SessionCore, turn: Turn, route: Route | undefined): Pick
   const over = core.account.over(turn, Date.now())
   const { at } = turn.stage
   const isInFlight = at === 'calling-model' || at === 'compressing'
-  const estimate = { ...noUsage, input: contextTokens(core), costStatus: 'unknown' } as const
   return {
     ...(over && { over }),
-    ...(isInFlight && route && { lost: { usage: billCut(estimate, { route }) } }),
+    ...(isInFlight && route && { lost: { usage: billCut(estimated(core, ''), { route }) } }),
   }
 }
 
@@ -165,6 +163,14 @@ function lease(core: SessionCore, env: Env, { route, endpoint }: Chosen, first: 
     if (state) core.later(env.TENANT.getByName(`t/${core.tenantId}`).benchKey(endpoint.id, state))
   }
 }
+
+/** Of a call whose usage never came. */
+const estimated = (core: SessionCore, said: string): Usage => ({
+  ...noUsage,
+  input: contextTokens(core),
+  output: tokensIn(said),
+  costStatus: 'unknown',
+})
 
 const contextTokens = (core: SessionCore) => core.store.contextTokens() + promptTokens(core)
 

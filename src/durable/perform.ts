@@ -112,7 +112,7 @@ async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Spo
       ? { of: 'failure', failure, partial: said.text, usage: billed, key: chosen.endpoint.id }
       : { of: 'model', reply: message, usage: billed }
   } catch (error) {
-    const failure = failureOf(error, chosen.route, world)
+    const failure = failureOf(error, chosen, world)
     release(failure)
     // What people saw stays when they cancelled it themselves, or when the text is going to be continued.
     const inCall = error instanceof Dropped && error.inCall
@@ -167,8 +167,8 @@ function speak({ request, chosen: { route, endpoint }, controller, hear }: Call,
   )
 }
 
-const failureOf = (error: unknown, route: Route, world: World): Failure =>
-  classify(error, world.circumstances(route, error instanceof Stalled))
+const failureOf = (error: unknown, { route, endpoint }: Chosen, world: World): Failure =>
+  classify(error, { ...world.circumstances(route, error instanceof Stalled), key: endpoint.key })
 
 const isContinued = ({ kind }: Failure, inCall: boolean) => !inCall && (kind === 'network' || kind === 'stalled')
 

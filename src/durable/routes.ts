@@ -26,10 +26,11 @@ export function chainOf(routes: readonly Route[], tenantId: string, settings: Se
   if (routes.every(({ endpoints }) => endpoints.length === 1 && !endpoints[0]?.key)) return routes.map(keyless)
   const health = healthOf(tenantId)
   const now = Date.now()
-  const chain = routes.map(({ id, provider, endpoints }) => {
+  const chain = routes.map(({ id, provider, endpoints, ownKeys = 0 }) => {
     const strategy: Strategy = settings.credential_pool?.[provider]?.strategy ?? 'fill_first'
     const names = endpoints.map((endpoint) => endpoint.id)
-    return { id, names, keys: orderKeys(names, health, { strategy, now, dice: diceOf(turn) }) }
+    const ordered = (some: readonly string[]) => orderKeys(some, health, { strategy, now, dice: diceOf(turn) })
+    return { id, names, keys: [...ordered(names.slice(0, ownKeys)), ...ordered(names.slice(ownKeys))] }
   })
   if (chain.some(({ keys }) => keys.length)) return chain
   return chain.map(({ id, names }) => ({ id, keys: soonest(names, health) }))

@@ -15,6 +15,7 @@ import { d1History } from '../db/history.ts'
 import { Account } from './account.ts'
 import { Driver, isReset } from './driver.ts'
 import { importRun, Journal } from './journal.ts'
+import { KnownTenant } from './known-tenant.ts'
 import { metered, newMeter } from './meter.ts'
 import { Projection } from './projection.ts'
 import { processRows } from './process-rows.ts'
@@ -24,7 +25,7 @@ import { bookedAfter, sessionRecord, sessionUsage, spentBy, usageOf } from './se
 import type { SideAnswer, SideRequest } from './side-task.ts'
 import { SessionStore } from './store.ts'
 import { Streams } from './streams.ts'
-import { effective, maxTurns, stricter, type TenantSnapshot, tenantSnapshot } from './tenant-snapshot.ts'
+import { effective, maxTurns, stricter } from './tenant-snapshot.ts'
 import { isAway } from './views.ts'
 import { titleOf, Titles } from './title.ts'
 import { WaitingList } from './waiting-list.ts'
@@ -44,13 +45,13 @@ export class SessionCore {
   readonly account: Account
   readonly titles: Titles
   readonly waiting: WaitingList
+  readonly known: KnownTenant
   /** A call beside the conversation; the machine puts it in. */
   side!: (task: SideTask, request: SideRequest) => Promise<SideAnswer>
   store: SessionStore
   readonly #ctx: DurableObjectState
   readonly #env: Env
   #meta: SessionMeta | undefined
-  #tenant: TenantSnapshot | undefined
   #settings: { readonly tenant: Settings; readonly session: Settings; readonly value: Settings } | undefined
   #restsUntil: number | undefined
   #projectAt: number | undefined
@@ -67,6 +68,7 @@ export class SessionCore {
     const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(ctx.id.name ?? '') ?? []
     this.tenantId = tenantId
     this.sessionId = sessionId
+    this.known = new KnownTenant(env, tenantId)
     const sql = (this.sql = metered(ctx.storage.sql, this.meter.session))
     this.journal = new Journal(sql)
     this.#meta = this.journal.meta()
@@ -79,7 +81,7 @@ export class SessionCore {
       tenantId,
       sessionId,
       meta: () => this.meta,
-      settings: { now: () => this.settings, limits: () => this.#tenant?.limits, known: () => this.ensureTenant() },
+      settings: { now: () => this.settings, limits: () => this.known.limits, known: () => this.ensureTenant() },
       updateMeta: (change) => this.updateMeta(change),
       processes: { rows: processRows(sql, this.journal.hadProcesses), step: () => this.store.lastMessageSeq() },
     })
@@ -87,7 +89,7 @@ export class SessionCore {
     this.waiting = new WaitingList(this, tenant)
     this.account = new Account({
       tenant,
-      limits: () => stricter(this.#tenant?.limits ?? {}, this.#meta?.settings.limits ?? {}),
+      limits: () => stricter(this.known.limits ?? {}, this.#meta?.settings.limits ?? {}),
       usage: () => sessionUsage(this.meta, this.store),
       book: (run, usage) => this.updateMeta(bookedAfter(this.meta, run, usage)),
       stored: () => ({ sessionId, bytes: sql.databaseSize }),
@@ -132,7 +134,7 @@ export class SessionCore {
   }
 
   get settings(): Settings {
-    const tenant = this.#tenant?.settings ?? {}
+    const tenant = this.known.snapshot?.settings ?? {}
     const session = this.meta.settings
     if (this.#settings?.tenant !== tenant || this.#settings.session !== session)
       this.#settings = { tenant, session, value: effective(tenant, session) }
@@ -202,10 +204,6 @@ export class SessionCore {
 
   // --- turns
 
-  know(tenant: TenantSnapshot): void {
-    this.#tenant = tenant
-  }
-
   /** Opens a turn and drives it, up to its first request, in one stretch: one write, no wait before the model. */
   begin(request: TurnRequest): void {
     this.#prepare(request.message)
@@ -218,7 +216,7 @@ export class SessionCore {
     await d1History(this.#env.DB, this.tenantId).forget(this.sessionId, this.projection.unsent())
     await this.workbench.removeFiles()
     await this.waiting.clear()
-    if (this.#tenant?.limits.storage_bytes === undefined) return
+    if (this.known.limits?.storage_bytes === undefined) return
     await this.#env.TENANT.getByName(`t/${this.tenantId}`).setStored({ sessionId: this.sessionId, bytes: 0 })
   }
 
@@ -250,7 +248,7 @@ export class SessionCore {
     if (!this.store.hasOpenTurn) return
     this.#sent = false
     this.#restsUntil = undefined
-    if (this.#tenant) void this.driver.start()
+    if (this.known.snapshot) void this.driver.start()
     else if (!this.#starting) this.#ctx.waitUntil(this.#startLater())
     this.arm()
   }
@@ -306,9 +304,8 @@ export class SessionCore {
     if (!this.driver.isDriving) await this.project()
   }
 
-  /** After a wake-up without a request, the tenant has to be asked for. */
-  async ensureTenant(): Promise<void> {
-    this.#tenant ??= await tenantSnapshot(this.#env, this.tenantId)
+  ensureTenant(): Promise<void> {
+    return this.known.ensure()
   }
 
   /** False when the tenant cannot be asked now: the alarm that is set tries again. */

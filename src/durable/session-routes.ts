@@ -4,6 +4,7 @@ import type { Settings } from '../agent/model/settings.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import type { Route } from '../agent/wire/route.ts'
 import { sourcesFor } from './catalog.ts'
+import { keySource } from './credentials.ts'
 import { routesFor } from './routes.ts'
 import type { SessionCore } from './session-core.ts'
 
@@ -20,9 +21,10 @@ function madeFrom(settings: Settings): Map<string, Cached> {
 
 export function sessionRoutes(core: SessionCore, env: Env): (turn: Turn) => readonly Route[] {
   return ({ options }) => {
-    const { tenantId, settings } = core
-    const sources = sourcesFor(env, { id: tenantId, settings }, (work) => core.later(work))
-    const of = [env, tenantId, sources.catalog, sources.learnt]
+    const { tenantId, settings, known: tenant } = core
+    const tenantKeys = keySource(tenant.keys, tenant.snapshot?.settings ?? {})
+    const sources = sourcesFor(env, { id: tenantId, settings, tenantKeys }, (work) => core.later(work))
+    const of = [env, tenantId, sources.catalog, sources.learnt, tenant.keys, tenant.snapshot?.settings]
     const made = madeFrom(settings)
     const asked = options.model ?? ''
     let known = made.get(asked)

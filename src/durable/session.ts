@@ -23,7 +23,7 @@ import { lookAfterProcesses } from './process-news.ts'
 import { deliverAnswer, isQuestion, waitingItems } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
 import { type Format, renderOf } from './stream-format.ts'
-import { sharing, type TenantSnapshot } from './tenant-snapshot.ts'
+import type { TenantSnapshot } from './tenant-snapshot.ts'
 import type { Admission } from './tenant.ts'
 import { type RunView, type SessionStatus, type SessionView, sessionView } from './views.ts'
 import { leaseMs, segmentMs } from './wake.ts'
@@ -84,7 +84,7 @@ export class SessionDO extends DurableObject<Env> {
 
   /** Creating it twice is creating it once. */
   async create(spec: NewSession, tenant: TenantSnapshot): Promise<SessionView> {
-    this.#core.know(tenant)
+    await this.#core.known.know(tenant)
     this.#core.create(spec)
     this.#core.updateMeta({})
     return this.#shown()
@@ -272,7 +272,7 @@ export class SessionDO extends DurableObject<Env> {
   /** Takes back the last turn and asks the same again. False when there is nothing to ask again, or a turn is open. */
   async retry(runId: string, tenant: TenantSnapshot): Promise<boolean | undefined> {
     if (!(await this.#found())) return undefined
-    this.#core.know(tenant)
+    await this.#core.known.know(tenant)
     if (runOf(this.#core, runId)) return true
     if (this.#core.store.hasOpenTurn) return false
     const last = retractTurns(this.#core, 1).turns[0]
@@ -299,7 +299,7 @@ export class SessionDO extends DurableObject<Env> {
   }
 
   async import(given: Imported, tenant: TenantSnapshot): Promise<SessionView> {
-    this.#core.know(tenant)
+    await this.#core.known.know(tenant)
     await importSession(this.#core, given, (message) => this.#kept(message, this.env.BLOBS))
     return this.#shown()
   }
@@ -371,7 +371,7 @@ export class SessionDO extends DurableObject<Env> {
   }
 
   async #ready({ tenant, create, history }: Say): Promise<boolean> {
-    this.#core.know(sharing(tenant))
+    await this.#core.known.know(tenant)
     if (this.#core.exists) return true
     if (this.#core.isClosing) return false
     if (!create) return this.#core.load()

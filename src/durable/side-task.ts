@@ -159,7 +159,15 @@ async function ask({ task, route, request, timeoutMs, signal }: Ask, world: Side
   } catch (error) {
     const { contextWindow, reasoning, aggregator } = route
     const messages = transcript.length
-    const around = { promptTokens: prompt, messages, now: Date.now(), contextWindow, reasoning, aggregator }
+    const around = {
+      promptTokens: prompt,
+      messages,
+      now: Date.now(),
+      contextWindow,
+      reasoning,
+      aggregator,
+      key: leased.endpoint.key,
+    }
     const failure = classify(error, { ...around, stalled: isLate })
     // A busy moment is not held against the key of the conversation.
     leased.end(failure.kind === 'rate' ? undefined : failure)

@@ -7,6 +7,7 @@
 import { defaults, type Limits, mergeSettings, type Settings } from '../agent/model/settings.ts'
 
 import { takeWindows, type Windows } from './catalog-learnt.ts'
+import { openKeys, type SealedKeys } from './credentials.ts'
 import { type KeptHealth, learnHealth } from './key-pool.ts'
 
 export type TenantSnapshot = {
@@ -18,6 +19,8 @@ export type TenantSnapshot = {
   readonly keys: KeptHealth
   /** Windows of models that were found out by asking for too much. */
   readonly windows: Windows
+  /** Keys of providers that are the tenant's own; absent where there never was one. */
+  readonly credentials?: SealedKeys | undefined
 }
 
 export const freshMs = 5_000
@@ -38,6 +41,7 @@ export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapsh
   const snapshot = await env.TENANT.getByName(`t/${id}`).snapshot()
   learnHealth(id, snapshot.keys)
   takeWindows(id, snapshot.windows)
+  await openKeys(env, snapshot)
   if (kept.size > 5_000) kept.clear()
   kept.set(id, { snapshot, at: now, asked: now })
   return snapshot

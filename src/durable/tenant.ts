@@ -8,6 +8,14 @@ import type { ApprovalRule } from '../agent/model/approval.ts'
 import { type Limits, mergeSettings, type Settings, settingsSchema } from '../agent/model/settings.ts'
 import type { Awaited } from '../agent/model/tool.ts'
 import type { Windows } from './catalog-learnt.ts'
+import {
+  type Added,
+  type Credential,
+  type KeptCredentials,
+  sealedKeys,
+  withCredential,
+  withoutCredential,
+} from './credentials.ts'
 import type { KeptHealth } from './key-pool.ts'
 import { spentSince } from '../db/usage-totals.ts'
 import { type Amount, countsSpending, spansOf, Spending } from './spending.ts'
@@ -55,7 +63,8 @@ export class TenantDO extends DurableObject<Env> {
     const settings = this.settings()
     const keys = this.#kept<KeptHealth>('keys') ?? {}
     const windows = this.#kept<Windows>('windows') ?? {}
-    return { id: this.#id, settings, keys, windows, limits: this.#limits() }
+    const credentials = sealedKeys(this.#kept<KeptCredentials>('credentials'))
+    return { id: this.#id, settings, keys, windows, limits: this.#limits(), ...(credentials && { credentials }) }
   }
 
   #limits(): Limits {
@@ -201,6 +210,30 @@ export class TenantDO extends DurableObject<Env> {
       ([, { until, dead }]) => dead || until > now,
     )
     this.#keep('keys', { ...Object.fromEntries(known), [name]: state })
+  }
+
+  credentials(): { readonly list: readonly Credential[]; readonly health: KeptHealth } {
+    return { list: this.#credentials().list, health: this.#kept<KeptHealth>('keys') ?? {} }
+  }
+
+  addCredential(credential: Credential): Added {
+    const { is, kept } = withCredential(this.#credentials(), credential)
+    if (kept) this.#keep('credentials', kept)
+    return is
+  }
+
+  /** False when there is none of this id. */
+  removeCredential(id: string): boolean {
+    const left = withoutCredential(this.#credentials(), id)
+    if (!left) return false
+    const { [id]: _gone, ...health } = this.#kept<KeptHealth>('keys') ?? {}
+    this.#keep('credentials', left)
+    this.#keep('keys', health)
+    return true
+  }
+
+  #credentials(): KeptCredentials {
+    return this.#kept<KeptCredentials>('credentials') ?? { revision: 0, list: [] }
   }
 
   /** A model's window that was found out by asking for too much; the smallest one is kept. */

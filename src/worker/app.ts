@@ -8,8 +8,10 @@ import type { App, Route } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { auditRoutes } from './routes/audit.ts'
+import { channelRoutes } from './routes/channels.ts'
 import { chatRoutes } from './routes/chat-completions.ts'
 import { checkpointRoutes } from './routes/checkpoints.ts'
+import { credentialRoutes } from './routes/credentials.ts'
 import { exportRoutes } from './routes/export.ts'
 import { fileRoutes } from './routes/files.ts'
 import { health, healthRoutes } from './routes/health.ts'
@@ -19,6 +21,7 @@ import { sessionChatRoutes } from './routes/session-chat.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { tenantRoutes } from './routes/tenant.ts'
 import { usageRoutes } from './routes/usage.ts'
+import { webhook } from './routes/webhooks.ts'
 import { authenticate } from './auth.ts'
 import { cors } from './cors.ts'
 
@@ -33,7 +36,9 @@ export const routes: readonly Route[] = [
   ...exportRoutes,
   ...tenantRoutes,
   ...approvalRoutes,
+  ...credentialRoutes,
   ...auditRoutes,
+  ...channelRoutes,
   ...usageRoutes,
   ...adminRoutes,
   ...healthRoutes,
@@ -47,6 +52,7 @@ export function createApp(): App {
   app.get('/v1/health', ({ env }) => health(env))
   app.get('/openapi.json', ({ req }) => Response.json(openapi(routes, new URL(req.url).origin)))
   app.get('/docs', ({ html }) => html(docsPage))
+  app.post('/webhooks/:platform/:connection', webhook)
   for (const one of routes) one.mount(app)
   app.notFound(async ({ req, env, executionCtx }) => {
     const { pathname } = new URL(req.url)

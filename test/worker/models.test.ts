@@ -47,7 +47,7 @@ describe('GET /api/settings/models', () => {
     const { key } = await newTenant()
     const { unavailable, data } = await modelsOf(key)
     const reasonFor = (provider: string) => unavailable.find((one) => one.provider === provider)?.reason
-    expect(reasonFor('anthropic')).toBe('set ANTHROPIC_API_KEY')
+    expect(reasonFor('anthropic')).toBe('set ANTHROPIC_API_KEY, or store a key of your own with POST /api/credentials')
     expect(reasonFor('custom')).toBe('set CUSTOM_BASE_URL')
     expect(reasonFor('workers-ai')).toBe('needs the AI binding')
     expect(reasonFor('openai')).toBe(undefined)

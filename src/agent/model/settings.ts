@@ -55,6 +55,8 @@ const header = z
   .max(2_000)
   .regex(/^[\t\u0020-\u007e]*$/, 'Printable ASCII only.')
 
+export const ownProviderName = /^custom:[a-z0-9][a-z0-9_-]{0,62}$/
+
 /** A provider of the tenant's own. Whether its address may be called is checked where it is stored. */
 const ownProvider = z.strictObject({
   base_url: z.url({ protocol: /^https?$/ }).max(500),
@@ -214,9 +216,7 @@ export const settingsSchema = z.strictObject({
     .optional(),
   timezone: timezone.optional(),
   models: z.record(modelId, perModel).optional(),
-  providers: z
-    .record(z.string().regex(/^custom:[a-z0-9][a-z0-9_-]{0,62}$/, 'Write it as custom:name.'), ownProvider)
-    .optional(),
+  providers: z.record(z.string().regex(ownProviderName, 'Write it as custom:name.'), ownProvider).optional(),
   prompt_caching: z
     .strictObject({ enabled: z.boolean().optional(), ttl: z.enum(['5m', '1h']).optional() })
     .optional()

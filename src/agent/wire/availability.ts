@@ -2,13 +2,17 @@
 
 import type { Settings } from '../model/settings.ts'
 import type { Catalog } from './catalog/lookup.ts'
+import { keyName } from './credentials.ts'
 import { ownProvider, type Provider, providerOf } from './providers.ts'
 
 /** Texts of the deployment; of bindings it only matters whether they are there. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** Where keys come from, for a provider by its id. */
-export type KeySource = (providerId: string) => readonly string[]
+/** A key and what it is called in records and logs, which tells nothing of it. */
+export type NamedKey = { readonly id: string; readonly key: string }
+
+/** Where keys come from, for a provider by its id, at the address they would be sent to. */
+export type KeySource = (providerId: string, address: string) => readonly NamedKey[]
 
 export type Sources = {
   readonly variables: Variables
@@ -51,16 +55,27 @@ export function keysOf({ keys, keyParts }: Provider, variables: Variables): read
   return parts[0] && parts[1] ? [parts.filter(Boolean).join(':')] : []
 }
 
-/** The tenant's keys, then the deployment's. */
-export const allKeysOf = (provider: Provider, { tenantKeys, variables }: Sources): readonly string[] => [
-  ...new Set([...(tenantKeys?.(provider.id) ?? []), ...keysOf(provider, variables)]),
-]
+export type AllKeys = { readonly own: readonly NamedKey[]; readonly deployed: readonly NamedKey[] }
+
+/** The tenant's keys and those of the deployment, each once. */
+export function allKeysOf(provider: Provider, { tenantKeys, variables }: Sources): AllKeys {
+  const own = tenantKeys?.(provider.id, addressOf(provider, variables)) ?? []
+  const known = new Set(own.map(({ key }) => key))
+  const others = [...new Set(keysOf(provider, variables))].filter((key) => !known.has(key))
+  return { own, deployed: others.map((key) => ({ id: keyName(key), key })) }
+}
+
+/** Others have a binding instead, or need nothing. */
+export const takesKeys = ({ keys, id }: Provider): boolean => keys.length > 0 || id.startsWith('custom:')
 
 /** What has to be done before it can be used; undefined when nothing has. */
 export function missingFor(provider: Provider, sources: Sources): string | undefined {
   const { variables } = sources
   if (provider.binding) return variables[provider.binding] ? undefined : `needs the ${provider.binding} binding`
   if (provider.baseUrlVariable && !addressOf(provider, variables)) return `set ${provider.baseUrlVariable}`
-  if (!provider.keys.length || provider.optionalKey || allKeysOf(provider, sources).length) return undefined
-  return `set ${provider.keys[0]}`
+  if (!takesKeys(provider) || provider.optionalKey) return undefined
+  const { own, deployed } = allKeysOf(provider, sources)
+  return own.length || deployed.length
+    ? undefined
+    : `set ${provider.keys[0]}, or store a key of your own with POST /api/credentials`
 }

@@ -23,6 +23,8 @@ export type Circumstances = {
   /** The call was given up because nothing came for too long. */
   readonly stalled: boolean
   readonly now: number
+  /** The key that was sent: it is taken out of whatever the provider says. */
+  readonly key?: string | undefined
 }
 
 type Rule = (evidence: Evidence, around: Circumstances) => FailureKind | undefined
@@ -35,7 +37,8 @@ export function classify(error: unknown, around: Circumstances): Failure {
   const available = kind === 'output-cap' ? availableTokens(text) : undefined
   return {
     kind,
-    message: kind === 'stalled' ? 'the provider sent nothing for too long' : withoutKeys(message).slice(0, 500),
+    message:
+      kind === 'stalled' ? 'the provider sent nothing for too long' : withoutKeys(message, around.key).slice(0, 500),
     ...(status !== undefined && { status }),
     ...(after !== undefined && { retryAfterMs: after }),
     ...(available !== undefined && { available }),
@@ -46,7 +49,12 @@ export function classify(error: unknown, around: Circumstances): Failure {
 const waits: ReadonlySet<FailureKind> = new Set(['rate', 'upstream-rate', 'quota', 'overloaded', 'server', 'conflict'])
 
 /** Providers quote the key they refuse. */
-const withoutKeys = (message: string) => message.replace(/\b(sk|pk|key|tok|gsk|xai)[-_][\w*.-]{6,}/gi, '$1-…')
+const withoutKeys = (message: string, key = '') =>
+  key
+    .split(':')
+    .filter((part) => part.length >= 6)
+    .reduce((text, part) => text.replaceAll(part, '…'), message)
+    .replace(/\b(sk|pk|key|tok|gsk|xai)[-_][\w*.-]{6,}/gi, '$1-…')
 
 function kindOf(evidence: Evidence, around: Circumstances): FailureKind {
   for (const rule of rules) {

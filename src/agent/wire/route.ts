@@ -1,7 +1,7 @@
 /** Which models a turn may use, in order, and what is needed to call them. Pure: variables in, routes out. */
 
 import type { DialectName, Endpoint } from '../model/dialect.ts'
-import { addressOf, allKeysOf, findProvider, missingFor, type Sources } from './availability.ts'
+import { addressOf, allKeysOf, findProvider, missingFor, type NamedKey, type Sources } from './availability.ts'
 import type { Facts, Prices, Source } from './catalog/facts.ts'
 import { lookUp } from './catalog/lookup.ts'
 import { present } from './catalog/read.ts'
@@ -26,6 +26,8 @@ export type Route = {
   readonly reasoning: boolean
   /** One per key, in order of preference. */
   readonly endpoints: readonly Endpoint[]
+  /** So many of them, the first ones, have keys of the tenant: they are used up before the others. */
+  readonly ownKeys?: number
   /** Tokens. */
   readonly contextWindow: number
   /** Who says that the window is so large. */
@@ -71,10 +73,10 @@ type Found = {
 function made(found: Found, sources: Sources): Route {
   const { id, model, provider, said } = found
   const { settings = {}, catalog, learnt } = sources
-  const keys = samePool(provider, allKeysOf(provider, sources))
+  const { keys, ownKeys } = poolOf(provider, sources)
   const chosen = chooseDialect(
     provider,
-    { model, address: addressOf(provider, sources.variables), key: keys[0] ?? '' },
+    { model, address: addressOf(provider, sources.variables), key: keys[0]?.key ?? '' },
     said?.dialect ?? settings.providers?.[provider.id]?.dialect,
   )
   const known = lookUp({ provider: provider.id, model, settings: factsSaid(said), catalog, learnt: learnt?.[id] })
@@ -87,19 +89,30 @@ function made(found: Found, sources: Sources): Route {
     provider: provider.id,
     aggregator: provider.aggregator ?? false,
     reasoning: facts.reasoning ?? thinkers.test(model),
-    endpoints: (keys.length ? keys : ['']).map((key) => ({
-      id: keyName(key),
-      baseUrl: chosen.baseUrl,
-      key,
-      headers: chosen.headers,
-      quirks,
-    })),
+    endpoints: keys.map((named) => ({ ...named, baseUrl: chosen.baseUrl, headers: chosen.headers, quirks })),
+    ownKeys,
     contextWindow: facts.contextWindow,
     source,
     prices: facts.prices,
     cache: cacheFor(quirks, settings),
     facts,
   })
+}
+
+const noKey: NamedKey = { id: keyName(''), key: '' }
+
+/** The keys that can stand in for each other, the tenant's before those of the deployment. */
+function poolOf(provider: Provider, sources: Sources) {
+  const { own, deployed } = allKeysOf(provider, sources)
+  const all = [...own, ...deployed]
+  const same = new Set(
+    samePool(
+      provider,
+      all.map(({ key }) => key),
+    ),
+  )
+  const keys = all.filter(({ key }) => same.has(key))
+  return { keys: keys.length ? keys : [noKey], ownKeys: own.filter(({ key }) => same.has(key)).length || undefined }
 }
 
 /** Names by which models that think are known; only asked when nothing is known of a model. */

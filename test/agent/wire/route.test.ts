@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../src/agent/model/dialect.ts'
 import type { Settings } from '../../../src/agent/model/settings.ts'
 import { missingFor, type Sources } from '../../../src/agent/wire/availability.ts'
+import { keyName } from '../../../src/agent/wire/credentials.ts'
 import { dialectOfAddress } from '../../../src/agent/wire/dialect-choice.ts'
 import { providerOf, providers } from '../../../src/agent/wire/providers.ts'
 import { defaultModel, routeOf, splitId, type Variables } from '../../../src/agent/wire/route.ts'
@@ -15,6 +16,7 @@ const everything: Variables = new Proxy(
     get: (set, name) => (Reflect.get(set, name) as string) || (/_(KEY|TOKEN)$/.test(String(name)) ? 'key' : undefined),
   },
 )
+const keyless = (variable: string) => `set ${variable}, or store a key of your own with POST /api/credentials`
 const first = (id: string, sources: Sources): Endpoint | undefined => routeOf(id, sources)?.endpoints[0]
 const quirksOf = (id: string, sources: Sources = { variables: everything }) => first(id, sources)?.quirks
 
@@ -63,16 +65,16 @@ describe('a provider', () => {
   })
 
   it.each<readonly [string, Record<string, string>, string | undefined]>([
-    ['openai', {}, 'set OPENAI_API_KEY'],
+    ['openai', {}, keyless('OPENAI_API_KEY')],
     ['openai', { OPENAI_API_KEY: 'k' }, undefined],
     ['zai', { ZAI_API_KEY: 'k' }, undefined],
-    ['zai', {}, 'set GLM_API_KEY'],
+    ['zai', {}, keyless('GLM_API_KEY')],
     ['custom', { CUSTOM_API_KEY: 'k' }, 'set CUSTOM_BASE_URL'],
     ['custom', { CUSTOM_BASE_URL: 'http://here' }, undefined],
     ['azure-foundry', { AZURE_FOUNDRY_API_KEY: 'k' }, 'set AZURE_FOUNDRY_BASE_URL'],
-    ['azure-foundry', { AZURE_FOUNDRY_BASE_URL: 'http://here' }, 'set AZURE_FOUNDRY_API_KEY'],
-    ['bedrock', {}, 'set BEDROCK_API_KEY'],
-    ['bedrock', { AWS_ACCESS_KEY_ID: 'a' }, 'set BEDROCK_API_KEY'],
+    ['azure-foundry', { AZURE_FOUNDRY_BASE_URL: 'http://here' }, keyless('AZURE_FOUNDRY_API_KEY')],
+    ['bedrock', {}, keyless('BEDROCK_API_KEY')],
+    ['bedrock', { AWS_ACCESS_KEY_ID: 'a' }, keyless('BEDROCK_API_KEY')],
     ['bedrock', { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 's' }, undefined],
     ['workers-ai', {}, 'needs the AI binding'],
     ['workers-ai', { AI: 'bound' }, undefined],
@@ -106,9 +108,16 @@ describe('a route', () => {
   })
 
   it('takes keys of the tenant before those of the deployment, each once', () => {
-    const sources = of({ OPENAI_API_KEY: 'd,t' }, { tenantKeys: (id) => (id === 'openai' ? ['t'] : []) })
-    expect(routeOf('openai/x', sources)?.endpoints.map(({ key }) => key)).toEqual(['t', 'd'])
-    expect(routeOf('openai/x', of({}, { tenantKeys: () => ['t'] }))?.endpoints.map(({ key }) => key)).toEqual(['t'])
+    const own = [{ id: 'cred_t', key: 't' }]
+    const sources = of({ OPENAI_API_KEY: 'd,t' }, { tenantKeys: (id) => (id === 'openai' ? own : []) })
+    const route = routeOf('openai/x', sources)
+    expect(route?.endpoints.map(({ id, key }) => [id, key])).toEqual([
+      ['cred_t', 't'],
+      [keyName('d'), 'd'],
+    ])
+    expect(route?.ownKeys).toBe(1)
+    expect(routeOf('openai/x', of({}, { tenantKeys: () => own }))?.endpoints.map(({ key }) => key)).toEqual(['t'])
+    expect(routeOf('openai/x', of({ OPENAI_API_KEY: 'd' }))).not.toHaveProperty('ownKeys')
   })
 
   it('goes by the name of the provider, whatever it was asked by', () => {
@@ -144,8 +153,9 @@ describe('a route', () => {
     expect(route?.endpoints[0]).toMatchObject({ key: '', headers: { 'x-team': 'a' } })
     expect(JSON.stringify(route)).not.toContain('secret')
     expect(routeOf('custom:other/x', sources)).toBe(undefined)
-    const tenantKeys = (id: string) => (id === 'custom:mine' ? ['own'] : [])
-    expect(first('custom:mine/x', { ...sources, tenantKeys })?.key).toBe('own')
+    const tenantKeys = (id: string, address: string) =>
+      id === 'custom:mine' ? [{ id: 'cred_1', key: `own, for ${address}` }] : []
+    expect(first('custom:mine/x', { ...sources, tenantKeys })?.key).toBe('own, for https://llm.example.com/anthropic')
   })
 
   it('of a kind of key goes where that kind belongs, without keys of another kind', () => {

@@ -1,0 +1,151 @@
+/**
+ * `/api/credentials`: keys of providers that belong to the tenant. They go before the deployment's and pay for this
+ * tenant alone. What is stored is never shown again, but for its last four characters.
+ */
+
+import * as z from 'zod'
+import { ownProviderName } from '../../agent/model/settings.ts'
+import { takesKeys } from '../../agent/wire/availability.ts'
+import { providerOf } from '../../agent/wire/providers.ts'
+import {
+  type Credential,
+  markedFor,
+  mostCredentials,
+  sealedFor,
+  type Standing,
+  standingOf,
+} from '../../durable/credentials.ts'
+import { newCredentialId } from '../../durable/ids.ts'
+import type { KeptHealth } from '../../durable/key-pool.ts'
+import { markOf, open, seal } from '../../durable/seal.ts'
+import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Call, route } from '../route.ts'
+import { requireSealing } from '../sealing.ts'
+import { found } from '../sessions.ts'
+import { created, listOf, ok } from '../shapes.ts'
+
+const tag = 'Credentials'
+
+const credentialShape = z.object({
+  id: z.string(),
+  provider: z.string(),
+  name: z.string().nullable(),
+  last_four: z.string().describe('Empty for keys of less than eight characters.'),
+  created_at: z.iso.datetime(),
+  status: z.enum(['usable', 'resting', 'dead']),
+  until: z.iso.datetime().nullable().describe('When a key that rests may be used again.'),
+  reason: z.string().nullable(),
+})
+
+const newCredential = z.strictObject({
+  provider: z.string().trim().min(1).max(100).describe('A provider by any of its names, or custom:<name>.'),
+  key: z
+    .string()
+    .trim()
+    .min(1, 'A key has at least one character.')
+    .max(4_096)
+    .regex(/^[!-~]*$/, 'Printable ASCII without spaces.'),
+  name: z.string().trim().min(1).max(200).optional(),
+})
+
+const tenantObject = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) =>
+  env.TENANT.getByName(`t/${tenant.id}`)
+
+/** One of the tenant's own may be named before its settings are there: the order of two calls shall not matter. */
+function providerFor(name: string): string {
+  if (ownProviderName.test(name)) return name
+  const provider = providerOf(name)
+  if (!provider)
+    throw invalid(
+      `There is no provider ${name}. Use one of docs/providers.md, or custom: and a name of your own.`,
+      'provider',
+    )
+  if (!takesKeys(provider)) throw invalid(`${provider.id} is used without a key.`, 'provider')
+  return provider.id
+}
+
+/** Too short a key would be half told by its end. */
+const lastFourOf = (key: string) => (key.length < 8 ? '' : key.slice(-4))
+
+const iso = (ms: number) => new Date(ms).toISOString()
+
+const view = ({ id, provider, name, lastFour, createdAt }: Credential, { status, until, reason }: Standing) => ({
+  id,
+  provider,
+  name,
+  last_four: lastFour,
+  created_at: iso(createdAt),
+  status,
+  until: until === null ? null : iso(until),
+  reason,
+})
+
+/** A key that cannot be opened is as good as dead. */
+async function standing(env: Env, tenantId: string, one: Credential, health: KeptHealth): Promise<Standing> {
+  const opened = await open(env, one.sealed, sealedFor(tenantId, one))
+  return opened.is === 'open'
+    ? standingOf(health[one.id], Date.now())
+    : { status: 'dead', until: null, reason: opened.reason }
+}
+
+export const credentialRoutes = [
+  route({
+    method: 'get',
+    path: '/api/credentials',
+    scope: 'read',
+    tag,
+    summary: 'Keys of providers that belong to the tenant, without their secrets',
+    responses: ok('Credentials, newest first', listOf(credentialShape)),
+    handle: async (call) => {
+      const { list, health } = await tenantObject(call).credentials()
+      const { env, tenant } = call
+      const data = await Promise.all(list.map(async (one) => view(one, await standing(env, tenant.id, one, health))))
+      return Response.json({ data: data.toReversed(), next_cursor: null })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/credentials',
+    scope: 'write',
+    tag,
+    summary: 'Store a key of a provider; it goes before the keys of the deployment',
+    body: newCredential,
+    responses: created('The credential', credentialShape),
+    handle: async (call) => {
+      const { env, tenant, body } = call
+      const provider = providerFor(body.provider)
+      requireSealing(env)
+      const id = newCredentialId()
+      const credential = {
+        id,
+        provider,
+        name: body.name ?? null,
+        lastFour: lastFourOf(body.key),
+        createdAt: Date.now(),
+        sealed: await seal(env, body.key, sealedFor(tenant.id, { id, provider })),
+        mark: await markOf(env, body.key, markedFor(tenant.id, provider)),
+      }
+      const is = await tenantObject(call).addCredential(credential)
+      if (is === 'known')
+        throw new AppError(409, 'conflict', `This key is stored for ${provider} already.`, { param: 'key' })
+      if (is === 'full')
+        throw new AppError(409, 'conflict', `There are ${mostCredentials} credentials already: delete one first.`)
+      forgetSnapshot(tenant.id)
+      return Response.json(view(credential, standingOf(undefined, 0)), { status: 201 })
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/api/credentials/:id',
+    scope: 'write',
+    tag,
+    summary: 'Delete a key; the next turn does without it',
+    responses: { 204: { description: 'Deleted' } },
+    handle: async (call) => {
+      found((await tenantObject(call).removeCredential(call.param('id'))) || undefined)
+      forgetSnapshot(call.tenant.id)
+      return new Response(null, { status: 204 })
+    },
+  }),
+]

@@ -1,0 +1,353 @@
+/** Keys that tenants bring themselves: who may store them, who sees what of them, and whose calls carry them. */
+
+import { runInDurableObject } from 'cloudflare:test'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Gate, until } from '../support/scripted-model.ts'
+import {
+  type Answer,
+  bindings,
+  call,
+  migrated,
+  newKey,
+  newSession,
+  newTenant,
+  type Problem,
+  request,
+} from './client.ts'
+
+beforeAll(migrated)
+
+type Credential = {
+  readonly id: string
+  readonly provider: string
+  readonly last_four: string
+  readonly status: string
+  readonly until: string | null
+  readonly reason: string | null
+}
+type List = { readonly data: readonly Credential[]; readonly next_cursor: null }
+type Run = { readonly output: string | null; readonly error: string | null }
+
+const path = '/api/credentials'
+const store = (body: object, key: string) => call<Credential & Problem>('POST', path, { body, key })
+const listOf = async (key: string) => (await call<List>('GET', path, { key })).body.data
+const errorOf = ({ status, body }: Answer<Problem>) => [status, body.error.code, body.error.param]
+const patch = (body: object, key: string) => call<Problem>('PATCH', '/api/settings', { body, key })
+
+/** Every request to these hosts, with what names the one who pays; what is answered is the script's business. */
+type Heard = { readonly url: string; readonly bearer: string | null; readonly apiKey: string | null }
+type Script = (heard: Heard, nth: number) => Response | Promise<Response>
+
+const answer = (content: string) => {
+  const frames = [{ delta: { content } }, { delta: {}, finish_reason: 'stop' }].map(
+    (choice) => `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, ...choice }] })}\n\n`,
+  )
+  return new Response([...frames, 'data: [DONE]\n\n'].join(''), { headers: { 'content-type': 'text/event-stream' } })
+}
+const refusal = (status: number, message: string, headers: HeadersInit = {}) =>
+  Response.json({ error: { message } }, { status, headers })
+
+let heard: Heard[] = []
+let script: Script = () => answer('ok')
+const outside = globalThis.fetch
+const hosts = /^https:\/\/(?:llm\.example\.com|evil\.example\.com|api\.deepseek\.com)\//
+
+beforeEach(() => {
+  heard = []
+  script = () => answer('ok')
+  globalThis.fetch = async (input, init) => {
+    const { url, headers } = new Request(input as RequestInfo, { ...init, signal: null, body: null })
+    if (!hosts.test(url)) return outside(input as RequestInfo, init)
+    const one = { url, bearer: headers.get('authorization'), apiKey: headers.get('x-api-key') }
+    heard.push(one)
+    return script(one, heard.length - 1)
+  }
+})
+afterEach(() => void (globalThis.fetch = outside))
+
+const say = async (sessionId: string, key: string, more: object = {}) =>
+  (await call<Run>('POST', `/api/sessions/${sessionId}/chat`, { key, body: { input: 'hi', ...more } })).body
+
+const sessionWith = (model: string, key: string, more: object = {}) => newSession({ model, ...more }, key)
+const bearers = () => heard.map(({ bearer }) => bearer)
+
+describe('POST /api/credentials', () => {
+  it('answers with the credential and never with the key', async () => {
+    const { key } = await newTenant()
+    const { status, body } = await store({ provider: 'claude', key: ' sk-ant-0123456789-wxyz\n', name: 'Mine' }, key)
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      id: expect.stringMatching(/^cred_[0-9a-f]{32}$/),
+      provider: 'anthropic',
+      name: 'Mine',
+      last_four: 'wxyz',
+      created_at: expect.stringMatching(/Z$/),
+      status: 'usable',
+      until: null,
+      reason: null,
+    })
+    expect(await listOf(key)).toEqual([body])
+  })
+
+  it.each<readonly [object, string]>([
+    [{ provider: 'openai' }, 'key'],
+    [{ provider: 'openai', key: '' }, 'key'],
+    [{ provider: 'openai', key: '   ' }, 'key'],
+    [{ provider: 'openai', key: 'x'.repeat(4_097) }, 'key'],
+    [{ provider: 'openai', key: 'two words' }, 'key'],
+    [{ provider: 'openai', key: 'line\nbreak' }, 'key'],
+    [{ provider: 'openai', key: 'schlüssel' }, 'key'],
+    [{ key: 'k' }, 'provider'],
+    [{ provider: 'nobody', key: 'k' }, 'provider'],
+    [{ provider: 'custom:', key: 'k' }, 'provider'],
+    [{ provider: 'custom:Not So', key: 'k' }, 'provider'],
+    [{ provider: 'demo', key: 'k' }, 'provider'],
+    [{ provider: 'workers-ai', key: 'k' }, 'provider'],
+    [{ provider: 'openai', key: 'k', name: '' }, 'name'],
+    [{ provider: 'openai', key: 'k', secret: 'k' }, 'secret'],
+  ])('refuses %j and names %s', async (body, param) => {
+    const { key } = await newTenant()
+    const refused = await store(body, key)
+    expect(errorOf(refused)).toEqual([400, 'invalid_request', param])
+    expect(await listOf(key)).toEqual([])
+  })
+
+  it('takes a key of the longest length, and says nothing of a very short one', async () => {
+    const { key } = await newTenant()
+    expect((await store({ provider: 'xai', key: 'x'.repeat(4_096) }, key)).body.last_four).toBe('xxxx')
+    expect((await store({ provider: 'xai', key: '1234567' }, key)).body.last_four).toBe('')
+  })
+
+  it('refuses a key that is stored for the same provider, even when two come at once', async () => {
+    const { key } = await newTenant()
+    const both = await Promise.all([
+      store({ provider: 'claude', key: 'same-key-0001' }, key),
+      store({ provider: 'anthropic', key: 'same-key-0001' }, key),
+    ])
+    expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409])
+    expect(errorOf(await store({ provider: 'anthropic', key: 'same-key-0001' }, key))).toEqual([409, 'conflict', 'key'])
+    expect((await store({ provider: 'xai', key: 'same-key-0001' }, key)).status).toBe(201)
+    const other = await newTenant()
+    expect((await store({ provider: 'anthropic', key: 'same-key-0001' }, other.key)).status).toBe(201)
+  })
+
+  it('keeps fifty and no more', async () => {
+    const { key } = await newTenant()
+    for (let i = 0; i < 50; i++) await store({ provider: 'xai', key: `key-number-${i}` }, key)
+    expect(errorOf(await store({ provider: 'xai', key: 'one-too-many' }, key))).toEqual([409, 'conflict', null])
+    expect(await listOf(key)).toHaveLength(50)
+  })
+
+  it('needs the scope write, as deleting does; listing needs read', async () => {
+    const { id, key } = await newTenant()
+    const { body } = await store({ provider: 'xai', key: 'some-key-0001' }, key)
+    const reader = await newKey(id, ['read', 'chat'])
+    const writer = await newKey(id, ['write'])
+    expect((await store({ provider: 'xai', key: 'some-key-0002' }, reader)).status).toBe(403)
+    expect((await call('DELETE', `${path}/${body.id}`, { key: reader })).status).toBe(403)
+    expect((await call('GET', path, { key: reader })).status).toBe(200)
+    expect((await call('GET', path, { key: writer })).status).toBe(403)
+    expect((await call('DELETE', `${path}/${body.id}`, { key: writer })).status).toBe(204)
+  })
+})
+
+describe('stored credentials', () => {
+  it('are listed newest first, and are gone once deleted', async () => {
+    const { key } = await newTenant()
+    const { body: one } = await store({ provider: 'xai', key: 'first-key-0001' }, key)
+    const { body: two } = await store({ provider: 'xai', key: 'second-key-0002' }, key)
+    expect((await listOf(key)).map(({ id }) => id)).toEqual([two.id, one.id])
+    expect((await call('DELETE', `${path}/${one.id}`, { key })).status).toBe(204)
+    expect((await listOf(key)).map(({ id }) => id)).toEqual([two.id])
+    expect((await call('DELETE', `${path}/${one.id}`, { key })).status).toBe(404)
+    expect((await store({ provider: 'xai', key: 'first-key-0001' }, key)).status).toBe(201)
+  })
+
+  it('are nothing to other tenants', async () => {
+    const mine = await newTenant()
+    const other = await newTenant()
+    const { body } = await store({ provider: 'xai', key: 'some-key-0001' }, mine.key)
+    const missing = await call<Problem>('DELETE', `${path}/cred_nothing`, { key: other.key })
+    const foreign = await call<Problem>('DELETE', `${path}/${body.id}`, { key: other.key })
+    expect(foreign).toMatchObject({ status: 404, body: missing.body })
+    expect(await listOf(other.key)).toEqual([])
+    expect(await listOf(mine.key)).toHaveLength(1)
+  })
+
+  it('lie in storage without the key, and open for nobody else', async () => {
+    const { id, key } = await newTenant()
+    await store({ provider: 'xai', key: 'plain-key-to-find' }, key)
+    await sessionWith('xai/grok-4', key)
+    const object = bindings.TENANT.getByName(`t/${id}`)
+    const rows = await runInDurableObject(object, (_object, { storage }) =>
+      JSON.stringify(storage.sql.exec('SELECT * FROM kept').toArray()),
+    )
+    expect(rows).toContain('credentials')
+    expect(rows).not.toContain('plain-key-to-find')
+    expect(JSON.stringify(await object.snapshot())).not.toContain('plain-key-to-find')
+    expect(await (await request('GET', '/api/settings', { key })).text()).not.toContain('plain-key')
+  })
+
+  it('that another tenant’s object is given do not open, and are named dead', async () => {
+    const mine = await newTenant()
+    const thief = await newTenant()
+    await store({ provider: 'xai', key: 'stolen-key-0001' }, mine.key)
+    const { list } = await bindings.TENANT.getByName(`t/${mine.id}`).credentials()
+    await bindings.TENANT.getByName(`t/${thief.id}`).addCredential(list[0]!)
+    expect(await listOf(thief.key)).toMatchObject([
+      { status: 'dead', reason: expect.stringContaining('Enter it again') },
+    ])
+    const refused = await call<Problem>('POST', '/api/sessions', { key: thief.key, body: { model: 'xai/grok-4' } })
+    expect(refused.status).toBe(404)
+  })
+
+  it('make the models of their provider usable for their tenant', async () => {
+    const { key } = await newTenant()
+    const other = await newTenant()
+    type Models = { data: { id: string; provider?: string }[]; unavailable?: { provider: string; reason: string }[] }
+    const providersOf = async (one: string) =>
+      (await call<Models>('GET', '/api/settings/models', { key: one })).body.data.map(({ provider }) => provider)
+    expect(await providersOf(key)).not.toContain('xai')
+    const { body } = await store({ provider: 'grok', key: 'some-key-0001' }, key)
+    expect(await providersOf(key)).toContain('xai')
+    const openai = (await call<Models>('GET', '/v1/models', { key })).body.data
+    expect(openai.some(({ id }) => id.startsWith('xai/'))).toBe(true)
+    const { unavailable } = (await call<Models>('GET', '/api/settings/models', { key: other.key })).body
+    expect(unavailable?.find(({ provider }) => provider === 'xai')?.reason).toMatch(
+      /^set XAI_API_KEY, .*POST \/api\/credentials$/,
+    )
+    await call('DELETE', `${path}/${body.id}`, { key })
+    expect(await providersOf(key)).not.toContain('xai')
+  })
+})
+
+describe('a call of a model', () => {
+  it('is paid for by the tenant whose call it is', async () => {
+    const one = await newTenant()
+    const two = await newTenant()
+    await store({ provider: 'deepseek', key: 'key-of-one-0001' }, one.key)
+    await store({ provider: 'deepseek', key: 'key-of-two-0002' }, two.key)
+    const [first, second] = [
+      await sessionWith('deepseek/deepseek-v4-flash', one.key),
+      await sessionWith('deepseek/deepseek-v4-flash', two.key),
+    ]
+    for (const _ of [1, 2]) await Promise.all([say(first.id, one.key), say(second.id, two.key)])
+    expect(bearers().toSorted()).toEqual(
+      ['key-of-one-0001', 'key-of-one-0001', 'key-of-two-0002', 'key-of-two-0002'].map((key) => `Bearer ${key}`),
+    )
+    const modelsPaidBy = async (key: string) =>
+      (await call<{ data: { key: string }[] }>('GET', '/api/usage?group=model', { key })).body.data.map(
+        (row) => row.key,
+      )
+    const third = await newTenant()
+    for (const { key } of [one, two])
+      await until(async () => (await modelsPaidBy(key)).includes('deepseek/deepseek-v4-flash'))
+    expect(await modelsPaidBy(third.key)).toEqual([])
+  })
+
+  it('goes by the keys of the tenant before those of the deployment, and by those once they rest', async () => {
+    const { key } = await newTenant()
+    await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
+    await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
+    await patch({ credential_pool: { deepseek: { strategy: 'round_robin' } } }, key)
+    script = ({ bearer }) =>
+      bearer === 'Bearer own-key-0001' ? refusal(429, 'Rate limit reached.', { 'retry-after': '3000' }) : answer('ok')
+    const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
+    await say(id, key)
+    await say(id, key)
+    await say(id, key)
+    expect(bearers().filter((bearer) => bearer === 'Bearer own-key-0002')).toHaveLength(3)
+    const resting = await until(async () => (await listOf(key)).find(({ status }) => status === 'resting'))
+    expect(resting).toMatchObject({ last_four: '0001', reason: 'Its rate limit was reached.' })
+    expect(Date.parse(resting.until ?? '')).toBeGreaterThan(Date.now())
+  })
+
+  it('goes without a key from the turn on after it was deleted, in a session that runs on', async () => {
+    const { key } = await newTenant()
+    const { body: one } = await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
+    await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
+    const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
+    await say(id, key)
+    await call('DELETE', `${path}/${one.id}`, { key })
+    await say(id, key)
+    expect(bearers()).toEqual(['Bearer own-key-0001', 'Bearer own-key-0002'])
+  })
+
+  it('of a turn that waited behind another goes by the keys of its own time', async () => {
+    const { key } = await newTenant()
+    const { body: one } = await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
+    await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
+    const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
+    const gate = new Gate()
+    script = async (_heard, nth) => {
+      if (nth === 0) await gate.opens()
+      return answer('ok')
+    }
+    const first = say(id, key)
+    await gate.reached()
+    const second = say(id, key, { mode: 'queue' })
+    await until(() => heard.length === 1)
+    await call('DELETE', `${path}/${one.id}`, { key })
+    // What a session knows of its tenant holds for five seconds.
+    await scheduler.wait(5_500)
+    gate.open()
+    await Promise.all([first, second])
+    expect(bearers()).toEqual(['Bearer own-key-0001', 'Bearer own-key-0002'])
+  })
+
+  it('that is refused shows the key to nobody', async () => {
+    const { key } = await newTenant()
+    await store({ provider: 'deepseek', key: 'Zq7-odd-looking-key' }, key)
+    script = ({ bearer }) => refusal(401, `Incorrect API key provided: ${bearer?.slice('Bearer '.length)}.`)
+    const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
+    const run = await say(id, key)
+    expect(run.error).toContain('Incorrect API key provided')
+    const shown = await Promise.all(
+      [`/api/sessions/${id}/messages`, `/api/sessions/${id}/export?format=json`, path].map(async (one) =>
+        (await request('GET', one, { key })).text(),
+      ),
+    )
+    expect([JSON.stringify(run), ...shown].filter((text) => text.includes('Zq7-odd-looking-key'))).toEqual([])
+    const [listed] = await listOf(key)
+    expect(listed?.status).not.toBe('usable')
+  })
+})
+
+describe('a key for a provider of the tenant’s own', () => {
+  const mine = (base_url: string, more: object = {}) => ({ providers: { 'custom:mine': { base_url, ...more } } })
+
+  it.each([
+    ['openai-chat', { bearer: 'Bearer my-own-key-0001', apiKey: null }],
+    ['anthropic', { bearer: null, apiKey: 'my-own-key-0001' }],
+  ] as const)('is sent as %s sends it, whichever was stored first', async (dialect, expected) => {
+    const { key } = await newTenant()
+    await store({ provider: 'custom:mine', key: 'my-own-key-0001' }, key)
+    await patch(mine('https://llm.example.com/v1/', { dialect }), key)
+    const { id } = await sessionWith('custom:mine/some-model', key)
+    script = () => refusal(400, 'That is all that is wanted.')
+    await say(id, key)
+    expect(heard[0]).toMatchObject(expected)
+  })
+
+  it('is not sent where the settings of a session would have it', async () => {
+    const { key } = await newTenant()
+    await store({ provider: 'custom:mine', key: 'my-own-key-0001' }, key)
+    await patch(mine('https://llm.example.com/v1'), key)
+    const settings = mine('https://evil.example.com/v1')
+    const { id } = await sessionWith('custom:mine/some-model', key, { settings })
+    await say(id, key)
+    expect(heard[0]?.url).toMatch(/^https:\/\/evil\.example\.com\//)
+    expect(JSON.stringify(heard)).not.toContain('my-own-key')
+  })
+
+  it('is nothing that another tenant’s provider of the same name gets', async () => {
+    const one = await newTenant()
+    const two = await newTenant()
+    await store({ provider: 'custom:mine', key: 'my-own-key-0001' }, one.key)
+    for (const { key } of [one, two]) await patch(mine('https://llm.example.com/v1'), key)
+    const { id } = await sessionWith('custom:mine/some-model', two.key)
+    await say(id, two.key)
+    expect(heard).toHaveLength(1)
+    expect(JSON.stringify(heard)).not.toContain('my-own-key')
+  })
+})
