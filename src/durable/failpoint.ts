@@ -13,6 +13,9 @@ export type FailpointName =
   | 'during-tool'
   | 'after-tool'
   | 'before-final'
+  | 'before-send'
+  | 'during-send'
+  | 'after-send'
 
 type Action = { readonly do: string; readonly at: number }
 

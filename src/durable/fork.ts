@@ -33,9 +33,11 @@ export async function copySession(core: SessionCore): Promise<SessionCopy> {
 
 export async function takeCopy(core: SessionCore, { meta, rows, files }: SessionCopy, spec: NewSession): Promise<void> {
   if (core.exists) return
+  // The chat stays with the original.
+  const { origin: _origin, ...copied } = meta
   core.adopt(
     {
-      ...meta,
+      ...copied,
       id: core.sessionId,
       tenantId: core.tenantId,
       title: spec.title ?? meta.title,

@@ -62,7 +62,9 @@ export class Journal {
   constructor(sql: SqlStorage) {
     this.#sql = sql
     const names = sql
-      .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process')")
+      .exec<{ name: string }>(
+        "SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process', 'outbox', 'heard')",
+      )
       .toArray()
     this.#tables = new Set(names.map(({ name }) => name))
   }
@@ -72,9 +74,9 @@ export class Journal {
     return !this.#ready
   }
 
-  /** Asked once, when the object wakes. */
-  get hadProcesses(): boolean {
-    return this.#tables.has('process')
+  /** Whether a table of others was there when the object woke. */
+  had(table: 'process' | 'outbox' | 'heard'): boolean {
+    return this.#tables.has(table)
   }
 
   get #ready(): boolean {

@@ -10,9 +10,9 @@ import { mergeSettings, type Settings, type SideTask } from '../agent/model/sett
 import { requestStop } from '../agent/loop/intake.ts'
 import { nextTurn, type TurnRequest } from './next-turn.ts'
 import type { Turn } from '../agent/model/turn.ts'
-import { noUsage } from '../agent/model/usage.ts'
 import { d1History } from '../db/history.ts'
 import { Account } from './account.ts'
+import { Delivery } from './delivery.ts'
 import { Driver, isReset } from './driver.ts'
 import { importRun, Journal } from './journal.ts'
 import { KnownTenant } from './known-tenant.ts'
@@ -20,7 +20,7 @@ import { metered, newMeter } from './meter.ts'
 import { Projection } from './projection.ts'
 import { processRows } from './process-rows.ts'
 import { rebuild } from './rebuild.ts'
-import type { NewSession, SessionMeta } from './session-meta.ts'
+import { newMeta, type NewSession, type SessionMeta } from './session-meta.ts'
 import { bookedAfter, sessionRecord, sessionUsage, spentBy, usageOf } from './session-record.ts'
 import type { SideAnswer, SideRequest } from './side-task.ts'
 import { SessionStore } from './store.ts'
@@ -45,6 +45,7 @@ export class SessionCore {
   readonly account: Account
   readonly titles: Titles
   readonly waiting: WaitingList
+  readonly delivery: Delivery
   readonly known: KnownTenant
   /** A call beside the conversation; the machine puts it in. */
   side!: (task: SideTask, request: SideRequest) => Promise<SideAnswer>
@@ -83,7 +84,7 @@ export class SessionCore {
       meta: () => this.meta,
       settings: { now: () => this.settings, limits: () => this.known.limits, known: () => this.ensureTenant() },
       updateMeta: (change) => this.updateMeta(change),
-      processes: { rows: processRows(sql, this.journal.hadProcesses), step: () => this.store.lastMessageSeq() },
+      processes: { rows: processRows(sql, this.journal.had('process')), step: () => this.store.lastMessageSeq() },
     })
     const tenant = () => env.TENANT.getByName(`t/${tenantId}`)
     this.waiting = new WaitingList(this, tenant)
@@ -94,6 +95,7 @@ export class SessionCore {
       book: (run, usage) => this.updateMeta(bookedAfter(this.meta, run, usage)),
       stored: () => ({ sessionId, bytes: sql.databaseSize }),
     })
+    this.delivery = new Delivery(this, env)
     this.titles = new Titles(this, env)
     const machine = machineOf(this, env)
     this.driver = new Driver({
@@ -133,6 +135,11 @@ export class SessionCore {
     return this.#meta
   }
 
+  /** The chat it lives in. */
+  get origin(): SessionMeta['origin'] {
+    return this.#meta?.origin
+  }
+
   get settings(): Settings {
     const tenant = this.known.snapshot?.settings ?? {}
     const session = this.meta.settings
@@ -157,20 +164,9 @@ export class SessionCore {
     return true
   }
 
-  create({ title, source, model, parentId, settings }: NewSession, history: readonly Message[] = []): void {
+  create(spec: NewSession, history: readonly Message[] = []): void {
     if (this.#meta) return
-    this.#meta = {
-      id: this.sessionId,
-      tenantId: this.tenantId,
-      title: title ?? null,
-      source: source ?? 'api',
-      model: model ?? null,
-      parentId: parentId ?? null,
-      createdAt: Date.now(),
-      settings: settings ?? {},
-      todos: [],
-      usageBefore: noUsage,
-    }
+    this.#meta = newMeta({ id: this.sessionId, tenantId: this.tenantId }, spec, Date.now())
     this.projection.startsAt(0)
     if (!history.length) return
     this.journal.putMeta(this.#meta)
@@ -233,6 +229,7 @@ export class SessionCore {
   /** Ends what runs and what waits to run. From here on nothing is sent to history any more. */
   async close(): Promise<void> {
     this.#closing = true
+    this.delivery.close()
     await this.ensureTenant()
     const queued = this.store.queued()
     this.store.unsay(queued.map(({ id }) => id))
@@ -268,8 +265,9 @@ export class SessionCore {
   arm(): void {
     const driving = this.driver.isDriving || this.#starting
     const lookAt = this.#closing ? undefined : this.workbench.processes.lookAt(!this.store.hasOpenTurn)
-    const reasons = { driving, restsUntil: this.#restsUntil, projectAt: this.#projectAt, lookAt }
-    const at = wakeAt(reasons, Date.now())
+    const now = Date.now()
+    const sendAt = this.delivery.wakeAt(now)
+    const at = wakeAt({ driving, restsUntil: this.#restsUntil, projectAt: this.#projectAt, lookAt, sendAt }, now)
     if (at === undefined) void this.#ctx.storage.deleteAlarm()
     else void this.#ctx.storage.setAlarm(at)
   }
@@ -350,7 +348,10 @@ export class SessionCore {
       sessionId: this.sessionId,
       now: Date.now,
       given: this.#meta?.given,
-      publish: (events) => this.streams.publish(events),
+      publish: (events) => {
+        this.delivery.hear(events)
+        this.streams.publish(events)
+      },
     })
   }
 

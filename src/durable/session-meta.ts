@@ -1,9 +1,10 @@
 /** What a session is, apart from what was said in it. */
 
+import type { Origin } from '../agent/model/delivery.ts'
 import type { Todo } from '../agent/model/tool.ts'
 import type { ShellState } from '../agent/model/tool.ts'
 import type { Settings } from '../agent/model/settings.ts'
-import type { Usage } from '../agent/model/usage.ts'
+import { noUsage, type Usage } from '../agent/model/usage.ts'
 import type { MachineRecord } from './session-backend.ts'
 
 export type NewSession = {
@@ -12,6 +13,8 @@ export type NewSession = {
   readonly model?: string | null | undefined
   readonly parentId?: string | null | undefined
   readonly settings?: Settings | undefined
+  /** The chat it lives in. */
+  readonly origin?: Origin | undefined
 }
 
 /** The last numbers of messages and events that were given out. */
@@ -41,4 +44,24 @@ export type SessionMeta = {
   readonly retractedFrom?: number | undefined
   /** In the copy that history keeps: the last numbers given out, so that a rebuilt session gives out others. */
   readonly given?: Given
+  /** The chat that gets to read whatever is answered. */
+  readonly origin?: Origin
 }
+
+export const newMeta = (
+  { id, tenantId }: Pick<SessionMeta, 'id' | 'tenantId'>,
+  { title, source, model, parentId, settings, origin }: NewSession,
+  now: number,
+): SessionMeta => ({
+  id,
+  tenantId,
+  title: title ?? null,
+  source: source ?? 'api',
+  model: model ?? null,
+  parentId: parentId ?? null,
+  createdAt: now,
+  settings: settings ?? {},
+  todos: [],
+  usageBefore: noUsage,
+  ...(origin && { origin }),
+})

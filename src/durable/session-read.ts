@@ -41,7 +41,11 @@ export function runOf(core: SessionCore, runId: string): RunView | undefined {
   const current = core.store.current()
   const turn = current?.id === runId ? current : core.journal.turnOf(runId)
   const usage = turn && usageOf(core.meta, turn)
-  if (usage) return runView({ ...turn, usage }, core.sessionId, isOver(turn) ? core.journal.entriesOf(runId) : [])
+  if (usage) {
+    const view = runView({ ...turn, usage }, core.sessionId, isOver(turn) ? core.journal.entriesOf(runId) : [])
+    const error = core.delivery.errorOf(runId)
+    return error === undefined ? view : { ...view, delivery_error: error }
+  }
   const queued = core.store.queued().find(({ item }) => item.runId === runId)
   return queued && queuedRun(queued.item, core.sessionId)
 }

@@ -7,8 +7,10 @@ import type { TurnOptions } from '../agent/model/options.ts'
 import type { ExportFormat } from '../agent/wire/export.ts'
 import { publicEvent, sse } from '../agent/wire/serve-events.ts'
 import type { ApprovalAnswer } from '../agent/model/approval.ts'
+import { lookAfter } from './alarm.ts'
 import { type Decided, decideApproval } from './approvals.ts'
 import { attachmentsOf, storeImages } from './attachments.ts'
+import { type FromChat, press, type Pressed, takeFromChat } from './channel-door.ts'
 import { compressNow } from './compress.ts'
 import { differenceSince, listCheckpoints, reachable, type Rollback, rollback } from './checkpoint.ts'
 import { exportSession, type Imported, importSession } from './export.ts'
@@ -19,14 +21,13 @@ import { machineOf } from './machine.ts'
 import { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
 import { type Accepted, endOf, joinedBefore, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
-import { lookAfterProcesses } from './process-news.ts'
 import { deliverAnswer, isQuestion, waitingItems } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
 import { type Format, renderOf } from './stream-format.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
 import type { Admission } from './tenant.ts'
 import { type RunView, type SessionStatus, type SessionView, sessionView } from './views.ts'
-import { leaseMs, segmentMs } from './wake.ts'
+import { leaseMs } from './wake.ts'
 import { type FileAnswer, workspace } from './workspace.ts'
 
 export type Say = {
@@ -187,6 +188,15 @@ export class SessionDO extends DurableObject<Env> {
     return decided
   }
 
+  /** What a chat tells. Undefined while the session is being deleted. */
+  async hear(said: FromChat) {
+    return this.#core.isClosing ? undefined : takeFromChat(this.#core, said)
+  }
+
+  async press(pressed: Pressed) {
+    return (await this.#found()) ? press(this.#core, pressed, this) : undefined
+  }
+
   // --- reading
 
   async messages(page: MessagePage) {
@@ -337,17 +347,7 @@ export class SessionDO extends DurableObject<Env> {
     await this.ctx.storage.setAlarm(Date.now() + leaseMs)
     const core = this.#core
     if (!core.exists) return void (await this.ctx.storage.deleteAlarm())
-    if (!(await core.knowsTenant())) return
-    if (!core.isQuiet && core.store.hasOpenTurn) core.move()
-    else if (!core.isQuiet) core.release()
-    await lookAfterProcesses(core)
-    const lookAt = core.workbench.processes.lookAt(false) ?? Infinity
-    const patience = Math.max(leaseMs, Math.min(segmentMs, lookAt - Date.now()))
-    // Riding along keeps the object in memory; before the platform's limit a fresh alarm takes over.
-    if (core.driver.isDriving) await Promise.race([core.driver.start(), scheduler.wait(patience)])
-    if (core.driver.isDriving) await this.ctx.storage.setAlarm(Date.now())
-    else if (core.isQuiet) core.arm()
-    else await core.project()
+    await lookAfter(core, this.ctx.storage)
   }
 
   /** Rows written and read since the object woke, for the benchmark. */

@@ -96,7 +96,10 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
     error: end.error ?? null,
   }
 }
-export type RunView = ReturnType<typeof runView>
+export type RunView = ReturnType<typeof runView> & {
+  /** What of it did not reach the chat. */
+  readonly delivery_error?: string
+}
 
 /** A run that waits for its turn. */
 export const queuedRun = (

@@ -1,5 +1,7 @@
 /** What one request asks for, beyond its words. Stored with the turn, so that a restart asks for the same. */
 
+import type { Asker } from './delivery.ts'
+
 export type TurnOptions = {
   /** `provider/model`. */
   readonly model?: string
@@ -9,4 +11,6 @@ export type TurnOptions = {
   readonly temperature?: number
   readonly maxTokens?: number
   readonly reasoningEffort?: string
+  /** The person of a chat that it answers. */
+  readonly asker?: Asker
 }
