@@ -12,6 +12,8 @@ interface Env {
   /** 32 bytes in base64: wraps secrets of tenants. */
   readonly ENCRYPTION_KEY?: string
   readonly CORS_ORIGINS?: string
+  /** The address under which platforms reach this deployment. */
+  readonly PUBLIC_URL?: string
   readonly AUX_MODEL?: string
   readonly FAILPOINTS?: string
   readonly SANDBOX_BACKEND?: string

@@ -108,8 +108,13 @@ export function connections(db: D1Database, tenantId: string): Connections {
   }
 }
 
-/** For the webhook: of whichever tenant. */
+const withTenant = `SELECT channel.*, tenant.status AS standing FROM channel
+  LEFT JOIN tenant ON tenant.id = channel.tenant_id WHERE channel.id = ?1`
+
+/** For the webhook: of whichever tenant. Nobody listens to the channels of a suspended one. */
 export async function connectionById(db: D1Database, id: string): Promise<Connection | undefined> {
-  const row = await db.prepare('SELECT * FROM channel WHERE id = ?1').bind(id).first<Row>()
-  return row ? connectionOf(row) : undefined
+  const row = await db.prepare(withTenant).bind(id).first<Row & { readonly standing: string | null }>()
+  if (!row) return undefined
+  const connection = connectionOf(row)
+  return row.standing === 'suspended' ? { ...connection, status: 'paused' } : connection
 }

@@ -21,13 +21,19 @@ function saysItsLength(request: Request): boolean {
   return length !== null && /^\d+$/.test(length)
 }
 
-async function gather(request: Request): Promise<Uint8Array> {
+/** For those who may send less. `words`: how the bound is told. */
+export async function readUpTo(request: Request, most: number, words: string): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge(words)
+  return gather(request, most, words)
+}
+
+async function gather(request: Request, most = maxBytes, words = '10 MB'): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     length += chunk.byteLength
-    if (length > maxBytes) throw tooLarge()
+    if (length > most) throw tooLarge(words)
     chunks.push(chunk)
   }
   const whole = new Uint8Array(length)
@@ -39,7 +45,8 @@ async function gather(request: Request): Promise<Uint8Array> {
   return whole
 }
 
-const tooLarge = () => new AppError(413, 'body_too_large', 'The body is larger than 10 MB.', { param: 'body' })
+const tooLarge = (most = '10 MB') =>
+  new AppError(413, 'body_too_large', `The body is larger than ${most}.`, { param: 'body' })
 
 export function parseJson(text: string): unknown {
   try {

@@ -60,6 +60,7 @@ export const runShape = z.object({
   exit_reason: z.string().nullable(),
   completed: z.boolean(),
   error: z.string().nullable(),
+  delivery_error: z.string().optional().describe('What of the answer did not reach the chat of the session.'),
   activity: z.object({ doing: z.string(), since: time.nullable(), until: time.optional() }),
 })
 

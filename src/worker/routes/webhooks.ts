@@ -1,0 +1,112 @@
+/**
+ * `/webhooks/{platform}/{connection}`: where platforms deliver. The signature comes first, over the bytes as they came;
+ * what is refused leaves no trace. Everything that is verified is answered with 2xx, once what comes of it is durable:
+ * an answer before that would lose the message, any other later would bring it again.
+ */
+
+import type { Channel, Heard } from '../../channels/channel.ts'
+import { gate, withoutMention } from '../../channels/gate.ts'
+import { connections } from '../../db/channels.ts'
+import { connected, type Connected, forgetConnection } from '../../durable/channel-connection.ts'
+import { tenantSnapshot } from '../../durable/tenant-snapshot.ts'
+import { readUpTo } from '../body.ts'
+import { AppError, notFound } from '../errors.ts'
+import type { Web } from '../route.ts'
+import { sessionStub } from '../sessions.ts'
+
+const maxBytes = 1024 * 1024
+const shape = /^[A-Za-z0-9_]{1,100}$/
+
+export async function webhook(web: Web): Promise<Response> {
+  const { env } = web
+  const id = web.req.param('connection') ?? ''
+  const connection = shape.test(id) ? await connected(env, id, Date.now()) : undefined
+  if (!connection) throw notFound()
+  if ('refused' in connection) throw new AppError(503, 'not_configured', 'This channel cannot be used now.')
+  const { channel, line } = connection
+  if (channel.platform !== web.req.param('platform')) throw notFound()
+  const body = await readUpTo(web.req.raw, maxBytes, '1 MB')
+  if (!(await channel.verify(web.req.raw.headers, body, line.secrets))) return new Response(null, { status: 401 })
+  if (connection.status === 'active') {
+    const heard = channel.parse(jsonOf(body))
+    if (heard) await hear(web, connection, heard)
+  }
+  return new Response(null, { status: 200 })
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined // signed, and still nothing that we know
+  }
+}
+
+async function hear(web: Web, connection: Connected, heard: Heard): Promise<void> {
+  const { env } = web
+  const { settings } = connection
+  const account = await accountFor(env, connection, heard)
+  const verdict = gate(heard, settings, account)
+  if (verdict === 'ignore') return
+  const session = sessionStub(env, connection.tenantId, await sessionIdFor(connection.id, heard))
+  if (heard.of === 'press') return press(web, connection, heard)
+  const taken = await session.hear({
+    key: heard.key,
+    origin: {
+      connection: connection.id,
+      platform: connection.channel.platform,
+      isGroup: heard.isGroup,
+      ...heard.place,
+    },
+    asker: { person: heard.person.id, message: heard.message },
+    name: heard.person.name,
+    text: withoutMention(heard.text, account),
+    isOverheard: verdict === 'overhear',
+    mode: settings.busy_mode,
+    tenant: await tenantSnapshot(env, connection.tenantId),
+  })
+  // It is being deleted: the platform shall ask again, and begins a new one.
+  if (!taken) throw new AppError(503, 'unavailable', 'This session is being deleted. Try again in a moment.')
+}
+
+/** Who we are there matters only where we have to be named. */
+async function accountFor(env: Env, connection: Connected, heard: Heard): Promise<Connected['account']> {
+  const { account, settings, channel, line, id, tenantId } = connection
+  if (account || !heard.isGroup || !settings.require_mention || heard.of === 'press') return account
+  const asked = await channel.account(line)
+  // Then nobody has been named as far as we know; the next one asks again.
+  if ('refused' in asked) return undefined
+  await connections(env.DB, tenantId).setAccount(id, asked)
+  forgetConnection(id)
+  return asked
+}
+
+/** The same chat of the same connection is the same session, whoever asks and however often. */
+async function sessionIdFor(connection: string, { place }: Heard): Promise<string> {
+  const name = new TextEncoder().encode(JSON.stringify([connection, place.chat, place.thread ?? null]))
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', name))
+  return `ses_${[...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+type Press = Extract<Heard, { of: 'press' }>
+
+async function press(web: Web, connection: Connected, heard: Press): Promise<void> {
+  const { env } = web
+  const { channel, line, settings, tenantId } = connection
+  const session = sessionStub(env, tenantId, await sessionIdFor(connection.id, heard))
+  const isAdmin = settings.admins.includes(heard.person.id)
+  const answer = await session.press({ data: heard.data, person: heard.person.id, isAdmin })
+  const show = shownTo({ channel, line }, heard, answer ?? { toast: 'Expired: nobody waits for this any more.' })
+  web.executionCtx.waitUntil(show.catch((error: unknown) => console.warn('The answer to a button is not seen.', error)))
+}
+
+/** What was decided is durable by now; whether it is seen at once is not as important. */
+async function shownTo(
+  { channel, line }: { readonly channel: Channel; readonly line: Connected['line'] },
+  { press: id, message, place }: Press,
+  { toast, ends }: { readonly toast: string; readonly ends?: string },
+): Promise<void> {
+  await channel.answerPress(line, id, toast)
+  const [chunk] = ends === undefined ? [] : channel.render(ends, 'plain')
+  if (chunk) await channel.send(line, { place, chunk, edits: message })
+}
