@@ -1,9 +1,11 @@
 /** Keys that tenants bring themselves: who may store them, who sees what of them, and whose calls carry them. */
 
-import { runInDurableObject } from 'cloudflare:test'
+import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from 'cloudflare:test'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createApp } from '../../src/worker/app.ts'
 import { Gate, until } from '../support/scripted-model.ts'
 import {
+  adminKey,
   type Answer,
   bindings,
   call,
@@ -50,7 +52,7 @@ const refusal = (status: number, message: string, headers: HeadersInit = {}) =>
 let heard: Heard[] = []
 let script: Script = () => answer('ok')
 const outside = globalThis.fetch
-const hosts = /^https:\/\/(?:llm\.example\.com|evil\.example\.com|api\.deepseek\.com)\//
+const hosts = /^https:\/\/(?:model\.test|llm\.example\.com|evil\.example\.com|api\.deepseek\.com)\//
 
 beforeEach(() => {
   heard = []
@@ -137,6 +139,25 @@ describe('POST /api/credentials', () => {
     expect(errorOf(await store({ provider: 'xai', key: 'one-too-many' }, key))).toEqual([409, 'conflict', null])
     expect(await listOf(key)).toHaveLength(50)
   })
+
+  it.each([undefined, 'not 32 bytes'])(
+    'is refused while ENCRYPTION_KEY is %j, with what to do',
+    async (ENCRYPTION_KEY) => {
+      const context = createExecutionContext()
+      const asked = new Request(`https://talaria.test${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${adminKey}` },
+        body: JSON.stringify({ provider: 'xai', key: 'some-key-0001' }),
+      })
+      const { ENCRYPTION_KEY: _set, ...rest } = bindings
+      const response = await createApp().fetch(asked, { ...rest, ...(ENCRYPTION_KEY && { ENCRYPTION_KEY }) }, context)
+      await waitOnExecutionContext(context)
+      const { error } = (await response.json()) as Problem
+      expect([response.status, error.code, error.param]).toEqual([503, 'not_configured', 'ENCRYPTION_KEY'])
+      expect(error.message).toContain('openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY')
+      expect(await listOf(adminKey)).toEqual([])
+    },
+  )
 
   it('needs the scope write, as deleting does; listing needs read', async () => {
     const { id, key } = await newTenant()
@@ -245,21 +266,30 @@ describe('a call of a model', () => {
     expect(await modelsPaidBy(third.key)).toEqual([])
   })
 
-  it('goes by the keys of the tenant before those of the deployment, and by those once they rest', async () => {
+  it('goes by the keys of the tenant before those of the deployment, and by those while all of them rest', async () => {
     const { key } = await newTenant()
-    await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
-    await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
-    await patch({ credential_pool: { deepseek: { strategy: 'round_robin' } } }, key)
+    await store({ provider: 'openrouter', key: 'own-key-0001' }, key)
+    await store({ provider: 'openrouter', key: 'own-key-0002' }, key)
+    await patch({ credential_pool: { openrouter: { strategy: 'round_robin' } } }, key)
+    const { id } = await sessionWith('openrouter/some-model', key)
+    for (const _ of [1, 2, 3, 4]) await say(id, key)
+    const own = ['Bearer own-key-0001', 'Bearer own-key-0002']
+    expect(bearers().slice(0, 2).toSorted()).toEqual(own)
+    expect(bearers().slice(2).toSorted()).toEqual(own)
+
     script = ({ bearer }) =>
-      bearer === 'Bearer own-key-0001' ? refusal(429, 'Rate limit reached.', { 'retry-after': '3000' }) : answer('ok')
-    const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
+      own.includes(bearer ?? '') ? refusal(429, 'Rate limit reached.', { 'retry-after': '3000' }) : answer('ok')
     await say(id, key)
+    expect(bearers().slice(4).toSorted()).toEqual([...own, 'Bearer test-router-key'])
+    const listed = await until(async () => {
+      const all = await listOf(key)
+      return all.every(({ status }) => status === 'resting') ? all : undefined
+    })
+    expect(listed.map(({ reason }) => reason)).toEqual(['Its rate limit was reached.', 'Its rate limit was reached.'])
+    expect(Date.parse(listed[0]?.until ?? '')).toBeGreaterThan(Date.now())
+    heard = []
     await say(id, key)
-    await say(id, key)
-    expect(bearers().filter((bearer) => bearer === 'Bearer own-key-0002')).toHaveLength(3)
-    const resting = await until(async () => (await listOf(key)).find(({ status }) => status === 'resting'))
-    expect(resting).toMatchObject({ last_four: '0001', reason: 'Its rate limit was reached.' })
-    expect(Date.parse(resting.until ?? '')).toBeGreaterThan(Date.now())
+    expect(bearers()).toEqual(['Bearer test-router-key'])
   })
 
   it('goes without a key from the turn on after it was deleted, in a session that runs on', async () => {
