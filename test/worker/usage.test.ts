@@ -359,6 +359,25 @@ describe('one request', () => {
     expect([status, asked?.['max_tokens'] ?? asked?.['max_completion_tokens']]).toEqual([200, 9])
   })
 
+  it('to the newer API may say the same; its own words win there', async () => {
+    const scripted = model([])
+    const wishes = { provider: 'openai', model: scripted.id.slice('openai/'.length), input: 'x' }
+    const options = { temperature: 0.7, max_tokens: 444 }
+    const ask = (body: object) => call<Problem>('POST', '/v1/responses', { body: { ...wishes, ...body } })
+    const answers = [
+      await ask({ model_options: options }),
+      await ask({ model_options: options, temperature: 0.2, max_output_tokens: 333 }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    const asked = scripted.asked.map((one) => [one['temperature'], one['max_tokens'] ?? one['max_completion_tokens']])
+    expect(asked).toEqual([
+      [0.7, 444],
+      [0.2, 333],
+    ])
+    expect((await ask({ provider: 'nobody' })).body.error.param).toBe('provider')
+    expect((await ask({ model_options: { warmth: 1 } })).body.error.param).toBe('model_options.warmth')
+  })
+
   it.each([
     [{ model_options: { warmth: 1 } }, 400, 'model_options.warmth'],
     [{ model_options: { temperature: 9 } }, 400, 'model_options.temperature'],
