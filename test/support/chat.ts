@@ -72,8 +72,19 @@ export async function sessionOf({ channel }: Pick<Chat, 'channel'>, chat = '11',
 
 type Row = { readonly id: number; readonly run: string; readonly state: string; readonly body: string }
 
+export const hasTable = (session: string, name: string) =>
+  inObject(
+    session,
+    (_object, { storage }) => storage.sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', name).toArray().length > 0,
+  )
+
+/** Nothing, where nothing was ever put down. */
 export const outboxOf = (session: string) =>
-  inObject(session, (_object, { storage }) => storage.sql.exec<Row>('SELECT * FROM outbox ORDER BY id').toArray())
+  inObject(session, (_object, { storage: { sql } }) =>
+    sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'outbox'").toArray().length
+      ? sql.exec<Row>('SELECT * FROM outbox ORDER BY id').toArray()
+      : [],
+  )
 
 export const statesOf = async (session: string) => (await outboxOf(session)).map(({ state }) => state)
 
@@ -85,6 +96,9 @@ export const allSettled = (session: string) =>
     await ring(session)
     return false
   })
+
+/** Wakes it as its alarm does, and does not wait for what it does then. */
+export const wake = (session: string) => inObject(session, (object) => void object.alarm())
 
 export const lastRun = async (session: string, key = adminKey): Promise<Run> => {
   const [last] = (await messagesOf<{ run_id: string }>(session, key)).slice(-1)

@@ -99,7 +99,7 @@ function readLink(source: string, at: number, { out, depth }: Reading): number {
   if (source[open] !== '[') return at
   const middle = closingBracket(source, open)
   if (middle < 0 || source[middle + 1] !== '(') return at
-  const target = /^\(\s*<?([^\s<>]*?)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/.exec(balanced(source, middle + 1))
+  const target = /^\(\s*<?([^\s<>]*?)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)$/.exec(balanced(source, middle + 1))
   if (!target) return at
   const label = source.slice(open + 1, middle)
   const url = target[1] ?? ''
@@ -112,7 +112,7 @@ function readLink(source: string, at: number, { out, depth }: Reading): number {
   return middle + 1 + target[0].length
 }
 
-const longestLabel = 2_000
+const longestLabel = 500
 
 function closingBracket(source: string, open: number): number {
   let level = 0
@@ -137,7 +137,7 @@ function balanced(source: string, open: number): string {
 }
 
 function readAutolink(source: string, at: number, out: Styled): number {
-  const [whole, url] = /^<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/i.exec(source.slice(at, at + longestLabel)) ?? []
+  const [whole, url] = /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/i.exec(source.slice(at, at + longestLabel)) ?? []
   if (whole === undefined || url === undefined) return at
   out.text += url
   return at + whole.length

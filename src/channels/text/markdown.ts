@@ -70,6 +70,8 @@ function code(
   const closing = new RegExp(`^ {0,3}${mark[0]}{${mark.length},}\\s*$`)
   let end = from + 1
   while (end < lines.length && !closing.test(lines[end] ?? '')) end++
+  // A fence around nothing, at the end of an answer that was cut off.
+  if (end === from + 1 && end >= lines.length) out.text += lines[from]
   const body = lines.slice(from + 1, end).join('\n')
   spanned(out, 'pre', () => (out.text += body), language ? { language } : {})
   return end + 1

@@ -1,7 +1,8 @@
 /**
  * The crash matrix (reliability §4) inside the runtime: the object dies at a boundary, its alarm takes the turn up, and
  * what comes of it is looked at. The same rows are killed from outside by `npm run chaos`; more of them, by what they
- * mean for a turn, are in crash.test.ts. "Uncommitted": it dies in the same stretch, so that nothing of it is written.
+ * mean for a turn, are in crash.test.ts, those of delivery in channel-rows.test.ts. "Uncommitted": it dies in the same
+ * stretch, so that nothing of it is written.
  */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -293,9 +294,4 @@ describe('said while a tool runs', () => {
     expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'cancelled' })
     expect(scripted.asked.length).toBe(1)
   })
-})
-
-/* oxlint-disable vitest/warn-todo -- rows without a test are told, so that nobody takes them for held */
-describe('rows of what is not there yet', () => {
-  it.todo('rows 20 to 24: delivery to a channel: there are no channels yet')
 })
