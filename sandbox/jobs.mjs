@@ -39,13 +39,13 @@ export function openJobs({ workspaces, box, limits }) {
     const workspace = await workspaces.open(name)
     const folder = folderOf(workspace, id)
     const known = await stateOf(folder)
-    if (known) return { created: false, ...known }
+    if (known) return { created: false, ...known, pid: await pidOf(folder) }
     await workspaces.requireSpace(workspace)
     await makeRoom(workspace)
     const env = checkEnvironment(request.env)
     const line = commandLine({ workspace, box, limits, env, cwd: absolute(request.cwd), ms, job: true })
     if (!(await claim(folder, { command: request.command, options: line.options })))
-      return { created: false, ...(await stateOf(folder)) }
+      return { created: false, ...(await stateOf(folder)), pid: await pidOf(folder) }
     const words = [watcher, folder, String(Math.ceil(ms / 1000)), String(limits.JOB_OUTPUT_BYTES)]
     const child = spawn('/bin/bash', [...words, line.file, ...line.args], {
       cwd: '/',
@@ -56,7 +56,7 @@ export function openJobs({ workspaces, box, limits }) {
     child.unref()
     await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
     await written(folder, ['stat', 'exit'])
-    return { created: true, ...(await stateOf(folder)) }
+    return { created: true, ...(await stateOf(folder)), pid: await pidOf(folder) }
   }
 
   /** The folder appears complete or not at all, and to one of two who ask at once. */
@@ -157,6 +157,9 @@ export function openJobs({ workspaces, box, limits }) {
     },
   }
 }
+
+/** Of the process group, on this machine; null when it could not be begun. */
+const pidOf = async (folder) => Number(await textOf(join(folder, 'child'))) || null
 
 /** Undefined when there is no such job. */
 async function stateOf(folder) {

@@ -206,6 +206,7 @@ export async function nameOf(tenantId: string, sessionId: string): Promise<strin
 export const noCapabilities: Capabilities = {
   streaming: false,
   background: false,
+  pty: false,
   network: 'none',
   languages: [],
   root: '/workspace',

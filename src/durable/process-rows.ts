@@ -8,6 +8,9 @@ export type ProcessRow = {
   readonly id: string
   readonly command: string
   readonly cwd: string
+  readonly pid?: number
+  /** It has a terminal device, and prints for one. */
+  readonly pty?: true
   /** The machine it runs on, whatever the session uses now. */
   readonly kind: BackendKind
   readonly startedAt: number

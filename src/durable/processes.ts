@@ -8,6 +8,7 @@ import { BackendError, type BackendKind, type Jobs, type JobState } from '../age
 import { hash53 } from '../agent/model/hash.ts'
 import { type UserMessage, userText } from '../agent/model/message.ts'
 import type { Found, Processes, ProcessInput, ProcessStart, ProcessView } from '../agent/model/process.ts'
+import { asShown, withTerminal } from '../tools/terminal/pty.ts'
 import { noticeText } from './process-notice.ts'
 import type { ProcessRow, ProcessRows } from './process-rows.ts'
 import { flowed, leastBetweenMs, mayFlow, newWatch, quiet, taken, watched } from './process-watch.ts'
@@ -59,15 +60,21 @@ export class SessionProcesses implements Processes {
       this.#makeRoom()
       this.#rows.put(newRow(id, request, { kind: this.#world.kind(), now: this.#now() }))
     }
-    const { command, cwd, env, timeoutMs } = request
+    const { cwd, env, timeoutMs } = request
+    const command = request.pty ? withTerminal(request.command) : request.command
+    let pid: number | undefined
     try {
-      await jobs.start(id, command, { cwd, env, timeoutMs })
+      pid = await jobs.start(id, command, { cwd, env, timeoutMs })
     } catch (error) {
       // Who could not be reached may have begun all the same: that is found out by the next look.
       if (error instanceof BackendError && error.code !== 'unavailable') this.#rows.drop(id)
       throw error
     }
-    this.#change(id, (row) => (row.state.at === 'starting' ? { ...row, state: { at: 'running' } } : row))
+    this.#change(id, (row) => ({
+      ...row,
+      ...(pid !== undefined && { pid }),
+      state: row.state.at === 'starting' ? { at: 'running' } : row.state,
+    }))
     this.#lookedAt = this.#now()
     return viewOf(this.#required(id))
   }
@@ -110,7 +117,7 @@ export class SessionProcesses implements Processes {
     // A character has at most four bytes.
     const base = Math.max(row.base, from - bufferLength * 4)
     if (base > row.base) this.#change(id, (known) => ({ ...known, base }))
-    return text
+    return row.pty ? asShown(text) : text
   }
 
   async write(id: string, { callId, text, close }: ProcessInput): Promise<'written' | 'unsure'> {
@@ -306,18 +313,19 @@ async function stateOn(jobs: Jobs, { id, until }: ProcessRow, now: number): Prom
 
 function newRow(
   id: string,
-  { command, cwd, timeoutMs, notify, watch }: ProcessStart,
+  { command, pty, cwd, timeoutMs, notify, watch }: ProcessStart,
   { kind, now }: { readonly kind: BackendKind; readonly now: number },
 ): ProcessRow {
   const times = { startedAt: now, until: now + timeoutMs }
   const news = { notify, watch: newWatch(watch, now), told: false, tail: '', base: 0 }
-  return { id, command, cwd, kind, ...times, state: { at: 'starting' }, ...news }
+  return { id, command, ...(pty && { pty }), cwd, kind, ...times, state: { at: 'starting' }, ...news }
 }
 
-const viewOf = ({ id, command, cwd, startedAt, state, notify, watch }: ProcessRow): ProcessView => ({
+const viewOf = ({ id, command, cwd, pid, startedAt, state, notify, watch }: ProcessRow): ProcessView => ({
   id,
   command,
   cwd,
+  ...(pid !== undefined && { pid }),
   startedAt,
   state: state.at === 'starting' ? { at: 'running' } : state,
   notify,

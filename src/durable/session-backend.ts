@@ -228,7 +228,7 @@ function jobsOf(current: Current, changing: Current): Jobs {
   return {
     async start(id, command, how) {
       await changing()
-      await (await jobs()).start(id, command, how)
+      return (await jobs()).start(id, command, how)
     },
     state: async (id) => (await jobs()).state(id),
     output: async (id, from, max) => (await jobs()).output(id, from, max),

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { ExecutionBackend, Jobs, JobState } from '../../src/agent/model/backend.ts'
+import { asShown, withTerminal } from '../../src/tools/terminal/pty.ts'
 
 export type WithBackend = (work: (backend: ExecutionBackend) => Promise<void>) => Promise<void>
 
@@ -110,11 +111,55 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(text(await backend.files.read('started'))).toBe('x\n')
     })
 
+    withJobs('have the number of a process where there are any', async (jobs, backend) => {
+      const pid = await jobs.start('numbered', 'sleep 100', { timeoutMs: 60_000 })
+      expect(typeof pid).toBe(backend.capabilities.pty ? 'number' : 'undefined')
+      expect(await jobs.start('numbered', 'sleep 100', { timeoutMs: 60_000 })).toBe(pid)
+      await jobs.kill('numbered')
+    })
+
+    withJobs('read what is written to them, up to its end, where they have an input', async (jobs) => {
+      if (!jobs.write) return
+      await jobs.start('reads', 'read a; echo "got $a"; wc -c', { timeoutMs: 60_000 })
+      await jobs.write('reads', `it's "one"\n`, false)
+      await jobs.write('reads', 'x'.repeat(300_000), false)
+      await jobs.write('reads', '', true)
+      expect(await ended(jobs, 'reads')).toEqual({ at: 'exited', exitCode: 0 })
+      expect(await jobs.output('reads', 0, 100)).toEqual({ text: `got it's "one"\n300000\n`, next: 22 })
+      await expect(jobs.write('reads', 'late', false)).rejects.toMatchObject({ name: 'BackendError' })
+    })
+
+    withJobs('have a terminal where there is one, and read from it', async (jobs, backend) => {
+      if (!backend.capabilities.pty || !jobs.write) return
+      const command = withTerminal('stty size; read a; echo "<$a>"; exit 3')
+      await jobs.start('typed', command, { timeoutMs: 60_000 })
+      await jobs.write('typed', 'hello\n', false)
+      expect(await ended(jobs, 'typed')).toEqual({ at: 'exited', exitCode: 3 })
+      const { text: output } = await jobs.output('typed', 0, 1000)
+      expect(asShown(output)).toContain('40 120\n')
+      expect(asShown(output)).toContain('<hello>\n')
+    })
+
     withJobs('are gone when they were killed', async (jobs) => {
       await jobs.start('killed', 'sleep 100', { timeoutMs: 60_000 })
       expect(await jobs.state('killed')).toEqual({ at: 'running' })
       await jobs.kill('killed')
       expect((await jobs.state('killed')).at).not.toBe('running')
+    })
+  })
+
+  describe(`${name}: a terminal`, () => {
+    on('is there for a command that wants one, and ends as the command does', async (backend) => {
+      if (!backend.capabilities.pty) return
+      const tell = withTerminal(`[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "it's one" $TERM; cat; exit 7`)
+      const { stdout, exitCode } = await backend.exec(tell, T)
+      expect([asShown(stdout), exitCode]).toEqual([`it's one xterm-256color\n`, 7])
+    })
+
+    on('does not stay, and leaves no variable behind', async (backend) => {
+      if (!backend.capabilities.pty) return
+      expect((await backend.exec(withTerminal('export A=1; cd /'), T)).env).toEqual({})
+      expect((await backend.exec('[ -t 1 ] || echo none', T)).stdout).toBe('none\n')
     })
   })
 

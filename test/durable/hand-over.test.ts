@@ -25,7 +25,7 @@ function machine(kind: BackendKind, root = '/workspace') {
   const unused = () => Promise.reject(new Error('not asked in these tests'))
   const backend: Portable = {
     kind,
-    capabilities: { streaming: false, background: false, network: 'none', languages: ['bash'], root },
+    capabilities: { streaming: false, background: false, pty: false, network: 'none', languages: ['bash'], root },
     describe: () => `the machine ${kind}`,
     exec: async (command) => ({
       exitCode: 0,
@@ -90,7 +90,7 @@ function session(first: BackendKind = 'virtual') {
       settled: async () => undefined,
       record: () => state.record,
       write: (record) => (state.record = record),
-      missing: { streaming: false, background: false, network: 'none', languages: [], root: '/workspace' },
+      missing: { streaming: false, background: false, pty: false, network: 'none', languages: [], root: '/workspace' },
     })
   return { all, state, open }
 }

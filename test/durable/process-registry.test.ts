@@ -11,7 +11,8 @@ const minute = 60_000
 /** Rows, machine and clock outlive the object; `live` is a new life of it. */
 function world() {
   const kept = new Map<string, string>()
-  const jobs = new Map<string, { state: JobState; output: string; starts: number; killed: boolean; input: string[] }>()
+  type Job = { state: JobState; command: string; output: string; starts: number; killed: boolean; input: string[] }
+  const jobs = new Map<string, Job>()
   const at = { now: 1_000_000, step: 1 }
   const machine = { isAway: false }
   const there = (id: string) => {
@@ -21,10 +22,12 @@ function world() {
     return job
   }
   const port: Jobs = {
-    async start(id) {
-      const job = jobs.get(id) ?? { state: { at: 'running' }, output: '', starts: 0, killed: false, input: [] }
+    async start(id, command) {
+      const fresh: Job = { state: { at: 'running' }, command, output: '', starts: 0, killed: false, input: [] }
+      const job = jobs.get(id) ?? fresh
       jobs.set(id, { ...job, starts: job.starts + 1 })
       if (machine.isAway) throw new BackendError('unavailable', 'away')
+      return 4711
     },
     state: async (id) => there(id).state,
     async output(id, from, max) {
@@ -60,6 +63,7 @@ function world() {
 const request = (callId: string, more: object = {}) => ({
   callId,
   command: 'make',
+  pty: false,
   cwd: '/workspace',
   env: {},
   timeoutMs: 86_400_000,
@@ -82,6 +86,20 @@ describe('a process in the registry', () => {
     at.step++
     expect((await live().start(request('call_0'))).id).not.toBe(first.id)
     expect(jobs.size).toBe(2)
+  })
+
+  it('has the number that its machine gives it', async () => {
+    const { live } = world()
+    const { id, pid } = await live().start(request('a'))
+    expect([pid, (await live().look(id)).pid]).toEqual([4711, 4711])
+  })
+
+  it('with a terminal is listed by its command, and its output is as it would stand on the screen', async () => {
+    const { live, jobs, prints } = world()
+    const { id, command } = await live().start(request('a', { pty: true }))
+    expect([command, jobs.get(id)?.command]).toEqual(['make', expect.stringContaining('stty')])
+    prints(id, '10%\r20%\r\ndone\r\n')
+    expect(await live().output(id)).toBe('20%\ndone\n')
   })
 
   it('that was started into silence is found by the next look', async () => {

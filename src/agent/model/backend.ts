@@ -9,6 +9,8 @@ export type BackendKind = (typeof backendKinds)[number]
 export type Capabilities = {
   readonly streaming: boolean
   readonly background: boolean
+  /** Commands may have a terminal device. */
+  readonly pty: boolean
   readonly network: 'none' | 'allowlist' | 'full'
   readonly languages: readonly string[]
   /** The workspace: relative paths start here. */
@@ -101,11 +103,12 @@ export type JobOptions = {
  * who died in between finds them again; starting an id twice is starting it once.
  */
 export type Jobs = {
-  readonly start: (id: string, command: string, options: JobOptions) => Promise<void>
+  /** The process id, for who is on the machine; none where there are no processes. */
+  readonly start: (id: string, command: string, options: JobOptions) => Promise<number | undefined>
   readonly state: (id: string) => Promise<JobState>
   /** Output of both streams from byte `from` on, at most `max` bytes, and where to go on. */
   readonly output: (id: string, from: number, max: number) => Promise<{ readonly text: string; readonly next: number }>
-  /** Absent where a job has no standard input. */
+  /** Absent where a job has no standard input. What a job does not read at all is refused after a while. */
   readonly write?: (id: string, text: string, close: boolean) => Promise<void>
   /** The whole tree. Resolves when it is gone. */
   readonly kill: (id: string) => Promise<void>

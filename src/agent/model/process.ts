@@ -10,6 +10,8 @@ export type ProcessView = {
   readonly id: string
   readonly command: string
   readonly cwd: string
+  /** On its machine, where that has processes. */
+  readonly pid?: number
   /** Milliseconds since 1970. */
   readonly startedAt: number
   readonly state: ProcessState
@@ -23,6 +25,8 @@ export type ProcessStart = {
   /** The call that starts it, which is its name: starting it twice is starting it once. */
   readonly callId: string
   readonly command: string
+  /** With a terminal device. */
+  readonly pty: boolean
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly timeoutMs: number

@@ -44,7 +44,7 @@ export function httpBackend(options: HttpOptions): Portable & { readonly health:
   const files = filesOf(call)
   return {
     kind: 'http',
-    capabilities: { streaming: true, background: true, network, languages, root: '/workspace' },
+    capabilities: { streaming: true, background: true, pty: true, network, languages, root: '/workspace' },
     describe: () => descriptionOf(network, languages),
     exec: async (command, how) =>
       exec(server, await at('/exec'), command, { ...how, ...(how.cwd !== undefined && { cwd: absolute(how.cwd) }) }),
@@ -132,7 +132,8 @@ function jobsOf(call: Call): Jobs {
   const lost: JobState = { at: 'lost' }
   return {
     async start(id, command, options) {
-      await good(call(at(id), { method: 'PUT', json: { command, ...options } }))
+      const response = await good(call(at(id), { method: 'PUT', json: { command, ...options } }))
+      return (await jsonOf<{ pid?: number | null }>(response)).pid ?? undefined
     },
     async state(id) {
       const response = await found(await call(at(id)))

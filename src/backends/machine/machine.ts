@@ -1,12 +1,12 @@
 /** A backend made of a machine that somebody rents out. One per session; what it lacks is shell. */
 
-import type { Jobs } from '../../agent/model/backend.ts'
+import { BackendError, type Jobs } from '../../agent/model/backend.ts'
 import type { Portable, SnapshotEntry } from '../portable.ts'
 import { pack, unpack } from '../tar.ts'
 import { exec, type Place } from './exec.ts'
 import { entries, filesOf } from './files.ts'
 import type { MachineOptions } from './port.ts'
-import { jobOutput, jobState, killJob, quoted, startJob, treeOf } from './scripts.ts'
+import { jobOutput, jobState, killJob, NOT_RUNNING, quoted, startJob, treeOf, writeJob } from './scripts.ts'
 import { openSession } from './session.ts'
 
 /** Archives travel in pieces, so that no request and no memory has to hold all of one. */
@@ -20,7 +20,7 @@ export function machineBackend(options: MachineOptions): Portable {
   const tree = () => entries(place, treeOf([root, temporary], session.state))
   return {
     kind,
-    capabilities: { streaming: false, background: true, network, languages, root },
+    capabilities: { streaming: false, background: true, pty: true, network, languages, root },
     describe: () => options.describe,
     exec: (command, how) => exec(place, command, { ...how, cwd: resolve(how.cwd ?? root) }),
     files: filesOf(place, resolve),
@@ -54,11 +54,12 @@ function absolute(path: string, cwd: string, root: string): string {
   return `/${parts.join('/')}`
 }
 
-function jobsOf({ session, root }: Place, resolve: (path: string) => string): Jobs {
+function jobsOf({ session, port, root }: Place, resolve: (path: string) => string): Jobs {
   const at = (id: string) => `${session.state}/j-${encodeURIComponent(id)}`
   return {
     async start(id, command, { cwd = root, env = {}, timeoutMs }) {
-      await session.run(startJob(at(id), command, { cwd: resolve(cwd), env, timeoutMs }))
+      const { output } = await session.run(startJob(at(id), command, { cwd: resolve(cwd), env, timeoutMs }))
+      return Number(/^\d+/.exec(output)?.[0] ?? Number.NaN) || undefined
     },
     async state(id) {
       const [word, code] = (await session.run(jobState(at(id)))).output.trim().split(' ')
@@ -70,10 +71,26 @@ function jobsOf({ session, root }: Place, resolve: (path: string) => string): Jo
       const whole = withoutHalf(bytes, bytes.length === max)
       return { text: new TextDecoder().decode(whole), next: from + whole.length }
     },
+    async write(id, text, close) {
+      const bytes = new TextEncoder().encode(text)
+      const sent = `${at(id)}/in-${crypto.randomUUID()}`
+      if (bytes.length) await port.write(sent, bytes)
+      const { code } = await session.run(writeJob(at(id), sent, close))
+      if (code !== 0) throw refusedInput(code)
+    },
     async kill(id) {
       await session.run(killJob(at(id)))
     },
   }
+}
+
+function refusedInput(code: number | null): BackendError {
+  if (code === NOT_RUNNING) return new BackendError('invalid', 'The job does not run any more, or its input is closed.')
+  return new BackendError(
+    'unavailable',
+    'The job does not read its input; it may have taken a part of it.',
+    'Look at its log before you send it again.',
+  )
 }
 
 /** A character that is cut at the end comes with the next piece; what is no UTF-8 at all comes as it is. */

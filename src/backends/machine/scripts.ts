@@ -70,7 +70,10 @@ rm -rf "$D"`
 export const stop = (at: string): string =>
   `mkdir -p ${quoted(at)}; : > ${quoted(at)}/stop; p=$(cat ${quoted(at)}/pid 2>/dev/null) && kill -KILL -- -"$p" 2>/dev/null; :`
 
-/** A job is files: pid, out, exit. `;` and not `&&` before setsid, else a subshell of ours would wait for it. */
+/**
+ * A job is files: pid, in, out, exit. Its input is a pipe that somebody holds open, else it would end at once. `;` and
+ * not `&&` before setsid, else a subshell of ours would wait for it. Answers with the number of its process.
+ */
 export function startJob(
   at: string,
   text: string,
@@ -80,16 +83,32 @@ export function startJob(
   const run = [...exports, `cd -- ${quoted(how.cwd)} || exit ${NO_DIRECTORY}`, `eval ${quoted(text)}`].join('\n')
   const watch = `trap : TERM INT HUP
 read -r s < /proc/$$/stat; echo "$s" > ${at}/stat
-timeout -s KILL ${how.timeoutMs / 1000} bash -c ${quoted(run)} > ${at}/out 2>&1 < /dev/null &
-p=$!; echo $p > ${at}/pid
+mkfifo -m 600 ${at}/in
+( exec sleep ${Math.ceil(how.timeoutMs / 1000)} > ${at}/in ) &
+h=$!; exec 5< ${at}/in; echo $h > ${at}/holder
+timeout -s KILL ${how.timeoutMs / 1000} bash -c ${quoted(run)} > ${at}/out 2>&1 <&5 5<&- &
+p=$!; exec 5<&-; echo $p > ${at}/pid.new; mv ${at}/pid.new ${at}/pid
 wait $p; c=$?; while kill -0 $p 2>/dev/null; do wait $p; c=$?; done
-kill -KILL -- -$p 2>/dev/null
+kill -KILL -- -$p 2>/dev/null; kill -KILL $h 2>/dev/null
 [ -e ${at}/killed ] || [ $c != 137 ] || c=124
 echo $c > ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
-  return `mkdir -p ${quoted(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quoted(at)} 2>/dev/null || exit 0
+  return `mkdir -p ${quoted(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quoted(at)} 2>/dev/null || { cat ${quoted(at)}/pid 2>/dev/null; exit 0; }
 : > ${quoted(at)}/out; setsid bash -c ${quoted(watch)} > /dev/null 2>&1 < /dev/null &
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -e ${quoted(at)}/pid ] && exit 0; sleep 0.05; done`
+for i in {1..100}; do cat ${quoted(at)}/pid 2>/dev/null && exit 0; sleep 0.05; done`
 }
+
+/** A job that has ended, or whose input was closed. */
+export const NOT_RUNNING = 94
+/** What it does not read within that time is given up. */
+const READ_SECONDS = 5
+
+/** Feeds a file to a job and removes it. Who holds the input open is a child of the job's shell: no other is killed. */
+export const writeJob = (at: string, sent: string, close: boolean): string => `D=${quoted(at)}; F=${quoted(sent)}
+c=0; { [ -p "$D/in" ] && [ ! -e "$D/exit" ] && [ ! -e "$D/closed" ]; } || c=${NOT_RUNNING}
+[ $c != 0 ] || [ ! -e "$F" ] || timeout -s KILL ${READ_SECONDS} bash -c 'cat "$1" > "$2"' - "$F" "$D/in" || c=1
+rm -f "$F"
+${close ? `[ $c != 0 ] || { : > "$D/closed"; kill -KILL "$(cat "$D/holder")" 2>/dev/null; }` : ''}
+exit $c`
 
 /** kill -0 would take a zombie for alive where nobody reaps; start times tell a process from its successor. */
 export const jobState = (at: string): string => `D=${quoted(at)}; [ -d "$D" ] || { echo missing; exit 0; }

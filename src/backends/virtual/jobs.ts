@@ -59,11 +59,12 @@ export function openJobs({ sql, shell, now }: JobWorld): Jobs {
 
   return {
     async start(id, command, options) {
-      if (rows.get(id)) return
+      if (rows.get(id)) return undefined
       if (running.size >= MOST)
         throw new BackendError('quota', `${MOST} jobs are running`, 'Wait for one to end, or kill one.')
       rows.begin(id)
       running.set(id, begin(id, command, options))
+      return undefined
     },
     state: async (id) => stateOf(rowOf(id)),
     output: async (id, from, max) => pageOf(rowOf(id), from, max),

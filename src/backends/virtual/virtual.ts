@@ -61,7 +61,14 @@ const describe = (reach: string): string =>
 patch, tar, ...). It has ${reach}, no package manager, no compilers or interpreters (python, node). Pipes run one
 after the other, loops end after 50 000 commands, sed knows no \\U.`.replaceAll('\n', ' ')
 
-const OFFLINE: Capabilities = { streaming: false, background: true, network: 'none', languages: ['bash'], root: HOME }
+const OFFLINE: Capabilities = {
+  streaming: false,
+  background: true,
+  pty: false,
+  network: 'none',
+  languages: ['bash'],
+  root: HOME,
+}
 const ONLINE: Capabilities = { ...OFFLINE, network: 'full' }
 
 /** One per object: it keeps running totals of what it stores. */

@@ -19,6 +19,7 @@ export function mustDetach(command: string, hasBackground: boolean): string | un
 
 export type Background = {
   readonly command: string
+  readonly pty: boolean
   readonly cwd: string
   readonly seconds: number | undefined
   readonly notify: boolean
@@ -28,17 +29,17 @@ export type Background = {
 type Context = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
 
 export async function startInBackground(wanted: Background, { backend, shell, processes, callId }: Context) {
-  const { command, cwd, seconds, notify, watch } = wanted
+  const { command, pty, cwd, seconds, notify, watch } = wanted
   if (!backend.jobs)
     return fail('This machine cannot run commands in the background. Run it in the foreground, timeout up to 600.')
   if (leaves(command))
     return fail('With background: true the command itself runs in the background: leave out nohup, setsid and &.')
   const { env } = shell.read()
   const timeoutMs = (seconds ?? MAX_BACKGROUND_SECONDS) * 1_000
-  const { id } = await processes.start({ callId, command, cwd, env, timeoutMs, notify, watch })
+  const { id, pid = null } = await processes.start({ callId, command, pty, cwd, env, timeoutMs, notify, watch })
   const news = [notify && 'its end', watch.length > 0 && 'lines that contain what is watched for'].filter(Boolean)
   const note = news.length
     ? `A message will tell ${news.join(' and ')}: there is no need to wait or to poll.`
     : 'Look after it with process.'
-  return { session_id: id, exit_code: 0, output: 'Started in the background.', cwd, note }
+  return { session_id: id, pid, exit_code: 0, output: 'Started in the background.', cwd, note }
 }

@@ -31,7 +31,7 @@ export default defineTool({
   name: 'process',
   toolset: 'terminal',
   description:
-    'Look after background commands that terminal has started: list them, poll one, read its log, wait for its end, kill it, write to its input.',
+    'Look after background commands that terminal has started: list them, poll one, read its log, wait for its end, kill it, write to its input (where the machine gives it one).',
   input,
   needs: ['backend', 'shell', 'processes'],
   effect: 'keyed',

@@ -9,6 +9,7 @@ import { assessIn } from './assess.ts'
 import { MAX_BACKGROUND_SECONDS, mustDetach, startInBackground } from './background.ts'
 import { meaningOf } from './meaning.ts'
 import { plain, shown } from './output.ts'
+import { asShown, withTerminal } from './pty.ts'
 
 const DEFAULT_SECONDS = 180
 const MAX_SECONDS = 600
@@ -20,7 +21,7 @@ const input = z.object({
   background: z.boolean().default(false).describe('For servers, watchers and long jobs: returns at once.'),
   timeout: z.int().min(1).optional().describe('Seconds, at most 600; 180 if not given. In the background: a day.'),
   workdir: z.string().optional().describe('Directory for this command only.'),
-  pty: z.boolean().default(false).describe('Not available here.'),
+  pty: z.boolean().default(false).describe('A terminal device, where the machine has one; cd and exports do not stay.'),
   notify_on_complete: z.boolean().default(false).describe('Background: a message tells its end.'),
   watch_patterns: z
     .array(z.string().min(1).max(200))
@@ -51,9 +52,9 @@ export default defineTool({
     }),
 })
 
-function refuse(wanted: Input, { jobs }: ExecutionBackend): string | undefined {
+function refuse(wanted: Input, { jobs, capabilities }: ExecutionBackend): string | undefined {
   const { background, timeout = DEFAULT_SECONDS, command, pty, notify_on_complete: notify, watch_patterns } = wanted
-  if (pty)
+  if (pty && !capabilities.pty)
     return 'There is no terminal device here. Use options that ask nothing and use no pager: -y, --no-pager, --batch.'
   if (background)
     return timeout > MAX_BACKGROUND_SECONDS ? `timeout is at most ${MAX_BACKGROUND_SECONDS} seconds.` : undefined
@@ -83,14 +84,14 @@ async function runCommand(wanted: Input, context: Context) {
   const cwd = workdir === undefined ? home : backend.resolve(workdir, home)
   if (wanted.background) return startInBackground(backgroundOf(wanted, cwd), context)
   const options = { cwd, env: state.env, timeoutMs: timeout * 1000, signal, maxOutput: MAX_OUTPUT }
-  const result = await backend.exec(command, options)
+  const result = await backend.exec(wanted.pty ? withTerminal(command) : command, options)
   shell.write({ cwd: workdir === undefined ? result.cwd : home, env: { ...state.env, ...result.env } })
-  return report(command, result, timeout, context)
+  return report(wanted.pty ? { ...result, stdout: asShown(result.stdout) } : result, wanted, context)
 }
 
 const backgroundOf = (wanted: Input, cwd: string) => {
-  const { command, timeout: seconds, notify_on_complete: notify, watch_patterns: watch } = wanted
-  return { command, cwd, seconds, notify, watch }
+  const { command, pty, timeout: seconds, notify_on_complete: notify, watch_patterns: watch } = wanted
+  return { command, pty, cwd, seconds, notify, watch }
 }
 
 /** The directory of the last command, unless it has been removed since. */
@@ -99,7 +100,7 @@ async function standing(backend: ExecutionBackend, cwd: string): Promise<string>
   return stat?.type === 'directory' ? cwd : backend.capabilities.root
 }
 
-async function report(command: string, result: ExecResult, timeout: number, context: Context) {
+async function report(result: ExecResult, { command, timeout = DEFAULT_SECONDS }: Input, context: Context) {
   const { stdout, stderr, cwd, timedOut } = result
   const { languages } = context.backend.capabilities
   const exitCode = result.exitCode ?? 137

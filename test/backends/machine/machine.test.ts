@@ -148,6 +148,23 @@ describe('jobs on a machine', () => {
     expect(await left()).toBe('')
   })
 
+  it('that do not read their input say so', async () => {
+    const { jobs } = open()
+    await jobs.start('deaf', 'sleep 60', { timeoutMs: 60_000 })
+    await jobs.write!('deaf', 'a pipe takes this', false)
+    await expect(jobs.write!('deaf', 'x'.repeat(200_000), false)).rejects.toMatchObject({ code: 'unavailable' })
+    await jobs.kill('deaf')
+    await expect(jobs.write!('deaf', 'x', false)).rejects.toMatchObject({ code: 'invalid' })
+  })
+
+  it('have nobody left who holds their input when they end', async () => {
+    const { backend, jobs } = open()
+    const seconds = 86_000 + Math.floor(Math.random() * 400)
+    await jobs.start('short', 'exit 0', { timeoutMs: seconds * 1_000 })
+    await ended(jobs, 'short')
+    expect((await backend.exec(`pgrep -f '[s]leep ${seconds}'`, T)).stdout).toBe('')
+  })
+
   it('end when their time is up', async () => {
     const { jobs } = open()
     await jobs.start('long', 'sleep 60', { timeoutMs: 300 })

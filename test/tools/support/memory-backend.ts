@@ -38,7 +38,7 @@ export function memoryBackend(
   }
   return {
     kind: 'virtual',
-    capabilities: { streaming: false, background: false, network: 'none', languages: ['bash'], root: HOME },
+    capabilities: { streaming: false, background: false, pty: false, network: 'none', languages: ['bash'], root: HOME },
     describe: () => 'memory',
     resolve: absolute,
     texts: () => Object.fromEntries([...store].map(([path, bytes]) => [path, decode(bytes)])),

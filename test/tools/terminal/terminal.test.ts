@@ -11,7 +11,7 @@ const world = (answer: object = {}, start: ShellState = { cwd: '/workspace', env
   let state = start
   const shell = { read: () => state, write: (next: ShellState) => void (state = next) }
   const backend = memoryBackend({ 'dir/f': 'x' }, answer)
-  return { backend, run: (input: object) => call(terminal, input, { backend, shell }), state: () => state }
+  return { backend, shell, run: (input: object) => call(terminal, input, { backend, shell }), state: () => state }
 }
 
 describe('terminal', () => {
@@ -98,6 +98,16 @@ describe('terminal', () => {
     expect(result['output']).toBe('TOKEN=***\nplain')
   })
 
+  it('has a terminal where the machine has one, and is judged without it', async () => {
+    const { backend, shell } = world({ stdout: '\u001B[32mok\u001B[0m 1%\rok 2%\r\nend\r\n' })
+    const services = { backend: { ...backend, capabilities: { ...backend.capabilities, pty: true } }, shell }
+    const wanted = { command: "echo 'a b'", pty: true }
+    const { result } = await call(terminal, wanted, services)
+    expect(result['output']).toBe('ok 2%\nend')
+    expect(backend.executed[0]?.command).toContain(String.raw`; echo '\''a b'\'''`)
+    expect(terminal.assess?.(wanted, services)).toMatchObject({ verdict: 'allow', summary: "echo 'a b'" })
+  })
+
   it('runs alone', () => {
     expect(terminal.touches({ command: 'x' }, {})).toBe('alone')
   })
@@ -116,11 +126,12 @@ describe('a command in the background', () => {
     const { run, processes } = inBackground({ workdir: 'dir', notify_on_complete: true, watch_patterns: ['ready'] })
     const { failed, result } = await run()
     expect(failed).toBe(false)
-    expect(result).toMatchObject({ session_id: 'proc_new', exit_code: 0, cwd: '/workspace/dir' })
+    expect(result).toMatchObject({ session_id: 'proc_new', pid: null, exit_code: 0, cwd: '/workspace/dir' })
     expect(processes.started).toEqual([
       {
         callId: 'call-1',
         command: 'x',
+        pty: false,
         cwd: '/workspace/dir',
         env: { A: '1' },
         timeoutMs: 86_400_000,
