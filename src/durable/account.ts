@@ -9,6 +9,7 @@ import type { Turn } from '../agent/model/turn.ts'
 import { addUsage, noUsage, tokensUsed, type Usage } from '../agent/model/usage.ts'
 import { overLimit, type Reached } from '../agent/policy/allowance.ts'
 import { countsSpending } from './spending.ts'
+import type { SideNote, SideNotes } from './side-notes.ts'
 import type { Settled, Stored, TenantDO } from './tenant.ts'
 
 export type AccountOptions = {
@@ -19,30 +20,58 @@ export type AccountOptions = {
   readonly stored: () => Stored
   /** Puts down what was spent for a run that has ended. */
   readonly book: (runId: string, usage: Usage) => void
+  readonly notes: SideNotes
 }
 
 const amountOf = (usage: Usage) => ({ tokens: tokensUsed(usage), usd: usage.costUsd })
 
 export class Account {
+  readonly notes: SideNotes
   readonly #options: AccountOptions
+  /** Calls beside the conversation that no turn has taken over, and the notes of them. */
   #asides: Usage | undefined
+  #notes: number[] = []
+  /** Notes that are not needed any more, once a turn is written with another usage than this. */
+  #taken: { readonly notes: readonly number[]; readonly before: Usage | undefined } | undefined
   #reached: Reached | undefined
   /** Runs that have ended, of which the tenant's object has not heard yet. */
   readonly #unsettled = new Map<string, Settled>()
 
   constructor(options: AccountOptions) {
     this.#options = options
+    this.notes = options.notes
+    for (const note of this.notes.left()) this.#hold(note)
   }
 
-  /** A call beside the conversation, paid for by the turn that is open. */
-  add(usage: Usage): void {
-    if (usage.by) this.#asides = addUsage(this.#asides ?? noUsage, usage)
+  /** A call beside the conversation, paid for by the turn that is open, or by the next one. */
+  add(note: SideNote): void {
+    this.notes.put(note)
+    if (note.usage.by) this.#hold(note)
   }
 
-  take(): Usage | undefined {
+  #hold({ id, usage }: SideNote): void {
+    this.#asides = addUsage(this.#asides ?? noUsage, usage)
+    this.#notes.push(id)
+  }
+
+  /** What the turn takes over. The notes stay until it is written. */
+  take(turn: Turn | undefined): Usage | undefined {
     const asides = this.#asides
+    if (!asides) return undefined
+    this.#taken = { notes: [...(this.#taken?.notes ?? []), ...this.#notes], before: turn?.usage }
     this.#asides = undefined
+    this.#notes = []
     return asides
+  }
+
+  /** The turn is being written, in this stretch. */
+  written(turn: Turn | undefined): void {
+    if (this.#taken && this.#taken.before !== turn?.usage) this.#forgetTaken()
+  }
+
+  #forgetTaken(): void {
+    this.notes.drop(this.#taken?.notes ?? [])
+    this.#taken = undefined
   }
 
   over(turn: Turn, now: number): keyof Limits | undefined {
@@ -77,8 +106,11 @@ export class Account {
   async settle(runId: string, spent: { readonly usage: Usage; readonly at: number } | undefined): Promise<void> {
     const limits = this.#options.limits()
     // What no call of the turn has taken over: it was stopped in the middle of a tool.
-    const left = spent && this.take()
-    if (left) this.#options.book(runId, left)
+    const left = spent && this.take(undefined)
+    if (left) {
+      this.#options.book(runId, left)
+      this.#forgetTaken()
+    }
     const counts = countsSpending(limits) || limits.storage_bytes !== undefined
     if (spent && counts)
       this.#unsettled.set(runId, { ...amountOf(addUsage(spent.usage, left ?? noUsage)), at: spent.at })

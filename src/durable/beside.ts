@@ -4,6 +4,7 @@ import type { Dialect, DialectName, Endpoint } from '../agent/model/dialect.ts'
 import type { Failure } from '../agent/model/failure.ts'
 import type { SideTask } from '../agent/model/settings.ts'
 import { newTurn, type Turn } from '../agent/model/turn.ts'
+import type { Usage } from '../agent/model/usage.ts'
 import type { Route, Variables } from '../agent/wire/route.ts'
 import { mixtureOf, referencesOf } from './mixture.ts'
 import type { Chosen, World } from './perform.ts'
@@ -24,9 +25,13 @@ export function beside(core: SessionCore, options: BesideOptions): Parts {
   const inTurn = worldOf(core, options, () => core.driver.abortable())
   const afterTurn = worldOf(core, options, () => new AbortController())
   const side = async (task: SideTask, request: SideRequest) => {
-    const answer = await sideTask(task, request, core.store.hasOpenTurn ? inTurn : afterTurn)
-    if (request.bookedBy !== 'caller') core.account.add(answer.usage)
-    return answer
+    const note = core.account.notes.next()
+    const world = core.store.hasOpenTurn ? inTurn : afterTurn
+    const noted = (usage: Usage) => void (core.exists && core.account.notes.put({ id: note, usage }))
+    const answer = await sideTask(task, request, { ...world, note: noted })
+    if (request.bookedBy === 'caller') noted(answer.usage)
+    else if (core.exists) core.account.add({ id: note, usage: answer.usage })
+    return { ...answer, note }
   }
   core.side = side
   let known: { readonly turn: string; readonly said: Promise<string | undefined> } | undefined
@@ -40,13 +45,13 @@ export function beside(core: SessionCore, options: BesideOptions): Parts {
         known = { turn: turn.id, said: referencesOf(mixture, transcript, (request) => side('moa_reference', request)) }
       return known.said
     },
-    asides: () => core.account.take(),
+    asides: () => core.account.take(core.store.current()),
     charge: (turn, usage) => core.account.charge(turn, usage),
     defaults: () => core.settings.model ?? {},
   }
 }
 
-function worldOf(core: SessionCore, options: BesideOptions, abortable: () => AbortController): SideWorld {
+function worldOf(core: SessionCore, options: BesideOptions, abortable: () => AbortController): Omit<SideWorld, 'note'> {
   const { dialects, variables, routes, lease } = options
   const { tenantId } = core
   const turnOf = () => core.store.current() ?? newTurn('', 0, 0)

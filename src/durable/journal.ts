@@ -63,7 +63,7 @@ export class Journal {
     this.#sql = sql
     const names = sql
       .exec<{ name: string }>(
-        "SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process', 'outbox', 'heard')",
+        "SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process', 'outbox', 'heard', 'aside')",
       )
       .toArray()
     this.#tables = new Set(names.map(({ name }) => name))
@@ -75,7 +75,7 @@ export class Journal {
   }
 
   /** Whether a table of others was there when the object woke. */
-  had(table: 'process' | 'outbox' | 'heard'): boolean {
+  had(table: 'process' | 'outbox' | 'heard' | 'aside'): boolean {
     return this.#tables.has(table)
   }
 

@@ -111,8 +111,8 @@ function look(core: SessionCore, routes: readonly Route[], env: Env): View {
 /** Which limit is reached; and what a call costs that is in flight, in case that it is never heard of again. */
 function spending(core: SessionCore, turn: Turn, route: Route | undefined): Pick<View, 'over' | 'lost'> {
   const over = core.account.over(turn, Date.now())
-  const { at } = turn.stage
-  const isInFlight = at === 'calling-model' || at === 'compressing'
+  // A summary in flight is a call beside the conversation, and noted as such.
+  const isInFlight = turn.stage.at === 'calling-model'
   return {
     ...(over && { over }),
     ...(isInFlight && route && { lost: { usage: billCut(estimated(core, ''), { route }) } }),

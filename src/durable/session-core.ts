@@ -22,6 +22,7 @@ import { processRows } from './process-rows.ts'
 import { rebuild } from './rebuild.ts'
 import { newMeta, type NewSession, type SessionMeta } from './session-meta.ts'
 import { bookedAfter, sessionRecord, sessionUsage, spentBy, usageOf } from './session-record.ts'
+import { SideNotes } from './side-notes.ts'
 import type { SideAnswer, SideRequest } from './side-task.ts'
 import { SessionStore } from './store.ts'
 import { Streams } from './streams.ts'
@@ -92,6 +93,7 @@ export class SessionCore {
       tenant,
       limits: () => stricter(this.known.limits ?? {}, this.#meta?.settings.limits ?? {}),
       usage: () => sessionUsage(this.meta, this.store),
+      notes: new SideNotes(sql, this.journal.had('aside')),
       book: (run, usage) => this.updateMeta(bookedAfter(this.meta, run, usage)),
       stored: () => ({ sessionId, bytes: sql.databaseSize }),
     })
@@ -352,6 +354,7 @@ export class SessionCore {
         this.delivery.hear(events)
         this.streams.publish(events)
       },
+      written: () => this.account.written(this.store.current()),
     })
   }
 

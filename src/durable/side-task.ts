@@ -26,9 +26,13 @@ export type SideRequest = {
   readonly bookedBy?: 'caller'
 }
 
-export type SideAnswer =
+export type SideAnswer = (
   | { readonly of: 'said'; readonly text: string; readonly model: string; readonly usage: Usage }
   | { readonly of: 'failed'; readonly failure: Failure; readonly usage: Usage }
+) & {
+  /** Of the call, for a caller that books it. */
+  readonly note?: number
+}
 
 export type SideWorld = {
   readonly tenantId: string
@@ -43,6 +47,8 @@ export type SideWorld = {
   readonly lease: (
     route: Route,
   ) => { readonly endpoint: Endpoint; readonly end: (failure?: Failure) => void } | undefined
+  /** What the task has cost if nothing is heard of it from here on. Said before each call. */
+  readonly note: (usage: Usage) => void
   /** A controller that a stop of the turn reaches: one for the whole task. */
   readonly abortable: () => AbortController
 }
@@ -77,7 +83,7 @@ export async function sideTask(task: SideTask, request: SideRequest, world: Side
       const timeoutMs = Math.min(perCall, until - Date.now())
       if (signal.aborted) return { of: 'failed', failure: { kind: 'aborted', message: '' }, usage }
       if (timeoutMs <= 0) return { of: 'failed', failure: last, usage }
-      const answer = await ask({ task, route, request, timeoutMs, signal }, world)
+      const answer = await ask({ task, route, request, timeoutMs, signal, spent: usage }, world)
       usage = addUsage(usage, answer.usage)
       if (answer.of === 'said') return { ...answer, usage }
       last = answer.failure
@@ -122,9 +128,11 @@ type Ask = {
   readonly request: SideRequest
   readonly timeoutMs: number
   readonly signal: AbortSignal
+  /** By the tries before. */
+  readonly spent: Usage
 }
 
-async function ask({ task, route, request, timeoutMs, signal }: Ask, world: SideWorld): Promise<SideAnswer> {
+async function ask({ task, route, request, timeoutMs, signal, spent }: Ask, world: SideWorld): Promise<SideAnswer> {
   const dialect = world.dialects[route.dialect]
   const leased = world.lease(route)
   if (!dialect || !leased)
@@ -132,6 +140,7 @@ async function ask({ task, route, request, timeoutMs, signal }: Ask, world: Side
   const prompt = tokensOfRequest(request)
   let heard = ''
   const estimate = () => ({ ...noUsage, input: prompt, output: tokensIn(heard), costStatus: 'unknown' as const })
+  world.note(addUsage(spent, billCut(estimate(), { route, task })))
   const { system, transcript, maxTokens } = request
   const controller = new AbortController()
   let isLate = false

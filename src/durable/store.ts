@@ -40,6 +40,8 @@ export type StoreOptions = {
   readonly given?: Given | undefined
   /** Called after each write with what it made public, in order. */
   readonly publish: (events: readonly PlacedEvent[]) => void
+  /** Called with each write, in its stretch. */
+  readonly written: () => void
 }
 
 const hasSpoken = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant'
@@ -177,6 +179,7 @@ export class SessionStore implements Store {
     this.#dirty.clear()
     for (const row of rows) this.#journal.putStep(row, row === this.#row ? this.#turn : undefined)
     if (this.#drained.length) this.#journal.drop(this.#drained.splice(0))
+    this.#options.written()
     const events = this.#outgoing.splice(0)
     if (events.length) this.#options.publish(events)
   }

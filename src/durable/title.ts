@@ -109,11 +109,12 @@ async function giveTitle(core: Titled): Promise<void> {
   const named = said !== null && core.meta.title === before ? { title: said } : {}
   const turn = core.store.turn()
   if (turn.id !== id) {
-    core.account.add(answer.usage)
+    if (answer.note !== undefined) core.account.add({ id: answer.note, usage: answer.usage })
     if ('title' in named) core.updateMeta(named)
     return
   }
   if (!answer.usage.by && !('title' in named)) return
   core.updateMeta({ ...named, ...bookedAfter(core.meta, id, answer.usage) })
+  if (answer.note !== undefined) core.account.notes.drop([answer.note])
   core.release(id)
 }

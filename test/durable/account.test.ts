@@ -3,15 +3,31 @@
 import { describe, expect, it } from 'vitest'
 import type { Limits } from '../../src/agent/model/settings.ts'
 import { newTurn } from '../../src/agent/model/turn.ts'
-import { noUsage, oneCall, type Usage } from '../../src/agent/model/usage.ts'
+import { addUsage, noUsage, oneCall, type Usage } from '../../src/agent/model/usage.ts'
 import { Account, type AccountOptions } from '../../src/durable/account.ts'
+import type { SideNote, SideNotes } from '../../src/durable/side-notes.ts'
 import type { Admission } from '../../src/durable/tenant.ts'
 
 const paid = (model: string, input: number, costUsd = 0) => oneCall({ ...noUsage, input, costUsd }, model)
 const turn = { ...newTurn('r1', 0, 9), usage: paid('a/one', 100, 1) }
 
+/** As they are kept in storage, in memory. */
+class Notes {
+  readonly kept = new Map<number, Usage>()
+  constructor(left: readonly SideNote[]) {
+    for (const note of left) this.put(note)
+  }
+  left = () => [...this.kept].map(([id, usage]) => ({ id, usage }))
+  put = ({ id, usage }: SideNote) => void this.kept.set(id, usage)
+  drop = (ids: readonly number[]) => ids.forEach((id) => this.kept.delete(id))
+  get ids() {
+    return [...this.kept.keys()]
+  }
+}
+
 /** A tenant that notes what it hears. */
-function open(limits: Limits, answer: Admission = { ok: true }) {
+function open(limits: Limits, answer: Admission = { ok: true }, left: readonly SideNote[] = []) {
+  const notes = new Notes(left)
   const heard: string[] = []
   const booked: [string, Usage][] = []
   const tenant = {
@@ -29,8 +45,9 @@ function open(limits: Limits, answer: Admission = { ok: true }) {
     usage: () => noUsage,
     stored: () => ({ sessionId: 's', bytes: 1 }),
     book: (run, usage) => void booked.push([run, usage]),
+    notes: notes as unknown as SideNotes,
   })
-  return { account, heard, booked }
+  return { account, heard, booked, notes }
 }
 
 describe('an account', () => {
@@ -65,15 +82,36 @@ describe('an account', () => {
 
   it('hands side tasks to the next call of the turn, once', () => {
     const { account } = open({})
-    account.add(paid('b/two vision', 3))
-    account.add(paid('b/two vision', 4))
-    expect(account.take()).toMatchObject({ input: 7, by: { 'b/two vision': { calls: 2 } } })
-    expect(account.take()).toBeUndefined()
+    account.add({ id: 1, usage: paid('b/two vision', 3) })
+    account.add({ id: 2, usage: paid('b/two vision', 4) })
+    expect(account.take(turn)).toMatchObject({ input: 7, by: { 'b/two vision': { calls: 2 } } })
+    expect(account.take(turn)).toBeUndefined()
+  })
+
+  it('keeps the notes of side tasks until a turn is written that has them in its usage', () => {
+    const { account, notes } = open({})
+    account.add({ id: 1, usage: paid('b/two vision', 3) })
+    account.written(turn)
+    expect(notes.ids).toEqual([1])
+    const taken = account.take(turn)!
+    account.add({ id: 2, usage: paid('b/two vision', 4) })
+    account.written({ ...turn, draft: 'somebody wrote the turn in between' })
+    expect(notes.ids).toEqual([1, 2])
+    account.written({ ...turn, usage: addUsage(turn.usage, taken) })
+    expect(notes.ids).toEqual([2])
+  })
+
+  it('takes over what another life of the object has left', async () => {
+    const { account, notes, booked } = open({}, { ok: true }, [{ id: 3, usage: paid('b/two vision', 3) }])
+    account.add({ id: 4, usage: paid('b/two vision', 4) })
+    await account.settle('r1', { usage: turn.usage, at: 7 })
+    expect(booked).toMatchObject([['r1', { input: 7, by: { 'b/two vision': { calls: 2 } } }]])
+    expect(notes.ids).toEqual([])
   })
 
   it('books what a turn did not take over before it ended, and counts it to the tenant', async () => {
     const { account, heard, booked } = open({ tokens_per_day: 1_000 })
-    account.add(paid('b/two vision', 30))
+    account.add({ id: 1, usage: paid('b/two vision', 30) })
     await account.settle('another', undefined)
     expect(booked).toEqual([])
     await account.settle('r1', { usage: turn.usage, at: 7 })

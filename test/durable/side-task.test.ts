@@ -3,6 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { userText } from '../../src/agent/model/message.ts'
 import type { Settings, SideTask } from '../../src/agent/model/settings.ts'
+import type { Usage } from '../../src/agent/model/usage.ts'
 import { openaiChat } from '../../src/agent/wire/openai-chat.ts'
 import type { Route } from '../../src/agent/wire/route.ts'
 import { routesFor } from '../../src/durable/routes.ts'
@@ -26,7 +27,7 @@ function ask(
   task: SideTask,
   main: string,
   settings: Settings = {},
-  { tenantId = 'default', stopper = new AbortController() } = {},
+  { tenantId = 'default', stopper = new AbortController(), notes = [] as Usage[] } = {},
 ): Promise<SideAnswer> {
   const routeOf = (id: string): Route | undefined => routesFor(id, { variables, settings })[0]
   return sideTask(task, request, {
@@ -37,6 +38,7 @@ function ask(
     chain: () => [routeOf(main)].filter((route) => route !== undefined),
     routeOf,
     lease: ({ endpoints: [endpoint] }) => endpoint && { endpoint, end: () => {} },
+    note: (usage) => void notes.push(usage),
     abortable: () => stopper,
   })
 }
@@ -94,6 +96,18 @@ describe('a side task', () => {
     expect((await Promise.all(asked)).map(said)).toEqual(['aborted', 'aborted'])
     expect([hanging.asked.length, busy.asked.length]).toEqual([1, 1])
     gate.open()
+  })
+
+  it('says before each call what the task costs if nothing is heard of it again', async () => {
+    const main = model([fails(503, 'overloaded'), says('fine')])
+    const notes: Usage[] = []
+    await ask('vision', main.id, {}, { notes })
+    const key = `${main.id} vision`
+    expect(notes.map(({ by }) => by?.[key])).toMatchObject([
+      { calls: 1, cut: 1, output: 0, costStatus: 'unknown' },
+      { calls: 1, cut: 1, output: 0, costStatus: 'unknown' },
+    ])
+    expect(notes[0]?.input).toBeGreaterThan(0)
   })
 
   it('fails with a reason and never with an error, when nobody can be asked', async () => {
