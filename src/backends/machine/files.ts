@@ -11,7 +11,8 @@ import {
 import { expression } from '../virtual/expression.ts'
 import { glob } from '../virtual/glob.ts'
 import type { Place } from './exec.ts'
-import { filesBelow, grep, listing, quoted } from './scripts.ts'
+import { filesBelow, grep, linesOf, listing, MOST_LISTED, quoted } from './scripts.ts'
+import { decoded } from './session.ts'
 
 const MAX_FILE = 32 * 1024 * 1024
 const MAX_LINE = 2_000
@@ -90,57 +91,97 @@ export async function entries({ session }: Place, script: string): Promise<reado
 async function search(place: Place, query: SearchQuery & { readonly path: string }): Promise<SearchResult> {
   const { pattern, target, path: root, limit, offset } = query
   if (target === 'content') expression(pattern)
-  const listed = new TextDecoder().decode(await place.session.bytes(filesBelow(root)))
+  const listed = await whole(place, filesBelow(root), '\0')
   const below = (path: string) =>
     path === root ? path.slice(path.lastIndexOf('/') + 1) : path.slice(root === '/' ? 1 : root.length + 1)
   const wanted = target === 'files' ? glob(pattern) : query.glob === undefined ? () => true : glob(query.glob)
-  const paths = listed
-    .split('\0')
-    .filter((path) => path !== '' && wanted(below(path)))
-    .toSorted()
+  const paths = listed.parts.filter((path) => path !== '' && wanted(below(path))).toSorted()
+  const page = <T>(all: readonly T[], isCut: boolean) => ({
+    hits: all.slice(offset, offset + limit),
+    total: all.length,
+    truncated: isCut || all.length > offset + limit,
+  })
   if (target === 'files')
-    return {
-      hits: paths.slice(offset, offset + limit).map((path) => ({ path })),
-      total: paths.length,
-      truncated: paths.length > offset + limit,
-    }
-  const found = paths.length ? await lines(place, paths, pattern) : []
-  const page = found.slice(offset, offset + limit)
-  const hits = query.context ? await withContext(place, page, query.context) : page
-  return { hits, total: found.length, truncated: found.length > offset + limit }
+    return page(
+      paths.map((path) => ({ path })),
+      listed.isCut,
+    )
+  const found = paths.length ? await lines(place, paths, pattern) : { hits: [], isCut: false }
+  const shown = page(found.hits, listed.isCut || found.isCut)
+  return query.context ? { ...shown, hits: await withContext(place, shown.hits, query.context) } : shown
+}
+
+/** What a script printed, in parts. The last part of a list that was cut off is not whole: it is left out. */
+async function whole({ session }: Place, script: string, end: string) {
+  const bytes = await session.bytes(script)
+  const isCut = bytes.length >= MOST_LISTED
+  const parts = new TextDecoder().decode(bytes).split(end)
+  return { parts: isCut ? parts.slice(0, -1) : parts, isCut }
 }
 
 const clamp = (line: string): string => line.slice(0, MAX_LINE).replace(/\r$/, '')
 
-async function lines(
-  { session, port }: Place,
-  paths: readonly string[],
-  pattern: string,
-): Promise<readonly (SearchHit & { line: number })[]> {
+type Hit = SearchHit & { readonly line: number }
+
+async function lines(place: Place, paths: readonly string[], pattern: string) {
+  const { session, port } = place
   const list = `${session.state}/l-${crypto.randomUUID()}`
   await port.write(list, new TextEncoder().encode(paths.map((path) => `${path}\0`).join('')))
   const insensitive = pattern.startsWith('(?i)')
   const script = grep(list, insensitive ? pattern.slice(4) : pattern, insensitive)
-  const printed = new TextDecoder().decode(await session.bytes(script))
-  return printed.split('\n').flatMap((line) => {
+  const { parts, isCut } = await whole(place, script, '\n')
+  const hits = parts.flatMap((line): Hit[] => {
     const [, path = '', number, text = ''] = /^([^\0]*)\0(\d+):(.*)$/s.exec(line) ?? []
     return number === undefined ? [] : [{ path, line: Number(number), text: clamp(text) }]
   })
+  return { hits, isCut }
 }
 
-async function withContext(
-  { port }: Place,
-  hits: readonly (SearchHit & { line: number })[],
-  context: number,
-): Promise<readonly SearchHit[]> {
-  const texts = new Map<string, readonly string[]>()
-  for (const path of new Set(hits.map((hit) => hit.path))) {
-    const all = new TextDecoder().decode(await port.read(path)).split('\n')
-    texts.set(path, all.at(-1) === '' ? all.slice(0, -1) : all)
+/** Files whose lines are asked for in one script. */
+const FILES_AT_ONCE = 50
+
+/** Only these lines leave the machine: a file may be of any size. */
+async function withContext(place: Place, hits: readonly Hit[], context: number): Promise<readonly SearchHit[]> {
+  const around = new Map<string, Map<number, string>>()
+  const paths = [...new Set(hits.map(({ path }) => path))]
+  for (let i = 0; i < paths.length; i += FILES_AT_ONCE) {
+    const some = paths.slice(i, i + FILES_AT_ONCE).map((path) => ({
+      path,
+      ranges: merged(
+        hits.filter((hit) => hit.path === path).map(({ line }) => line),
+        context,
+      ),
+    }))
+    const script = some.map(({ path, ranges }) => linesOf(path, ranges, MAX_LINE * 4)).join('\n')
+    const printed = (await place.session.run(script)).output.split('\n')
+    for (const [at, { path, ranges }] of some.entries())
+      around.set(path, numbered(new TextDecoder().decode(decoded(printed[at] ?? '')), ranges))
   }
   return hits.map((hit) => {
-    const all = texts.get(hit.path) ?? []
-    const around = (from: number, to: number) => all.slice(Math.max(0, from), Math.max(0, to)).map(clamp)
-    return { ...hit, before: around(hit.line - 1 - context, hit.line - 1), after: around(hit.line, hit.line + context) }
+    const known = around.get(hit.path)
+    const between = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, i) => known?.get(from + i)).flatMap((line) => line ?? [])
+    const { line } = hit
+    return { ...hit, before: between(line - context, line - 1), after: between(line + 1, line + context) }
   })
+}
+
+type Range = readonly [from: number, to: number]
+
+function merged(places: readonly number[], context: number): readonly Range[] {
+  const ranges: [number, number][] = []
+  for (const line of places.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1)
+    const [from, to] = [Math.max(1, line - context), line + context]
+    if (last && from <= last[1] + 1) last[1] = to
+    else ranges.push([from, to])
+  }
+  return ranges
+}
+
+function numbered(text: string, ranges: readonly Range[]): Map<number, string> {
+  const all = text.split('\n')
+  if (all.at(-1) === '') all.pop()
+  const numbers = ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i))
+  return new Map(all.map((line, i) => [numbers[i] ?? 0, clamp(line)]))
 }

@@ -140,9 +140,18 @@ export const listing = (path: string, depth: 0 | 1): string =>
 export const treeOf = (places: readonly string[], without: string): string =>
   `find ${places.map(quoted).join(' ')} -mindepth 1 -path ${quoted(without)} -prune -o -mindepth 1 -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
 
+/** Bytes of a list of files or of lines that were found; what is more is cut off. */
+export const MOST_LISTED = 4_000_000
+
 export const filesBelow = (path: string): string =>
-  `find ${quoted(path)} \\( -name .git -o -name node_modules \\) -prune -o -type f -printf '%p\\0' 2>/dev/null | head -c 4000000 | base64 -w0`
+  `find ${quoted(path)} \\( -name .git -o -name node_modules \\) -prune -o -type f -printf '%p\\0' 2>/dev/null | head -c ${MOST_LISTED} | base64 -w0`
 
 /** Lines `path NUL number:text` of the files named in a list; too many are cut off. */
 export const grep = (list: string, pattern: string, insensitive: boolean): string =>
-  `xargs -0 -a ${quoted(list)} grep -HnZP${insensitive ? 'i' : ''} --binary-files=without-match -e ${quoted(pattern)} 2>/dev/null | head -c 4000000 | base64 -w0; rm -f ${quoted(list)}`
+  `xargs -0 -a ${quoted(list)} grep -HnZP${insensitive ? 'i' : ''} --binary-files=without-match -e ${quoted(pattern)} 2>/dev/null | head -c ${MOST_LISTED} | base64 -w0; rm -f ${quoted(list)}`
+
+/** These lines of a file (first and last of each range, in order), as one line of base64. */
+export const linesOf = (path: string, ranges: readonly (readonly [number, number])[], bytes: number): string => {
+  const program = [...ranges.map(([from, to]) => `${from},${to}p`), `${ranges.at(-1)?.[1] ?? 1}q`].join(';')
+  return `sed -n '${program}' -- ${quoted(path)} 2>/dev/null | cut -b1-${bytes} | base64 -w0; echo`
+}

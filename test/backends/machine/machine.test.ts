@@ -31,6 +31,36 @@ function open(change: (port: MachinePort) => Partial<MachinePort> = () => ({})) 
 
 conforms('a machine that only runs scripts', (work) => work(open().backend))
 
+describe('a search on a machine', () => {
+  it('says when it has found more than it can tell', async () => {
+    const { backend } = open()
+    await backend.exec(
+      `yes 'a line that is found, with quite a few words in it, again and again' | head -n 80000 > many`,
+      T,
+    )
+    const query = { pattern: 'found', target: 'content', limit: 5, offset: 0 } as const
+    const { hits, total, truncated } = await backend.files.search(query)
+    expect([hits.length, total < 80_000, truncated]).toEqual([5, true, true])
+    const last = await backend.files.search({ ...query, offset: total })
+    expect([last.hits, last.truncated]).toEqual([[], true])
+  })
+
+  it('brings only the lines around of a large file', async () => {
+    const { backend } = open((port) => ({
+      read: (path) => (path.endsWith('large') ? Promise.reject(new Error('too large')) : port.read(path)),
+    }))
+    await backend.exec(`seq 1 300000 | sed 's/^/line /' > large; printf 'line 7\\r\\nend' > "it's small"`, T)
+    const pattern = 'line (7|9|300000)\\r?$'
+    const { hits } = await backend.files.search({ pattern, target: 'content', context: 2, limit: 9, offset: 0 })
+    expect(hits.map(({ line, before, after }) => [line, before, after])).toEqual([
+      [1, [], ['end']],
+      [7, ['line 5', 'line 6'], ['line 8', 'line 9']],
+      [9, ['line 7', 'line 8'], ['line 10', 'line 11']],
+      [300_000, ['line 299998', 'line 299999'], []],
+    ])
+  })
+})
+
 describe('a command on a machine', () => {
   it.each([
     ['quotes', `echo "it's" 'a "b"' \\\\`, `it's a "b" \\\n`],
