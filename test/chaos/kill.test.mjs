@@ -387,12 +387,3 @@ describe('killed in the middle of a stretch of code', () => {
     expect(back.log()).not.toMatch(/ERROR|Unexpected error|Uncaught/)
   })
 })
-
-/* oxlint-disable vitest/warn-todo -- rows without a test are told, so that nobody takes them for held */
-describe('rows that cannot be run yet', () => {
-  it.todo('row 20: the outbox prepared, before it is sent: there are no channels yet')
-  it.todo('row 21: the request at the platform, before its response: there are no channels yet')
-  it.todo('row 22: the response received, before it is saved: there are no channels yet')
-  it.todo('row 23: between the parts of a reply: there are no channels yet')
-  it.todo('row 24: an edit that streams to a chat: there are no channels yet')
-})
