@@ -29,8 +29,7 @@ export function beside(core: SessionCore, options: BesideOptions): Parts {
     const world = core.store.hasOpenTurn ? inTurn : afterTurn
     const noted = (usage: Usage) => void (core.exists && core.account.notes.put({ id: note, usage }))
     const answer = await sideTask(task, request, { ...world, note: noted })
-    if (request.bookedBy === 'caller') noted(answer.usage)
-    else if (core.exists) core.account.add({ id: note, usage: answer.usage })
+    if (request.bookedBy !== 'caller' && core.exists) core.account.add({ id: note, usage: answer.usage })
     return { ...answer, note }
   }
   core.side = side

@@ -9,6 +9,7 @@ import type { Entry } from '../agent/model/history.ts'
 import type { UserMessage } from '../agent/model/message.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
 import type { Turn } from '../agent/model/turn.ts'
+import type { Usage } from '../agent/model/usage.ts'
 import type { LoggedEvent } from './event-log.ts'
 import type { SessionMeta } from './session-meta.ts'
 
@@ -39,7 +40,10 @@ export type InboxItem =
       readonly options: TurnOptions
     }
 
-/** Row 0 is the session itself, with its description in `entries`: a table of its own would cost every session more than it is worth. */
+/**
+ * Row 0 is the session itself, with its description in `entries`, row -1 what side-notes.ts keeps: tables of their own
+ * would cost more than they are worth. Both are `gone`: no part of the conversation.
+ */
 const schema = `CREATE TABLE step (n INTEGER PRIMARY KEY, run TEXT NOT NULL, last_event INTEGER NOT NULL,
   gone INTEGER NOT NULL, turn TEXT, events TEXT NOT NULL, entries TEXT NOT NULL)`
 /** Made when something is said while a turn runs. */
@@ -63,7 +67,7 @@ export class Journal {
     this.#sql = sql
     const names = sql
       .exec<{ name: string }>(
-        "SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process', 'outbox', 'heard', 'aside')",
+        "SELECT name FROM sqlite_master WHERE name IN ('step', 'inbox', 'process', 'outbox', 'heard')",
       )
       .toArray()
     this.#tables = new Set(names.map(({ name }) => name))
@@ -75,7 +79,7 @@ export class Journal {
   }
 
   /** Whether a table of others was there when the object woke. */
-  had(table: 'process' | 'outbox' | 'heard' | 'aside'): boolean {
+  had(table: 'process' | 'outbox' | 'heard'): boolean {
     return this.#tables.has(table)
   }
 
@@ -96,6 +100,22 @@ export class Journal {
       "INSERT INTO step VALUES (0, '', 0, 1, NULL, '[]', ?) ON CONFLICT DO UPDATE SET entries = excluded.entries",
       JSON.stringify(meta),
     )
+  }
+
+  asides(): [number, Usage][] {
+    if (!this.#ready) return []
+    const [row] = this.#sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = -1').toArray()
+    return row ? (JSON.parse(row.entries) as [number, Usage][]) : []
+  }
+
+  /** An empty list takes the row away. */
+  putAsides(asides: readonly (readonly [number, Usage])[]): void {
+    if (asides.length)
+      this.#sql.exec(
+        "INSERT INTO step VALUES (-1, '', 0, 1, NULL, '[]', ?) ON CONFLICT DO UPDATE SET entries = excluded.entries",
+        JSON.stringify(asides),
+      )
+    else this.#sql.exec('DELETE FROM step WHERE n = -1')
   }
 
   putStep(row: StepRow, turn: Turn | undefined): void {

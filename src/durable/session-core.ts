@@ -93,7 +93,7 @@ export class SessionCore {
       tenant,
       limits: () => stricter(this.known.limits ?? {}, this.#meta?.settings.limits ?? {}),
       usage: () => sessionUsage(this.meta, this.store),
-      notes: new SideNotes(sql, this.journal.had('aside')),
+      notes: new SideNotes(this.journal),
       book: (run, usage) => this.updateMeta(bookedAfter(this.meta, run, usage)),
       stored: () => ({ sessionId, bytes: sql.databaseSize }),
     })

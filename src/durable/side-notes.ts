@@ -1,30 +1,28 @@
 /**
  * Calls beside the conversation that stand in no turn's books yet: what each of them costs if nothing is ever heard of
- * it again, written before it is made, and what it did cost, until a turn that has it is written. So no crash makes
- * them free. Made with the first of them: most sessions have none.
+ * it again, written before it is made, and what it did cost, until a turn that has it is written. So neither a crash
+ * nor an eviction makes them free. All in one row, which is there only as long as there is something in it.
  */
 
 import type { Usage } from '../agent/model/usage.ts'
+import type { Journal } from './journal.ts'
 
 export type SideNote = { readonly id: number; readonly usage: Usage }
 
 export class SideNotes {
-  readonly #sql: SqlStorage
-  readonly #written = new Set<number>()
-  #isThere: boolean
-  #last = 0
+  readonly #journal: Journal
+  readonly #kept: Map<number, Usage>
+  #last: number
 
-  constructor(sql: SqlStorage, isThere: boolean) {
-    this.#sql = sql
-    this.#isThere = isThere
+  constructor(journal: Journal) {
+    this.#journal = journal
+    this.#kept = new Map(journal.asides())
+    this.#last = Math.max(0, ...this.#kept.keys())
   }
 
-  /** What a former life of the object has left. */
+  /** At the beginning of a life: what a former one has left. */
   left(): readonly SideNote[] {
-    if (!this.#isThere) return []
-    const rows = this.#sql.exec<{ id: number; usage: string }>('SELECT id, usage FROM aside ORDER BY id').toArray()
-    for (const { id } of rows) this.#written.add((this.#last = id))
-    return rows.map(({ id, usage }) => ({ id, usage: JSON.parse(usage) as Usage }))
+    return [...this.#kept].map(([id, usage]) => ({ id, usage }))
   }
 
   /** The number of a new one. It costs nothing until something is put. */
@@ -34,17 +32,12 @@ export class SideNotes {
 
   put({ id, usage }: SideNote): void {
     if (!usage.by) return this.drop([id])
-    if (!this.#isThere) this.#sql.exec('CREATE TABLE IF NOT EXISTS aside (id INTEGER PRIMARY KEY, usage TEXT NOT NULL)')
-    this.#isThere = true
-    this.#written.add(id)
-    this.#sql.exec(
-      'INSERT INTO aside VALUES (?, ?) ON CONFLICT DO UPDATE SET usage = excluded.usage',
-      id,
-      JSON.stringify(usage),
-    )
+    this.#kept.set(id, usage)
+    this.#journal.putAsides([...this.#kept])
   }
 
   drop(ids: readonly number[]): void {
-    for (const id of ids) if (this.#written.delete(id)) this.#sql.exec('DELETE FROM aside WHERE id = ?', id)
+    const gone = ids.filter((id) => this.#kept.delete(id))
+    if (gone.length) this.#journal.putAsides([...this.#kept])
   }
 }

@@ -30,7 +30,7 @@ export type SideAnswer = (
   | { readonly of: 'said'; readonly text: string; readonly model: string; readonly usage: Usage }
   | { readonly of: 'failed'; readonly failure: Failure; readonly usage: Usage }
 ) & {
-  /** Of the call, for a caller that books it. */
+  /** In the notes, for a caller that books it and then takes it off. */
   readonly note?: number
 }
 

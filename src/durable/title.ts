@@ -113,8 +113,8 @@ async function giveTitle(core: Titled): Promise<void> {
     if ('title' in named) core.updateMeta(named)
     return
   }
+  if (answer.note !== undefined) core.account.notes.drop([answer.note])
   if (!answer.usage.by && !('title' in named)) return
   core.updateMeta({ ...named, ...bookedAfter(core.meta, id, answer.usage) })
-  if (answer.note !== undefined) core.account.notes.drop([answer.note])
   core.release(id)
 }

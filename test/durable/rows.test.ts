@@ -47,13 +47,13 @@ describe('rows written', () => {
     expect(await cost(id, 3, () => say(id, 'third', { model: scripted.id }))).toEqual([4, 4])
   })
 
-  it('are one more, in the object, for a title that comes in time, and none for the turn behind it', async () => {
+  it('are three more, in the object, for a title that comes in time, and none for the turn behind it', async () => {
     const isTitle = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('a title')
     const scripted = model((asked) => (isTitle(asked) ? says('A name') : says('ok')))
     deployment.auxModel = scripted.id
     const id = await begin(scripted.id)
     expect(scripted.asked.filter(isTitle).length).toBe(1)
-    expect(await written(id)).toEqual([6, 8])
+    expect(await written(id)).toEqual([8, 8])
     expect(await cost(id, 2, () => say(id, 'second', { model: scripted.id }))).toEqual([2, 4])
   })
 })

@@ -1,11 +1,12 @@
 /** Calls beside the conversation that die with their object: none of them is free, and none is counted twice. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { Journal } from '../../src/durable/journal.ts'
 import { deployment } from '../support/deployment.ts'
 import { type Asked, Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
 import { call, migrated, newSession } from '../worker/client.ts'
 import { type Run, say } from '../worker/listen.ts'
-import { inObject, kill, ring } from './object.ts'
+import { evict, inObject, kill, ring } from './object.ts'
 
 beforeAll(migrated)
 afterEach(() => delete deployment.auxModel)
@@ -24,15 +25,8 @@ const tallies = async (id: string, run: string) =>
   Object.fromEntries(
     (await runOf(id, run)).usage_by_model.map(({ task, calls, cut_calls }) => [task ?? 'turn', [calls, cut_calls]]),
   )
-/** Notes that no turn has taken over; -1: there never was one. */
-const notes = (id: string) =>
-  inObject(id, (_object, { storage: { sql } }) =>
-    sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'aside'").toArray().length
-      ? Number(sql.exec('SELECT count(*) AS n FROM aside').one()['n'])
-      : -1,
-  )
-const noteOf = (id: string) =>
-  inObject(id, (_object, { storage: { sql } }) => String(sql.exec('SELECT usage FROM aside').one()['usage']))
+/** Calls that no turn has taken over. */
+const notes = (id: string) => inObject(id, (_object, { storage: { sql } }) => new Journal(sql).asides())
 const isTitle = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
 
 type Script = Parameters<typeof model>[0]
@@ -57,13 +51,13 @@ describe('a side task', () => {
     await say(id, long('x'))
     const { body } = await call<Run>('POST', `/api/sessions/${id}/steer`, { body: { input: long('y') } })
     await gate.reached()
-    expect(await noteOf(id)).toContain(`${summariser.id} compression`)
+    expect(JSON.stringify(await notes(id))).toContain(`${summariser.id} compression`)
     await kill(id)
     gate.open()
     await ring(id)
     const run = await until(async () => ((await runOf(id, body.run_id)).exit_reason ? body.run_id : undefined))
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], compression: [2, 1] })
-    expect(await notes(id)).toBe(0)
+    expect(await notes(id)).toEqual([])
     await say(id, 'and then?')
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], compression: [2, 1] })
   })
@@ -80,7 +74,7 @@ describe('a side task', () => {
     await until(async () => (await runOf(id, body.run_id)).exit_reason)
     expect(saidIn(main.asked[2]!).join('\n')).toContain('They said hello.')
     expect(await tallies(id, body.run_id)).toEqual({ turn: [2, 1], compression: [1, 0] })
-    expect(await notes(id)).toBe(0)
+    expect(await notes(id)).toEqual([])
   })
 
   it('after a turn that dies is counted to that turn', async () => {
@@ -97,7 +91,17 @@ describe('a side task', () => {
     gate.open()
     await ring(id)
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], title_generation: [1, 1] })
-    expect(await notes(id)).toBe(0)
+    expect(await notes(id)).toEqual([])
+  })
+
+  it('between turns, of which the object has forgotten what it cost, costs it nevertheless', async () => {
+    const { id } = await newSession({ model: model([]).id })
+    for (const word of ['one', 'two', 'three']) await say(id, word)
+    expect((await call('POST', `/api/sessions/${id}/compress`, { body: {} })).status).toBe(200)
+    await evict(id)
+    const { run_id: run } = await say(id, 'four')
+    expect(await tallies(id, run)).toEqual({ turn: [1, 0], compression: [1, 0] })
+    expect(await notes(id)).toEqual([])
   })
 
   it('that somebody asks for between turns is not lost either', async () => {
@@ -113,12 +117,6 @@ describe('a side task', () => {
     await asked
     const { run_id: run } = await say(id, 'four')
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], compression: [1, 1] })
-    expect(await notes(id)).toBe(0)
+    expect(await notes(id)).toEqual([])
   })
-})
-
-it('a session without calls beside its conversation keeps no notes', async () => {
-  const { id } = await newSession({ model: model([]).id })
-  await say(id, 'hello')
-  expect(await notes(id)).toBe(-1)
 })
