@@ -118,6 +118,16 @@ export class Account {
     await this.flush()
   }
 
+  /** What was stored without a turn. While the tenant's object is away, the end of the next turn tells it. */
+  async tellStored(): Promise<void> {
+    if (this.#options.limits().storage_bytes === undefined) return
+    try {
+      await this.#options.tenant().setStored(this.#options.stored())
+    } catch (error) {
+      console.warn('The tenant cannot hear what is stored.', error)
+    }
+  }
+
   /** Rejects while the tenant's object is away; what it has to hear is kept. */
   async flush(): Promise<void> {
     for (const [runId, amount] of this.#unsettled) {

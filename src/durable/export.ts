@@ -85,6 +85,7 @@ export async function importSession(
   const spec: NewSession = { title, model, source: 'import' }
   core.create(spec)
   core.adopt(core.meta, rowsOf(entries))
+  await core.account.tellStored()
 }
 
 function rowsOf(entries: readonly Entry[]) {

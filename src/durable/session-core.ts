@@ -25,6 +25,7 @@ import { bookedAfter, sessionRecord, sessionUsage, spentBy, usageOf } from './se
 import { SideNotes } from './side-notes.ts'
 import type { SideAnswer, SideRequest } from './side-task.ts'
 import { SessionStore } from './store.ts'
+import { storedBytes } from './stored.ts'
 import { Streams } from './streams.ts'
 import { effective, maxTurns, stricter } from './tenant-snapshot.ts'
 import { isAway } from './views.ts'
@@ -95,7 +96,7 @@ export class SessionCore {
       usage: () => sessionUsage(this.meta, this.store),
       notes: new SideNotes(this.journal),
       book: (run, usage) => this.updateMeta(bookedAfter(this.meta, run, usage)),
-      stored: () => ({ sessionId, bytes: sql.databaseSize }),
+      stored: () => ({ sessionId, bytes: storedBytes(sql) }),
     })
     this.delivery = new Delivery(this, env)
     this.titles = new Titles(this, env)

@@ -10,7 +10,7 @@ export type FileAnswer =
   | { readonly is: 'removed' | 'missing' }
   | { readonly is: 'refused'; readonly message: string; readonly code: BackendError['code'] }
 
-export function workspace({ workbench: { backend } }: SessionCore) {
+export function workspace({ workbench: { backend }, account }: SessionCore) {
   const { byHand: files } = backend
   const at = (path: string) => backend.resolve(path)
   return {
@@ -26,10 +26,16 @@ export function workspace({ workbench: { backend } }: SessionCore) {
     write: (path: string, bytes: Uint8Array) =>
       said(async () => {
         const { created } = await files.write(at(path), bytes)
+        await account.tellStored()
         return { is: 'written', created, stat: await files.stat(at(path)) }
       }),
 
-    remove: (path: string) => said(async () => ({ is: (await files.remove(at(path))) ? 'removed' : 'missing' })),
+    remove: (path: string) =>
+      said(async () => {
+        const is = (await files.remove(at(path))) ? 'removed' : 'missing'
+        await account.tellStored()
+        return { is }
+      }),
   }
 }
 

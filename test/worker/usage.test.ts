@@ -169,13 +169,14 @@ const tenantOf = async (key: string) => {
   return results[0]?.tenant_id ?? ''
 }
 
+const limited = async (limits: object, settings: object = {}) => {
+  const tenant = await newTenant()
+  await call('PATCH', '/api/settings', { key: tenant.key, body: settings })
+  await call('PATCH', `/api/admin/tenants/${tenant.id}`, { body: { limits } })
+  return tenant
+}
+
 describe('a limit', () => {
-  const limited = async (limits: object, settings: object = {}) => {
-    const tenant = await newTenant()
-    await call('PATCH', '/api/settings', { key: tenant.key, body: settings })
-    await call('PATCH', `/api/admin/tenants/${tenant.id}`, { body: { limits } })
-    return tenant
-  }
   const refused = ({ status, headers, body }: Awaited<ReturnType<typeof chat>>) => [
     status,
     body.error?.code,
@@ -295,6 +296,31 @@ describe('a limit', () => {
     expect([file.status, file.body.error.param]).toEqual([429, 'storage_bytes'])
     await bindings.TENANT.getByName(`t/${tenantId}`).setStored({ sessionId: 'another', bytes: 1_000_000 })
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'storage_bytes', true])
+  })
+})
+
+describe('what a tenant stores', () => {
+  it('counts large files of every session, from when they are put to when they are deleted', async () => {
+    const { key } = await limited({ storage_bytes: 4_000_000 })
+    const [one, two] = [await newSession({}, key), await newSession({}, key)]
+    const put = (session: { readonly id: string }, body: Uint8Array) =>
+      call<Problem>('PUT', `/api/sessions/${session.id}/files/a.bin`, { key, body })
+    expect((await put(one, new Uint8Array(2_500_000))).status).toBe(201)
+    const refused = await put(two, new Uint8Array(1_500_000))
+    expect([refused.status, refused.body.error.param]).toEqual([429, 'storage_bytes'])
+    await request('DELETE', `/api/sessions/${one.id}/files/a.bin`, { key })
+    expect((await put(two, new Uint8Array(1_500_000))).status).toBe(201)
+  })
+
+  it('counts a fork, and refuses one that there is no room for', async () => {
+    const { key } = await limited({ storage_bytes: 4_000_000 })
+    const { id } = await newSession({}, key)
+    const body = new Uint8Array(1_500_000)
+    expect((await call('PUT', `/api/sessions/${id}/files/a.bin`, { key, body })).status).toBe(201)
+    const fork = () => call<Problem>('POST', `/api/sessions/${id}/fork`, { key, body: {} })
+    expect((await fork()).status).toBe(201)
+    const refused = await fork()
+    expect([refused.status, refused.body.error?.param]).toEqual([429, 'storage_bytes'])
   })
 })
 

@@ -9,7 +9,7 @@ import type { SessionCopy } from '../../durable/fork.ts'
 import { check } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
-import { refuseOver } from '../limits.ts'
+import { limitStorage, refuseOver } from '../limits.ts'
 import { route } from '../route.ts'
 import { found, sessionStub, statusesOf } from '../sessions.ts'
 import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
@@ -141,6 +141,7 @@ export const sessionRoutes = [
       const { env, tenant, param, body } = call
       const source = sessionStub(env, tenant.id, param('id'))
       const copy = found((await source.copy()) as unknown as SessionCopy | undefined)
+      await limitStorage(env, tenant, copy.bytes)
       const ids = await idsFor(call)
       const spec = { title: body.title, source: copy.meta.source, parentId: param('id') }
       const view = await sessionStub(env, tenant.id, ids.sessionId).become(copy, spec)

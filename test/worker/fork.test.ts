@@ -1,0 +1,27 @@
+/** A copy of a session with all of its files, however large the workspace is. */
+
+import { beforeAll, expect, it } from 'vitest'
+import { call, migrated, newSession, newTenant, request } from './client.ts'
+
+beforeAll(migrated)
+
+const MIB = 1024 * 1024
+
+it('a fork has files of more bytes than fit into one message between objects', async () => {
+  const { key } = await newTenant()
+  const { id } = await newSession({}, key)
+  const at = (session: string, name: string) => `/api/sessions/${session}/files/${name}`
+  const put = (name: string, body: Uint8Array) => call('PUT', at(id, name), { key, body })
+  for (const n of [1, 2, 3, 4]) expect((await put(`d/large-${n}`, new Uint8Array(10 * MIB).fill(n))).status).toBe(201)
+  await put('small.txt', new TextEncoder().encode('small'))
+  const fork = await call<{ id: string; parent_id: string }>('POST', `/api/sessions/${id}/fork`, { key, body: {} })
+  expect([fork.status, fork.body.parent_id]).toEqual([201, id])
+  await put('small.txt', new TextEncoder().encode('changed'))
+  const read = async (name: string) =>
+    new Uint8Array(await (await request('GET', at(fork.body.id, name), { key })).arrayBuffer())
+  for (const n of [1, 4]) {
+    const bytes = await read(`d/large-${n}`)
+    expect([bytes.byteLength, bytes[0], bytes.at(-1)]).toEqual([10 * MIB, n, n])
+  }
+  expect(new TextDecoder().decode(await read('small.txt'))).toBe('small')
+})
