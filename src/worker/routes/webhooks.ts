@@ -45,9 +45,11 @@ function jsonOf(bytes: Uint8Array): unknown {
 async function hear(web: Web, connection: Connected, heard: Heard): Promise<void> {
   const { env } = web
   const { settings } = connection
-  const account = await accountFor(env, connection, heard)
+  const first = gate(heard, settings, connection.account)
+  if (first === 'ignore') return
+  // Who we are there matters only where we have to be named.
+  const account = connection.account ?? (first === 'overhear' ? await askAccount(env, connection) : undefined)
   const verdict = gate(heard, settings, account)
-  if (verdict === 'ignore') return
   const session = sessionStub(env, connection.tenantId, await sessionIdFor(connection.id, heard))
   if (heard.of === 'press') return press(web, connection, heard)
   const taken = await session.hear({
@@ -69,10 +71,7 @@ async function hear(web: Web, connection: Connected, heard: Heard): Promise<void
   if (!taken) throw new AppError(503, 'unavailable', 'This session is being deleted. Try again in a moment.')
 }
 
-/** Who we are there matters only where we have to be named. */
-async function accountFor(env: Env, connection: Connected, heard: Heard): Promise<Connected['account']> {
-  const { account, settings, channel, line, id, tenantId } = connection
-  if (account || !heard.isGroup || !settings.require_mention || heard.of === 'press') return account
+async function askAccount(env: Env, { channel, line, id, tenantId }: Connected): Promise<Connected['account']> {
   const asked = await channel.account(line)
   // Then nobody has been named as far as we know; the next one asks again.
   if ('refused' in asked) return undefined
