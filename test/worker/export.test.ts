@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { calls, model, says, thinks } from '../support/scripted-model.ts'
-import { objectOf } from '../durable/object.ts'
+import { kill, objectOf } from '../durable/object.ts'
 import { bindings, call, migrated, newSession, newTenant, type Problem, request, type Session } from './client.ts'
 import { linesOf, messagesOf, say } from './listen.ts'
 
@@ -97,6 +97,19 @@ describe('an import', () => {
       expect.stringContaining('tool:'),
       'assistant: It is <b>',
     ])
+  })
+
+  it('of a long conversation is all there when the object wakes up', async () => {
+    const messages = Array.from({ length: 1_500 }, (_, n) => ({
+      role: n % 2 ? 'assistant' : 'user',
+      content: `number ${n} ${'and on '.repeat(60)}`,
+    }))
+    const { body } = await imported(JSON.stringify({ messages }))
+    await kill(body.id)
+    const scripted = model([says('further')])
+    await say(body.id, 'go on', { model: scripted.id })
+    const sent = scripted.asked[0]?.messages.filter(({ role }) => role !== 'system').map(({ content }) => content)
+    expect(sent).toEqual([...messages.map(({ content }) => content), 'go on'])
   })
 
   it('keeps a summary in its place', async () => {

@@ -69,6 +69,10 @@ const markedText = (text: string, mark?: Mark) => ({
  */
 export function writtenAt(all: readonly Message[], at: number, style: Style, mark?: Mark): string {
   const message = all[at] as Message
+  if (!mark && !style.parts) {
+    const plain = plainly(message, all[at - 1])
+    if (plain !== undefined) return plain
+  }
   switch (message.role) {
     case 'user':
       return JSON.stringify({ role: 'user', content: userContent(message, imagesBefore(all, at, style), style, mark) })
@@ -82,6 +86,14 @@ export function writtenAt(all: readonly Message[], at: number, style: Style, mar
       return `${written},${JSON.stringify({ role: 'user', content: shown(images, style) })}`
     }
   }
+}
+
+/** What most messages are, one text and nothing else, without the way through its parts: long histories are many. */
+function plainly({ role, content }: Message, before: Message | undefined): string | undefined {
+  const [part] = content
+  if (role === 'tool' || before?.role === 'tool' || content.length !== 1 || part?.type !== 'text' || !part.text)
+    return undefined
+  return `{"role":"${role}","content":${JSON.stringify(wellFormed(part.text))}}`
 }
 
 /** Images of the results that stand right before this place. */

@@ -70,6 +70,16 @@ function settledBytes(head: string, { clean, settled, style }: Settled): Growing
     kept.bytes.append(head)
     keptBytes.set(clean, kept)
   }
-  for (; kept.upTo < settled; kept.upTo++) kept.bytes.append(`,${writtenAt(clean, kept.upTo, style)}`)
+  let text = ''
+  for (; kept.upTo < settled; kept.upTo++) {
+    text += `,${writtenAt(clean, kept.upTo, style)}`
+    if (text.length < encodedTogether) continue
+    kept.bytes.append(text)
+    text = ''
+  }
+  if (text) kept.bytes.append(text)
   return kept.bytes
 }
+
+/** Characters: a long history is encoded in a few pieces, not in one per message. */
+const encodedTogether = 64 * 1024

@@ -121,12 +121,25 @@ describe('the body of a request', () => {
     }
   })
 
+  it('has every message of a long history, once and in order', () => {
+    const said = Array.from({ length: 3_000 }, (_, n) => `${n}: "ünd so weiter" \\ ${'x'.repeat(n % 90)}`)
+    const transcript = said.map((text, n): Message => {
+      const content = [{ type: 'text' as const, text }]
+      return n % 2 ? { role: 'assistant', content, stop: 'end' } : { role: 'user', content }
+    })
+    const body = bodyOf(request({ transcript: [...transcript, userText('and now?')] }))
+    expect((JSON.parse(body) as Sent).messages.map(({ content }) => content)).toEqual(['Be kind.', ...said, 'and now?'])
+  })
+
   it('is well-formed whatever was said', () => {
     const half = '\ud83d'
     const transcript: Message[] = [
       userText(`a${half}`),
       { role: 'assistant', content: [{ type: 'call', id: '1', name: 'look', input: { at: half } }], stop: 'tools' },
       { role: 'tool', callId: '1', name: 'look', content: [{ type: 'text', text: half }], failed: false },
+      userText('and?'),
+      { role: 'assistant', content: [{ type: 'text', text: half }], stop: 'end' },
+      userText(half),
     ]
     const body = bodyOf(request({ system: half, transcript, draft: half }))
     expect(body.isWellFormed()).toBe(true)
