@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { startModelServer } from '../support/model-server/server.ts'
 import { clientOf } from './support/client.ts'
 import { adminKey, dropState, freePort, newState, type Server, startServer } from './support/server.ts'
 
@@ -47,6 +48,28 @@ describe('npm start', () => {
     const state = newState()
     await expect(startServer({ state, env: { ADMIN_KEY: 'short' } })).rejects.toThrow('at least 16 characters')
     dropState(state)
+  })
+
+  it('finds the key of a tenant again after a kill, and no file has it', async () => {
+    const model = await startModelServer()
+    model.reset({ bodies: true })
+    const env = { OPENAI_BASE_URL: model.url, MODEL: 'openai/bench' }
+    const key = 'tenant-key-that-no-file-has'
+    const first = await start({ env })
+    const owner = clientOf(first.url, first.key)
+    const stored = await owner.post('/api/credentials', { provider: 'openai', key })
+    expect([stored.status, stored.json.last_four]).toEqual([201, '-has'])
+    const session = await owner.newSession()
+    expect((await owner.chat(session, '[[say before]]')).json.output).toBe('before')
+    await first.kill()
+    const filesWith = (text: string) => spawnSync('grep', ['-rlaF', text, first.state], { encoding: 'utf8' }).stdout
+    expect(filesWith('"sealed":"v1.')).not.toBe('')
+    expect(filesWith(key)).toBe('')
+    const second = await start({ env, state: first.state })
+    expect((await clientOf(second.url, second.key).chat(session, '[[say after]]')).json.output).toBe('after')
+    const bearers = model.journal().map(({ headers }) => (headers as Record<string, string>)['authorization'])
+    expect(bearers).toEqual([`Bearer ${key}`, `Bearer ${key}`])
+    await model.close()
   })
 
   it('keeps settings of the environment out of arguments, files and other processes', async () => {
