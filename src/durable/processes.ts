@@ -321,11 +321,12 @@ function newRow(
   return { id, command, ...(pty && { pty }), cwd, kind, ...times, state: { at: 'starting' }, ...news }
 }
 
-const viewOf = ({ id, command, cwd, pid, startedAt, state, notify, watch }: ProcessRow): ProcessView => ({
+const viewOf = ({ id, command, cwd, pid, pty, startedAt, state, notify, watch }: ProcessRow): ProcessView => ({
   id,
   command,
   cwd,
   ...(pid !== undefined && { pid }),
+  ...(pty && { pty }),
   startedAt,
   state: state.at === 'starting' ? { at: 'running' } : state,
   notify,

@@ -12,6 +12,8 @@ export type ProcessView = {
   readonly cwd: string
   /** On its machine, where that has processes. */
   readonly pid?: number
+  /** It has a terminal device: a pager takes commands there. */
+  readonly pty?: true
   /** Milliseconds since 1970. */
   readonly startedAt: number
   readonly state: ProcessState

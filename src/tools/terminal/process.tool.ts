@@ -52,7 +52,8 @@ const isInput = (action: Action) => action === 'write' || action === 'submit'
 
 /**
  * A command that may run unasked takes its input for data. One that had to be asked about may take it for commands:
- * a shell, an interpreter, a client of a database. Then what is sent is judged as a command line would be.
+ * a shell, an interpreter, a client of a database. Then what is sent is judged as a command line would be. So is
+ * what is typed at a terminal, where even a pager runs commands.
  */
 function assess(
   { action, session_id: id = '', data = '' }: Input,
@@ -62,8 +63,8 @@ function assess(
   if (!isInput(action)) return free
   const found = services.processes.find(id)
   if (!('process' in found)) return free
-  const { command, cwd } = found.process
-  if (assessIn(command, cwd, services).verdict === 'allow') return free
+  const { command, cwd, pty } = found.process
+  if (!pty && assessIn(command, cwd, services).verdict === 'allow') return free
   const { verdict, reasons } = assessIn(data, cwd, services)
   const why = reasons.map((reason) => `As input of a program that may run it: ${reason}`)
   return { verdict, reasons: why, summary: `${command} <- ${data}`, subjects: [data] }
@@ -166,10 +167,11 @@ const wasKilled = ({ state }: ProcessView) => state.at === 'exited' && state.kil
 const statusOf = (process: ProcessView) => (wasKilled(process) ? 'killed' : process.state.at)
 
 function about(process: ProcessView, now: number) {
-  const { id, command, startedAt, state } = process
+  const { id, pid, command, startedAt, state } = process
   const end = state.at === 'running' ? now : state.endedAt
   return {
     session_id: id,
+    ...(pid !== undefined && { pid }),
     command: plain(command).slice(0, 200),
     status: statusOf(process),
     uptime_seconds: Math.max(0, Math.round((end - startedAt) / 1_000)),

@@ -2,7 +2,7 @@
 
 import type { Processes, ProcessStart, ProcessState, ProcessView } from '../../../src/agent/model/process.ts'
 
-export type Scripted = { command?: string; output?: string; state?: ProcessState }
+export type Scripted = { command?: string; pty?: true; output?: string; state?: ProcessState }
 
 export type MemoryProcesses = Processes & {
   readonly started: ProcessStart[]
@@ -14,8 +14,11 @@ export type MemoryProcesses = Processes & {
 
 export function memoryProcesses(initial: Readonly<Record<string, Scripted>> = {}): MemoryProcesses {
   const all = new Map<string, ProcessView & { output: string }>()
-  const set = (id: string, { command = 'server', output = '', state = { at: 'running' } }: Scripted) =>
-    void all.set(id, { id, command, cwd: '/workspace', startedAt: 0, state, notify: false, watching: [], output })
+  const set = (id: string, { command = 'server', pty, output = '', state = { at: 'running' } }: Scripted) =>
+    void all.set(id, {
+      ...{ id, command, ...(pty && { pty }), cwd: '/workspace', startedAt: 0 },
+      ...{ state, notify: false, watching: [], output },
+    })
   for (const [id, scripted] of Object.entries(initial)) set(id, scripted)
   const get = (id: string) => all.get(id)!
   const [started, sent, toldOf]: [ProcessStart[], MemoryProcesses['sent'], string[]] = [[], [], []]

@@ -123,13 +123,19 @@ describe('process', () => {
 })
 
 describe('input for a process', () => {
-  const programs = { proc_cat: { command: 'cat' }, proc_sh: { command: 'bash' }, proc_py: { command: 'python3 -i' } }
+  const programs = {
+    proc_cat: { command: 'cat' },
+    proc_sh: { command: 'bash' },
+    proc_py: { command: 'python3 -i' },
+    proc_less: { command: 'less notes', pty: true },
+  } as const
   it.each([
     ['proc_cat', 'rm -rf /', 'allow'],
     ['proc_sh', 'ls', 'allow'],
     ['proc_sh', 'rm -r dir', 'ask'],
     ['proc_sh', 'rm -rf /', 'hardline'],
     ['proc_py', 'import shutil; shutil.rmtree("/")', 'ask'],
+    ['proc_less', '!rm -r dir', 'ask'],
   ])('%s <- %s: %s', (session_id, data, verdict) => {
     for (const action of ['write', 'submit'])
       expect(world(programs).assess({ action, session_id, data })?.verdict).toBe(verdict)
