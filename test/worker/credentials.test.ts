@@ -343,6 +343,39 @@ describe('a call of a model', () => {
   })
 })
 
+describe('a key that the provider has revoked', () => {
+  it('is dead, and its provider is not among those that can be used', async () => {
+    const { key } = await newTenant()
+    await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
+    script = () => refusal(401, 'This API key has been revoked.')
+    const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
+    await say(id, key)
+    const dead = await until(async () => (await listOf(key)).find(({ status }) => status === 'dead'))
+    expect(dead).toMatchObject({ until: null, reason: 'The provider says that it is not valid any more.' })
+    type Models = { data: { provider: string }[]; unavailable: { provider: string; reason: string }[] }
+    const { data, unavailable } = (await call<Models>('GET', '/api/settings/models', { key })).body
+    expect(data.map(({ provider }) => provider)).not.toContain('deepseek')
+    expect(unavailable.find(({ provider }) => provider === 'deepseek')?.reason).toContain('refuses every key')
+    await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
+    script = () => answer('ok')
+    expect((await say(id, key)).output).toBe('ok')
+    expect(heard.at(-1)?.bearer).toBe('Bearer own-key-0002')
+    // Whoever enters it once more means it.
+    await call('DELETE', `${path}/${dead.id}`, { key })
+    expect((await store({ provider: 'deepseek', key: 'own-key-0001' }, key)).body.status).toBe('usable')
+  })
+})
+
+it('side tasks and mixtures carry the key of the tenant too', async () => {
+  const { key } = await newTenant()
+  await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
+  const preset = { references: ['deepseek/one', 'deepseek/two'], aggregator: 'deepseek/three' }
+  await patch({ moa: { presets: { mine: preset } } }, key)
+  const { id } = await sessionWith('moa/mine', key)
+  expect((await say(id, key)).output).toBe('ok')
+  expect(bearers()).toEqual(Array.from({ length: 3 }, () => 'Bearer own-key-0001'))
+})
+
 describe('a key for a provider of the tenant’s own', () => {
   const mine = (base_url: string, more: object = {}) => ({ providers: { 'custom:mine': { base_url, ...more } } })
 

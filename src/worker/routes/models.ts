@@ -5,9 +5,11 @@ import type { Settings } from '../../agent/model/settings.ts'
 import { findProvider, missingFor } from '../../agent/wire/availability.ts'
 import { namesIn, noCatalog } from '../../agent/wire/catalog/lookup.ts'
 import { smallestWindow } from '../../agent/wire/catalog/probe.ts'
-import { providers } from '../../agent/wire/providers.ts'
+import type { Health } from '../../agent/wire/credentials.ts'
+import { type Provider, providers } from '../../agent/wire/providers.ts'
 import { defaultModel, type Prices, type Route, routeOf, type Sources, splitId } from '../../agent/wire/route.ts'
 import { sourcesFor } from '../../durable/catalog.ts'
+import { healthOf } from '../../durable/key-pool.ts'
 import { mixtureNames, mixtureOf } from '../../durable/mixture.ts'
 import { isVirtual } from '../../durable/routes.ts'
 import { effective, type TenantSnapshot } from '../../durable/tenant-snapshot.ts'
@@ -20,8 +22,22 @@ const owned = (id: string, owner: string) => ({ id, object: 'model', created: 0,
 const sourcesOf = ({ env, tenant, web }: Pick<Call<unknown, unknown>, 'env' | 'tenant' | 'web'>): Sources =>
   sourcesFor(env, tenant, (work) => web.executionCtx.waitUntil(work))
 
+/** Keys that rest are used again soon; those that were revoked never are. */
+const isRefused = ({ endpoints }: Route, health: Health): boolean =>
+  endpoints.every(({ id, key }) => key !== '' && health[id]?.dead)
+
+/** Why nothing of this provider can be asked now. */
+function reasonAgainst(provider: Provider, sources: Sources, health: Health): string | undefined {
+  const missing = missingFor(provider, sources)
+  if (missing) return missing
+  const any = routeOf(`${provider.id}/any`, sources)
+  return any && isRefused(any, health)
+    ? 'the provider refuses every key for it; GET /api/credentials tells more of your own'
+    : undefined
+}
+
 /** What the settings name, then what providers are known for. */
-function usableRoutes(sources: Sources): readonly Route[] {
+function usableRoutes(sources: Sources, health: Health): readonly Route[] {
   const { settings = {} } = sources
   const ids = [
     settings.model?.default ?? defaultModel(sources),
@@ -29,14 +45,16 @@ function usableRoutes(sources: Sources): readonly Route[] {
     ...providers.map((provider) => `${provider.id}/${provider.defaultModel}`),
     ...Object.keys(settings.models ?? {}),
   ]
-  const routes = ids.flatMap((id) => routeOf(id, sources) ?? []).filter((one) => !tooSmall(one))
+  const routes = ids
+    .flatMap((id) => routeOf(id, sources) ?? [])
+    .filter((one) => !tooSmall(one) && !isRefused(one, health))
   return [...new Map(routes.map((one) => [one.id, one])).values()]
 }
 
-function routesBy(name: string, sources: Sources): readonly Route[] {
+function routesBy(name: string, sources: Sources, health: Health): readonly Route[] {
   const id = findProvider(name, sources.settings)?.id ?? name
   const listed = namesIn(sources.catalog ?? noCatalog, id).flatMap((model) => routeOf(`${id}/${model}`, sources) ?? [])
-  const own = usableRoutes(sources).filter(({ provider }) => provider === id)
+  const own = usableRoutes(sources, health).filter(({ provider }) => provider === id)
   return [...new Map([...own, ...listed].map((one) => [one.id, one])).values()]
 }
 
@@ -144,7 +162,7 @@ export const modelRoutes = [
         data: [
           owned('talaria', 'talaria'),
           ...mixtureNames(call.tenant.settings).map((id) => owned(id, 'talaria')),
-          ...usableRoutes(sourcesOf(call)).map(({ id, provider }) => owned(id, provider)),
+          ...usableRoutes(sourcesOf(call), healthOf(call.tenant.id)).map(({ id, provider }) => owned(id, provider)),
         ],
       }),
   }),
@@ -176,11 +194,14 @@ export const modelRoutes = [
     ),
     handle: async (call) => {
       const sources = sourcesOf(call)
+      const health = healthOf(call.tenant.id)
       const unavailable = providers.flatMap((provider) => {
-        const reason = missingFor(provider, sources)
+        const reason = reasonAgainst(provider, sources, health)
         return reason ? [{ provider: provider.id, model: provider.defaultModel || null, reason }] : []
       })
-      const routes = call.query.provider ? routesBy(call.query.provider, sources) : usableRoutes(sources)
+      const routes = call.query.provider
+        ? routesBy(call.query.provider, sources, health)
+        : usableRoutes(sources, health)
       return Response.json({ data: routes.map(described), unavailable, next_cursor: null })
     },
   }),
