@@ -179,6 +179,15 @@ it('keys never stand in a message', () => {
   expect(message).toBe('Incorrect API key provided: sk-…')
 })
 
+it.each([
+  ['Zq7-odd-looking', 'No such key: Zq7-odd-looking.', 'No such key: ….'],
+  ['AKIDEXAMPLE:wJalrXUtnFEMI', 'AKIDEXAMPLE may not do this with wJalrXUtnFEMI', '… may not do this with …'],
+  ['key', 'A key is a key.', 'A key is a key.'],
+  ['', 'There is no key.', 'There is no key.'],
+])('the key %j that was sent stands in no message, whatever it looks like', (key, said, shown) => {
+  expect(classify(error(401, said), { ...calm, key }).message).toBe(shown)
+})
+
 describe('of several signs the first in the order counts', () => {
   it.each([
     ['a refusal before a status', error(429, 'Your request was flagged by our filter: content_filter'), 'refused'],
