@@ -25,6 +25,7 @@ describe('a key', () => {
     expect(benchKey('limited', 'a', failed('rate', 5_000), { now, isOnly: false })).toEqual({
       until: now + 5_000,
       dead: false,
+      why: 'rate',
     })
     expect([usable('limited', now + 4_999), usable('limited', now + 5_000)]).toEqual([['b'], ['a', 'b']])
   })
@@ -38,7 +39,11 @@ describe('a key', () => {
     const how = { now, isOnly: true, isBorrowed: true }
     expect(benchKey('borrowed', 'a', failed('rate', 5_000), how)).toBe(undefined)
     expect(benchKey('borrowed', 'a', failed('auth'), how)).not.toBe(undefined)
-    expect(benchKey('borrowed', 'a', failed('key-dead'), how)).toEqual({ until: 0, dead: true })
+    expect(benchKey('borrowed', 'a', failed('key-dead'), how)).toEqual({
+      until: 0,
+      dead: true,
+      why: 'key-dead',
+    })
   })
 
   it('with a call under way gives way to one without', () => {
