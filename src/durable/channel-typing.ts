@@ -7,21 +7,24 @@ const longestMs = 10 * 60_000
 
 export class Typing {
   /** A new one for each time it begins: what is left of an earlier one goes on with nothing. */
-  #current: object | undefined
+  #current: AbortController | undefined
 
   async begin(show: () => Promise<Outcome>, everyMs: number): Promise<void> {
-    const mine = (this.#current = {})
+    this.end()
+    const mine = (this.#current = new AbortController())
     const until = Date.now() + longestMs
-    while (this.#current === mine && Date.now() < until) {
+    while (!mine.signal.aborted && Date.now() < until) {
       // It is an ornament: whatever goes wrong with it ends it, and nothing else.
       const outcome = await show().catch(() => undefined)
       if (outcome?.of !== 'sent') break
-      await scheduler.wait(everyMs)
+      // Nothing is left over that would keep the object in memory.
+      await scheduler.wait(everyMs, { signal: mine.signal }).catch(() => undefined)
     }
     if (this.#current === mine) this.#current = undefined
   }
 
   end(): void {
+    this.#current?.abort()
     this.#current = undefined
   }
 }

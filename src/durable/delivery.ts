@@ -168,13 +168,14 @@ export class Delivery {
     this.#go()
   }
 
-  #ask(callId: string, run: string, channel: Channel): void {
+  #ask(question: string, run: string, channel: Channel): void {
     this.#typing.end()
     this.#preview.end()
-    const waits = waitingItems(this.#session).find(({ id }) => id.endsWith(`.${callId}`))
+    const waits = waitingItems(this.#session).find(({ id }) => id === question)
     const ask: Ask | undefined = waits && askOf(waits)
     if (!ask) return
     const person = this.#asker()?.person
+    const callId = question.slice(this.#session.sessionId.length + 1)
     const chunks = channel.render(ask.text, 'plain')
     chunks.forEach((chunk, n) =>
       this.outbox.add({

@@ -21,19 +21,24 @@ const patienceMs = 30_000
 export async function call({ apiBase, secrets }: Line, method: string, body: object): Promise<Called> {
   let status: number
   let answer: Answer
+  const silence = new AbortController()
+  const timer = setTimeout(() => silence.abort(), patienceMs)
   try {
     const response = await fetch(`${apiBase.replace(/\/+$/, '')}/bot${secrets['bot_token'] ?? ''}/${method}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
       redirect: 'manual',
-      signal: AbortSignal.timeout(patienceMs),
+      signal: silence.signal,
     })
     status = response.status
     answer = (await response.json().catch(() => ({}))) as Answer
-  } catch (error) {
-    const isSilence = error instanceof Error && error.name === 'TimeoutError'
-    return { of: 'lost', detail: isSilence ? 'the platform did not answer' : 'the connection to the platform broke' }
+  } catch {
+    // What is thrown may tell the address.
+    const detail = silence.signal.aborted ? 'the platform did not answer' : 'the connection to the platform broke'
+    return { of: 'lost', detail }
+  } finally {
+    clearTimeout(timer)
   }
   if (answer.ok === true) return { of: 'done', result: answer.result }
   return failureOf(status, answer)
