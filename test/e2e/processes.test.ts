@@ -86,6 +86,26 @@ describe.skipIf(!hasBubblewrap)('background processes on the http backend (needs
     )
   }, 240_000)
 
+  it('have a number, a terminal and an input that ends', async () => {
+    const { server: started, client } = await start()
+    const session = await client.newSession()
+    const asked = async (tool: string, input: object) => {
+      await client.chat(session, `[[call ${tool} ${JSON.stringify(input)} then say ok]]`)
+      const messages = await client.messages(session)
+      return JSON.parse(String(messages.findLast(({ role }) => role === 'tool')?.content)) as Record<string, unknown>
+    }
+    expect(await asked('terminal', { command: '[ -t 1 ] && echo screen', pty: true })).toMatchObject({
+      output: 'screen',
+      exit_code: 0,
+    })
+    const { session_id, pid } = await asked('terminal', { command: 'cat; echo over', pty: true, background: true })
+    expect(pid).toBeGreaterThan(1)
+    expect(await asked('process', { action: 'close', session_id })).toMatchObject({ status: 'ok' })
+    const ended = await asked('process', { action: 'wait', session_id, timeout: 60 })
+    expect(ended).toMatchObject({ status: 'exited', exit_code: 0, pid, output: expect.stringContaining('over') })
+    await started.kill()
+  }, 120_000)
+
   it('are started once, when the server dies while one is being started', async () => {
     const first = await start({ FAILPOINTS: 'during-tool=hang@1' })
     const session = await first.client.newSession()
