@@ -66,7 +66,7 @@ function boundsRanges(source) {
 const LOOPS = /^(?:For|ForIn|ForOf|While|DoWhile)Statement$/
 const isNode = (value) => typeof value === 'object' && value !== null && typeof value.type === 'string'
 
-function counts(source) {
+export function counts(source) {
   const edits = []
   const visit = (node) => {
     const { body } = node
