@@ -9,7 +9,6 @@ import { userText } from '../agent/model/message.ts'
 import { hearWhileBusy } from './busy.ts'
 import { pressedIn } from './channel-ask.ts'
 import { failpoint } from './failpoint.ts'
-import { newRunId } from './ids.ts'
 import { isQuestion, waitingItems } from './questions.ts'
 import type { SessionCore } from './session-core.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
@@ -17,6 +16,8 @@ import type { TenantSnapshot } from './tenant-snapshot.ts'
 export type FromChat = {
   /** The same for every delivery of the same event. */
   readonly key: string
+  /** Of the turn that it begins, if it does: one for all deliveries too. */
+  readonly runId: string
   readonly origin: Origin
   readonly asker: Asker
   readonly name: string
@@ -53,17 +54,17 @@ function overhear(core: SessionCore, said: FromChat): Taken {
 
 async function take(core: SessionCore, said: FromChat): Promise<Taken> {
   const { heard } = core.delivery
-  const runId = newRunId()
+  const { runId } = said
   const needsPlace = !core.store.hasOpenTurn
   const isAdmitted = !needsPlace || (await core.account.admit(runId))
   // The same may have come a second time while that was asked, and something else may have begun.
   const isKnown = heard.has(said.key)
   const begins = isAdmitted && !isKnown && !core.store.hasOpenTurn
-  if (needsPlace && isAdmitted && !begins) core.release(runId)
   if (isKnown) return 'known'
+  if (needsPlace && isAdmitted && !begins) core.release(runId)
   heard.note(said.key, Date.now())
   if (!isAdmitted) return refuse(core)
-  say(core, said, { runId, begins })
+  say(core, said, begins)
   void failpoint('accepted')
   return 'taken'
 }
@@ -74,10 +75,8 @@ function refuse(core: SessionCore): Taken {
   return 'full'
 }
 
-type Saying = { readonly runId: string; readonly begins: boolean }
-
-function say(core: SessionCore, said: FromChat, { runId, begins }: Saying): void {
-  const { asker, mode } = said
+function say(core: SessionCore, said: FromChat, begins: boolean): void {
+  const { runId, asker, mode } = said
   const line = lineOf(said)
   const before = core.delivery.heard.overheard()
   const words = before.length ? `[Said in the group before, not to you:]\n${before.join('\n')}\n\n${line}` : line

@@ -4,6 +4,7 @@
  */
 
 import type { Chunk, Outcome } from '../agent/model/delivery.ts'
+import type { Channel } from '../channels/channel.ts'
 import type { PartRow } from './outbox.ts'
 
 export type PreviewOptions = {
@@ -37,6 +38,11 @@ export class Preview {
     }
     const shown = (this.#shown = { run, text: delta, seen: '' })
     return this.#show(shown)
+  }
+
+  /** What comes is another step of the turn. */
+  pause(run: string): void {
+    if (this.#shown?.run === run && !this.#shown.text.endsWith('\n\n')) this.#shown.text += '\n\n'
   }
 
   /** What was said is given up; what comes is said anew. */
@@ -83,3 +89,13 @@ export class Preview {
 
 /** The beginning, when it is more than one message. */
 export const firstOf = (chunks: readonly Chunk[]): Chunk => chunks[0] ?? { text: cursor.trim(), spans: [] }
+
+/** However the text looks, it goes out. */
+export function rendered(channel: Channel, text: string): readonly Chunk[] {
+  try {
+    return channel.render(text, 'markdown')
+  } catch (error) {
+    console.error('A text could not be rendered; it goes out as it is.', error)
+    return channel.render(text, 'plain')
+  }
+}

@@ -7,13 +7,13 @@
 import type { Asker, Chunk, Custody, Origin, Outcome } from '../agent/model/delivery.ts'
 import type { PlacedEvent } from '../agent/model/event.ts'
 import * as policy from '../agent/policy/deliver.ts'
-import type { Channel, Outgoing } from '../channels/channel.ts'
+import type { Outgoing } from '../channels/channel.ts'
 import { channelOf } from '../channels/channels.ts'
 import { prefixed } from '../channels/text/split.ts'
 import { type Ask, addressedTo, askOf } from './channel-ask.ts'
 import { connected, type Connected } from './channel-connection.ts'
-import { firstOf, Preview } from './channel-preview.ts'
-import { Typing } from './channel-typing.ts'
+import { type Chat, Presence } from './channel-presence.ts'
+import { rendered } from './channel-preview.ts'
 import { isReset } from './driver.ts'
 import { failpoint } from './failpoint.ts'
 import { HeardEvents } from './heard.ts'
@@ -30,9 +30,12 @@ type Session = {
   readonly journal: { readonly had: (table: 'outbox' | 'heard') => boolean }
   /** Rebuilt, it is another one. */
   readonly store: SessionStore
-  readonly origin: Origin | undefined
+  readonly exists: boolean
+  readonly meta: { readonly origin?: Origin }
   readonly later: (work: Promise<unknown>) => void
   readonly arm: () => void
+  /** Ends the object with all that this stretch of code has written. */
+  readonly die: (reason: string) => void
 }
 
 /** When the connection cannot be read, or we are at fault: not at once again. */
@@ -45,8 +48,7 @@ export class Delivery {
   readonly heard: HeardEvents
   readonly #session: Session
   readonly #env: Env
-  readonly #typing = new Typing()
-  readonly #preview: Preview
+  readonly #presence: Presence
   #sending: Promise<void> | undefined
   #restsUntil = 0
   /** What a former life left on its way has been looked at. */
@@ -58,12 +60,20 @@ export class Delivery {
     this.#env = env
     this.outbox = new Outbox(session.sql, session.journal.had('outbox'))
     this.heard = new HeardEvents(session.sql, session.journal.had('heard'))
-    this.#preview = new Preview({
-      pauseMs: () => this.#previewPause(),
-      row: (run, text) => this.#previewRow(run, text),
-      current: (id) => this.outbox.get(id),
-      edit: (id, text) => this.#edit(id, text),
+    this.#presence = new Presence({
+      outbox: this.outbox,
+      chat: () => this.#chat,
+      connected: (origin) => this.#connected(origin),
+      replyTo: () => this.#replyTo(),
+      later: (work) => session.later(work),
+      go: () => this.#go(),
     })
+  }
+
+  get #chat(): Chat | undefined {
+    const origin = this.#session.exists ? this.#session.meta.origin : undefined
+    const channel = origin && channelOf(origin.platform)
+    return channel && { origin, channel }
   }
 
   get isSending(): boolean {
@@ -72,7 +82,7 @@ export class Delivery {
 
   /** When the alarm has to look after this. */
   wakeAt(now: number): number | undefined {
-    if (!this.#session.origin || this.#isClosed) return undefined
+    if (!this.#chat || this.#isClosed) return undefined
     if (this.#sending) return now + leaseMs
     const [row] = this.outbox.open()
     if (!row) return undefined
@@ -82,37 +92,39 @@ export class Delivery {
 
   /** Sends what is due; resolves when nothing is. Never rejects. */
   start(): Promise<void> {
-    if (this.#isClosed || !this.#session.origin) return Promise.resolve()
+    if (this.#isClosed || !this.#chat) return Promise.resolve()
     return (this.#sending ??= this.#toRest())
   }
 
   /** The session is going away. */
   close(): void {
     this.#isClosed = true
-    this.#typing.end()
-    this.#preview.end()
+    this.#presence.end()
   }
 
   /** Called with whatever becomes public, before anybody else hears of it. */
   hear(events: readonly PlacedEvent[]): void {
-    const origin = this.#session.origin
-    const channel = origin && channelOf(origin.platform)
-    if (!channel || this.#isClosed) return
-    for (const event of events) this.#take(event, channel, origin)
+    const chat = this.#chat
+    if (!chat || this.#isClosed) return
+    try {
+      for (const event of events) this.#take(event, chat)
+    } catch (error) {
+      // Else there would be an answer without a way out. What was written with it goes as well, and is done again.
+      this.#session.die('What is to be delivered cannot be written.')
+      throw error
+    }
   }
 
   /** Words of our own. */
   say(text: string, run = ''): void {
-    const origin = this.#session.origin
-    const channel = origin && channelOf(origin.platform)
-    for (const chunk of channel?.render(text, 'plain') ?? [])
+    for (const chunk of this.#chat?.channel.render(text, 'plain') ?? [])
       this.outbox.add({ run, kind: 'notice', custody: policy.prepared(Date.now()), chunk })
     this.#go()
   }
 
   /** What of a run could not be delivered, in one line. */
   errorOf(run: string): string | undefined {
-    if (!this.#session.origin) return undefined
+    if (!this.#chat) return undefined
     const parts = this.outbox.ofRun(run).filter(({ kind }) => kind === 'reply')
     const [failed, ...more] = parts.filter(({ custody }) => ['unknown', 'expired', 'dead'].includes(custody.state))
     if (!failed) return undefined
@@ -120,38 +132,37 @@ export class Delivery {
     return `${failed.custody.error ?? failed.custody.state}${which}`
   }
 
-  #take(event: PlacedEvent, channel: Channel, origin: Origin): void {
+  #take(event: PlacedEvent, chat: Chat): void {
     switch (event.type) {
       case 'run.started':
-        return this.#type()
-      case 'message.delta':
-        return this.#hold(this.#preview.take(event.run_id, event.delta))
-      case 'turn.restarted':
-        return this.#preview.restart(event.run_id)
-      case 'approval.request':
-        return this.#ask(event.approval_id, event.run_id, channel)
-      case 'question.request':
-        return this.#ask(event.question_id, event.run_id, channel)
       case 'approval.responded':
       case 'question.answered':
-        return this.#type()
+        return this.#presence.type()
+      case 'message.delta':
+        return this.#presence.write(event.run_id, event.delta)
+      case 'turn.restarted':
+        return this.#presence.restart(event.run_id)
+      case 'tool.started':
+        return this.#presence.pause(event.run_id)
+      case 'approval.request':
+        return this.#ask(event.approval_id, event.run_id, chat)
+      case 'question.request':
+        return this.#ask(event.question_id, event.run_id, chat)
       case 'run.completed':
       case 'run.failed':
-        return this.#reply(event.run_id, event.output, channel, origin)
+        return this.#reply(event.run_id, event.output, chat)
       // Whoever stops a turn wants no answer.
       case 'run.cancelled':
-        this.#preview.end()
-        return this.#typing.end()
+        return void this.#presence.end()
     }
   }
 
   // --- what goes out
 
-  #reply(run: string, text: string, channel: Channel, { isGroup }: Origin): void {
-    this.#typing.end()
-    const editableAt = this.#preview.end()
+  #reply(run: string, text: string, { channel }: Chat): void {
+    const editableAt = this.#presence.end()
     const now = Date.now()
-    const replyTo = isGroup ? this.#asker()?.message : undefined
+    const replyTo = this.#replyTo()
     const preview = this.outbox.ofRun(run).find(({ kind, custody }) => kind === 'preview' && custody.state !== 'dead')
     rendered(channel, text).forEach((chunk, n) => {
       const isFirst = n === 0
@@ -168,9 +179,8 @@ export class Delivery {
     this.#go()
   }
 
-  #ask(question: string, run: string, channel: Channel): void {
-    this.#typing.end()
-    this.#preview.end()
+  #ask(question: string, run: string, { channel }: Chat): void {
+    this.#presence.end()
     const waits = waitingItems(this.#session).find(({ id }) => id === question)
     const ask: Ask | undefined = waits && askOf(waits)
     if (!ask) return
@@ -192,6 +202,11 @@ export class Delivery {
   /** Of the turn that is open, or was last. */
   #asker(): Asker | undefined {
     return this.#session.store.current()?.options.asker
+  }
+
+  /** In a group an answer names what it answers. */
+  #replyTo(): string | undefined {
+    return this.#chat?.origin.isGroup ? this.#asker()?.message : undefined
   }
 
   #go(): void {
@@ -230,7 +245,7 @@ export class Delivery {
   /** False when nothing is due. */
   async #next(): Promise<boolean> {
     const [row] = this.outbox.open()
-    const origin = this.#session.origin
+    const origin = this.#chat?.origin
     if (!row || !origin || this.#isClosed) return false
     const manner = this.#mannerOf(row)
     const step = policy.nextStep(row.custody, manner, Date.now())
@@ -248,7 +263,7 @@ export class Delivery {
   async #send(row: PartRow, step: Extract<policy.Step, { do: 'send' }>, { connection, origin }: Line): Promise<void> {
     const { channel, line } = connection
     const manner = this.#mannerOf(row)
-    if (row.edits !== undefined) await this.#preview.settled()
+    if (row.edits !== undefined) await this.#presence.settled()
     await failpoint('before-send')
     if (step.asksFirst) {
       const reached = await channel.typing(line, origin)
@@ -305,10 +320,8 @@ export class Delivery {
   }
 
   #mannerOf(row: PartRow): policy.Manner {
-    const origin = this.#session.origin
-    const isKeyed = origin !== undefined && channelOf(origin.platform)?.keyed === true
     return {
-      keyed: isKeyed || this.#editedId(row) !== undefined,
+      keyed: this.#chat?.channel.keyed === true || this.#editedId(row) !== undefined,
       isPatient: row.kind === 'notice' || row.kind === 'ask',
     }
   }
@@ -322,68 +335,6 @@ export class Delivery {
     if (!found || ('tenantId' in found && found.tenantId !== this.#session.tenantId))
       return { refused: 'the channel was removed' }
     return found
-  }
-
-  // --- what is only seen
-
-  #type(): void {
-    const origin = this.#session.origin
-    const channel = origin && channelOf(origin.platform)
-    if (!channel) return
-    const show = async (): Promise<Outcome> => {
-      const connection = await this.#connected(origin)
-      return 'refused' in connection
-        ? { of: 'refused', scope: 'chat', detail: connection.refused }
-        : channel.typing(connection.line, origin)
-    }
-    this.#hold(this.#typing.begin(show, channel.typingMs * 0.8))
-  }
-
-  #hold(work: Promise<unknown> | undefined): void {
-    if (work) this.#session.later(work.catch((error: unknown) => console.warn('The chat does not see this.', error)))
-  }
-
-  async #previewPause(): Promise<number | undefined> {
-    const origin = this.#session.origin
-    const connection = origin && (await this.#connected(origin))
-    if (!connection || 'refused' in connection || !connection.settings.streaming) return undefined
-    return connection.channel.editPause(origin.isGroup)
-  }
-
-  #previewRow(run: string, text: string): PartRow {
-    const known = this.outbox.ofRun(run).find(({ kind }) => kind === 'preview')
-    if (known) return known
-    const origin = this.#session.origin
-    const channel = origin && channelOf(origin.platform)
-    const replyTo = origin?.isGroup ? this.#asker()?.message : undefined
-    const row = this.outbox.add({
-      run,
-      kind: 'preview',
-      custody: policy.prepared(Date.now()),
-      chunk: firstOf(channel ? rendered(channel, text) : []),
-      ...(replyTo !== undefined && { replyTo }),
-    })
-    this.#typing.end()
-    this.#go()
-    return row
-  }
-
-  async #edit(id: string, text: string): Promise<Outcome> {
-    const origin = this.#session.origin
-    const connection = origin && (await this.#connected(origin))
-    if (!connection || 'refused' in connection) return { of: 'gone', detail: 'the channel was removed' }
-    const { channel, line } = connection
-    return channel.send(line, { place: origin, chunk: firstOf(rendered(channel, text)), edits: id })
-  }
-}
-
-/** However the text looks, it goes out. */
-function rendered(channel: Channel, text: string): readonly Chunk[] {
-  try {
-    return channel.render(text, 'markdown')
-  } catch (error) {
-    console.error('A text could not be rendered; it goes out as it is.', error)
-    return channel.render(text, 'plain')
   }
 }
 

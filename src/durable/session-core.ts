@@ -138,11 +138,6 @@ export class SessionCore {
     return this.#meta
   }
 
-  /** The chat it lives in. */
-  get origin(): SessionMeta['origin'] {
-    return this.#meta?.origin
-  }
-
   get settings(): Settings {
     const tenant = this.known.snapshot?.settings ?? {}
     const session = this.meta.settings
@@ -324,6 +319,10 @@ export class SessionCore {
   /** Work that nobody waits for; the platform keeps the object for it. */
   later(work: Promise<unknown>): void {
     this.#ctx.waitUntil(work)
+  }
+
+  die(reason: string): void {
+    this.#ctx.abort(reason)
   }
 
   /** If the tenant cannot be asked, the alarm tries again. */

@@ -54,6 +54,7 @@ async function hear(web: Web, connection: Connected, heard: Heard): Promise<void
   if (heard.of === 'press') return press(web, connection, heard)
   const taken = await session.hear({
     key: heard.key,
+    runId: `run_${await nameOf([connection.id, heard.key])}`,
     origin: {
       connection: connection.id,
       platform: connection.channel.platform,
@@ -81,10 +82,13 @@ async function askAccount(env: Env, { channel, line, id, tenantId }: Connected):
 }
 
 /** The same chat of the same connection is the same session, whoever asks and however often. */
-async function sessionIdFor(connection: string, { place }: Heard): Promise<string> {
-  const name = new TextEncoder().encode(JSON.stringify([connection, place.chat, place.thread ?? null]))
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', name))
-  return `ses_${[...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+const sessionIdFor = async (connection: string, { place }: Heard): Promise<string> =>
+  `ses_${await nameOf([connection, place.chat, place.thread ?? null])}`
+
+async function nameOf(parts: readonly (string | null)[]): Promise<string> {
+  const text = new TextEncoder().encode(JSON.stringify(parts))
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
+  return [...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 type Press = Extract<Heard, { of: 'press' }>

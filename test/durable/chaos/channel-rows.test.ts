@@ -88,6 +88,27 @@ describe('a reply', () => {
     expect(await linesOf(session)).toEqual(['user: hi', 'assistant: Hello.'])
   })
 
+  it('row 20: the way out cannot be written: neither is the end of the turn; then both are, once', async () => {
+    const gate = new Gate()
+    const chat = await newChat([says('Hel', gate, 'lo.'), says('Hello.')])
+    const session = await sessionOf(chat)
+    await tell(chat, 'hi')
+    await gate.reached()
+    await inObject(session, (_object, { storage }) => void storage.sql.exec('CREATE TABLE outbox (other INTEGER)'))
+    const before = await inObject(session, (_object, state) => state)
+    gate.open()
+    await until(() => inObject(session, (_o, now) => now !== before).catch(() => false))
+    expect(await linesOf(session)).toEqual(['user: hi'])
+    expect(chat.api.sent).toEqual([])
+    await inObject(session, (_object, { storage }) => void storage.sql.exec('DROP TABLE outbox'))
+    await kill(session)
+    await wake(session)
+    await chat.api.has('Hello.')
+    await allSettled(session)
+    expect(chat.api.sent).toEqual(['Hello.'])
+    expect(await linesOf(session)).toEqual(['user: hi', 'assistant: Hello.'])
+  })
+
   it('row 21: at the platform, before its response: sent again once, marked as what may be a duplicate', async () => {
     const { chat, session } = await once()
     const gate = new Gate()
