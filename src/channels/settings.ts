@@ -7,15 +7,26 @@ const ids = z
   .max(1_000)
   .describe('Ids of the platform; "*" stands for everybody.')
 
+const fields = {
+  allow_users: ids,
+  allow_chats: ids,
+  admins: ids.describe('Who may press the buttons of others.'),
+  require_mention: z.boolean().describe('In groups: only what is said to the bot begins a turn.'),
+  busy_mode: z.enum(['interrupt', 'queue', 'steer']),
+  streaming: z.boolean().describe('Answers appear while they are written.'),
+  burst_ms: z.literal(0, 'Messages are never merged here: only 0 is possible.'),
+}
+
 export const channelSettings = z.strictObject({
-  allow_users: ids.default([]),
-  allow_chats: ids.default([]),
-  admins: ids.default([]).describe('Who may press the buttons of others.'),
-  require_mention: z.boolean().default(true).describe('In groups: only what is said to the bot begins a turn.'),
-  busy_mode: z.enum(['interrupt', 'queue', 'steer']).default('interrupt'),
-  streaming: z.boolean().default(false).describe('Answers appear while they are written.'),
-  burst_ms: z.literal(0, 'Messages are never merged here: only 0 is possible.').default(0),
+  allow_users: fields.allow_users.default([]),
+  allow_chats: fields.allow_chats.default([]),
+  admins: fields.admins.default([]),
+  require_mention: fields.require_mention.default(true),
+  busy_mode: fields.busy_mode.default('interrupt'),
+  streaming: fields.streaming.default(false),
+  burst_ms: fields.burst_ms.default(0),
 })
 export type ChannelSettings = z.infer<typeof channelSettings>
+
 /** Some of them, for a change. */
-export const settingsChange = channelSettings.partial()
+export const settingsChange = z.strictObject(fields).partial()

@@ -4,7 +4,7 @@ import { Hono } from 'hono'
 import { docsPage } from './docs-page.ts'
 import { AppError, notFound, renderError } from './errors.ts'
 import { openapi } from './openapi.ts'
-import type { App, Route } from './route.ts'
+import type { App, OpenRoute, Route } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -21,7 +21,7 @@ import { sessionChatRoutes } from './routes/session-chat.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { tenantRoutes } from './routes/tenant.ts'
 import { usageRoutes } from './routes/usage.ts'
-import { webhook } from './routes/webhooks.ts'
+import { webhookRoutes } from './routes/webhooks.ts'
 import { authenticate } from './auth.ts'
 import { cors } from './cors.ts'
 
@@ -44,16 +44,18 @@ export const routes: readonly Route[] = [
   ...healthRoutes,
 ]
 
+/** Those without a key. */
+export const openRoutes: readonly OpenRoute[] = [...webhookRoutes]
+
 export function createApp(): App {
   const app: App = new Hono()
   app.onError((error) => renderError(error))
   app.use(cors)
   app.get('/health', ({ env }) => health(env))
   app.get('/v1/health', ({ env }) => health(env))
-  app.get('/openapi.json', ({ req }) => Response.json(openapi(routes, new URL(req.url).origin)))
+  app.get('/openapi.json', ({ req }) => Response.json(openapi([...routes, ...openRoutes], new URL(req.url).origin)))
   app.get('/docs', ({ html }) => html(docsPage))
-  app.post('/webhooks/:platform/:connection', webhook)
-  for (const one of routes) one.mount(app)
+  for (const one of [...openRoutes, ...routes]) one.mount(app)
   app.notFound(async ({ req, env, executionCtx }) => {
     const { pathname } = new URL(req.url)
     if (!/^\/(v1|api)\//.test(pathname)) return env.ASSETS?.fetch(req.raw) ?? renderError(notFound())

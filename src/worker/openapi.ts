@@ -1,7 +1,7 @@
 /** The OpenAPI document, made of the same records and schemas that mount and validate the routes. */
 
 import * as z from 'zod'
-import type { Route } from './route.ts'
+import type { OpenRoute, Route } from './route.ts'
 
 const errorShape = z.object({
   error: z.object({ message: z.string(), type: z.string(), code: z.string(), param: z.string().nullable() }),
@@ -14,7 +14,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
   return rest
 }
 
-export function openapi(routes: readonly Route[], origin: string): object {
+export function openapi(routes: readonly (Route | OpenRoute)[], origin: string): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const one of routes) {
     const path = one.path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')
@@ -34,12 +34,13 @@ export function openapi(routes: readonly Route[], origin: string): object {
   }
 }
 
-function operation(one: Route, path: string): object {
+function operation(one: Route | OpenRoute, path: string): object {
   return {
     summary: one.summary,
     tags: [one.tag],
     operationId: `${one.method}${path.replace(/[^A-Za-z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`,
-    description: `Scope: ${one.scope}.`,
+    description: one.scope === null ? 'Signed as the platform signs; no key.' : `Scope: ${one.scope}.`,
+    ...(one.scope === null && { security: [] }),
     parameters: [...pathParameters(path), ...queryParameters(one)],
     ...(one.body && { requestBody: { required: true, content: { 'application/json': json(one.body, 'input') } } }),
     ...(one.bytes && {
@@ -55,7 +56,7 @@ function operation(one: Route, path: string): object {
   }
 }
 
-const answers = (one: Route): object =>
+const answers = (one: Route | OpenRoute): object =>
   Object.fromEntries(
     Object.entries(one.responses).map(([status, { description, schema, type }]) => [
       status,
@@ -70,7 +71,7 @@ const answers = (one: Route): object =>
 const pathParameters = (path: string): object[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
 
-function queryParameters({ query }: Route): object[] {
+function queryParameters({ query }: Route | OpenRoute): object[] {
   if (!query) return []
   const { properties = {}, required = [] } = schemaOf(query, 'input') as {
     properties?: Record<string, object>

@@ -44,6 +44,9 @@ export type Route = {
   readonly mount: (app: App) => void
 }
 
+/** Needs no key: whoever asks proves otherwise who they are. */
+export type OpenRoute = Omit<Route, 'scope'> & { readonly scope: null }
+
 type Definition<Query extends z.ZodType, Body extends z.ZodType> = Omit<Route, 'mount' | 'query' | 'body'> & {
   readonly query?: Query
   readonly body?: Body

@@ -89,9 +89,9 @@ describe('a channel', () => {
     ],
     ['a secret nobody knows', { platform: 'telegram', secrets: { ...secrets, other: 'x' } }, 'secrets.other'],
     ['a prototype', { platform: 'telegram', secrets: { ...secrets, toString: 'x' } }, 'secrets.toString'],
-    ['a setting nobody knows', { platform: 'telegram', secrets, settings: { colour: 1 } }, 'colour'],
-    ['a mode nobody knows', { platform: 'telegram', secrets, settings: { busy_mode: 'drop' } }, 'busy_mode'],
-    ['merging', { platform: 'telegram', secrets, settings: { burst_ms: 500 } }, 'burst_ms'],
+    ['a setting nobody knows', { platform: 'telegram', secrets, settings: { colour: 1 } }, 'settings.colour'],
+    ['a mode nobody knows', { platform: 'telegram', secrets, settings: { busy_mode: 'drop' } }, 'settings.busy_mode'],
+    ['merging', { platform: 'telegram', secrets, settings: { burst_ms: 500 } }, 'settings.burst_ms'],
   ])('is refused with %s', async (_name, body, param) => {
     const answer = await create(body)
     expect([answer.status, answer.body.error.param]).toEqual([400, param])

@@ -1,7 +1,7 @@
 /** What requests may be: validation that names the field, idempotency, settings, methods, origins, the OpenAPI document. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { routes } from '../../src/worker/app.ts'
+import { openRoutes, routes } from '../../src/worker/app.ts'
 import { Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
 import { kill, ring } from '../durable/object.ts'
 import { call, migrated, newSession, newTenant, type Problem, request } from './client.ts'
@@ -163,7 +163,9 @@ describe('the OpenAPI document', () => {
     const listed = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     )
-    const mounted = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')}`)
+    const mounted = [...routes, ...openRoutes].map(
+      ({ method, path }) => `${method} ${path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')}`,
+    )
     expect(listed.toSorted()).toEqual(mounted.toSorted())
   })
 

@@ -6,7 +6,6 @@ import { channelOf, channels } from '../../channels/channels.ts'
 import { channelSettings, settingsChange } from '../../channels/settings.ts'
 import { type Connection, connections } from '../../db/channels.ts'
 import { forgetConnection, lineOf, openSecrets, sealSecrets } from '../../durable/channel-connection.ts'
-import { check } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
 import { type Call, route } from '../route.ts'
 import { requireSealing } from '../sealing.ts'
@@ -116,14 +115,13 @@ export const channelRoutes = [
       platform: z.string().max(100),
       name: name.optional(),
       secrets: secretsGiven.default({}),
-      settings: z.unknown().optional().describe('See the settings of a channel.'),
+      settings: channelSettings.prefault({}),
     }),
     responses: created('The channel', channelShape),
     handle: async (call) => {
       const { env, tenant, body } = call
       const channel = platformOf(body.platform)
       const secrets = secretsOf(channel, body.secrets, false)
-      const settings = check(channelSettings, body.settings ?? {}, 'settings')
       requireSealing(env)
       const id = `ch_${crypto.randomUUID().replaceAll('-', '')}`
       const made: Connection = {
@@ -134,7 +132,7 @@ export const channelRoutes = [
         status: 'active',
         createdAt: Date.now(),
         webhookUrl: `${originOf(call)}/webhooks/${channel.platform}/${id}`,
-        settings,
+        settings: body.settings,
         secrets: await sealSecrets(env, tenant.id, id, secrets),
         endings: endingsOf(secrets),
         account: null,
@@ -161,18 +159,14 @@ export const channelRoutes = [
     body: z.strictObject({
       name: name.optional(),
       secrets: secretsGiven.optional(),
-      settings: z.unknown().optional().describe('Some of the settings of a channel.'),
+      settings: settingsChange.optional(),
     }),
     responses: ok('The channel', channelShape),
     handle: async (call) => {
       const { env, tenant, body } = call
       const known = await one(call)
-      const settings = check(settingsChange, body.settings ?? {}, 'settings')
-      const given = Object.fromEntries(
-        Object.entries((body.settings ?? {}) as object).filter(([key]) => Object.hasOwn(settings, key)),
-      )
-      const whole = check(channelSettings, { ...(known.settings as object), ...given }, 'settings')
-      const wish = { ...(body.name && { name: body.name }), settings: whole }
+      const settings = { ...(known.settings as object), ...body.settings }
+      const wish = { ...(body.name && { name: body.name }), settings }
       if (!body.secrets) return change(call, wish)
       requireSealing(env)
       const secrets = {

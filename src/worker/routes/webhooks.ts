@@ -11,13 +11,29 @@ import { connected, type Connected, forgetConnection } from '../../durable/chann
 import { tenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import { readUpTo } from '../body.ts'
 import { AppError, notFound } from '../errors.ts'
-import type { Web } from '../route.ts'
+import type { OpenRoute, Web } from '../route.ts'
 import { sessionStub } from '../sessions.ts'
 
 const maxBytes = 1024 * 1024
 const shape = /^[A-Za-z0-9_]{1,100}$/
 
-export async function webhook(web: Web): Promise<Response> {
+export const webhookRoutes: readonly OpenRoute[] = [
+  {
+    method: 'post',
+    path: '/webhooks/:platform/:connection',
+    scope: null,
+    tag: 'Channels',
+    summary: 'Where a messaging platform delivers',
+    responses: {
+      200: { description: 'Verified; what comes of it is durable' },
+      401: { description: 'The signature is missing or wrong' },
+      413: { description: 'More than 1 MB' },
+    },
+    mount: (app) => void app.post('/webhooks/:platform/:connection', webhook),
+  },
+]
+
+async function webhook(web: Web): Promise<Response> {
   const { env } = web
   const id = web.req.param('connection') ?? ''
   const connection = shape.test(id) ? await connected(env, id, Date.now()) : undefined
