@@ -9,16 +9,24 @@ const MAX_UNPACKED = 1024 * 1024 * 1024
 /** Operators of a page between two pauses. */
 const OPERATORS = 200
 const LAST_STEPS = 10_000
+const AGAIN = 20
 
-// What is over gets a few more steps, again and again: errors have to find their way out.
-const HEAD = `let $steps=0,$most=1/0,$bytes=0,$isOver=!1,$told=()=>{},$hold=async()=>{};
-const $over=(why)=>{$isOver=!0;$steps=0;$most=${LAST_STEPS};$told();throw Error(why)};
+// What is over gets a few more steps, and some times again: errors have to find their way out. After that no loop is
+// entered any more, whatever is caught, until the call returns; and in the end not at all.
+const HEAD = `let $steps=0,$most=1/0,$bytes=0,$again=0,$turns=0,$isOver=!1,$told=()=>{},$hold=async()=>{};
+const $last=()=>{$again=${AGAIN};$steps=0;$most=${LAST_STEPS}};
+const $over=(why)=>{
+if(!$isOver){$last();$isOver=!0}
+$steps=0;
+if($again-->0)$most=${LAST_STEPS};
+else{if($most>0&&$turns-->0)queueMicrotask($last);$most=0}
+$told();throw Error(why)};
 const $step=()=>{if(++$steps>$most)$over("too much work")};
 const $took=(one,more)=>{if(one>${MAX_STREAM})throw Error("a stream is too large");if(($bytes+=more)>${MAX_UNPACKED})$over("too much is packed")};
 export const work={
-begin(most,hold){$bytes=$steps=0;$most=most;$isOver=!1;$hold=hold;return new Promise((ended)=>$told=ended)},
+begin(most,hold){$bytes=$steps=0;$turns=${AGAIN};$most=most;$isOver=!1;$hold=hold;return new Promise((ended)=>$told=ended)},
 rest(){$steps=0;if($isOver)throw Error("it is over")},
-end(){$isOver=!0;$most=${LAST_STEPS};$told()},
+end(){if(!$isOver)$last();$isOver=!0;$told()},
 get over(){return $isOver}};
 `
 

@@ -81,6 +81,11 @@ describe.each(ways)('in %s', (_, options) => {
     ['one that claims a million pages', () => pdfWith([lines('one')], { count: 1_000_000 }), whole('one')],
     ['forms that draw each other without end', forms, { refused: 'stopped' }],
     ['characters without end', characters, { refused: 'stopped' }],
+    [
+      'objects in objects without end',
+      async () => bytesOf(`%PDF-1.4\n${'1 0 obj\n<<'.repeat(400_000)}`),
+      { refused: 'stopped' },
+    ],
     ['a page that unpacks to much more than it is', () => pdfWith([' '.repeat(40e6)]), { refused: 'stopped' }],
   ])('%s has an answer, and the next file is read', async (_name, file, answer) => {
     expect(await pdf(await file(), signal)).toEqual(answer)
