@@ -16,8 +16,15 @@ export function memoryProcesses(initial: Readonly<Record<string, Scripted>> = {}
   const all = new Map<string, ProcessView & { output: string }>()
   const set = (id: string, { command = 'server', pty, output = '', state = { at: 'running' } }: Scripted) =>
     void all.set(id, {
-      ...{ id, command, ...(pty && { pty }), cwd: '/workspace', startedAt: 0 },
-      ...{ state, notify: false, watching: [], output },
+      id,
+      command,
+      ...(pty && { pty }),
+      cwd: '/workspace',
+      startedAt: 0,
+      state,
+      notify: false,
+      watching: [],
+      output,
     })
   for (const [id, scripted] of Object.entries(initial)) set(id, scripted)
   const get = (id: string) => all.get(id)!
