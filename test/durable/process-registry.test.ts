@@ -57,7 +57,7 @@ function world() {
     })
   const prints = (id: string, text: string) => void (there(id).output += text)
   const ends = (id: string, exitCode: number) => void Object.assign(there(id), { state: { at: 'exited', exitCode } })
-  return { at, jobs, machine, live, prints, ends }
+  return { at, jobs, machine, port, live, prints, ends }
 }
 
 const request = (callId: string, more: object = {}) => ({
@@ -100,6 +100,16 @@ describe('a process in the registry', () => {
     expect([command, jobs.get(id)?.command]).toEqual(['make', expect.stringContaining('stty')])
     prints(id, '10%\r20%\r\ndone\r\n')
     expect(await live().output(id)).toBe('20%\ndone\n')
+  })
+
+  it('without an input says so, and what to do instead', async () => {
+    const { port, live } = world()
+    const { id } = await live().start(request('a'))
+    const input = { callId: 'b', text: 'x', close: false }
+    expect(await live().write(id, input)).toBe('written')
+    Object.assign(port, { write: undefined })
+    const refused = live().write(id, { ...input, callId: 'c' })
+    await expect(refused).rejects.toMatchObject({ code: 'unsupported', hint: expect.stringContaining('< FILE') })
   })
 
   it('that was started into silence is found by the next look', async () => {

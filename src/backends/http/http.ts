@@ -28,7 +28,8 @@ export type HttpOptions = {
   readonly fetch?: typeof fetch
 }
 
-const MAX_FILE = 32 * 1024 * 1024
+/** It goes from object to object in one message, which holds 32 MiB. */
+const MAX_FILE = 30 * 1024 * 1024
 /** Sending or fetching a file may take longer than a word. */
 const TRANSFER_MS = 120_000
 const SEARCH_MS = 30_000

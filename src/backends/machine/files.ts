@@ -14,7 +14,8 @@ import type { Place } from './exec.ts'
 import { filesBelow, grep, linesOf, listing, MOST_LISTED, quoted } from './scripts.ts'
 import { decoded } from './session.ts'
 
-const MAX_FILE = 32 * 1024 * 1024
+/** It goes from object to object in one message, which holds 32 MiB. */
+const MAX_FILE = 30 * 1024 * 1024
 const MAX_LINE = 2_000
 const byPath = (a: { readonly path: string }, b: { readonly path: string }) => (a.path < b.path ? -1 : 1)
 
