@@ -6,6 +6,7 @@
 
 import type { Asker, Chunk, Custody, Origin, Outcome } from '../agent/model/delivery.ts'
 import type { PlacedEvent } from '../agent/model/event.ts'
+import type { Source } from '../agent/model/message.ts'
 import * as policy from '../agent/policy/deliver.ts'
 import type { Outgoing } from '../channels/channel.ts'
 import { channelOf } from '../channels/channels.ts'
@@ -151,10 +152,15 @@ export class Delivery {
       case 'run.completed':
       case 'run.failed':
         return this.#reply(event.run_id, event.output, chat)
-      // Whoever stops a turn wants no answer.
       case 'run.cancelled':
-        return void this.#presence.end()
+        return this.#stopped(event.run_id, event.output, chat)
     }
+  }
+
+  /** Whoever stops a turn wants no answer; what was seen of one shows that it has ended. */
+  #stopped(run: string, text: string, chat: Chat): void {
+    if (this.#previewOf(run)) this.#reply(run, text, chat)
+    else this.#presence.end()
   }
 
   // --- what goes out
@@ -163,8 +169,8 @@ export class Delivery {
     const editableAt = this.#presence.end()
     const now = Date.now()
     const replyTo = this.#replyTo()
-    const preview = this.outbox.ofRun(run).find(({ kind, custody }) => kind === 'preview' && custody.state !== 'dead')
-    rendered(channel, text).forEach((chunk, n) => {
+    const preview = this.#previewOf(run)
+    rendered(channel, policy.spokenOf(text, this.#isToPerson())).forEach((chunk, n) => {
       const isFirst = n === 0
       const due = isFirst && preview ? Math.min(editableAt, now + longestPauseMs) : 0
       this.outbox.add({
@@ -202,6 +208,18 @@ export class Delivery {
   /** Of the turn that is open, or was last. */
   #asker(): Asker | undefined {
     return this.#session.store.current()?.options.asker
+  }
+
+  #previewOf(run: string): PartRow | undefined {
+    return this.outbox.ofRun(run).find(({ kind, custody }) => kind === 'preview' && custody.state !== 'dead')
+  }
+
+  /** What began the turn was said by somebody, and not by the system. */
+  #isToPerson(): boolean {
+    const said = this.#session.store
+      .transcript()
+      .findLast((message) => message.role === 'user' && !(message.source && inBetween.has(message.source)))
+    return said?.role === 'user' && said.source === undefined
   }
 
   /** In a group an answer names what it answers. */
@@ -337,5 +355,8 @@ export class Delivery {
     return found
   }
 }
+
+/** Of messages that only steer a turn. */
+const inBetween: ReadonlySet<Source> = new Set(['nudge', 'notice', 'summary'])
 
 const longestPauseMs = 5_000

@@ -83,6 +83,13 @@ describe('an answer', () => {
     expect([chat.api.sent, await hasTable(session, 'outbox')]).toEqual([[], false])
   })
 
+  it('that is silence is told to a person', async () => {
+    const { chat } = await chatWith('[SILENT]')
+    await tell(chat, 'hi')
+    await chat.api.has('No answer')
+    expect(chat.api.sent).toHaveLength(1)
+  })
+
   it('to what is said by the API into the session of a chat goes there too', async () => {
     const { chat, session } = await chatWith('One.')
     await tell(chat, 'hi')
@@ -315,6 +322,18 @@ describe('an answer that is seen while it is written', () => {
     await chat.api.has('One two three.')
     expect(chat.api.of('editMessageText')).toHaveLength(2)
     expect(chat.api.sent).toHaveLength(1)
+  })
+
+  it('of a turn that is stopped ends where it was', async () => {
+    const gate = new Gate()
+    const chat = await newChat([says('One ', gate, 'two.')], { streaming: true })
+    await tell(chat, 'hi')
+    await chat.api.has('One')
+    const session = await sessionOf(chat)
+    await until(async () => (await statesOf(session))[0] === 'sent')
+    await call('POST', `/api/sessions/${session}/stop`)
+    await allSettled(session)
+    expect(chat.api.shown).toEqual(['One'])
   })
 
   it('whose message is gone is sent as a new one', async () => {

@@ -105,6 +105,17 @@ function later(custody: Custody, { isPatient }: Manner, { at, detail }: { at: nu
 /** 1 s, 2 s, 4 s … at most 5 minutes. */
 const pauseAfter = (tries: number): number => Math.min(firstPauseMs * 2 ** tries, longestPauseMs)
 
+const silence = /^\s*(?:\[SILENT\]|SILENT|NO[_ ]REPLY)\s*$/
+
+/**
+ * What is sent of an answer. Whoever answers what the system told it may keep silent with a word for that; a person who
+ * asked hears at least that.
+ */
+export function spokenOf(text: string, isToPerson: boolean): string {
+  if (!silence.test(text)) return text
+  return isToPerson ? '(No answer was thought to be needed.)' : ''
+}
+
 /** Begins what may be there already. */
 export const duplicateMark = '(Sent again after an interruption; this may be a duplicate.)\n\n'
 

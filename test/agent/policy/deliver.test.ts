@@ -13,6 +13,7 @@ import {
   patientMs,
   prepared,
   sending,
+  spokenOf,
 } from '../../../src/agent/policy/deliver.ts'
 
 const plain: Manner = { keyed: false, isPatient: false }
@@ -160,6 +161,20 @@ describe('whatever happens', () => {
     for (let n = 0; n < 1_000 && isOpen(custody); n++) custody = afterAttempt(sending(custody), failed, patient, began)
     expect(custody).toMatchObject({ state: 'dead', error: 'gave up: HTTP 502' })
   })
+})
+
+describe('silence', () => {
+  it.each(['[SILENT]', 'SILENT', 'NO_REPLY', 'NO REPLY', ' [SILENT]\n'])(
+    '%j is kept, but not towards a person',
+    (text) => {
+      expect(spokenOf(text, false)).toBe('')
+      expect(spokenOf(text, true)).toContain('No answer')
+    },
+  )
+
+  it.each(['SILENT night', 'silent', '[SILENT] ok', ''])('%j is none', (text) =>
+    expect(spokenOf(text, false)).toBe(text),
+  )
 })
 
 describe('the line in place of replies that are too old', () => {
