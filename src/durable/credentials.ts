@@ -100,6 +100,9 @@ export async function openKeys(env: Env, { id, credentials }: Carrier): Promise<
 
 const bare = (address: string | undefined) => address?.replace(/\/+$/, '')
 
+/** Of `custom:<name>`: what was written for one address is for no other. */
+export const isSameAddress = (one: string | undefined, other: string | undefined): boolean => bare(one) === bare(other)
+
 /**
  * `settings`: the tenant's own, without those of a session. Only they say where a key for `custom:<name>` goes: else
  * whoever may open a session could have it sent to himself.
@@ -107,7 +110,7 @@ const bare = (address: string | undefined) => address?.replace(/\/+$/, '')
 export const keySource =
   ({ of }: TenantKeys, settings: Settings): KeySource =>
   (provider, address) => {
-    const isAtHome = !provider.startsWith('custom:') || bare(settings.providers?.[provider]?.base_url) === bare(address)
+    const isAtHome = !provider.startsWith('custom:') || isSameAddress(settings.providers?.[provider]?.base_url, address)
     return isAtHome ? (of.get(provider) ?? []) : []
   }
 

@@ -7,7 +7,7 @@
 import { defaults, type Limits, mergeSettings, type Settings } from '../agent/model/settings.ts'
 
 import { takeWindows, type Windows } from './catalog-learnt.ts'
-import { openKeys, type SealedKeys } from './credentials.ts'
+import { isSameAddress, openKeys, type SealedKeys } from './credentials.ts'
 import { type KeptHealth, learnHealth } from './key-pool.ts'
 
 export type TenantSnapshot = {
@@ -68,9 +68,18 @@ export function sharing(snapshot: TenantSnapshot): TenantSnapshot {
 /** What holds for a session. Its own rules of approval come before the tenant's and never take their place. */
 export function effective(tenant: Settings, session: Settings): Settings {
   if (!Object.keys(session).length) return tenant
-  const merged = mergeSettings(tenant, session)
+  const merged = mergeSettings(withoutHeaders(tenant, session), session)
   const rules = [...(session.approvals?.rules ?? []), ...(tenant.approvals?.rules ?? [])]
   return rules.length ? { ...merged, approvals: { ...merged.approvals, rules } } : merged
+}
+
+/** Headers may be secrets: those of the tenant do not follow a session to another address. */
+function withoutHeaders(tenant: Settings, { providers = {} }: Settings): Settings {
+  const moved = Object.entries(providers).filter(
+    ([name, own]) => !isSameAddress(own.base_url, tenant.providers?.[name]?.base_url),
+  )
+  const none = Object.fromEntries(moved.map(([name]) => [name, { headers: null }]))
+  return moved.length ? mergeSettings(tenant, { providers: none }) : tenant
 }
 
 export const maxTurns = (settings: Settings, asked: number | undefined): number =>

@@ -403,6 +403,23 @@ describe('a key for a provider of the tenant’s own', () => {
     expect(JSON.stringify(heard)).not.toContain('my-own-key')
   })
 
+  it('stays at home, as do the headers that stand beside its address', async () => {
+    const { key } = await newTenant()
+    const headers = { 'x-team': 'headers-are-secrets-too' }
+    await patch(mine('https://llm.example.com/v1', { headers }), key)
+    const names: string[] = []
+    const listening = globalThis.fetch
+    globalThis.fetch = (input, init) => {
+      names.push(JSON.stringify([...new Request(input as RequestInfo, { ...init, signal: null, body: null }).headers]))
+      return listening(input, init)
+    }
+    for (const address of ['https://llm.example.com/v1/', 'https://evil.example.com/v2']) {
+      const { id } = await sessionWith('custom:mine/some-model', key, { settings: mine(address) })
+      await say(id, key)
+    }
+    expect(names.map((one) => one.includes('secrets-too'))).toEqual([true, false])
+  })
+
   it('is nothing that another tenant’s provider of the same name gets', async () => {
     const one = await newTenant()
     const two = await newTenant()
@@ -413,4 +430,11 @@ describe('a key for a provider of the tenant’s own', () => {
     expect(heard).toHaveLength(1)
     expect(JSON.stringify(heard)).not.toContain('my-own-key')
   })
+})
+
+it('packages find nothing of the deployment in the environment of the process', () => {
+  // SDKs look there for keys, organisations and headers of their own, and would send them to every provider.
+  const names = ['ADMIN_KEY', 'ENCRYPTION_KEY', 'OPENAI_API_KEY']
+  expect(names.filter((name) => bindings[name as 'ADMIN_KEY'])).toEqual(names)
+  expect(names.filter((name) => process.env[name] !== undefined)).toEqual([])
 })
