@@ -12,11 +12,16 @@ const virtualNames = new Set(['', 'talaria', 'hermes-agent'])
 
 export const isVirtual = (model: string | undefined): boolean => virtualNames.has(model ?? '')
 
-export function routesFor(asked: string | undefined, sources: Sources): readonly Route[] {
+/** The model that is asked for and those that stand in for it, whether they can be asked or not. */
+export function namesFor(asked: string | undefined, sources: Sources): readonly string[] {
   const { settings = {}, variables } = sources
   const primary = isVirtual(asked) ? (settings.model?.default ?? defaultModel(sources)) : (asked ?? '')
   const deployed = (variables['FALLBACK_MODELS'] ?? '').split(',').map((id) => id.trim())
-  const ids = [primary, ...(settings.fallback_providers ?? deployed)].filter(Boolean)
+  return [primary, ...(settings.fallback_providers ?? deployed)].filter(Boolean)
+}
+
+export function routesFor(asked: string | undefined, sources: Sources): readonly Route[] {
+  const ids = namesFor(asked, sources)
   const routes = new Map(ids.flatMap((id) => routeOf(id, sources) ?? []).map((route) => [route.id, route]))
   return [...routes.values()]
 }

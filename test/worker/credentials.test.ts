@@ -156,8 +156,16 @@ describe('POST /api/credentials', () => {
       expect([response.status, error.code, error.param]).toEqual([503, 'not_configured', 'ENCRYPTION_KEY'])
       expect(error.message).toContain('openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY')
       expect(await listOf(adminKey)).toEqual([])
+      const health = new Request('https://talaria.test/health/detailed', { headers: asked.headers })
+      const answered = await createApp().fetch(health, { ...rest, ...(ENCRYPTION_KEY && { ENCRYPTION_KEY }) }, context)
+      expect(await answered.json()).toMatchObject({ secrets: { ENCRYPTION_KEY: error.message } })
     },
   )
+
+  it('names in /health/detailed what is set, without saying it', async () => {
+    const answered = await request('GET', '/health/detailed')
+    expect(await answered.json()).toMatchObject({ secrets: { ENCRYPTION_KEY: 'set' } })
+  })
 
   it('needs the scope write, as deleting does; listing needs read', async () => {
     const { id, key } = await newTenant()

@@ -14,7 +14,11 @@ type Known = {
 }
 type Models = {
   readonly data: readonly Known[]
-  readonly unavailable: readonly { readonly provider: string; readonly reason: string }[]
+  readonly unavailable: readonly {
+    readonly provider: string
+    readonly model: string | null
+    readonly reason: string
+  }[]
 }
 const modelsOf = async (key: string) => (await call<Models>('GET', '/api/settings/models', { key })).body
 const patch = (body: object, key: string) => call<Problem>('PATCH', '/api/settings', { body, key })
@@ -53,6 +57,33 @@ describe('GET /api/settings/models', () => {
     expect(reasonFor('openai')).toBe(undefined)
     const usable = new Set(data.map(({ id }) => id.split('/')[0]))
     expect(unavailable.filter(({ provider }) => usable.has(provider))).toEqual([])
+  })
+
+  it('says why a model that is named cannot be asked', async () => {
+    const { key } = await newTenant()
+    const small = { context_window: 8_000 }
+    const nobody = { reason: 'there is no provider of this name' }
+    await patch(
+      {
+        model: { default: 'openai/gpt-4' },
+        fallback_providers: ['custom:gone/some-model', 'openai/gpt-4.1'],
+        models: { 'nobody/some-model': small, 'openai/meant-to-be-small': small },
+      },
+      key,
+    )
+    const { data, unavailable } = await modelsOf(key)
+    const ids = data.map(({ id }) => id)
+    expect(unavailable.filter(({ model: name }) => name === 'some-model')).toEqual([
+      { provider: 'custom:gone', model: 'some-model', ...nobody },
+      { provider: 'nobody', model: 'some-model', ...nobody },
+    ])
+    expect(unavailable.find(({ provider }) => provider === 'openai')).toMatchObject({
+      model: 'gpt-4',
+      reason: expect.stringContaining('8192 tokens; 64000 are needed'),
+    })
+    expect(ids).toContain('openai/gpt-4.1')
+    expect(ids).toContain('openai/meant-to-be-small')
+    expect(ids).not.toContain('openai/gpt-4')
   })
 
   it('can be asked about one provider, by any of its names', async () => {

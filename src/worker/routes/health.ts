@@ -5,6 +5,7 @@ import { missingFor } from '../../agent/wire/availability.ts'
 import { defaultModel, type Variables } from '../../agent/wire/route.ts'
 import { providers } from '../../agent/wire/providers.ts'
 import { availableBackends } from '../../durable/backends.ts'
+import { missingForSealing } from '../../durable/seal.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
 
@@ -36,7 +37,9 @@ export const healthRoutes = [
             ? 'bound'
             : 'absent: the virtual shell runs inside the session object, and there is no execute_code',
           BLOBS: env.BLOBS ? 'bound' : 'absent: no files over 512 KiB, images stay in the messages',
+          IMAGES: env.IMAGES ? 'bound' : 'absent: images that a provider finds too large are left out',
         },
+        secrets: { ENCRYPTION_KEY: missingForSealing(env) ?? 'set' },
       })
     },
   }),

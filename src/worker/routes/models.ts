@@ -11,7 +11,7 @@ import { defaultModel, type Prices, type Route, routeOf, type Sources, splitId }
 import { sourcesFor } from '../../durable/catalog.ts'
 import { healthOf } from '../../durable/key-pool.ts'
 import { mixtureNames, mixtureOf } from '../../durable/mixture.ts'
-import { isVirtual } from '../../durable/routes.ts'
+import { isVirtual, namesFor } from '../../durable/routes.ts'
 import { effective, type TenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import { AppError } from '../errors.ts'
 import { type Call, route } from '../route.ts'
@@ -36,16 +36,16 @@ function reasonAgainst(provider: Provider, sources: Sources, health: Health): st
     : undefined
 }
 
-/** What the settings name, then what providers are known for. */
+/** What the settings and the deployment name. */
+const namedModels = (sources: Sources): readonly string[] => [
+  ...namesFor(undefined, sources),
+  ...Object.keys(sources.settings?.models ?? {}),
+]
+
+/** What is named, then what providers are known for. */
 function usableRoutes(sources: Sources, health: Health): readonly Route[] {
-  const { settings = {} } = sources
-  const ids = [
-    settings.model?.default ?? defaultModel(sources),
-    ...(settings.fallback_providers ?? []),
-    ...providers.map((provider) => `${provider.id}/${provider.defaultModel}`),
-    ...Object.keys(settings.models ?? {}),
-  ]
-  const routes = ids
+  const known = providers.map((provider) => `${provider.id}/${provider.defaultModel}`)
+  const routes = [...namedModels(sources), ...known]
     .flatMap((id) => routeOf(id, sources) ?? [])
     .filter((one) => !tooSmall(one) && !isRefused(one, health))
   return [...new Map(routes.map((one) => [one.id, one])).values()]
@@ -76,6 +76,24 @@ export function askedModel(id: string | undefined, env: Env, tenant?: TenantSnap
   return asked
 }
 
+/** Providers of the table and of the tenant, then models that somebody names although they cannot be asked. */
+function unavailableFor(sources: Sources, health: Health) {
+  const { settings = {} } = sources
+  const own = Object.keys(settings.providers ?? {}).flatMap((name) => findProvider(name, settings) ?? [])
+  const closed = [...providers, ...own].flatMap((provider) => {
+    const reason = reasonAgainst(provider, sources, health)
+    return reason ? [{ provider: provider.id, model: provider.defaultModel || null, reason }] : []
+  })
+  const models = [...new Set(namedModels(sources))].flatMap((id) => {
+    const [name, model] = splitId(id)
+    const known = routeOf(id, sources)
+    if (known && tooSmall(known)) return [{ provider: known.provider, model, reason: windowOf(known) }]
+    const isKnown = known !== undefined || mixtureOf(id, settings) || findProvider(name, settings)
+    return isKnown ? [] : [{ provider: name, model, reason: 'there is no provider of this name' }]
+  })
+  return [...closed, ...models]
+}
+
 function modelNotFound(id: string, sources: Sources, param: string): AppError {
   const provider = findProvider(splitId(id)[0], sources.settings)
   const missing = provider && missingFor(provider, sources)
@@ -87,13 +105,10 @@ function modelNotFound(id: string, sources: Sources, param: string): AppError {
   )
 }
 
-const smallWindow = ({ id, contextWindow }: Route, param: string) =>
-  new AppError(
-    400,
-    'unsupported',
-    `${id} has a context window of ${contextWindow} tokens; ${smallestWindow} are needed. Choose another model, or set models["${id}"].context_window if that is not true.`,
-    { param },
-  )
+const windowOf = ({ id, contextWindow }: Route) =>
+  `${id} has a context window of ${contextWindow} tokens; ${smallestWindow} are needed. Choose another model, or set models["${id}"].context_window if that is not true.`
+
+const smallWindow = (one: Route, param: string) => new AppError(400, 'unsupported', windowOf(one), { param })
 
 const modelShape = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() })
 
@@ -189,20 +204,20 @@ export const modelRoutes = [
       provider: z.string().max(100).optional().describe('All models that the public catalogs know of this provider.'),
     }),
     responses: ok(
-      'Models, the default first, and the providers that cannot be used',
+      'Models, the default first, and the providers and named models that cannot be used',
       z.object({ data: z.array(usableShape), unavailable: z.array(missingShape), next_cursor: z.null() }),
     ),
     handle: async (call) => {
       const sources = sourcesOf(call)
       const health = healthOf(call.tenant.id)
-      const unavailable = providers.flatMap((provider) => {
-        const reason = reasonAgainst(provider, sources, health)
-        return reason ? [{ provider: provider.id, model: provider.defaultModel || null, reason }] : []
-      })
       const routes = call.query.provider
         ? routesBy(call.query.provider, sources, health)
         : usableRoutes(sources, health)
-      return Response.json({ data: routes.map(described), unavailable, next_cursor: null })
+      return Response.json({
+        data: routes.map(described),
+        unavailable: unavailableFor(sources, health),
+        next_cursor: null,
+      })
     },
   }),
 ]
