@@ -62,7 +62,8 @@ export class Outbox {
     this.#lastId ??= this.#sql.exec<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM outbox').one().id
     const added = { ...row, id: ++this.#lastId }
     const open = this.open()
-    this.#sql.exec('DELETE FROM outbox WHERE id = ?', added.id - kept)
+    const over = "DELETE FROM outbox WHERE id <= ? AND state NOT IN ('prepared', 'sending')"
+    this.#sql.exec(over, added.id - kept)
     this.#sql.exec(
       'INSERT INTO outbox VALUES (?, ?, ?, ?)',
       added.id,

@@ -250,8 +250,11 @@ export class SessionCore {
 
   /** A turn that nobody drives although it could go on: the object died and was woken by a request. */
   takeUp(): void {
-    const isDue = this.store.hasOpenTurn && this.#restsUntil === undefined && !this.isWaiting
-    if (isDue && !this.driver.isDriving && !this.#closing) this.move()
+    if (this.#isDue && !this.driver.isDriving && !this.#closing) this.move()
+  }
+
+  get #isDue(): boolean {
+    return this.store.hasOpenTurn && this.#restsUntil === undefined && !this.isWaiting
   }
 
   get isWaiting(): boolean {
@@ -261,7 +264,7 @@ export class SessionCore {
 
   /** One alarm for all reasons. Storage orders it with the writes of this stretch. */
   arm(): void {
-    const driving = this.driver.isDriving || this.#starting
+    const driving = this.driver.isDriving || this.#starting || this.#isDue
     const lookAt = this.#closing ? undefined : this.workbench.processes.lookAt(!this.store.hasOpenTurn)
     const now = Date.now()
     const sendAt = this.delivery.wakeAt(now)
@@ -321,9 +324,7 @@ export class SessionCore {
     this.#ctx.waitUntil(work)
   }
 
-  die(reason: string): void {
-    this.#ctx.abort(reason)
-  }
+  readonly die = (reason: string): void => this.#ctx.abort(reason)
 
   /** If the tenant cannot be asked, the alarm tries again. */
   async #startLater(): Promise<void> {

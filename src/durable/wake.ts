@@ -6,7 +6,7 @@ export const leaseMs = 15_000
 export const segmentMs = 600_000
 
 export type Reasons = {
-  /** A turn is being driven in this object now. */
+  /** A turn is being driven in this object now, or could be. */
   readonly driving: boolean
   /** The turn rests until this time. */
   readonly restsUntil: number | undefined

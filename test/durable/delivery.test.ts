@@ -3,6 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { duplicateMark } from '../../src/agent/policy/deliver.ts'
 import { forgetConnection } from '../../src/durable/channel-connection.ts'
+import { forgetSnapshot } from '../../src/durable/tenant-snapshot.ts'
 import { calls, drops, fails, Gate, says, until } from '../support/scripted-model.ts'
 import {
   allSettled,
@@ -125,7 +126,6 @@ describe('a platform', () => {
     await until(() => chat.api.of('sendMessage').length === 1)
     await until(async () => (await statesOf(session)).join() === 'prepared,prepared,prepared')
     await evict(session)
-    expect(await alarmOf(session)).not.toBeNull()
     await until(() => chat.api.shown.length === 3)
     expect(chat.api.shown.map((text) => text.slice(0, 6))).toEqual(['part 1', 'part 2', 'part 3'])
     expect(chat.api.sent).toHaveLength(4)
@@ -256,6 +256,25 @@ describe('the way to the platform', () => {
   })
 })
 
+describe('a turn of a chat', () => {
+  it('is looked after while the tenant is away, whatever is on its way', async () => {
+    const gate = new Gate()
+    const chat = await newChat([says('Hel', gate), says('Hello.')])
+    await tell(chat, 'hi')
+    await gate.reached()
+    const session = await sessionOf(chat)
+    await kill(session)
+    forgetSnapshot('default')
+    outage.tenantCut = true
+    await ring(session)
+    expect(await alarmOf(session)).not.toBeNull()
+    outage.mend()
+    await ring(session)
+    await chat.api.has('Hello.')
+    expect(chat.api.sent).toEqual(['Hello.'])
+  })
+})
+
 describe('the sign that somebody types', () => {
   it('is there while a turn is at work, and not after it', async () => {
     const gate = new Gate()
@@ -332,8 +351,8 @@ describe('an answer that is seen while it is written', () => {
     const session = await sessionOf(chat)
     await until(async () => (await statesOf(session))[0] === 'sent')
     await call('POST', `/api/sessions/${session}/stop`)
-    await allSettled(session)
-    expect(chat.api.shown).toEqual(['One'])
+    await until(() => chat.api.shown.join() === 'One')
+    expect(chat.api.sent).toHaveLength(1)
   })
 
   it('whose message is gone is sent as a new one', async () => {
@@ -345,6 +364,7 @@ describe('an answer that is seen while it is written', () => {
     await until(async () => (await statesOf(session))[0] === 'sent')
     chat.api.messages.clear()
     gate.open()
+    await chat.api.has('One two.')
     await allSettled(session)
     expect(chat.api.shown).toEqual(['One two.'])
   })

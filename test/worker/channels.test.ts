@@ -277,6 +277,17 @@ describe('an update', () => {
     expect([chat.api.sent.length, chat.scripted.asked.length]).toEqual([1, 1])
   })
 
+  it('of which a hundred come at once, some of them twice, are as many turns, none lost and none twice', async () => {
+    const chat = await newChat((asked) => says(`re: ${String(asked.messages.at(-1)?.content)}`), { busy_mode: 'queue' })
+    const updates = Array.from({ length: 100 }, (_, n) => updateOf({ message: messageOf(`no. ${n}.`) }))
+    const delivered = updates.flatMap((update, n) => (n % 3 ? [update] : [update, update]))
+    const answers = await Promise.all(delivered.map((update) => deliver(chat, update)))
+    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    await until(() => chat.api.shown.length >= 100)
+    await allSettled(await sessionOf(chat))
+    expect(chat.api.sent.toSorted()).toEqual(Array.from({ length: 100 }, (_, n) => `re: no. ${n}.`).toSorted())
+  })
+
   it('that comes eight times at once, of a tenant whose turns have places, takes one place and gives it back', async () => {
     const { id: tenantId, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${tenantId}`, { body: { limits: { concurrent_turns: 1 } } })

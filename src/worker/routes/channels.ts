@@ -40,12 +40,11 @@ const view = (connection: Connection) => ({
 })
 
 /** Those that are needed and those that are known; what is missing is named. */
-function secretsOf({ platform, secrets }: Channel, given: Secrets, isChange: boolean): Secrets {
+function secretsOf({ platform, secrets }: Channel, given: Secrets): Secrets {
   for (const known of Object.keys(given))
     if (!Object.hasOwn(secrets, known)) throw invalid(`${platform} has no secret ${known}.`, `secrets.${known}`)
   for (const [needed, { shape, hint }] of Object.entries(secrets)) {
     const value = Object.hasOwn(given, needed) ? given[needed] : undefined
-    if (value === undefined && isChange) continue
     if (value === undefined) throw invalid(`${platform} needs the secret ${needed}: ${hint}`, `secrets.${needed}`)
     if (!shape.test(value)) throw invalid(`secrets.${needed}: ${hint}`, `secrets.${needed}`)
   }
@@ -121,7 +120,7 @@ export const channelRoutes = [
     handle: async (call) => {
       const { env, tenant, body } = call
       const channel = platformOf(body.platform)
-      const secrets = secretsOf(channel, body.secrets, false)
+      const secrets = secretsOf(channel, body.secrets)
       requireSealing(env)
       const id = `ch_${crypto.randomUUID().replaceAll('-', '')}`
       const made: Connection = {
@@ -169,10 +168,9 @@ export const channelRoutes = [
       const wish = { ...(body.name && { name: body.name }), settings }
       if (!body.secrets) return change(call, wish)
       requireSealing(env)
-      const secrets = {
-        ...(await openSecrets(env, known)),
-        ...secretsOf(platformOf(known.platform), body.secrets, true),
-      }
+      // Those of before may not open any more: then all of them are needed.
+      const kept = await openSecrets(env, known)
+      const secrets = secretsOf(platformOf(known.platform), { ...kept, ...body.secrets })
       const sealed = await sealSecrets(env, tenant.id, known.id, secrets)
       return change(call, { ...wish, secrets: sealed, endings: endingsOf(secrets), account: null })
     },
