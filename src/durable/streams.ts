@@ -13,11 +13,13 @@ type Listener = {
   readonly render: Render
   /** Ends with the end of this run. */
   readonly runId: string | undefined
-  readonly controller: ReadableByteStreamController
+  readonly writer: WritableStreamDefaultWriter<Uint8Array>
 }
 
 const encoder = new TextEncoder()
 const keepAliveMs = 15_000
+/** Whoever has left comes back and asks for what it missed. */
+const nobodyReads = (): void => {}
 /** Bytes that may wait for a slow reader. */
 const patience = 4 * 1024 * 1024
 
@@ -33,21 +35,16 @@ export class Streams {
 
   /** `past` has been sent before and comes first. A run that is over ends the stream at once. */
   open(render: Render, past: readonly PlacedEvent[], runId?: string): ReadableStream<Uint8Array> {
-    let listener: Listener
-    return new ReadableStream(
-      {
-        type: 'bytes',
-        start: (controller) => {
-          listener = { render, runId, controller }
-          this.#listeners.add(listener)
-          this.#keepAlive ??= setInterval(() => this.#comment(), keepAliveMs)
-          // However much there is: nobody has had the time to read it.
-          for (const event of past) this.#send(listener, event, Infinity)
-        },
-        cancel: () => this.#drop(listener),
-      },
-      { highWaterMark: patience },
-    )
+    // The platform moves these bytes by itself; a stream with a source in JavaScript would be called for every piece.
+    const { readable, writable } = new IdentityTransformStream({ highWaterMark: patience })
+    const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>
+    const listener: Listener = { render, runId, writer }
+    this.#listeners.add(listener)
+    this.#keepAlive ??= setInterval(() => this.#comment(), keepAliveMs)
+    writer.closed.catch(() => this.#drop(listener)) // as every failed write does: nobody else has to hear of it
+    // However much there is: nobody has had the time to read it.
+    for (const event of past) this.#send(listener, event, Infinity)
+    return readable
   }
 
   publish(events: readonly PlacedEvent[]): void {
@@ -82,16 +79,16 @@ export class Streams {
     if (text && !this.#put(listener, text, mayWait)) return
     if (listener.runId === undefined || !isEnd(event)) return
     this.#drop(listener)
-    listener.controller.close()
+    listener.writer.close().catch(nobodyReads)
   }
 
   #put(listener: Listener, text: string, mayWait = patience): boolean {
-    if (patience - (listener.controller.desiredSize ?? 0) >= mayWait) {
+    if (patience - (listener.writer.desiredSize ?? 0) >= mayWait) {
       this.#drop(listener)
-      listener.controller.error(new Error('The reader is too slow. Reconnect with Last-Event-ID.'))
+      listener.writer.abort(new Error('The reader is too slow. Reconnect with Last-Event-ID.')).catch(nobodyReads)
       return false
     }
-    listener.controller.enqueue(encoder.encode(text))
+    listener.writer.write(encoder.encode(text)).catch(() => this.#drop(listener))
     return true
   }
 
