@@ -1,18 +1,17 @@
 /**
  * Fetches what OpenRouter and models.dev say of models, at most once a day for a deployment, and keeps it in D1. Only
- * providers that are in use are asked and kept; `MODEL_CATALOG_URL=off` asks nobody. Whatever fails is tried again
+ * providers that the deployment or a tenant has a key for are asked and kept; `MODEL_CATALOG_URL=off` asks nobody. Whatever fails is tried again
  * the next day: what was kept before holds on.
  */
 
-import { missingFor } from '../agent/wire/availability.ts'
+import { addressOf, missingFor } from '../agent/wire/availability.ts'
 import type { ModelTable } from '../agent/wire/catalog/facts.ts'
 import { type Catalog, noCatalog } from '../agent/wire/catalog/lookup.ts'
 import { readModelsDev } from '../agent/wire/catalog/models-dev.ts'
 import { readOpenRouter } from '../agent/wire/catalog/openrouter.ts'
-import { addressOf } from '../agent/wire/availability.ts'
 import { type Provider, providers } from '../agent/wire/providers.ts'
 import type { Variables } from '../agent/wire/route.ts'
-import { type CatalogRow, catalogRows } from '../db/catalog.ts'
+import { type CatalogRow, type CatalogRows, catalogRows } from '../db/catalog.ts'
 
 const dayMs = 86_400_000
 const publicCatalog = 'https://models.dev/api.json'
@@ -22,19 +21,34 @@ const largest = 16 * 1024 * 1024
 export const isOutdated = (at: number | undefined, now: number, everyMs: number): boolean =>
   at === undefined || now - at >= everyMs
 
-/** Undefined when there is nothing to know: no provider with a public list is in use, or it was turned off. */
-export async function loadCatalog(env: Env, now: number): Promise<Catalog | undefined> {
+/**
+ * `paid`: providers that tenants have keys of their own for. Undefined when there is nothing to know: no provider with
+ * a public list is in use, or it was turned off.
+ */
+export async function loadCatalog(env: Env, now: number, paid = noneElse): Promise<Catalog | undefined> {
   const variables = env as unknown as Variables
-  const used = providers.filter((provider) => provider.catalog && !missingFor(provider, { variables }))
+  const used = providers.filter((one) => one.catalog && (paid.has(one.id) || !missingFor(one, { variables })))
   const address = variables['MODEL_CATALOG_URL']?.trim() || publicCatalog
   if (!used.length || address === 'off') return undefined
   const rows = catalogRows(env.DB)
   const kept = await rows.all()
-  if (!(await rows.claim(now, dayMs))) return catalogFrom(kept)
-  const fetched = await fetchAll(used, address, variables)
+  const asked = (await rows.claim(now, dayMs)) ? used : await newlyUsed(used, rows, kept, now)
+  if (!asked.length) return catalogFrom(kept)
+  const fetched = await fetchAll(asked, address, variables)
   const fresh = fetched.map(([name, body]): CatalogRow => ({ name, at: now, body }))
   await rows.save(fresh)
   return catalogFrom([...kept, ...fresh])
+}
+
+const noneElse: ReadonlySet<string> = new Set()
+
+/** Those that nothing is kept of, because a key came since: they need not wait for the next day. */
+async function newlyUsed(used: readonly Provider[], rows: CatalogRows, kept: readonly CatalogRow[], now: number) {
+  const known = new Set(kept.map(({ name }) => name))
+  const others = used.filter(({ id }) => !sources.some((source) => known.has(`${source}:${id}`)))
+  const names = others.map(({ id }) => id)
+  // Without anything the first look is still under way, or failed.
+  return kept.length && others.length && (await rows.claim(now, dayMs, names)) ? others : []
 }
 
 const sources = ['provider', 'models.dev'] as const

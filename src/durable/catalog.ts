@@ -9,7 +9,7 @@ import { type Catalog, noCatalog } from '../agent/wire/catalog/lookup.ts'
 import type { Sources, Variables } from '../agent/wire/route.ts'
 import { learntWindows } from './catalog-learnt.ts'
 import { isOutdated, loadCatalog } from './catalog-refresh.ts'
-import { keySource, knownKeys } from './credentials.ts'
+import { keySource, knownKeys, providersWithKeys } from './credentials.ts'
 
 /** How long an isolate goes by its copy before it looks again. */
 const copyMs = 600_000
@@ -30,7 +30,7 @@ export function catalogOf(env: Env, later: Later): Catalog {
 async function look(env: Env, now: number): Promise<void> {
   lookedAt = now
   try {
-    const catalog = await loadCatalog(env, now)
+    const catalog = await loadCatalog(env, now, providersWithKeys())
     copy = { catalog: catalog ?? copy?.catalog ?? noCatalog, at: now }
   } catch (error) {
     // The built-in facts go on holding; the next look is as far away as after a success.

@@ -75,6 +75,10 @@ const opened = new Map<string, TenantKeys>()
 /** The keys as this isolate has opened them last. */
 export const knownKeys = (tenantId: string): TenantKeys => opened.get(tenantId) ?? noKeys
 
+/** Those that tenants of this isolate have keys for. */
+export const providersWithKeys = (): ReadonlySet<string> =>
+  new Set([...opened.values()].flatMap(({ of }) => [...of.keys()]))
+
 type Carrier = { readonly id: string; readonly credentials?: SealedKeys | undefined }
 
 /** What cannot be opened is left out: a key that nobody can read is none. */

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { lookUp, noCatalog } from '../../src/agent/wire/catalog/lookup.ts'
+import { type Catalog, lookUp, noCatalog } from '../../src/agent/wire/catalog/lookup.ts'
 import { catalogRows } from '../../src/db/catalog.ts'
 import { loadCatalog } from '../../src/durable/catalog-refresh.ts'
 import { fails, model, says } from '../support/scripted-model.ts'
@@ -77,6 +77,21 @@ describe('the public catalogs', () => {
     await loadCatalog(deployment({ OPENROUTER_API_KEY: '' }), 1)
     expect(fetched).toEqual([list])
     expect(await names()).toEqual(['models.dev:openai'])
+  })
+
+  it('are asked about providers that tenants have keys for, and not only on the next day', async () => {
+    pages.set(list, answered(listed))
+    const load = (now: number, ...paid: string[]) =>
+      loadCatalog(deployment({ OPENROUTER_API_KEY: '' }), now, new Set(paid))
+    const windowOf = (catalog: Catalog | undefined) =>
+      lookUp({ provider: 'deepseek', model: 'deepseek-v4', catalog }).contextWindow
+    expect(windowOf(await load(1))).not.toBe(5)
+    expect(windowOf(await load(2, 'deepseek'))).toBe(5)
+    // Nor is what nobody lists asked for again and again.
+    await load(3, 'deepseek', 'xai')
+    await load(4, 'deepseek', 'xai')
+    expect(fetched).toEqual([list, list, list])
+    expect(windowOf(await load(5, 'deepseek', 'xai'))).toBe(5)
   })
 
   it('are fetched by one of many that ask at once', async () => {
