@@ -44,8 +44,9 @@ export const isOpen = ({ state }: Custody): boolean => state === 'prepared' || s
 /** For a part that is `prepared`. A clock that went backwards makes nothing older or later than it was meant to be. */
 export function nextStep(custody: Custody, { keyed, isPatient }: Manner, now: number): Step {
   const { due, preparedAt } = custody
-  if (Math.max(now, due) - preparedAt > (isPatient ? patientMs : freshMs)) return { do: 'expire' }
-  if (due > now) return { do: 'wait', until: due }
+  const longest = isPatient ? patientMs : freshMs
+  if (Math.max(now, due) - preparedAt > longest) return { do: 'expire' }
+  if (due > now && due - now <= longest) return { do: 'wait', until: due }
   const isAgain = custody.isDoubtful && !keyed
   return { do: 'send', isMarked: isAgain, asksFirst: isAgain }
 }

@@ -66,8 +66,8 @@ async function hear(web: Web, connection: Connected, heard: Heard): Promise<void
   // Who we are there matters only where we have to be named.
   const account = connection.account ?? (first === 'overhear' ? await askAccount(env, connection) : undefined)
   const verdict = gate(heard, settings, account)
-  const session = sessionStub(env, connection.tenantId, await sessionIdFor(connection.id, heard))
   if (heard.of === 'press') return press(web, connection, heard)
+  const session = sessionStub(env, connection.tenantId, await sessionIdFor(connection.id, heard))
   const taken = await session.hear({
     key: heard.key,
     runId: `run_${await nameOf([connection.id, heard.key])}`,

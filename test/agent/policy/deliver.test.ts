@@ -41,6 +41,7 @@ describe('a part that was prepared', () => {
 
   it('is not older because the clock went back', () => {
     expect(nextStep(prepared(began), plain, began - 10 * freshMs)).toEqual(send)
+    expect(nextStep({ ...prepared(began), due: began + 5_000 }, plain, began - 10 * freshMs)).toEqual(send)
   })
 })
 
