@@ -26,22 +26,30 @@ type PartParam = TextBlockParam | ImageBlockParam
 
 /** What is kept of a block of thinking besides its text. */
 export type Seal = { readonly signature: string } | { readonly redacted: string }
-export const sealedBy = 'anthropic'
 
-type Way = { readonly images: boolean; readonly thinking: boolean; readonly resultImages: boolean }
+/** Who can read its own thinking again: Claude wherever it is served; models of other makers at their host alone. */
+export const sealerOf = (model: string, address: string): string =>
+  /claude/i.test(model) ? 'anthropic' : `anthropic@${URL.parse(address)?.hostname ?? ''}`
+
+type Way = { readonly by: string; readonly images: boolean; readonly thinking: boolean; readonly resultImages: boolean }
 
 /** One writer for each way, so that what is kept of it is found again. */
 const writers = new Map<string, Writer>()
 
-export function writerFor({ images, thinking, toolContent }: Repairs = {}, takesThinking: boolean): Writer {
+/** `by`: whose thinking is sent back; undefined: nobody's. */
+export function writerFor({ images, thinking, toolContent }: Repairs = {}, by: string | undefined): Writer {
   const way: Way = {
+    by: by ?? '',
     images: !images,
-    thinking: !thinking && takesThinking,
+    thinking: !thinking && by !== undefined,
     resultImages: !images && !toolContent,
   }
   const name = JSON.stringify(way)
   let writer = writers.get(name)
-  if (!writer) writers.set(name, (writer = { blocks: (message) => blocksOf(message, way).map(asBlock) }))
+  if (!writer) {
+    if (writers.size > 200) writers.clear()
+    writers.set(name, (writer = { blocks: (message) => blocksOf(message, way).map(asBlock) }))
+  }
   return writer
 }
 
@@ -86,7 +94,7 @@ function answerOf(part: AssistantMessage['content'][number], way: Way): readonly
   if (part.type === 'call')
     return [{ type: 'tool_use', id: wireId(part.id), name: wireName(part.name), input: objectOf(part.input) }]
   // Without its signature thinking is refused, and that of others has none.
-  if (!way.thinking || part.sealed?.by !== sealedBy) return []
+  if (!way.thinking || part.sealed?.by !== way.by) return []
   const seal = part.sealed.data as Seal
   return 'redacted' in seal
     ? [{ type: 'redacted_thinking', data: seal.redacted }]

@@ -19,14 +19,15 @@ type Mark = (json: string) => string
 /** https://platform.claude.com/docs/en/build-with-claude/vision: windows of 200 000 tokens take no more than a hundred. */
 const imageLimits: ImageLimits = { count: 100, side: widest, crowd: { count: 20, side: 2_000 } }
 
-export function bodyOf(request: ModelRequest, quirks: Quirks = {}): Uint8Array {
+/** `by`: who will read it, as `sealerOf` says. */
+export function bodyOf(request: ModelRequest, quirks: Quirks = {}, by = 'anthropic'): Uint8Array {
   const clean = fewerImages(sanitiseGrowing(request.transcript), imageLimits)
   const mark = request.cache && quirks.cacheMarks !== 'none' ? markOf(request.cache) : undefined
-  const options = optionsOf(request, quirks, clean)
+  const options = optionsOf(request, quirks, clean, by)
   const head = headOf(request, { ...options, ...quirks.body }, clean, mark)
   // Four marks are allowed: where there are no tools, one more message has its own.
   const marks: Marks | undefined = mark && { mark, count: request.tools.length ? 2 : 3 }
-  const writer = writerFor(request.repairs, takesThinking(request.model, quirks, options))
+  const writer = writerFor(request.repairs, takesThinking(request.model, quirks, options) ? by : undefined)
   return alternatingBody({ head, foot: ']}', clean, behind: behind(request), marks }, writer)
 }
 

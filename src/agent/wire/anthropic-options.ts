@@ -3,7 +3,6 @@
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import type { ModelRequest, Quirks } from '../model/dialect.ts'
 import type { Message } from '../model/message.ts'
-import { sealedBy } from './anthropic-blocks.ts'
 import { clampEffort } from './effort.ts'
 import { claudeEffort, mayThink, thinkingBudget } from './thinking-budget.ts'
 
@@ -12,9 +11,9 @@ type Options = Pick<Params, 'max_tokens' | 'thinking' | 'output_config'> & { rea
 
 const usualMaxTokens = 32_000
 
-export function optionsOf(request: ModelRequest, quirks: Quirks, clean: readonly Message[]): Options {
+export function optionsOf(request: ModelRequest, quirks: Quirks, clean: readonly Message[], by: string): Options {
   const max_tokens = request.maxTokens ?? quirks.defaultMaxTokens ?? usualMaxTokens
-  const thought = thinkingOf(request, quirks, max_tokens, clean)
+  const thought = thinkingOf(request, quirks, max_tokens, mayThink(clean, by))
   const temperature = quirks.temperature ?? request.temperature
   // Who thinks chooses the temperature by itself.
   const isFree = thought.thinking === undefined || thought.thinking.type === 'disabled'
@@ -30,13 +29,13 @@ export function takesThinking(model: string, { reasoning = 'budget' }: Quirks, {
   return reasoning !== 'budget' || !/claude/i.test(model)
 }
 
-function thinkingOf(request: ModelRequest, quirks: Quirks, maxTokens: number, clean: readonly Message[]): Thought {
+function thinkingOf(request: ModelRequest, quirks: Quirks, maxTokens: number, isWhole: boolean): Thought {
   const { reasoning = 'budget', efforts } = quirks
   const effort = clampEffort(request.reasoningEffort, efforts)
   if (effort === undefined || reasoning === 'none') return {}
   if (reasoning !== 'budget') return inWords(effort, reasoning === 'adaptive')
   const budget_tokens = thinkingBudget(effort, maxTokens)
-  const isBroken = request.repairs?.thinking === 'left-out' || !mayThink(clean, sealedBy)
+  const isBroken = request.repairs?.thinking === 'left-out' || !isWhole
   return budget_tokens === undefined || isBroken ? {} : { thinking: { type: 'enabled', budget_tokens } }
 }
 

@@ -10,7 +10,7 @@ import { createParser } from 'eventsource-parser'
 import { type CallOptions, Dropped, type Reply } from '../model/dialect.ts'
 import type { AssistantMessage } from '../model/message.ts'
 import { noUsage, type Usage } from '../model/usage.ts'
-import { type Seal, sealedBy } from './anthropic-blocks.ts'
+import type { Seal } from './anthropic-blocks.ts'
 import { readArguments } from './arguments.ts'
 import { ErrorInBody } from './openai-chat-stream.ts'
 import { isAbort } from './cancelled.ts'
@@ -19,8 +19,9 @@ type ErrorEvent = { readonly type: 'error'; readonly error?: { readonly type?: s
 type Event = RawMessageStreamEvent | ErrorEvent | { readonly type: 'ping' }
 type Listening = Pick<CallOptions, 'hear' | 'pulse'>
 
-export async function readMessages(response: Response, { hear, pulse }: Listening): Promise<Reply> {
-  const gathered = new Gathered(hear)
+/** `by`: who answers, as `sealerOf` says. */
+export async function readMessages(response: Response, { hear, pulse }: Listening, by = 'anthropic'): Promise<Reply> {
+  const gathered = new Gathered(hear, by)
   if (response.headers.get('content-type')?.includes('application/json')) {
     gathered.takeWhole((await response.json()) as WholeMessage | ErrorEvent)
     return gathered.reply()
@@ -58,14 +59,16 @@ type Part =
 
 class Gathered {
   readonly #hear: CallOptions['hear']
+  readonly #by: string
   /** By index, in the order in which they began. */
   readonly #parts = new Map<number, Part>()
   #stop: StopReason | undefined
   #explanation = ''
   #usage: Usage = noUsage
 
-  constructor(hear: CallOptions['hear']) {
+  constructor(hear: CallOptions['hear'], by: string) {
     this.#hear = hear
+    this.#by = by
   }
 
   /** The provider has said why the answer ended. */
@@ -151,7 +154,7 @@ class Gathered {
     const parts = [...this.#parts.values()]
     const isSilent = this.#stop === 'refusal' && !parts.some((part) => part.of === 'text' && part.text)
     const content: AssistantMessage['content'] = [
-      ...parts.flatMap((part) => asContent(part)),
+      ...parts.flatMap((part) => asContent(part, this.#by)),
       ...(isSilent && this.#explanation ? [{ type: 'text', text: this.#explanation } as const] : []),
     ]
     return { message: { role: 'assistant', content, stop: this.#stopFor(this.#stop) }, usage: this.#usage }
@@ -166,24 +169,24 @@ class Gathered {
   }
 }
 
-const sealed = (data: Seal) => ({ sealed: { by: sealedBy, data } })
-
-function asContent(part: Part): AssistantMessage['content'] {
+function asContent(part: Part, by: string): AssistantMessage['content'] {
   switch (part.of) {
     case 'text':
       return part.text ? [{ type: 'text', text: part.text }] : []
     case 'thinking': {
       const { text, signature } = part
-      return text || signature ? [{ type: 'thinking', text, ...(signature && sealed({ signature })) }] : []
+      return text || signature ? [{ type: 'thinking', text, ...(signature && sealed(by, { signature })) }] : []
     }
     case 'redacted':
-      return [{ type: 'thinking', text: '', ...sealed({ redacted: part.data }) }]
+      return [{ type: 'thinking', text: '', ...sealed(by, { redacted: part.data }) }]
     case 'call': {
       const { id, name, json, input } = part
       return [{ type: 'call', id, name, ...(json.trim() ? readArguments(json) : { input: input ?? {} }) }]
     }
   }
 }
+
+const sealed = (by: string, data: Seal) => ({ sealed: { by, data } })
 
 /** Providers are not believed everything: what is no number of tokens counts as none. */
 const count = (value: unknown): number =>

@@ -6,14 +6,16 @@
 import { cancelled } from './cancelled.ts'
 import { BaseAnthropic } from '@anthropic-ai/sdk/client'
 import type { Dialect, Endpoint } from '../model/dialect.ts'
+import { sealerOf } from './anthropic-blocks.ts'
 import { bodyOf } from './anthropic-body.ts'
 import { readMessages } from './anthropic-stream.ts'
 
 export const anthropic: Dialect = {
   async call(request, endpoint, { signal, hear, pulse }) {
+    const by = sealerOf(request.model, endpoint.baseUrl)
     const response = await clientFor(endpoint)
       .post('/v1/messages', {
-        body: bodyOf(request, endpoint.quirks),
+        body: bodyOf(request, endpoint.quirks, by),
         headers: {
           'content-type': 'application/json',
           accept: 'text/event-stream',
@@ -24,7 +26,7 @@ export const anthropic: Dialect = {
       })
       .asResponse()
       .catch(cancelled(signal))
-    return readMessages(response, { hear, pulse })
+    return readMessages(response, { hear, pulse }, by)
   },
 }
 
