@@ -87,7 +87,7 @@ export async function sideTask(task: SideTask, request: SideRequest, world: Side
       usage = addUsage(usage, answer.usage)
       if (answer.of === 'said') return { ...answer, usage }
       last = answer.failure
-      next = afterFailure(last.kind, tries, last.retryAfterMs)
+      next = afterFailure({ ...last, tries, keys: route.endpoints.length })
     }
     if (next.do === 'stop') return { of: 'failed', failure: last, usage }
     if (next.restMs) park(place(world.tenantId, route), Date.now() + next.restMs)

@@ -57,6 +57,9 @@ const ofTheTask = new Set<FailureKind>([
   'invalid',
 ])
 
+/** Another key of the same provider may do. */
+const ofTheKey = new Set<FailureKind>(['auth', 'key-dead', 'quota'])
+
 export type Next =
   /** The same model once more, after this pause. */
   | { readonly do: 'again'; readonly afterMs: number }
@@ -68,10 +71,19 @@ export type Next =
 const restMs = 600_000
 const longestPauseMs = 5_000
 
-/** `tries`: how often this model has failed in this task, this time included. */
-export function afterFailure(kind: FailureKind, tries: number, retryAfterMs = 0): Next {
+type Failed = {
+  readonly kind: FailureKind
+  /** How often this model has failed in this task, this time included. */
+  readonly tries: number
+  /** Of its provider. */
+  readonly keys: number
+  readonly retryAfterMs?: number | undefined
+}
+
+export function afterFailure({ kind, tries, keys, retryAfterMs = 0 }: Failed): Next {
   if (kind === 'aborted') return { do: 'stop' }
   if (ofTheTask.has(kind)) return { do: 'next', restMs: 0 }
+  if (ofTheKey.has(kind) && tries < keys) return { do: 'again', afterMs: 0 }
   if (transient.has(kind) && tries <= retries && retryAfterMs <= longestPauseMs)
     return { do: 'again', afterMs: Math.max(retryAfterMs, 500 * tries) }
   return { do: 'next', restMs }

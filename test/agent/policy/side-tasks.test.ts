@@ -46,8 +46,16 @@ describe('a failure of a side task', () => {
     ['aborted', 1, undefined, { do: 'stop' }],
   ]
   it.each(cases)('%s, for the %ith time, told to wait %s ms', (kind, tries, told, next) => {
-    expect(afterFailure(kind, tries, told)).toEqual(next)
+    expect(afterFailure({ kind, tries, keys: 1, retryAfterMs: told })).toEqual(next)
   })
+
+  it.each(['auth', 'key-dead', 'quota'] as const)(
+    '%s is no reason to leave the model while it has other keys',
+    (kind) => {
+      const nexts = [1, 2, 3].map((tries) => afterFailure({ kind, tries, keys: 3 }))
+      expect(nexts).toEqual([again(0), again(0), parked])
+    },
+  )
 })
 
 it('every task has a time of its own, and a setting replaces it', () => {
