@@ -158,6 +158,21 @@ describe('a route', () => {
     expect(first('custom:mine/x', { ...sources, tenantKeys })?.key).toBe('own, for https://llm.example.com/anthropic')
   })
 
+  it('says who asks, unless the tenant says something else', () => {
+    const settings: Settings = {
+      providers: { 'custom:mine': { base_url: 'https://llm.example.com/v1', headers: { 'User-Agent': 'mine' } } },
+    }
+    const sources = of({ FIREWORKS_API_KEY: 'f', OPENROUTER_API_KEY: 'r', DASHSCOPE_API_KEY: 'd' }, { settings })
+    const named = (id: string) => first(id, sources)?.headers
+    expect(named('fireworks/x')?.['User-Agent']).toMatch(/^Talaria /)
+    expect(named('custom:mine/x')).toEqual({ 'User-Agent': 'mine' })
+    expect(named('or/x')).toMatchObject({
+      'X-Title': 'Talaria',
+      'X-OpenRouter-Categories': 'personal-agent,cloud-agent',
+    })
+    expect(first('alibaba-coding-plan/qwen3-coder-plus', sources)?.key).toBe('d')
+  })
+
   it('of a kind of key goes where that kind belongs, without keys of another kind', () => {
     const route = routeOf('kimi/kimi-k2.6', of({ KIMI_API_KEY: 'sk-kimi-a,sk-b,sk-kimi-c' }))
     expect(route?.dialect).toBe('anthropic')

@@ -9,7 +9,7 @@ export const openrouter = provider({
   id: 'openrouter',
   aliases: ['or'],
   baseUrl: 'https://openrouter.ai/api/v1',
-  headers: { 'HTTP-Referer': site, 'X-Title': 'Talaria' },
+  headers: { 'HTTP-Referer': site, 'X-Title': 'Talaria', 'X-OpenRouter-Categories': 'personal-agent,cloud-agent' },
   quirks: { reasoning: 'object', echoThinking: 'reasoning_details' },
   rules: [{ model: /claude|kimi/i, quirks: { cacheMarks: 'native' } }],
   aggregator: true,

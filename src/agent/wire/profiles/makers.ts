@@ -135,7 +135,7 @@ export const alibaba = provider({
 export const alibabaCodingPlan = provider({
   id: 'alibaba-coding-plan',
   baseUrl: 'https://coding-intl.dashscope.aliyuncs.com/v1',
-  keys: ['ALIBABA_CODING_PLAN_API_KEY'],
+  keys: ['ALIBABA_CODING_PLAN_API_KEY', 'DASHSCOPE_API_KEY'],
   ...qwen,
   rules: [{ model: /^qwen/i, quirks: { cacheMarks: 'native' } }],
   defaultModel: 'qwen3-coder-plus',

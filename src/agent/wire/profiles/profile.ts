@@ -45,6 +45,9 @@ export type Rule = {
 
 export const site = 'https://github.com/talaria-agent/talaria'
 
+/** Hosts that admit known clients only, or bill by them, want to know who asks; the SDKs would name themselves. */
+const agent = { 'User-Agent': `Talaria (+${site})` }
+
 type Given = Partial<Provider> & Pick<Provider, 'id' | 'baseUrl'>
 
 /** The usual: chat completions, with NAME_API_KEY and NAME_BASE_URL. */
@@ -54,9 +57,9 @@ export function provider(given: Given): Provider {
     dialect: 'openai-chat',
     keys: [`${name}_API_KEY`],
     baseUrlVariable: `${name}_BASE_URL`,
-    headers: {},
     defaultModel: '',
     ...given,
+    headers: { ...agent, ...given.headers },
     quirks: { maxTokensField: 'max_tokens', ...given.quirks },
   }
 }
