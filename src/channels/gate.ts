@@ -1,4 +1,4 @@
-/** Who is listened to. Everything that is not allowed by name is met with silence. */
+/** Who is listened to. What is not allowed by name is ignored. */
 
 import type { Account, Heard } from './channel.ts'
 import type { ChannelSettings } from './settings.ts'

@@ -18,6 +18,7 @@ import {
 } from './credentials.ts'
 import type { KeptHealth } from './key-pool.ts'
 import { spentSince } from '../db/usage-totals.ts'
+import { type Approval, type Met, type PairedPerson, Pairing } from './pairing.ts'
 import { type Amount, countsSpending, spansOf, Spending } from './spending.ts'
 import { stricter, type TenantSnapshot } from './tenant-snapshot.ts'
 
@@ -52,6 +53,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #sql = this.ctx.storage.sql
   readonly #id = (this.ctx.id.name ?? '').slice('t/'.length)
   readonly #spending = new Spending(this.ctx.storage.sql)
+  readonly #pairing = new Pairing(this.ctx.storage.sql)
   #requests: number[] = []
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -258,6 +260,22 @@ export class TenantDO extends DurableObject<Env> {
       .exec<{ body: string }>('SELECT body FROM waiting')
       .toArray()
       .flatMap(({ body }) => JSON.parse(body) as Waiting[])
+  }
+
+  meetPerson(who: { platform: string; person: string; name: string }, asks: boolean): Promise<Met> {
+    return this.#pairing.meet(who, asks, Date.now())
+  }
+
+  approvePairing(platform: string, code: string): Promise<Approval> {
+    return this.#pairing.approve(platform, code, Date.now())
+  }
+
+  pairedPeople(): readonly PairedPerson[] {
+    return this.#pairing.list(Date.now())
+  }
+
+  unpair(platform: string, person: string): boolean {
+    return this.#pairing.remove(platform, person)
   }
 
   #kept<T>(name: string): T | undefined {

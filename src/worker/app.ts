@@ -16,6 +16,7 @@ import { exportRoutes } from './routes/export.ts'
 import { fileRoutes } from './routes/files.ts'
 import { health, healthRoutes } from './routes/health.ts'
 import { modelRoutes } from './routes/models.ts'
+import { pairingRoutes } from './routes/pairing.ts'
 import { responseRoutes } from './routes/responses.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
 import { sessionRoutes } from './routes/sessions.ts'
@@ -39,6 +40,7 @@ export const routes: readonly Route[] = [
   ...credentialRoutes,
   ...auditRoutes,
   ...channelRoutes,
+  ...pairingRoutes,
   ...usageRoutes,
   ...adminRoutes,
   ...healthRoutes,

@@ -61,11 +61,11 @@ function jsonOf(bytes: Uint8Array): unknown {
 async function hear(web: Web, connection: Connected, heard: Heard): Promise<void> {
   const { env } = web
   const { settings } = connection
-  const first = gate(heard, settings, connection.account)
+  const first = (await isPaired(web, connection, heard)) ? 'take' : gate(heard, settings, connection.account)
   if (first === 'ignore') return
   // Who we are there matters only where we have to be named.
   const account = connection.account ?? (first === 'overhear' ? await askAccount(env, connection) : undefined)
-  const verdict = gate(heard, settings, account)
+  const verdict = first === 'overhear' ? gate(heard, settings, account) : first
   if (heard.of === 'press') return press(web, connection, heard)
   const session = sessionStub(env, connection.tenantId, await sessionIdFor(connection.id, heard))
   const taken = await session.hear({
@@ -86,6 +86,22 @@ async function hear(web: Web, connection: Connected, heard: Heard): Promise<void
   })
   // It is being deleted: the platform shall ask again, and begins a new one.
   if (!taken) throw new AppError(503, 'unavailable', 'This session is being deleted. Try again in a moment.')
+}
+
+/**
+ * Somebody in a direct chat whom no setting names: let in by a code, or told one. The code is said once and owed to
+ * nobody: who missed it writes again.
+ */
+async function isPaired({ env, executionCtx }: Web, connection: Connected, heard: Heard): Promise<boolean> {
+  const { channel, line, settings, tenantId, account } = connection
+  if (heard.isGroup || gate(heard, settings, account) !== 'ignore') return false
+  const who = { platform: channel.platform, person: heard.person.id, name: heard.person.name }
+  const met = await env.TENANT.getByName(`t/${tenantId}`).meetPerson(who, heard.of === 'message')
+  if (met.is === 'told') {
+    const text = `You are not known here yet. Give this code to whoever runs this bot: ${met.code}\nIt is valid for an hour.`
+    executionCtx.waitUntil(channel.send(line, { place: heard.place, chunk: { text, spans: [] } }))
+  }
+  return met.is === 'approved'
 }
 
 async function askAccount(env: Env, { channel, line, id, tenantId }: Connected): Promise<Connected['account']> {

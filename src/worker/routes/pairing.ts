@@ -1,0 +1,79 @@
+/** `/api/pairing`: people who wrote to a channel that does not know them, and the codes that let them in. */
+
+import * as z from 'zod'
+import type { PairedPerson } from '../../durable/pairing.ts'
+import { AppError, notFound } from '../errors.ts'
+import { type Call, route } from '../route.ts'
+import { listOf, ok } from '../shapes.ts'
+
+const tag = 'Channels'
+
+const personShape = z.object({
+  id: z.string(),
+  platform: z.string(),
+  person: z.string(),
+  name: z.string(),
+  status: z.enum(['pending', 'approved']),
+  at: z.iso.datetime(),
+})
+
+const view = ({ platform, person, at, ...rest }: PairedPerson) => ({
+  id: `${platform}:${person}`,
+  platform,
+  person,
+  ...rest,
+  at: new Date(at).toISOString(),
+})
+
+const tenantObject = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) =>
+  env.TENANT.getByName(`t/${tenant.id}`)
+
+export const pairingRoutes = [
+  route({
+    method: 'get',
+    path: '/api/pairing',
+    scope: 'read',
+    tag,
+    summary: 'People who wait to be let in, and those who were; never a code',
+    responses: ok('People, newest first', listOf(personShape)),
+    handle: async (call) => {
+      const people = await tenantObject(call).pairedPeople()
+      return Response.json({ data: people.map(view), next_cursor: null })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/pairing/approve',
+    scope: 'write',
+    tag,
+    summary: 'Let somebody in, by the code they were told',
+    body: z.strictObject({ platform: z.string().max(100), code: z.string().min(1).max(100) }),
+    responses: ok('Who it was', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
+    handle: async (call) => {
+      const { platform, code } = call.body
+      const approval = await tenantObject(call).approvePairing(platform, code)
+      if (approval.is === 'wrong')
+        throw new AppError(404, 'not_found', 'There is no such code, or it is not valid any more.', { param: 'code' })
+      if (approval.is === 'locked')
+        throw new AppError(429, 'limit_exceeded', 'Too many wrong codes.', {
+          param: 'code',
+          retryAfter: approval.retryAfter,
+        })
+      return Response.json({ platform, person: approval.person, name: approval.name })
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/api/pairing/:id',
+    scope: 'write',
+    tag,
+    summary: 'Let somebody in no longer',
+    responses: { 204: { description: 'Removed' } },
+    handle: async (call) => {
+      const [, platform, person] = /^([a-z]{1,40}):(.{1,200})$/.exec(call.param('id')) ?? []
+      if (platform === undefined || person === undefined) throw notFound()
+      if (!(await tenantObject(call).unpair(platform, person))) throw notFound()
+      return new Response(null, { status: 204 })
+    },
+  }),
+]

@@ -1,0 +1,131 @@
+/** People whom no setting names: they are told a code, and whoever has it can let them in. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { anna, type Chat, deliver, messageOf, newChat, tell, updateOf } from '../support/chat.ts'
+import { says, until } from '../support/scripted-model.ts'
+import { runInDurableObject } from 'cloudflare:test'
+import { bindings, call, migrated, newTenant, type Problem } from './client.ts'
+
+beforeAll(migrated)
+
+const codeShape = /: ([A-HJ-NP-Z2-9]{8})\n/
+const closed = { allow_users: [], allow_chats: [] }
+
+async function place() {
+  const { id, key } = await newTenant()
+  const chat = await newChat([says('Hello.')], closed, key)
+  return { id, key, chat }
+}
+const person = (id: number) => ({ chat: { id, type: 'private' }, from: { ...anna, id } })
+const codeFor = async ({ api }: Chat, nth = 0) => {
+  const text = await until(() => api.sent.filter((one) => codeShape.test(one))[nth])
+  return codeShape.exec(text)?.[1] ?? ''
+}
+const approve = (key: string, code: string, platform = 'telegram') =>
+  call<Problem & { person: string }>('POST', '/api/pairing/approve', { key, body: { platform, code } })
+type People = { data: { id: string; person: string; status: string }[] }
+const people = async (key: string) => (await call<People>('GET', '/api/pairing', { key })).body.data
+
+/** Everything of the tenant's happened so much earlier. */
+const later = (tenant: string, ms: number) =>
+  runInDurableObject(bindings.TENANT.getByName(`t/${tenant}`), (_object, { storage: { sql } }) => {
+    sql.exec('UPDATE pairing SET at = at - ?', ms)
+    sql.exec('UPDATE pairing_guesses SET until = until - ? WHERE until > 0', ms)
+  })
+
+describe('an unknown person in a direct chat', () => {
+  it('gets one code, however often they write; approved, they are answered', async () => {
+    const { key, chat } = await place()
+    const update = updateOf({ message: messageOf('hi') })
+    await Promise.all(Array.from({ length: 8 }, () => deliver(chat, update)))
+    await tell(chat, 'hello?')
+    const code = await codeFor(chat)
+    expect(chat.api.sent).toHaveLength(1)
+    expect(chat.scripted.asked).toEqual([])
+    expect(await people(key)).toEqual([expect.objectContaining({ id: 'telegram:11', name: 'Anna', status: 'pending' })])
+    expect(JSON.stringify(await people(key))).not.toContain(code)
+    const approved = await approve(key, ` ${code.toLowerCase()} `)
+    expect([approved.status, approved.body]).toEqual([200, { platform: 'telegram', person: '11', name: 'Anna' }])
+    expect((await approve(key, code)).status).toBe(404)
+    await tell(chat, 'hi')
+    await chat.api.has('Hello.')
+    expect((await people(key)).map(({ status }) => status)).toEqual(['approved'])
+  })
+
+  it('is let in no longer when that is taken back', async () => {
+    const { key, chat } = await place()
+    await tell(chat, 'hi')
+    await approve(key, await codeFor(chat))
+    expect((await call('DELETE', '/api/pairing/telegram:11', { key })).status).toBe(204)
+    expect((await call('DELETE', '/api/pairing/telegram:11', { key })).status).toBe(404)
+    await tell(chat, 'hi')
+    await codeFor(chat, 1)
+    expect(chat.scripted.asked).toEqual([])
+  })
+
+  it('gets another code after ten minutes, and the first is void', async () => {
+    const { id, key, chat } = await place()
+    await tell(chat, 'hi')
+    const first = await codeFor(chat)
+    await later(id, 601_000)
+    await tell(chat, 'hi')
+    const second = await codeFor(chat, 1)
+    expect((await approve(key, first)).status).toBe(404)
+    expect((await approve(key, second)).status).toBe(200)
+  })
+
+  it('is one of three at most', async () => {
+    const { key, chat } = await place()
+    for (const id of [21, 22, 23, 24]) await tell(chat, 'hi', person(id))
+    await codeFor(chat, 2)
+    expect([(await people(key)).length, chat.api.sent.length]).toEqual([3, 3])
+  })
+
+  it('of a group gets nothing', async () => {
+    const { key, chat } = await place()
+    await tell(chat, 'hi', { chat: { id: -9, type: 'group' } })
+    expect([chat.api.calls, await people(key)]).toEqual([[], []])
+  })
+})
+
+describe('a code', () => {
+  it('is void after an hour', async () => {
+    const { id, key, chat } = await place()
+    await tell(chat, 'hi')
+    const code = await codeFor(chat)
+    await later(id, 3_601_000)
+    expect((await approve(key, code)).status).toBe(404)
+    expect(await people(key)).toEqual([])
+  })
+
+  it('guessed wrong five times locks out the right one too, for an hour', async () => {
+    const { id, key, chat } = await place()
+    await tell(chat, 'hi')
+    const code = await codeFor(chat)
+    for (let n = 0; n < 5; n++) expect((await approve(key, 'AAAAAAAA')).status).toBe(404)
+    const locked = await approve(key, code)
+    expect([locked.status, Number(locked.headers.get('retry-after')) > 3_500]).toEqual([429, true])
+    await later(id, 3_601_000)
+    expect((await approve(key, code)).status).toBe(404)
+  })
+
+  it('counts for its platform and its tenant alone', async () => {
+    const [{ key, chat }, other] = [await place(), await newTenant()]
+    await tell(chat, 'hi')
+    const code = await codeFor(chat)
+    expect((await approve(other.key, code)).status).toBe(404)
+    expect((await approve(key, code, 'slack')).status).toBe(404)
+    expect(await people(other.key)).toEqual([])
+    expect((await approve(key, code)).status).toBe(200)
+  })
+
+  it('is not kept as it is', async () => {
+    const { id, chat } = await place()
+    await tell(chat, 'hi')
+    const code = await codeFor(chat)
+    const rows = await runInDurableObject(bindings.TENANT.getByName(`t/${id}`), (_object, { storage }) =>
+      JSON.stringify(storage.sql.exec('SELECT * FROM pairing').toArray()),
+    )
+    expect(rows).not.toContain(code)
+  })
+})
