@@ -3,7 +3,7 @@
  * nothing when the same is already there, so an append may be repeated after any failure.
  */
 
-import type { Page, SessionRecord } from '../agent/model/history.ts'
+import type { Known, Page, SessionRecord } from '../agent/model/history.ts'
 import { auditStatements } from './audit.ts'
 import type { Bound } from './bound.ts'
 import { piecesIn, plainText, separated, tenantPiece, tenantWord, weekOf, weekWord, wordsIn } from './index-text.ts'
@@ -58,16 +58,45 @@ const batchBytes = 8 * 2 ** 20
  * One batch, or for a long backlog several in order: each leaves a beginning of the pages, with `through`
  * at its end. Throws before anything is written when a page cannot be stored.
  */
-export async function append(bound: Bound, record: SessionRecord, pages: readonly Page[]): Promise<void> {
-  for (const batch of batchesOf(pages.map(storedPage)))
+export async function append(
+  bound: Bound,
+  record: SessionRecord,
+  pages: readonly Page[],
+  known?: Known,
+): Promise<void> {
+  let before = known
+  for (const batch of batchesOf(pages.map(storedPage))) {
     await bound.write([
-      bound.statement(dropTitleWords, record.id, record.title),
-      bound.statement(dropTitlePieces, record.id, record.title),
-      ...sessionStatements(bound, record, Math.max(0, ...batch.map((page) => page.last))),
-      ...titleStatements(bound, record),
+      ...recordStatements(bound, { record, through: Math.max(0, ...batch.map((page) => page.last)), before }),
       ...batch.flatMap((page) => pageStatements(bound, record.id, page)),
       ...batch.flatMap(({ page }) => auditStatements(bound, record.id, page)),
     ])
+    before = record
+  }
+}
+
+type RecordChange = {
+  readonly record: SessionRecord
+  readonly through: number
+  readonly before: Known | undefined
+}
+
+function recordStatements(bound: Bound, { record, through, before }: RecordChange): D1PreparedStatement[] {
+  const isNew = before === 'nothing'
+  const old = before === 'nothing' ? undefined : before
+  const isTitled = !old || old.title !== record.title
+  const isMoved = !isNew && (!old || dayOf(old.updatedAt) !== dayOf(record.updatedAt))
+  return [
+    ...(isTitled && !isNew
+      ? [
+          bound.statement(dropTitleWords, record.id, record.title),
+          bound.statement(dropTitlePieces, record.id, record.title),
+        ]
+      : []),
+    sessionStatement(bound, record, through),
+    ...(isMoved ? [bound.statement(moveDay, record.id, dayOf(record.updatedAt))] : []),
+    ...(isTitled ? titleStatements(bound, record) : []),
+  ]
 }
 
 /** At least one: a record may come without pages. */
@@ -87,15 +116,12 @@ function batchesOf(pages: readonly StoredPage[]): StoredPage[][] {
   return batches
 }
 
-function sessionStatements({ statement }: Bound, record: SessionRecord, through: number): D1PreparedStatement[] {
+function sessionStatement({ statement }: Bound, record: SessionRecord, through: number): D1PreparedStatement {
   const { id, title, source, model, parentId, createdAt, updatedAt } = record
   const day = dayOf(updatedAt)
   const usage = JSON.stringify(record.usage)
   const state = JSON.stringify(record.state ?? null)
-  return [
-    statement(putSession, id, title, source, model, parentId, createdAt, updatedAt, day, through, usage, state),
-    statement(moveDay, id, day),
-  ]
+  return statement(putSession, id, title, source, model, parentId, createdAt, updatedAt, day, through, usage, state)
 }
 
 function titleStatements({ statement, tenantId }: Bound, { id, title, updatedAt }: SessionRecord) {

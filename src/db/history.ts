@@ -17,7 +17,7 @@ export function d1History(db: D1Database, tenantId: string, meter?: Meter): Hist
   const bound = boundTo(db, tenantId, meter)
   return {
     standing: (sessionId) => standing(bound, sessionId),
-    append: (record, list) => append(bound, record, list),
+    append: (record, list, known) => append(bound, record, list, known),
     truncate: (sessionId, from, unsent) => truncate(bound, sessionId, from, unsent),
     pages: (sessionId, after, bytes) => pages(bound, sessionId, after, bytes),
     sessions: (filter) => sessions(bound, filter),

@@ -4,7 +4,7 @@
  * changes nothing.
  */
 
-import type { Entry, HistoryStore, Page, SessionRecord, SpentTurn } from '../agent/model/history.ts'
+import type { Entry, HistoryStore, Known, Page, SessionRecord, SpentTurn } from '../agent/model/history.ts'
 import { isOver, type Turn } from '../agent/model/turn.ts'
 import type { Usage } from '../agent/model/usage.ts'
 import { fitting } from './fitting.ts'
@@ -28,6 +28,7 @@ export type ProjectionOptions = {
 export class Projection {
   readonly #options: ProjectionOptions
   #through: number | undefined
+  #known: Known | undefined
   #running: Promise<void> | undefined
   #again = false
 
@@ -36,8 +37,9 @@ export class Projection {
   }
 
   /** The session was rebuilt from history, or is new: it is known how far history is. */
-  startsAt(through: number): void {
+  startsAt(through: number, known?: Known): void {
     this.#through = through
+    this.#known = known
   }
 
   /** Rejects when history cannot be reached; what was to be sent is still there. One at a time. */
@@ -70,6 +72,9 @@ export class Projection {
     const { journal, history, record, announceWaiting, retracted, usageOf } = this.#options
     const store = history()
     const session = record()
+    let known = this.#known
+    // Whether a failed batch was written is not known.
+    this.#known = undefined
     // People can answer while history is away.
     const announced = announceWaiting()
     announced.catch(() => undefined)
@@ -83,10 +88,12 @@ export class Projection {
         gone.map((turn) => spentTurn(turn, session.source)),
       )
       this.#through = Math.min(this.#through, from - 1)
+      known = undefined
       retracted.done(from)
     }
     const { pages, through } = pagesAfter(journal, this.#through, usageOf)
-    await store.append(session, pages)
+    await store.append(session, pages, known)
+    this.#known = session
     await announced
     this.#through = Math.max(this.#through, through)
   }

@@ -165,7 +165,7 @@ export class SessionCore {
   create(spec: NewSession, history: readonly Message[] = []): void {
     if (this.#meta) return
     this.#meta = newMeta({ id: this.sessionId, tenantId: this.tenantId }, spec, Date.now())
-    this.projection.startsAt(0)
+    this.projection.startsAt(0, 'nothing')
     if (!history.length) return
     this.journal.putMeta(this.#meta)
     this.store.preload(importRun, history)
@@ -184,7 +184,7 @@ export class SessionCore {
       this.journal.putStep({ n, runId, entries: [...entries], texts, events: [] }, turn)
     }
     this.store = this.#openStore()
-    this.projection.startsAt(0)
+    this.projection.startsAt(0, 'nothing')
   }
 
   updateMeta(change: Partial<SessionMeta>): void {

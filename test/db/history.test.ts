@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import type { Known } from '../../src/agent/model/history.ts'
 import { d1History, type Meter } from '../../src/db/history.ts'
 import { maxPageBytes } from '../../src/db/page-row.ts'
 import { database, migrated, newTenant, noon, page, record, said } from './sample.ts'
@@ -193,6 +194,48 @@ describe('read', () => {
     for (const around of [-1, 0, 2 ** 20, 2 ** 21, 2 ** 40, Number.NaN])
       expect(JSON.stringify(await store.read('a', { around, window: 100 }))).not.toContain('theirs')
     expect(await store.pages('a', -(2 ** 21))).toHaveLength(1)
+  })
+})
+
+describe('what is known to be there', () => {
+  const first = record('a', { title: 'Fruit' })
+  const steps = [
+    [first, [page(1, ['apples', 'yes'])]],
+    [{ ...first, updatedAt: noon + 60_000 }, [page(3, ['pears', 'yes'])]],
+    [{ ...first, title: 'Vegetables', updatedAt: noon + 90_000 }, [page(5, ['beans', 'yes'])]],
+    [{ ...first, title: 'Vegetables', updatedAt: noon + day }, [page(7, ['peas', 'yes'])]],
+  ] as const
+
+  /** What is stored in the end, and the statements that each step took. */
+  async function written(isKnown: boolean) {
+    const tenant = newTenant()
+    const counts: number[] = []
+    const counted = {
+      prepare: (sql: string) => database.prepare(sql),
+      batch: (statements: D1PreparedStatement[]) => {
+        counts.push(statements.length)
+        return database.batch(statements)
+      },
+    } as unknown as D1Database
+    const store = d1History(counted, tenant)
+    let known: Known = 'nothing'
+    for (const [given, pages] of steps) {
+      await store.append(given, pages, isKnown ? known : undefined)
+      known = given
+    }
+    const found = await Promise.all(
+      ['apples', 'pears', 'beans', 'peas', 'fruit', 'vegetables', 'egetab'].map((words) => store.search(words, 10)),
+    )
+    const listed = await store.sessions({ limit: 10, q: 'egetab' })
+    const rows = database.prepare('SELECT title, active_day, through FROM session WHERE tenant_id = ?').bind(tenant)
+    return { counts, stored: { found, listed, rows: (await rows.all()).results } }
+  }
+
+  it('costs no statement, and changes nothing of what is stored', async () => {
+    const [blind, knowing] = [await written(false), await written(true)]
+    expect(knowing.stored).toEqual(blind.stored)
+    expect(blind.counts).toEqual([9, 9, 9, 9])
+    expect(knowing.counts).toEqual([6, 4, 8, 5])
   })
 })
 

@@ -69,14 +69,20 @@ export type SessionFilter = {
   readonly q?: string | undefined
 }
 
+/** What history holds of a session's record, as far as its writer knows: nothing, or what it wrote last. */
+export type Known = 'nothing' | SessionRecord
+
 /** Every method is bound to one tenant at construction; there is no way to name another. */
 export type HistoryStore = History & {
   /** The session's record and the last seq stored, or undefined when the directory has never heard of it. */
   readonly standing: (
     sessionId: string,
   ) => Promise<{ readonly record: SessionRecord; readonly through: number } | undefined>
-  /** One atomic batch: upserts the record and the pages. Repeating it changes nothing. */
-  readonly append: (record: SessionRecord, pages: readonly Page[]) => Promise<void>
+  /**
+   * One atomic batch: upserts the record and the pages. Repeating it changes nothing. What is `known` to be there
+   * already costs no statement; after a failure nothing is known.
+   */
+  readonly append: (record: SessionRecord, pages: readonly Page[], known?: Known) => Promise<void>
   /** Deletes pages with n ≥ `from` (undo) and their index rows. What the turns spent stays counted. */
   readonly truncate: (sessionId: string, from: number, unsent?: readonly SpentTurn[]) => Promise<void>
   /** Pages in order, for rebuilding a session: those with n > `after`, at most `bytes` of them. */
