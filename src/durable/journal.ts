@@ -62,6 +62,8 @@ type RawStep = {
 export class Journal {
   readonly #sql: SqlStorage
   readonly #tables: Set<string>
+  /** Made in this life and still without a row of the conversation: there is nothing to read. */
+  #isEmpty = false
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
@@ -94,8 +96,11 @@ export class Journal {
   }
 
   putMeta(meta: SessionMeta): void {
-    if (!this.#ready) this.#sql.exec(schema)
-    this.#tables.add('step')
+    if (!this.#ready) {
+      this.#sql.exec(schema)
+      this.#tables.add('step')
+      this.#isEmpty = true
+    }
     this.#sql.exec(
       "INSERT INTO step VALUES (0, '', 0, 1, NULL, '[]', ?) ON CONFLICT DO UPDATE SET entries = excluded.entries",
       JSON.stringify(meta),
@@ -119,6 +124,7 @@ export class Journal {
   }
 
   putStep(row: StepRow, turn: Turn | undefined): void {
+    this.#isEmpty = false
     this.#sql.exec(
       `INSERT INTO step VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO UPDATE SET
         last_event = excluded.last_event, turn = excluded.turn, events = excluded.events, entries = excluded.entries`,
@@ -145,7 +151,7 @@ export class Journal {
 
   /** Entries of rows that were not taken back, row by row, newest row first: what a wake-up reads. */
   *entriesBackwards(): Generator<{ readonly n: number; readonly entries: Entry[] }> {
-    if (!this.#ready) return
+    if (!this.#ready || this.#isEmpty) return
     const rows = this.#sql.exec<RawEntries>('SELECT n, entries FROM step WHERE gone = 0 ORDER BY n DESC')
     // Many rows are parsed as one text: thousands of small ones cost twice as much.
     let batch: RawEntries[] = []
