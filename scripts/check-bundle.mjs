@@ -37,7 +37,7 @@ const bundle = build({
   platform: 'browser',
   conditions: ['workerd', 'worker', 'browser'],
   keepNames: false,
-  define: { 'process.env.NODE_ENV': '"production"' },
+  define: { 'process.env.NODE_ENV': '"production"', process: 'undefined' },
   external: ['cloudflare:*', 'node:*', ...apart.map((name) => `*/${name}`)],
 })
 // esbuild has said what is wrong.
