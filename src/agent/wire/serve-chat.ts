@@ -6,8 +6,11 @@ import { openaiUsage } from './serve-usage.ts'
 export type ChatHead = { readonly id: string; readonly created: number; readonly model: string }
 
 /** What a client reads as the reason for the end. */
-export const finishReason = ({ type, exit_reason }: RunEnded): string =>
-  exit_reason === 'out_of_budget' ? 'length' : type === 'run.failed' ? 'error' : 'stop'
+export function finishReason({ type, exit_reason }: RunEnded): string {
+  if (exit_reason === 'out_of_budget') return 'length'
+  if (exit_reason === 'failed_refused') return 'content_filter'
+  return type === 'run.failed' ? 'error' : 'stop'
+}
 
 /** Renders one event as server-sent text, or nothing. The first delta carries the role. */
 export function chatChunks(head: ChatHead, withUsage: boolean): (event: PlacedEvent) => string {

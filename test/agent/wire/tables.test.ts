@@ -216,6 +216,7 @@ describe('a run as a chat completion', () => {
     ['length', { exit_reason: 'out_of_budget', completed: false }],
     ['stop', { type: 'run.cancelled', exit_reason: 'stopped', completed: false }],
     ['error', { type: 'run.failed', exit_reason: 'failed_rate', completed: false }],
+    ['content_filter', { type: 'run.failed', exit_reason: 'failed_refused', completed: false }],
   ])('ends with %s for %j', (reason, more) => {
     expect(finishReason(end(more))).toBe(reason)
   })

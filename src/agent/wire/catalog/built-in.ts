@@ -51,6 +51,8 @@ const anthropic: readonly Entry[] = [
 ]
 
 const gpt = { maker: 'openai', images: true, tools: true, caching: true } as const
+const gpt41 = { ...gpt, reasoning: false, contextWindow: 1_047_576, maxOutput: 32_768 } as const
+const gpt4o = { ...gpt, reasoning: false, contextWindow: 128_000, maxOutput: 16_384 } as const
 const gpt5 = {
   ...gpt,
   reasoning: true,
@@ -77,21 +79,26 @@ const openai: readonly Entry[] = [
   { family: 'gpt-4-32k', maker: 'openai', reasoning: false, contextWindow: 32_768 },
   { family: 'gpt-4-turbo', ...gpt, reasoning: false, contextWindow: 128_000, maxOutput: 4_096 },
   { family: 'gpt-4-5', ...gpt, reasoning: false, contextWindow: 128_000, maxOutput: 16_384 },
-  { family: 'gpt-4-1', ...gpt, reasoning: false, contextWindow: 1_047_576, maxOutput: 32_768 },
-  { family: 'gpt-4o', ...gpt, reasoning: false, contextWindow: 128_000, maxOutput: 16_384 },
+  { family: 'gpt-4-1', ...gpt41, prices: price(2, 8, 0.5) },
+  { family: 'gpt-4-1-mini', ...gpt41, prices: price(0.4, 1.6, 0.1) },
+  { family: 'gpt-4-1-nano', ...gpt41, prices: price(0.1, 0.4, 0.025) },
+  { family: 'gpt-4o', ...gpt4o, prices: price(2.5, 10, 1.25) },
+  { family: 'gpt-4o-mini', ...gpt4o, prices: price(0.15, 0.6, 0.075) },
   { family: 'gpt-5', ...gpt5, prices: price(1.25, 10, 0.125) },
   { family: 'gpt-5-mini', ...gpt5, prices: price(0.25, 2, 0.025), knowledge: '2024-05-30' },
-  { family: 'gpt-5-chat', ...gpt, reasoning: false, contextWindow: 128_000, maxOutput: 16_384 },
-  { family: 'gpt-5-1', ...gpt51 },
+  { family: 'gpt-5-nano', ...gpt5, prices: price(0.05, 0.4, 0.005) },
+  { family: 'gpt-5-chat', ...gpt4o },
+  { family: 'gpt-5-1', ...gpt51, prices: price(1.25, 10, 0.125) },
   { family: 'gpt-5-2', ...gpt52, prices: price(1.75, 14, 0.175), knowledge: '2025-08' },
   { family: 'gpt-5-4', ...gpt54, prices: price(2.5, 15, 0.25), knowledge: '2025-08-31' },
-  { family: 'gpt-5-4-mini', ...gpt52, prices: price(0.75, 4.5), knowledge: '2025-08-31' },
+  { family: 'gpt-5-4-mini', ...gpt52, prices: price(0.75, 4.5, 0.075), knowledge: '2025-08-31' },
   { family: 'gpt-5-5', ...gpt54, prices: price(5, 30, 0.5), knowledge: '2025-12-01' },
   { family: 'gpt-5-6', ...gpt54, efforts: [...gpt54.efforts, 'max'], prices: price(2, 10, 0.2, 2.5) },
   { family: 'gpt-oss', ...gpt, images: false, reasoning: true, contextWindow: 131_072, efforts: standard },
   { family: 'o1', ...oSeries },
-  { family: 'o3', ...oSeries },
+  { family: 'o3', ...oSeries, prices: price(2, 8, 0.5) },
   { family: 'o4', ...oSeries },
+  { family: 'o4-mini', ...oSeries, prices: price(1.1, 4.4, 0.275) },
 ]
 
 const geminiModel = {
