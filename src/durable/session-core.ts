@@ -341,7 +341,7 @@ export class SessionCore {
     this.#sent = false
     this.store.open(runId, [message], {
       options: this.meta.model && !options.model ? { ...options, model: this.meta.model } : options,
-      limit: maxTurns(this.settings, options.maxTurns),
+      limit: maxTurns(this.settings, options.maxTurns, this.meta.source),
       usageBefore: sessionUsage(this.meta, this.store),
     })
   }

@@ -82,8 +82,13 @@ function withoutHeaders(tenant: Settings, { providers = {} }: Settings): Setting
   return moved.length ? mergeSettings(tenant, { providers: none }) : tenant
 }
 
-export const maxTurns = (settings: Settings, asked: number | undefined): number =>
-  asked ?? settings.agent?.max_turns ?? defaults.maxTurns
+/** A subagent has a budget of its own: what its parent may do says nothing about it. */
+export function maxTurns({ agent, delegation }: Settings, asked: number | undefined, source = ''): number {
+  if (asked !== undefined) return asked
+  return source === 'subagent'
+    ? (delegation?.max_iterations ?? defaults.subagentTurns)
+    : (agent?.max_turns ?? defaults.maxTurns)
+}
 
 /** Field by field the smaller one. */
 export function stricter(a: Limits, b: Limits): Limits {

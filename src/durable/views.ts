@@ -4,7 +4,7 @@ import type { Entry, SessionRecord } from '../agent/model/history.ts'
 import { callsIn, textIn, thinkingIn, type UserMessage } from '../agent/model/message.ts'
 import { runEnded } from '../agent/loop/announce.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
-import { newTurn, type Turn } from '../agent/model/turn.ts'
+import { asked, newTurn, timesUsed, type Turn } from '../agent/model/turn.ts'
 import { publicTallies, publicUsage } from '../agent/wire/serve-usage.ts'
 import type { SessionMeta } from './session-meta.ts'
 
@@ -80,6 +80,7 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
     started_at: iso(turn.startedAt) as string | null,
     ended_at: stage.at === 'done' ? iso(stage.endedAt) : null,
     steps: turn.budget.spent,
+    attempts: timesUsed(turn, asked),
     waited_ms: turn.waited,
     notes: turn.notes.map(({ at, did, why }) => ({ at: iso(at), did, why })),
   }
@@ -123,7 +124,7 @@ function statusOf({ stage, stopRequested }: Turn): string {
 export const isAway = (stage: Turn['stage']): boolean =>
   stage.at === 'tools' && stage.calls.every(({ state }) => state === 'away' || state === 'settled')
 
-function activityOf({ stage }: Turn): {
+function activityOf({ stage, people }: Turn): {
   readonly doing: string
   readonly since: string | null
   readonly until?: string
@@ -134,12 +135,13 @@ function activityOf({ stage }: Turn): {
       return { doing: stage.at.replace('-', '_'), since: iso(stage.since) }
     case 'tools': {
       const running = stage.calls.filter((call) => call.state === 'running')
-      if (!running.length) return { doing: 'waiting_for_a_person', since: null }
+      if (!running.length)
+        return { doing: 'waiting_for_a_person', since: people?.since === undefined ? null : iso(people.since) }
       const since = Math.min(...running.map((call) => (call.state === 'running' ? call.since : 0)))
       return { doing: `running ${running.map(({ name }) => name).join(', ')}`, since: iso(since) }
     }
     case 'waiting':
-      return { doing: `waiting: ${stage.why}`, since: null, until: iso(stage.until) }
+      return { doing: `waiting: ${stage.why}`, since: iso(stage.since), until: iso(stage.until) }
     case 'ready':
       return { doing: 'deciding', since: null }
     case 'done':

@@ -110,7 +110,10 @@ describe('the object dies', () => {
     expect(saidIn(scripted.asked[1]!).at(-1)).toContain('It is unknown whether it took effect')
     const listener = await listen(id, 0)
     await listener.heard('run.completed')
-    expect(listener.events.find(({ type }) => type === 'status')).toMatchObject({ state: 'resumed' })
+    expect(listener.events.find(({ type }) => type === 'status')).toMatchObject({
+      state: 'resumed',
+      detail: 'the system restarted while this ran: terminal; the turn goes on',
+    })
     expect(listener.types.filter((type) => type === 'tool.started')).toHaveLength(1)
     expect(listener.events.find(({ type }) => type === 'tool.completed')).toMatchObject({ call_id: 'c1', failed: true })
     listener.close()

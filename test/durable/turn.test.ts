@@ -52,6 +52,7 @@ describe('a turn', () => {
       started_at: run['started_at'],
       ended_at: run['ended_at'],
       steps: 1,
+      attempts: 1,
       waited_ms: 0,
       notes: [],
     })
@@ -152,7 +153,7 @@ describe('the alarm', () => {
     await until(async () => (await alarmOf(id)) === due)
     expect(await runOf(id, stream.events[0]!.run_id)).toMatchObject({
       status: 'running',
-      activity: { doing: 'waiting: rate', until: told },
+      activity: { doing: 'waiting: rate', since: expect.stringMatching(/^\d{4}-.*Z$/), until: told },
     })
     expect(scripted.asked.length).toBe(1)
     await stream.closed()

@@ -9,6 +9,7 @@ import { type Message, textIn } from '../model/message.ts'
 import type { Said } from '../model/ports.ts'
 import type { Awaited } from '../model/tool.ts'
 import type { Commit, Stage, ToolCall, Turn } from '../model/turn.ts'
+import { restartedWhile } from '../policy/death.ts'
 import { ofNested } from './nested.ts'
 
 /** `heard` = what the commit drains; `fromSeq` = where the answer that is being given up began. */
@@ -30,14 +31,15 @@ export function announce(before: Turn | undefined, commit: Commit, { now, heard,
 
 function ofTrouble(before: Turn, turn: Turn, fromSeq: number): Event[] {
   const events: Event[] = []
+  const hasDied = before.deaths.total !== turn.deaths.total
   if (before.restarts.count !== turn.restarts.count)
     events.push({ type: 'turn.restarted', from_seq: fromSeq, reason: turn.restarts.reason })
-  else if (before.deaths.total !== turn.deaths.total)
-    events.push({ type: 'status', state: 'resumed', detail: 'The system restarted during this turn; it goes on.' })
+  else if (hasDied)
+    events.push({ type: 'status', state: 'resumed', detail: `${restartedWhile(before)}; the turn goes on` })
   if (before.route.model !== turn.route.model)
     events.push({ type: 'provider.fallback', from: before.route.model, to: turn.route.model, reason: whyLast(turn) })
   const last = turn.notes.at(-1)
-  if (last && last !== before.notes.at(-1) && last.at !== before.notes.at(-1)?.at)
+  if (last && last !== before.notes.at(-1) && !(hasDied && last.did === 'go on'))
     events.push({ type: 'status', state: 'recovering', detail: `${last.did} (${last.why})` })
   return events
 }

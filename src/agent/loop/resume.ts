@@ -5,6 +5,7 @@
 
 import type { View } from '../model/ports.ts'
 import { type Commit, mapCalls, type ToolCall, type Turn } from '../model/turn.ts'
+import { died } from '../policy/death.ts'
 import { refuse } from '../policy/plan.ts'
 import { begunBy } from './nested.ts'
 import { closeBatch, settle } from './settle.ts'
@@ -13,19 +14,15 @@ const lost =
   'Interrupted: the system restarted during this call. It is unknown whether it took effect; check before you repeat it.'
 
 export function resume(turn: Turn, view: View): Commit {
+  const after = died(turn, view.now)
   switch (turn.stage.at) {
     // The reply is lost, though it may have been paid for. To the policies that is one more failure.
     case 'calling-model':
     case 'compressing':
-      return settle(died(turn), { of: 'failure', failure: { kind: 'interrupted', message: '' }, ...view.lost }, view)
+      return settle(after, { of: 'failure', failure: { kind: 'interrupted', message: '' }, ...view.lost }, view)
 
-    case 'tools': {
-      const running = turn.stage.calls.some((call) => call.state === 'running')
-      return closeBatch(
-        { turn: mapCalls(running ? died(turn) : turn, (call) => afterDeath(call, turn.deaths.here)) },
-        view,
-      )
-    }
+    case 'tools':
+      return closeBatch({ turn: mapCalls(after, (call) => afterDeath(call, turn.deaths.here)) }, view)
 
     case 'ready':
     case 'waiting':
@@ -42,5 +39,3 @@ function afterDeath(call: ToolCall, deaths: number): ToolCall {
     ? { id, name, input, effect, state: 'settled', result: refuse(call, lost + begunBy(call)) }
     : { id, name, input, effect, ...(granted !== undefined && { granted }), state: 'planned' }
 }
-
-const died = (turn: Turn): Turn => ({ ...turn, deaths: { here: turn.deaths.here + 1, total: turn.deaths.total + 1 } })

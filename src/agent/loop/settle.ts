@@ -6,8 +6,8 @@ import { type Commit, decided, mapCalls, type Result, spend, type ToolCall, type
 import { addUsage, type Usage } from '../model/usage.ts'
 import { isSpent, pay, windUp } from '../policy/budget.ts'
 import { done } from '../policy/ending.ts'
-import { guard } from '../policy/guard.ts'
-import { broken, output } from '../policy/output.ts'
+import { capped, guard } from '../policy/guard.ts'
+import { broken, forgiven, output } from '../policy/output.ts'
 import { held } from '../policy/people.ts'
 import { planAll, tidied } from '../policy/plan.ts'
 import { firstOpinion, type Verdict } from '../policy/policy.ts'
@@ -68,13 +68,13 @@ function acceptReply({ draft = '', said: _said, ...rest }: Turn, given: Assistan
   if (isSpent(rest)) return windUp(rest, reply, view.now)
 
   const calls = planAll(rest, callsIn(reply), view)
-  const turn = pay(rest, calls)
+  const turn = pay(capped(rest, calls, view), calls)
   if (!calls.length) {
     const stage = view.inbox.length ? ({ ...turn, stage: { at: 'ready' } } as const) : done(turn, 'answered', view.now)
     return { turn: stage, append: [reply] }
   }
   const known = calls.some(({ name }) => view.toolbox.has(name))
-  const counted = known ? { ...turn, used: { ...turn.used, 'unknown tools': 0 } } : spend(turn, 'unknown tools')
+  const counted = known ? forgiven(turn) : spend(turn, 'unknown tools')
   const text = textIn(reply).trim()
   const kept = text && calls.every(({ name }) => isHousekeeping(name)) ? { said: text } : {}
   return closeBatch({ turn: { ...counted, ...kept, stage: { at: 'tools', calls } }, append: [reply] }, view)

@@ -248,4 +248,4 @@ export function mergeSettings<T extends object>(below: T, above: object): T {
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export const defaults = { maxTurns: 90, busyMode: 'interrupt', timezone: 'UTC' } as const
+export const defaults = { maxTurns: 90, subagentTurns: 50, busyMode: 'interrupt', timezone: 'UTC' } as const

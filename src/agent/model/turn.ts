@@ -187,6 +187,9 @@ export const spend = (turn: Turn, remedy: string): Turn => ({
   used: { ...turn.used, [remedy]: (turn.used[remedy] ?? 0) + 1 },
 })
 
+/** What counts as used with every request to a model. */
+export const asked = 'model call'
+
 export const timesUsed = (turn: Turn, remedy: string): number => turn.used[remedy] ?? 0
 
 export const isOver = (turn: Turn | undefined): boolean => turn === undefined || turn.stage.at === 'done'

@@ -6,7 +6,7 @@
  */
 
 import { callsIn, notice, textIn, type AssistantMessage } from '../model/message.ts'
-import { type Commit, noted, type ToolCall, type Turn } from '../model/turn.ts'
+import { type Commit, noted, spend, timesUsed, type ToolCall, type Turn } from '../model/turn.ts'
 import { done } from './ending.ts'
 import type { Gate } from './policy.ts'
 
@@ -17,6 +17,8 @@ const words = {
 
 /** Steps that only ran code are free: a program that calls many tools is one thought, not many. */
 const freeTool = 'execute_code'
+/** But not for ever: every turn ends. */
+const mostFree = 500
 
 /** The guard's halt winds a turn up in the same way as an empty budget. */
 export const isSpent = ({ budget, guard }: Turn) => budget.spent >= budget.limit || guard.halted !== undefined
@@ -32,7 +34,8 @@ export const budget: Gate = (turn) => {
 /** The replies of a turn, after one that asked for these calls. */
 export function pay(turn: Turn, calls: readonly ToolCall[]): Turn {
   const isFree = calls.length > 0 && calls.every(({ name, state }) => name === freeTool && state !== 'settled')
-  return isFree ? turn : { ...turn, budget: { ...turn.budget, spent: turn.budget.spent + 1 } }
+  if (isFree && timesUsed(turn, freeTool) < mostFree) return spend(turn, freeTool)
+  return { ...turn, budget: { ...turn.budget, spent: turn.budget.spent + 1 } }
 }
 
 /** A reply that came after the budget was spent: its text is the answer, its calls never run. */

@@ -44,6 +44,15 @@ export function exhausted(turn: Turn, name: string, planned: number, view: View)
     : undefined
 }
 
+/** A cap ends the turn's tools, hard stop or not: who searches that often is not going to find it. */
+export function capped(turn: Turn, calls: readonly ToolCall[], view: View): Turn {
+  const limit = calls
+    .map(({ name }) => exhausted(turn, name, calls.filter((call) => call.name === name).length - 1, view))
+    .find((reason) => reason !== undefined)
+  if (limit === undefined) return turn
+  return noted({ ...turn, guard: { ...turn.guard, halted: limit } }, view.now, 'stop the tools', limit)
+}
+
 function count(state: GuardState, call: ToolCall | undefined, message: ToolMessage): GuardState {
   const key = `${message.name} ${JSON.stringify(call?.input ?? null)}`.slice(0, keyLength)
   if (message.failed)

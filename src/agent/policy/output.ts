@@ -11,7 +11,7 @@ import { isSpent } from './budget.ts'
 import { done, giveUp } from './ending.ts'
 import type { Verdict } from './policy.ts'
 import { refuse } from './plan.ts'
-import { nextModel } from './remedies.ts'
+import { nextModel, waitLonger } from './remedies.ts'
 
 type ModelResult = Extract<Result, { of: 'model' }>
 type Case = (turn: Turn, result: ModelResult, view: View) => Commit | undefined
@@ -51,10 +51,12 @@ const cutText: Case = (turn, { reply }, { now }) => {
 }
 
 /** A cut tool call is never run and never completed by guessing: the whole request is made again, with more room. */
-const cutCall: Case = (turn, { reply }, { now }) => {
+const cutCall: Case = (turn, { reply, usage }, { now }) => {
   if (reply.stop !== 'length' || !callsIn(reply).length) return undefined
   const tries = timesUsed(turn, 'cut call')
-  const room = Math.max(Math.min(outputBase * 2 ** (tries + 1), outputCap), turn.options.maxTokens ?? 0)
+  // Twice what it had: many models begin with more room than we would ask for.
+  const more = Math.max(outputBase * 2 ** (tries + 1), usage.output * 2)
+  const room = Math.max(Math.min(more, outputCap), turn.options.maxTokens ?? 0, usage.output)
   const repairs = { ...turn.repairs, maxTokens: room }
   const hint =
     'Your message was cut off inside a tool call, so nothing was run. Send it again; split long contents into several calls.'
@@ -103,17 +105,18 @@ const emptyAfterTools: Case = (turn, { reply }, { now, lastRole }) => {
     : undefined
 }
 
-/** Nothing at all: three more tries, one when it was dear, none when it is clearly not going to change. */
+/** Nothing at all: three more tries with pauses, one when it was dear, none when it is clearly not going to change. */
 const empty: Case = (turn, { reply, usage }, view) => {
   if (!isSilent(reply)) return undefined
   const tries = timesUsed(turn, 'empty')
   const sure = usage.output === 0 && tries >= 1 && timesUsed(turn, 'empty without output') >= 1
   const most = usage.costUsd > 0.25 ? 1 : 3
   const counted = usage.output === 0 ? spend(turn, 'empty without output') : turn
-  if (!sure && tries < most) return again(counted, view.now, { name: 'empty', word: say.empty }, reply)
   const failure = { kind: 'malformed', message: 'the model sends empty answers' } as const
-  const other = nextModel(counted, { failure }, view)
-  return other ? { turn: other } : giveUp(counted, failure, view.now)
+  const asked = again(counted, view.now, { name: 'empty', word: say.empty }, reply).turn
+  const next =
+    (!sure && tries < most ? waitLonger(asked, { failure }, view) : undefined) ?? nextModel(counted, { failure }, view)
+  return next ? { turn: next } : giveUp(counted, failure, view.now)
 }
 
 /** "I will now look at the file." and then nothing. Only short messages that end with such a promise. */
@@ -146,6 +149,24 @@ const unknownTools: Case = (turn, { reply }, { now, toolbox }) => {
     ],
   }
 }
+
+/** What is counted of one answer: with the next one that works it begins anew. */
+const counters = [
+  'continue',
+  'cut call',
+  'thought only',
+  'no calls',
+  'empty after tools',
+  'empty',
+  'empty without output',
+  'unknown tools',
+] as const
+
+/** The model called tools that there are: a long turn has as many tries for its last step as for its first. */
+export const forgiven = (turn: Turn): Turn => ({
+  ...turn,
+  used: Object.fromEntries(Object.entries(turn.used).filter(([name]) => !counters.some((one) => one === name))),
+})
 
 const isSilent = (reply: AssistantMessage) => !textIn(reply).trim() && !callsIn(reply).length
 

@@ -7,6 +7,7 @@ import type { Failure } from '../model/failure.ts'
 import type { View } from '../model/ports.ts'
 import { noted, type Repairs, spend, timesUsed, type Turn } from '../model/turn.ts'
 import { isLate } from './deadline.ts'
+import { restartedWhile } from './death.ts'
 import { ceiling } from './pressure.ts'
 
 /** `inCall`, `key`: see Result. */
@@ -52,7 +53,7 @@ export const sameKeyOnce: Remedy = (turn, trouble, view) =>
 /** Right away: it was us who went away. Bounded by deaths without progress, and by deaths in all. */
 export const again: Remedy = (turn, _trouble, view) =>
   turn.deaths.here < 5 && turn.deaths.total < 1_000
-    ? noted({ ...turn, stage: ready }, view.now, 'repeat', 'the system restarted')
+    ? noted({ ...turn, stage: ready }, view.now, 'repeat', restartedWhile(turn))
     : undefined
 
 /** A stream that broke before it said anything: at once, twice. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { resume } from '../../../src/agent/loop/resume.ts'
-import { newTurn, type ToolCall } from '../../../src/agent/model/turn.ts'
+import { newTurn, type ToolCall, type Turn } from '../../../src/agent/model/turn.ts'
 import { Bench } from '../support/scripted.ts'
 
 const afterDeath = (call: Partial<ToolCall>) => {
@@ -18,5 +18,37 @@ describe('a call that ran when the object died', () => {
 
   it('is over when it may not', () => {
     expect(afterDeath({ effect: 'effect' })).toBe('ready')
+  })
+})
+
+describe('the record of a turn says what its death interrupted:', () => {
+  const notesOf = (stage: Turn['stage']) =>
+    resume({ ...newTurn('t', 0, 10), stage }, new Bench([]).look()).turn.notes.map(({ did, why }) => `${did}: ${why}`)
+  const call = (name: string, rest: object) => ({ id: name, name, input: {}, effect: 'effect', ...rest }) as ToolCall
+
+  it('a model call', () =>
+    expect(notesOf({ at: 'calling-model', since: 1, tools: true })).toEqual([
+      'repeat: the system restarted while the model answered',
+    ]))
+
+  it('a summary', () =>
+    expect(notesOf({ at: 'compressing', since: 1 })).toEqual([
+      'repeat: the system restarted while the context was shortened',
+    ]))
+
+  it('the calls that ran, and no others', () => {
+    const calls = [
+      call('terminal', { state: 'running', since: 1 }),
+      call('write_file', { state: 'running', since: 1 }),
+      call('todo', { state: 'planned' }),
+    ]
+    expect(notesOf({ at: 'tools', calls })).toEqual([
+      'go on: the system restarted while this ran: terminal, write_file',
+    ])
+  })
+
+  it('and nothing when nothing was in flight', () => {
+    expect(notesOf({ at: 'tools', calls: [call('todo', { state: 'planned' })] })).toEqual([])
+    expect(notesOf({ at: 'ready' })).toEqual([])
   })
 })

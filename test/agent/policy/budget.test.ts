@@ -44,6 +44,15 @@ describe('a step is paid for', () => {
     expect(await spent(bench)).toBe(1)
   })
 
+  it('by code too, when there has been five hundred times nothing else', async () => {
+    const bench = new Bench((_t, turn) => (turn.budget.spent < 2 ? calls('execute_code') : says('what I have')), {
+      tools: [executeCode],
+      limit: 2,
+    })
+    expect((await bench.run()).stage).toMatchObject({ outcome: 'out-of-budget' })
+    expect(bench.ran.length).toBe(502)
+  })
+
   it('so a turn that only runs code is not wound up by its steps', async () => {
     const bench = new Bench((_t, _u, nth) => (nth < 20 ? calls('execute_code') : says('done')), {
       tools: [executeCode],
@@ -52,4 +61,17 @@ describe('a step is paid for', () => {
     expect((await bench.run()).stage).toMatchObject({ outcome: 'answered' })
     expect(textIn(bench.store.transcript().at(-1) ?? userText(''))).toBe('done')
   })
+})
+
+it('nothing is said about the steps before they are used up, and then it is said', async () => {
+  const bench = new Bench((_t, turn) => (turn.budget.spent < 9 ? calls('read_file') : says('what I have')), {
+    tools: [readFile],
+    limit: 9,
+  })
+  await bench.run()
+  const asked = bench.steps.flatMap((step) => (step.do === 'call-model' ? [step] : []))
+  expect(asked.slice(0, -1)).toEqual(Array.from({ length: 9 }, () => ({ do: 'call-model', tools: true })))
+  expect(asked.at(-1)).toEqual({ do: 'call-model', tools: false, say: expect.stringContaining('used up') })
+  const told = bench.store.transcript().filter(({ role }) => role === 'tool')
+  expect(JSON.stringify(told)).not.toMatch(/steps|budget/)
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { type Message, textIn } from '../../../src/agent/model/message.ts'
+import { type AssistantMessage, type Message, textIn } from '../../../src/agent/model/message.ts'
 import { defineTool } from '../../../src/tools/define.ts'
 import { Bench, calls, says } from '../support/scripted.ts'
 import { failing, readFile } from '../support/tools.ts'
@@ -50,12 +50,48 @@ it('the same result twice is no progress, and is said', async () => {
   expect(results(bench)[1]).toContain('same result 2 times')
 })
 
-it('the fourth search does not run when three are allowed, hard stop or not', async () => {
-  const bench = new Bench((_t, _u, n) => (n < 4 ? calls('web_search') : says('ok')), { tools: [search] })
+const allowThree = (bench: Bench) => {
   bench.limits = { ...bench.limits, guard: { ...bench.limits.guard, perTurn: { web_search: 3 } } }
-  await bench.run()
-  expect(bench.ran.length).toBe(3)
-  expect(results(bench)[3]).toContain('The limit of 3 calls of web_search')
+  return bench
+}
+
+describe('the fourth search when three are allowed', () => {
+  it('does not run and ends the tools, hard stop or not; there is still an answer', async () => {
+    const bench = allowThree(
+      new Bench((_t, turn) => (turn.guard.halted ? says('what I found') : calls('web_search')), { tools: [search] }),
+    )
+    const turn = await bench.run()
+    expect(bench.ran.length).toBe(3)
+    expect(results(bench)[3]).toContain('The limit of 3 calls of web_search')
+    expect(turn.stage).toMatchObject({ outcome: 'out-of-budget' })
+    expect(bench.steps.at(-1)).toMatchObject({ tools: false, say: expect.stringContaining('The limit of 3 calls') })
+    expect(textIn(bench.store.transcript().at(-1) as Message)).toBe('what I found')
+    expect(turn.notes).toMatchObject([{ did: 'stop the tools' }])
+  })
+
+  it('of one batch: three run, and what else is in it', async () => {
+    const four = ['a', 'b', 'c', 'd'].map((q, i) => ({
+      type: 'call' as const,
+      id: `${i}`,
+      name: 'web_search',
+      input: { q },
+    }))
+    const batch: AssistantMessage = {
+      role: 'assistant',
+      content: [...four, ...calls('read_file').content],
+      stop: 'tools',
+    }
+    const bench = allowThree(new Bench([batch, says('enough')], { tools: [search, readFile] }))
+    await bench.run()
+    expect(bench.ran.toSorted()).toEqual(['read_file', 'web_search', 'web_search', 'web_search'])
+    expect(bench.steps.at(-1)).toMatchObject({ tools: false })
+  })
+
+  it('is not missed by who searches three times and answers', async () => {
+    const bench = allowThree(new Bench((_t, _u, n) => (n < 3 ? calls('web_search') : says('ok')), { tools: [search] }))
+    expect((await bench.run()).stage).toMatchObject({ outcome: 'answered' })
+    expect(bench.ran.length).toBe(3)
+  })
 })
 
 it('warnings can be switched off', async () => {

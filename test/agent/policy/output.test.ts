@@ -40,6 +40,15 @@ describe('an answer that was cut off', () => {
     expect(bench.modelCalls).toBe(4)
   })
 
+  it('inside a tool call is never asked for with less room than it had', async () => {
+    const bench = new Bench((_t, _u, n) => (n ? says('done') : { ...calls('write_file'), stop: 'length' }))
+    bench.outputTokens = 12_000
+    expect((await bench.run()).repairs.maxTokens).toBe(24_000)
+    const large = new Bench((_t, _u, n) => (n ? says('done') : { ...calls('write_file'), stop: 'length' }))
+    large.outputTokens = 64_000
+    expect((await large.run()).repairs.maxTokens).toBe(64_000)
+  })
+
   it('in its thinking is not asked for again', async () => {
     const bench = new Bench([thinks('length')])
     await bench.run()
@@ -85,6 +94,25 @@ describe('an answer without words', () => {
     expect((await silent.run()).stage).toMatchObject({ outcome: 'failed', failure: { kind: 'malformed' } })
     expect(silent.modelCalls).toBe(2)
     expect(last(silent)).toContain('could not be used')
+  })
+
+  it('that is empty is asked for three times more, with growing pauses, and then it is said', async () => {
+    const bench = new Bench(() => says(''))
+    const turn = await bench.run()
+    expect(bench.modelCalls).toBe(4)
+    expect(bench.now).toBe(1_000 + 5_000 + 10_000 + 20_000)
+    expect(turn.stage).toMatchObject({ outcome: 'failed', failure: { kind: 'malformed' } })
+    expect(saysIn(bench)).toEqual(Array.from({ length: 3 }, () => expect.stringContaining('was empty')))
+    expect(roles(bench)).toEqual(['user', 'assistant'])
+  })
+
+  it('has all its tries again at every step of a long turn', async () => {
+    const bench = new Bench((_t, _u, n) => (n < 24 ? (n % 4 === 3 ? calls('read_file') : says('')) : says('done')), {
+      tools: [readFile],
+    })
+    expect((await bench.run()).stage).toMatchObject({ outcome: 'answered' })
+    expect(bench.ran.length).toBe(6)
+    expect(last(bench)).toBe('done')
   })
 
   it('falls back to the next model before it gives up', async () => {

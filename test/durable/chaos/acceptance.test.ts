@@ -78,7 +78,12 @@ describe('the record of a turn', () => {
     const told = listener.events.filter(({ state }) => state === 'recovering').map(({ detail }) => detail)
     expect(told).toEqual(['wait 1000 ms (rate)'])
     expect(listener.events.find(({ state }) => state === 'waiting')).toMatchObject({ detail: 'rate' })
-    expect(run).toMatchObject({ waited_ms: 1_000, notes: [{ did: 'wait 1000 ms', why: 'rate' }], steps: 1 })
+    expect(run).toMatchObject({
+      waited_ms: 1_000,
+      notes: [{ did: 'wait 1000 ms', why: 'rate' }],
+      steps: 1,
+      attempts: 2,
+    })
     listener.close()
   })
 })
