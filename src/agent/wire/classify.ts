@@ -33,7 +33,7 @@ export function classify(error: unknown, around: Circumstances): Failure {
   const evidence = evidenceOf(error)
   const { status, message, text, headers } = evidence
   const kind = around.stalled ? 'stalled' : isAbort(error) ? 'aborted' : kindOf(evidence, around)
-  const after = waits.has(kind) ? retryAfter(headers, text, around.now) : undefined
+  const after = waits.has(kind) ? retryAfter(headers, evidence, around.now) : undefined
   const available = kind === 'output-cap' ? availableTokens(text) : undefined
   return {
     kind,

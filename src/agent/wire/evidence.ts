@@ -9,18 +9,28 @@ export type Evidence = {
   /** The first message as it was written. */
   readonly message: string
   readonly headers: Headers | undefined
+  /** Times to wait, or until when, that stand in fields of their own. */
+  readonly resets?: readonly string[]
 }
 
 /** Causes within causes, and errors within the messages of aggregators: this deep and no deeper. */
 const maxDepth = 5
 const codeFields = ['code', 'type', 'status', 'reason', 'name'] as const
 const textFields = ['message', 'errorMessage', 'error_description', 'detail', 'raw', 'reason'] as const
-const nestedFields = ['error', 'cause', 'metadata', 'errorArgs', 'body', 'details'] as const
+const nestedFields = ['error', 'cause', 'metadata', 'errorArgs', 'body', 'details', 'headers'] as const
+/** ChatGPT `resets_at`, Google `retryDelay`, OpenRouter `X-RateLimit-Reset` among its headers in the body; and kin. */
+const resetFields = /^(x-ratelimit-)?(reset|resets|retry)_?(at|until|after|delay|in_seconds)?$/i
 
-type Found = { status: number | undefined; codes: string[]; texts: string[]; headers: Headers | undefined }
+type Found = {
+  status: number | undefined
+  codes: string[]
+  texts: string[]
+  resets: string[]
+  headers: Headers | undefined
+}
 
 export function evidenceOf(error: unknown): Evidence {
-  const found: Found = { status: undefined, codes: [], texts: [], headers: undefined }
+  const found: Found = { status: undefined, codes: [], texts: [], resets: [], headers: undefined }
   search(error, found, 0)
   const texts = [...new Set(found.texts.map((text) => text.trim()).filter(Boolean))]
   return {
@@ -29,6 +39,7 @@ export function evidenceOf(error: unknown): Evidence {
     text: texts.join('\n').toLowerCase(),
     message: texts[0] ?? '',
     headers: found.headers,
+    resets: found.resets,
   }
 }
 
@@ -43,6 +54,9 @@ function searchRecord(record: Record<string, unknown>, found: Found, depth: numb
   if (record['headers'] instanceof Headers) found.headers ??= record['headers']
   found.codes.push(...codeFields.flatMap((field) => textAt(record, field)))
   for (const text of textFields.flatMap((field) => textAt(record, field))) searchText(text, found, depth)
+  for (const [name, value] of Object.entries(record))
+    if (resetFields.test(name) && (typeof value === 'number' || typeof value === 'string'))
+      found.resets.push(`${value}`)
   for (const field of nestedFields) search(record[field], found, depth + 1)
 }
 

@@ -13,8 +13,13 @@ const resetHeaders = [
 ] as const
 
 /** Milliseconds from `now`; undefined when nothing was said. Never negative. */
-export function retryAfter(headers: Headers | undefined, text: string, now: number): number | undefined {
-  const told = fromHeaders(headers, now) ?? fromText(text)
+export function retryAfter(
+  headers: Headers | undefined,
+  { text, resets = [] }: { readonly text: string; readonly resets?: readonly string[] | undefined },
+  now: number,
+): number | undefined {
+  const fields = resets.map((value) => timeOf(value, now)).find((time) => time !== undefined)
+  const told = fromHeaders(headers, now) ?? fields ?? fromText(text, now)
   return told === undefined ? undefined : Math.max(0, Math.round(told))
 }
 
@@ -62,9 +67,14 @@ const months = 'janfebmaraprmayjunjulaugsepoctnovdec'
 
 /** ISO 8601 and the HTTP date, without the platform's clock: this room has none. */
 function instant(value: string, now: number): number | undefined {
-  const iso = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})/.exec(value)
+  const iso = /^(\d{4})-(\d{2})-(\d{2})[t ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-]\d{2}):?(\d{2}))?$/i.exec(
+    value.trim(),
+  )
   const http = /^\w{3}, (\d{2}) (\w{3}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/.exec(value.trim())
-  if (iso) return utc(iso.slice(1).map(Number)) - now
+  if (iso) {
+    const [hours = 0, minutes = 0] = iso.slice(7).map((part) => Number(part ?? 0))
+    return utc(iso.slice(1, 7).map(Number)) - hours * units.h - Math.sign(hours || 1) * minutes * units.m - now
+  }
   if (!http) return undefined
   const [, day, month = '', year, ...time] = http
   return utc([Number(year), months.indexOf(month.toLowerCase()) / 3 + 1, Number(day), ...time.map(Number)]) - now
@@ -88,8 +98,12 @@ const words: readonly (readonly [RegExp, number])[] = [
   [/(\d+(?:\.\d+)?)\s*(?:h|hours?)\b/, units.h],
 ]
 
-/** "please try again in 20s", "retry after 5 minutes" */
-function fromText(text: string): number | undefined {
+/** "please try again in 20s", "retry after 5 minutes", "resets at 2026-11-21T12:00:00Z" */
+function fromText(text: string, now: number): number | undefined {
+  const until = /(?:resets? at|again at|until|after)\s+(\d{4}-\d{2}-\d{2}t[\d:.]*\d(?:z|[+-][\d:]{4,5})?)/.exec(
+    text,
+  )?.[1]
+  if (until !== undefined) return instant(until, now)
   const said = /(?:try again in|retry after|retry in|resets? in|wait)\s+([^.\n]{1,40})/.exec(text)?.[1]
   if (!said) return undefined
   for (const [pattern, unit] of words) {

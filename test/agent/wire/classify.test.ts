@@ -164,6 +164,30 @@ describe('the time to wait', () => {
     expect(after({}, 'too many requests, retry after 5 minutes')).toBe(300_000)
   })
 
+  it.each([
+    ['2026-11-21T14:00:10+02:00', 10_000],
+    ['2026-11-21T06:30:10.250-05:30', 10_000],
+    ['2026-11-21T12:00:10.5Z', 10_000],
+  ])('is read from ISO 8601 with its offset: %s', (value, expected) => {
+    expect(after({ 'retry-after': value })).toBe(expected)
+    expect(after({}, `Your usage limit resets at ${value}.`)).toBe(expected)
+  })
+
+  it.each([
+    ['seconds since 1970', { resets_at: now / 1_000 + 90 }, 90_000],
+    ['seconds', { type: 'usage_limit_reached', resets_in_seconds: 45 }, 45_000],
+    ['a duration', { details: { retryDelay: '17s' } }, 17_000],
+    ['milliseconds among headers', { metadata: { headers: { 'X-RateLimit-Reset': String(now + 5_000) } } }, 5_000],
+    ['ISO 8601', { reset_at: '2026-11-21T12:00:10Z' }, 10_000],
+  ])('is read from fields of the error: %s', (_name, fields, expected) => {
+    expect(classify(error(429, 'slow down', { error: fields }), calm).retryAfterMs).toBe(expected)
+  })
+
+  it('in a header is taken before one in the error', () => {
+    const both = error(429, 'slow down', { headers: new Headers({ 'retry-after': '30' }), error: { resets_at: 5 } })
+    expect(classify(both, calm).retryAfterMs).toBe(30_000)
+  })
+
   it('is nothing where nothing is said, and where the allowance is not used up', () => {
     expect(after({})).toBeUndefined()
     expect(after({ 'x-ratelimit-reset': '60', 'x-ratelimit-remaining': '12' })).toBeUndefined()
