@@ -1,251 +1,277 @@
 /**
- * Words by which providers name what is wrong, and where each was seen. All are lower-case
- * substrings; order within a group does not matter, the order of the groups is the classifier's.
+ * Words by which providers name what is wrong, and behind each where it comes from: "gateways" are proxies in front of
+ * several providers, and "usual" is what many say in the same words. All are lower-case substrings; order within a
+ * group does not matter, the order of the groups is the classifier's.
  */
 
 export type PhraseGroup = keyof typeof phrases
 
 export const phrases = {
-  // OpenAI usage policies; Azure "ResponsibleAIPolicyViolation"; Anthropic and xAI cyber-security filters; MiniMax new_sensitive.
   refused: [
-    'flagged for possible cybersecurity risk',
-    "violates openai's usage policies",
-    'violates our usage policies',
-    'violates usage policies',
-    'your request was flagged by',
-    'prompt was flagged by our safety',
-    'flagged as potentially violating our usage policy',
-    'responses cannot be generated due to safety',
-    'content_filter',
-    'content_policy_violation',
-    'responsibleaipolicyviolation',
-    'new_sensitive',
+    'flagged for possible cybersecurity risk', // OpenAI, requests that look like attacks
+    "violates openai's usage policies", // OpenAI
+    'violates our usage policies', // OpenAI, xAI
+    'violates usage policies', // OpenAI, through gateways
+    'your request was flagged by', // OpenAI, Azure
+    'prompt was flagged by our safety', // OpenAI, reasoning models
+    'flagged as potentially violating our usage policy', // OpenAI, invalid_prompt
+    'responses cannot be generated due to safety', // Google, through gateways
+    'content_filter', // Azure and OpenAI, code and finish reason
+    'content_policy_violation', // OpenAI, code
+    'responsibleaipolicyviolation', // Azure, code of the inner error
+    'new_sensitive', // MiniMax
   ],
-  // Anthropic, replay of thinking blocks.
+  /** Replay of thinking. */
   thinkingSignature: [
-    'signature in thinking block',
-    'thinking block signature',
-    'invalid `signature`',
-    'thinking.signature',
-    'expected `thinking` or `redacted_thinking`',
-    'cannot contain `thinking`',
+    'signature in thinking block', // Anthropic: "Invalid `signature` in `thinking` block"
+    'thinking block signature', // Bedrock
+    'invalid `signature`', // Anthropic
+    'thinking.signature', // Anthropic, path of the field
+    'expected `thinking` or `redacted_thinking`', // Anthropic, a tool call whose thinking is missing
+    'cannot contain `thinking`', // Anthropic, thinking switched off in between
   ],
-  // OpenAI Responses, replay of reasoning items.
+  /** Replay of reasoning items. */
   encryptedReasoning: [
-    'invalid_encrypted_content',
-    'the encrypted content',
-    'encrypted content could not be',
-    'encrypted_content',
-    'verified to generate reasoning summaries',
+    'invalid_encrypted_content', // OpenAI Responses, code
+    'the encrypted content', // OpenAI Responses
+    'encrypted content could not be', // OpenAI Responses: "… could not be verified"
+    'encrypted_content', // OpenAI Responses, path of the field
+    'verified to generate reasoning summaries', // OpenAI, organisations without verification
   ],
-  // Anthropic, 1 M window: OAuth accounts, and accounts without the long-context tier.
+  /** Accounts without the window of 1 M. */
   longContextTier: [
-    'extra usage is required for long context',
-    'long context beta',
-    'usage tier does not support long context',
+    'extra usage is required for long context', // Anthropic, subscriptions
+    'long context beta', // Anthropic, 429
+    'usage tier does not support long context', // Anthropic
   ],
-  longContextBeta: ['context-1m', 'long context beta is not'],
-  // llama.cpp, vLLM with xgrammar.
-  grammar: ['failed to parse grammar', 'grammar_init', 'unsupported json schema', 'error compiling grammar'],
-  // OpenAI, OpenRouter, Anthropic, DeepSeek, xAI, Vercel, Nous, Groq.
+  longContextBeta: [
+    'context-1m', // Anthropic, name of the beta header
+    'long context beta is not', // Anthropic: "… is not yet available for this subscription"
+  ],
+  grammar: [
+    'failed to parse grammar', // llama.cpp
+    'grammar_init', // llama.cpp
+    'unsupported json schema', // vLLM
+    'error compiling grammar', // vLLM with xgrammar
+  ],
   billing: [
-    'insufficient credits',
-    'insufficient_quota',
-    'insufficient balance',
-    'insufficient funds',
-    'credit balance',
-    'credits exhausted',
-    'credits have been exhausted',
-    'no usable credits',
-    'top up your credits',
-    'payment required',
-    'billing hard limit',
-    'exceeded your current quota',
-    'account is deactivated',
-    'plan does not include',
-    'out of extra usage',
-    'out of funds',
-    'balance_depleted',
-    'not available on the free tier',
+    'insufficient credits', // OpenRouter, 402
+    'insufficient_quota', // OpenAI, code
+    'insufficient balance', // DeepSeek, Moonshot
+    'insufficient funds', // gateways
+    'credit balance', // Anthropic: "Your credit balance is too low"
+    'credits exhausted', // gateways
+    'credits have been exhausted', // xAI
+    'no usable credits', // gateways
+    'top up your credits', // Vercel AI Gateway
+    'payment required', // usual, 402
+    'billing hard limit', // OpenAI
+    'exceeded your current quota', // OpenAI, Google
+    'account is deactivated', // OpenAI
+    'plan does not include', // Z.AI and other coding plans
+    'out of extra usage', // Anthropic, subscriptions
+    'out of funds', // gateways
+    'balance_depleted', // gateways, code
+    'not available on the free tier', // gateways
   ],
-  // OpenAI, Anthropic, Google, Bedrock, Alibaba, Mistral.
   rate: [
-    'rate limit',
-    'rate_limit',
-    'ratelimit',
-    'too many requests',
-    'throttled',
-    'throttling',
-    'requests per minute',
-    'requests per day',
-    'tokens per minute',
-    'try again in',
-    'please retry after',
-    'resource_exhausted',
-    'rate increased too quickly',
-    'too many concurrent requests',
-    'servicequotaexceededexception',
+    'rate limit', // usual
+    'rate_limit', // OpenAI, Anthropic, codes
+    'ratelimit', // class names of SDKs
+    'too many requests', // usual, 429
+    'throttled', // AWS, Alibaba
+    'throttling', // AWS ThrottlingException, Alibaba Throttling.RateQuota
+    'requests per minute', // OpenAI, Groq
+    'requests per day', // OpenAI, OpenRouter, Groq
+    'tokens per minute', // OpenAI, Groq
+    'try again in', // OpenAI, Groq: "Please try again in 20s"
+    'please retry after', // Azure
+    'resource_exhausted', // Google, status
+    'rate increased too quickly', // Alibaba
+    'too many concurrent requests', // Z.AI, gateways
+    'servicequotaexceededexception', // Bedrock
   ],
   /** Quota or rate: what stands beside it decides. */
-  usageLimit: ['usage limit', 'quota', 'limit exceeded', 'key limit exceeded'],
-  /** It will be lifted by waiting. */
+  usageLimit: [
+    'usage limit', // ChatGPT and Claude subscriptions
+    'quota', // usual
+    'limit exceeded', // usual
+    'key limit exceeded', // OpenRouter, 403
+  ],
+  /** It will be lifted by waiting: said beside a limit by whoever it was. */
   passing: [
-    'try again',
-    'retry',
-    'resets at',
-    'reset at',
-    'reset in',
-    'resets in',
-    'wait',
-    'requests remaining',
-    'periodic',
-    'window',
+    'try again', // usual
+    'retry', // usual
+    'resets at', // ChatGPT subscriptions
+    'reset at', // gateways
+    'reset in', // gateways
+    'resets in', // ChatGPT subscriptions
+    'wait', // usual
+    'requests remaining', // gateways
+    'periodic', // coding plans: "periodic usage limit"
+    'window', // coding plans: "5 hour window"
   ],
-  // Anthropic 529, OpenAI 503, Z.AI 1305, Groq.
   overloaded: [
-    'overloaded',
-    'over capacity',
-    'at capacity',
-    'temporarily unavailable due to high demand',
-    'engine is currently busy',
+    'overloaded', // Anthropic 529, OpenAI 503, Z.AI 1305
+    'over capacity', // Groq
+    'at capacity', // gateways
+    'temporarily unavailable due to high demand', // Google
+    'engine is currently busy', // OpenAI
   ],
-  // OpenAI, Anthropic, vLLM, llama.cpp, Ollama, LM Studio, MiniMax, Alibaba, Bedrock, OpenRouter.
   overflow: [
-    'context length',
-    'context_length',
-    'context size',
-    'context window',
-    'maximum context',
-    'token limit',
-    'too many tokens',
-    'reduce the length',
-    'exceeds the limit',
-    'prompt is too long',
-    'prompt exceeds max length',
-    'maximum number of tokens',
-    'max_model_len',
-    'prompt length',
-    'input is too long',
-    'maximum model length',
-    'truncating input',
-    'slot context',
-    'n_ctx_slot',
-    '超过最大长度',
-    '上下文长度',
-    'max input token',
-    'maximum allowed input length',
+    'context length', // OpenAI, vLLM
+    'context_length', // OpenAI, code context_length_exceeded
+    'context size', // llama.cpp
+    'context window', // OpenAI Responses, LM Studio
+    'maximum context', // OpenAI, OpenRouter
+    'token limit', // Mistral, gateways
+    'too many tokens', // Cohere, gateways
+    'reduce the length', // OpenAI
+    'exceeds the limit', // GitHub: "prompt token count … exceeds the limit of"
+    'prompt is too long', // Anthropic
+    'prompt exceeds max length', // Z.AI
+    'maximum number of tokens', // Google
+    'max_model_len', // vLLM
+    'prompt length', // xAI: "maximum prompt length"
+    'input is too long', // Bedrock
+    'maximum model length', // vLLM
+    'truncating input', // Ollama
+    'slot context', // llama.cpp
+    'n_ctx_slot', // llama.cpp
+    '超过最大长度', // Chinese providers, "exceeds the greatest length"
+    '上下文长度', // Chinese providers, "length of the context"
+    'max input token', // Alibaba
+    'maximum allowed input length', // gateways
   ],
-  // Reverse proxies, Anthropic request_too_large.
-  payload: ['request entity too large', 'payload too large', 'request_too_large', 'request exceeds the maximum size'],
-  // Anthropic 5 MB and 8000 px; OpenAI.
+  payload: [
+    'request entity too large', // nginx and other proxies, 413
+    'payload too large', // proxies, 413
+    'request_too_large', // Anthropic, type
+    'request exceeds the maximum size', // Anthropic
+  ],
   image: [
-    'image exceeds',
-    'image too large',
-    'image size exceeds',
-    'image dimensions exceed',
-    'max allowed size: 8000',
+    'image exceeds', // Anthropic: "image exceeds 5 MB maximum"
+    'image too large', // gateways
+    'image size exceeds', // gateways
+    'image dimensions exceed', // Anthropic
+    'max allowed size: 8000', // Anthropic, pixels a side
   ],
-  // Xiaomi, Mistral, several vLLM builds.
   toolContent: [
-    'text is not set',
-    'tool content must be a string',
-    'tool message content must be a string',
-    'expected string, got list',
-    'expected string, got array',
+    'text is not set', // Xiaomi
+    'tool content must be a string', // gateways
+    'tool message content must be a string', // Mistral
+    'expected string, got list', // vLLM
+    'expected string, got array', // vLLM
   ],
-  // OpenAI, OpenRouter, Anthropic, Together, Groq, Bedrock.
   model: [
-    'is not a valid model',
-    'model identifier is invalid',
-    'invalid model',
-    'model not found',
-    'model_not_found',
-    'does not exist',
-    'no such model',
-    'unknown model',
-    'unsupported model',
-    'no endpoints found that support tool use',
+    'is not a valid model', // OpenRouter: "… is not a valid model ID"
+    'model identifier is invalid', // Bedrock
+    'invalid model', // usual
+    'model not found', // usual
+    'model_not_found', // OpenAI, code
+    'does not exist', // OpenAI, Groq: "The model … does not exist"
+    'no such model', // gateways
+    'unknown model', // gateways
+    'unsupported model', // gateways
+    'no endpoints found that support tool use', // OpenRouter
   ],
-  // Our own mistake, whatever the status says.
+  /** Our own mistake, whatever the status says. */
   badRequest: [
-    'must have non-empty content',
-    'content field is required',
-    'at least one message is required',
-    'unknown parameter',
-    'unsupported parameter',
-    'unrecognized request argument',
-    'invalid type for',
+    'must have non-empty content', // Anthropic
+    'content field is required', // Bedrock
+    'at least one message is required', // Anthropic
+    'unknown parameter', // OpenAI
+    'unsupported parameter', // OpenAI
+    'unrecognized request argument', // OpenAI
+    'invalid type for', // OpenAI
   ],
-  // OpenRouter, privacy and guardrail settings of the account.
+  /** Privacy and guardrail settings of the account. */
   accountPolicy: [
-    'no endpoints available matching your guardrail',
-    'no endpoints found matching your guardrail',
-    'no endpoints available matching your data policy',
-    'no endpoints found matching your data policy',
-    'matching your data policy',
+    'no endpoints available matching your guardrail', // OpenRouter
+    'no endpoints found matching your guardrail', // OpenRouter
+    'no endpoints available matching your data policy', // OpenRouter
+    'no endpoints found matching your data policy', // OpenRouter
+    'matching your data policy', // OpenRouter
   ],
-  // OpenRouter and gateways whose upstream is gone for a moment.
-  emptyProvider: ['provider returned error', 'no available providers', 'no healthy upstream', 'upstream connect error'],
+  /** Whoever is behind a gateway is gone for a moment. */
+  emptyProvider: [
+    'provider returned error', // OpenRouter
+    'no available providers', // gateways
+    'no healthy upstream', // Envoy
+    'upstream connect error', // Envoy
+  ],
   keyDead: [
-    'token revoked',
-    'token has been revoked',
-    'key has been revoked',
-    'api key revoked',
-    'token invalidated',
-    'account is disabled',
+    'token revoked', // OAuth
+    'token has been revoked', // OAuth
+    'key has been revoked', // gateways
+    'api key revoked', // gateways
+    'token invalidated', // OAuth
+    'account is disabled', // gateways
   ],
   auth: [
-    'invalid api key',
-    'incorrect api key',
-    'invalid x-api-key',
-    'invalid_api_key',
-    'authentication',
-    'unauthorized',
-    'invalid token',
-    'token expired',
-    'access denied',
+    'invalid api key', // usual
+    'incorrect api key', // OpenAI, xAI
+    'invalid x-api-key', // Anthropic
+    'invalid_api_key', // OpenAI, code
+    'authentication', // Anthropic authentication_error, DeepSeek
+    'unauthorized', // usual, 401
+    'invalid token', // OAuth
+    'token expired', // OAuth
+    'access denied', // usual
   ],
-  forbidden: ['forbidden', 'permission denied', 'not authorized'],
+  forbidden: [
+    'forbidden', // usual, 403
+    'permission denied', // Google
+    'not authorized', // AWS
+  ],
   certificate: [
-    'certificate verify failed',
-    'self-signed',
-    'self signed',
-    'certificate has expired',
-    'certificate expired',
-    'hostname mismatch',
+    'certificate verify failed', // OpenSSL
+    'self-signed', // OpenSSL 3
+    'self signed', // OpenSSL 1
+    'certificate has expired', // OpenSSL
+    'certificate expired', // gateways
+    'hostname mismatch', // OpenSSL
+    'certificate is not trusted', // Workers: "TLS peer's certificate is not trusted"
+    'provided no certificate', // Workers: "TLS peer provided no certificate"
   ],
-  tlsPassing: ['bad record mac', 'ssl alert', 'tls alert', 'handshake failure'],
-  // Node, Workers ("Network connection lost", "internal error; reference ="), Envoy.
+  tlsPassing: [
+    'bad record mac', // OpenSSL
+    'ssl alert', // OpenSSL
+    'tls alert', // OpenSSL
+    'handshake failure', // OpenSSL
+  ],
   connect: [
-    'timed out',
-    'timeout',
-    'deadline exceeded',
-    'econnrefused',
-    'connection refused',
-    'no route to host',
-    'network unreachable',
-    'name or service not known',
-    'temporary failure in name resolution',
-    'getaddrinfo failed',
-    'enotfound',
-    'eai_again',
-    'fetch failed',
-    'upstream connect error',
-    'internal error; reference',
-    'connection error',
+    'timed out', // usual
+    'timeout', // usual
+    'deadline exceeded', // gRPC, Google
+    'econnrefused', // Node
+    'connection refused', // Unix
+    'no route to host', // Unix
+    'network unreachable', // Unix
+    'name or service not known', // getaddrinfo
+    'temporary failure in name resolution', // getaddrinfo
+    'getaddrinfo failed', // getaddrinfo
+    'enotfound', // Node
+    'eai_again', // Node
+    'dns lookup failed', // Workers
+    'fetch failed', // Node
+    'upstream connect error', // Envoy
+    'internal error; reference', // Workers
+    'connection error', // SDK of OpenAI
   ],
   disconnect: [
-    'server disconnected',
-    'peer closed connection',
-    'connection reset',
-    'econnreset',
-    'connection was closed',
-    'network connection lost',
-    'unexpected eof',
-    'incomplete chunked read',
-    'premature close',
-    'other side closed',
-    'socket hang up',
+    'server disconnected', // HTTP clients behind gateways
+    'peer closed connection', // HTTP clients behind gateways
+    'connection reset', // Unix
+    'econnreset', // Node
+    'connection was closed', // gateways
+    'network connection lost', // Workers
+    'disconnected prematurely', // Workers: "stream disconnected prematurely"
+    'unexpected eof', // OpenSSL, Go
+    'incomplete chunked read', // HTTP clients behind gateways
+    'premature close', // Node
+    'other side closed', // Node
+    'socket hang up', // Node
   ],
 } as const satisfies Record<string, readonly string[]>
 

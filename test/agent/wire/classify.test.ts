@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { FailureKind } from '../../../src/agent/model/failure.ts'
 import { ErrorInBody } from '../../../src/agent/wire/openai-chat-stream.ts'
 import { type Circumstances, classify } from '../../../src/agent/wire/classify.ts'
+import { type PhraseGroup, phrases } from '../../../src/agent/wire/phrases.ts'
 
 const now = Date.UTC(2026, 10, 21, 12, 0, 0)
 const calm: Circumstances = {
@@ -236,4 +237,42 @@ describe('of several signs the first in the order counts', () => {
       'tls',
     ],
   ] as const)('%s', (_name, thrown, expected) => expect(kind(thrown)).toBe(expected))
+})
+
+describe('every phrase is enough by itself', () => {
+  type Meaning = { readonly kind: FailureKind; readonly status?: number; readonly beside?: string }
+  const meanings: Record<PhraseGroup, Meaning> = {
+    refused: { kind: 'refused' },
+    thinkingSignature: { kind: 'thinking-signature', status: 400 },
+    encryptedReasoning: { kind: 'encrypted-reasoning', status: 400 },
+    longContextTier: { kind: 'long-context-tier', status: 429 },
+    longContextBeta: { kind: 'long-context-beta', status: 400 },
+    grammar: { kind: 'grammar', status: 400 },
+    billing: { kind: 'quota' },
+    rate: { kind: 'rate' },
+    usageLimit: { kind: 'quota', status: 402 },
+    passing: { kind: 'rate', status: 402, beside: 'usage limit' },
+    overloaded: { kind: 'overloaded' },
+    overflow: { kind: 'too-long' },
+    payload: { kind: 'too-large' },
+    image: { kind: 'image-too-large', status: 400 },
+    toolContent: { kind: 'tool-content', status: 400 },
+    model: { kind: 'missing-model' },
+    badRequest: { kind: 'invalid', status: 400 },
+    accountPolicy: { kind: 'account-policy', status: 404 },
+    emptyProvider: { kind: 'server', status: 400 },
+    keyDead: { kind: 'key-dead' },
+    auth: { kind: 'auth' },
+    forbidden: { kind: 'forbidden' },
+    certificate: { kind: 'tls' },
+    tlsPassing: { kind: 'network' },
+    connect: { kind: 'network' },
+    disconnect: { kind: 'network' },
+  }
+  const all = Object.entries(phrases).flatMap(([group, list]) =>
+    list.map((phrase) => ({ group, phrase, ...meanings[group as PhraseGroup] })),
+  )
+  it.each(all)('$group: $phrase', ({ phrase, kind: expected, status, beside = '' }) => {
+    expect(kind(error(status, `${beside} and then: ${phrase} for a reason`))).toBe(expected)
+  })
 })
