@@ -5,7 +5,7 @@ import { resolvePath } from './paths.ts'
 import { runText } from './shells.ts'
 import { evalBuiltin, sourceBuiltin, trapBuiltin } from './shells.ts'
 import { judgeVariable } from './variables.ts'
-import { judgeSubscripts } from './word.ts'
+import { judgeEvaluated, judgeSubscripts } from './word.ts'
 import { clone, type Call, type Policy } from './shell.ts'
 
 const cd: Policy = (call) => {
@@ -78,19 +78,28 @@ const read: Policy = (call) => {
   const [only = 'REPLY', ...more] = names
   for (const word of [only, ...more]) setUnknown(call, word)
   const line = lineOf(call.stdin)
-  // One line into one variable is known.
-  if (
-    more.length === 0 &&
-    line !== undefined &&
-    NAME.test(only) &&
-    call.args.length === names.length + options(call.args)
-  )
-    call.shell.vars.set(only, { candidates: [line] })
+  // One line is known, and so are its words where they are split as usual.
+  const plain =
+    call.args.length === names.length + options(call.args) && [only, ...more].every((word) => NAME.test(word))
+  if (line !== undefined && plain) setLine(call, [only, ...more], line)
   return ['']
 }
 
-/** `-r` changes nothing about a line without backslashes. */
-const options = (args: readonly Field[]): number => (args[0] === '-r' ? 1 : 0)
+function setLine(call: Call, names: readonly Field[], line: string): void {
+  const { vars } = call.shell
+  if (call.name !== 'read') vars.set(names[0] ?? '', { candidates: [line], list: [line] })
+  else if (names.length === 1) vars.set(names[0] ?? '', { candidates: [line] })
+  else if (!vars.has('IFS')) {
+    const words = line.split(/\s+/)
+    names.forEach((word, i) => {
+      const held = i === names.length - 1 ? words.slice(i).join(' ') : (words[i] ?? '')
+      vars.set(word, { candidates: [held] })
+    })
+  }
+}
+
+/** `-r` changes nothing about a line without backslashes, and `-t` of mapfile takes the ends of lines away. */
+const options = (args: readonly Field[]): number => (args[0] === '-r' || args[0] === '-t' ? 1 : 0)
 
 function lineOf(stdin: Call['stdin']): string | undefined {
   if (typeof stdin === 'string' || stdin.length !== 1) return undefined
@@ -105,7 +114,7 @@ function readOptions(call: Call): number {
   while (/^-./.test(args[at] ?? '')) {
     const option = args[at++] ?? ''
     if (call.name !== 'read' && option.includes('C')) call.ask(`${call.name} -C runs a command`)
-    if (!/[adinNptuCOc]$/.test(option)) continue
+    if (!(call.name === 'read' ? /[adinNptu]$/ : /[dnOsuCc]$/).test(option)) continue
     if (option.endsWith('a')) setUnknown(call, args[at] ?? '')
     at++
   }
@@ -119,12 +128,10 @@ function setUnknown(call: Call, word: Field): void {
 
 const letBuiltin: Policy = (call) => {
   for (const word of call.args) {
-    judgeSubscripts(call, word, 'let')
+    judgeEvaluated(call, word, 'let')
     if (!/^[\w+\-*/%<>=!&|^~?:(), ]*$/.test(word.replaceAll(NUM, '0'))) call.ask(`let evaluates ${shown(word)}`)
     for (const [, variable = ''] of word.matchAll(/([A-Za-z_]\w*)\s*(?:[-+*/%]?=|\+\+|--)/g))
       call.shell.vars.set(variable, { candidates: [NUM] })
-    for (const [variable] of word.matchAll(/[A-Za-z_]\w*/g))
-      for (const held of call.shell.vars.get(variable)?.candidates ?? []) judgeSubscripts(call, held, 'let')
   }
   return ['']
 }
@@ -135,7 +142,7 @@ const EVALUATED = new Set(['-v', '-R', '-eq', '-ne', '-lt', '-le', '-gt', '-ge']
 const test: Policy = (call) => {
   call.args.forEach((word, i) => {
     const near = [call.args[i - 1], call.args[i + 1]].some((other) => other !== undefined && EVALUATED.has(other))
-    if (near) judgeSubscripts(call, word, call.name)
+    if (near) judgeEvaluated(call, word, call.name)
     if (call.args[i - 1] === '-v') name(call, word)
   })
   return ['']
@@ -239,7 +246,11 @@ export const builtins: Readonly<Record<string, Policy>> = {
   compgen: kept('can run commands'),
   bind: kept('makes keys run commands'),
   fc: kept('runs earlier commands again'),
-  history: unknown,
+  history: (call) => {
+    if (call.args.some((arg) => /^-\w*[cdwarns]/.test(arg))) call.ask('history changes what is remembered of commands')
+    return undefined
+  },
+  help: unknown,
   wait,
   jobs: unknown,
   fg: quiet,
@@ -251,7 +262,11 @@ export const builtins: Readonly<Record<string, Policy>> = {
   continue: quiet,
   logout: quiet,
   times: unknown,
-  umask: unknown,
+  umask: (call) => {
+    if (call.args.some((arg) => /^0*[0-7]?[0-7]?[0145]$|^[aouw,]*[ao][ugo]*[=+][rx]*w/.test(arg)))
+      call.ask('umask lets others write to what is made from now on')
+    return undefined
+  },
   ulimit: unknown,
   type: unknown,
   caller: unknown,

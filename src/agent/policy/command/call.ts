@@ -128,7 +128,8 @@ function writesTo(call: Call, path: Field, place: Field, what: string): void {
   else if (zone === 'unknown') call.ask(`${text}; where that is is only known when it runs`)
   else if (zone === 'trusted') call.ask(`${text}, which other programs trust`)
   else if (zone === 'outside' || zone === 'device') call.ask(`${text}, outside the workspace`)
-  else if (/(^|\/)-[^/]*$/.test(place)) call.ask(`${text}, a name that other programs take for an option`)
+  else if (what !== 'remove' && /(^|\/)-[^/]*$/.test(place))
+    call.ask(`${text}, a name that other programs take for an option`)
 }
 
 /** Notes what a file holds from now on, so that running it can be judged. */
@@ -138,8 +139,21 @@ export function holds(call: Call, path: Field, content: readonly string[] | 'unk
 
 const AWAY = new Set(['outside', 'device', 'trusted'])
 
+/** Tasks that are named after what they do to data, or to other people. */
+const TASK =
+  /[:.](drop|reset|wipe|destroy|purge|flush|truncate|rollback|downgrade|fresh|undo|teardown|nuke|publish|deploy)(:all)?$/i
+const BARE = /^(flush|drop\w*|reset_db|downgrade|destroy|purge|wipe|nuke|teardown|(un)?publish|deploy)$/i
+const TESTS = /^(test|t|bench|check|-k|-t|-run|vitest|jest|mocha|ava|tap|pytest|rspec|phpunit)$/
+
+function isGrave({ name, args }: Call): boolean {
+  const words = args.filter((arg) => !arg.startsWith('-')).slice(0, 3)
+  const tests = [name, ...args].some((word) => TESTS.test(word))
+  return args.some((arg) => TASK.test(arg)) || (!tests && words.some((word) => BARE.test(word)))
+}
+
 /** Code of the project, which nobody reads here: harmless on a disposable machine that reaches nothing, else a question. */
 export function runsProject(call: Call, what: string): void {
+  if (isGrave(call)) call.ask(`${what} may destroy data or publish something`)
   if (!call.judge.around.sandboxed) call.ask(`${what} runs code of the project on a machine that is not disposable`)
   else if (isOnline(call)) call.ask(`${what} runs code of the project, which may use the network`)
   const away = call.shell.cwd.some((cwd) => AWAY.has(zoneOf(cwd, call.judge.around)))

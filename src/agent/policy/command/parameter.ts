@@ -9,6 +9,7 @@ const MAX_TEXT = 256
 /** How operands are expanded; each is expanded exactly once, used or not, so that what runs inside is judged. */
 export type Operands = {
   readonly text: (word: Word) => readonly Field[]
+  readonly number: (word: Word) => readonly Field[]
   readonly pattern: (word: Word) => readonly Field[]
 }
 
@@ -26,7 +27,7 @@ export function applyOperation(part: ParameterExpansionPart, { value, operands }
 function operate(
   operation: ParameterOperation,
   values: readonly Field[],
-  { text, pattern }: Operands,
+  { text, number, pattern }: Operands,
 ): readonly Field[] {
   switch (operation.type) {
     case 'Default':
@@ -41,8 +42,8 @@ function operate(
       )
     }
     case 'Slice': {
-      const offsets = text(operation.offset)
-      const lengths = operation.length ? text(operation.length) : [undefined]
+      const offsets = number(operation.offset)
+      const lengths = operation.length ? number(operation.length) : [undefined]
       return pairs(values, offsets, (value, offset) => lengths.map((length) => slice(value, offset, length)))
     }
     case 'CaseModification': {

@@ -6,7 +6,17 @@ import { runsProject, staysInside } from './call.ts'
 import { programs } from './programs/index.ts'
 import { DESTRUCTIVE } from './programs/destructive.ts'
 import { runFile } from './shells.ts'
-import { clone, finding, join, type Call, type Judge, type Shell, type Stdin, type Stream } from './shell.ts'
+import {
+  clone,
+  finding,
+  join,
+  type Call,
+  type Judge,
+  type Policy,
+  type Shell,
+  type Stdin,
+  type Stream,
+} from './shell.ts'
 import { judgeVariables } from './variables.ts'
 import { valueOf } from './word.ts'
 
@@ -94,11 +104,44 @@ function startProgram(given: Start, word: string): Stream {
   if (word.includes('/') && base === '') return startFile(call, word, path)
   judge.programs.add(name)
   judgeVariables(call)
-  const policy = Object.hasOwn(programs, name) ? programs[name] : familyOf(name)
+  const policy = isQuestion(call) ? answered : policyFor(name)
   if (policy) return policy(call) ?? 'unknown'
   call.ask(`${shown(name)} is not on the list of programs that run unasked`)
+  carries(call)
   return 'unknown'
 }
+
+const policyFor = (name: string): Policy | undefined =>
+  Object.hasOwn(programs, name) ? programs[name] : familyOf(name)
+
+const answered: Policy = () => undefined
+
+/** Programs that destroy can be asked what they do. */
+const isQuestion = ({ name, args }: Call): boolean =>
+  args.length === 1 &&
+  /^--(help|version)$/.test(args[0] ?? '') &&
+  (DESTRUCTIVE.includes(name) || name.startsWith('mkfs.'))
+
+/**
+ * Nobody knows what an unknown program does with its words. When they are a command that never runs, it is taken for a
+ * wrapper; programs that need no words to destroy (`reboot`) are not, for they are also names of manual pages.
+ */
+function carries({ judge, args, shell }: Call): void {
+  const at = args.findIndex((arg, i) => {
+    const program = BIN.exec(arg)?.[3] ?? arg
+    return i + 1 < args.length && (CARRIED.has(program) || /^mkfs[.\w-]*$/.test(program))
+  })
+  const code = args.indexOf('-c') + 1
+  const before = judge.findings.length
+  if (at !== -1) judge.run(args.slice(at), clone(shell), 'none')
+  if (code > 0) judge.script(args[code] ?? '', clone(shell), 'none')
+  const added = judge.findings.splice(before)
+  judge.findings.push(...added.filter(({ level }) => level === 'hardline'))
+}
+
+const CARRIED: ReadonlySet<string> = new Set(
+  'rm dd chmod chown shred wipefs blkdiscard find sh bash dash zsh ksh env sudo busybox'.split(' '),
+)
 
 /** Versions of a program: python3.12, gcc-13, mkfs.ext4. */
 function familyOf(name: string) {
@@ -127,8 +170,11 @@ function startFile(call: Call, word: string, paths: readonly Field[]): Stream {
   const written = paths.some((path) => call.shell.files.has(path))
   if (written) return runFile(call, word, call.args)
   const inside = paths.every((path) => zoneOf(path, call.judge.around) === 'inside')
-  if (!inside) call.ask(`${word} is a program outside the workspace`)
-  else runsProject(call, word)
+  if (inside) runsProject(call, word)
+  else {
+    call.ask(`${word} is a program outside the workspace`)
+    carries(call)
+  }
   const tool = /(?:^|\/)node_modules\/\.bin\/([\w.-]+)$|(?:^|\/)\.?venv\/bin\/([\w.-]+)$/.exec(word)
   const base = tool?.[1] ?? tool?.[2]
   if (base !== undefined && Object.hasOwn(programs, base)) call.judge.run([base, ...call.args], call.shell, call.stdin)

@@ -4,9 +4,20 @@ import type { Assignment, Command, CommandArgument, HereDoc, Redirect, Redirecti
 import { ANY, isLiteral, isUnknown, shown, SPLIT, type Field } from './marks.ts'
 import { holds, reads, writes } from './call.ts'
 import { places } from './paths.ts'
-import { clone, concat, finding, join, type Call, type Judge, type Shell, type Stdin, type Stream } from './shell.ts'
+import {
+  clone,
+  concat,
+  finding,
+  join,
+  type Call,
+  type Judge,
+  type Shell,
+  type Stdin,
+  type Stream,
+  type Value,
+} from './shell.ts'
 import { judgeVariable } from './variables.ts'
-import { expandParts, expandText, expandWord, judgeSubscripts, product, streamOf, valueOf, type Scope } from './word.ts'
+import { expandParts, expandText, expandWord, judgeEvaluated, product, streamOf, valueOf, type Scope } from './word.ts'
 
 /** A call in the name of the shell itself, for what redirections do. */
 export const asCall = (judge: Judge, shell: Shell, name: string, args: readonly Field[] = []): Call => ({
@@ -73,8 +84,8 @@ function assign(scope: Scope, assignment: Assignment, exported: boolean): void {
   subscript(scope, assignment)
   const was = append || assignment.index ? valueOf(scope, name) : undefined
   if (value.type === 'ArrayValue') {
-    const list = itemsOf(scope, value.elements)
-    shell.vars.set(name, list && !was ? { candidates: [list[0] ?? ''], list } : { candidates: [ANY] })
+    const list = joinedItems(scope, value.elements, was)
+    shell.vars.set(name, list ? { candidates: [list[0] ?? ''], list } : { candidates: [ANY] })
     return
   }
   const texts = expandText(scope, value)
@@ -84,14 +95,30 @@ function assign(scope: Scope, assignment: Assignment, exported: boolean): void {
 }
 
 function subscript(scope: Scope, { index, name }: Assignment): void {
-  for (const text of index ? expandText(scope, index) : []) judgeSubscripts(scope, text, name)
+  for (const text of index ? expandText(scope, index) : []) judgeEvaluated(scope, text, name)
+}
+
+/** A whole array, or what it was and what is put behind it. */
+function joinedItems(scope: Scope, elements: readonly Word[], was: Value | undefined): readonly Field[] | undefined {
+  const items = itemsOf(scope, elements)
+  if (!was) return items
+  const [only, ...others] = was.candidates
+  const before = was.list ?? (others.length === 0 && only !== undefined && isLiteral(only) ? [only] : undefined)
+  return items && before && [...before, ...items]
 }
 
 /** The items of an array, when they are known and stand in order. */
 function itemsOf(scope: Scope, elements: readonly Word[]): readonly Field[] | undefined {
   const items = elements.map((element) => expandWord(scope, element))
-  const sure = items.every(({ length }) => length === 1) && elements.every(({ text }) => !text.startsWith('['))
-  return sure ? items.flatMap((alternatives) => alternatives[0] ?? []) : undefined
+  const [indexes, texts] = [
+    elements.map(({ text }) => /^\[([^\]]*)\]=/.exec(text)),
+    items.flatMap((one) => one[0] ?? []),
+  ]
+  for (const index of indexes) if (index) judgeEvaluated(scope, index[1] ?? '', 'A subscript')
+  // `([0]=a [1]=b)` is the same as `(a b)`.
+  const numbered = texts.length === elements.length && indexes.every((index, i) => index?.[1] === `${i}`)
+  if (items.some(({ length }) => length !== 1) || (indexes.some((index) => index) && !numbered)) return undefined
+  return numbered && elements.length > 0 ? texts.map((text) => text.slice(text.indexOf('=') + 1)) : texts
 }
 
 type Redirected = { readonly input: Stdin; readonly target: ((output: Stream) => Stream) | undefined }

@@ -2,7 +2,7 @@
 
 import { ANY, isLiteral, shown, type Field } from './marks.ts'
 import { zoneOf, places } from './paths.ts'
-import type { Call } from './shell.ts'
+import { clone, type Call } from './shell.ts'
 
 /** Programs look these up to find what they shall run, load, trust or talk to. */
 const STEERING =
@@ -15,6 +15,9 @@ const HARMLESS =
 /** What may be passed on to programs on a machine that is not disposable. */
 const KNOWN =
   /^(NODE_ENV|CI|DEBUG|VERBOSE|FORCE_COLOR|NO_COLOR|CLICOLOR(_FORCE)?|COLOR|TZ|LANG|LANGUAGE|LC_[A-Z]+|PORT|HOST|RUST_(BACKTRACE|LOG)|CARGO_(TERM_COLOR|INCREMENTAL)|LOG_LEVEL|GOOS|GOARCH|GOMAXPROCS|CGO_ENABLED|TERM|COLUMNS|LINES|DEBIAN_FRONTEND|RAILS_ENV|RACK_ENV|MIX_ENV|APP_ENV|FLASK_ENV|DJANGO_SETTINGS_MODULE|DATABASE_URL|BASE_REF|TEST_[A-Z_]+|IFS)$/
+
+/** Of the steering ones, those that hold a command line. */
+const COMMANDS = /(PAGER|EDITOR|VISUAL|BROWSER|COMMAND|_CMD|ASKPASS|_DIFF|FCEDIT|LESSOPEN)$/
 
 /** PAGER=cat and the like switch a program off rather than on. */
 const SWITCHED_OFF: Readonly<Record<string, readonly string[]>> = {
@@ -30,8 +33,10 @@ const SWITCHED_OFF: Readonly<Record<string, readonly string[]>> = {
 /** `exported`: given to the program it stands before, or to all that follow. */
 export function judgeVariable(call: Call, name: string, value: Field, exported: boolean): void {
   if (SWITCHED_OFF[name]?.includes(value) || HARMLESS.test(name) || isOwnPath(call, name, value)) return
-  if (STEERING.test(name)) call.ask(`${name} is set to ${shown(value)}, which changes what other programs do`, null)
-  else if (exported && !call.judge.around.sandboxed && !KNOWN.test(name))
+  if (STEERING.test(name)) {
+    call.ask(`${name} is set to ${shown(value)}, which changes what other programs do`, null)
+    if (COMMANDS.test(name)) call.judge.script(value, clone(call.shell), 'none')
+  } else if (exported && !call.judge.around.sandboxed && !KNOWN.test(name))
     call.ask(`${name} is passed on to other programs`, null)
 }
 

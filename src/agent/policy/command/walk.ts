@@ -34,7 +34,16 @@ import {
   type Stdin,
   type Stream,
 } from './shell.ts'
-import { expandText, expandWord, judgeArithmetic, judgeSubscripts, valueOf, visit, type Scope } from './word.ts'
+import {
+  expandText,
+  expandWord,
+  judgeArithmetic,
+  judgeEvaluated,
+  judgeSubscripts,
+  valueOf,
+  visit,
+  type Scope,
+} from './word.ts'
 
 const MAX_ROUNDS = 4
 
@@ -282,26 +291,57 @@ function walkCase(scope: Scope, node: Case, stdin: Stdin): Stream {
 function define({ judge, shell }: Scope, node: Definition): void {
   const name = node.name.value
   shell.functions.set(name, { bodies: [node.body], certain: true })
-  if (multiplies(node.body, name))
+  if (multiplies(shell, name))
     finding(judge, 'hardline', `${name} starts itself again and again until the machine stops`)
 }
 
-/** Whether a function calls itself in a pipe or in the background: it never ends and grows. */
-function multiplies(body: Definition['body'], name: string): boolean {
-  const found = { calls: 0, apart: 0 }
-  const search = (node: object, apart: boolean): void => {
-    const { type, background } = node as { readonly type?: string; readonly background?: boolean }
-    if (type === 'Command' && (node as { readonly name?: { readonly value: string } }).name?.value === name) {
-      found.calls++
-      if (apart) found.apart++
-    }
+/** Whether a function comes back to itself, over others too, by way of a pipe or the background: it never ends and grows. */
+function multiplies({ functions }: Shell, name: string): boolean {
+  const seen = new Set<string>()
+  const search = (node: object, apart: boolean): boolean => {
+    const { type, background, name: called } = node as Called
+    const callee = type === 'Command' ? (called?.value ?? '') : ''
+    if (callee === name && apart) return true
     const below = apart || background === true || type === 'Pipeline'
-    for (const child of Object.values(node))
-      if (typeof child === 'object' && child !== null) search(child as object, below)
+    if (callee !== '' && callee !== name && follow(callee, apart)) return true
+    return certainParts(node).some((child) => typeof child === 'object' && child !== null && search(child, below))
   }
-  search(body, false)
-  return found.apart > 0 && found.calls > 0
+  const follow = (callee: string, apart: boolean): boolean => {
+    const key = `${callee} ${apart}`
+    if (seen.has(key)) return false
+    seen.add(key)
+    return functions.get(callee)?.bodies.some((body) => search(body, apart)) === true
+  }
+  return follow(name, false)
 }
+
+type Called = { readonly type?: string; readonly background?: boolean; readonly name?: { readonly value: string } }
+
+/** What of a node runs in any case: a function that walks a tree by way of itself ends, one without a condition does not. */
+function certainParts(given: object): readonly unknown[] {
+  const node = given as CommandNode | AndOr
+  switch (node.type) {
+    case 'If':
+      return isTrue(node.clause) ? [node.clause, node.then] : [node.clause]
+    case 'While':
+      return isTrue(node.clause) ? [node.clause, node.body] : [node.clause]
+    case 'For':
+      return node.wordlist?.every(({ parts }) => !parts) ? [node.body] : []
+    case 'Case':
+      return []
+    case 'AndOr': {
+      const end = node.commands.findIndex(
+        (command, i) => node.operators[i] !== '&&' || !isTrue({ commands: [{ command }] }),
+      )
+      return node.commands.slice(0, end + 1)
+    }
+    default:
+      return Object.values(node)
+  }
+}
+
+const isTrue = ({ commands }: { readonly commands: readonly { readonly command: object }[] }): boolean =>
+  commands.every(({ command }) => ['true', ':'].includes((command as Called).name?.value ?? ''))
 
 const ARITHMETIC_TESTS = new Set(['-eq', '-ne', '-lt', '-le', '-gt', '-ge'])
 
@@ -312,7 +352,7 @@ function test(scope: Scope, expression: TestExpression): void {
       return
     case 'TestBinary':
       for (const text of [expression.left, expression.right].flatMap((side) => expandText(scope, side)))
-        if (ARITHMETIC_TESTS.has(expression.operator)) judgeSubscripts(scope, text, '[[')
+        if (ARITHMETIC_TESTS.has(expression.operator)) judgeEvaluated(scope, text, '[[')
       return
     case 'TestLogical':
       for (const operand of expression.operands) test(scope, operand)

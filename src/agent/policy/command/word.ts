@@ -203,11 +203,13 @@ function fieldsOf(pieces: Pieces, ifs: string | undefined): readonly Field[] {
 /** Characters that become patterns when a variable is expanded without quotes. */
 const ACTIVE: Readonly<Record<string, string>> = { '*': STAR, '?': ONE, '[': STAR, [ANY]: SPLIT }
 
+/** The number of what this command has put into the background: unlike others, it may be ended. */
+export const LAST_JOB = '%!'
+
 const NUMBERS = new Set([
   '?',
   '#',
   '$',
-  '!',
   'UID',
   'EUID',
   'PPID',
@@ -224,6 +226,7 @@ export function valueOf({ judge, shell }: Scope, name: string): Value {
   const value = shell.vars.get(name)
   if (value) return value
   if (NUMBERS.has(name)) return { candidates: [NUM] }
+  if (name === '!') return { candidates: [LAST_JOB] }
   if (/^\d+$/.test(name)) return { candidates: [positionalAt(shell, Number(name))] }
   if (name === 'HOME') return { candidates: [homeOf(judge.around)] }
   if (name === 'PWD') return { candidates: shell.cwd }
@@ -266,7 +269,11 @@ type Operated = { readonly value: Value; readonly quoted: boolean }
 function operated(scope: Scope, part: Parameter, { value, quoted }: Operated): readonly Pieces[] {
   if (part.operation?.type === 'Transform' && part.operation.operand.value === 'P')
     finding(scope.judge, 'ask', `${part.text} runs what stands in the variable`)
-  const operands: Operands = { text: (word) => expandText(scope, word), pattern: (word) => expandPattern(scope, word) }
+  const operands: Operands = {
+    text: (word) => expandText(scope, word),
+    number: (word) => evaluatedTexts(scope, word),
+    pattern: (word) => expandPattern(scope, word),
+  }
   const results = applyOperation(part, { value, operands })
   if (part.operation?.type === 'Default' && part.operation.operator.endsWith('='))
     scope.shell.vars.set(part.parameter, { candidates: results })
@@ -287,8 +294,7 @@ function expandPattern(scope: Scope, word: Word): readonly Field[] {
 function indexed(scope: Scope, part: Parameter): Value {
   const value = valueOf(scope, part.parameter)
   if (!part.index || wholeList(part)) return value
-  const [index = ''] = expandText(scope, part.index)
-  for (const text of [index]) judgeSubscripts(scope, text, part.text)
+  const [index = ''] = evaluatedTexts(scope, part.index)
   const item = /^\d+$/.test(index) ? value.list?.[Number(index)] : undefined
   if (item !== undefined) return { candidates: [item] }
   return index === '0' && !value.list ? value : { candidates: [ANY] }
@@ -332,17 +338,28 @@ function assigned({ shell }: Scope, operator: string, target: ArithmeticExpressi
 
 /** Names in arithmetic are evaluated, and so is what they hold. */
 function arithmeticWord(scope: Scope, word: ArithmeticExpression & { readonly type: 'ArithmeticWord' }): void {
-  for (const text of word.parts ? expandParts(scope, word.parts) : [word.value]) {
-    judgeSubscripts(scope, text, 'Arithmetic')
-    for (const name of text.match(/[A-Za-z_]\w*/g) ?? []) evaluated(scope, name)
-  }
+  for (const text of word.parts ? expandParts(scope, word.parts) : [word.value])
+    judgeEvaluated(scope, text, 'Arithmetic')
 }
 
-function evaluated(scope: Scope, name: string): void {
-  const { candidates } = valueOf(scope, name)
-  for (const held of candidates) judgeSubscripts(scope, held, `Arithmetic on ${name}`)
-  if (scope.shell.vars.has(name) && candidates.includes(ANY) && !scope.judge.around.sandboxed)
-    finding(scope.judge, 'ask', `Arithmetic on ${name} evaluates a value that is only known when it runs`)
+/** A word that is evaluated as a number: an offset, a length, a subscript. */
+function evaluatedTexts(scope: Scope, word: Word): readonly Field[] {
+  const texts = expandText(scope, word)
+  for (const text of texts) judgeEvaluated(scope, text, 'Arithmetic')
+  return texts
+}
+
+/** Text that is evaluated as a number: what stands in it, and what the names in it hold, and the names in that. */
+export function judgeEvaluated(scope: Scope, text: Field, where: string, seen: Set<string> = new Set()): void {
+  judgeSubscripts(scope, text, where)
+  for (const name of text.match(/[A-Za-z_]\w*/g) ?? []) {
+    if (seen.has(name)) continue
+    seen.add(name)
+    const { candidates } = valueOf(scope, name)
+    for (const held of candidates) judgeEvaluated(scope, held, `Arithmetic on ${name}`, seen)
+    if (scope.shell.vars.has(name) && candidates.includes(ANY) && !scope.judge.around.sandboxed)
+      finding(scope.judge, 'ask', `Arithmetic on ${name} evaluates a value that is only known when it runs`)
+  }
 }
 
 /** Judges what runs inside a node whose value is of no interest. */

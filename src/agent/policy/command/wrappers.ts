@@ -143,7 +143,7 @@ const MAX_ITEMS = 64
 /** What xargs adds. Unknown input is taken for file names: they are no options. */
 function itemsOf(input: Stream | 'none', options: Options): readonly (readonly Field[])[] {
   if (input === 'unknown' || input === 'none') return [[STAR]]
-  const separator = flag(options, '0', 'null') ? /\0/ : flag(options, 'I', 'd') ? /\n/ : /[\s'"]+/
+  const separator = flag(options, '0', 'null') ? /[\0\n]/ : flag(options, 'I', 'd') ? /\n/ : /[\s'"]+/
   const lists = input.map((text) => text.split(separator).filter((word) => word !== ''))
   return lists.every((list) => list.length <= MAX_ITEMS) ? lists : [[STAR], [SPLIT]]
 }
@@ -281,6 +281,13 @@ const coverage: Policy = (call) => {
   return undefined
 }
 
+/** at and batch read shell code, and run it when nobody looks any more. */
+const later: Policy = (call) => {
+  call.ask(`${call.name} runs commands later`, null)
+  if (call.stdin !== 'none' && call.stdin !== 'unknown') for (const text of call.stdin) runCode(call, text)
+  return undefined
+}
+
 const TRACED = 'looks into another program and can change it'
 
 export const wrappers: Readonly<Record<string, Policy>> = {
@@ -317,7 +324,12 @@ export const wrappers: Readonly<Record<string, Policy>> = {
   linux64: wrapper({ short: 'R' }),
   linux32: wrapper({ short: 'R' }),
   unshare: wrapper({ short: 'mupinUCTfrcS', because: 'leaves the walls this runs in' }),
-  nsenter: wrapper({ short: 'mupinUCTa', valued: 'tSGrw', because: 'enters the walls of another process' }),
+  nsenter: wrapper({
+    short: 'mupinUCTa',
+    valued: 'tSGrw',
+    long: 'target= mount uts ipc net pid user all',
+    because: 'enters the walls of another process',
+  }),
   setpriv: wrapper({ because: 'changes the rights of a program' }),
   'systemd-run': wrapper({ short: 'qtPGdS', valued: 'puM', because: 'starts a service' }),
   strace: wrapper({ short: 'cCdDfFhiqrTtVvxyYkwzZ', valued: 'aeoOpPsSuEIXb', because: TRACED }),
@@ -325,6 +337,8 @@ export const wrappers: Readonly<Record<string, Policy>> = {
   valgrind: wrapper({ because: TRACED }),
   fakeroot: wrapper({ short: 'hvu', because: 'is not on the list of programs that run unasked' }),
   proot: wrapper({ valued: 'rbqwk', because: 'is not on the list of programs that run unasked' }),
+  at: later,
+  batch: later,
   'xvfb-run': wrapper({ short: 'a', valued: 'ens', long: 'auto-servernum server-args= server-num=' }),
   'dbus-run-session': wrapper({}),
   catchsegv: wrapper({}),

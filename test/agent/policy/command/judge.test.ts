@@ -4,6 +4,7 @@ import attacks from './attacks.json'
 import work from './benign.json'
 import cases from './commands.json'
 import { mutate, randomOf } from './mutations.ts'
+import unseen from './unseen.json'
 
 type Case = { readonly id: number; readonly expect: 'hardline' | 'dangerous' | 'safe'; readonly cmd: string }
 
@@ -82,6 +83,36 @@ describe('attacks', () => {
   it('are many', () => expect(attacks.hardline.length + attacks.asked.length).toBeGreaterThan(500))
   it('on the machine itself never run', () => expect(not('hardline', verdicts(attacks.hardline, true))).toEqual([]))
   it('of every other kind are asked about', () => expect(only('allow', verdicts(attacks.asked, true))).toEqual([]))
+})
+
+describe('commands of a second hand, written without a look at the others', () => {
+  it('are many', () => expect(Object.values(unseen).flat().length).toBeGreaterThan(1_500))
+
+  for (const sandboxed of [true, false]) {
+    const where = sandboxed ? 'in a sandbox' : 'on another machine'
+    it(`never run when they are hardline, ${where}`, () =>
+      expect(not('hardline', verdicts(unseen.hardline, sandboxed))).toEqual([]))
+    it(`are asked about when they are dangerous or cannot be read, ${where}`, () =>
+      expect(only('allow', verdicts(unseen.asked, sandboxed))).toEqual([]))
+    it(`are never hardline when they only look so, ${where}`, () =>
+      expect(only('hardline', verdicts(unseen.quiet, sandboxed))).toEqual([]))
+  }
+  it('run silently in a sandbox when they are harmless', () =>
+    expect(not('allow', verdicts(unseen.quiet, true))).toEqual([]))
+})
+
+describe('functions that start themselves', () => {
+  it.each([
+    'a() { b | b & }; b() { a | a & }; a',
+    'b() { while :; do b & done; }; b',
+    'b() { if true; then b | b & fi; }; b',
+    'b() { for i in 1 2; do b & done; }; b',
+  ])('never run where nothing stops them: %s', (command) => expect(judge(command).verdict).toBe('hardline'))
+
+  it.each([
+    'walk() { ls "$1" | while read -r f; do walk "$f"; done; }; walk src',
+    'walk() { for f in "$1"/*; do walk "$f" & done; wait; }; walk src',
+  ])('are asked about where something does: %s', (command) => expect(judge(command).verdict).toBe('ask'))
 })
 
 describe('the work of a day', () => {

@@ -1,8 +1,8 @@
 /** Programs that destroy: files, devices, rights, processes, the running machine. Here is what never runs at all. */
 
-import { isGlob, isLiteral, isUnknown, NUM, shown, SPLIT, type Field } from '../marks.ts'
+import { isGlob, isLiteral, isUnknown, shown, SPLIT, type Field } from '../marks.ts'
 import { isDisk, isVital, places } from '../paths.ts'
-import { abbreviates, accept, flag, readOptions, valuesOf, writes } from '../call.ts'
+import { abbreviates, accept, flag, readOptions, reads, valuesOf, writes } from '../call.ts'
 import type { Call, Policy } from '../shell.ts'
 
 const vital = (call: Call, path: Field): boolean =>
@@ -122,8 +122,7 @@ const dd: Policy = (call) => {
   }
   if (!call.args.every((arg) => /^(if|of|bs|ibs|obs|count|seek|skip|conv|status|iflag|oflag)=/.test(arg)))
     call.ask('dd is given a word it does not know')
-  const source = call.args.find((arg) => arg.startsWith('if='))
-  if (source !== undefined && disk(call, source.slice(3))) call.ask(`dd reads ${shown(source.slice(3))}, a device`)
+  for (const arg of call.args) if (arg.startsWith('if=')) reads(call, [arg.slice(3)])
   return undefined
 }
 
@@ -207,9 +206,7 @@ function signalWords(args: readonly Field[]): number {
 /** Jobs of this very command, or a question whether a process lives. */
 const isOwn = (first: Field, processes: readonly Field[]): boolean =>
   processes.length > 0 &&
-  processes.every(
-    (process) => process === NUM || /^%[\w+-]*$/.test(process) || (first === '-0' && /^\d+$/.test(process)),
-  )
+  processes.every((process) => /^%[\w+!-]*$/.test(process) || (first === '-0' && /^(\d+|\uE004)$/.test(process)))
 
 const EVERYTHING = new Set(['', '.', '.*', '^', '.+', '$', '[a-z]', '^.', '.*.'])
 
@@ -249,13 +246,14 @@ const truncate: Policy = (call) => {
   return ['']
 }
 
-/** For those that ask in any case: an inner device is worth more than a question. */
-const asks =
-  (because: string): Policy =>
-  (call) => {
-    call.ask(`${call.name} ${because}`)
-    return undefined
-  }
+/** Attributes and lists of rights: as a question, except over everything. */
+const marks: Policy = (call) => {
+  for (const path of call.args)
+    if (recursive(call.args, /R/) && vital(call, path))
+      call.never(`${call.name} would change the rights of ${shown(path)} and everything in it`)
+  call.ask(`${call.name} changes what may be done to files`)
+  return undefined
+}
 
 const crontab: Policy = (call) => {
   if (!(call.args.length === 1 && call.args[0] === '-l')) call.ask('crontab changes what runs later')
@@ -281,6 +279,7 @@ export const destructive: Readonly<Record<string, Policy>> = {
   grm: rm,
   rimraf: rm,
   unlink: rm,
+  trash: (call) => rm({ ...call, args: ['-r', ...call.args] }),
   rmdir,
   shred,
   srm: shred,
@@ -290,8 +289,8 @@ export const destructive: Readonly<Record<string, Policy>> = {
   chmod,
   chown,
   chgrp: chown,
-  setfacl: asks('changes rights'),
-  chattr: asks('changes what may be done to files'),
+  setfacl: marks,
+  chattr: marks,
   mkfs: formats,
   mkswap: formats,
   blkdiscard: formats,
@@ -305,6 +304,11 @@ export const destructive: Readonly<Record<string, Policy>> = {
   cryptsetup: wipes(/^(luksFormat|erase|luksErase|reencrypt)$/),
   nvme: wipes(/^(format|sanitize)$/),
   pvremove: wipes(/./),
+  mdadm: wipes(/^--zero/),
+  diskutil: wipes(/^(erase|zero|secureErase|partition|reformat)/i),
+  sg_format: wipes(/./),
+  nwipe: wipes(/./),
+  scrub: wipes(/./),
   dd,
   dcfldd: dd,
   shutdown: power,
@@ -313,6 +317,11 @@ export const destructive: Readonly<Record<string, Policy>> = {
   poweroff: power,
   init,
   telinit: init,
+  kexec: (call) => {
+    if (call.args.some((arg) => /^-\w*e|^--exec/.test(arg))) call.never('kexec starts another system')
+    else call.ask('kexec prepares another system')
+    return undefined
+  },
   systemctl,
   loginctl: (call) => systemctl({ ...call, name: 'systemctl' }),
   kill,

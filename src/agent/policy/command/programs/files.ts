@@ -2,7 +2,19 @@
 
 import { isLiteral, shown } from '../marks.ts'
 import { places, resolvePath, zoneOf } from '../paths.ts'
-import { accept, flag, holds, readOptions, reader, reads, valuesOf, vague, writes, type Grammar } from '../call.ts'
+import {
+  accept,
+  flag,
+  holds,
+  readOptions,
+  reader,
+  reads,
+  sandboxed,
+  valuesOf,
+  vague,
+  writes,
+  type Grammar,
+} from '../call.ts'
 import { contentOf } from '../simple.ts'
 import { inputOf } from '../decoders.ts'
 import type { Call, Policy } from '../shell.ts'
@@ -188,6 +200,7 @@ const READERS =
 
 /** Of those above, the options that do more. */
 const EXCEPT: Readonly<Record<string, RegExp>> = {
+  getent: /shadow$/,
   tail: /^--pid/,
   iconv: /^-\w*o|^--o/,
   xmllint: /^--(output|shell|noout=|xinclude|nonet=)/,
@@ -206,8 +219,35 @@ const plainReader =
     const odd = call.args.find((arg) => EXCEPT[name]?.test(arg))
     if (odd !== undefined) call.ask(`${name} is given ${shown(odd)}`)
     reads(call, call.args)
+    if (name === 'jq' && !sandboxed(call) && call.args.some((arg) => /\benv\b|\$ENV/.test(arg)))
+      call.ask('jq shows all variables, secrets among them')
     return undefined
   }
+
+const mktemp: Policy = (call) => {
+  const options = readOptions(call.args, {
+    short: 'dqut',
+    valued: 'p',
+    long: 'directory dry-run quiet suffix= tmpdir tmpdir=',
+  })
+  accept(call, options)
+  writes(call, [...options.operands, ...valuesOf(options, 'p', 'tmpdir')], 'make')
+  return undefined
+}
+
+/** What a patch names is not known; it stays below the directory it is applied in. */
+const patch: Policy = (call) => {
+  const options = readOptions(call.args, {
+    short: 'NRElstbfu',
+    valued: 'piFd',
+    long: 'strip= input= forward reverse dry-run batch silent quiet backup directory= fuzz=',
+  })
+  accept(call, options)
+  reads(call, valuesOf(options, 'i', 'input'))
+  writes(call, ['.', ...options.operands, ...valuesOf(options, 'd', 'directory')], 'change')
+  if (!sandboxed(call) && !flag(options, 'dry-run')) call.ask('patch changes files that are only named in the patch')
+  return undefined
+}
 
 const pager: Policy = (call) => {
   if (call.args.some((arg) => arg.startsWith('+'))) call.ask('less runs commands of its own')
@@ -261,7 +301,8 @@ export const files: Readonly<Record<string, Policy>> = {
     long: 'plain paging= style= color= language= line-range= theme= decorations=',
   }),
   batcat: reader({ short: 'pnA', valued: 'lr', long: 'plain paging= style= color= language= line-range=' }),
-  mktemp: maker({ short: 'dqut', valued: 'p', long: 'directory dry-run quiet suffix= tmpdir' }, 'make'),
+  mktemp,
+  patch,
   less: pager,
   more: reader({ short: 'dlfpcsu' }),
   man: reader({ short: 'fkaw', long: 'version apropos whatis where path' }),

@@ -1,7 +1,7 @@
 /** git: what reads is free, what stays in the clone and can be taken back is free, the rest is asked about. */
 
 import { isUnknown, mayBeOption, shown, type Field } from '../marks.ts'
-import { abbreviates, reachesOut, sandboxed, withRule, writes } from '../call.ts'
+import { abbreviates, reachesOut, reads, sandboxed, withRule, writes } from '../call.ts'
 import { runCode } from '../shells.ts'
 import type { Call, Policy } from '../shell.ts'
 
@@ -23,6 +23,7 @@ const LOADED = [
   'recurse-submodules-cmd',
   'gpg-sign',
   'pathspec-from-file',
+  'contents',
 ]
 
 const SAFE_SETTING =
@@ -120,10 +121,10 @@ const remote: Rule = (call, args) => {
 
 const rebase: Rule = (call, args) => {
   args.forEach((arg, i) => {
-    const code = /^(?:-x|--exec=|--exe?=?)(.*)$/.exec(arg)
-    if (!code && !abbreviates(arg, 'exec')) return
+    if (!arg.startsWith('-x') && !abbreviates(arg, 'exec')) return
     ask(call, 'rebase would run commands')
-    runCode(call, code?.[1] ? code[1] : (args[i + 1] ?? ''))
+    const joined = /^(?:-x|--\w+=)([\s\S]+)$/.exec(arg)?.[1]
+    runCode(call, joined ?? args[i + 1] ?? '')
   })
   if (has(args, /^-[a-zA-Z]*i$/, 'interactive', 'root', 'strategy')) ask(call, 'rebase changes history')
 }
@@ -163,6 +164,7 @@ const add: Rule = (call, args) => {
 const commit: Rule = (call, args) => {
   if (has(args, /^-[a-zA-Z]*S/, 'gpg-sign')) ask(call, 'commit would sign')
   if (!sandboxed(call) && has(args, NONE, 'amend')) ask(call, 'commit --amend changes history')
+  reads(call, args)
 }
 
 const rm: Rule = (call, args) => {
@@ -277,7 +279,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   am: merge,
   archive,
   'format-patch': free,
-  gc: free,
+  gc: (call, args) => {
+    if (has(args, NONE, 'prune', 'aggressive') || has(args, /^--prune=/))
+      ask(call, 'gc would drop what was left behind')
+  },
   '': free,
 }
 

@@ -24,7 +24,7 @@ const python: Interpreter = {
 }
 const node: Interpreter = {
   plain:
-    /^(--version|-v|--help|-h|--test|--watch|--check|-c|--no-warnings|--enable-source-maps|--experimental-[\w-]+|--trace-[\w-]+|--expose-gc|--max-old-space-size=\d+|--stack-size=\d+|--env-file=[\w./-]+|--test-[\w-]+(=[\w./*-]+)?|--unhandled-rejections=\w+)$/,
+    /^(--version|-v|--help|-h|--test|--watch|--check|-c|--no-warnings|--enable-source-maps|--experimental-[\w-]+|--trace-[\w-]+|--expose-gc|--max-old-space-size=\d+|--stack-size=\d+|--env-file=[\w./-]+|--test-(?!reporter)[\w-]+(=[^\n]*)?|--test-reporter=\w+|--unhandled-rejections=\w+)$/,
   valued: /(?!)/,
   code: /^(-e|-p|-pe|--eval|--print|-i|--interactive)/,
   harmless: harmlessJavaScript,
@@ -65,6 +65,10 @@ function onTheLine(call: Call, language: Interpreter, at: number): undefined {
 
 function script(call: Call, [file, ...rest]: readonly Field[], language: Interpreter): undefined {
   if (file === undefined && call.args.some((arg) => /^(--version|-V+|-v|--help|-h)$/.test(arg))) return undefined
+  if (file === undefined && call.args.includes('--test')) {
+    runsProject(call, `${call.name} --test`)
+    return undefined
+  }
   if (file === undefined || file === '-') {
     if (call.stdin === 'none' || call.stdin === 'unknown') call.ask(`${call.name} runs what it reads`)
     else for (const text of call.stdin) code(call, text, language)
@@ -151,7 +155,7 @@ const make: Policy = (call) => {
 }
 
 const TOOLS =
-  'pytest py.test vitest jest mocha ava tap playwright cypress tsc tsx ts-node eslint oxlint oxfmt prettier biome standard stylelint ruff black isort flake8 pylint mypy pyright bandit tox nox pre-commit alembic mkdocs sphinx-build jekyll hugo gcc cc g++ c++ clang clang++ rustc rustfmt clang-format clang-tidy ar ld as strip javac java kotlinc scalac ghc ocaml ocamlc swiftc cmake ninja meson bazel buck mvn gradle gradlew sbt ant rake rspec rubocop phpunit phpstan composer artisan mix elixir iex dotnet msbuild swift xcodebuild flutter dart gofmt goimports golangci-lint staticcheck turbo nx lerna next nuxt vite webpack rollup esbuild parcel tsup swc babel svelte-kit astro ng vue-cli-service react-scripts storybook wrangler drizzle-kit prisma knex typeorm sequelize changeset commitlint lint-staged husky typedoc api-extractor depcheck madge c8 nyc size-limit nodemon concurrently cross-env protoc buf flatc thrift sass less-css postcss tailwindcss uvicorn gunicorn flask django-admin celery scrapy jupyter nbconvert pdoc pydocstyle pipdeptree virtualenv r2 Rscript julia zig nim crystal v gleam tectonic pdflatex xelatex latexmk pandoc asciidoctor graphviz dot plantuml mermaid mmdc ffprobe identify ctest autoconf automake autoreconf libtool m4 gcov lcov gprof luacheck stylua selene taplo dprint deadnix statix nixfmt actionlint yamlfmt markdownlint vale codespell typos cspell'.split(
+  'pytest py.test vitest jest mocha ava tap playwright cypress tsc tsx ts-node eslint oxlint oxfmt prettier biome standard stylelint ruff black isort flake8 pylint mypy pyright bandit tox nox pre-commit alembic mkdocs sphinx-build jekyll hugo gcc cc g++ c++ clang clang++ rustc rustfmt clang-format clang-tidy ar ld as strip javac java kotlinc scalac ghc ocaml ocamlc swiftc cmake ninja meson bazel buck mvn gradle gradlew sbt ant rake rspec rubocop phpunit phpstan composer artisan mix elixir iex dotnet msbuild swift xcodebuild flutter dart gofmt goimports golangci-lint staticcheck turbo nx lerna next nuxt vite webpack rollup esbuild parcel tsup swc babel svelte-kit astro ng vue-cli-service react-scripts storybook wrangler drizzle-kit prisma knex typeorm sequelize changeset commitlint lint-staged husky typedoc api-extractor depcheck madge c8 nyc size-limit nodemon concurrently cross-env protoc buf flatc thrift sass less-css postcss tailwindcss uvicorn gunicorn flask django-admin celery scrapy jupyter nbconvert pdoc pydocstyle pipdeptree virtualenv r2 Rscript julia zig nim crystal v gleam tectonic pdflatex xelatex latexmk pandoc asciidoctor graphviz dot plantuml mermaid mmdc ffprobe ffmpeg convert magick identify ctest autoconf automake autoreconf libtool m4 gcov lcov gprof luacheck stylua selene taplo dprint deadnix statix nixfmt actionlint yamlfmt markdownlint vale codespell typos cspell'.split(
     ' ',
   )
 

@@ -56,7 +56,8 @@ const curl: Policy = (call) => {
 
 function method(call: Call, options: Options, local: boolean): void {
   const wanted = valuesOf(options, 'X', 'request')[0]?.toUpperCase() ?? 'GET'
-  if (!['GET', 'HEAD', 'OPTIONS'].includes(wanted) && !local) call.ask(`curl sends ${shown(wanted)} to another machine`)
+  if (!['GET', 'HEAD', 'OPTIONS'].includes(wanted) && !(local && call.judge.around.sandboxed))
+    call.ask(`curl sends ${shown(wanted)}${local ? '' : ' to another machine'}`)
 }
 
 function sending(call: Call, options: Options, local: boolean): void {

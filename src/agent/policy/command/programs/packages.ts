@@ -80,9 +80,9 @@ function started(call: Call, words: readonly Field[]): void {
 
 const NODE: Manager = {
   looks:
-    /^(ls|list|ll|la|view|v|info|show|outdated|why|explain|root|prefix|bin|help|search|fund|ping|doctor|query|--version|version|licenses|pkg|find-dupes|get|-v)$/,
+    /^(ls|list|ll|la|view|v|info|show|outdated|why|explain|root|prefix|bin|help|search|fund|ping|doctor|query|--version|licenses|find-dupes|get|-v)$/,
   works:
-    /^(run|run-script|rum|test|t|tst|it|start|stop|restart|build|dev|lint|format|check|typecheck|coverage|ci|clean-install|install|i|in|add|install-test|update|up|upgrade|dedupe|prune|rebuild|audit|init|create-lockfile|remove|rm|uninstall|un|pack|link|import|import-lock|workspaces|workspace|patch|generate|test:[\w:-]+|build:[\w:-]+|lint:[\w:-]+|e2e)$/,
+    /^(run|run-script|rum|test|t|tst|it|start|stop|restart|build|dev|lint|format|check|typecheck|coverage|ci|clean-install|install|i|in|add|install-test|update|up|upgrade|dedupe|prune|rebuild|audit|init|create-lockfile|remove|rm|uninstall|un|pack|link|import|import-lock|workspaces|workspace|patch|generate|test:[\w:-]+|build:[\w:-]+|lint:[\w:-]+|e2e|version|pkg)$/,
   starts: /^(exec|x|dlx)$/,
   refuses:
     /^(-g|--global|--location(=.*)?|--script-shell.*|--prefix(=.*)?|--registry.*|--userconfig.*|--globalconfig.*|--node-options.*|--shell.*|--otp.*|--unsafe-perm|--git.*|-e|--eval.*|-p|--print|--node-gyp.*)$/,

@@ -91,26 +91,34 @@ const SHOWS =
 const CHANGES =
   /^(insert\s+into|update\s+\S+\s+set\b[\s\S]*\bwhere\b|delete\s+from\s+\S+\s+where\b|create\s+(temp\s+)?(table|index|view|unique index)|begin|commit|rollback|analyze)\b/i
 const REACHES =
-  /\b(load_extension|writefile|readfile|edit|fts3_tokenizer|attach|vacuum\s+into|outfile|dumpfile|load_file|copy|program|pg_read\w*|pg_write\w*|lo_(import|export)|dblink|pg_terminate\w*|pg_sleep|xp_\w+|drop|truncate|alter|grant|revoke|replace)\b/i
+  /\b(load_extension|writefile|readfile|edit|fts3_tokenizer|attach|vacuum\s+into|outfile|dumpfile|load_file|copy|program|pg_(read|write|ls|terminate|cancel|reload|rotate|switch|promote|logical|create|drop)\w*|lo_\w+|set(_config|val)|dblink\w*|pg_sleep|xp_\w+|drop|truncate|alter|grant|revoke|replace)\b/i
 const DOTS =
   /^\.(tables|schema|headers?|mode|indexes|indices|dbinfo|databases|width|show|timer|help|quit|exit)\b[^|'"]*$/
-/** A condition that is always true deletes everything. */
-const ALWAYS =
-  /\bwhere\s+\(*\s*(1|true|'?\w+'?\s*=\s*'?\w+'?\s*(or\s+1|or\s+true)|(\d+)\s*=\s*\3|not\s+(0|false))\s*\)*\s*(;|$)|\bor\s+(1|true|\d+\s*=\s*\d+)\b/i
+/** What tells rows from others: a column that is one of some values that stand there, and nothing that weakens it. */
+const NAMES_ROWS =
+  /\b(?:where|and)\s+(?!(?:true|false|null)\b)[a-z_][\w.]*\s*(?:=\s*(?:''|\d[\d.]*|\?|:\w+)|\bin\s*\([^()]*\))(?=\s*(?:$|and\b|order\b|limit\b|returning\b))/i
+const WEAKENS = /\bor\b|\|\||\bnot\b|<>|!=|\bexists\b|\bselect\b/i
+const CHANGING = /\b(delete|update|insert)\b/i
+
+/** Rows that are changed have to be named; a condition that may hold for all of them names none. */
+function namesRows(statement: string): boolean {
+  const condition = /\bwhere\b[\s\S]*/i.exec(statement)?.[0] ?? ''
+  return /^insert\b/i.test(statement) || (NAMES_ROWS.test(condition) && !WEAKENS.test(condition))
+}
 
 function harmlessSql(text: Field, changes: boolean): boolean {
   if (isUnknown(text)) return false
   // Strings and comments hold no statements; a comment can hide where one begins.
   const bare = text.replace(/'(?:[^']|'')*'/g, "''")
   if (REACHES.test(bare) || bare.includes('\\') || bare.includes('/*') || bare.includes('--')) return false
-  if (/\b(delete|update|insert)\b/i.test(bare) && (!changes || ALWAYS.test(bare))) return false
   return bare
     .split(';')
     .map((statement) => statement.trim())
-    .every(
-      (statement) =>
-        statement === '' || SHOWS.test(statement) || (changes && CHANGES.test(statement)) || DOTS.test(statement),
-    )
+    .every((statement) => {
+      if (statement === '' || DOTS.test(statement)) return true
+      if (!CHANGING.test(statement)) return SHOWS.test(statement) || (changes && CHANGES.test(statement))
+      return changes && CHANGES.test(statement) && namesRows(statement)
+    })
 }
 
 const sqlite: Policy = (call) => {
@@ -179,12 +187,12 @@ export const services: Readonly<Record<string, Policy>> = {
   ),
   gh: looking(
     /^(pr (list|view|status|diff|checks)|issue (list|view|status)|repo (view|list)|run (list|view|watch)|release (list|view)|workflow (list|view)|auth status|status|search \w+|label list|version)/,
-    /^--web|^-w$/,
+    /^--web|^-w$|^--show|^-t$/,
   ),
   glab: looking(/^(mr (list|view|diff)|issue (list|view)|ci (list|status|view)|version)/),
   kubectl: looking(
     /^(get|describe|logs|version|cluster-info|top|explain|api-resources|config (view|get-contexts|current-context))/,
-    /^--(kubeconfig|server|raw|token|as)|^(secrets?|secrets?\/.*)$|^-s$/,
+    /^--(kubeconfig|server|raw|token|as)|(^|,)secrets?([,./]|$)|^-s$/,
   ),
   helm: looking(/^(list|status|get|version|show|template|lint|search)/, /^--(post-renderer|kubeconfig)/),
   terraform: looking(

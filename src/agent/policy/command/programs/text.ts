@@ -1,6 +1,6 @@
 /** sed, awk and find: small languages that can also write files and start programs. */
 
-import { ANY, isUnknown, NUM, ONE, shown, SPLIT, STAR, type Field } from '../marks.ts'
+import { ANY, isLiteral, isUnknown, NUM, ONE, shown, SPLIT, STAR, type Field } from '../marks.ts'
 import { isVital, places } from '../paths.ts'
 import { accept, readOptions, reads, valuesOf, writes } from '../call.ts'
 import { inputOf, simpleSed } from '../decoders.ts'
@@ -185,7 +185,11 @@ const PREDICATES = new Map(
     .map((item) => [item.slice(0, -2), Number(item.at(-1))] as const),
 )
 
-const SELECTING = /^-(i?name|i?path|i?regex|type|size|[acm](time|min)|newer\w*|empty|user|group|perm|inum|links)$/
+const SELECTING = /^-(i?name|i?path|i?regex|size|[acm](time|min)|newer\w*|empty|user|group|perm|inum|links)$/
+
+/** Some of what lies there, not all of it: files of a kind are all files, and `*` is every name. */
+const selects = (args: readonly Field[]): boolean =>
+  args.some((arg, i) => SELECTING.test(arg) && !/^[*./]+$/.test(args[i + 1] ?? ''))
 
 const find: Policy = (call) => {
   const { args } = call
@@ -197,7 +201,10 @@ const find: Policy = (call) => {
   if (!call.judge.around.sandboxed && starts.some((start) => start === ANY))
     call.ask('find starts at a place that is only known when it runs')
   for (let at = first === -1 ? args.length : first; at < args.length;) at = predicate(call, at, starts)
-  return undefined
+  // Of a vital place it names everything, the place itself first.
+  const all = !selects(args) && !args.some((arg) => /^-(printf|mindepth)$/.test(arg))
+  const vital = all ? starts.filter((start) => isLiteral(start) && vitalStart(call, start)) : []
+  return vital.length > 0 ? [`${vital.join('\n')}\n${ANY}`] : undefined
 }
 
 function predicate(call: Call, at: number, starts: readonly Field[]): number {
@@ -208,7 +215,7 @@ function predicate(call: Call, at: number, starts: readonly Field[]): number {
   if (words !== undefined) return at + 1 + words
   if (/^(exec|execdir|ok|okdir)$/.test(name)) return executed(call, at, starts)
   if (name === 'delete') {
-    const all = !call.args.some((other) => SELECTING.test(other)) && starts.some((start) => vitalStart(call, start))
+    const all = !selects(call.args) && starts.some((start) => vitalStart(call, start))
     if (all) call.never(`find would remove everything in ${starts.map((start) => shown(start)).join(' ')}`)
     else call.ask('find would remove what it finds')
     return at + 1
@@ -255,8 +262,7 @@ function executed(call: Call, at: number, starts: readonly Field[]): number {
 /** Without a name to look for, the start itself is among what is found. */
 function foundBy(call: Call, starts: readonly Field[]): readonly Field[] {
   const whole =
-    !call.args.some((other) => SELECTING.test(other)) ||
-    (call.args.includes('-maxdepth') && starts.some((start) => vitalStart(call, start)))
+    !selects(call.args) || (call.args.includes('-maxdepth') && starts.some((start) => vitalStart(call, start)))
   return starts
     .slice(0, 8)
     .flatMap((start) => (whole ? [start, `${start}/${STAR}`] : [`${start}/${ONE}${STAR}/${ONE}${STAR}`]))
@@ -286,10 +292,13 @@ const fd: Policy = (call) => {
   if (at !== -1) {
     const program = call.args.slice(at + 1)
     if (SWEEPING.has(program[0] ?? '')) call.ask(`fd would start ${shown(program.join(' '))} for what it finds`)
+    const [pattern = '', start = ''] = options.operands
+    const all = /^\W*$/.test(pattern) && start !== '' && vitalStart(call, start)
+    const found = all ? `${start}/${STAR}` : STAR
     call.judge.run(
       [
-        ...program.map((word) => word.replaceAll('{}', STAR)),
-        ...(program.some((word) => word.includes('{}')) ? [] : [STAR]),
+        ...program.map((word) => word.replaceAll('{}', () => found)),
+        ...(program.some((word) => word.includes('{}')) ? [] : [found]),
       ],
       call.shell,
       'none',
