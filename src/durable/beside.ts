@@ -5,7 +5,7 @@ import type { Failure } from '../agent/model/failure.ts'
 import type { SideTask } from '../agent/model/settings.ts'
 import { newTurn, type Turn } from '../agent/model/turn.ts'
 import type { Usage } from '../agent/model/usage.ts'
-import type { Route, Variables } from '../agent/wire/route.ts'
+import { fullId, type Route, type Variables } from '../agent/wire/route.ts'
 import { mixtureOf, referencesOf } from './mixture.ts'
 import type { Chosen, World } from './perform.ts'
 import { chainOf } from './routes.ts'
@@ -65,7 +65,7 @@ function worldOf(core: SessionCore, options: BesideOptions, abortable: () => Abo
       const chain = routes(turn)
       return [...chain.slice(turn.route.model), ...chain.slice(0, turn.route.model)]
     },
-    routeOf: (id) => routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === id),
+    routeOf: (id) => routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === fullId(id, core.settings)),
     lease: (route) => {
       const endpoint = endpointOf(route, chainOf([route], tenantId, core.settings, turnOf())[0]?.keys ?? [])
       return endpoint && { endpoint, end: lease({ route, endpoint }) }

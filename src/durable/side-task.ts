@@ -12,7 +12,7 @@ import { addUsage, noUsage, type Usage } from '../agent/model/usage.ts'
 import { afterFailure, type Next, sideModels, timeoutOf } from '../agent/policy/side-tasks.ts'
 import { tokensIn, tokensOf } from '../agent/prompt/tokens.ts'
 import { classify } from '../agent/wire/classify.ts'
-import { providerOf } from '../agent/wire/providers.ts'
+import { providerOf, providers } from '../agent/wire/providers.ts'
 import type { Route } from '../agent/wire/route.ts'
 import { bill, billCut } from './price.ts'
 
@@ -95,27 +95,39 @@ export async function sideTask(task: SideTask, request: SideRequest, world: Side
   return { of: 'failed', failure: last, usage }
 }
 
+function namesFor(task: SideTask, chain: readonly Route[], world: SideWorld): readonly string[] {
+  const [main] = chain
+  const sibling = main && auxModelOf(main.provider)
+  const set = world.settings().auxiliary?.[task]
+  return sideModels({
+    set: set?.model,
+    chain: set?.fallback_providers,
+    // `none` is no model, and falls out like any other that cannot be asked.
+    deployed: world.deployed,
+    main: main?.id ?? '',
+    sibling: main && sibling ? `${main.provider}/${sibling}` : undefined,
+    fallbacks: chain.map(({ id }) => id),
+    // Who brings a provider of its own may not want its words to be elsewhere; the stand-in costs nothing.
+    others: /^(custom:|demo$)/.test(main?.provider ?? 'demo') ? [] : others,
+  })
+}
+
 /** Without the stand-in, which understands no task. When all of them rest, they are asked all the same. */
 function routesFor(task: SideTask, { models }: SideRequest, world: SideWorld): readonly Route[] {
   const chain = world.chain()
-  const [main] = chain
-  const sibling = main && auxModelOf(main.provider)
-  const deployed = world.deployed === noAux ? undefined : world.deployed
-  const ids = models ?? [
-    ...sideModels({
-      set: world.settings().auxiliary?.[task]?.model,
-      deployed,
-      main: main?.id ?? '',
-      sibling: main && sibling ? `${main.provider}/${sibling}` : undefined,
-      fallbacks: chain.map(({ id }) => id),
-    }),
-  ]
+  const ids = models ?? namesFor(task, chain, world)
   const known = ids.flatMap((id) => chain.find((route) => route.id === id) ?? world.routeOf(id) ?? [])
-  const routes = known.filter(({ dialect }) => dialect !== 'demo')
+  const isFit = ({ dialect, facts }: Route) => dialect !== 'demo' && (task !== 'vision' || facts?.images !== false)
+  const routes = known.filter(isFit)
   const now = Date.now()
   const awake = routes.filter((route) => (parked.get(place(world.tenantId, route)) ?? 0) <= now)
   return awake.length ? awake : routes
 }
+
+/** Of every provider that can be asked; gateways that have everything first. */
+const others = [...providers.filter(({ aggregator }) => aggregator), ...providers].flatMap(
+  ({ id, auxModel, defaultModel }) => (auxModel || defaultModel ? [`${id}/${auxModel ?? defaultModel}`] : []),
+)
 
 /** A cheap model of the same provider, where its profile names one. */
 function auxModelOf(provider: string): string | undefined {

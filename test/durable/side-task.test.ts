@@ -73,6 +73,24 @@ describe('a side task', () => {
     expect(said(await ask('monitor', main.id, settings, { tenantId: 'another' }))).toBe('late')
   })
 
+  it('goes on with its own chain where it has one, else with whatever provider can be asked', async () => {
+    const [main, other] = [model([fails(401, 'bad key'), says('main')]), model([says('mine')])]
+    const settings = { auxiliary: { monitor: { model: main.id, fallback_providers: [other.id] } } }
+    expect(said(await ask('monitor', 'openai/not-asked', settings, { tenantId: 'chained' }))).toBe('mine')
+    const cheap = model([says('cheap')], 'gpt-5.4-mini')
+    const refused = model([fails(401, 'bad key')])
+    expect(said(await ask('monitor', refused.id, {}, { tenantId: 'anywhere' }))).toBe('cheap')
+    expect(cheap.asked).toHaveLength(1)
+  })
+
+  it('of a provider that the tenant brought stays there', async () => {
+    const settings: Settings = { providers: { 'custom:mine': { base_url: 'https://model.test/v1' } } }
+    const mine = model([fails(401, 'bad key')])
+    const main = mine.id.replace('openai/', 'custom:mine/')
+    expect(said(await ask('monitor', main, settings, { tenantId: 'at-home' }))).toBe('auth')
+    expect(mine.asked).toHaveLength(1)
+  })
+
   it('is given up after its own time', async () => {
     const gate = new Gate()
     const [main, judge] = [model([says('instead')]), model([hangs(gate)])]
@@ -111,7 +129,9 @@ describe('a side task', () => {
   })
 
   it('fails with a reason and never with an error, when nobody can be asked', async () => {
-    expect(said(await ask('goal_judge', model([fails(401, 'bad key')]).id))).toBe('auth')
+    const bad = model([fails(401, 'bad key')])
+    const settings = { auxiliary: { goal_judge: { model: bad.id, fallback_providers: [] } } }
+    expect(said(await ask('goal_judge', 'openai/not-asked', settings))).toBe('auth')
     expect(said(await ask('goal_judge', 'demo/agent'))).toBe('unconfigured')
     expect(said(await ask('goal_judge', model([says('  ')]).id))).toBe('ok')
   })
@@ -245,11 +265,11 @@ describe('a mixture of models', () => {
     const gate = new Gate()
     const [one, two, three] = [
       model([says('I say ', gate, 'one')]),
-      model([says('I say two')]),
+      model([says('I say two')], 'of-the-panel'),
       model([fails(400, 'no')]),
     ]
     const aggregator = model([calls({ name: 'todo', input: {} }), says('Together.'), says('Again.')])
-    await call('PATCH', '/api/settings', { key, body: presets([one.id, two.id, three.id], aggregator.id) })
+    await call('PATCH', '/api/settings', { key, body: presets([one.id, 'or/of-the-panel', three.id], aggregator.id) })
     const list = await call<{ data: { id: string }[] }>('GET', '/v1/models', { key })
     expect(list.body.data.map(({ id }) => id)).toContain('moa/panel')
     const { id } = await newSession({ model: 'moa/panel' }, key)

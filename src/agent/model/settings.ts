@@ -94,6 +94,7 @@ const titles: SideTask = 'title_generation'
 
 const sideTask = z.strictObject({
   model: modelId.optional(),
+  fallback_providers: z.array(modelId).max(10).optional().describe('Tried after it, in order, and no others.'),
   timeout: count(3_600).optional().describe('Seconds that one call may take.'),
   enabled: z
     .boolean()

@@ -27,19 +27,23 @@ export const timeoutOf = (task: SideTask, set: number | undefined): number => (s
 export type Wishes = {
   /** `auxiliary.<task>.model` of the settings. */
   readonly set?: string | undefined
+  /** `auxiliary.<task>.fallback_providers`: these after it, and no others. */
+  readonly chain?: readonly string[] | undefined
   /** `AUX_MODEL` of the deployment. */
   readonly deployed?: string | undefined
   /** The model of the conversation, and a cheap one of the same provider. */
   readonly main: string
   readonly sibling?: string | undefined
   readonly fallbacks: readonly string[]
+  /** Cheap ones of other providers, when nothing else answers. */
+  readonly others?: readonly string[]
 }
 
 /** The models to ask, in order. Who names one means it to be tried first, and the others to stand in. */
-export const sideModels = ({ set, deployed, sibling, main, fallbacks }: Wishes): readonly string[] =>
-  [
-    ...new Set([set, deployed, sibling, main, ...fallbacks].filter((id) => id !== undefined && id !== '')),
-  ] as readonly string[]
+export function sideModels({ set, chain, deployed, sibling, main, fallbacks, others = [] }: Wishes): readonly string[] {
+  const ids = [set, ...(chain ?? [deployed, sibling, main, ...fallbacks, ...others])]
+  return [...new Set(ids.filter((id) => id !== undefined && id !== ''))] as readonly string[]
+}
 
 /** Tries on one model after the first. */
 export const retries = 2

@@ -8,6 +8,7 @@ import { present } from './catalog/read.ts'
 import { factsSaid, type Said } from './catalog/said.ts'
 import { keyName } from './credentials.ts'
 import { chooseDialect, samePool } from './dialect-choice.ts'
+import type { Settings } from '../model/settings.ts'
 import { type Provider, providers } from './providers.ts'
 import { cacheFor, quirksFor } from './quirks.ts'
 
@@ -50,6 +51,12 @@ export function defaultModel(sources: Sources): string {
   if (named) return named
   const first = providers.find((provider) => provider.defaultModel && !missingFor(provider, sources))
   return first ? `${first.id}/${first.defaultModel}` : 'demo/agent'
+}
+
+/** The same model by the provider's own name, whatever it was called. */
+export function fullId(asked: string, settings?: Settings): string {
+  const [name, model] = splitId(asked)
+  return `${findProvider(name, settings)?.id ?? name}/${model}`
 }
 
 /** Undefined when the provider is unknown or something is missing for it. */

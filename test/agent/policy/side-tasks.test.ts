@@ -20,6 +20,16 @@ describe('the models of a side task', () => {
       { ...main, set: 'd/set', deployed: 'c/aux' },
       ['d/set', 'c/aux', 'a/main', 'b/other'],
     ],
+    [
+      'end with those of other providers',
+      { ...main, others: ['a/main', 'c/cheap', 'd/cheap'] },
+      ['a/main', 'b/other', 'c/cheap', 'd/cheap'],
+    ],
+    [
+      'are the chain of the task alone, where it has one',
+      { ...main, set: 'd/set', chain: ['e/one', 'a/main'], deployed: 'c/aux', others: ['c/cheap'] },
+      ['d/set', 'e/one', 'a/main'],
+    ],
     ['are named once each', { ...main, set: 'b/other', deployed: '' }, ['b/other', 'a/main']],
   ]
   it.each(cases)('%s', (_what, wishes, models) => {
