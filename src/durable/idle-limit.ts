@@ -8,22 +8,37 @@ import type { Sign } from '../agent/model/dialect.ts'
 
 /** `silentMs`: nothing at all came; `keptAliveMs`: nothing but keep-alives. */
 export type Silence = { readonly silentMs: number; readonly keptAliveMs: number }
-/** Before anything of the answer came, and between two pieces of it. */
-export type IdleLimits = { readonly first: Silence; readonly next: Silence }
+/**
+ * Before anything of the answer came, and between two pieces of it; what no answer takes longer than, whatever signs
+ * of life it gives; and the time that is left of the turn.
+ */
+export type IdleLimits = {
+  readonly first: Silence
+  readonly next: Silence
+  readonly wholeMs: number
+  readonly leftMs: number
+}
 
 /** As long as gateways are known to keep a connection open for a model that is loaded or thinks. */
 const keptAliveMs = 600_000
+const wholeMs = 1_800_000
+/** For the last words of a turn whose time is over. */
+const lastWordsMs = 60_000
 
 /** What the settings say wins, over keep-alives too; else a model that thinks, or a long prompt, is given more time. */
 export function idleLimits(
   set: { readonly first_byte_timeout?: number | undefined; readonly idle_timeout?: number | undefined } | undefined,
-  around: { readonly reasoning: boolean; readonly promptTokens: number },
+  around: { readonly reasoning: boolean; readonly promptTokens: number; readonly leftMs: number },
 ): IdleLimits {
+  const isLate = around.leftMs <= 0
   const long = around.promptTokens > 100_000 ? 300_000 : around.promptTokens > 50_000 ? 240_000 : 180_000
-  const silentMs = around.reasoning ? Math.max(long, 300_000) : long
+  const usual = around.reasoning ? Math.max(long, 300_000) : long
+  const standard = isLate ? { silentMs: lastWordsMs, keptAliveMs: lastWordsMs } : { silentMs: usual, keptAliveMs }
   const limit = (seconds: number | undefined): Silence =>
-    seconds === undefined ? { silentMs, keptAliveMs } : { silentMs: seconds * 1_000, keptAliveMs: seconds * 1_000 }
-  return { first: limit(set?.first_byte_timeout), next: limit(set?.idle_timeout) }
+    seconds === undefined ? standard : { silentMs: seconds * 1_000, keptAliveMs: seconds * 1_000 }
+  const [first, next] = [limit(set?.first_byte_timeout), limit(set?.idle_timeout)]
+  const whole = Math.max(wholeMs, first.silentMs, next.silentMs)
+  return { first, next, wholeMs: whole, leftMs: isLate ? Infinity : around.leftMs }
 }
 
 /** When the call is given up, unless there is another sign of life before. */
@@ -32,24 +47,29 @@ export const givenUpAt = (
   { answered, alive }: { readonly answered: number; readonly alive: number },
 ): number => Math.min(alive + silentMs, answered + most)
 
-/** No answer takes longer than this, whatever signs of life it gives. */
-const wholeMs = 1_800_000
-
 /** A timer that is later than this was kept waiting by other work. */
 const lateMs = 50
 
 /** Thrown in place of what the cancelled call throws. */
 export class Stalled extends Error {
   override readonly name = 'Stalled'
+  /** It was not silent for too long: the time of the turn is over. */
+  readonly isLate: boolean
+  constructor(isLate: boolean, cause: unknown) {
+    super('the provider sent nothing for too long', { cause })
+    this.isLate = isLate
+  }
 }
 
 export async function withIdleLimit<T>(
   controller: AbortController,
-  { first, next }: IdleLimits,
+  { first, next, wholeMs: whole, leftMs }: IdleLimits,
   run: (signal: AbortSignal, pulse: (sign?: Sign) => void) => Promise<T>,
 ): Promise<T> {
   const began = Date.now()
-  let [current, answered, alive, stalled, due] = [first, began, began, false, began + first.silentMs]
+  const most = Math.min(whole, leftMs)
+  const begins = Math.min(first.silentMs, most)
+  let [current, answered, alive, stalled, due] = [first, began, began, false, began + begins]
   const giveUp = () => {
     stalled = true
     controller.abort()
@@ -58,13 +78,13 @@ export async function withIdleLimit<T>(
   const look = () => {
     const now = Date.now()
     // While the isolate was busy nobody listened: what has come meanwhile is heard before it is called a silence.
-    const ends = Math.min(givenUpAt(current, { answered, alive }), began + wholeMs)
+    const ends = Math.min(givenUpAt(current, { answered, alive }), began + most)
     const left = Math.max(ends - now, now - due > lateMs ? now - due : 0)
     if (left <= 0) return giveUp()
     due = now + left
     timer = setTimeout(look, left)
   }
-  let timer = setTimeout(look, first.silentMs)
+  let timer = setTimeout(look, begins)
   const pulse = (sign: Sign = 'answer') => {
     alive = Date.now()
     if (sign === 'keep-alive') return
@@ -80,7 +100,7 @@ export async function withIdleLimit<T>(
   try {
     return await run(controller.signal, pulse)
   } catch (error) {
-    if (stalled) throw new Stalled('the provider sent nothing for too long', { cause: error })
+    if (stalled) throw new Stalled(Date.now() >= began + leftMs, error)
     throw error
   } finally {
     clearTimeout(timer)

@@ -6,6 +6,7 @@ import type { Failure } from '../agent/model/failure.ts'
 import type { View } from '../agent/model/ports.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import { noUsage, type Usage } from '../agent/model/usage.ts'
+import { timeLeft } from '../agent/policy/deadline.ts'
 import { tokensIn } from '../agent/prompt/tokens.ts'
 import type { Route, Variables } from '../agent/wire/route.ts'
 import { judgeWith, policyOf } from './approvals.ts'
@@ -15,7 +16,7 @@ import { learnWindow } from './catalog-learnt.ts'
 import { Coalescer } from './coalesce.ts'
 import { dialectsOf } from './dialects.ts'
 import { failpoint } from './failpoint.ts'
-import { idleLimits } from './idle-limit.ts'
+import { type IdleLimits, idleLimits } from './idle-limit.ts'
 import { benchKey, countStalls, leaseKey, stallsOf } from './key-pool.ts'
 import { knowingTenant } from './known-tenant.ts'
 import { loopLimits } from './loop-limits.ts'
@@ -78,13 +79,18 @@ export function machineOf(core: SessionCore, env: Env): Machine {
           aggregator,
           stalled,
         }),
-        limits: ({ reasoning }) => idleLimits(core.settings.agent, { reasoning, promptTokens: contextTokens(core) }),
+        limits: (route) => silences(core, route),
         estimate: (said) => estimated(core, said),
         ...besides,
       }),
     ),
     look: () => look(core, routes(core.store.turn()), env),
   }
+}
+
+function silences(core: SessionCore, { reasoning }: Route): IdleLimits {
+  const leftMs = timeLeft(core.store.turn(), loopLimits(core.settings), Date.now())
+  return idleLimits(core.settings.agent, { reasoning, promptTokens: contextTokens(core), leftMs })
 }
 
 function look(core: SessionCore, routes: readonly Route[], env: Env): View {

@@ -113,7 +113,8 @@ async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Spo
       : { of: 'model', reply: message, usage: billed }
   } catch (error) {
     const failure = failureOf(error, chosen, world)
-    release(failure)
+    // A call that was cut off because the turn's time is over says nothing about the model.
+    release(isLate(error) ? undefined : failure)
     // What people saw stays when they cancelled it themselves, or when the text is going to be continued.
     const inCall = error instanceof Dropped && error.inCall
     world.heardAll(failure.kind === 'aborted' || isContinued(failure, inCall))
@@ -168,7 +169,11 @@ function speak({ request, chosen: { route, endpoint }, controller, hear }: Call,
 }
 
 const failureOf = (error: unknown, { route, endpoint }: Chosen, world: World): Failure =>
-  classify(error, { ...world.circumstances(route, error instanceof Stalled), key: endpoint.key })
+  isLate(error)
+    ? { kind: 'stalled', message: 'the time of the turn is over' }
+    : classify(error, { ...world.circumstances(route, error instanceof Stalled), key: endpoint.key })
+
+const isLate = (error: unknown) => error instanceof Stalled && error.isLate
 
 const isContinued = ({ kind }: Failure, inCall: boolean) => !inCall && (kind === 'network' || kind === 'stalled')
 

@@ -1,16 +1,19 @@
 /**
  * A turn may be given a time (`agent.max_turn_seconds`). When it is over, tools are off and the model says
- * what it has, as when its steps are used up; no pause of the recovery goes beyond it. Without the setting a
- * turn takes as long as its steps do. Time in which it waits for people is not its own.
+ * what it has, as when its steps are used up; no pause of the recovery and no answer of a model goes beyond it.
+ * Without the setting a turn takes as long as its steps do. Time in which it waits for people is not its own.
  */
 
-import type { View } from '../model/ports.ts'
+import type { LoopLimits, View } from '../model/ports.ts'
 import type { Turn } from '../model/turn.ts'
 import { heldFor } from './people.ts'
 import type { Gate } from './policy.ts'
 
-export const isLate = (turn: Turn, { limits: { maxTurn } }: View, at: number): boolean =>
-  maxTurn !== undefined && at - turn.startedAt - heldFor(turn, at) >= maxTurn
+/** Milliseconds that are left of it; Infinity when it has none. */
+export const timeLeft = (turn: Turn, { maxTurn = Infinity }: LoopLimits, at: number): number =>
+  maxTurn - (at - turn.startedAt - heldFor(turn, at))
+
+export const isLate = (turn: Turn, { limits }: View, at: number): boolean => timeLeft(turn, limits, at) <= 0
 
 export const deadline: Gate = (turn, view) => {
   // Once it winds up, the budget's gate leads it to its end.

@@ -56,11 +56,12 @@ export const again: Remedy = (turn, _trouble, view) =>
     ? noted({ ...turn, stage: ready }, view.now, 'repeat', restartedWhile(turn))
     : undefined
 
-/** A stream that broke before it said anything: at once, twice. */
-export const reconnect: Remedy = (turn, { failure }, view) =>
-  timesUsed(turn, 'reconnect') < 2
-    ? noted({ ...spend(turn, 'reconnect'), stage: ready }, view.now, 'reconnect', failure.kind)
-    : undefined
+/** A stream that broke before it said anything: at once, twice. When the time is over, only to ask for the last words. */
+export const reconnect: Remedy = (turn, { failure }, view) => {
+  const isOver = isLate(turn, view, view.now)
+  if (isOver ? turn.guard.halted !== undefined : timesUsed(turn, 'reconnect') >= 2) return undefined
+  return noted({ ...spend(turn, 'reconnect'), stage: ready }, view.now, 'reconnect', failure.kind)
+}
 
 /** Silences in a row, over all turns, after which a model is not asked again in the turn: each costs minutes. */
 const muteAfter = 5

@@ -141,6 +141,25 @@ describe('the time of a turn', () => {
     expect(turn.stage).toMatchObject({ outcome: 'failed', failure: { kind: 'rate' } })
   })
 
+  it('is over in the middle of an answer: the last words are asked for, once', async () => {
+    const bench = reading(
+      new Bench((_t, turn) => {
+        bench.now += 70_000
+        return turn.guard.halted ? says('All I have.') : fails('stalled')
+      }),
+    )
+    expect((await bench.run()).stage).toMatchObject({ outcome: 'out-of-budget' })
+    expect(bench.steps.map((step) => step.do === 'call-model' && step.tools)).toEqual([true, false])
+    const dead = reading(
+      new Bench(() => {
+        dead.now += 70_000
+        return fails('stalled')
+      }),
+    )
+    expect((await dead.run()).stage).toMatchObject({ outcome: 'failed', failure: { kind: 'stalled' } })
+    expect(dead.modelCalls).toBe(2)
+  })
+
   it('does not run while nothing but a person is waited for', async () => {
     const asked = new Bench([calls('clarify'), calls('read_file'), says('done')], { tools: [askPerson, readFile] })
     reading(asked)

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { givenUpAt, idleLimits, Stalled, withIdleLimit } from '../../../src/durable/idle-limit.ts'
 
-const usual = { reasoning: false, promptTokens: 1_000 }
+const usual = { reasoning: false, promptTokens: 1_000, leftMs: Infinity }
 const same = (ms: number) => ({ silentMs: ms, keptAliveMs: ms })
 
 describe('how long a call may be silent', () => {
@@ -14,14 +14,21 @@ describe('how long a call may be silent', () => {
     ['a model that thinks', { ...usual, reasoning: true }, 300_000],
   ])('with %s is its own time, and ten minutes under keep-alives', (_name, around, silentMs) => {
     const limit = { silentMs, keptAliveMs: 600_000 }
-    expect(idleLimits({}, around)).toEqual({ first: limit, next: limit })
+    expect(idleLimits({}, around)).toEqual({ first: limit, next: limit, wholeMs: 1_800_000, leftMs: Infinity })
   })
 
   it('is what the settings say, each by itself, even for a model that thinks, and keep-alives change nothing', () => {
-    const around = { reasoning: true, promptTokens: 200_000 }
+    const around = { reasoning: true, promptTokens: 200_000, leftMs: Infinity }
     expect(idleLimits({ first_byte_timeout: 7 }, around).first).toEqual(same(7_000))
     expect(idleLimits({ first_byte_timeout: 7 }, around).next.silentMs).toBe(300_000)
     expect(idleLimits({ idle_timeout: 3_000 }, around).next).toEqual(same(3_000_000))
+    expect(idleLimits({ idle_timeout: 3_000 }, around).wholeMs).toBe(3_000_000)
+  })
+
+  it('ends with the time of the turn; its last words have a minute, unless the settings say more', () => {
+    expect(idleLimits({}, { ...usual, leftMs: 5_000 })).toMatchObject({ first: { silentMs: 180_000 }, leftMs: 5_000 })
+    const late = idleLimits({ idle_timeout: 90 }, { ...usual, reasoning: true, leftMs: -1 })
+    expect(late).toMatchObject({ first: same(60_000), next: same(90_000), leftMs: Infinity })
   })
 
   it.each([
@@ -46,15 +53,21 @@ describe('a call', () => {
       }
       return 'done'
     }
-  const limits = { first: { silentMs: 300, keptAliveMs: 600 }, next: { silentMs: 300, keptAliveMs: 600 } }
+  const endless = { wholeMs: Infinity, leftMs: Infinity }
+  const limits = { first: { silentMs: 300, keptAliveMs: 600 }, next: { silentMs: 300, keptAliveMs: 600 }, ...endless }
   const run = (sign: Parameters<typeof speaking>[0], times: number, of = limits) =>
     withIdleLimit(new AbortController(), of, speaking(sign, times))
 
   it('is given up when nothing comes', () => expect(run(undefined, 1_000)).rejects.toBeInstanceOf(Stalled))
   it('is given up when only keep-alives come', () => expect(run('keep-alive', 1_000)).rejects.toBeInstanceOf(Stalled))
   it('goes on as long as something of the answer comes', async () => {
-    const patient = { first: same(5_000), next: same(5_000) }
+    const patient = { first: same(5_000), next: same(5_000), ...endless }
     expect(await run('answer', 10, patient)).toBe('done')
+  })
+  it('ends when the time of the turn is over, though words still come', async () => {
+    const short = { first: same(60_000), next: same(60_000), wholeMs: Infinity, leftMs: 100 }
+    await expect(run('answer', 3_000, short)).rejects.toMatchObject({ name: 'Stalled', isLate: true })
+    await expect(run(undefined, 1_000)).rejects.toMatchObject({ name: 'Stalled', isLate: false })
   })
   it('has the shorter time of the answer from its first word on', async () => {
     const began = Date.now()
@@ -62,9 +75,9 @@ describe('a call', () => {
       pulse()
       await new Promise((_, fail) => signal.addEventListener('abort', () => fail(new Error('cancelled'))))
     }
-    await expect(withIdleLimit(new AbortController(), { first: same(60_000), next: same(50) }, once)).rejects.toThrow(
-      Stalled,
-    )
+    await expect(
+      withIdleLimit(new AbortController(), { first: same(60_000), next: same(50), ...endless }, once),
+    ).rejects.toThrow(Stalled)
     expect(Date.now() - began).toBeLessThan(30_000)
   })
 })
