@@ -7,7 +7,7 @@ import type { Settings } from '../agent/model/settings.ts'
 import { maskSecrets } from '../agent/model/secrets.ts'
 import type { Awaited } from '../agent/model/tool.ts'
 import { decided, type ToolCall, type Turn } from '../agent/model/turn.ts'
-import type { ApprovalPolicy, Asked } from '../agent/policy/approval.ts'
+import { type ApprovalPolicy, type Asked, concerns, type Whence } from '../agent/policy/approval.ts'
 import { judgeInstructions, judgementIn, type Judgement, judgeQuestion } from '../agent/policy/judge.ts'
 import { refusalFor, refusalText } from '../tools/permission.ts'
 import type { SessionCore } from './session-core.ts'
@@ -19,13 +19,13 @@ const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'subagent
 
 const judgeTokens = 512
 
-type Known = { readonly grants?: readonly string[] | undefined; readonly source: string }
+type Known = Whence & { readonly grants?: readonly string[] | undefined }
 
 export function policyOf({ approvals = {} }: Settings, meta: Known, turn: Turn | undefined): ApprovalPolicy {
   const { mode = 'smart', rules = [], unattended = 'deny' } = approvals
   return {
     mode,
-    rules,
+    rules: rules.filter((rule) => concerns(rule, meta)),
     grants: meta.grants ?? [],
     decisions: turn?.decisions ?? [],
     ...(unattendedSources.has(meta.source) && { unattended }),

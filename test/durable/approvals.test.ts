@@ -240,6 +240,25 @@ describe('what is never asked', () => {
   })
 
   it.each([
+    ['telegram', { status: 'refused' }],
+    ['api', { bytes_written: 1 }],
+  ])('is denied by a rule for a channel only in what comes from there: %s', async (source, result) => {
+    const write = { id: 'w1', name: 'write_file', input: { path: 'a.txt', content: 'x' } }
+    const scripted = model([calls(write), says('ok')])
+    const id = newSessionId()
+    const tenant = await bindings.TENANT.getByName('t/default').snapshot()
+    const rules = [{ do: 'deny' as const, tool: 'toolset:file', channel: 'telegram' }]
+    await objectOf(id).sayAndWait({
+      runId: newRunId(),
+      message: userText('write'),
+      options: {},
+      tenant,
+      create: { source, model: scripted.id, settings: { approvals: { rules } } },
+    })
+    expect(await resultsOf(id)).toMatchObject([result])
+  })
+
+  it.each([
     ['is denied', {}, { status: 'denied' }],
     ['runs, if the settings say so', { approvals: { unattended: 'allow' as const } }, { exit_code: 128 }],
   ])('in a session that a job began %s', async (_what, settings, result) => {

@@ -17,11 +17,13 @@ export type Assessment = {
   readonly rule?: string
 }
 
-/** `tool` and `match` are patterns: `*` stands for any characters, `?` for one. */
+/** `tool`, `match` and `channel` are patterns: `*` stands for any characters, `?` for one. */
 export type ApprovalRule = {
   readonly do: 'allow' | 'ask' | 'deny'
   readonly tool: string
   readonly match?: string | undefined
+  /** Only in sessions that live there. */
+  readonly channel?: string | undefined
 }
 
 /** Answers of a person. */

@@ -36,6 +36,19 @@ export type ApprovalPolicy = {
   readonly decisions: readonly Decision[]
 }
 
+/** Where a session comes from: `api`, `cron`, or a platform, and then its chat. */
+export type Whence = {
+  readonly source: string
+  readonly origin?: { readonly connection: string; readonly chat: string } | undefined
+}
+
+/** A rule for a channel holds for sessions that live in it: on a platform, in all chats of a connection, or in one. */
+export function concerns({ channel }: ApprovalRule, { source, origin }: Whence): boolean {
+  if (channel === undefined) return true
+  const places = origin ? [origin.connection, `${origin.connection}:${origin.chat}`] : []
+  return [source, ...places].some((place) => matches(channel, place))
+}
+
 type Verdict = Pick<Decision, 'by' | 'reason'>
 
 export type Permit =

@@ -3,6 +3,7 @@ import type { Assessment, Decision } from '../../../src/agent/model/approval.ts'
 import {
   type ApprovalPolicy,
   type Asked,
+  concerns,
   decisionOf,
   hashOf,
   permit,
@@ -31,6 +32,25 @@ const push = command('git push origin main')
 const safe = command('ls', { verdict: 'allow', reasons: [] })
 const hard = command('rm -rf /', { verdict: 'hardline', reasons: ['rm would delete the root'] })
 const denial = (asked: Asked, by: Decision['by'] = 'person') => decisionOf(asked, 1, { did: 'denied', by, reason: '' })
+
+describe('a rule for a channel', () => {
+  const chat = { source: 'telegram', origin: { connection: 'ch_1', chat: '-42' } }
+  it.each([
+    [undefined, true, true],
+    ['telegram', true, false],
+    ['tele*', true, false],
+    ['ch_1', true, false],
+    ['ch_1:-42', true, false],
+    ['ch_1:*', true, false],
+    ['ch_2', false, false],
+    ['ch_1:-4', false, false],
+    ['api', false, true],
+    ['*', true, true],
+  ])('%s: in a chat %s, by the API %s', (channel, inChat, byApi) => {
+    const rule = { do: 'deny' as const, tool: '*', channel }
+    expect([concerns(rule, chat), concerns(rule, { source: 'api' })]).toEqual([inChat, byApi])
+  })
+})
 
 describe('a call', () => {
   const cases: readonly (readonly [what: string, asked: Asked, policy: Partial<ApprovalPolicy>, expected: object])[] = [
