@@ -106,13 +106,14 @@ describe('what people say while a turn runs', () => {
     const bench = new Bench(
       (_t, _u, n) => {
         if (n === 0) bench.store.say(userText('and be quick'))
-        return n === 0 ? calls('read_file') : says('ok')
+        return n === 0 ? calls('read_file', 'write_file') : says('ok')
       },
-      { tools: [readFile] },
+      { tools: [readFile, writeFile] },
     )
     await bench.run()
-    expect(roles(bench)).toEqual(['user', 'assistant', 'tool', 'assistant'])
-    expect(nth(bench, 2)).toContain('and be quick')
+    expect(roles(bench)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant'])
+    expect(nth(bench, 2)).not.toContain('and be quick')
+    expect(nth(bench, 3)).toContain('[The user said, while this ran: and be quick]')
     expect(bench.store.inbox()).toEqual([])
   })
 

@@ -83,9 +83,11 @@ describe('an answer that was cut off', () => {
 describe('an answer without words', () => {
   it('that is only thought is asked for, twice, without compressing', async () => {
     const bench = new Bench([thinks(), thinks(), says('there')])
-    await bench.run()
+    const turn = await bench.run()
     expect(last(bench)).toBe('there')
     expect(bench.steps.every((step) => step.do !== 'compress')).toBe(true)
+    expect(turn.notes.map(({ did }) => did)).toEqual(['thought only', 'thought only'])
+    expect(saysIn(bench)).toEqual(Array.from({ length: 2 }, () => expect.stringContaining('You thought')))
   })
 
   it('that is empty and cost nothing twice is not going to change', async () => {

@@ -29,6 +29,12 @@ describe('waiting', () => {
     expect(bench.modelCalls).toBe(4)
   })
 
+  it('is longer by up to a half, so that not all come back at once', async () => {
+    const bench = after(fails('server'), fails('server'))
+    bench.dice = 0.5
+    expect(did(await bench.run())).toEqual(['wait 2500 ms', 'wait 5000 ms'])
+  })
+
   it('has an end for the whole turn', async () => {
     const bench = new Bench(() => fails('rate', 400_000))
     bench.limits = { ...bench.limits, maxWait: 500_000 }
@@ -48,10 +54,11 @@ describe('a rate limit', () => {
   })
 
   it('does not use up the tries of ten keys', async () => {
-    const bench = new Bench((_t, turn) => (turn.route.avoid.length < 9 ? fails('rate', 60_000) : says('the tenth')))
+    const bench = new Bench((_t, turn) => (turn.route.avoid.length < 9 ? fails('rate') : says('the tenth')))
     bench.chain = [10]
-    await bench.run()
+    const turn = await bench.run()
     expect(last(bench)).toBe('the tenth')
+    expect(did(turn)).toEqual(Array.from({ length: 9 }, () => ['wait 2000 ms', 'next key']).flat())
   })
 
   it('of an aggregator is not the fault of the key', async () => {
@@ -77,7 +84,7 @@ describe('fallback', () => {
 
   it('comes after two tries at an overloaded provider, and at once when nothing comes at all', async () => {
     const busy = after(fails('overloaded'), fails('overloaded'), fails('overloaded'))
-    busy.chain = [1, 1]
+    busy.chain = [3, 1]
     expect(did(await busy.run())).toEqual(['wait 2000 ms', 'wait 4000 ms', 'fall back to model-1'])
     const silent = new Bench((_t, turn) => (turn.route.model ? says('ok') : fails('stalled')))
     silent.chain = [1, 1]

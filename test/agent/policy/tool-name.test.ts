@@ -12,6 +12,7 @@ it.each([
   ['write file', 'write_file'],
   ['terminal_tool', 'terminal'],
   ['TodoTool', 'todo'],
+  ['todo_tool_tool', 'todo'],
   ['read_files', 'read_file'],
   ['serch_files', 'search_files'],
 ])('%s means %s', (name, meant) => {

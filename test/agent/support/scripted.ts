@@ -117,6 +117,7 @@ export class Bench {
   shrinks = false
   stalls = 0
   outputTokens = 1
+  dice = 0
   /** Calls side by side, at most. */
   width = 8
   /** Keys per model. */
@@ -148,7 +149,7 @@ export class Bench {
     shrinks: this.shrinks,
     together: (planned) => planned.slice(0, this.width),
     lastRole: this.store.transcript().at(-1)?.role,
-    dice: 0,
+    dice: this.dice,
   })
   perform: Perform = (step, turn) => this.#perform(step, turn)
   async *#perform(...[step, turn]: Parameters<Perform>): AsyncGenerator<Result> {

@@ -127,6 +127,9 @@ describe('what is not said is read off the circumstances', () => {
     expect(kind(error(400, 'Bad Request'))).toBe('invalid')
     expect(kind(error(400, 'Bad Request'), { messages: 81 })).toBe('too-long')
     expect(kind(error(400, 'Bad Request'), { promptTokens: 90_000 })).toBe('too-long')
+    const wide = { contextWindow: 1_000_000, messages: 300 }
+    expect(kind(error(400, 'Bad Request'), { ...wide, promptTokens: 390_000 })).toBe('invalid')
+    expect(kind(error(400, 'Bad Request'), { ...wide, promptTokens: 410_000 })).toBe('too-long')
   })
 
   it('a disconnect is a full window when the prompt is huge, unless the model thinks', () => {
@@ -134,6 +137,10 @@ describe('what is not said is read off the circumstances', () => {
     expect(kind(lost)).toBe('network')
     expect(kind(lost, { promptTokens: 150_000 })).toBe('too-long')
     expect(kind(lost, { promptTokens: 150_000, reasoning: true })).toBe('network')
+    expect(kind(lost, { messages: 201 })).toBe('too-long')
+    const wide = { contextWindow: 1_000_000, messages: 300 }
+    expect(kind(lost, { ...wide, promptTokens: 500_000 })).toBe('network')
+    expect(kind(lost, { ...wide, promptTokens: 610_000 })).toBe('too-long')
     expect(kind(error(undefined, 'connection refused'), { promptTokens: 150_000 })).toBe('network')
   })
 
