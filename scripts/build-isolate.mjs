@@ -1,11 +1,12 @@
 // Bundles the shell and the reader of PDF files twice each: as text for a Worker Loader isolate, and as a module of its
 // own for where there is no loader. And what compiles and runs programs of the model, as text. All stay out of the core
-// bundle. Does nothing when the outputs are newer than every input.
+// bundle; the client of the OpenAI SDK goes into it, in the place of the whole. Does nothing when the outputs are newer than every input.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { amended } from './lib/just-bash.mjs'
+import { clientOnly } from './lib/openai.mjs'
 import { readable } from './lib/pdfjs.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -19,17 +20,20 @@ const targets = [
   { entry: 'isolate/inside/entry.ts', file: 'run.isolate.txt' },
   { entry: 'pdf/inside/entry.ts', file: 'pdf.isolate.txt' },
   { entry: 'pdf/inside/inline.ts', file: 'pdf.inline.mjs' },
+  { entry: '../../node_modules/openai/index.mjs', file: 'openai.mjs' },
 ]
 
 const inputs = [
   fileURLToPath(import.meta.url),
   join(root, 'scripts/lib/just-bash.mjs'),
+  join(root, 'scripts/lib/openai.mjs'),
   join(root, 'scripts/lib/pdfjs.mjs'),
   join(root, 'node_modules/just-bash/package.json'),
   join(root, 'node_modules/diff/package.json'),
   join(root, 'node_modules/isomorphic-git/package.json'),
   join(root, 'node_modules/acorn/package.json'),
   join(root, 'node_modules/sucrase/package.json'),
+  join(root, 'node_modules/openai/package.json'),
   join(root, 'node_modules/unpdf/package.json'),
   join(backends, 'tar.ts'),
   ...rooms.flatMap((room) =>
@@ -93,7 +97,7 @@ async function build() {
       minify: true,
       legalComments: 'none',
       logLevel: 'error',
-      plugins: [mendsShell, boundsPdf, namesNode],
+      plugins: [mendsShell, boundsPdf, namesNode, clientOnly],
     })
     const code = result.outputFiles[0].text
     // The first line names the contents, so that a loader never serves an older build under the same name.

@@ -5,6 +5,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { clientOnly } from './lib/openai.mjs'
 import { root } from './lib/root.mjs'
 
 /** KiB, minified and compressed: 1.15 × the packages that a user has fixed (390). It may not be raised. */
@@ -38,6 +39,7 @@ const bundle = build({
   conditions: ['workerd', 'worker', 'browser'],
   keepNames: false,
   define: { 'process.env.NODE_ENV': '"production"', process: 'undefined' },
+  plugins: [clientOnly],
   external: ['cloudflare:*', 'node:*', ...apart.map((name) => `*/${name}`)],
 })
 // esbuild has said what is wrong.
