@@ -30,6 +30,8 @@ const agingMs = 2_500
 /** `asked`: when somebody began to ask for a newer one. */
 type Kept = { readonly snapshot: TenantSnapshot; readonly at: number; asked: number }
 const kept = new Map<string, Kept>()
+/** How often something was changed here: an answer that was on its way meanwhile may be from before. */
+const changes = new Map<string, number>()
 
 export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
   const now = Date.now()
@@ -38,16 +40,20 @@ export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapsh
   // Whoever asks may be cancelled, so nobody waits for another's answer.
   if (known && now - known.at < freshMs && now - known.asked < agingMs) return known.snapshot
   if (known) known.asked = now
+  const before = changes.get(id)
   const snapshot = await env.TENANT.getByName(`t/${id}`).snapshot()
   learnHealth(id, snapshot.keys)
   takeWindows(id, snapshot.windows)
   await openKeys(env, snapshot)
   if (kept.size > 5_000) kept.clear()
-  kept.set(id, { snapshot, at: now, asked: now })
+  if (changes.get(id) === before) kept.set(id, { snapshot, at: now, asked: now })
   return snapshot
 }
 
-export const forgetSnapshot = (id: string): void => void kept.delete(id)
+export function forgetSnapshot(id: string): void {
+  kept.delete(id)
+  changes.set(id, (changes.get(id) ?? 0) + 1)
+}
 
 const shared = new Map<string, { readonly text: string; readonly settings: Settings }>()
 

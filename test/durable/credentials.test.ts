@@ -13,6 +13,8 @@ import {
   withoutCredential,
 } from '../../src/durable/credentials.ts'
 import { seal } from '../../src/durable/seal.ts'
+import { forgetSnapshot, tenantSnapshot } from '../../src/durable/tenant-snapshot.ts'
+import { Gate } from '../support/scripted-model.ts'
 import { bindings } from '../worker/client.ts'
 
 const none = { revision: 0, list: [] }
@@ -51,6 +53,23 @@ describe('the keys of a tenant', () => {
     expect(await openKeys(bindings, { id: 'late' })).toBe(left)
     const nothing = await openKeys(bindings, { id: 'late', credentials: { revision: 4, list: [] } })
     expect([nothing.of.size, knownKeys('late').of.size]).toEqual([0, 0])
+  })
+
+  it('that are changed while somebody asks are asked for again', async () => {
+    const gate = new Gate()
+    const answers = [{ model: { default: 'a/old' } }, { model: { default: 'a/new' } }]
+    const snapshot = async () => {
+      const settings = answers.shift()
+      if (answers.length) await gate.opens()
+      return { id: 'changing', settings, limits: {}, keys: {}, windows: {} }
+    }
+    const env = { ...bindings, TENANT: { getByName: () => ({ snapshot }) } } as unknown as Env
+    const early = tenantSnapshot(env, 'changing')
+    forgetSnapshot('changing')
+    gate.open()
+    expect((await early).settings).toEqual({ model: { default: 'a/old' } })
+    for (const _again of [1, 2])
+      expect((await tenantSnapshot(env, 'changing')).settings).toEqual({ model: { default: 'a/new' } })
   })
 
   it('are the latest ones, whoever is ready first', async () => {
