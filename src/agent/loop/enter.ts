@@ -8,11 +8,11 @@ import { halt } from '../policy/allowance.ts'
 import { summaryOf } from '../policy/budget.ts'
 import { done } from '../policy/ending.ts'
 import { released } from '../policy/people.ts'
-import { usableRoute } from '../policy/remedies.ts'
+import { cutShort, usableRoute } from '../policy/remedies.ts'
 import { refuse } from '../policy/plan.ts'
 
 export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: View): Commit {
-  const turn = released(halt(before, step), view.now)
+  const turn = released(cutShort(halt(before, step), view.now), view.now)
   switch (step.do) {
     case 'call-model': {
       const { say: _said, ...rest } = spend(turn, asked)

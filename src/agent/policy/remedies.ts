@@ -40,6 +40,14 @@ const waiting =
     )
   }
 
+/** Whoever ends a pause before its time has not waited for the rest of it. */
+export const cutShort = (turn: Turn, now: number): Turn => {
+  const { stage, waited } = turn
+  return stage.at === 'waiting' && now < stage.until
+    ? { ...turn, waited: waited - (stage.until - Math.max(now, stage.since)) }
+    : turn
+}
+
 /** Up to three times on one model, with growing pauses or as long as the provider says. */
 export const wait = waiting(standard)
 /** For answers that are none: the model needs longer to come to itself. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { drive } from '../../../src/agent/loop/drive.ts'
 import { refuse } from '../../../src/agent/policy/plan.ts'
 import { allow, deliver, requestStop } from '../../../src/agent/loop/intake.ts'
 import { type Message, textIn, userText } from '../../../src/agent/model/message.ts'
@@ -187,9 +188,12 @@ describe('stop', () => {
 
   it('cuts a wait short', async () => {
     const bench = new Bench((_t, _u, n) => (n ? says('late') : fails('rate', 60_000)))
+    expect(await drive(bench)).toMatchObject({ do: 'rest', until: 61_000 })
+    bench.now += 10_000
     save(bench, requestStop(bench.store.turn()))
-    expect((await bench.run()).stage).toMatchObject({ at: 'done', outcome: 'stopped' })
-    expect(bench.modelCalls).toBe(0)
+    expect(await drive(bench)).toEqual({ do: 'rest' })
+    expect(bench.store.turn()).toMatchObject({ stage: { at: 'done', outcome: 'stopped' }, waited: 10_000 })
+    expect(bench.modelCalls).toBe(1)
   })
 
   it('keeps what was already said of the answer', async () => {
