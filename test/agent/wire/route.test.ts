@@ -166,6 +166,7 @@ describe('a route', () => {
     const named = (id: string) => first(id, sources)?.headers
     expect(named('fireworks/x')?.['User-Agent']).toMatch(/^Talaria /)
     expect(named('custom:mine/x')).toEqual({ 'User-Agent': 'mine' })
+    expect(routeOf('workers-ai/x', of({ AI: 'bound' }))?.endpoints[0]?.headers).toEqual({})
     expect(named('or/x')).toMatchObject({
       'X-Title': 'Talaria',
       'X-OpenRouter-Categories': 'personal-agent,cloud-agent',

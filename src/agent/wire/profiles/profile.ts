@@ -59,7 +59,8 @@ export function provider(given: Given): Provider {
     baseUrlVariable: `${name}_BASE_URL`,
     defaultModel: '',
     ...given,
-    headers: { ...agent, ...given.headers },
+    // A binding is asked by nobody but its own worker.
+    headers: { ...(!given.binding && agent), ...given.headers },
     quirks: { maxTokensField: 'max_tokens', ...given.quirks },
   }
 }
