@@ -52,6 +52,11 @@ describe('sanitise', () => {
       [userText('a'), asked('1', '2'), found('2', 'two'), found('1', 'one')],
       ['user: a', 'assistant:  →1 →2', 'tool 1: one', 'tool 2: two'],
     ],
+    [
+      'gives calls of later messages ids of their own, and their results with them',
+      [userText('a'), asked('1'), found('1', 'one'), asked('1', '1'), found('1', 'two'), found('1', 'three')],
+      ['user: a', 'assistant:  →1', 'tool 1: one', 'assistant:  →1_2 →1_3', 'tool 1_2: two', 'tool 1_3: three'],
+    ],
     ['keeps notices', [userText('a'), notice('stopped'), userText('b')], ['user: a', 'assistant: stopped', 'user: b']],
   ]
   it.each(cases)('%s', (_name, transcript, expected) => {
@@ -70,39 +75,37 @@ describe('sanitise', () => {
     text.map((words) => userText(words)),
     text.map(said),
     fc.constant(thought),
-    fc
-      .record({ ids: fc.uniqueArray(id, { minLength: 1, maxLength: 3 }), words: text })
-      .map(({ ids, words }): Message => ({
-        role: 'assistant',
-        content: [
-          { type: 'text', text: words },
-          ...ids.map((one) => ({ type: 'call' as const, id: one, name: 'look', input: {} })),
-        ],
-        stop: 'tools',
-      })),
+    fc.record({ ids: fc.array(id, { minLength: 1, maxLength: 3 }), words: text }).map(({ ids, words }): Message => ({
+      role: 'assistant',
+      content: [
+        { type: 'text', text: words },
+        ...ids.map((one) => ({ type: 'call' as const, id: one, name: 'look', input: {} })),
+      ],
+      stop: 'tools',
+    })),
     id.map((one) => found(one)),
   )
   const transcripts = fc.array(message, { maxLength: 25 })
 
   /** What a provider would refuse. */
   function faults(messages: readonly Message[]): string[] {
-    return messages.flatMap((one, i) => {
+    const all = messages.flatMap((one) => (one.role === 'assistant' ? callsIn(one).map((call) => call.id) : []))
+    const twice = all.filter((one, i) => all.indexOf(one) !== i).map((one) => `the id ${one} twice`)
+    const others = messages.flatMap((one, i) => {
       if (i === 0 && one.role !== 'user' && messages.some(({ role }) => role === 'user'))
         return ['does not begin with a user']
       if (one.role !== 'tool' && one.role === messages[i - 1]?.role) return [`two of ${one.role} in a row`]
       if (one.role !== 'assistant') return []
       const ids = callsIn(one).map((call) => call.id)
       const behind = messages.slice(i + 1)
-      const others = behind.findIndex(({ role }) => role !== 'tool')
-      const results = (others < 0 ? behind : behind.slice(0, others)).map(
-        (result) => result.role === 'tool' && result.callId,
-      )
+      const end = behind.findIndex(({ role }) => role !== 'tool')
+      const results = (end < 0 ? behind : behind.slice(0, end)).map((result) => result.role === 'tool' && result.callId)
       return [
         ...(textIn(one).trim() || ids.length ? [] : ['an empty answer']),
-        ...(new Set(ids).size === ids.length ? [] : ['an id twice']),
         ...(ids.join() === results.join() ? [] : [`calls ${ids.join()} with results ${results.join()}`]),
       ]
     })
+    return [...twice, ...others]
   }
 
   it('makes of any transcript one that every provider accepts', () => {
