@@ -59,7 +59,8 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   'encrypted-reasoning': [leaveOutThinking, nextModel],
   grammar: [plainSchemas, nextModel],
   'long-context-beta': [noLongContext, nextModel],
-  invalid: [nextModel],
+  // An image that no model takes would make every later turn fail as well.
+  invalid: [leaveOutImages, nextModel],
   interrupted: [again],
   aborted: [],
   unconfigured: [nextModel],

@@ -263,6 +263,17 @@ describe('repairs', () => {
     expect(last(bench)).toBe('ok')
   })
 
+  it('leave out images from a request that is rejected, and only where there are any', async () => {
+    const bench = after(fails('invalid'))
+    bench.images = true
+    const turn = await bench.run()
+    expect(did(turn)).toEqual(['leave out images'])
+    expect(turn.stage).toMatchObject({ outcome: 'answered' })
+    const plain = after(fails('invalid'))
+    expect((await plain.run()).stage).toMatchObject({ outcome: 'failed', failure: { kind: 'invalid' } })
+    expect(plain.modelCalls).toBe(1)
+  })
+
   it('make an image that is too large smaller, once', async () => {
     const bench = new Bench((_t, turn) => (turn.repairs.imageSize ? says('ok') : fails('image-too-large')))
     bench.images = true
