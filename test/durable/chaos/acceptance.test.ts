@@ -45,6 +45,15 @@ describe('LP17: a stop while tools run', () => {
     await call('POST', `/api/sessions/${id}/stop`)
     await listener.heard('run.cancelled')
     listener.close()
+    const { data } = (
+      await call<{ data: { role: string; tool_call_id?: string; content: string }[] }>(
+        'GET',
+        `/api/sessions/${id}/messages`,
+      )
+    ).body
+    const results = data.filter(({ role }) => role === 'tool')
+    expect(results.map((result) => result.tool_call_id)).toEqual(['c1', 'c2'])
+    expect(results[1]?.content).toContain('the user stopped the turn')
     expect(await say(id, 'next')).toMatchObject({ output: 'Fine.' })
     const roles = scripted.asked[1]?.messages.map(({ role }) => role).filter((role) => role !== 'system')
     expect(roles).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant', 'user'])
