@@ -31,14 +31,14 @@ export function chainOf(routes: readonly Route[], tenantId: string, settings: Se
   if (routes.every(({ endpoints }) => endpoints.length === 1 && !endpoints[0]?.key)) return routes.map(keyless)
   const health = healthOf(tenantId)
   const now = Date.now()
-  const chain = routes.map(({ id, provider, endpoints, ownKeys = 0 }) => {
+  const chain = routes.map(({ id, provider, endpoints, overloadMs, ownKeys = 0 }) => {
     const strategy: Strategy = settings.credential_pool?.[provider]?.strategy ?? 'fill_first'
     const names = endpoints.map((endpoint) => endpoint.id)
     const ordered = (some: readonly string[]) => orderKeys(some, health, { strategy, now, dice: diceOf(turn) })
-    return { id, names, keys: [...ordered(names.slice(0, ownKeys)), ...ordered(names.slice(ownKeys))] }
+    return { id, names, overloadMs, keys: [...ordered(names.slice(0, ownKeys)), ...ordered(names.slice(ownKeys))] }
   })
   if (chain.some(({ keys }) => keys.length)) return chain
-  return chain.map(({ id, names }) => ({ id, keys: soonest(names, health) }))
+  return chain.map(({ id, names, overloadMs }) => ({ id, overloadMs, keys: soonest(names, health) }))
 }
 
 const keyless = ({ id, endpoints }: Route) => ({ id, keys: endpoints.map((endpoint) => endpoint.id) })

@@ -72,7 +72,12 @@ export type View = {
   readonly contextTokens: number
   readonly contextWindow: number
   /** The models of this turn in order of preference, each with the names of its usable keys. */
-  readonly chain: readonly { readonly id: string; readonly keys: readonly string[] }[]
+  readonly chain: readonly {
+    readonly id: string
+    readonly keys: readonly string[]
+    /** How long it is busy when it is overloaded, where that is known to be long. */
+    readonly overloadMs?: number | undefined
+  }[]
   /** Calls of the model that serves the turn that were given up for silence, one after the other, in any turn of the tenant. */
   readonly stalls: number
   readonly limits: LoopLimits

@@ -25,9 +25,11 @@ const slow: Backoff = { base: 5_000, cap: 120_000, times: 3 }
 const waiting =
   ({ base, cap, times }: Backoff): Remedy =>
   (turn, { failure }, view) => {
-    const { attempt } = turn.route
+    const { attempt, model } = turn.route
+    // Some providers are overloaded for minutes, and say nothing of it.
+    const step = failure.kind === 'overloaded' ? view.chain[model]?.overloadMs : undefined
     if (attempt >= times) return undefined
-    const own = Math.min(base * 2 ** attempt, cap) * (1 + view.dice / 2)
+    const own = step ? step * (attempt + 1) : Math.min(base * 2 ** attempt, cap) * (1 + view.dice / 2)
     const delay = Math.round(failure.retryAfterMs === undefined ? own : Math.min(failure.retryAfterMs, longestTold))
     const until = view.now + delay
     if (turn.waited + delay > view.limits.maxWait || isLate(turn, view, until)) return undefined

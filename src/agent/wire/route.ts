@@ -29,6 +29,7 @@ export type Route = {
   readonly endpoints: readonly Endpoint[]
   /** So many of them, the first ones, have keys of the tenant: they are used up before the others. */
   readonly ownKeys?: number
+  readonly overloadMs?: number
   /** Tokens. */
   readonly contextWindow: number
   /** Who says that the window is so large. */
@@ -98,6 +99,7 @@ function made(found: Found, sources: Sources): Route {
     reasoning: facts.reasoning ?? thinkers.test(model),
     endpoints: keys.map((named) => ({ ...named, baseUrl: chosen.baseUrl, headers: chosen.headers, quirks })),
     ownKeys,
+    overloadMs: provider.overloadMs,
     contextWindow: facts.contextWindow,
     source,
     prices: facts.prices,

@@ -35,6 +35,15 @@ describe('waiting', () => {
     expect(did(await bench.run())).toEqual(['wait 2500 ms', 'wait 5000 ms'])
   })
 
+  it('for a provider that is known to be overloaded for long begins long, and grows', async () => {
+    const bench = new Bench(() => fails('overloaded'))
+    bench.overloadMs = 30_000
+    expect(did(await bench.run())).toEqual(['wait 30000 ms', 'wait 60000 ms', 'wait 90000 ms'])
+    const told = after(fails('overloaded', 5_000), fails('server'))
+    told.overloadMs = 30_000
+    expect(did(await told.run())).toEqual(['wait 5000 ms', 'wait 4000 ms'])
+  })
+
   it('has an end for the whole turn', async () => {
     const bench = new Bench(() => fails('rate', 400_000))
     bench.limits = { ...bench.limits, maxWait: 500_000 }

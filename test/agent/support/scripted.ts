@@ -122,6 +122,8 @@ export class Bench {
   width = 8
   /** Keys per model. */
   chain = [1]
+  /** Of all models. */
+  overloadMs: number | undefined
   #script: (transcript: readonly Message[], turn: Turn, nth: number) => Reply
   constructor(script: Bench['script'] | Reply[], options: { tools?: Tool[]; limit?: number } = {}) {
     this.#script = typeof script === 'function' ? script : (_t, _u, nth) => script[nth] ?? says('ok')
@@ -142,6 +144,7 @@ export class Bench {
     contextWindow: 100,
     chain: this.chain.map((keys, model) => ({
       id: `model-${model}`,
+      overloadMs: this.overloadMs,
       keys: Array.from({ length: keys }, (_, key) => `key-${model}-${key}`),
     })),
     limits: this.limits,

@@ -158,6 +158,14 @@ describe('a route', () => {
     expect(first('custom:mine/x', { ...sources, tenantKeys })?.key).toBe('own, for https://llm.example.com/anthropic')
   })
 
+  it('knows who is overloaded for long', () => {
+    const sources = of({ GLM_API_KEY: 'z', OPENAI_API_KEY: 'o' })
+    expect([routeOf('glm/glm-5', sources)?.overloadMs, routeOf('openai/gpt-5', sources)?.overloadMs]).toEqual([
+      30_000,
+      undefined,
+    ])
+  })
+
   it('says who asks, unless the tenant says something else', () => {
     const settings: Settings = {
       providers: { 'custom:mine': { base_url: 'https://llm.example.com/v1', headers: { 'User-Agent': 'mine' } } },

@@ -79,6 +79,7 @@ export const zai = provider({
   aliases: ['glm', 'z-ai', 'zhipu'],
   baseUrl: 'https://api.z.ai/api/paas/v4',
   keys: ['GLM_API_KEY', 'ZAI_API_KEY'],
+  overloadMs: 30_000,
   quirks: { ...echoes, reasoning: 'toggle' },
   defaultModel: 'glm-4.7',
   catalog: 'zai',

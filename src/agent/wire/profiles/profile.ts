@@ -25,6 +25,8 @@ export type Provider = {
   readonly rules?: readonly Rule[]
   /** It passes requests on to others. */
   readonly aggregator?: boolean
+  /** What it takes to come to itself when it is overloaded: so long, then twice as long, and so on. */
+  readonly overloadMs?: number
   /** Taken when only the key is set; empty: the deployment has to name a model. */
   readonly defaultModel: string
   /** A cheap one, for calls beside the conversation. */
