@@ -89,8 +89,10 @@ type Spoken = Extract<Result, { of: 'model' | 'failure' }>
 async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Spoken> {
   const chosen = world.choose(turn)
   if (!chosen) return { of: 'failure', failure: { kind: 'unconfigured', message: '' } }
-  const said = { text: '', thought: '', isSent: false }
+  const said = { text: '', thought: '', isSent: false, isOver: false }
   const hear = (delta: Delta) => {
+    // An attempt that was given up is not heard any more, whatever its stream still brings.
+    if (said.isOver || controller.signal.aborted) return
     if (delta.of === 'text') said.text += delta.text
     else said.thought += delta.text
     world.hear(delta)
@@ -112,6 +114,7 @@ async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Spo
       ? { of: 'failure', failure, partial: said.text, usage: billed, key: chosen.endpoint.id }
       : { of: 'model', reply: message, usage: billed }
   } catch (error) {
+    said.isOver = true
     const failure = failureOf(error, chosen, world)
     // A call that was cut off because the turn's time is over says nothing about the model.
     release(isLate(error) ? undefined : failure)
