@@ -11,7 +11,7 @@ import { type SideAnswer, type SideRequest, sideTask } from '../../src/durable/s
 import { titleIn } from '../../src/durable/title.ts'
 import { deployment } from '../support/deployment.ts'
 import { type Asked, calls, fails, hangs, Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
-import { call, migrated, newSession, newTenant } from '../worker/client.ts'
+import { call, migrated, newSession, newTenant, type Problem } from '../worker/client.ts'
 import { type Run, say } from '../worker/listen.ts'
 
 beforeAll(migrated)
@@ -305,5 +305,21 @@ describe('a mixture of models', () => {
     const { body: run } = await call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'go' } })
     expect(run.output).toBe('Alone.')
     expect(saidIn(aggregator.asked[0]!)).toEqual(['user: go'])
+  })
+
+  it('whose aggregator cannot be asked is refused, and not listed', async () => {
+    const { key } = await newTenant()
+    const listed = async () => (await call<{ data: { id: string }[] }>('GET', '/v1/models', { key })).body.data
+    await call('PATCH', '/api/settings', { key, body: presets(['openai/one'], 'anthropic/claude-opus-5') })
+    const refused = await call<Problem>('POST', '/api/sessions', { key, body: { model: 'moa/panel' } })
+    expect([refused.status, refused.body.error.code]).toEqual([404, 'model_not_found'])
+    expect(refused.body.error.message).toContain('anthropic/claude-opus-5 is not available here: set ANTHROPIC_API_KEY')
+    expect((await listed()).map(({ id }) => id)).not.toContain('moa/panel')
+    await call('PATCH', '/api/settings', { key, body: presets(['openai/one'], 'openai/gpt-4.1') })
+    expect((await listed()).map(({ id }) => id)).toContain('moa/panel')
+    const known = await call<{ data: object[] }>('GET', '/api/settings/models', { key })
+    expect(known.body.data).toContainEqual(
+      expect.objectContaining({ id: 'moa/panel', provider: 'moa', context_window: 1_047_576 }),
+    )
   })
 })

@@ -7,7 +7,7 @@ import { namesIn, noCatalog } from '../../agent/wire/catalog/lookup.ts'
 import { smallestWindow } from '../../agent/wire/catalog/probe.ts'
 import type { Health } from '../../agent/wire/credentials.ts'
 import { type Provider, providers } from '../../agent/wire/providers.ts'
-import { defaultModel, type Prices, type Route, routeOf, type Sources, splitId } from '../../agent/wire/route.ts'
+import { type Prices, type Route, routeOf, type Sources, splitId } from '../../agent/wire/route.ts'
 import { sourcesFor } from '../../durable/catalog.ts'
 import { healthOf } from '../../durable/key-pool.ts'
 import { mixtureNames, mixtureOf } from '../../durable/mixture.ts'
@@ -58,6 +58,13 @@ function routesBy(name: string, sources: Sources, health: Health): readonly Rout
   return [...new Map([...own, ...listed].map((one) => [one.id, one])).values()]
 }
 
+/** Mixtures whose aggregator can be asked, under their own names. */
+const usableMixtures = (sources: Sources): readonly Route[] =>
+  mixtureNames(sources.settings ?? {}).flatMap((id) => {
+    const aggregator = routeOf(mixtureOf(id, sources.settings)?.aggregator ?? '', sources)
+    return aggregator ? [{ ...aggregator, id, provider: 'moa' }] : []
+  })
+
 /** Nobody said that it shall be used nevertheless, and it is known, not guessed. */
 const tooSmall = ({ contextWindow, source }: Route): boolean =>
   contextWindow < smallestWindow && source !== 'settings' && source !== 'probe'
@@ -69,10 +76,10 @@ const tooSmall = ({ contextWindow, source }: Route): boolean =>
 export function askedModel(id: string | undefined, env: Env, tenant?: TenantSnapshot, param = 'model') {
   const sources = sourcesFor(env, tenant)
   const asked = isVirtual(id) ? undefined : id
-  if (mixtureOf(asked, sources.settings)) return asked
-  const found = routeOf(asked ?? sources.settings?.model?.default ?? defaultModel(sources), sources)
+  const [name = ''] = namesFor(mixtureOf(asked, sources.settings)?.aggregator ?? asked, sources)
+  const found = routeOf(name, sources)
   if (found && tooSmall(found)) throw smallWindow(found, param)
-  if (asked !== undefined && !found) throw modelNotFound(asked, sources, param)
+  if (asked !== undefined && !found) throw modelNotFound(name, sources, param)
   return asked
 }
 
@@ -84,7 +91,8 @@ function unavailableFor(sources: Sources, health: Health) {
     const reason = reasonAgainst(provider, sources, health)
     return reason ? [{ provider: provider.id, model: provider.defaultModel || null, reason }] : []
   })
-  const models = [...new Set(namedModels(sources))].flatMap((id) => {
+  const aggregators = mixtureNames(settings).flatMap((id) => mixtureOf(id, settings)?.aggregator ?? [])
+  const models = [...new Set([...namedModels(sources), ...aggregators])].flatMap((id) => {
     const [name, model] = splitId(id)
     const known = routeOf(id, sources)
     if (known && tooSmall(known)) return [{ provider: known.provider, model, reason: windowOf(known) }]
@@ -176,7 +184,7 @@ export const modelRoutes = [
         object: 'list',
         data: [
           owned('talaria', 'talaria'),
-          ...mixtureNames(call.tenant.settings).map((id) => owned(id, 'talaria')),
+          ...usableMixtures(sourcesOf(call)).map(({ id }) => owned(id, 'talaria')),
           ...usableRoutes(sourcesOf(call), healthOf(call.tenant.id)).map(({ id, provider }) => owned(id, provider)),
         ],
       }),
@@ -212,7 +220,7 @@ export const modelRoutes = [
       const health = healthOf(call.tenant.id)
       const routes = call.query.provider
         ? routesBy(call.query.provider, sources, health)
-        : usableRoutes(sources, health)
+        : [...usableRoutes(sources, health), ...usableMixtures(sources)]
       return Response.json({
         data: routes.map(described),
         unavailable: unavailableFor(sources, health),
