@@ -66,8 +66,13 @@ export function routeOf(asked: string, sources: Sources): Route | undefined {
   const provider = findProvider(name, sources.settings)
   if (!provider || !model || missingFor(provider, sources)) return undefined
   const id = `${provider.id}/${model}`
-  const { models } = sources.settings ?? {}
-  return made({ id, model, provider, said: models?.[id] ?? models?.[asked] }, sources)
+  return made({ id, model, provider, said: saidOf(id, sources.settings) }, sources)
+}
+
+/** What the settings say of a model, by whichever name of its provider. */
+function saidOf(id: string, settings: Settings = {}): Said | undefined {
+  const { models = {} } = settings
+  return models[id] ?? Object.entries(models).find(([name]) => fullId(name, settings) === id)?.[1]
 }
 
 type Found = {

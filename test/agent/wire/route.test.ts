@@ -122,11 +122,12 @@ describe('a route', () => {
 
   it('goes by the name of the provider, whatever it was asked by', () => {
     const settings: Settings = { models: { 'claude/claude-opus-5': { context_window: 77_000 } } }
-    expect(routeOf('claude/claude-opus-5', of({ ANTHROPIC_API_KEY: 'k' }, { settings }))).toMatchObject({
-      id: 'anthropic/claude-opus-5',
-      provider: 'anthropic',
-      contextWindow: 77_000,
-    })
+    for (const name of ['claude/claude-opus-5', 'anthropic/claude-opus-5'])
+      expect(routeOf(name, of({ ANTHROPIC_API_KEY: 'k' }, { settings }))).toMatchObject({
+        id: 'anthropic/claude-opus-5',
+        provider: 'anthropic',
+        contextWindow: 77_000,
+      })
   })
 
   it('puts parts of a key together, and the region into the address', () => {
