@@ -73,7 +73,7 @@ describe('a listener', () => {
     }
     all.publish([end()])
     expect((await reading).length).toBe(9)
-    await expect(new Response(slow).text()).rejects.toThrow()
+    await expect(new Response(slow).text()).rejects.toThrow(/connection lost/)
   })
 
   it('that has left costs no more than what finds out', async () => {
