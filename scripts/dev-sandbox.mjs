@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { hasEngine, howToGetOne } from './lib/container-engine.mjs'
 import { root } from './lib/root.mjs'
 import { sandboxConfig } from './lib/sandbox-config.mjs'
 
@@ -13,7 +14,11 @@ if (given.includes('--write')) console.log('wrangler.sandbox.toml')
 else start(given)
 
 function start(args) {
-  const containers = args.some((argument) => argument.startsWith('--enable-containers')) ? [] : ['--enable-containers']
+  const isGiven = args.some((argument) => argument.startsWith('--enable-containers'))
+  // Without an engine wrangler would not start at all; so the server does, and its commands say what is missing.
+  const engine = isGiven || hasEngine(process.env.WRANGLER_DOCKER_BIN)
+  if (!engine) console.warn(howToGetOne)
+  const containers = isGiven ? [] : [`--enable-containers=${engine}`]
   const words = [join(root, 'scripts/start.mjs'), '--config', 'wrangler.sandbox.toml', ...containers, ...args]
   const env = { ...process.env, SANDBOX_BACKEND: process.env.SANDBOX_BACKEND ?? 'cloudflare' }
   const child = spawn(process.execPath, words, { cwd: root, stdio: 'inherit', env })
