@@ -13,6 +13,20 @@ const ANSI = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)
 
 export const plain = (text: string): string => maskSecrets(text.replace(ANSI, '').trimEnd())
 
+// oxlint-disable-next-line no-control-regex -- what text does not contain, and what machines put in the place of it
+const ODD = /[\0-\u0008\u000E-\u001A\u001C-\u001F\uFFFD]/g
+
+/**
+ * Bytes that are no text are said instead of shown: they would only be noise. Machines hand them over as U+FFFD; texts
+ * in older encodings have some of those, and are shown.
+ */
+export function withoutBytes(text: string): string {
+  const sample = text.slice(0, 8_192)
+  const odd = sample.match(ODD)?.length ?? 0
+  if (odd * 5 <= sample.length && !sample.includes('\0')) return text
+  return `[binary output, about ${text.length} bytes, not shown: write it to a file, or look at it with xxd, od or file]`
+}
+
 export type Shown = { readonly text: string; readonly truncated: boolean }
 
 /** Beginning and end of a long text, with a line in between that says what is missing. */

@@ -8,7 +8,7 @@ import { answering } from '../file/text.ts'
 import { assessIn } from './assess.ts'
 import { MAX_BACKGROUND_SECONDS, mustDetach, startInBackground } from './background.ts'
 import { meaningOf } from './meaning.ts'
-import { plain, shown } from './output.ts'
+import { plain, shown, withoutBytes } from './output.ts'
 import { asShown, withTerminal } from './pty.ts'
 
 const DEFAULT_SECONDS = 180
@@ -36,7 +36,7 @@ export default defineTool({
   name: 'terminal',
   toolset: 'terminal',
   description:
-    'Run a bash command in the workspace. cd and exported variables stay for the next call. For reading, writing and searching files the file tools are better.',
+    'Run a bash command in the workspace. cd and exported variables stay for the next call. For reading, writing and searching files the file tools are better. A workspace that is virtual differs from bash: pipes run one after the other, & waits, a script ends after 50000 commands, trap knows EXIT only, sed has no \\U, awk no system(), and there are no packages, compilers, python or node.',
   input,
   needs: ['backend', 'shell', 'processes'],
   effect: 'effect',
@@ -105,7 +105,7 @@ async function report(result: ExecResult, { command, timeout = DEFAULT_SECONDS }
   const { languages } = context.backend.capabilities
   const exitCode = result.exitCode ?? 137
   const meaning = meaningOf({ command, exitCode, stderr, languages })
-  const whole = plain(join(stdout, stderr))
+  const whole = plain(join(withoutBytes(stdout), stderr))
   const { text, truncated } = shown(whole)
   const answer = {
     output: text,

@@ -93,6 +93,15 @@ describe('terminal', () => {
     expect(deep.result['output']).not.toContain('\uFFFD')
   })
 
+  it('says how many bytes that are no text came, and shows none of them', async () => {
+    const { result } = await world({ stdout: `\uFFFDPNG\u0001\u0002\uFFFD\uFFFDx`.repeat(500) }).run({
+      command: 'cat a.png',
+    })
+    expect(result['output']).toMatch(/^\[binary output, about 4500 bytes, not shown/)
+    const text = 'é – 漢字 \uFFFD\n'.repeat(500)
+    expect((await world({ stdout: text }).run({ command: 'cat a.txt' })).result['output']).toBe(text.trimEnd())
+  })
+
   it('masks secrets', async () => {
     const { result } = await world({ stdout: 'TOKEN=abcdefgh1234\nplain' }).run({ command: 'env' })
     expect(result['output']).toBe('TOKEN=***\nplain')

@@ -14,9 +14,12 @@ import {
   stdinBytes,
 } from './io.ts'
 
-/** Enough for every `yes | head`; there is no closed pipe that would stop an endless one. */
-const YES_LINES = 5000
-const yes = command('yes', async (args) => say(`${args.join(' ') || 'y'}\n`.repeat(YES_LINES)))
+/** Enough for every `yes | head`, and more than is shown; there is no closed pipe that would stop an endless one. */
+const YES_BYTES = 1_048_576
+const yes = command('yes', async (args) => {
+  const line = `${args.join(' ') || 'y'}\n`
+  return say(line.repeat(Math.ceil(YES_BYTES / line.length)))
+})
 
 function shuffle<T>(items: T[]): T[] {
   const random = new Uint32Array(items.length)
