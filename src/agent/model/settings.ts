@@ -123,7 +123,10 @@ const approvalRule = z.strictObject({
   do: z.enum(['allow', 'ask', 'deny']),
   tool: pattern.max(200).describe('Name of a tool, or toolset:NAME; * and ? are wildcards.'),
   match: pattern.optional().describe('A command, a path or an address; * and ? are wildcards.'),
-  channel: pattern.max(200).optional().describe('Only in sessions from there: a platform, or ID or ID:CHAT of a channel.'),
+  channel: pattern
+    .max(200)
+    .optional()
+    .describe('Only in sessions from there: a platform, or ID or ID:CHAT of a channel.'),
 })
 
 export const settingsSchema = z.strictObject({
