@@ -317,11 +317,15 @@ export function judgeSubscripts(scope: Scope, text: Field, where: string): void 
   scope.judge.script(`: <<TALARIA_TEXT_ENDS\n${text}\nTALARIA_TEXT_ENDS\n`, clone(scope.shell), 'none')
 }
 
-function visitArithmetic(scope: Scope, expression: ArithmeticExpression): void {
+/** Operations inside each other; where the stack ends differs from run to run. */
+const MAX_OPERATIONS = 200
+
+function visitArithmetic(scope: Scope, expression: ArithmeticExpression, depth = 0): void {
+  if (depth > MAX_OPERATIONS) throw new RangeError('nested too deeply')
   if (expression.type === 'ArithmeticCommandExpansion') outputOf(scope, expression)
   else if (expression.type === 'ArithmeticWord') arithmeticWord(scope, expression)
   else {
-    forEachChild(expression, (child) => visitArithmetic(scope, child as ArithmeticExpression))
+    forEachChild(expression, (child) => visitArithmetic(scope, child as ArithmeticExpression, depth + 1))
     if (expression.type === 'ArithmeticBinary') assigned(scope, expression.operator, expression.left)
     if (expression.type === 'ArithmeticUnary' && expression.operator.length === 2)
       assigned(scope, '=', expression.operand)
