@@ -66,6 +66,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     get capabilities() {
       return capabilities()
     },
+    learn: () => now()?.learn?.(),
     describe: () =>
       now()?.describe() ??
       'It cannot be used until its settings are mended; what they lack is in the error of every command.',

@@ -36,6 +36,11 @@ export type Permitted =
 export type Refusal = { readonly status: 'refused' | 'denied'; readonly error: string }
 
 export function permission(call: ToolCall, tool: Tool, world: PermissionWorld): Permitted | Promise<Permitted> {
+  const learning = tool.assess && world.services.backend?.learn?.()
+  return learning ? learning.then(() => permitted(call, tool, world)) : permitted(call, tool, world)
+}
+
+function permitted(call: ToolCall, tool: Tool, world: PermissionWorld): Permitted | Promise<Permitted> {
   const asked = askedFor(call, tool, world)
   const found = permit(asked, world.policy())
   const record = (did: Decision['did'], made: Pick<Decision, 'by' | 'reason'>) =>

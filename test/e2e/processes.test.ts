@@ -86,7 +86,7 @@ describe.skipIf(!hasBubblewrap)('background processes on the http backend (needs
     )
   }, 240_000)
 
-  it('have a number, a terminal and an input that ends', async () => {
+  it('have a number, a terminal and an input that ends; what is built there is run', async () => {
     const { server: started, client } = await start()
     const session = await client.newSession()
     const asked = async (tool: string, input: object) => {
@@ -98,6 +98,9 @@ describe.skipIf(!hasBubblewrap)('background processes on the http backend (needs
       output: 'screen',
       exit_code: 0,
     })
+    // The server says that it keeps commands away from the machine: code of the project runs unasked.
+    const build = 'echo "echo built" > build.sh && bash build.sh'
+    expect(await asked('terminal', { command: build })).toMatchObject({ output: 'built', exit_code: 0 })
     const { session_id, pid } = await asked('terminal', { command: 'cat; echo over', pty: true, background: true })
     expect(pid).toBeGreaterThan(1)
     expect(await asked('process', { action: 'close', session_id })).toMatchObject({ status: 'ok' })

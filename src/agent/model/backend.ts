@@ -15,6 +15,8 @@ export type Capabilities = {
   readonly languages: readonly string[]
   /** The workspace: relative paths start here. */
   readonly root: string
+  /** Of a machine that may be anybody's (`http`): it says that commands see nothing of it but their workspace. */
+  readonly isolated?: boolean
 }
 
 export type ExecOptions = {
@@ -129,6 +131,8 @@ export class BackendError extends Error {
 export type ExecutionBackend = {
   readonly kind: BackendKind
   readonly capabilities: Capabilities
+  /** Asks for what `capabilities` cannot tell by themselves. Undefined when nothing has to be asked; never rejects. */
+  readonly learn?: () => Promise<void> | undefined
   /** One or two sentences for the model: what this machine is and what it lacks. */
   readonly describe: () => string
   readonly exec: (command: string, options: ExecOptions) => Promise<ExecResult>

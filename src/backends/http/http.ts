@@ -35,18 +35,38 @@ const TRANSFER_MS = 120_000
 const SEARCH_MS = 30_000
 
 /** Asks whether a workspace answers, and about the machine. */
-export type Health = { readonly isolation: string; readonly limiting: string; readonly boot: string }
+export type Health = {
+  readonly isolation: string
+  readonly limiting: string
+  readonly boot: string
+  /** Commands reach other machines. */
+  readonly network?: boolean
+}
 
 export function httpBackend(options: HttpOptions): Portable & { readonly health: () => Promise<Health> } {
-  const { url, token, workspace, network = 'none', languages = ['bash'] } = options
+  const { url, token, workspace, languages = ['bash'] } = options
   const server: Server = { url, token, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
   const at = async (path: string) => `/v1/w/${await workspace}${path}`
   const call = async (path: string, request?: Ask) => ask(server, await at(path), request)
   const files = filesOf(call)
+  const health = async (request?: Ask) => jsonOf<Health>(await ask(server, '/v1/health', request))
+  const network = () => options.network ?? (nature(url)?.network ? 'full' : 'none')
   return {
     kind: 'http',
-    capabilities: { streaming: true, background: true, pty: true, network, languages, root: '/workspace' },
-    describe: () => descriptionOf(network, languages),
+    get capabilities(): Capabilities {
+      const isolated = nature(url)?.isolated ?? false
+      return {
+        streaming: true,
+        background: true,
+        pty: true,
+        network: network(),
+        languages,
+        root: '/workspace',
+        isolated,
+      }
+    },
+    learn: () => (isFresh(url) ? undefined : learn(url, () => health({ patienceMs: NATURE_MS }))),
+    describe: () => descriptionOf(network(), languages),
     exec: async (command, how) =>
       exec(server, await at('/exec'), command, { ...how, ...(how.cwd !== undefined && { cwd: absolute(how.cwd) }) }),
     files,
@@ -56,8 +76,26 @@ export function httpBackend(options: HttpOptions): Portable & { readonly health:
     tree: async () => (await jsonOf<{ entries: FileStat[] }>(await call('/tree'))).entries,
     clear: async () => void (await call('/clear', { method: 'POST', json: {} })),
     destroy: async () => void (await call('', { method: 'DELETE', patienceMs: TRANSFER_MS })),
-    health: async () => jsonOf<Health>(await ask(server, '/v1/health')),
+    health: () => health(),
   }
+}
+
+/** What kind of machine a server is, as it said itself; every session of the isolate knows. */
+type Nature = { readonly at: number; readonly isolated: boolean; readonly network: boolean }
+const natures = new Map<string, Nature>()
+/** A server that is started anew may be another kind of machine. */
+const KNOWN_MS = 60_000
+/** A command waits for this word. */
+const NATURE_MS = 3_000
+
+const nature = (url: string): Nature | undefined => natures.get(url)
+const isFresh = (url: string): boolean => Date.now() - (nature(url)?.at ?? -Infinity) < KNOWN_MS
+
+/** A server that does not answer is no closed machine. */
+async function learn(url: string, health: () => Promise<Health>): Promise<void> {
+  const said = await health().catch((): Partial<Health> => ({}))
+  const isolated = typeof said.isolation === 'string' && said.isolation !== '' && said.isolation !== 'none'
+  natures.set(url, { at: Date.now(), isolated, network: said.network ?? false })
 }
 
 function descriptionOf(network: Capabilities['network'], languages: readonly string[]): string {

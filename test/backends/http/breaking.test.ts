@@ -14,7 +14,7 @@ function scripted(...answers: Answer[]) {
     return typeof answer === 'function' ? answer() : answer
   }
   const options = { url: 'http://box.test/', token: 'key', workspace: 'w-00000001', fetch: fetcher as typeof fetch }
-  return { backend: httpBackend(options), asked }
+  return { backend: httpBackend(options), options, asked }
 }
 
 const lines = (...events: readonly object[]) =>
@@ -118,5 +118,35 @@ describe('other requests', () => {
     const { backend } = scripted(refusal(404, 'missing'), refusal(404, 'missing'))
     expect(await backend.jobs?.state('gone')).toEqual({ at: 'lost' })
     expect(await backend.jobs?.output('gone', 5, 100)).toEqual({ text: '', next: 5 })
+  })
+})
+
+describe('what kind of machine it is', () => {
+  /** What one server says is known of its address: each here has its own. */
+  const at = (port: number, ...answers: Answer[]) => {
+    const { options, asked } = scripted(...answers)
+    return { backend: httpBackend({ ...options, url: `http://box.test:${port}/` }), asked }
+  }
+  const said = (nature: object) => Response.json({ isolation: 'bubblewrap', limiting: 'cgroup2', boot: 'b', ...nature })
+
+  it.each([
+    [1, { network: false }, { isolated: true, network: 'none' }],
+    [2, { network: true }, { isolated: true, network: 'full' }],
+    [3, { isolation: 'none', network: true }, { isolated: false, network: 'full' }],
+    [4, { isolation: '' }, { isolated: false, network: 'none' }],
+  ])('is told by the server: %i', async (port, nature, capabilities) => {
+    const { backend, asked } = at(port, said(nature))
+    expect(backend.capabilities).toMatchObject({ isolated: false, network: 'none' })
+    await backend.learn?.()
+    expect(backend.capabilities).toMatchObject(capabilities)
+    // For a while.
+    expect(backend.learn?.()).toBeUndefined()
+    expect(asked).toEqual(['GET /v1/health'])
+  })
+
+  it('is nothing to rely on when the server does not say', async () => {
+    const { backend } = at(5, refusal(401, 'unauthorized'))
+    await backend.learn?.()
+    expect(backend.capabilities).toMatchObject({ isolated: false, network: 'none' })
   })
 })

@@ -5,9 +5,11 @@ import { memoryBackend } from '../support/memory-backend.ts'
 
 const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => {} }
 
-function verdict(command: string, kind: BackendKind, network: Capabilities['network']) {
+type Said = Partial<Pick<Capabilities, 'network' | 'isolated'>>
+
+function verdict(command: string, kind: BackendKind, said: Said) {
   const backend = memoryBackend()
-  const machine = { ...backend, kind, capabilities: { ...backend.capabilities, network } }
+  const machine = { ...backend, kind, capabilities: { ...backend.capabilities, ...said } }
   return assessIn(command, '/workspace', { backend: machine, shell }).verdict
 }
 
@@ -21,6 +23,15 @@ describe('what a command may do where it runs', () => {
     ['http', 'none', ['allow', 'ask', 'ask']],
   ] as const)('on %s with the network %s: look, fetch, run the project → %j', (kind, network, verdicts) => {
     const commands = ['ls -la', 'curl -s https://example.org/', 'bash build.sh']
-    expect(commands.map((command) => verdict(command, kind, network))).toEqual(verdicts)
+    expect(commands.map((command) => verdict(command, kind, { network }))).toEqual(verdicts)
+  })
+
+  it.each([
+    [{ isolated: true, network: 'none' }, ['allow', 'allow']],
+    [{ isolated: true, network: 'full' }, ['ask', 'ask']],
+    [{ isolated: false, network: 'none' }, ['ask', 'ask']],
+  ] as const)('on a server that says %j: fetch, run the project → %j', (said, verdicts) => {
+    const commands = ['curl -s https://example.org/', 'bash build.sh']
+    expect(commands.map((command) => verdict(command, 'http', said))).toEqual(verdicts)
   })
 })
