@@ -60,9 +60,8 @@ const e2e = {
   test: {
     name: 'e2e',
     include: ['test/e2e/**/*.test.ts'],
-    // Files share a server; those that kill one have their own. Two at once on a small machine would disturb each other.
+    // Files share a server; those that kill one have their own. Two at a time: they wait more than they compute.
     globalSetup: ['test/e2e/support/shared.ts'],
-    fileParallelism: false,
     // After the others: what starts servers and kills them is disturbed by nothing.
     sequence: { groupOrder: 1 },
     ...patience,
