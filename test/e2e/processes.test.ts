@@ -84,6 +84,7 @@ describe.skipIf(!hasBubblewrap)('background processes on the http backend (needs
       () => runningLike('sleep 98765'),
       (count) => count === 0,
     )
+    await third.server.kill()
   }, 240_000)
 
   it('have a number, a terminal and an input that ends; what is built there is run', async () => {
