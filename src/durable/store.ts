@@ -58,7 +58,7 @@ export class SessionStore implements Store {
   readonly #options: StoreOptions
   #turn: Turn | undefined
   #row: StepRow | undefined
-  #context: { entries: Entry[]; messages: Message[]; tokens: number; images: number } | undefined
+  #context: Context | undefined
   #inbox: { readonly id: number; readonly item: InboxItem }[]
   #lastSeq = 0
   #lastEvent = 0
@@ -252,10 +252,7 @@ export class SessionStore implements Store {
     row.texts.push(JSON.stringify(entry))
     this.#touch(row)
     if (covers === undefined) {
-      context.entries.push(entry)
-      context.messages.push(message)
-      context.tokens += entry.tokens
-      if (hasImage(message)) context.images++
+      remember(context, entry)
     }
     if (message.role === 'assistant') this.#closeAnswer(row, seq, message)
   }
@@ -342,19 +339,35 @@ export class SessionStore implements Store {
     return (this.#context ??= this.#load())
   }
 
+  /** In one pass over plain arrays: a session that wakes up may have ten thousand entries. */
   #load() {
     const newestFirst: Entry[] = []
     let summary: Entry | undefined
-    for (const row of this.#journal.entriesBackwards()) {
-      for (const entry of row.entries.toReversed())
+    for (const { n, entries } of this.#journal.entriesBackwards()) {
+      for (let i = entries.length - 1; i >= 0; i--) {
+        const entry = entries[i] as Entry
         if (entry.covers === undefined) newestFirst.push(entry)
         else summary ??= entry
-      if (summary?.covers !== undefined && row.n <= summary.covers) break
+      }
+      if (summary?.covers !== undefined && n <= summary.covers) break
     }
-    const kept = newestFirst.toReversed().filter(({ seq }) => seq > (summary?.covers ?? 0))
-    const entries = summary ? [summary, ...kept] : kept
-    const tokens = entries.reduce((sum, entry) => sum + entry.tokens, 0)
-    const messages = entries.map(({ message }) => message)
-    return { entries, messages, tokens, images: messages.filter(hasImage).length }
+    const context: Context = { entries: [], messages: [], tokens: 0, images: 0 }
+    if (summary) remember(context, summary)
+    const after = summary?.covers ?? 0
+    for (let i = newestFirst.length - 1; i >= 0; i--) {
+      const entry = newestFirst[i] as Entry
+      if (entry.seq > after) remember(context, entry)
+    }
+    return context
   }
+}
+
+/** What is sent to models. */
+type Context = { readonly entries: Entry[]; readonly messages: Message[]; tokens: number; images: number }
+
+function remember(context: Context, entry: Entry): void {
+  context.entries.push(entry)
+  context.messages.push(entry.message)
+  context.tokens += entry.tokens
+  if (hasImage(entry.message)) context.images++
 }

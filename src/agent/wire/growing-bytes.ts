@@ -3,6 +3,8 @@
 const encoder = new TextEncoder()
 /** UTF-8 takes at most three bytes for a unit of a string. */
 const widest = 3
+/** Units of a text for which room for the widest would be a waste. */
+const large = 64 * 1024
 
 export class GrowingBytes {
   #bytes: Uint8Array = new Uint8Array()
@@ -15,13 +17,23 @@ export class GrowingBytes {
       this.#length = this.#bytes.length
       return
     }
-    const needed = this.#length + text.length * widest
-    if (needed > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
-      larger.set(this.#bytes.subarray(0, this.#length))
-      this.#bytes = larger
-    }
+    if (text.length > large) return this.#put(encoder.encode(text))
+    this.#reserve(text.length * widest)
     this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written
+  }
+
+  #put(bytes: Uint8Array): void {
+    this.#reserve(bytes.length)
+    this.#bytes.set(bytes, this.#length)
+    this.#length += bytes.length
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more
+    if (needed <= this.#bytes.length) return
+    const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
+    larger.set(this.#bytes.subarray(0, this.#length))
+    this.#bytes = larger
   }
 
   /** A copy of all of it, with a tail that is not kept. */

@@ -93,8 +93,11 @@ function plainly({ role, content }: Message, before: Message | undefined): strin
   const [part] = content
   if (role === 'tool' || before?.role === 'tool' || content.length !== 1 || part?.type !== 'text' || !part.text)
     return undefined
-  return `{"role":"${role}","content":${JSON.stringify(wellFormed(part.text))}}`
+  return `${role === 'user' ? userHead : assistantHead}${JSON.stringify(wellFormed(part.text))}}`
 }
+
+const userHead = '{"role":"user","content":'
+const assistantHead = '{"role":"assistant","content":'
 
 /** Images of the results that stand right before this place. */
 function imagesBefore(all: readonly Message[], at: number, { withImages }: Style): readonly ImagePart[] {

@@ -65,21 +65,27 @@ type Settled = { readonly clean: readonly Message[]; readonly settled: number; r
 /** Everything before the last messages: that does not change any more. */
 function settledBytes(head: string, { clean, settled, style }: Settled): GrowingBytes {
   let kept = keptBytes.get(clean)
+  let before = ''
   if (kept?.head !== head || kept.style !== style || kept.upTo > settled) {
     kept = { head, style, bytes: new GrowingBytes(), upTo: 0 }
-    kept.bytes.append(head)
+    before = head
     keptBytes.set(clean, kept)
   }
-  let text = ''
+  let written: string[] = []
+  let length = 0
   for (; kept.upTo < settled; kept.upTo++) {
-    text += `,${writtenAt(clean, kept.upTo, style)}`
-    if (text.length < encodedTogether) continue
-    kept.bytes.append(text)
-    text = ''
+    const message = writtenAt(clean, kept.upTo, style)
+    length += message.length
+    written.push(message)
+    if (length < encodedTogether) continue
+    kept.bytes.append(`${before},${written.join(',')}`)
+    before = ''
+    written = []
+    length = 0
   }
-  if (text) kept.bytes.append(text)
+  if (before || written.length) kept.bytes.append([before, ...written].join(','))
   return kept.bytes
 }
 
 /** Characters: a long history is encoded in a few pieces, not in one per message. */
-const encodedTogether = 64 * 1024
+const encodedTogether = 4 * 1024 * 1024

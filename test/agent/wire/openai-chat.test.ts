@@ -122,7 +122,7 @@ describe('the body of a request', () => {
   })
 
   it('has every message of a long history, once and in order', () => {
-    const said = Array.from({ length: 3_000 }, (_, n) => `${n}: "ünd so weiter" \\ ${'x'.repeat(n % 90)}`)
+    const said = Array.from({ length: 12_000 }, (_, n) => `${n}: "ünd so weiter" \\ ${'x'.repeat(n % 800)}`)
     const transcript = said.map((text, n): Message => {
       const content = [{ type: 'text' as const, text }]
       return n % 2 ? { role: 'assistant', content, stop: 'end' } : { role: 'user', content }
