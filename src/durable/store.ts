@@ -341,16 +341,7 @@ export class SessionStore implements Store {
 
   /** In one pass over plain arrays: a session that wakes up may have ten thousand entries. */
   #load() {
-    const newestFirst: Entry[] = []
-    let summary: Entry | undefined
-    for (const { n, entries } of this.#journal.entriesBackwards()) {
-      for (let i = entries.length - 1; i >= 0; i--) {
-        const entry = entries[i] as Entry
-        if (entry.covers === undefined) newestFirst.push(entry)
-        else summary ??= entry
-      }
-      if (summary?.covers !== undefined && n <= summary.covers) break
-    }
+    const { newestFirst, summary } = this.#read()
     const context: Context = { entries: [], messages: [], tokens: 0, images: 0 }
     if (summary) remember(context, summary)
     const after = summary?.covers ?? 0
@@ -359,6 +350,19 @@ export class SessionStore implements Store {
       if (entry.seq > after) remember(context, entry)
     }
     return context
+  }
+
+  /** As far back as the newest summary reaches. */
+  #read() {
+    const newestFirst: Entry[] = []
+    let summary: Entry | undefined
+    for (const { n, entries } of this.#journal.entriesBackwards()) {
+      for (const entry of entries.toReversed())
+        if (entry.covers === undefined) newestFirst.push(entry)
+        else summary ??= entry
+      if (summary?.covers !== undefined && n <= summary.covers) break
+    }
+    return { newestFirst, summary }
   }
 }
 
