@@ -92,7 +92,7 @@ it('accepts turns before it is killed', () => {
   expect(turns.length).toBeGreaterThan(kills)
 })
 
-/** Five deaths without progress end a turn, honestly: on a slow machine a life may be too short for any. */
+/** Three deaths without progress end a turn, honestly: on a slow machine a life may be too short for any. */
 const isGivenUp = ({ run }) =>
   run?.exit_reason === 'failed_interrupted' &&
   run.notes.filter(({ did }) => did === 'repeat').length >= 4 &&

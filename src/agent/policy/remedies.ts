@@ -60,9 +60,9 @@ export const waitTwice = waiting({ ...standard, times: 2 })
 export const sameKeyOnce: Remedy = (turn, trouble, view) =>
   (trouble.failure.retryAfterMs ?? 0) > 30_000 ? undefined : waiting({ ...standard, times: 1 })(turn, trouble, view)
 
-/** Right away: it was us who went away. Bounded by deaths without progress, and by deaths in all. */
+/** Right away: it was us who went away. The third death without progress is the last: what kills us may be the turn. */
 export const again: Remedy = (turn, _trouble, view) =>
-  turn.deaths.here < 5 && turn.deaths.total < 1_000
+  turn.deaths.here < 3 && turn.deaths.total < 1_000
     ? noted({ ...turn, stage: ready }, view.now, 'repeat', restartedWhile(turn))
     : undefined
 
