@@ -3,9 +3,9 @@
  * takes it up, and what counts is what the platform got. The same rows are killed from outside by `npm run chaos`.
  */
 
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { duplicateMark } from '../../../src/agent/policy/deliver.ts'
-import { armFailpoints, type FailpointName } from '../../../src/durable/failpoint.ts'
+import { armFailpoints } from '../../../src/durable/failpoint.ts'
 import {
   allSettled,
   type Chat,
@@ -21,34 +21,15 @@ import { Gate, says, until } from '../../support/scripted-model.ts'
 import { migrated } from '../../worker/client.ts'
 import { linesOf } from '../../worker/listen.ts'
 import { alarmOf, inObject, kill } from '../object.ts'
+import { cameTo, dieAt, disarm, forgetPassages, hangAt, watchFailpoints } from './passing.ts'
 
 beforeAll(migrated)
 
-let passed: string[] = []
-/** What happens at the moment a failpoint is passed, in the same stretch of code. */
-let atOnce: () => void = () => {}
-beforeEach(() => {
-  passed = []
-  const print = console.log
-  vi.spyOn(console, 'log').mockImplementation((...words: unknown[]) => {
-    if (!String(words[0]).startsWith('FP:')) return print(...words)
-    passed.push(String(words[0]).slice(3))
-    atOnce()
-  })
-})
-afterEach(() => {
-  atOnce = () => {}
-  armFailpoints('')
-  vi.restoreAllMocks()
-})
-
-const hangAt = (name: FailpointName, nth = 1) => armFailpoints(`${name}=hang@${nth}`)
-const cameTo = (name: FailpointName) => until(() => passed.includes(name))
+watchFailpoints()
 
 /** It dies, and nothing but its alarm wakes it. */
 async function dieAndGoOn(session: string): Promise<void> {
-  atOnce = () => {}
-  armFailpoints('')
+  disarm()
   await kill(session)
   expect(await alarmOf(session)).not.toBeNull()
   await allSettled(session)
@@ -147,9 +128,7 @@ describe('a reply', () => {
     await cameTo('before-send')
     armFailpoints('')
     await kill(session)
-    const state = await inObject(session, (_object, own) => own)
-    atOnce = () => state.abort('died in the middle of a stretch')
-    hangAt('during-send')
+    await dieAt(session, 'during-send')
     await wake(session).catch(() => undefined)
     await cameTo('during-send')
     await dieAndGoOn(session)
@@ -185,7 +164,7 @@ describe('a reply', () => {
     await tell(chat, 'hi')
     await cameTo('before-send')
     for (let life = 1; life <= 3; life++) {
-      passed = []
+      forgetPassages()
       // Each life sends one part and dies before the next.
       armFailpoints(`before-send=hang@2,accepted=hang@${life + 1}`)
       await kill(session)

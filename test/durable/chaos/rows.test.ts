@@ -5,41 +5,17 @@
  * stretch, so that nothing of it is written.
  */
 
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { armFailpoints, type FailpointName } from '../../../src/durable/failpoint.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { armFailpoints } from '../../../src/durable/failpoint.ts'
 import { calls, Gate, hangs, model, type Reply, saidIn, says, until } from '../../support/scripted-model.ts'
 import { call, migrated, newSession, request } from '../../worker/client.ts'
 import { linesOf, listen, messagesOf, type Run } from '../../worker/listen.ts'
 import { inObject, kill, ring } from '../object.ts'
+import { cameTo, dieAt, disarm, hangAt, passages, watchFailpoints } from './passing.ts'
 
 beforeAll(migrated)
 
-let passed: string[] = []
-/** What happens at the moment a failpoint is passed, in the same stretch of code. */
-let atOnce: () => void = () => {}
-beforeEach(() => {
-  passed = []
-  const print = console.log
-  vi.spyOn(console, 'log').mockImplementation((...words: unknown[]) => {
-    if (!String(words[0]).startsWith('FP:')) return print(...words)
-    passed.push(String(words[0]).slice(3))
-    atOnce()
-  })
-})
-afterEach(() => {
-  atOnce = () => {}
-  armFailpoints('')
-  vi.restoreAllMocks()
-})
-
-const hangAt = (name: FailpointName, nth = 1) => armFailpoints(`${name}=hang@${nth}`)
-const cameTo = (name: FailpointName) => until(() => passed.includes(name))
-/** The object dies where it passes this, with all that is not written yet. */
-async function dieAt(id: string, name: FailpointName, nth = 1) {
-  const state = await inObject(id, (_object, own) => own)
-  atOnce = () => state.abort('died in the middle of a stretch')
-  hangAt(name, nth)
-}
+watchFailpoints()
 
 async function place(replies: readonly Reply[], settings: object = {}) {
   const scripted = model(replies)
@@ -51,8 +27,7 @@ const begin = async (id: string, input = 'go') =>
 const runOf = async (id: string, run: string) => (await call<Run>('GET', `/api/sessions/${id}/runs/${run}`)).body
 
 async function goOn(id: string, run: string): Promise<Run> {
-  atOnce = () => {}
-  armFailpoints('')
+  disarm()
   await ring(id)
   return until(async () => {
     const now = await runOf(id, run)
@@ -84,7 +59,7 @@ describe('said', () => {
     const { id, scripted } = await place([says('Hello.')])
     await dieAt(id, 'accepted')
     const answer = await request('POST', `/api/sessions/${id}/steer`, { body: { input: 'go' } })
-    expect(passed).toEqual(['accepted'])
+    expect(passages()).toEqual(['accepted'])
     expect(answer.status).toBeGreaterThanOrEqual(500)
     expect(await linesOf(id)).toEqual([])
     expect(scripted.asked.length).toBe(0)
