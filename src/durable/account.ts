@@ -128,6 +128,12 @@ export class Account {
     }
   }
 
+  /** The session goes, and with it what it stored. Rejects while the tenant's object is away. */
+  async forget(): Promise<void> {
+    if (this.#options.limits().storage_bytes === undefined) return
+    await this.#options.tenant().setStored({ ...this.#options.stored(), bytes: 0 })
+  }
+
   /** Rejects while the tenant's object is away; what it has to hear is kept. */
   async flush(): Promise<void> {
     for (const [runId, amount] of this.#unsettled) {

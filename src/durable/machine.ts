@@ -28,6 +28,7 @@ import { chainOf } from './routes.ts'
 import type { SessionCore } from './session-core.ts'
 import { shrinkWith, withoutVastImages, withSmallImages } from './shrink-images.ts'
 import { sessionRoutes } from './session-routes.ts'
+import { tenantStub } from './tenant-stub.ts'
 
 export function machineOf(core: SessionCore, env: Env): Machine {
   const dialects = dialectsOf(env)
@@ -161,12 +162,12 @@ function lease(core: SessionCore, env: Env, { route, endpoint }: Chosen, first: 
     end()
     countStalls(core.tenantId, route.id, failure)
     const window = failure && learnWindow(core.tenantId, route, failure)
-    if (window) core.later(env.TENANT.getByName(`t/${core.tenantId}`).keepWindow(route.id, window))
+    if (window) core.later(tenantStub(env, core.tenantId).keepWindow(route.id, window))
     if (!failure || !endpoint.key) return
     const isOnly = route.endpoints.length === 1
     const isBorrowed = route.id !== first?.id && Boolean(first?.endpoints.some(({ id }) => id === endpoint.id))
     const state = benchKey(core.tenantId, endpoint.id, failure, { now: Date.now(), isOnly, isBorrowed })
-    if (state) core.later(env.TENANT.getByName(`t/${core.tenantId}`).benchKey(endpoint.id, state))
+    if (state) core.later(tenantStub(env, core.tenantId).benchKey(endpoint.id, state))
   }
 }
 

@@ -33,6 +33,7 @@ import { titleOf, Titles } from './title.ts'
 import { WaitingList } from './waiting-list.ts'
 import { projectionDelay, projectionPauseMs, wakeAt } from './wake.ts'
 import { Workbench } from './workbench.ts'
+import { tenantStub } from './tenant-stub.ts'
 
 export class SessionCore {
   readonly tenantId: string
@@ -88,7 +89,7 @@ export class SessionCore {
       updateMeta: (change) => this.updateMeta(change),
       processes: { rows: processRows(sql, this.journal.had('process')), step: () => this.store.lastMessageSeq() },
     })
-    const tenant = () => env.TENANT.getByName(`t/${tenantId}`)
+    const tenant = () => tenantStub(env, this.tenantId)
     this.waiting = new WaitingList(this, tenant)
     this.account = new Account({
       tenant,
@@ -210,8 +211,7 @@ export class SessionCore {
     await d1History(this.#env.DB, this.tenantId).forget(this.sessionId, this.projection.unsent())
     await this.workbench.removeFiles()
     await this.waiting.clear()
-    if (this.known.limits?.storage_bytes === undefined) return
-    await this.#env.TENANT.getByName(`t/${this.tenantId}`).setStored({ sessionId: this.sessionId, bytes: 0 })
+    await this.account.forget()
   }
 
   /** Cancels what runs: the model call at once, a tool as soon as it listens. False when nothing ran. */

@@ -29,6 +29,7 @@ import type { Admission } from './tenant.ts'
 import { type RunView, type SessionStatus, type SessionView, sessionView } from './views.ts'
 import { leaseMs } from './wake.ts'
 import { type FileAnswer, workspace } from './workspace.ts'
+import { tenantStub } from './tenant-stub.ts'
 
 export type Say = {
   readonly runId: string
@@ -183,7 +184,7 @@ export class SessionDO extends DurableObject<Env> {
     if (!(await this.#found())) return undefined
     const core = this.#core
     await core.ensureTenant()
-    const decided = await decideApproval(core, this.env.TENANT.getByName(`t/${core.tenantId}`), callId, answer)
+    const decided = await decideApproval(core, tenantStub(this.env, core.tenantId), callId, answer)
     await core.waiting.tell()
     return decided
   }

@@ -9,6 +9,7 @@ import { defaults, type Limits, mergeSettings, type Settings } from '../agent/mo
 import { takeWindows, type Windows } from './catalog-learnt.ts'
 import { isSameAddress, openKeys, type SealedKeys } from './credentials.ts'
 import { type KeptHealth, learnHealth } from './key-pool.ts'
+import { tenantStub } from './tenant-stub.ts'
 
 export type TenantSnapshot = {
   readonly id: string
@@ -41,7 +42,7 @@ export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapsh
   if (known && now - known.at < freshMs && now - known.asked < agingMs) return known.snapshot
   if (known) known.asked = now
   const before = changes.get(id)
-  const snapshot = await env.TENANT.getByName(`t/${id}`).snapshot()
+  const snapshot = await tenantStub(env, id).snapshot()
   learnHealth(id, snapshot.keys)
   takeWindows(id, snapshot.windows)
   await openKeys(env, snapshot)

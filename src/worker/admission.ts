@@ -10,6 +10,7 @@ import { AppError } from './errors.ts'
 import type { Ids } from './idempotency.ts'
 import { refuseOver } from './limits.ts'
 import { sessionStub } from './sessions.ts'
+import { tenantStub } from '../durable/tenant-stub.ts'
 
 /** `join`: only into an open turn; undefined says that there is none. */
 export type Act<T> = (how: 'join' | 'begin') => Promise<{ readonly began: boolean; readonly value: T } | undefined>
@@ -19,7 +20,7 @@ export type Act<T> = (how: 'join' | 'begin') => Promise<{ readonly began: boolea
  * broken afterwards. The session gives the place back at the end of the turn.
  */
 export async function admitted<T>(env: Env, { id, limits }: TenantSnapshot, ids: Ids, act: Act<T>): Promise<T> {
-  const tenant = isLimited(limits) ? env.TENANT.getByName(`t/${id}`) : undefined
+  const tenant = isLimited(limits) ? tenantStub(env, id) : undefined
   try {
     const joined = tenant && (await act('join'))
     if (joined) return joined.value

@@ -7,6 +7,7 @@
 import { newRunId, newSessionId } from '../durable/ids.ts'
 import { AppError, invalid } from './errors.ts'
 import type { Call } from './route.ts'
+import { tenantStub } from '../durable/tenant-stub.ts'
 
 export type Ids = {
   readonly sessionId: string
@@ -24,7 +25,7 @@ export async function idsFor(call: Call<unknown, unknown>, sessionId?: string): 
   const key = call.web.req.header('idempotency-key')
   if (key === undefined) return { ...fresh, repeatable: false, replayed: false, release: async () => {} }
   if (!key.trim() || key.length > 255) throw invalid('Idempotency-Key has 1 to 255 characters.', 'Idempotency-Key')
-  const tenant = call.env.TENANT.getByName(`t/${call.tenant.id}`)
+  const tenant = tenantStub(call.env, call.tenant.id)
   const name = `${call.web.req.method} ${call.web.req.path} ${key}`
   const claim = await tenant.claim(name, await hashOf(call.bodyText), fresh)
   if (claim.is === 'conflict')

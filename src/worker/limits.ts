@@ -3,16 +3,17 @@
 import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
 import type { Admission } from '../durable/tenant.ts'
 import { AppError } from './errors.ts'
+import { tenantStub } from '../durable/tenant-stub.ts'
 
 export async function limitRequests(env: Env, { id, limits }: TenantSnapshot): Promise<void> {
   if (limits.requests_per_minute === undefined) return
-  refuseOver(await env.TENANT.getByName(`t/${id}`).countRequest(limits.requests_per_minute))
+  refuseOver(await tenantStub(env, id).countRequest(limits.requests_per_minute))
 }
 
 /** Before so many bytes more are kept for the tenant. */
 export async function limitStorage(env: Env, { id, limits }: TenantSnapshot, bytes: number): Promise<void> {
   if (limits.storage_bytes === undefined) return
-  refuseOver(await env.TENANT.getByName(`t/${id}`).admitBytes(bytes))
+  refuseOver(await tenantStub(env, id).admitBytes(bytes))
 }
 
 export function refuseOver(admission: Admission): void {

@@ -12,6 +12,7 @@ import { AppError } from '../errors.ts'
 import { route } from '../route.ts'
 import { found, sessionStub } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Small letters, digits and hyphens, at most 63.')
 const tenantShape = z.object({
@@ -102,7 +103,7 @@ export const adminRoutes = [
         ...(limits && { limits: limits as TenantLimits }),
       }
       const tenant = found(await tenants(env.DB).update(param('id'), change))
-      if (body.limits) await env.TENANT.getByName(`t/${tenant.id}`).setLimits(body.limits)
+      if (body.limits) await tenantStub(env, tenant.id).setLimits(body.limits)
       forgetSnapshot(tenant.id)
       forgetKeys()
       return Response.json(tenantView(tenant))

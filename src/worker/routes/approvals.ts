@@ -6,6 +6,7 @@ import { AppError, invalid, notFound } from '../errors.ts'
 import { route } from '../route.ts'
 import { sessionStub, splitId } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const approvalShape = z.object({
   id: z.string(),
@@ -31,7 +32,7 @@ export const approvalRoutes = [
     summary: 'Calls that wait for a person',
     responses: ok('Pending approvals', listOf(approvalShape)),
     handle: async ({ env, tenant }) => {
-      const waiting = await env.TENANT.getByName(`t/${tenant.id}`).waiting()
+      const waiting = await tenantStub(env, tenant.id).waiting()
       const data = waiting
         .filter(isApproval)
         .map(({ id, session_id, run_id, tool, input, risk, reasons, rule, since }) => ({

@@ -24,6 +24,7 @@ import { type Call, route } from '../route.ts'
 import { requireSealing } from '../sealing.ts'
 import { found } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const tag = 'Credentials'
 
@@ -49,8 +50,7 @@ const newCredential = z.strictObject({
   name: z.string().trim().min(1).max(200).optional(),
 })
 
-const tenantObject = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) =>
-  env.TENANT.getByName(`t/${tenant.id}`)
+const tenantObject = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) => tenantStub(env, tenant.id)
 
 /** One of the tenant's own may be named before its settings are there: the order of two calls shall not matter. */
 function providerFor(name: string): string {

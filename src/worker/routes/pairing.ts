@@ -5,6 +5,7 @@ import type { PairedPerson } from '../../durable/pairing.ts'
 import { AppError, notFound } from '../errors.ts'
 import { type Call, route } from '../route.ts'
 import { listOf, ok } from '../shapes.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const tag = 'Channels'
 
@@ -25,8 +26,7 @@ const view = ({ platform, person, at, ...rest }: PairedPerson) => ({
   at: new Date(at).toISOString(),
 })
 
-const tenantObject = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) =>
-  env.TENANT.getByName(`t/${tenant.id}`)
+const tenantObject = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) => tenantStub(env, tenant.id)
 
 export const pairingRoutes = [
   route({

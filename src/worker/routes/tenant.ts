@@ -10,6 +10,7 @@ import { route } from '../route.ts'
 import { sessionStub, splitId } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
 import { checkPatch } from './sessions.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const questionShape = z.object({
   id: z.string(),
@@ -37,7 +38,7 @@ export const tenantRoutes = [
     tag: 'Settings',
     summary: 'Settings of the tenant',
     responses: ok('What is set', settingsSchema),
-    handle: async ({ env, tenant }) => Response.json(await env.TENANT.getByName(`t/${tenant.id}`).settings()),
+    handle: async ({ env, tenant }) => Response.json(await tenantStub(env, tenant.id).settings()),
   }),
   route({
     method: 'patch',
@@ -49,7 +50,7 @@ export const tenantRoutes = [
     responses: ok('What is set now', settingsSchema),
     handle: async ({ env, tenant, body }) => {
       checkPatch(body)
-      const settings = await env.TENANT.getByName(`t/${tenant.id}`).patchSettings(body)
+      const settings = await tenantStub(env, tenant.id).patchSettings(body)
       forgetSnapshot(tenant.id)
       return Response.json(settings)
     },
@@ -79,7 +80,7 @@ export const tenantRoutes = [
     summary: 'What the agent waits to be told',
     responses: ok('Open questions', listOf(questionShape)),
     handle: async ({ env, tenant }) => {
-      const waiting = await env.TENANT.getByName(`t/${tenant.id}`).waiting()
+      const waiting = await tenantStub(env, tenant.id).waiting()
       const data = waiting.filter(isQuestion).map(({ id, session_id, run_id, question, choices, multiSelect }) => ({
         id,
         session_id,

@@ -13,6 +13,7 @@ import { readUpTo } from '../body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
 import { sessionStub } from '../sessions.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const maxBytes = 1024 * 1024
 const shape = /^[A-Za-z0-9_]{1,100}$/
@@ -96,7 +97,7 @@ async function isPaired({ env, executionCtx }: Web, connection: Connected, heard
   const { channel, line, settings, tenantId, account } = connection
   if (heard.isGroup || gate(heard, settings, account) !== 'ignore') return false
   const who = { platform: channel.platform, person: heard.person.id, name: heard.person.name }
-  const met = await env.TENANT.getByName(`t/${tenantId}`).meetPerson(who, heard.of === 'message')
+  const met = await tenantStub(env, tenantId).meetPerson(who, heard.of === 'message')
   if (met.is === 'told') {
     const text = `You are not known here yet. Give this code to whoever runs this bot: ${met.code}\nIt is valid for an hour.`
     executionCtx.waitUntil(channel.send(line, { place: heard.place, chunk: { text, spans: [] } }))
