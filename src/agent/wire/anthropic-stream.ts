@@ -14,6 +14,7 @@ import type { Seal } from './anthropic-blocks.ts'
 import { readArguments } from './arguments.ts'
 import { ErrorInBody } from './openai-chat-stream.ts'
 import { isAbort } from './cancelled.ts'
+import { readPieces } from './pieces.ts'
 
 type ErrorEvent = { readonly type: 'error'; readonly error?: { readonly type?: string; readonly message?: string } }
 type Event = RawMessageStreamEvent | ErrorEvent | { readonly type: 'ping' }
@@ -37,8 +38,7 @@ export async function readMessages(response: Response, { hear, pulse }: Listenin
   })
   const decoder = new TextDecoder()
   try {
-    for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>)
-      parser.feed(decoder.decode(bytes, { stream: true }))
+    await readPieces(response.body, (bytes) => parser.feed(decoder.decode(bytes, { stream: true })))
   } catch (error) {
     if (error instanceof ErrorInBody || isAbort(error)) throw error
     // What breaks behind the end of an answer breaks nothing of it.

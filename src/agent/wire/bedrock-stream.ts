@@ -8,6 +8,7 @@ import { type Seal, sealedBy } from './bedrock-blocks.ts'
 import { BedrockError, errorOf, messageIn } from './bedrock-error.ts'
 import { type Frame, frameReader } from './bedrock-frames.ts'
 import { isAbort } from './cancelled.ts'
+import { readPieces } from './pieces.ts'
 
 type Listening = Pick<CallOptions, 'hear' | 'pulse'>
 
@@ -17,11 +18,12 @@ export async function readConverse(response: Response, { hear, pulse }: Listenin
   const gathered = new Gathered(hear)
   const framesIn = frameReader()
   try {
-    for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>)
+    await readPieces(response.body, (bytes) => {
       for (const frame of framesIn(bytes)) {
         pulse('answer')
         gathered.take(frame)
       }
+    })
   } catch (error) {
     if (error instanceof BedrockError || isAbort(error)) throw error
     // What breaks behind the end of an answer breaks nothing of it.

@@ -71,7 +71,7 @@ export function writtenAt(all: readonly Message[], at: number, style: Style, mar
   const message = all[at] as Message
   if (!mark && !style.parts) {
     const plain = plainly(message, all[at - 1])
-    if (plain !== undefined) return plain
+    if (plain) return JSON.stringify(plain)
   }
   switch (message.role) {
     case 'user':
@@ -88,16 +88,36 @@ export function writtenAt(all: readonly Message[], at: number, style: Style, mar
   }
 }
 
-/** What most messages are, one text and nothing else, without the way through its parts: long histories are many. */
-function plainly({ role, content }: Message, before: Message | undefined): string | undefined {
+/** Characters of simple messages that are written as one. */
+const writtenTogether = 256 * 1024
+
+/** The messages from one place up to another, as JSON; a piece holds one or many, with commas between them. */
+export function* writtenBetween(all: readonly Message[], from: number, to: number, style: Style): Generator<string> {
+  const simple: { role: string; content: string }[] = []
+  let length = 0
+  const written = () => JSON.stringify(simple.splice(0)).slice(1, -1)
+  for (let at = from; at < to; at++) {
+    const plain = style.parts ? undefined : plainly(all[at] as Message, all[at - 1])
+    if (plain) {
+      simple.push(plain)
+      length += plain.content.length
+    }
+    if (simple.length && (!plain || length > writtenTogether)) {
+      yield written()
+      length = 0
+    }
+    if (!plain) yield writtenAt(all, at, style)
+  }
+  if (simple.length) yield written()
+}
+
+/** What most messages are, one text and nothing else: long histories are many of them, and one by one cost twice as much. */
+function plainly({ role, content }: Message, before: Message | undefined) {
   const [part] = content
   if (role === 'tool' || before?.role === 'tool' || content.length !== 1 || part?.type !== 'text' || !part.text)
     return undefined
-  return `${role === 'user' ? userHead : assistantHead}${JSON.stringify(wellFormed(part.text))}}`
+  return { role, content: wellFormed(part.text) }
 }
-
-const userHead = '{"role":"user","content":'
-const assistantHead = '{"role":"assistant","content":'
 
 /** Images of the results that stand right before this place. */
 function imagesBefore(all: readonly Message[], at: number, { withImages }: Style): readonly ImagePart[] {

@@ -6,6 +6,7 @@ import { type Delta, Dropped, type Reply, type Sign } from '../model/dialect.ts'
 import type { AssistantMessage, ToolCallPart } from '../model/message.ts'
 import { noUsage, type Usage } from '../model/usage.ts'
 import { readArguments } from './arguments.ts'
+import { readPieces } from './pieces.ts'
 import { type ReasoningDetail, ReasoningDetails } from './reasoning-details.ts'
 import { sealedBy } from './openai-chat-messages.ts'
 import { isAbort } from './cancelled.ts'
@@ -78,9 +79,7 @@ export async function readChat(
   })
   const decoder = new TextDecoder()
   try {
-    for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
-      parser.feed(decoder.decode(bytes, { stream: true }))
-    }
+    await readPieces(response.body, (bytes) => parser.feed(decoder.decode(bytes, { stream: true })))
   } catch (error) {
     if (error instanceof ErrorInBody || isAbort(error)) throw error
     // What breaks behind the end of an answer breaks nothing of it.

@@ -9,7 +9,7 @@ import type { Dialect, ModelRequest, Quirks } from '../model/dialect.ts'
 import type { Message } from '../model/message.ts'
 import { GrowingBytes } from './growing-bytes.ts'
 import { headOf, markOf } from './openai-chat-head.ts'
-import { type Style, styleOf, writtenAt } from './openai-chat-messages.ts'
+import { type Style, styleOf, writtenAt, writtenBetween } from './openai-chat-messages.ts'
 import { readChat } from './openai-chat-stream.ts'
 import { clientFor } from './openai-client.ts'
 import { behind } from './request-parts.ts'
@@ -71,19 +71,18 @@ function settledBytes(head: string, { clean, settled, style }: Settled): Growing
     before = head
     keptBytes.set(clean, kept)
   }
-  let written: string[] = []
+  let pieces = [before]
   let length = 0
-  for (; kept.upTo < settled; kept.upTo++) {
-    const message = writtenAt(clean, kept.upTo, style)
-    length += message.length
-    written.push(message)
+  for (const piece of writtenBetween(clean, kept.upTo, settled, style)) {
+    pieces.push(piece)
+    length += piece.length
     if (length < encodedTogether) continue
-    kept.bytes.append(`${before},${written.join(',')}`)
-    before = ''
-    written = []
+    kept.bytes.append(pieces.join(','))
+    pieces = ['']
     length = 0
   }
-  if (before || written.length) kept.bytes.append([before, ...written].join(','))
+  kept.upTo = settled
+  if (pieces.length > 1 || pieces[0]) kept.bytes.append(pieces.join(','))
   return kept.bytes
 }
 

@@ -12,6 +12,7 @@ import { ErrorInBody } from './openai-chat-stream.ts'
 import { type Body, failureOf, type Item, type StreamEvent, usageOf } from './openai-responses-events.ts'
 import { type PhaseSeal, reasoningSeal, sealedBy } from './openai-responses-input.ts'
 import { isAbort } from './cancelled.ts'
+import { readPieces } from './pieces.ts'
 
 /** `from`: the host that answers, which alone can read its reasoning again. */
 export async function readResponse(
@@ -35,8 +36,7 @@ export async function readResponse(
   })
   const decoder = new TextDecoder()
   try {
-    for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>)
-      parser.feed(decoder.decode(bytes, { stream: true }))
+    await readPieces(response.body, (bytes) => parser.feed(decoder.decode(bytes, { stream: true })))
   } catch (error) {
     if (error instanceof ErrorInBody || isAbort(error)) throw error
     // What breaks behind the end of an answer breaks nothing of it.

@@ -31,6 +31,7 @@ const asked: Message = {
   ],
   stop: 'tools',
 }
+const done = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }], stop: 'end' })
 const found: Message = {
   role: 'tool',
   callId: 'c1',
@@ -100,6 +101,25 @@ describe('the body of a request', () => {
     const whole = bodyOf(request({ transcript: [picture] }))
     expect(whole).toContain('data:image/png;base64,AAAA')
     expect(whole).toContain('^a')
+  })
+
+  it('of a long transcript has every message in its place, whatever is written together', () => {
+    const long = 'ö"\n'.repeat(30_000)
+    const look = (id: string): Message => ({
+      role: 'assistant',
+      content: [{ type: 'call', id, name: 'look', input: {} }],
+      stop: 'tools',
+    })
+    const said = (n: number): Message[] => [
+      userText(n % 7 ? `${n}` : `${n} ${long}`),
+      look(`c${n}`),
+      { ...found, callId: `c${n}` } as Message,
+      done(`${n}`),
+    ]
+    const groups = Array.from({ length: 40 }, (_, n) => said(n))
+    const { messages } = sent({ transcript: groups.flat() })
+    const alone = groups.flatMap((transcript) => sent({ transcript }).messages.slice(1))
+    expect(messages.slice(1)).toEqual(alone)
   })
 
   it('of a transcript that grows is the same as one made anew', () => {
