@@ -1,22 +1,30 @@
 /**
  * Gathers deltas: the first goes out at once, what follows within the window goes out together, a few
- * dozen times a second, and always before anything else is said (`flush`).
+ * dozen times a second, and always before anything else is said (`flush`). Deltas push each other out: a timer only
+ * sees to those that no other follows, because a timer costs as much as a delta.
  */
 
 import type { Delta } from '../agent/model/dialect.ts'
+import { joinCrowd } from './crowd.ts'
 
-const windowMs = 40
-const longestMs = 200
+/** Milliseconds. Where many are answered at once, fewer and larger pieces let everybody end sooner. */
+const window = { least: 40, each: 1.25, most: 200 }
+
+const windowFor = (sessions: number): number => Math.min(Math.max(window.least, window.each * sessions), window.most)
 
 export class Coalescer {
+  readonly #who: object
   readonly #emit: (kind: 'm' | 'r', text: string) => void
   #kind: 'm' | 'r' = 'm'
   #text = ''
-  /** When the next tick should come. */
-  #due = 0
+  #windowMs = 0
+  /** When the window ends within which deltas are gathered. */
+  #until = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(emit: (kind: 'm' | 'r', text: string) => void) {
+  /** `who`: whose deltas they are, for the crowd. */
+  constructor(who: object, emit: (kind: 'm' | 'r', text: string) => void) {
+    this.#who = who
     this.#emit = emit
   }
 
@@ -25,27 +33,27 @@ export class Coalescer {
     if (kind !== this.#kind) this.#put()
     this.#kind = kind
     this.#text += text
-    if (this.#timer === undefined) {
-      this.#due = Date.now()
-      this.#tick()
-    }
+    const now = Date.now()
+    if (now >= this.#until) {
+      this.#put()
+      this.#windowMs = windowFor(joinCrowd(this.#who, now))
+      this.#until = now + this.#windowMs
+    } else this.#timer ??= setTimeout(this.#late, 2 * this.#windowMs)
   }
 
-  #tick = () => {
+  /** Whatever has been gathered since the timer was set: nothing has pushed it out. */
+  readonly #late = () => {
     this.#timer = undefined
+    const left = this.#until - Date.now()
     if (!this.#text) return
-    this.#put()
-    // A tick that comes late says that the machine is busy: fewer and larger pieces let everybody end sooner.
-    const now = Date.now()
-    const late = Math.max(0, now - this.#due)
-    const pause = Math.min(windowMs + 4 * late, longestMs)
-    this.#due = now + pause
-    this.#timer = setTimeout(this.#tick, pause)
+    if (left > 0) this.#timer = setTimeout(this.#late, left)
+    else this.#put()
   }
 
   flush(): void {
     if (this.#timer !== undefined) clearTimeout(this.#timer)
     this.#timer = undefined
+    this.#until = 0
     this.#put()
   }
 

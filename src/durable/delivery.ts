@@ -15,7 +15,7 @@ import { type Ask, addressedTo, askOf } from './channel-ask.ts'
 import { connected, type Connected } from './channel-connection.ts'
 import { type Chat, Presence } from './channel-presence.ts'
 import { rendered } from './channel-preview.ts'
-import { isReset } from './driver.ts'
+import { isOwnReset } from './driver.ts'
 import { failpoint } from './failpoint.ts'
 import { HeardEvents } from './heard.ts'
 import { Outbox, type PartRow } from './outbox.ts'
@@ -241,7 +241,7 @@ export class Delivery {
       while (await this.#next());
     } catch (error) {
       // A fresh object goes on from the rows.
-      if (isReset(error) && !(error instanceof Error && 'remote' in error)) return
+      if (isOwnReset(error)) return
       console.warn('Something could not be delivered now; it will be tried again.', error)
       this.#restsUntil = Date.now() + restMs
     }

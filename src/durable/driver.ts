@@ -77,6 +77,9 @@ export class Driver {
 }
 
 /** The object is going away: a fresh one takes over from what is written. */
-export const isReset = (error: unknown): boolean =>
+const isReset = (error: unknown): boolean =>
   error instanceof Error &&
   ('durableObjectReset' in error || /code was updated|superseded|memory limit|object reset/i.test(error.message))
+
+/** It was not another object, called by this one, that went away. */
+export const isOwnReset = (error: unknown): boolean => isReset(error) && !(error instanceof Error && 'remote' in error)

@@ -4,7 +4,7 @@
  */
 
 import type { Account } from './account.ts'
-import { type Driver, isReset } from './driver.ts'
+import { type Driver, isOwnReset } from './driver.ts'
 import { newRunId } from './ids.ts'
 import type { TurnRequest } from './next-turn.ts'
 import type { SessionProcesses } from './processes.ts'
@@ -26,7 +26,7 @@ export async function lookAfterProcesses(session: Listening): Promise<void> {
     await session.workbench.processes.lookAtAll()
     await tell(session)
   } catch (error) {
-    if (isReset(error) && !(error instanceof Error && 'remote' in error)) throw error
+    if (isOwnReset(error)) throw error
     console.error('Looking after background processes failed.', error)
   }
 }

@@ -12,8 +12,9 @@ import { nextTurn, type TurnRequest } from './next-turn.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import { d1History } from '../db/history.ts'
 import { Account } from './account.ts'
+import { joinCrowd, leaveCrowd, quietMoment } from './crowd.ts'
 import { Delivery } from './delivery.ts'
-import { Driver, isReset } from './driver.ts'
+import { Driver, isOwnReset } from './driver.ts'
 import { importRun, Journal } from './journal.ts'
 import { KnownTenant } from './known-tenant.ts'
 import { metered, newMeter } from './meter.ts'
@@ -31,7 +32,7 @@ import { effective, maxTurns, stricter } from './tenant-snapshot.ts'
 import { isAway } from './views.ts'
 import { titleOf, Titles } from './title.ts'
 import { WaitingList } from './waiting-list.ts'
-import { projectionDelay, projectionPauseMs, wakeAt } from './wake.ts'
+import { projectionDelay, wakeAt } from './wake.ts'
 import { Workbench } from './workbench.ts'
 import { tenantStub } from './tenant-stub.ts'
 
@@ -241,6 +242,7 @@ export class SessionCore {
   /** Goes on with the turn, if there is one and it can. The alarm looks after it from now on. */
   move(): void {
     if (!this.store.hasOpenTurn) return
+    joinCrowd(this, Date.now())
     this.#sent = false
     this.#restsUntil = undefined
     if (this.known.snapshot) void this.driver.start()
@@ -297,8 +299,9 @@ export class SessionCore {
 
   /** Not in the moment in which others wait for their answers. Questions are told at once. */
   async #projectSoon(): Promise<void> {
+    leaveCrowd(this)
     await this.waiting.tell()
-    if (!this.isWaiting) await scheduler.wait(projectionPauseMs)
+    if (!this.isWaiting) await quietMoment()
     if (!this.store.hasOpenTurn) await this.titles.give()
     if (!this.driver.isDriving) await this.project()
   }
@@ -313,7 +316,7 @@ export class SessionCore {
       await this.ensureTenant()
       return true
     } catch (error) {
-      if (isReset(error) && !isRemote(error)) throw error
+      if (isOwnReset(error)) throw error
       console.warn('The tenant cannot be asked; it will be tried again.', error)
       return false
     }
@@ -392,9 +395,6 @@ export class SessionCore {
     else this.arm()
   }
 }
-
-/** It was another object that went away. */
-const isRemote = (error: unknown) => error instanceof Error && 'remote' in error
 
 /** How long a deletion waits for what still runs. */
 const patienceMs = 2_000

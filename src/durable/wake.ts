@@ -27,8 +27,5 @@ export function wakeAt({ driving, ...reasons }: Reasons, now: number): number | 
   return times.length ? Math.min(...times) : undefined
 }
 
-/** Between the end of a turn and its way into history. */
-export const projectionPauseMs = 250
-
 /** 2 s, 4 s, 8 s … at most 5 minutes. */
 export const projectionDelay = (failures: number): number => Math.min(1_000 * 2 ** failures, 300_000)

@@ -1,0 +1,33 @@
+/**
+ * Sessions that share an isolate share its one thread. Here they know how many of them are being answered, and leave
+ * each other the thread for that.
+ */
+
+/** When a session was last heard of. Objects die without a word, so nobody is counted for long. */
+const answered = new Map<object, number>()
+const forgottenMs = 5_000
+let swept = 0
+
+/** This session is being answered. Tells how many are. */
+export function joinCrowd(who: object, now: number): number {
+  answered.set(who, now)
+  if (now - swept > forgottenMs) {
+    swept = now
+    for (const [one, at] of answered) if (now - at > forgottenMs) answered.delete(one)
+  }
+  return answered.size
+}
+
+export const leaveCrowd = (who: object): void => void answered.delete(who)
+
+/** So many are not in each other's way. */
+const few = 8
+const pauseMs = 250
+const longestMs = 2_000
+
+/** A moment for work that nobody waits for: soon, but not while many are being answered, and in time all the same. */
+export async function quietMoment(): Promise<void> {
+  const latest = Date.now() + longestMs
+  do await scheduler.wait(pauseMs)
+  while (answered.size > few && Date.now() < latest)
+}

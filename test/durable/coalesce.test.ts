@@ -1,0 +1,106 @@
+/** Deltas on their way out: what comes at once, what waits for how long, and that nothing is lost or mixed. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Coalescer } from '../../src/durable/coalesce.ts'
+import { leaveCrowd } from '../../src/durable/crowd.ts'
+
+function listen() {
+  const heard: string[] = []
+  const who = {}
+  const deltas = new Coalescer(who, (kind, text) => heard.push(`${kind}:${text}`))
+  const say = (text: string) => deltas.take({ of: 'text', text })
+  const think = (text: string) => deltas.take({ of: 'thinking', text })
+  return { who, heard, deltas, say, think }
+}
+
+const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
+afterEach(() => void vi.useRealTimers())
+
+describe('deltas', () => {
+  it('the first goes out at once, what follows waits, and the end brings all', async () => {
+    const { heard, deltas, say } = listen()
+    say('a')
+    expect(heard).toEqual(['m:a'])
+    say('b')
+    say('c')
+    expect(heard).toEqual(['m:a'])
+    deltas.flush()
+    expect(heard).toEqual(['m:a', 'm:bc'])
+  })
+
+  it('push each other out once the window is over', async () => {
+    const { heard, deltas, say } = listen()
+    say('a')
+    say('b')
+    await wait(45)
+    say('c')
+    expect(heard).toEqual(['m:a', 'm:bc'])
+    deltas.flush()
+  })
+
+  it('come by themselves when none follows', async () => {
+    const { heard, say } = listen()
+    say('a')
+    say('b')
+    await wait(400)
+    expect(heard).toEqual(['m:a', 'm:b'])
+  })
+
+  it('that come after a timer was set for earlier ones wait no longer than their window', async () => {
+    const { heard, say } = listen()
+    say('a')
+    say('b')
+    await wait(60)
+    say('c')
+    say('d')
+    expect(heard).toEqual(['m:a', 'm:bc'])
+    await wait(400)
+    expect(heard).toEqual(['m:a', 'm:bc', 'm:d'])
+  })
+
+  it('of thinking and of the answer are not mixed, and keep their order', () => {
+    const { heard, deltas, say, think } = listen()
+    think('a')
+    think('b')
+    say('c')
+    think('d')
+    deltas.flush()
+    expect(heard).toEqual(['r:a', 'r:b', 'm:c', 'r:d'])
+  })
+
+  it('of a call that was given up reach nobody, and the next call begins at once', async () => {
+    const { heard, deltas, say } = listen()
+    say('a')
+    say('b')
+    deltas.discard()
+    say('c')
+    expect(heard).toEqual(['m:a', 'm:c'])
+    await wait(200)
+    expect(heard).toEqual(['m:a', 'm:c'])
+    deltas.flush()
+  })
+
+  it('wait longer where many sessions are answered at once, and no longer once they are through', async () => {
+    const crowd = Array.from({ length: 100 }, listen)
+    for (const { say } of crowd) say('a')
+    const late = listen()
+    late.say('a')
+    late.say('b')
+    await wait(60)
+    late.say('c')
+    expect(late.heard).toEqual(['m:a'])
+    await wait(80)
+    late.say('d')
+    expect(late.heard).toEqual(['m:a', 'm:bcd'])
+    for (const { who } of crowd) leaveCrowd(who)
+    late.deltas.flush()
+    late.say('a')
+    late.say('b')
+    await wait(45)
+    late.say('c')
+    expect(late.heard.slice(2)).toEqual(['m:a', 'm:bc'])
+    late.deltas.flush()
+  })
+})
