@@ -10,6 +10,7 @@ import { tenantSnapshot, type TenantSnapshot } from '../durable/tenant-snapshot.
 import { authenticate, type Principal, requireScope } from './auth.ts'
 import { check, parseJson, readText } from './body.ts'
 import { limitRequests } from './limits.ts'
+import { pace } from './pace.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 export type App = Hono<{ Bindings: Env }>
@@ -66,7 +67,9 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
       // A named wildcard would make the router fall back to a slower one for all routes.
       const path = definition.path.replace(/:\w+\{\.\*\}$/, '*')
       app.on(definition.method.toUpperCase(), path, async (web) => {
-        const principal = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
+        const later = (work: Promise<unknown>): void => web.executionCtx.waitUntil(work)
+        if (definition.scope === 'chat') await pace(later)
+        const principal = await authenticate(web.req.raw, web.env, later)
         requireScope(principal, definition.scope)
         const tenant = await tenantSnapshot(web.env, principal.tenantId)
         await limitRequests(web.env, tenant)
