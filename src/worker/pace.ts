@@ -7,33 +7,47 @@
 /** Enough to keep the thread busy while one of them waits for its storage; more of them when very many wait. */
 const abreast = 3
 const share = 1 / 16
-/** Milliseconds; longer than any stretch of work. A request whose client has left does not give its place back. */
+/** Milliseconds without any movement, after which the one who leads is taken for gone: its client has left. */
 const stuckMs = 250
+
+/** In order. The first one leads: it waits until the thread has looked at its connections, and lets the next go. */
+const waiting: (() => void)[] = []
 let busy = 0
 let moved = 0
-const waiting: (() => void)[] = []
 
-/** Resolves when this request may be taken up. Its place is free again once the thread has looked at its connections. */
-export async function pace(later: (work: Promise<unknown>) => void): Promise<void> {
-  const isFree = busy < abreast
-  if (isFree) busy++
-  else if (Date.now() - moved <= stuckMs) await place()
+export async function paced<T>(work: () => Promise<T>): Promise<T> {
+  if (Date.now() - moved > stuckMs) release(waiting.length)
+  if (busy < abreast && !waiting.length) busy++
+  else await place()
   moved = Date.now()
-  later(scheduler.wait(0).then(giveBack))
-}
-
-function giveBack(): void {
-  moved = Date.now()
-  busy = Math.max(0, busy - 1)
-  const room = Math.max(abreast, waiting.length * share)
-  for (; busy < room && waiting.length; busy++) waiting.shift()?.()
+  try {
+    return await work()
+  } finally {
+    busy = Math.max(0, busy - 1)
+  }
 }
 
 async function place(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  waiting.push(resolve)
-  while (waiting.includes(resolve)) {
-    await Promise.race([promise, scheduler.wait(stuckMs)])
-    if (Date.now() - moved > stuckMs) giveBack()
+  let called = Promise.withResolvers<void>()
+  const call = (): void => called.resolve()
+  waiting.push(call)
+  while (waiting.includes(call)) {
+    if (waiting[0] === call) {
+      await scheduler.wait(0)
+      if (waiting[0] === call) release(Math.max(abreast, Math.ceil(waiting.length * share)))
+    } else {
+      await Promise.race([called.promise, scheduler.wait(stuckMs)])
+      called = Promise.withResolvers<void>()
+      if (Date.now() - moved > stuckMs) release(waiting.indexOf(call))
+    }
   }
+}
+
+/** Those who were let go before count no longer: what they have to wait for, they do not wait for here. */
+function release(count: number): void {
+  moved = Date.now()
+  const released = waiting.splice(0, count)
+  busy = released.length
+  for (const call of released) call()
+  waiting[0]?.()
 }
