@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { clientOnly, hollow } from '../../scripts/lib/openai.mjs'
+import { clientOnly, hollow, silent } from '../../scripts/lib/openai.mjs'
 
 let server: Server
 let bare: typeof OpenAI
@@ -73,6 +73,22 @@ describe('the client alone', () => {
   it('is cancelled like the whole', async () => {
     const signal = AbortSignal.abort()
     expect(await told(bare, '/200', signal)).toEqual(await told(OpenAI, '/200', signal))
+  })
+
+  it('describes no requests, not even where somebody logs them', async () => {
+    const lines: unknown[] = []
+    const log = (...line: unknown[]) => void lines.push(...line)
+    const logger = { error: log, warn: log, info: log, debug: log }
+    const port = (server.address() as { port: number }).port
+    const options = { baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'key-1', logLevel: 'debug', logger } as const
+    await new bare(options).post('/200', { body: {} }).asResponse()
+    expect(lines.length).toBeGreaterThan(1)
+    expect(lines.filter((line) => typeof line === 'object')).toEqual([])
+    expect(JSON.stringify(lines)).not.toContain('key-1')
+  })
+
+  it('is not made of an SDK that describes them in another way', () => {
+    expect(() => silent('export function formatRequestDetails(details) {}')).toThrow(/OpenAI SDK/)
   })
 
   it('leaves out most of the package', () => {
