@@ -13,7 +13,7 @@ const window = { least: 40, each: 1.25, most: 200 }
 const windowFor = (sessions: number): number => Math.min(Math.max(window.least, window.each * sessions), window.most)
 
 export class Coalescer {
-  readonly #who: object
+  readonly #sessionId: string
   readonly #emit: (kind: 'm' | 'r', text: string) => void
   #kind: 'm' | 'r' = 'm'
   #text = ''
@@ -22,9 +22,8 @@ export class Coalescer {
   #until = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** `who`: whose deltas they are, for the crowd. */
-  constructor(who: object, emit: (kind: 'm' | 'r', text: string) => void) {
-    this.#who = who
+  constructor(sessionId: string, emit: (kind: 'm' | 'r', text: string) => void) {
+    this.#sessionId = sessionId
     this.#emit = emit
   }
 
@@ -36,7 +35,7 @@ export class Coalescer {
     const now = Date.now()
     if (now >= this.#until) {
       this.#put()
-      this.#windowMs = windowFor(joinCrowd(this.#who, now))
+      this.#windowMs = windowFor(joinCrowd(this.#sessionId, now))
       this.#until = now + this.#windowMs
     } else this.#timer ??= setTimeout(this.#late, 2 * this.#windowMs)
   }

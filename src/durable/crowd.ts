@@ -3,14 +3,14 @@
  * each other the thread for that.
  */
 
-/** When a session was last heard of. Objects die without a word, so nobody is counted for long. */
-const answered = new Map<object, number>()
+/** When a session was last heard of, by its id. Objects die without a word, so nobody is counted for long. */
+const answered = new Map<string, number>()
 const forgottenMs = 5_000
 let swept = 0
 
 /** This session is being answered. Tells how many are. */
-export function joinCrowd(who: object, now: number): number {
-  answered.set(who, now)
+export function joinCrowd(sessionId: string, now: number): number {
+  answered.set(sessionId, now)
   if (now - swept > forgottenMs) {
     swept = now
     for (const [one, at] of answered) if (now - at > forgottenMs) answered.delete(one)
@@ -18,7 +18,7 @@ export function joinCrowd(who: object, now: number): number {
   return answered.size
 }
 
-export const leaveCrowd = (who: object): void => void answered.delete(who)
+export const leaveCrowd = (sessionId: string): void => void answered.delete(sessionId)
 
 /** So many are not in each other's way. */
 const few = 8

@@ -37,7 +37,7 @@ export function machineOf(core: SessionCore, env: Env): Machine {
   const routes = (turn: Turn) => routesOf(aggregated(turn, core.settings, variables['MODEL']))
   const leased = (chosen: Chosen) => lease(core, env, chosen, routes(core.store.turn())[0])
   const besides = beside(core, { dialects, variables, routes, lease: leased })
-  const deltas = new Coalescer(core, (kind, text) => core.store.hear(kind, text))
+  const deltas = new Coalescer(core.sessionId, (kind, text) => core.store.hear(kind, text))
   return {
     get store() {
       return core.store

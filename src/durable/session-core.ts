@@ -29,12 +29,12 @@ import { SessionStore } from './store.ts'
 import { storedBytes } from './stored.ts'
 import { Streams } from './streams.ts'
 import { effective, maxTurns, stricter } from './tenant-snapshot.ts'
+import { tenantStub } from './tenant-stub.ts'
 import { isAway } from './views.ts'
 import { titleOf, Titles } from './title.ts'
 import { WaitingList } from './waiting-list.ts'
 import { projectionDelay, wakeAt } from './wake.ts'
 import { Workbench } from './workbench.ts'
-import { tenantStub } from './tenant-stub.ts'
 
 export class SessionCore {
   readonly tenantId: string
@@ -242,7 +242,7 @@ export class SessionCore {
   /** Goes on with the turn, if there is one and it can. The alarm looks after it from now on. */
   move(): void {
     if (!this.store.hasOpenTurn) return
-    joinCrowd(this, Date.now())
+    joinCrowd(this.sessionId, Date.now())
     this.#sent = false
     this.#restsUntil = undefined
     if (this.known.snapshot) void this.driver.start()
@@ -299,7 +299,6 @@ export class SessionCore {
 
   /** Not in the moment in which others wait for their answers. Questions are told at once. */
   async #projectSoon(): Promise<void> {
-    leaveCrowd(this)
     await this.waiting.tell()
     if (!this.isWaiting) await quietMoment()
     if (!this.store.hasOpenTurn) await this.titles.give()
@@ -390,6 +389,7 @@ export class SessionCore {
   }
 
   #rested(until: number | undefined): void {
+    leaveCrowd(this.sessionId)
     this.#restsUntil = until
     if (until === undefined && this.store.current()) this.#ctx.waitUntil(this.#projectSoon())
     else this.arm()

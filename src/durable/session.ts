@@ -25,11 +25,11 @@ import { deliverAnswer, isQuestion, waitingItems } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
 import { type Format, renderOf } from './stream-format.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
+import { tenantStub } from './tenant-stub.ts'
 import type { Admission } from './tenant.ts'
 import { type RunView, type SessionStatus, type SessionView, sessionView } from './views.ts'
 import { leaseMs } from './wake.ts'
 import { type FileAnswer, workspace } from './workspace.ts'
-import { tenantStub } from './tenant-stub.ts'
 
 export type Say = {
   readonly runId: string

@@ -6,11 +6,11 @@
 import type { Limits } from '../agent/model/settings.ts'
 import { countsSpending } from '../durable/spending.ts'
 import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
+import { tenantStub } from '../durable/tenant-stub.ts'
 import { AppError } from './errors.ts'
 import type { Ids } from './idempotency.ts'
 import { refuseOver } from './limits.ts'
 import { sessionStub } from './sessions.ts'
-import { tenantStub } from '../durable/tenant-stub.ts'
 
 /** `join`: only into an open turn; undefined says that there is none. */
 export type Act<T> = (how: 'join' | 'begin') => Promise<{ readonly began: boolean; readonly value: T } | undefined>

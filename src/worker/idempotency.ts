@@ -5,9 +5,9 @@
  */
 
 import { newRunId, newSessionId } from '../durable/ids.ts'
+import { tenantStub } from '../durable/tenant-stub.ts'
 import { AppError, invalid } from './errors.ts'
 import type { Call } from './route.ts'
-import { tenantStub } from '../durable/tenant-stub.ts'
 
 export type Ids = {
   readonly sessionId: string

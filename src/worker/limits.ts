@@ -1,9 +1,9 @@
 /** What a tenant may use. The tenant's object counts exactly; it is only asked when there is a limit. */
 
 import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
+import { tenantStub } from '../durable/tenant-stub.ts'
 import type { Admission } from '../durable/tenant.ts'
 import { AppError } from './errors.ts'
-import { tenantStub } from '../durable/tenant-stub.ts'
 
 export async function limitRequests(env: Env, { id, limits }: TenantSnapshot): Promise<void> {
   if (limits.requests_per_minute === undefined) return

@@ -4,9 +4,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Coalescer } from '../../src/durable/coalesce.ts'
 import { leaveCrowd } from '../../src/durable/crowd.ts'
 
+let sessions = 0
+
 function listen() {
   const heard: string[] = []
-  const who = {}
+  const who = `session ${sessions++}`
   const deltas = new Coalescer(who, (kind, text) => heard.push(`${kind}:${text}`))
   const say = (text: string) => deltas.take({ of: 'text', text })
   const think = (text: string) => deltas.take({ of: 'thinking', text })

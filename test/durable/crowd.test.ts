@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { joinCrowd, leaveCrowd, quietMoment } from '../../src/durable/crowd.ts'
 
-const sessions = Array.from({ length: 20 }, () => ({}))
+const sessions = Array.from({ length: 20 }, (_, n) => `session ${n}`)
 const answer = () => sessions.forEach((session) => joinCrowd(session, Date.now()))
 
 beforeEach(() => {
@@ -44,7 +44,7 @@ describe('a quiet moment', () => {
   it('does not wait for sessions that have died', async () => {
     answer()
     await vi.advanceTimersByTimeAsync(6_000)
-    joinCrowd({}, Date.now())
+    joinCrowd('one more', Date.now())
     expect(await passed()).toBe(250)
   })
 })

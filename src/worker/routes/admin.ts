@@ -7,12 +7,12 @@ import type { ApiKey } from '../../db/api-keys.ts'
 import { billed } from '../../db/history.ts'
 import { type Tenant, tenants } from '../../db/tenants.ts'
 import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 import { forgetKeys, ownerTenant } from '../auth.ts'
 import { AppError } from '../errors.ts'
 import { route } from '../route.ts'
 import { found, sessionStub } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
-import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Small letters, digits and hyphens, at most 63.')
 const tenantShape = z.object({

@@ -2,11 +2,11 @@
 
 import * as z from 'zod'
 import { isApproval } from '../../durable/questions.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { route } from '../route.ts'
 import { sessionStub, splitId } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
-import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const approvalShape = z.object({
   id: z.string(),

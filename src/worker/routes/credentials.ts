@@ -19,12 +19,12 @@ import { newCredentialId } from '../../durable/ids.ts'
 import type { KeptHealth } from '../../durable/key-pool.ts'
 import { markOf, open, seal } from '../../durable/seal.ts'
 import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 import { AppError, invalid } from '../errors.ts'
-import { type Call, route } from '../route.ts'
+import { route } from '../route.ts'
 import { requireSealing } from '../sealing.ts'
 import { found } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
-import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const tag = 'Credentials'
 
@@ -49,8 +49,6 @@ const newCredential = z.strictObject({
     .regex(/^[!-~]*$/, 'Printable ASCII without spaces.'),
   name: z.string().trim().min(1).max(200).optional(),
 })
-
-const tenantObject = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) => tenantStub(env, tenant.id)
 
 /** One of the tenant's own may be named before its settings are there: the order of two calls shall not matter. */
 function providerFor(name: string): string {
@@ -98,7 +96,7 @@ export const credentialRoutes = [
     summary: 'Keys of providers that belong to the tenant, without their secrets',
     responses: ok('Credentials, newest first', listOf(credentialShape)),
     handle: async (call) => {
-      const { list, health } = await tenantObject(call).credentials()
+      const { list, health } = await tenantStub(call.env, call.tenant.id).credentials()
       const { env, tenant } = call
       const data = await Promise.all(list.map(async (one) => view(one, await standing(env, tenant.id, one, health))))
       return Response.json({ data: data.toReversed(), next_cursor: null })
@@ -126,7 +124,7 @@ export const credentialRoutes = [
         sealed: await seal(env, body.key, sealedFor(tenant.id, { id, provider })),
         mark: await markOf(env, body.key, markedFor(tenant.id, provider)),
       }
-      const is = await tenantObject(call).addCredential(credential)
+      const is = await tenantStub(call.env, call.tenant.id).addCredential(credential)
       if (is === 'known')
         throw new AppError(409, 'conflict', `This key is stored for ${provider} already.`, { param: 'key' })
       if (is === 'full')
@@ -143,7 +141,7 @@ export const credentialRoutes = [
     summary: 'Delete a key; the next turn does without it',
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
-      found((await tenantObject(call).removeCredential(call.param('id'))) || undefined)
+      found((await tenantStub(call.env, call.tenant.id).removeCredential(call.param('id'))) || undefined)
       forgetSnapshot(call.tenant.id)
       return new Response(null, { status: 204 })
     },

@@ -2,10 +2,10 @@
 
 import * as z from 'zod'
 import type { PairedPerson } from '../../durable/pairing.ts'
-import { AppError, notFound } from '../errors.ts'
-import { type Call, route } from '../route.ts'
-import { listOf, ok } from '../shapes.ts'
 import { tenantStub } from '../../durable/tenant-stub.ts'
+import { AppError, notFound } from '../errors.ts'
+import { route } from '../route.ts'
+import { listOf, ok } from '../shapes.ts'
 
 const tag = 'Channels'
 
@@ -26,8 +26,6 @@ const view = ({ platform, person, at, ...rest }: PairedPerson) => ({
   at: new Date(at).toISOString(),
 })
 
-const tenantObject = ({ env, tenant }: Pick<Call<unknown, unknown>, 'env' | 'tenant'>) => tenantStub(env, tenant.id)
-
 export const pairingRoutes = [
   route({
     method: 'get',
@@ -37,7 +35,7 @@ export const pairingRoutes = [
     summary: 'People who wait to be let in, and those who were; never a code',
     responses: ok('People, newest first', listOf(personShape)),
     handle: async (call) => {
-      const people = await tenantObject(call).pairedPeople()
+      const people = await tenantStub(call.env, call.tenant.id).pairedPeople()
       return Response.json({ data: people.map(view), next_cursor: null })
     },
   }),
@@ -51,7 +49,7 @@ export const pairingRoutes = [
     responses: ok('Who it was', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
     handle: async (call) => {
       const { platform, code } = call.body
-      const approval = await tenantObject(call).approvePairing(platform, code)
+      const approval = await tenantStub(call.env, call.tenant.id).approvePairing(platform, code)
       if (approval.is === 'wrong')
         throw new AppError(404, 'not_found', 'There is no such code, or it is not valid any more.', { param: 'code' })
       if (approval.is === 'locked')
@@ -72,7 +70,7 @@ export const pairingRoutes = [
     handle: async (call) => {
       const [, platform, person] = /^([a-z]{1,40}):(.{1,200})$/.exec(call.param('id')) ?? []
       if (platform === undefined || person === undefined) throw notFound()
-      if (!(await tenantObject(call).unpair(platform, person))) throw notFound()
+      if (!(await tenantStub(call.env, call.tenant.id).unpair(platform, person))) throw notFound()
       return new Response(null, { status: 204 })
     },
   }),

@@ -5,12 +5,12 @@ import { settingsSchema } from '../../agent/model/settings.ts'
 import { d1History } from '../../db/history.ts'
 import { isQuestion } from '../../durable/questions.ts'
 import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 import { AppError } from '../errors.ts'
 import { route } from '../route.ts'
 import { sessionStub, splitId } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
 import { checkPatch } from './sessions.ts'
-import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const questionShape = z.object({
   id: z.string(),

@@ -9,11 +9,11 @@ import { gate, withoutMention } from '../../channels/gate.ts'
 import { connections } from '../../db/channels.ts'
 import { connected, type Connected, forgetConnection } from '../../durable/channel-connection.ts'
 import { tenantSnapshot } from '../../durable/tenant-snapshot.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 import { readUpTo } from '../body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
 import { sessionStub } from '../sessions.ts'
-import { tenantStub } from '../../durable/tenant-stub.ts'
 
 const maxBytes = 1024 * 1024
 const shape = /^[A-Za-z0-9_]{1,100}$/
