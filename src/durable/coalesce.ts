@@ -6,6 +6,7 @@
 
 import type { Delta } from '../agent/model/dialect.ts'
 import { joinCrowd } from './crowd.ts'
+import { platformTimers, type Timers } from './timers.ts'
 
 /** Milliseconds. Where many are answered at once, fewer and larger pieces let everybody end sooner. */
 const window = { least: 40, each: 1.25, most: 200 }
@@ -20,11 +21,14 @@ export class Coalescer {
   #windowMs = 0
   /** When the window ends within which deltas are gathered. */
   #until = 0
-  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #timers: Timers
+  /** Takes the timer back. */
+  #cancel: (() => void) | undefined
 
-  constructor(sessionId: string, emit: (kind: 'm' | 'r', text: string) => void) {
+  constructor(sessionId: string, emit: (kind: 'm' | 'r', text: string) => void, timers = platformTimers) {
     this.#sessionId = sessionId
     this.#emit = emit
+    this.#timers = timers
   }
 
   take({ of, text }: Delta): void {
@@ -32,26 +36,26 @@ export class Coalescer {
     if (kind !== this.#kind) this.#put()
     this.#kind = kind
     this.#text += text
-    const now = Date.now()
+    const now = this.#timers.now()
     if (now >= this.#until) {
       this.#put()
       this.#windowMs = windowFor(joinCrowd(this.#sessionId, now))
       this.#until = now + this.#windowMs
-    } else this.#timer ??= setTimeout(this.#late, 2 * this.#windowMs)
+    } else this.#cancel ??= this.#timers.later(2 * this.#windowMs, this.#late)
   }
 
   /** Whatever has been gathered since the timer was set: nothing has pushed it out. */
   readonly #late = () => {
-    this.#timer = undefined
-    const left = this.#until - Date.now()
+    this.#cancel = undefined
+    const left = this.#until - this.#timers.now()
     if (!this.#text) return
-    if (left > 0) this.#timer = setTimeout(this.#late, left)
+    if (left > 0) this.#cancel = this.#timers.later(left, this.#late)
     else this.#put()
   }
 
   flush(): void {
-    if (this.#timer !== undefined) clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#cancel?.()
+    this.#cancel = undefined
     this.#until = 0
     this.#put()
   }

@@ -3,6 +3,8 @@
  * each other the thread for that.
  */
 
+import { platformTimers } from './timers.ts'
+
 /** When a session was last heard of, by its id. Objects die without a word, so nobody is counted for long. */
 const answered = new Map<string, number>()
 const forgottenMs = 5_000
@@ -26,8 +28,8 @@ const pauseMs = 250
 const longestMs = 2_000
 
 /** A moment for work that nobody waits for: soon, but not while many are being answered, and in time all the same. */
-export async function quietMoment(): Promise<void> {
-  const latest = Date.now() + longestMs
-  do await scheduler.wait(pauseMs)
-  while (answered.size > few && Date.now() < latest)
+export async function quietMoment({ now, wait } = platformTimers): Promise<void> {
+  const latest = now() + longestMs
+  do await wait(pauseMs)
+  while (answered.size > few && now() < latest)
 }

@@ -1,24 +1,20 @@
 /** Deltas on their way out: what comes at once, what waits for how long, and that nothing is lost or mixed. */
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Coalescer } from '../../src/durable/coalesce.ts'
 import { leaveCrowd } from '../../src/durable/crowd.ts'
+import { ownTime } from '../support/timers.ts'
 
 let sessions = 0
 
-function listen() {
+function listen(time = ownTime()) {
   const heard: string[] = []
   const who = `session ${sessions++}`
-  const deltas = new Coalescer(who, (kind, text) => heard.push(`${kind}:${text}`))
+  const deltas = new Coalescer(who, (kind, text) => heard.push(`${kind}:${text}`), time)
   const say = (text: string) => deltas.take({ of: 'text', text })
   const think = (text: string) => deltas.take({ of: 'thinking', text })
-  return { who, heard, deltas, say, think }
+  return { who, heard, deltas, say, think, wait: time.pass }
 }
-
-const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms)
-
-beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
-afterEach(() => void vi.useRealTimers())
 
 describe('deltas', () => {
   it('the first goes out at once, what follows waits, and the end brings all', async () => {
@@ -33,7 +29,7 @@ describe('deltas', () => {
   })
 
   it('push each other out once the window is over', async () => {
-    const { heard, deltas, say } = listen()
+    const { heard, deltas, say, wait } = listen()
     say('a')
     say('b')
     await wait(45)
@@ -43,7 +39,7 @@ describe('deltas', () => {
   })
 
   it('come by themselves when none follows', async () => {
-    const { heard, say } = listen()
+    const { heard, say, wait } = listen()
     say('a')
     say('b')
     await wait(400)
@@ -51,7 +47,7 @@ describe('deltas', () => {
   })
 
   it('that come after a timer was set for earlier ones wait no longer than their window', async () => {
-    const { heard, say } = listen()
+    const { heard, say, wait } = listen()
     say('a')
     say('b')
     await wait(60)
@@ -73,7 +69,7 @@ describe('deltas', () => {
   })
 
   it('of a call that was given up reach nobody, and the next call begins at once', async () => {
-    const { heard, deltas, say } = listen()
+    const { heard, deltas, say, wait } = listen()
     say('a')
     say('b')
     deltas.discard()
@@ -85,22 +81,23 @@ describe('deltas', () => {
   })
 
   it('wait longer where many sessions are answered at once, and no longer once they are through', async () => {
-    const crowd = Array.from({ length: 100 }, listen)
+    const time = ownTime()
+    const crowd = Array.from({ length: 100 }, () => listen(time))
     for (const { say } of crowd) say('a')
-    const late = listen()
+    const late = listen(time)
     late.say('a')
     late.say('b')
-    await wait(60)
+    await time.pass(60)
     late.say('c')
     expect(late.heard).toEqual(['m:a'])
-    await wait(80)
+    await time.pass(80)
     late.say('d')
     expect(late.heard).toEqual(['m:a', 'm:bcd'])
     for (const { who } of crowd) leaveCrowd(who)
     late.deltas.flush()
     late.say('a')
     late.say('b')
-    await wait(45)
+    await time.pass(45)
     late.say('c')
     expect(late.heard.slice(2)).toEqual(['m:a', 'm:bc'])
     late.deltas.flush()

@@ -1,50 +1,51 @@
 /** When work that nobody waits for finds its moment. */
 
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { joinCrowd, leaveCrowd, quietMoment } from '../../src/durable/crowd.ts'
+import { ownTime } from '../support/timers.ts'
 
 const sessions = Array.from({ length: 20 }, (_, n) => `session ${n}`)
-const answer = () => sessions.forEach((session) => joinCrowd(session, Date.now()))
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: 1_000_000 })
-  vi.spyOn(scheduler, 'wait').mockImplementation((ms) => new Promise((resolve) => setTimeout(resolve, ms)))
-})
-afterEach(() => {
-  sessions.forEach(leaveCrowd)
-  vi.useRealTimers()
-  vi.restoreAllMocks()
-})
+afterEach(() => sessions.forEach(leaveCrowd))
 
-/** Milliseconds until the moment has come. */
-async function passed(): Promise<number> {
-  const began = Date.now()
-  const came = quietMoment().then(() => Date.now() - began)
-  await vi.advanceTimersByTimeAsync(10_000)
-  return came
+function crowd() {
+  const time = ownTime()
+  const answer = (count: number) => sessions.slice(0, count).forEach((session) => joinCrowd(session, time.now()))
+  /** Milliseconds until the moment has come. */
+  const passed = async (): Promise<number> => {
+    const began = time.now()
+    const came = quietMoment(time).then(() => time.now() - began)
+    await time.pass(10_000)
+    return came
+  }
+  return { time, answer, passed }
 }
 
 describe('a quiet moment', () => {
   it('comes soon where few are answered', async () => {
-    sessions.slice(0, 5).forEach((session) => joinCrowd(session, Date.now()))
+    const { answer, passed } = crowd()
+    answer(5)
     expect(await passed()).toBe(250)
   })
 
   it('comes when those who are answered have got their answers', async () => {
-    answer()
-    setTimeout(() => sessions.forEach(leaveCrowd), 900)
+    const { time, answer, passed } = crowd()
+    answer(20)
+    time.later(900, () => sessions.forEach(leaveCrowd))
     expect(await passed()).toBe(1_000)
   })
 
   it('comes in time all the same', async () => {
-    answer()
+    const { answer, passed } = crowd()
+    answer(20)
     expect(await passed()).toBe(2_000)
   })
 
   it('does not wait for sessions that have died', async () => {
-    answer()
-    await vi.advanceTimersByTimeAsync(6_000)
-    joinCrowd('one more', Date.now())
+    const { time, answer, passed } = crowd()
+    answer(20)
+    await time.pass(6_000)
+    answer(1)
     expect(await passed()).toBe(250)
   })
 })
