@@ -10,6 +10,7 @@ import { tenantSnapshot, type TenantSnapshot } from '../durable/tenant-snapshot.
 import { authenticate, type Principal, requireScope } from './auth.ts'
 import { check, parseJson, readText } from './body.ts'
 import { limitRequests } from './limits.ts'
+import { paced } from './pace.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 export type App = Hono<{ Bindings: Env }>
@@ -65,7 +66,7 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
     mount: (app) => {
       // A named wildcard would make the router fall back to a slower one for all routes.
       const path = definition.path.replace(/:\w+\{\.\*\}$/, '*')
-      app.on(definition.method.toUpperCase(), path, async (web) => {
+      const serve = async (web: Web): Promise<Response> => {
         const principal = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
         requireScope(principal, definition.scope)
         const tenant = await tenantSnapshot(web.env, principal.tenantId)
@@ -77,7 +78,9 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
         ) as z.infer<Body>
         const param = (name: string) => web.req.param(name) ?? ''
         return handle({ web, env: web.env, principal, tenant, query, body, bodyText, param })
-      })
+      }
+      const isPaced = definition.scope === 'chat'
+      app.on(definition.method.toUpperCase(), path, (web) => (isPaced ? paced(() => serve(web)) : serve(web)))
     },
   }
 }
