@@ -5,7 +5,7 @@ import type { RunEnded } from '../agent/model/event.ts'
 import type { Message, UserMessage } from '../agent/model/message.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
 import type { ExportFormat } from '../agent/wire/export.ts'
-import { publicEvent, sse } from '../agent/wire/serve-events.ts'
+import { publicEvent } from '../agent/wire/serve-events.ts'
 import type { ApprovalAnswer } from '../agent/model/approval.ts'
 import { lookAfter } from './alarm.ts'
 import { type Decided, decideApproval } from './approvals.ts'
@@ -219,15 +219,7 @@ export class SessionDO extends DurableObject<Env> {
       this.#core.takeUp()
       await ended
     }
-    const over = runOf(this.#core, runId)
-    return over
-  }
-
-  /** Events after a number, and then what comes. */
-  async events(after: number, runId?: string): Promise<ReadableStream | undefined> {
-    if (!(await this.#found())) return undefined
-    this.#core.takeUp()
-    return this.#core.streams.open(sse, this.#core.store.eventsSince(after), runId)
+    return runOf(this.#core, runId)
   }
 
   /**

@@ -12,7 +12,7 @@ export type Render = (event: PlacedEvent) => string
 type Listener = {
   readonly render: Render
   /** Ends with the end of this run. */
-  readonly runId: string | undefined
+  readonly runId: string
   readonly writer: WritableStreamDefaultWriter<Uint8Array>
 }
 
@@ -34,7 +34,7 @@ export class Streams {
   }
 
   /** `past` has been sent before and comes first. A run that is over ends the stream at once. */
-  open(render: Render, past: readonly PlacedEvent[], runId?: string): ReadableStream<Uint8Array> {
+  open(render: Render, past: readonly PlacedEvent[], runId: string): ReadableStream<Uint8Array> {
     // The platform moves these bytes by itself; a stream with a source in JavaScript would be called for every piece.
     const { readable, writable } = new IdentityTransformStream({ highWaterMark: patience })
     const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>
@@ -74,10 +74,10 @@ export class Streams {
   }
 
   #send(listener: Listener, event: PlacedEvent, mayWait = patience) {
-    if (listener.runId !== undefined && event.run_id !== listener.runId) return
+    if (event.run_id !== listener.runId) return
     const text = listener.render(event)
     if (text && !this.#put(listener, text, mayWait)) return
-    if (listener.runId === undefined || !isEnd(event)) return
+    if (!isEnd(event)) return
     this.#drop(listener)
     listener.writer.close().catch(nobodyReads)
   }
