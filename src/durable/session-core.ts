@@ -207,14 +207,6 @@ export class SessionCore {
     this.move()
   }
 
-  /** Removes what is kept outside the object: history, files, what waits for a person. Throws when that fails. */
-  async forget(): Promise<void> {
-    await d1History(this.#env.DB, this.tenantId).forget(this.sessionId, this.projection.unsent())
-    await this.workbench.removeFiles()
-    await this.waiting.clear()
-    await this.account.forget()
-  }
-
   /** Cancels what runs: the model call at once, a tool as soon as it listens. False when nothing ran. */
   stop(): boolean {
     if (!this.store.hasOpenTurn) return false
@@ -225,18 +217,9 @@ export class SessionCore {
     return true
   }
 
-  /** Ends what runs and what waits to run. From here on nothing is sent to history any more. */
-  async close(): Promise<void> {
+  /** To everybody it is gone from here on. */
+  shut(): void {
     this.#closing = true
-    this.delivery.close()
-    await this.ensureTenant()
-    const queued = this.store.queued()
-    this.store.unsay(queued.map(({ id }) => id))
-    const run = this.stop() ? [this.store.turn().id] : []
-    if (this.driver.isDriving) await Promise.race([this.driver.start(), scheduler.wait(patienceMs)])
-    const others = [this.projection.settled(), this.workbench.processes.killAll()]
-    await Promise.race([Promise.all(others), scheduler.wait(patienceMs)])
-    for (const id of [...run, ...queued.map(({ item }) => item.runId)]) this.release(id)
   }
 
   /** Goes on with the turn, if there is one and it can. The alarm looks after it from now on. */
@@ -395,6 +378,3 @@ export class SessionCore {
     else this.arm()
   }
 }
-
-/** How long a deletion waits for what still runs. */
-const patienceMs = 2_000

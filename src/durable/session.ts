@@ -12,6 +12,7 @@ import { type Decided, decideApproval } from './approvals.ts'
 import { attachmentsOf, storeImages } from './attachments.ts'
 import { type FromChat, press, type Pressed, takeFromChat } from './channel-door.ts'
 import { compressNow } from './compress.ts'
+import { close, forget } from './deletion.ts'
 import { differenceSince, listCheckpoints, reachable, type Rollback, rollback } from './checkpoint.ts'
 import { exportSession, type Imported, importSession } from './export.ts'
 import { armFailpoints, failpoint } from './failpoint.ts'
@@ -111,8 +112,8 @@ export class SessionDO extends DurableObject<Env> {
   async remove(): Promise<boolean> {
     if (!(await this.#found())) return false
     try {
-      await this.#core.close()
-      await this.#core.forget()
+      await close(this.#core)
+      await forget(this.#core, this.env)
       await this.ctx.storage.deleteAlarm()
       await this.ctx.storage.deleteAll()
     } finally {
