@@ -5,6 +5,7 @@
 
 import { drive, type Machine } from '../agent/loop/drive.ts'
 import type { View } from '../agent/model/ports.ts'
+import type { Turn } from '../agent/model/turn.ts'
 import { giveUp } from '../agent/policy/ending.ts'
 import type { SessionStore } from './store.ts'
 
@@ -14,6 +15,10 @@ export type DriverOptions = {
   readonly machine: Machine
   /** Opens the next queued turn. False when there is none. */
   readonly openNext: () => boolean
+  /** Ends a turn that cannot be written, as far as it came in storage. */
+  readonly abandon: (turn: Turn) => void
+  /** Gives the object up: a fresh one takes over from what is written. */
+  readonly die: (reason: string) => void
   /** Called whenever a drive has come to rest. */
   readonly rested: (until: number | undefined) => void
 }
@@ -52,14 +57,17 @@ export class Driver {
   async #toRest(): Promise<void> {
     const { store, machine, openNext, rested } = this.#options
     let until: number | undefined
-    do {
-      until = await drive(machine).then(
-        (rest) => rest.until,
-        (error: unknown) => this.#failed(error),
-      )
-      this.#controllers.clear()
-    } while (!store().hasOpenTurn && openNext())
-    this.#driving = undefined
+    try {
+      do {
+        until = await drive(machine).then(
+          (rest) => rest.until,
+          (error: unknown) => this.#failed(error),
+        )
+        this.#controllers.clear()
+      } while (!store().hasOpenTurn && openNext())
+    } finally {
+      this.#driving = undefined
+    }
     rested(until)
   }
 
@@ -67,13 +75,29 @@ export class Driver {
   #failed(error: unknown): undefined {
     if (isReset(error)) throw error
     console.error('The drive failed.', error)
-    const store = this.#options.store()
-    const turn = store.current()
-    if (!turn || turn.stage.at === 'done') return undefined
-    store.save(giveUp(turn, { kind: 'unknown', message: 'an internal error' }, Date.now()))
-    store.write()
+    const { store, abandon, die } = this.#options
+    const turn = store().current()
+    if (!turn) return undefined
+    try {
+      giveUpIn(store())
+    } catch (unwritten) {
+      console.error('The end of the turn cannot be written.', unwritten)
+      try {
+        abandon(turn)
+      } catch (lost) {
+        die('The session cannot be written.')
+        throw lost
+      }
+    }
     return undefined
   }
+}
+
+/** A turn that is over in memory may not be in storage: then this writes it, or throws. */
+function giveUpIn(store: SessionStore): void {
+  const turn = store.turn()
+  if (turn.stage.at !== 'done') store.save(giveUp(turn, { kind: 'unknown', message: 'an internal error' }, Date.now()))
+  store.write()
 }
 
 /** The object is going away: a fresh one takes over from what is written. */

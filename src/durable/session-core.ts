@@ -11,6 +11,7 @@ import { requestStop } from '../agent/loop/intake.ts'
 import { nextTurn, type TurnRequest } from './next-turn.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import { d1History } from '../db/history.ts'
+import { abandon } from './abandon.ts'
 import { Account } from './account.ts'
 import { joinCrowd, leaveCrowd, quietMoment } from './crowd.ts'
 import { Delivery } from './delivery.ts'
@@ -107,6 +108,8 @@ export class SessionCore {
       machine,
       store: () => this.store,
       openNext: () => this.#openQueued(),
+      abandon: (turn) => abandon(turn, (this.store = this.#openStore()), Date.now()),
+      die: (reason) => this.die(reason),
       rested: (until) => this.#rested(until),
     })
     this.projection = new Projection({

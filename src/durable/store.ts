@@ -175,9 +175,8 @@ export class SessionStore implements Store {
   }
 
   write(): void {
-    const rows = [...this.#dirty.values()]
+    for (const row of this.#dirty.values()) this.#journal.putStep(row, row === this.#row ? this.#turn : undefined)
     this.#dirty.clear()
-    for (const row of rows) this.#journal.putStep(row, row === this.#row ? this.#turn : undefined)
     if (this.#drained.length) this.#journal.drop(this.#drained.splice(0))
     this.#options.written()
     const events = this.#outgoing.splice(0)
