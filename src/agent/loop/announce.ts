@@ -22,7 +22,7 @@ export function announce(before: Turn | undefined, commit: Commit, { now, heard,
   if (!before) events.push({ type: 'run.started', input: lastUserText(append) })
   else events.push(...ofTrouble(before, turn, fromSeq))
   for (const { mode, message, requestId } of heard)
-    events.push({ type: 'run.steered', input: textIn(message), mode, ...(requestId && { request_id: requestId }) })
+    events.push({ type: 'run.steered', input: begun(message), mode, ...(requestId && { request_id: requestId }) })
   if (summary !== undefined) events.push({ type: 'context.compressed' })
   events.push(...ofCalls(before, commit, now))
   events.push(...ofStage(before?.stage, commit))
@@ -140,5 +140,8 @@ const callsOf = (turn: Turn | undefined) => (turn?.stage.at === 'tools' ? turn.s
 
 const lastUserText = (messages: readonly Message[]) => {
   const last = messages.findLast((message) => message.role === 'user')
-  return last ? textIn(last).slice(0, 2_000) : ''
+  return last ? begun(last) : ''
 }
+
+/** Its beginning: the whole of it is in the transcript. */
+const begun = (message: Message): string => textIn(message).slice(0, 2_000)
