@@ -5,6 +5,7 @@
 
 import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '../agent/model/message.ts'
 import type { Result } from '../agent/model/turn.ts'
+import { fitRow } from './row-size.ts'
 
 /** Characters of base64 kept in the message itself. */
 const inline = 8 * 1024
@@ -12,6 +13,14 @@ const stored = 'blob:'
 
 /** Characters of base64 that fit into a row with the rest of its message. */
 const mostInline = 1_000_000
+
+/** Whether it can be kept: large images apart from it, where there is a place for them, and the rest in a row. */
+export function canKeep(message: Message, blobs: R2Bucket | undefined): boolean {
+  if (message.role === 'assistant') return fitRow([message])
+  const content = message.content.filter((part) => !blobs || !isLarge(part))
+  const isInline = content.every((part) => part.type === 'text' || part.data.length <= mostInline)
+  return isInline && fitRow([{ ...message, content } as Message])
+}
 
 export const attachmentsOf = (tenantId: string, sessionId: string): string =>
   `t/${tenantId}/s/${sessionId}/attachments/`

@@ -5,6 +5,7 @@ import type { TurnOptions } from '../agent/model/options.ts'
 import { defaults } from '../agent/model/settings.ts'
 import { failpoint } from './failpoint.ts'
 import { deliverAnswer, isQuestion, waitingItems } from './questions.ts'
+import { fitRow } from './row-size.ts'
 import type { SessionCore } from './session-core.ts'
 import type { Accepted } from './session-read.ts'
 
@@ -26,6 +27,8 @@ export function hearWhileBusy(
     void failpoint('accepted')
     return { runId, status: 'queued' }
   }
+  // What waits is taken in as one message.
+  if (!fitRow([...core.store.inbox().map((said) => said.message), message])) return { runId, status: 'too-large' }
   const [question, another] = waitingItems(core).filter(isQuestion)
   const isText = message.content.every(({ type }) => type === 'text')
   // Whoever is asked and speaks has answered.

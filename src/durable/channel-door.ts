@@ -85,7 +85,9 @@ function say(core: SessionCore, said: FromChat, begins: boolean): void {
   if (begins) return core.begin({ runId, message, options })
   // Whoever is asked and writes has answered.
   const isAsked = waitingItems(core).some(isQuestion)
-  hearWhileBusy(core, { runId, mode: isAsked ? 'steer' : mode, options }, message)
+  const { status } = hearWhileBusy(core, { runId, mode: isAsked ? 'steer' : mode, options }, message)
+  if (status === 'too-large')
+    core.delivery.say('Too much waits to be answered already, so this was not taken. Please send it again later.')
 }
 
 export type Pressed = { readonly data: string; readonly person: string; readonly isAdmin: boolean }

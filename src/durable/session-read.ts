@@ -71,5 +71,11 @@ export function joinedBefore(core: SessionCore, requestId: string): Accepted | u
   return waits ? { runId: core.store.turn().id, status: 'joined' } : undefined
 }
 
-/** `joined`: the words went into the run that is open; `over`: this run has been and gone; `idle`: there was none to join. */
-export type Accepted = { readonly runId: string; readonly status: 'running' | 'queued' | 'joined' | 'over' | 'idle' }
+/**
+ * `joined`: the words went into the run that is open; `over`: this run has been and gone; `idle`: there was none to
+ * join; `too-large`: it cannot be kept, so nothing was taken.
+ */
+export type Accepted = {
+  readonly runId: string
+  readonly status: 'running' | 'queued' | 'joined' | 'over' | 'idle' | 'too-large'
+}

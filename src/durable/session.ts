@@ -9,7 +9,7 @@ import { publicEvent } from '../agent/wire/serve-events.ts'
 import type { ApprovalAnswer } from '../agent/model/approval.ts'
 import { lookAfter } from './alarm.ts'
 import { type Decided, decideApproval } from './approvals.ts'
-import { attachmentsOf, storeImages } from './attachments.ts'
+import { attachmentsOf, canKeep, storeImages } from './attachments.ts'
 import { type FromChat, press, type Pressed, takeFromChat } from './channel-door.ts'
 import { compressNow } from './compress.ts'
 import { close, forget } from './deletion.ts'
@@ -54,6 +54,8 @@ export type StreamRequest = { readonly say: Say; readonly format: Format }
 
 /** Names the run in answers that are streamed. */
 export const runHeader = 'x-talaria-run-id'
+/** Nothing begins, and there is nothing to follow: what the object answers then. */
+const notTaken: Partial<Record<Accepted['status'], number>> = { idle: 204, 'too-large': 413 }
 /** Says what became of the request: Accepted['status']. */
 export const statusHeader = 'x-talaria-run-status'
 
@@ -134,8 +136,10 @@ export class SessionDO extends DurableObject<Env> {
 
   /** Undefined when there is no such session. What is accepted is durable before the caller hears of it. */
   async say(request: Say): Promise<Accepted | undefined> {
+    const { runId, options, history = [] } = request
+    if (![...history, request.message].every((one) => canKeep(one, this.env.BLOBS)))
+      return { runId, status: 'too-large' }
     if (!(await this.#ready(request))) return undefined
-    const { runId, options } = request
     const known = request.repeatable ? this.#known(runId, request.replayed ?? false) : undefined
     if (known) return known
     const message = await storeImages(request.message, this.env.BLOBS, this.#attachments())
@@ -155,7 +159,7 @@ export class SessionDO extends DurableObject<Env> {
   ): Promise<{ accepted: Accepted; end: RunEnded | undefined; run: RunView | undefined } | undefined> {
     const accepted = await this.say(request)
     if (!accepted) return undefined
-    if (accepted.status === 'idle') return { accepted, run: undefined, end: undefined }
+    if (notTaken[accepted.status]) return { accepted, run: undefined, end: undefined }
     const run = await this.wait(accepted.runId)
     const end = endOf(this.#core, accepted.runId)
     return run && end && { accepted, run, end }
@@ -245,7 +249,8 @@ export class SessionDO extends DurableObject<Env> {
     const { store, streams } = this.#core
     const accepted = await this.say(say)
     if (!accepted) return new Response(null, { status: 404 })
-    if (accepted.status === 'idle') return new Response(null, { status: 204 })
+    const status = notTaken[accepted.status]
+    if (status) return new Response(null, { status })
     // A run that began before this request is told from its beginning: somebody asks for it a second time.
     const past = accepted.status === 'queued' ? [] : store.eventsOfRun(accepted.runId)
     const headers = {

@@ -1,8 +1,9 @@
 /** The way to a session object: by the tenant of the key and an id that could be one. */
 
 import { type SessionDO, statusHeader, type StreamRequest } from '../durable/session.ts'
+import type { Accepted } from '../durable/session-read.ts'
 import type { SessionStatus } from '../durable/views.ts'
-import { notFound } from './errors.ts'
+import { AppError, notFound } from './errors.ts'
 
 const shape = /^[A-Za-z0-9_-]{1,128}$/
 
@@ -18,6 +19,20 @@ export function found<T>(value: T | undefined): T {
   return value
 }
 
+/** Refuses what the session cannot keep; `param` is the field in which it came. */
+export function refuseTooLarge(status: Accepted['status'], param: string): void {
+  if (status === 'too-large') throw tooLarge(param)
+}
+
+const tooLarge = (param: string) =>
+  new AppError(
+    413,
+    'body_too_large',
+    'A session keeps 1.8 MB of what is said at once, with all that waits to be heard, and without R2 images of 1 MB. ' +
+      'Put more into files of the session.',
+    { param },
+  )
+
 /** Ids of questions are the session's and the call's, so that one request finds both. */
 export function splitId(id: string): readonly [sessionId: string, callId: string] {
   const dot = id.indexOf('.')
@@ -25,10 +40,15 @@ export function splitId(id: string): readonly [sessionId: string, callId: string
   return [id.slice(0, dot), id.slice(dot + 1)]
 }
 
-/** Says something to a session and follows the run. */
-export async function sayAndStream(session: DurableObjectStub<SessionDO>, request: StreamRequest): Promise<Response> {
+/** Says something, which came in the field `param`, to a session and follows the run. */
+export async function sayAndStream(
+  session: DurableObjectStub<SessionDO>,
+  request: StreamRequest,
+  param = 'input',
+): Promise<Response> {
   const answer = await session.fetch('https://session/', { method: 'POST', body: JSON.stringify(request) })
   if (answer.status === 404) throw notFound()
+  if (answer.status === 413) throw tooLarge(param)
   return answer
 }
 

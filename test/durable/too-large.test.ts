@@ -1,9 +1,11 @@
-/** What a row of the storage does not hold: the turn ends all the same, and the session goes on. */
+/** What a row of the storage does not hold: refused at the door, and when it gets that far, the turn ends all the same. */
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Message } from '../../src/agent/model/message.ts'
+import { canKeep } from '../../src/durable/attachments.ts'
 import { calls, Gate, model, says } from '../support/scripted-model.ts'
-import { call, migrated, newSession } from '../worker/client.ts'
-import { linesOf, say } from '../worker/listen.ts'
+import { bindings, call, migrated, newSession } from '../worker/client.ts'
+import { linesOf, listen, say } from '../worker/listen.ts'
 import { inObject, kill } from './object.ts'
 
 beforeAll(migrated)
@@ -82,4 +84,64 @@ describe('a step that cannot be written', () => {
       expect(await say(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
       expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
     }))
+})
+
+describe('what a row does not hold is refused at the door, and its field is named', () => {
+  const refused = (param: string) => ({ status: 413, body: { error: { code: 'body_too_large', param } } })
+  const text = '長い文章。'.repeat(110_000)
+
+  it('when it comes together with what waits to be heard already', async () => {
+    const gate = new Gate()
+    const { id } = await newSession({ model: model([says(gate, 'One.'), says('Two.')]).id })
+    const first = say(id, 'go')
+    await gate.reached()
+    const chat = (input: string, mode: string) =>
+      call('POST', `/api/sessions/${id}/chat`, { body: { input, mode }, headers: { 'idempotency-key': mode } })
+    const steered = await call('POST', `/api/sessions/${id}/steer`, { body: { input: text } })
+    const [more, stream] = await Promise.all([
+      call('POST', `/api/sessions/${id}/steer`, { body: { input: text } }),
+      call('POST', `/api/sessions/${id}/chat/stream`, { body: { input: text } }),
+    ])
+    expect([steered.status, more, stream]).toMatchObject([202, refused('input'), refused('input')])
+    expect(await chat(text, 'interrupt')).toMatchObject(refused('input'))
+    gate.open()
+    expect(await first).toMatchObject({ output: 'Two.' })
+    const listener = await listen(id, 0)
+    expect((await listener.heard('run.steered'))['input']).toBe(text.slice(0, 2_000))
+    listener.close()
+    // The key was given back: nothing had begun with it.
+    expect(await chat('short', 'interrupt')).toMatchObject({ status: 200, body: { status: 'completed' } })
+  }, 20_000)
+
+  it('when it is longer in storage than it looks', async () => {
+    const { id } = await newSession({ model: model([says('Heard.')]).id })
+    const input = '\u0001'.repeat(500_000)
+    expect(await call('POST', `/api/sessions/${id}/chat`, { body: { input } })).toMatchObject(refused('input'))
+    const parts = [1, 2, 3, 4].map(() => ({ type: 'text', text: 'x'.repeat(500_000) }))
+    const messages = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: parts },
+      { role: 'user', content: 'b' },
+    ]
+    for (const stream of [false, true])
+      expect(await call('POST', '/v1/chat/completions', { body: { messages, stream } })).toMatchObject(
+        refused('messages'),
+      )
+    expect(await say(id, 'short')).toMatchObject({ output: 'Heard.' })
+  }, 20_000)
+})
+
+describe('an image of a person', () => {
+  const image = (size: number): Message => ({
+    role: 'user',
+    content: [{ type: 'image', mediaType: 'image/png', data: 'A'.repeat(size) }],
+  })
+
+  it('is kept apart from its message, however large, or in it while it fits there', () => {
+    expect([canKeep(image(5_000_000), bindings.BLOBS), canKeep(image(900_000), undefined)]).toEqual([true, true])
+  })
+
+  it('cannot be kept where there is no other place and it is too large for the message', () => {
+    expect(canKeep(image(1_100_000), undefined)).toBe(false)
+  })
 })

@@ -15,7 +15,7 @@ import { contentPart, maxText, partOf, userMessage } from '../input.ts'
 import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
-import { found, hasBegun, sayAndStream, sessionStub } from '../sessions.ts'
+import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../sessions.ts'
 
 const content = z.union([z.string().max(maxText), z.array(contentPart).max(1_000)])
 const textContent = z.union([
@@ -128,11 +128,12 @@ async function chat(call: ChatCall): Promise<Response> {
     if (how === 'join') return undefined
     if (body.stream) {
       const usage = body.stream_options?.include_usage ?? false
-      const answer = await sayAndStream(session, { say: request, format: { as: 'chat', head, usage } })
+      const answer = await sayAndStream(session, { say: request, format: { as: 'chat', head, usage } }, 'messages')
       const value = new Response(answer.body, { headers: { ...headers, ...eventStream } })
       return { began: hasBegun(answer), value }
     }
     const { end, accepted } = found(await session.sayAndWait(request))
+    refuseTooLarge(accepted.status, 'messages')
     if (!end) throw notFound()
     return { began: accepted.status !== 'over', value: Response.json(chatCompletion(head, end), { headers }) }
   })

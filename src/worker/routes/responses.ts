@@ -21,7 +21,7 @@ import { admitted } from '../admission.ts'
 import { readInput, responseInput } from '../response-input.ts'
 import { type Call, route } from '../route.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
-import { found, hasBegun, sayAndStream, sessionStub } from '../sessions.ts'
+import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../sessions.ts'
 import { eventStream } from './chat-completions.ts'
 
 const ignored = z.unknown().optional().describe('Accepted for compatibility; has no effect.')
@@ -224,10 +224,12 @@ async function ask(call: CreateCall, ids: Ids, say: Say, head: ResponseHead) {
   }
   if (call.body.background) {
     const accepted = found(await session.say(say))
+    refuseTooLarge(accepted.status, 'input')
     const whole = withRun(await storedRun(session, ids.runId), head)
     return { began: accepted.status !== 'over', value: Response.json(whole, { headers }) }
   }
   const { end, run, accepted } = found(await session.sayAndWait(say))
+  refuseTooLarge(accepted.status, 'input')
   if (!end || !run) throw notFound()
   const whole = responseObject(begunWith(run, head), {
     status: statusOf(end),
