@@ -2,28 +2,25 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import type { RunEnded } from '../agent/model/event.ts'
-import type { Message, UserMessage } from '../agent/model/message.ts'
-import type { TurnOptions } from '../agent/model/options.ts'
 import type { ExportFormat } from '../agent/wire/export.ts'
 import { publicEvent } from '../agent/wire/serve-events.ts'
 import type { ApprovalAnswer } from '../agent/model/approval.ts'
 import { lookAfter } from './alarm.ts'
 import { type Decided, decideApproval } from './approvals.ts'
-import { attachmentsOf, canKeep, storeImages } from './attachments.ts'
 import { type FromChat, press, type Pressed, takeFromChat } from './channel-door.ts'
 import { compressNow } from './compress.ts'
 import { close, forget } from './deletion.ts'
 import { differenceSince, listCheckpoints, reachable, type Rollback, rollback } from './checkpoint.ts'
 import { exportSession, type Imported, importSession } from './export.ts'
-import { armFailpoints, failpoint } from './failpoint.ts'
-import { hearWhileBusy } from './busy.ts'
+import { armFailpoints } from './failpoint.ts'
 import { copySession, takeCopy, type SessionCopy } from './fork.ts'
 import { machineOf } from './machine.ts'
 import { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
-import { type Accepted, endOf, joinedBefore, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
+import { type Accepted, endOf, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
 import { deliverAnswer, isQuestion, waitingItems } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
+import { accept, kept, type Say } from './say.ts'
 import { type Format, renderOf } from './stream-format.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
 import { tenantStub } from './tenant-stub.ts'
@@ -32,32 +29,14 @@ import { type RunView, type SessionStatus, type SessionView, sessionView } from 
 import { leaseMs } from './wake.ts'
 import { type FileAnswer, workspace } from './workspace.ts'
 
-export type Say = {
-  readonly runId: string
-  readonly message: UserMessage
-  readonly mode?: 'queue' | 'interrupt' | 'steer' | undefined
-  readonly options: TurnOptions
-  readonly tenant: TenantSnapshot
-  /** Creates the session when it does not exist. */
-  readonly create?: NewSession | undefined
-  /** Messages of before, for a session that is created. */
-  readonly history?: readonly Message[] | undefined
-  /** Only into a turn that is open: nothing is begun. */
-  readonly joinOnly?: boolean | undefined
-  /** An earlier try of the same request may have used this run id. */
-  readonly repeatable?: boolean | undefined
-  /** An earlier try did come here, or at least as far as the key. */
-  readonly replayed?: boolean | undefined
-}
-
 export type StreamRequest = { readonly say: Say; readonly format: Format }
 
 /** Names the run in answers that are streamed. */
 export const runHeader = 'x-talaria-run-id'
-/** Nothing begins, and there is nothing to follow: what the object answers then. */
-const notTaken: Partial<Record<Accepted['status'], number>> = { idle: 204, 'too-large': 413 }
 /** Says what became of the request: Accepted['status']. */
 export const statusHeader = 'x-talaria-run-status'
+/** Nothing begins, and there is nothing to follow: what the object answers then. */
+const notTaken: Partial<Record<Accepted['status'], number>> = { idle: 204, 'too-large': 413 }
 
 export class SessionDO extends DurableObject<Env> {
   #core: SessionCore
@@ -136,21 +115,7 @@ export class SessionDO extends DurableObject<Env> {
 
   /** Undefined when there is no such session. What is accepted is durable before the caller hears of it. */
   async say(request: Say): Promise<Accepted | undefined> {
-    const { runId, options, history = [] } = request
-    if (![...history, request.message].every((one) => canKeep(one, this.env.BLOBS)))
-      return { runId, status: 'too-large' }
-    if (!(await this.#ready(request))) return undefined
-    const known = request.repeatable ? this.#known(runId, request.replayed ?? false) : undefined
-    if (known) return known
-    const message = await storeImages(request.message, this.env.BLOBS, this.#attachments())
-    const core = this.#core
-    if (!core.store.hasOpenTurn) {
-      if (request.joinOnly) return { runId, status: 'idle' }
-      core.begin({ runId, message, options })
-      void failpoint('accepted')
-      return { runId, status: 'running' }
-    }
-    return hearWhileBusy(core, request, message)
+    return accept(this.#core, request, this.env.BLOBS)
   }
 
   /** Says it and waits for the end of the run. */
@@ -309,7 +274,7 @@ export class SessionDO extends DurableObject<Env> {
 
   async import(given: Imported, tenant: TenantSnapshot): Promise<SessionView> {
     await this.#core.known.know(tenant)
-    await importSession(this.#core, given, (message) => this.#kept(message, this.env.BLOBS))
+    await importSession(this.#core, given, (message) => kept(this.#core, message, this.env.BLOBS))
     return this.#shown()
   }
 
@@ -367,31 +332,5 @@ export class SessionDO extends DurableObject<Env> {
   async #found(): Promise<boolean> {
     if (this.#core.exists) return true
     return this.#core.load()
-  }
-
-  async #ready({ tenant, create, history }: Say): Promise<boolean> {
-    await this.#core.known.know(tenant)
-    if (this.#core.exists) return true
-    if (this.#core.isClosing) return false
-    if (!create) return this.#core.load()
-    const { BLOBS } = this.env
-    const kept = history && (await Promise.all(history.map((message) => this.#kept(message, BLOBS))))
-    this.#core.create(create, kept)
-    return true
-  }
-
-  #kept(message: Message, blobs: R2Bucket | undefined): Promise<Message> | Message {
-    return message.role === 'user' ? storeImages(message, blobs, this.#attachments()) : message
-  }
-
-  #attachments(): string {
-    return attachmentsOf(this.#core.tenantId, this.#core.sessionId)
-  }
-
-  #known(runId: string, replayed: boolean): Accepted | undefined {
-    const run = runOf(this.#core, runId)
-    if (!run) return replayed ? joinedBefore(this.#core, runId) : undefined
-    if (run.status === 'queued') return { runId, status: 'queued' }
-    return { runId, status: run.exit_reason === null ? 'running' : 'over' }
   }
 }

@@ -1,7 +1,8 @@
 /** Talking to a session: chat, stream, steer, stop, retry; and listening to it. */
 
 import * as z from 'zod'
-import { runHeader, type Say } from '../../durable/session.ts'
+import type { Say } from '../../durable/say.ts'
+import { runHeader } from '../../durable/session.ts'
 import { eventsFromSocket } from '../event-bridge.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'

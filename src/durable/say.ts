@@ -1,0 +1,79 @@
+/** The way in: what is said to a session begins a turn, waits for its own, or goes into the one that is open. */
+
+import type { Message, UserMessage } from '../agent/model/message.ts'
+import type { TurnOptions } from '../agent/model/options.ts'
+import { attachmentsOf, canKeep, storeImages } from './attachments.ts'
+import { hearWhileBusy } from './busy.ts'
+import { failpoint } from './failpoint.ts'
+import type { SessionCore } from './session-core.ts'
+import type { NewSession } from './session-meta.ts'
+import { type Accepted, joinedBefore, runOf } from './session-read.ts'
+import type { TenantSnapshot } from './tenant-snapshot.ts'
+
+export type Say = {
+  readonly runId: string
+  readonly message: UserMessage
+  readonly mode?: 'queue' | 'interrupt' | 'steer' | undefined
+  readonly options: TurnOptions
+  readonly tenant: TenantSnapshot
+  /** Creates the session when it does not exist. */
+  readonly create?: NewSession | undefined
+  /** Messages of before, for a session that is created. */
+  readonly history?: readonly Message[] | undefined
+  /** Only into a turn that is open: nothing is begun. */
+  readonly joinOnly?: boolean | undefined
+  /** An earlier try of the same request may have used this run id. */
+  readonly repeatable?: boolean | undefined
+  /** An earlier try did come here, or at least as far as the key. */
+  readonly replayed?: boolean | undefined
+}
+
+/** Undefined when there is no such session. What is accepted is durable before the caller hears of it. */
+export async function accept(
+  core: SessionCore,
+  request: Say,
+  blobs: R2Bucket | undefined,
+): Promise<Accepted | undefined> {
+  const { runId, options, history = [] } = request
+  if (![...history, request.message].every((one) => canKeep(one, blobs))) return { runId, status: 'too-large' }
+  if (!(await isReady(core, request, blobs))) return undefined
+  const known = request.repeatable ? acceptedBefore(core, runId, request.replayed ?? false) : undefined
+  if (known) return known
+  const message = await storeImages(request.message, blobs, attachmentsOf(core.tenantId, core.sessionId))
+  if (!core.store.hasOpenTurn) {
+    if (request.joinOnly) return { runId, status: 'idle' }
+    core.begin({ runId, message, options })
+    void failpoint('accepted')
+    return { runId, status: 'running' }
+  }
+  return hearWhileBusy(core, request, message)
+}
+
+async function isReady(
+  core: SessionCore,
+  { tenant, create, history }: Say,
+  blobs: R2Bucket | undefined,
+): Promise<boolean> {
+  await core.known.know(tenant)
+  if (core.exists) return true
+  if (core.isClosing) return false
+  if (!create) return core.load()
+  const messages = history && (await Promise.all(history.map((message) => kept(core, message, blobs))))
+  core.create(create, messages)
+  return true
+}
+
+/** A message that comes from outside, as it is kept. */
+export const kept = (
+  { tenantId, sessionId }: SessionCore,
+  message: Message,
+  blobs: R2Bucket | undefined,
+): Promise<Message> | Message =>
+  message.role === 'user' ? storeImages(message, blobs, attachmentsOf(tenantId, sessionId)) : message
+
+function acceptedBefore(core: SessionCore, runId: string, replayed: boolean): Accepted | undefined {
+  const run = runOf(core, runId)
+  if (!run) return replayed ? joinedBefore(core, runId) : undefined
+  if (run.status === 'queued') return { runId, status: 'queued' }
+  return { runId, status: run.exit_reason === null ? 'running' : 'over' }
+}
