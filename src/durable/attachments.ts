@@ -44,6 +44,14 @@ export async function storeImages<M extends Pictured>(
   return { ...message, content }
 }
 
+/** Takes back what was stored of a message that was not taken. */
+export async function discardImages(placed: Pictured, given: Pictured, blobs: R2Bucket | undefined): Promise<void> {
+  const keys = placed.content.flatMap((part, i) =>
+    part.type === 'image' && part !== given.content[i] ? [part.data.slice(stored.length)] : [],
+  )
+  await blobs?.delete(keys).catch((error: unknown) => console.warn('Images of nobody could not be removed.', error))
+}
+
 /** What tools bring, on its way into the transcript. An image that there is no place for is named in words. */
 export async function* withImagesStored(
   results: AsyncIterable<Result>,

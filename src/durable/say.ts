@@ -2,7 +2,7 @@
 
 import type { Message, UserMessage } from '../agent/model/message.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
-import { attachmentsOf, canKeep, storeImages } from './attachments.ts'
+import { attachmentsOf, canKeep, discardImages, storeImages } from './attachments.ts'
 import { hearWhileBusy } from './busy.ts'
 import { failpoint } from './failpoint.ts'
 import type { SessionCore } from './session-core.ts'
@@ -37,9 +37,14 @@ export async function accept(
   const { runId, options, history = [] } = request
   if (![...history, request.message].every((one) => canKeep(one, blobs))) return { runId, status: 'too-large' }
   if (!(await isReady(core, request, blobs))) return undefined
-  const known = request.repeatable ? acceptedBefore(core, runId, request.replayed ?? false) : undefined
+  const known = acceptedBefore(core, request)
   if (known) return known
   const message = await storeImages(request.message, blobs, attachmentsOf(core.tenantId, core.sessionId))
+  const late = message === request.message ? undefined : meanwhile(core, request)
+  if (late) {
+    await discardImages(message, request.message, blobs)
+    return late.accepted
+  }
   if (!core.store.hasOpenTurn) {
     if (request.joinOnly) return { runId, status: 'idle' }
     core.begin({ runId, message, options })
@@ -59,6 +64,7 @@ async function isReady(
   if (core.isClosing) return false
   if (!create) return core.load()
   const messages = history && (await Promise.all(history.map((message) => kept(core, message, blobs))))
+  if (core.isClosing) return false
   core.create(create, messages)
   return true
 }
@@ -71,7 +77,15 @@ export const kept = (
 ): Promise<Message> | Message =>
   message.role === 'user' ? storeImages(message, blobs, attachmentsOf(tenantId, sessionId)) : message
 
-function acceptedBefore(core: SessionCore, runId: string, replayed: boolean): Accepted | undefined {
+/** What became of the request while its images were stored: the session may be gone, or it came a second time. */
+function meanwhile(core: SessionCore, request: Say): { readonly accepted: Accepted | undefined } | undefined {
+  if (!core.exists) return { accepted: undefined }
+  const accepted = acceptedBefore(core, { ...request, replayed: true })
+  return accepted && { accepted }
+}
+
+function acceptedBefore(core: SessionCore, { runId, repeatable, replayed }: Say): Accepted | undefined {
+  if (!repeatable) return undefined
   const run = runOf(core, runId)
   if (!run) return replayed ? joinedBefore(core, runId) : undefined
   if (run.status === 'queued') return { runId, status: 'queued' }

@@ -1,7 +1,9 @@
 /**
- * D1 and the tenant's object as session objects see them, until a test cuts the line: then everything asked of them
- * fails as it does when they are away.
+ * D1, R2 and the tenant's object as session objects see them, until a test cuts the line: then everything asked of them
+ * fails as it does when they are away. What R2 takes, and what D1 is asked, can be held up.
  */
+
+type Wait = () => Promise<unknown> | undefined
 
 export const outage = {
   /** Nothing arrives at D1, and nothing comes back. */
@@ -10,10 +12,14 @@ export const outage = {
   tenantCut: false,
   /** The next batch arrives, but the answer is lost. */
   losesNextAnswer: false,
+  /** What each statement of D1, and each object on its way to R2, waits for. */
+  beforeStatement: undefined as Wait | undefined,
+  beforePut: undefined as Wait | undefined,
   /** Statements and batches refused since the last `mend`. */
   refused: 0,
   mend() {
     Object.assign(outage, { cut: false, tenantCut: false, losesNextAnswer: false, refused: 0 })
+    outage.beforeStatement = outage.beforePut = undefined
   },
 }
 
@@ -34,7 +40,9 @@ function statement(inner: D1PreparedStatement): D1PreparedStatement {
       if (name === 'bind') return (...values: unknown[]) => statement(target.bind(...values))
       if (outage.cut && answers.has(String(name))) return refuse
       const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
+      if (typeof value !== 'function') return value
+      const wait = answers.has(String(name)) ? outage.beforeStatement?.() : undefined
+      return wait ? (...values: unknown[]) => wait.then(() => value.apply(target, values)) : value.bind(target)
     },
   })
   real.set(proxy, inner)
@@ -65,5 +73,18 @@ export const breakableTenants = (namespace: Env['TENANT']): Env['TENANT'] =>
       if (name === 'getByName' && outage.tenantCut) return () => new Proxy({}, { get: () => refuse })
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+
+export const breakableBlobs = (bucket: R2Bucket): R2Bucket =>
+  new Proxy(bucket, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      if (name !== 'put') return value.bind(target)
+      return async (...given: unknown[]) => {
+        await outage.beforePut?.()
+        return value.apply(target, given)
+      }
     },
   })

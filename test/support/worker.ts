@@ -3,7 +3,7 @@
 import { SessionDO as Session } from '../../src/durable/session.ts'
 import worker from '../../src/worker/index.ts'
 import { deployment } from './deployment.ts'
-import { breakable, breakableTenants } from './outage.ts'
+import { breakable, breakableBlobs, breakableTenants } from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { TenantDO } from '../../src/durable/tenant.ts'
@@ -18,7 +18,8 @@ export default {
 export class SessionDO extends Session {
   constructor(ctx: DurableObjectState, env: Env) {
     const { auxModel = env.AUX_MODEL } = deployment
-    const outside = { DB: breakable(env.DB), TENANT: breakableTenants(env.TENANT), ...bound() }
+    const blobs = env.BLOBS && { BLOBS: breakableBlobs(env.BLOBS) }
+    const outside = { DB: breakable(env.DB), TENANT: breakableTenants(env.TENANT), ...blobs, ...bound() }
     super(ctx, { ...env, ...outside, ...(auxModel !== undefined && { AUX_MODEL: auxModel }) })
   }
 }

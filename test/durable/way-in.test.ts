@@ -1,0 +1,77 @@
+/** What comes in twice, or at the wrong moment: it is taken once, and by the session that is there. */
+
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { outage } from '../support/outage.ts'
+import { Gate, model, says, until } from '../support/scripted-model.ts'
+import { bindings, call, migrated, newSession } from '../worker/client.ts'
+import { linesOf, say } from '../worker/listen.ts'
+
+beforeAll(migrated)
+afterEach(() => outage.mend())
+
+const image = { type: 'image', url: `data:image/png;base64,${'A'.repeat(20_000)}` }
+
+/** Says something with an image; resolves with the status and the answer. */
+const show = (id: string, input: string, key: string) =>
+  call('POST', `/api/sessions/${id}/chat`, {
+    body: { input, attachments: [image] },
+    headers: { 'idempotency-key': key },
+  })
+
+const storedOf = async (id: string) =>
+  (await bindings.BLOBS!.list({ prefix: `t/default/s/${id}/attachments/` })).objects.length
+
+/** The first image that comes waits for the gate, the others pass. */
+function holdFirstPut(): Gate {
+  const gate = new Gate()
+  outage.beforePut = () => {
+    outage.beforePut = undefined
+    return gate.opens()
+  }
+  return gate
+}
+
+describe('while its image is being stored', () => {
+  it('a request that comes again begins one run', async () => {
+    const scripted = model([says('A picture.')])
+    const { id } = await newSession({ model: scripted.id })
+    const gate = holdFirstPut()
+    const first = show(id, 'look', 'look')
+    await gate.reached()
+    const second = await show(id, 'look', 'look')
+    gate.open()
+    expect((await first).body).toEqual(second.body)
+    expect(second.body).toMatchObject({ status: 'completed', output: 'A picture.' })
+    expect(scripted.asked).toHaveLength(1)
+    await until(async () => (await storedOf(id)) === 1)
+  })
+
+  it('a request that comes again is heard once by the run that is open', async () => {
+    const answering = new Gate()
+    const scripted = model([says(answering, 'One.'), says('Two.')])
+    const { id } = await newSession({ model: scripted.id })
+    const running = say(id, 'go')
+    await answering.reached()
+    const gate = holdFirstPut()
+    const first = show(id, 'look', 'look too')
+    await gate.reached()
+    const second = await show(id, 'look', 'look too')
+    gate.open()
+    expect((await first).body).toEqual(second.body)
+    expect((await running).output).toBe('Two.')
+    expect((await linesOf(id)).filter((line) => line.startsWith('user'))).toHaveLength(2)
+    expect(scripted.asked).toHaveLength(2)
+  })
+
+  it('the session can be deleted, and nothing begins or stays', async () => {
+    const scripted = model([says('never')])
+    const { id } = await newSession({ model: scripted.id })
+    const gate = holdFirstPut()
+    const first = show(id, 'look', 'look where')
+    await gate.reached()
+    expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
+    gate.open()
+    expect((await first).status).toBe(404)
+    expect([scripted.asked.length, await storedOf(id)]).toEqual([0, 0])
+  })
+})
