@@ -160,6 +160,9 @@ export class SessionCore {
     if (this.#closing) return false
     if (this.#meta) return true
     const through = await rebuild(this.journal, d1History(this.#env.DB, this.tenantId), this.sessionId)
+    // Meanwhile it may be gone, or somebody else have loaded it: what they have begun lives in their store.
+    if (this.#closing) return false
+    if (this.#meta) return true
     if (through === undefined) return false
     this.#meta = this.journal.meta()
     this.store = this.#openStore()

@@ -1,13 +1,20 @@
 /** What comes in twice, or at the wrong moment: it is taken once, and by the session that is there. */
 
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { d1History } from '../../src/db/history.ts'
 import { outage } from '../support/outage.ts'
 import { Gate, model, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession } from '../worker/client.ts'
-import { linesOf, say } from '../worker/listen.ts'
+import { linesOf, messagesOf, say } from '../worker/listen.ts'
+import { wipe } from './object.ts'
 
 beforeAll(migrated)
-afterEach(() => outage.mend())
+afterEach(() => {
+  outage.mend()
+  vi.restoreAllMocks()
+})
+
+const history = d1History(bindings.DB, 'default')
 
 const image = { type: 'image', url: `data:image/png;base64,${'A'.repeat(20_000)}` }
 
@@ -73,5 +80,36 @@ describe('while its image is being stored', () => {
     gate.open()
     expect((await first).status).toBe(404)
     expect([scripted.asked.length, await storedOf(id)]).toEqual([0, 0])
+  })
+})
+
+describe('an object that has lost its storage', () => {
+  /** A session with one turn, which is in history and not in its object any more. */
+  async function lost(id: string) {
+    await until(async () => (await history.standing(id))?.through === 2)
+    await wipe(id)
+  }
+
+  it('is loaded once, however many ask at the same time, and a turn that has begun goes on', async () => {
+    const answering = new Gate()
+    const scripted = model([says('one'), says(answering, 'two')])
+    const { id } = await newSession({ model: scripted.id })
+    await say(id, 'first')
+    await lost(id)
+    const loading = new Gate()
+    outage.beforeStatement = () => {
+      outage.beforeStatement = undefined
+      return loading.opens()
+    }
+    const slow = messagesOf(id)
+    await loading.reached()
+    const running = say(id, 'second')
+    await answering.reached()
+    loading.open()
+    expect(await slow).toHaveLength(3)
+    answering.open()
+    expect(await running).toMatchObject({ status: 'completed', output: 'two' })
+    expect(await linesOf(id)).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
+    expect(scripted.asked).toHaveLength(2)
   })
 })
