@@ -18,6 +18,8 @@ export type Say = {
   readonly tenant: TenantSnapshot
   /** Creates the session when it does not exist. */
   readonly create?: NewSession | undefined
+  /** The id of the session was made for this request: it is in no history, and nobody has to look. */
+  readonly isFresh?: boolean | undefined
   /** Messages of before, for a session that is created. */
   readonly history?: readonly Message[] | undefined
   /** Only into a turn that is open: nothing is begun. */
@@ -56,13 +58,14 @@ export async function accept(
 
 async function isReady(
   core: SessionCore,
-  { tenant, create, history }: Say,
+  { tenant, create, isFresh, history }: Say,
   blobs: R2Bucket | undefined,
 ): Promise<boolean> {
   await core.known.know(tenant)
   if (core.exists) return true
   if (core.isClosing) return false
-  if (!create) return core.load()
+  if (!isFresh && (await core.load())) return true
+  if (!create) return false
   const messages = history && (await Promise.all(history.map((message) => kept(core, message, blobs))))
   if (core.isClosing) return false
   core.create(create, messages)

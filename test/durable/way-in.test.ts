@@ -3,7 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { d1History } from '../../src/db/history.ts'
 import { outage } from '../support/outage.ts'
-import { Gate, model, says, until } from '../support/scripted-model.ts'
+import { Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession } from '../worker/client.ts'
 import { linesOf, messagesOf, say } from '../worker/listen.ts'
 import { wipe } from './object.ts'
@@ -112,4 +112,26 @@ describe('an object that has lost its storage', () => {
     expect(await linesOf(id)).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
     expect(scripted.asked).toHaveLength(2)
   })
+
+  it('goes on with the conversation that a client names', async () => {
+    const scripted = model([says('one'), says('two')])
+    const ask = (input: string) =>
+      call('POST', '/v1/responses', { body: { model: scripted.id, conversation: 'named', input } })
+    expect((await ask('first')).status).toBe(200)
+    await lost('named')
+    expect((await ask('second')).status).toBe(200)
+    expect(saidIn(scripted.asked[1]!)).toEqual(['user: first', 'assistant: one', 'user: second'])
+    await until(async () => (await history.standing('named'))?.through === 4)
+    expect(await linesOf('named')).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
+  })
+})
+
+it('the first word of a new session does not wait for history', async () => {
+  vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+  outage.cut = true
+  const scripted = model([says('one'), says('two')])
+  const messages = [{ role: 'user', content: 'hello' }]
+  const chat = await call('POST', '/v1/chat/completions', { body: { model: scripted.id, messages } })
+  const response = await call('POST', '/v1/responses', { body: { model: scripted.id, input: 'hello' } })
+  expect([chat.status, response.status, scripted.asked.length]).toEqual([200, 200, 2])
 })

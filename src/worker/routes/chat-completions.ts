@@ -111,7 +111,7 @@ async function chat(call: ChatCall): Promise<Response> {
     options: optionsOf(body, wishes, instructions),
     tenant,
     repeatable: ids.repeatable,
-    ...(stored === undefined && { create: { source: 'api' }, history }),
+    ...(stored === undefined && { create: { source: 'api' }, isFresh: !ids.replayed, history }),
   }
   const head = {
     id: `chatcmpl-${ids.runId.slice('run_'.length)}`,

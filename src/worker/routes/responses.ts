@@ -140,7 +140,11 @@ async function create(call: CreateCall): Promise<Response> {
     tenant,
     repeatable: ids.repeatable,
     options: optionsOf(call, instructions),
-    ...(!asked.previous_response_id && { create: { source: 'api' }, history: said.history }),
+    ...(!asked.previous_response_id && {
+      create: { source: 'api' },
+      isFresh: !conversation && !ids.replayed,
+      history: said.history,
+    }),
   }
   const head = headOf(asked, responseId(ids.runId, isKept ? ids.sessionId : undefined), conversation)
   const answer = await admitted(env, tenant, ids, async (how) =>
