@@ -6,10 +6,18 @@ import type { SessionCore } from './session-core.ts'
 /** How long it waits for what still runs. */
 const patienceMs = 2_000
 
-/** Ends what runs and what waits to run. From here on nothing is sent to history any more. */
+/** Ends what runs and what waits to run, and lets go of whoever waits for it. From here on nothing is sent to history any more. */
 export async function close(core: SessionCore): Promise<void> {
   core.shut()
   core.delivery.close()
+  try {
+    await endAll(core)
+  } finally {
+    core.streams.end()
+  }
+}
+
+async function endAll(core: SessionCore): Promise<void> {
   await core.ensureTenant()
   const { store, driver } = core
   const queued = store.queued()

@@ -68,6 +68,12 @@ export class Streams {
     })
   }
 
+  /** Nothing more comes, of no run: whoever waits or listens is let go. */
+  end(): void {
+    for (const runId of this.#ends.keys()) this.#runEnded(runId)
+    for (const listener of this.#listeners) this.#close(listener)
+  }
+
   #runEnded(runId: string) {
     for (const resolve of this.#ends.get(runId) ?? []) resolve()
     this.#ends.delete(runId)
@@ -77,7 +83,10 @@ export class Streams {
     if (event.run_id !== listener.runId) return
     const text = listener.render(event)
     if (text && !this.#put(listener, text, mayWait)) return
-    if (!isEnd(event)) return
+    if (isEnd(event)) this.#close(listener)
+  }
+
+  #close(listener: Listener) {
     this.#drop(listener)
     listener.writer.close().catch(nobodyReads)
   }

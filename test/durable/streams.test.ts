@@ -49,6 +49,16 @@ describe('a listener', () => {
     expect((await read(streams().open(sse, [...past, end()], 'r1'))).length).toBe(7)
   })
 
+  it('is let go when nothing more comes, and so is who waits for an end', async () => {
+    const all = streams()
+    const reading = read(all.open(sse, [delta('a')], 'r1'))
+    const ended = all.ended('r2')
+    all.end()
+    all.publish([delta('b'), end()])
+    expect(await reading).toEqual(['a'])
+    await ended
+  })
+
   it('that does not read is let go, and the others get everything', async () => {
     const all = streams()
     const slow = all.open(sse, [], 'r1')

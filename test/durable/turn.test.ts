@@ -581,6 +581,23 @@ describe('delete', () => {
     expect(await objectOf(id).describe()).toBe(undefined)
   })
 
+  it('lets go of whoever waits for a run that was queued: there is no such session', async () => {
+    const gate = new Gate()
+    const { id } = await newSession({ model: model([says('half ', gate, 'whole')]).id })
+    const first = chat(id, { input: 'first' })
+    await gate.reached()
+    const stream = await follow(id, { input: 'second', mode: 'queue' })
+    const waiting = chat(id, { input: 'third', mode: 'queue' })
+    const isQueued = () =>
+      inObject(id, (_o, { storage }) => storage.sql.exec('SELECT id FROM inbox').toArray().length === 2)
+    await until(isQueued)
+    expect((await request('DELETE', `/api/sessions/${id}`)).status).toBe(204)
+    expect((await first).body).toMatchObject({ status: 'cancelled', output: 'half' })
+    expect((await waiting).status).toBe(404)
+    await stream.closed()
+    expect([stream.types, stream.error]).toEqual([[], undefined])
+  })
+
   it('takes its question off the list', async () => {
     const scripted = model([calls({ name: 'clarify', input: { question: 'Well?' } })])
     const { id } = await newSession({ model: scripted.id })
