@@ -32,7 +32,7 @@ export function hearWhileBusy(
   const [question, another] = waitingItems(core).filter(isQuestion)
   const isText = message.content.every(({ type }) => type === 'text')
   // Whoever is asked and speaks has answered.
-  if (question && !another && isText) deliverAnswer(core, question, textIn(message))
+  if (question && !another && isText) deliverAnswer(core, question, textIn(message), runId)
   else core.store.say({ kind: 'said', mode: mode === 'steer' ? 'steer' : 'redirect', runId, message })
   if (mode === 'interrupt' && core.store.turn().stage.at === 'calling-model') core.driver.abort()
   core.takeUp()

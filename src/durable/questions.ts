@@ -26,8 +26,8 @@ export function waitingItems({ sessionId, store }: Asking): readonly Waiting[] {
   )
 }
 
-/** The answer becomes the result of the call, and the turn goes on. */
-export function deliverAnswer(core: Moving, item: Question, answer: string): void {
+/** The answer becomes the result of the call, and the turn goes on. `requestId` is what a repeated request is known by. */
+export function deliverAnswer(core: Moving, item: Question, answer: string, requestId?: string): void {
   const result = { question: item.question, choices_offered: item.choices, user_response: answer }
   const message = {
     role: 'tool' as const,
@@ -36,7 +36,8 @@ export function deliverAnswer(core: Moving, item: Question, answer: string): voi
     content: [{ type: 'text' as const, text: JSON.stringify(result) }],
     failed: false,
   }
-  core.store.save(deliver(core.store.turn(), message, core.driver.look()))
+  const delivered = deliver(core.store.turn(), message, core.driver.look())
+  core.store.save({ ...delivered, ...(requestId && { requestId }) })
   core.store.write()
   core.move()
 }

@@ -63,9 +63,7 @@ export function endOf(core: SessionCore, runId: string): RunEnded | undefined {
 
 /** The run that a request joined, found by the id that the request would have given to a run of its own. */
 export function joinedBefore(core: SessionCore, requestId: string): Accepted | undefined {
-  const heard = core.store
-    .eventsSince(0)
-    .find((event) => event.type === 'run.steered' && event.request_id === requestId)
+  const heard = core.store.eventsSince(0).find((event) => 'request_id' in event && event.request_id === requestId)
   const waits = core.store.inbox().some((said) => said.requestId === requestId)
   if (heard) return { runId: heard.run_id, status: 'joined' }
   return waits ? { runId: core.store.turn().id, status: 'joined' } : undefined

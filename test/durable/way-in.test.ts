@@ -3,10 +3,10 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { d1History } from '../../src/db/history.ts'
 import { outage } from '../support/outage.ts'
-import { Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
+import { calls, Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession } from '../worker/client.ts'
-import { linesOf, messagesOf, say } from '../worker/listen.ts'
-import { wipe } from './object.ts'
+import { follow, linesOf, messagesOf, say } from '../worker/listen.ts'
+import { evict, wipe } from './object.ts'
 
 beforeAll(migrated)
 afterEach(() => {
@@ -123,6 +123,25 @@ describe('an object that has lost its storage', () => {
     expect(saidIn(scripted.asked[1]!)).toEqual(['user: first', 'assistant: one', 'user: second'])
     await until(async () => (await history.standing('named'))?.through === 4)
     expect(await linesOf('named')).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
+  })
+})
+
+describe('a repeated request', () => {
+  const keyed = (id: string, way: string, body: object, key: string) =>
+    call('POST', `/api/sessions/${id}/${way}`, { body, headers: { 'idempotency-key': key } })
+
+  it('that answers a question has answered it once, and gets the end of that run again', async () => {
+    const scripted = model([calls({ name: 'clarify', input: { question: 'Which colour?' } }), says('Blue it is.')])
+    const { id } = await newSession({ model: scripted.id })
+    const stream = await follow(id, { input: 'paint it' })
+    await stream.heard('question.request')
+    const answer = () => keyed(id, 'chat', { input: 'blue' }, 'colour')
+    const first = await answer()
+    await stream.closed()
+    await evict(id)
+    expect(first.body).toMatchObject({ output: 'Blue it is.', run_id: stream.events[0]?.run_id })
+    expect((await answer()).body).toEqual(first.body)
+    expect(scripted.asked).toHaveLength(2)
   })
 })
 

@@ -46,35 +46,38 @@ function ofTrouble(before: Turn, turn: Turn, fromSeq: number): Event[] {
 
 const whyLast = ({ notes }: Turn) => notes.at(-1)?.why ?? 'failed'
 
-function ofCalls(before: Turn | undefined, { turn, append = [] }: Commit, now: number): Event[] {
+function ofCalls(before: Turn | undefined, { turn, append = [], requestId }: Commit, now: number): Event[] {
   const was = new Map(callsOf(before).map((call) => [call.id, call]))
   const events: Event[] = []
   for (const call of callsOf(turn)) {
     const old = was.get(call.id)
     was.delete(call.id)
     events.push(...ofNested(call, old, now))
-    if (old?.state !== call.state) events.push(...ofCall(call, old, now))
+    if (old?.state !== call.state) events.push(...ofCall(call, old, { now, requestId }))
   }
   // A batch that has closed has left the turn: its results are what the commit appends.
   const results = new Map(append.flatMap((message) => (message.role === 'tool' ? [[message.callId, message]] : [])))
   for (const old of was.values()) {
     events.push(...ofNested(undefined, old, now))
     const result = results.get(old.id)
-    if (result && old.state !== 'settled') events.push(...ended(old, result, now))
+    if (result && old.state !== 'settled') events.push(...ended(old, result, { now, requestId }))
   }
   return events
 }
 
-function ofCall(call: ToolCall, old: ToolCall | undefined, now: number): Event[] {
+/** `requestId` names who has answered. */
+type Change = { readonly now: number; readonly requestId: string | undefined }
+
+function ofCall(call: ToolCall, old: ToolCall | undefined, change: Change): Event[] {
   switch (call.state) {
     case 'planned':
-      return old ? answered(old, true) : []
+      return old ? answered(old, true, change) : []
     case 'running':
       return [{ type: 'tool.started', call_id: call.id, tool: call.name, input: call.input }]
     case 'away':
       return [asked(call.id, call.awaits)]
     case 'settled':
-      return old ? ended(old, call.result, now) : []
+      return old ? ended(old, call.result, change) : []
   }
 }
 
@@ -97,18 +100,19 @@ function asked(id: string, awaits: Awaited): Event {
   }
 }
 
-function answered(old: ToolCall, allowed: boolean): Event[] {
+function answered(old: ToolCall, allowed: boolean, { requestId }: Change): Event[] {
   if (old.state !== 'away') return []
-  if (old.awaits.kind === 'question') return [{ type: 'question.answered', question_id: old.id }]
+  if (old.awaits.kind === 'question')
+    return [{ type: 'question.answered', question_id: old.id, ...(requestId && { request_id: requestId }) }]
   return [{ type: 'approval.responded', approval_id: old.id, decision: allowed ? 'allow' : 'deny' }]
 }
 
-function ended(old: ToolCall, result: Message, now: number): Event[] {
+function ended(old: ToolCall, result: Message, change: Change): Event[] {
   if (result.role !== 'tool') return []
-  const duration_ms = old.state === 'running' ? Math.max(0, now - old.since) : 0
+  const duration_ms = old.state === 'running' ? Math.max(0, change.now - old.since) : 0
   const preview = textIn(result).slice(0, 200)
   return [
-    ...answered(old, false),
+    ...answered(old, false, change),
     { type: 'tool.completed', call_id: old.id, tool: result.name, failed: result.failed, duration_ms, preview },
   ]
 }

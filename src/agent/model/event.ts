@@ -43,7 +43,7 @@ export type Event =
       readonly choices: readonly string[]
       readonly multi_select: boolean
     }
-  | { readonly type: 'question.answered'; readonly question_id: string }
+  | { readonly type: 'question.answered'; readonly question_id: string; readonly request_id?: string }
   /** `until` is milliseconds since 1970; clients get it as ISO 8601. */
   | { readonly type: 'status'; readonly state: string; readonly detail?: string; readonly until?: number }
   | { readonly type: 'provider.fallback'; readonly from: number; readonly to: number; readonly reason: string }

@@ -145,6 +145,8 @@ export type Commit = {
   readonly append?: readonly Message[]
   /** Ids of what was said meanwhile and is now part of `append`. */
   readonly drain?: readonly number[]
+  /** Names the request that brought the answer to a question. */
+  readonly requestId?: string
   /** Replace all but the recent transcript by this text. */
   readonly summary?: string
 }
