@@ -328,12 +328,13 @@ export class SessionCore {
     if (this.store.hasOpenTurn) await this.driver.start()
   }
 
-  #open({ runId, message, options }: TurnRequest): void {
+  #open({ runId, message, options, drain }: TurnRequest): void {
     this.#sent = false
     this.store.open(runId, [message], {
       options: this.meta.model && !options.model ? { ...options, model: this.meta.model } : options,
       limit: maxTurns(this.settings, options.maxTurns, this.meta.source),
       usageBefore: sessionUsage(this.meta, this.store),
+      drain,
     })
   }
 

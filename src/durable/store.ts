@@ -44,6 +44,14 @@ export type StoreOptions = {
   readonly written: () => void
 }
 
+type Opening = {
+  readonly options: TurnOptions
+  readonly limit: number
+  readonly usageBefore: Usage
+  /** What of the inbox is part of the messages. */
+  readonly drain?: readonly number[] | undefined
+}
+
 const hasSpoken = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant'
 
 /** A history that a client brought along has no steps: its rows are filled. */
@@ -132,10 +140,9 @@ export class SessionStore implements Store {
   // --- changing
 
   /** Begins a turn with these messages. The caller has made sure that none is open. */
-  open(runId: string, messages: readonly Message[], turn: { options: TurnOptions; limit: number; usageBefore: Usage }) {
-    const { options, limit, usageBefore } = turn
-    const opened: Turn = { ...newTurn(runId, this.#options.now(), limit, options), usageBefore }
-    this.#apply(undefined, { turn: opened, append: messages })
+  open(runId: string, messages: readonly Message[], { options, limit, usageBefore, drain = [] }: Opening) {
+    const turn: Turn = { ...newTurn(runId, this.#options.now(), limit, options), usageBefore }
+    this.#apply(undefined, { turn, append: messages, drain })
     this.#firstRow = this.#openRow().n
   }
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { d1History } from '../../src/db/history.ts'
 import { outage } from '../support/outage.ts'
-import { calls, Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
+import { calls, drops, fails, Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession } from '../worker/client.ts'
 import { follow, linesOf, messagesOf, say } from '../worker/listen.ts'
 import { evict, wipe } from './object.ts'
@@ -142,6 +142,28 @@ describe('a repeated request', () => {
     expect(first.body).toMatchObject({ output: 'Blue it is.', run_id: stream.events[0]?.run_id })
     expect((await answer()).body).toEqual(first.body)
     expect(scripted.asked).toHaveLength(2)
+  })
+
+  it('that came too late for its turn has begun the next one, once', async () => {
+    const failing = new Gate()
+    const scripted = model([drops(failing), fails(400, 'This cannot be done.'), says('Late, but heard.')])
+    const { id } = await newSession({ model: scripted.id })
+    const running = say(id, 'go')
+    await failing.reached()
+    const steer = (input: string) => keyed(id, 'steer', { input }, input)
+    await steer('one')
+    await steer('two')
+    failing.open()
+    expect(await running).toMatchObject({ status: 'failed' })
+    await until(async () => (await linesOf(id)).at(-1) === 'assistant: Late, but heard.')
+    const before = await linesOf(id)
+    const again = [await steer('one'), await steer('two')]
+    const runs = new Set(again.map(({ body }) => body['run_id']))
+    const [run] = [...runs]
+    expect([runs.size, again.map(({ body }) => body['status'])]).toEqual([1, ['over', 'joined']])
+    const { body } = await call('GET', `/api/sessions/${id}/runs/${String(run)}`)
+    expect(body).toMatchObject({ status: 'completed', output: 'Late, but heard.' })
+    expect(await linesOf(id)).toEqual(before)
   })
 })
 
