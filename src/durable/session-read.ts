@@ -1,9 +1,10 @@
 /** Reading a session: its messages page by page, its runs, its status. */
 
 import { runEnded } from '../agent/loop/announce.ts'
-import type { RunEnded } from '../agent/model/event.ts'
+import type { PlacedEvent, RunEnded } from '../agent/model/event.ts'
 import type { Entry } from '../agent/model/history.ts'
 import { isOver } from '../agent/model/turn.ts'
+import { place } from './event-log.ts'
 import type { SessionCore } from './session-core.ts'
 import { usageOf } from './session-record.ts'
 import { messageView, type MessageView, queuedRun, type RunView, runView, type SessionStatus } from './views.ts'
@@ -59,6 +60,15 @@ export function endOf(core: SessionCore, runId: string): RunEnded | undefined {
     turn,
     core.journal.entriesOf(runId).map(({ message }) => message),
   )
+}
+
+/** The events of a run so far. Where they are lost, what is known of a run that is over: its answer and its end. */
+export function eventsOf(core: SessionCore, runId: string): PlacedEvent[] {
+  const logged = core.store.eventsOfRun(runId)
+  const end = logged.length ? undefined : endOf(core, runId)
+  if (!end) return logged
+  const where = { seq: core.store.lastEventSeq(), at: Date.now(), runId, sessionId: core.sessionId }
+  return [place({ type: 'message.delta', delta: end.output }, where), place(end, where)]
 }
 
 /** The run that a request joined, found by the id that the request would have given to a run of its own. */

@@ -17,7 +17,7 @@ import { copySession, takeCopy, type SessionCopy } from './fork.ts'
 import { machineOf } from './machine.ts'
 import { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
-import { type Accepted, endOf, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
+import { type Accepted, endOf, eventsOf, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
 import { deliverAnswer, isQuestion, waitingItems } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
 import { accept, kept, type Say } from './say.ts'
@@ -211,19 +211,18 @@ export class SessionDO extends DurableObject<Env> {
   }
 
   async #sayAndStream({ say, format }: StreamRequest): Promise<Response> {
-    const { store, streams } = this.#core
     const accepted = await this.say(say)
     if (!accepted) return new Response(null, { status: 404 })
     const status = notTaken[accepted.status]
     if (status) return new Response(null, { status })
     // A run that began before this request is told from its beginning: somebody asks for it a second time.
-    const past = accepted.status === 'queued' ? [] : store.eventsOfRun(accepted.runId)
+    const past = accepted.status === 'queued' ? [] : eventsOf(this.#core, accepted.runId)
     const headers = {
       'content-type': 'text/event-stream; charset=utf-8',
       [runHeader]: accepted.runId,
       [statusHeader]: accepted.status,
     }
-    return new Response(streams.open(renderOf(format), past, accepted.runId), { headers })
+    return new Response(this.#core.streams.open(renderOf(format), past, accepted.runId), { headers })
   }
 
   override webSocketMessage(): void {

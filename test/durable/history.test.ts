@@ -5,7 +5,7 @@ import { d1History } from '../../src/db/history.ts'
 import { outage } from '../support/outage.ts'
 import { calls, Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, request } from '../worker/client.ts'
-import { linesOf, listen, messagesOf, say } from '../worker/listen.ts'
+import { linesOf, listen, listenTo, messagesOf, say } from '../worker/listen.ts'
 import { alarmOf, kill, objectOf, ring, wipe } from './object.ts'
 
 beforeAll(migrated)
@@ -198,6 +198,33 @@ describe('an object that has lost its storage', () => {
     const listener = await listen(id, 0)
     expect(await listener.heard('run.completed')).toMatchObject({ output: 'two' })
     listener.close()
+  })
+
+  it('tells a repeated stream the answer that is stored, and its end', async () => {
+    const scripted = model([calls(write), says('one')])
+    const { id } = await newSession({ model: scripted.id })
+    const ask = (path: string, body: object) =>
+      request('POST', path, { body, headers: { 'idempotency-key': 'stream' } })
+    const stream = () => ask(`/api/sessions/${id}/chat/stream`, { input: 'first' }).then(listenTo)
+    const chunks = () =>
+      ask('/v1/chat/completions', { model: scripted.id, stream: true, messages: [{ role: 'user', content: 'hi' }] })
+    const whole = await stream()
+    await whole.closed()
+    const completion = await chunks()
+    const made = completion.headers.get('x-talaria-session-id') ?? ''
+    await completion.text()
+    for (const one of [id, made]) {
+      await isComplete(one)
+      await wipe(one)
+    }
+    const again = await stream()
+    await again.closed()
+    const chunksAgain = await (await chunks()).text()
+    const { output, run_id } = whole.events.at(-1)!
+    expect(again.types).toEqual(['message.delta', 'run.completed'])
+    expect(again.events.at(-1)).toMatchObject({ output, run_id })
+    expect(chunksAgain).toMatch(/"content":"ok".*data: \[DONE\]\n\n$/s)
+    expect(scripted.asked).toHaveLength(3)
   })
 
   it('is unknown when history has never heard of it', async () => {
