@@ -184,11 +184,20 @@ const refusal = (words: string): Failure => ({ kind: 'refused', message: words.s
 
 const sleep = (ms: number) => scheduler.wait(ms)
 
-async function compress({ stage }: Turn, world: World): Promise<Extract<Result, { of: 'summary' | 'failure' }>> {
+async function compress(turn: Turn, world: World): Promise<Extract<Result, { of: 'summary' | 'failure' }>> {
+  const { stage } = turn
   const focus = stage.at === 'compressing' ? stage.focus : undefined
-  const summary = await summarise(await world.transcript(), focus, world.side)
+  const transcript = await world.transcript().catch((error: unknown) => ({ failure: unread(error, turn, world) }))
+  if ('failure' in transcript) return { of: 'failure', ...transcript }
+  const summary = await summarise(transcript, focus, world.side)
   if (summary.of === 'nothing')
     return { of: 'failure', failure: { kind: 'too-long', message: 'there is nothing left to shorten' } }
   // What it cost comes with the other asides.
   return summary.of === 'summary' ? { ...summary, usage: noUsage } : summary
+}
+
+/** Its images could not be fetched, for example: the table of remedies knows what to do. */
+function unread(error: unknown, turn: Turn, world: World): Failure {
+  const chosen = world.choose(turn)
+  return chosen ? failureOf(error, chosen, world) : { kind: 'unconfigured', message: '' }
 }
