@@ -146,7 +146,7 @@ type Ask = {
 
 async function ask({ task, route, request, timeoutMs, signal, spent }: Ask, world: SideWorld): Promise<SideAnswer> {
   const dialect = world.dialects[route.dialect]
-  const leased = world.lease(route)
+  const leased = dialect && world.lease(route)
   if (!dialect || !leased)
     return { of: 'failed', failure: { kind: 'unconfigured', message: `${route.id} cannot be asked.` }, usage: noUsage }
   const prompt = tokensOfRequest(request)

@@ -62,6 +62,26 @@ describe('a side task', () => {
     expect([main.asked.length, judge.asked.length]).toEqual([1, 1])
   })
 
+  it('takes no key for a model whose dialect is not there', async () => {
+    const route = routesFor(model([]).id, { variables, settings: {} })[0]
+    let leased = 0
+    const answer = await sideTask('approval', request, {
+      tenantId: 'default',
+      settings: () => ({}),
+      dialects: {},
+      deployed: undefined,
+      chain: () => (route ? [route] : []),
+      routeOf: () => undefined,
+      lease: ({ endpoints: [endpoint] }) => {
+        leased++
+        return endpoint && { endpoint, end: () => leased-- }
+      },
+      note: () => {},
+      abortable: () => new AbortController(),
+    })
+    expect([said(answer), leased]).toEqual(['unconfigured', 0])
+  })
+
   it('tries again twice when a provider is busy, then asks another model, and lets the first one rest', async () => {
     const main = model([says('from the main one'), says('again')])
     const busy = fails(503, 'overloaded')
