@@ -14,6 +14,8 @@ type Listener = {
   /** Ends with the end of this run. */
   readonly runId: string
   readonly writer: WritableStreamDefaultWriter<Uint8Array>
+  /** Bytes of what was before that may still wait: nobody has had the time to read them. */
+  past: number
 }
 
 const encoder = new TextEncoder()
@@ -38,12 +40,14 @@ export class Streams {
     // The platform moves these bytes by itself; a stream with a source in JavaScript would be called for every piece.
     const { readable, writable } = new IdentityTransformStream({ highWaterMark: patience })
     const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>
-    const listener: Listener = { render, runId, writer }
+    const listener: Listener = { render, runId, writer, past: 0 }
     this.#listeners.add(listener)
     this.#keepAlive ??= setInterval(() => this.#comment(), keepAliveMs)
     writer.closed.catch(() => this.#drop(listener)) // as every failed write does: nobody else has to hear of it
-    // However much there is: nobody has had the time to read it.
-    for (const event of past) this.#send(listener, event, Infinity)
+    for (const event of past) {
+      this.#send(listener, event)
+      listener.past = waitingFor(listener)
+    }
     return readable
   }
 
@@ -79,10 +83,10 @@ export class Streams {
     this.#ends.delete(runId)
   }
 
-  #send(listener: Listener, event: PlacedEvent, mayWait = patience) {
+  #send(listener: Listener, event: PlacedEvent) {
     if (event.run_id !== listener.runId) return
     const text = listener.render(event)
-    if (text && !this.#put(listener, text, mayWait)) return
+    if (text && !this.#put(listener, text)) return
     if (isEnd(event)) this.#close(listener)
   }
 
@@ -91,8 +95,10 @@ export class Streams {
     listener.writer.close().catch(nobodyReads)
   }
 
-  #put(listener: Listener, text: string, mayWait = patience): boolean {
-    if (patience - (listener.writer.desiredSize ?? 0) >= mayWait) {
+  #put(listener: Listener, text: string): boolean {
+    const waiting = waitingFor(listener)
+    listener.past = Math.min(listener.past, waiting)
+    if (waiting - listener.past >= patience) {
       this.#drop(listener)
       listener.writer.abort(new Error('The reader is too slow. Reconnect with Last-Event-ID.')).catch(nobodyReads)
       return false
@@ -112,6 +118,9 @@ export class Streams {
     this.#keepAlive = undefined
   }
 }
+
+/** Bytes that it has not read yet. */
+const waitingFor = ({ writer }: Listener): number => patience - (writer.desiredSize ?? 0)
 
 /** A socket that closes this very moment is no error: its owner comes back and asks for what it missed. */
 function sendQuietly(socket: WebSocket, text: string) {

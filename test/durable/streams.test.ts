@@ -49,6 +49,33 @@ describe('a listener', () => {
     expect((await read(streams().open(sse, [...past, end()], 'r1'))).length).toBe(7)
   })
 
+  it('of a long run that goes on gets all of it and what comes, however much there was before', async () => {
+    const all = streams()
+    const stream = all.open(
+      sse,
+      Array.from({ length: 6 }, () => delta(megabyte)),
+      'r1',
+    )
+    all.publish([delta('b')])
+    const reading = read(stream)
+    all.publish([delta('c'), end()])
+    expect((await reading).slice(6)).toEqual(['b', 'c', 'run.completed'])
+  })
+
+  it('that has read what was before is let go for what it does not read then', async () => {
+    const all = streams()
+    const stream = all.open(
+      sse,
+      Array.from({ length: 6 }, () => delta(megabyte)),
+      'r1',
+    )
+    const reader = stream.getReader()
+    let bytes = 0
+    while (bytes < 6 * 2 ** 20) bytes += (await reader.read()).value?.length ?? 0
+    for (let i = 0; i < 8; i++) all.publish([delta(megabyte)])
+    await expect(reader.read().then(() => reader.read())).rejects.toThrow(/connection lost/)
+  })
+
   it('is let go when nothing more comes, and so is who waits for an end', async () => {
     const all = streams()
     const reading = read(all.open(sse, [delta('a')], 'r1'))
