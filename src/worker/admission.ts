@@ -21,12 +21,12 @@ export type Act<T> = (how: 'join' | 'begin') => Promise<{ readonly began: boolea
  */
 export async function admitted<T>(env: Env, { id, limits }: TenantSnapshot, ids: Ids, act: Act<T>): Promise<T> {
   const tenant = isLimited(limits) ? tenantStub(env, id) : undefined
+  if (tenant && (await hasRun(env, id, ids))) return (await begun(act)).value
   try {
     const joined = tenant && (await act('join'))
     if (joined) return joined.value
     if (tenant) refuseOver(await tenant.admitTurn(ids.runId))
-    if (limits.usd_per_session !== undefined)
-      refuseOver(await sessionStub(env, id, ids.sessionId).admits(limits.usd_per_session))
+    await limitSession(env, id, ids, limits.usd_per_session)
     const { began, value } = await begun(act)
     if (!began) await tenant?.releaseTurn(ids.runId)
     return value
@@ -34,6 +34,14 @@ export async function admitted<T>(env: Env, { id, limits }: TenantSnapshot, ids:
     if (error instanceof AppError) await Promise.all([tenant?.releaseTurn(ids.runId), ids.release()])
     throw error
   }
+}
+
+/** A repeat meets its own run: that has, or had, its place, and neither place nor key is given back. */
+const hasRun = async (env: Env, id: string, { replayed, sessionId, runId }: Ids): Promise<boolean> =>
+  replayed && Boolean(await sessionStub(env, id, sessionId).run(runId))
+
+async function limitSession(env: Env, id: string, { sessionId }: Ids, usd: number | undefined): Promise<void> {
+  if (usd !== undefined) refuseOver(await sessionStub(env, id, sessionId).admits(usd))
 }
 
 /** Only then somebody is asked. */
