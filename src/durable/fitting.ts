@@ -5,18 +5,40 @@
 
 import type { Entry } from '../agent/model/history.ts'
 import type { Message } from '../agent/model/message.ts'
+import type { Turn } from '../agent/model/turn.ts'
+import { maxPageBytes } from '../db/page-row.ts'
 
-/** Characters of JSON that fit into a row whatever they are: up to three bytes each. */
-const fits = 450_000
+/** Bytes of one message: the rest of the row is the turn's. */
+const fits = 1_350_000
 /** Characters kept of each part, half from either end. */
 const kept = 100_000
+const keptInstructions = 10_000
 
-/** `length`: characters of the entry as JSON. */
-export const fitting = (entry: Entry, length: number): Entry =>
-  length <= fits ? entry : { ...entry, message: cut(entry.message) }
+/** `text`: the entry as JSON. */
+export function fitting(entry: Entry, text: string): Entry {
+  if (isFitting(text, fits)) return entry
+  for (let room = kept; room > 100; room /= 2) {
+    const shorter = { ...entry, message: cut(entry.message, room) }
+    if (isFitting(JSON.stringify(shorter), fits)) return shorter
+  }
+  const content = [{ type: 'text', text: '[a message that was too large to store]' }]
+  return { ...entry, message: { ...entry.message, content } as Message }
+}
 
-function cut(message: Message): Message {
-  const room = Math.max(1_000, Math.floor(Math.min(kept, (fits * 0.8) / message.content.length)))
+/** A turn that finds no room beside the messages of its page is stored without the middle of its instructions. */
+export function fittingTurn(turn: Turn, entries: readonly Entry[]): Turn {
+  const { instructions = '' } = turn.options
+  if (instructions.length <= keptInstructions) return turn
+  if (bytesOf(JSON.stringify(entries)) + bytesOf(JSON.stringify(turn)) <= maxPageBytes) return turn
+  return { ...turn, options: { ...turn.options, instructions: withoutMiddle(instructions, keptInstructions) } }
+}
+
+const encoder = new TextEncoder()
+const bytesOf = (text: string) => encoder.encode(text).byteLength
+/** A character has at most three bytes. */
+const isFitting = (text: string, most: number) => text.length * 3 <= most || bytesOf(text) <= most
+
+function cut(message: Message, room: number): Message {
   const content = message.content.map((part) => {
     if (part.type === 'text' || part.type === 'thinking') return { ...part, text: withoutMiddle(part.text, room) }
     if (part.type === 'image') return { type: 'text', text: '[an image that was too large to store]' } as const

@@ -7,7 +7,7 @@
 import type { Entry, HistoryStore, Known, Page, SessionRecord, SpentTurn } from '../agent/model/history.ts'
 import { isOver, type Turn } from '../agent/model/turn.ts'
 import type { Usage } from '../agent/model/usage.ts'
-import { fitting } from './fitting.ts'
+import { fitting, fittingTurn } from './fitting.ts'
 import { importRun, type Journal, type StepRow } from './journal.ts'
 
 /** Characters of messages in one page. */
@@ -113,7 +113,7 @@ export function pagesAfter(
   if (last && !isFinal(last.row)) rows.pop()
   const pages = new Pages(usageOf)
   for (const { row, turn } of rows) {
-    for (const [i, entry] of row.entries.entries()) pages.add(row.runId, entry, row.texts[i]?.length ?? 0)
+    for (const [i, entry] of row.entries.entries()) pages.add(row.runId, entry, row.texts[i] ?? '')
     if (turn && isOver(turn)) pages.close(turn)
   }
   pages.close()
@@ -131,11 +131,12 @@ class Pages {
     this.#usageOf = usageOf
   }
 
-  /** `length`: characters of the entry as JSON. */
-  add(runId: string, entry: Entry, length: number): void {
+  /** `text`: the entry as JSON. */
+  add(runId: string, entry: Entry, text: string): void {
+    const { length } = text
     if (this.#open && (this.#open.runId !== runId || this.#open.length + length > pageLength)) this.close()
     this.#open ??= { runId, entries: [], length: 0 }
-    this.#open.entries.push(fitting(entry, length))
+    this.#open.entries.push(fitting(entry, text))
     this.#open.length += length
   }
 
@@ -165,7 +166,7 @@ function pageOf({ runId, entries }: Open, turn: Turn | undefined, usageOf: Usage
     runId,
     at: entries.at(-1)?.at ?? 0,
     entries,
-    ...(turn && { turn, usage: usageOf(turn) }),
+    ...(turn && { turn: fittingTurn(turn, entries), usage: usageOf(turn) }),
     ...(turn?.options.model && { model: turn.options.model }),
     ...(runId === importRun && { indexed: false }),
   }
