@@ -1,11 +1,15 @@
 /** What people say, as requests carry it: text or parts, images by address or inline. */
 
 import * as z from 'zod'
-import type { ImagePart, TextPart, UserMessage } from '../agent/model/message.ts'
+import type { ImagePart, Message, TextPart, UserMessage } from '../agent/model/message.ts'
 import { invalid } from './errors.ts'
 
-/** Characters of one message: what is longer belongs into a file of the session. A row holds 2 MB. */
+/** Characters of one message: what is longer belongs into a file of the session. */
 export const maxText = 600_000
+/** Bytes of one message as it is stored, with the system text of its turn: a row holds 2 MB, an answer included. */
+const maxStored = 1_820_000
+/** Bytes of all system text of one request: history has it in one row with what was said. */
+const maxSystem = 200_000
 
 export const imageUrl = z
   .string()
@@ -31,15 +35,44 @@ export function userMessage(
   input: string | readonly ContentPart[],
   attachments: readonly z.infer<typeof attachment>[] = [],
   param = 'input',
+  system = '',
 ): UserMessage {
   const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
   const content = [...parts.map(partOf), ...attachments.map(({ url }) => imagePart(url))]
   const length = content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
   if (length > maxText) throw invalid(`A message has at most ${maxText} characters; put more into a file.`, param)
+  refuseLarge(sizeOf([system, textsIn(content)]), param)
   if (content.every((part) => part.type === 'text' && !part.text.trim()))
     throw invalid('There is nothing said in it.', param)
   return { role: 'user', content }
 }
+
+/** Texts of the system as one; the one that is too much is named. */
+export function systemText(texts: readonly { readonly text: string; readonly param: string }[]): string {
+  let size = 0
+  for (const { text, param } of texts) {
+    size += sizeOf(text)
+    if (size > maxSystem) throw tooLong(maxSystem, param)
+  }
+  return texts.flatMap(({ text }) => (text ? [text] : [])).join('\n\n')
+}
+
+/** Bytes that it takes in a row. */
+const sizeOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).byteLength
+
+export const sizeOfMessage = ({ role, content }: Message): number =>
+  sizeOf(role === 'assistant' ? content : textsIn(content))
+
+export function refuseLarge(size: number, param: string): void {
+  if (size > maxStored) throw tooLong(maxStored, param)
+}
+
+const tooLong = (most: number, param: string) =>
+  invalid(`${param}: at most ${most} bytes can be stored; put more into a file.`, param)
+
+/** Images are stored elsewhere. */
+const textsIn = (content: readonly (TextPart | ImagePart)[]) =>
+  content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
 
 export const partOf = (part: ContentPart): TextPart | ImagePart =>
   part.type === 'text' ? part : imagePart(part.image_url.url)

@@ -4,7 +4,16 @@ import * as z from 'zod'
 import type { AssistantMessage, Message, UserMessage } from '../agent/model/message.ts'
 import { readArguments } from '../agent/wire/arguments.ts'
 import { invalid } from './errors.ts'
-import { type ContentPart, imageUrl, maxText, partOf, userMessage } from './input.ts'
+import {
+  type ContentPart,
+  imageUrl,
+  maxText,
+  partOf,
+  refuseLarge,
+  sizeOfMessage,
+  systemText,
+  userMessage,
+} from './input.ts'
 
 const text = z.string().max(maxText)
 const part = z.discriminatedUnion('type', [
@@ -34,6 +43,7 @@ type Spoken = z.infer<typeof message>
 type Result = z.infer<typeof result>
 type Item = z.infer<typeof item>
 type Content = z.infer<typeof content>
+type Placed = { readonly one: Item; readonly param: string }
 
 export const responseInput = z
   .union([text, z.array(item).min(1).max(20_000)])
@@ -41,23 +51,29 @@ export const responseInput = z
 
 export type Said = {
   readonly history: readonly Message[]
-  /** What system and developer said. */
+  /** `instructions` and what system and developer said. */
   readonly instructions: string
   readonly message: UserMessage
 }
 
-export function readInput(input: z.infer<typeof responseInput>): Said {
+export function readInput(input: z.infer<typeof responseInput>, instructions: string): Said {
   const items: readonly Item[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input
-  const instructions = items.filter(isSystem).map((one) => textOf(one.content))
-  const spoken: readonly Item[] = items.filter((one): boolean => !isSystem(one) && one.type !== 'reasoning')
-  const before = spoken.findLastIndex((one) => !isUser(one)) + 1
-  const last: readonly Spoken[] = spoken.slice(before).filter(isUser)
+  const placed = items.map((one, i) => ({ one, param: `input.${i}` }))
+  const system = systemText([
+    { text: instructions, param: 'instructions' },
+    ...placed.flatMap(({ one, param }) =>
+      isSystem(one) ? [{ text: textOf(one.content), param: `${param}.content` }] : [],
+    ),
+  ])
+  const spoken: readonly Placed[] = placed.filter(({ one }) => !isSystem(one) && one.type !== 'reasoning')
+  const before = spoken.findLastIndex(({ one }) => !isUser(one)) + 1
+  const last = spoken.slice(before).flatMap(({ one }) => (isUser(one) ? [one] : []))
   if (!last.length) throw invalid('The last item must be a message of role user.', 'input')
   const parts = last.flatMap((one, at) => [...(at ? [gap] : []), ...partsOf(one.content)])
   return {
     history: historyOf(spoken.slice(0, before)),
-    instructions: instructions.join('\n\n'),
-    message: userMessage(parts),
+    instructions: system,
+    message: userMessage(parts, [], 'input', system),
   }
 }
 
@@ -79,20 +95,25 @@ const textOf = (value: Content): string =>
     .join('')
 
 /** Texts and calls of one answer are one message. */
-function historyOf(items: readonly Item[]): readonly Message[] {
+function historyOf(items: readonly Placed[]): readonly Message[] {
   const messages: Message[] = []
   const names = new Map<string, string>()
-  for (const one of items) {
-    if (isUser(one)) messages.push({ role: 'user', content: partsOf(one.content).map(partOf) })
-    else if (one.type === 'function_call_output') messages.push(resultOf(one as Result, names))
-    else {
-      const parts = answerParts(one, names)
-      const last = messages.at(-1)
-      if (last?.role === 'assistant') messages[messages.length - 1] = answer([...last.content, ...parts])
-      else messages.push(answer(parts))
-    }
+  let size = 0
+  for (const { one, param } of items) {
+    const made = messageOf(one, names)
+    const last = messages.at(-1)
+    const goesOn = made.role === 'assistant' && last?.role === 'assistant'
+    size = (goesOn ? size : 0) + sizeOfMessage(made)
+    refuseLarge(size, param)
+    if (goesOn) messages[messages.length - 1] = answer([...last.content, ...made.content])
+    else messages.push(made)
   }
   return messages
+}
+
+function messageOf(one: Item, names: Map<string, string>): Message {
+  if (isUser(one)) return { role: 'user', content: partsOf(one.content).map(partOf) }
+  return one.type === 'function_call_output' ? resultOf(one as Result, names) : answer(answerParts(one, names))
 }
 
 const resultOf = ({ call_id: id, output }: Result, names: ReadonlyMap<string, string>): Message => ({

@@ -11,7 +11,7 @@ import { chatCompletion } from '../../agent/wire/serve-chat.ts'
 import type { Say } from '../../durable/say.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
-import { contentPart, maxText, partOf, userMessage } from '../input.ts'
+import { contentPart, maxText, partOf, refuseLarge, sizeOfMessage, systemText, userMessage } from '../input.ts'
 import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
@@ -20,7 +20,7 @@ import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../s
 const content = z.union([z.string().max(maxText), z.array(contentPart).max(1_000)])
 const textContent = z.union([
   z.string().max(maxText),
-  z.array(z.object({ type: z.literal('text'), text: z.string() })).max(1_000),
+  z.array(z.object({ type: z.literal('text'), text: z.string().max(maxText) })).max(1_000),
 ])
 const toolCall = z.object({
   id: z.string().max(200),
@@ -101,7 +101,7 @@ async function chat(call: ChatCall): Promise<Response> {
   const stored = call.web.req.header('x-talaria-session-id') ?? call.web.req.header('x-hermes-session-id')
   const { history, instructions, last } = split(body.messages)
   const wishes = wishesOf(body, env, tenant)
-  const said = userMessage(last, [], 'messages')
+  const said = userMessage(last, [], 'messages', instructions)
   const ids = await idsFor(call, stored)
   const session = sessionStub(env, tenant.id, ids.sessionId)
   const request: Say = {
@@ -157,13 +157,21 @@ const isSystem = (one: ChatMessage): one is System => one.role === 'system' || o
 
 /** What was said before, what the system is told, and the message that is to be answered. */
 function split(messages: readonly ChatMessage[]) {
-  const instructions = messages.flatMap((one) => (isSystem(one) ? [textOf(one.content)] : []))
-  const spoken = messages.filter((one): one is Spoken => !isSystem(one))
-  const last = spoken.at(-1)
+  const placed = messages.map((one, i) => ({ one, param: `messages.${i}.content` }))
+  const instructions = systemText(
+    placed.flatMap(({ one, param }) => (isSystem(one) ? [{ text: textOf(one.content), param }] : [])),
+  )
+  const spoken = placed.flatMap(({ one, param }) => (isSystem(one) ? [] : [{ one, param }]))
+  const last = spoken.at(-1)?.one
   if (last?.role !== 'user') throw invalid('The last message must be one of role user.', 'messages')
   const names = new Map<string, string>()
-  const history = spoken.slice(0, -1).map((one) => messageOf(one, names))
-  return { history, instructions: instructions.join('\n\n'), last: last.content }
+  const history = spoken.slice(0, -1).map(({ one, param }) => {
+    const made = messageOf(one, names)
+    const isCalls = one.role === 'assistant' && one.tool_calls?.length
+    refuseLarge(sizeOfMessage(made), isCalls ? param.replace('content', 'tool_calls') : param)
+    return made
+  })
+  return { history, instructions, last: last.content }
 }
 
 const textOf = (value: string | readonly { text: string }[] | null | undefined): string =>

@@ -127,19 +127,18 @@ function placeOf(env: Env, tenantId: string, id: string): Place {
 async function create(call: CreateCall): Promise<Response> {
   const { env, tenant, body: asked } = call
   refuseUnsupported(asked)
-  const said = readInput(asked.input)
+  const said = readInput(asked.input, asked.instructions ?? '')
   const goesOn = Boolean(asked.previous_response_id ?? asked.conversation)
   if (goesOn && said.history.length) throw invalid('The conversation is stored: send only what is new in it.', 'input')
   const { ids, conversation } = await whereFor(call)
   const isKept = asked.store !== false
-  const instructions = [asked.instructions, said.instructions].filter(Boolean).join('\n\n')
   const say: Say = {
     runId: ids.runId,
     message: said.message,
     mode: 'queue',
     tenant,
     repeatable: ids.repeatable,
-    options: optionsOf(call, instructions),
+    options: optionsOf(call, said.instructions),
     ...(!asked.previous_response_id && {
       create: { source: 'api' },
       isFresh: !conversation && !ids.replayed,

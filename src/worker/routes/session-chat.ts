@@ -6,7 +6,7 @@ import { runHeader } from '../../durable/session.ts'
 import { eventsFromSocket } from '../event-bridge.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
-import { attachment, inputSchema, userMessage } from '../input.ts'
+import { attachment, inputSchema, systemText, userMessage } from '../input.ts'
 import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
 import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../sessions.ts'
@@ -32,7 +32,8 @@ async function prepare(call: Call<unknown, Chat>) {
   const sessionId = param('id')
   const session = sessionStub(env, tenant.id, sessionId)
   const wishes = wishesOf(body, env, tenant)
-  const message = userMessage(body.input, body.attachments)
+  const instructions = systemText([{ text: body.instructions ?? '', param: 'instructions' }])
+  const message = userMessage(body.input, body.attachments, 'input', instructions)
   const ids = await idsFor(call, sessionId)
   const request: Say = {
     runId: ids.runId,
