@@ -42,6 +42,16 @@ export async function idsFor(call: Call<unknown, unknown>, sessionId?: string): 
   }
 }
 
+/** What is refused before anything of it is there gives its key back. */
+export async function releasing<T>({ release }: Ids, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof AppError) await release()
+    throw error
+  }
+}
+
 export const replayHeader = ({ replayed }: Ids): Record<string, string> =>
   replayed ? { 'Idempotency-Replayed': 'true' } : {}
 

@@ -59,3 +59,53 @@ describe('where the only place of concurrent_turns is taken', () => {
     expect(refused.status).toBe(429)
   })
 })
+
+describe('a request that is refused gives its key back:', () => {
+  it('steering with nothing said', async () => {
+    const { key } = await newTenant()
+    const { id } = await newSession({ model: model([]).id }, key)
+    const steer = (input: string) => sender(key)(`/api/sessions/${id}/steer`, { input }, 'k')
+    expect([(await steer('')).status, (await steer('really')).status]).toEqual([400, 202])
+  })
+
+  it('a completion of a session whose id is none', async () => {
+    const { key } = await newTenant()
+    const complete = (content: string) =>
+      sender(key)('/v1/chat/completions', { messages: [{ role: 'user', content }] }, 'k', {
+        'x-talaria-session-id': 'a/b',
+      })
+    expect([(await complete('one')).status, (await complete('two')).status]).toEqual([404, 404])
+  })
+
+  it('a response of a model that is not there', async () => {
+    const { key } = await newTenant()
+    const respond = (body: object) => sender(key)('/v1/responses', { model: model([]).id, input: 'hi', ...body }, 'k')
+    expect((await respond({ model: 'none/m' })).status).toBe(404)
+    const first = await respond({})
+    expect(first.status).toBe(200)
+  })
+
+  it('a fork over limits.storage_bytes, and one of a session that is gone', async () => {
+    const { id: tenant, key } = await newTenant()
+    const { id } = await newSession({ model: model([]).id }, key)
+    await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'hi' } })
+    const limit = (limits: object) => call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits } })
+    const fork = (of: string, title: string) => sender(key)(`/api/sessions/${of}/fork`, { title }, 'k')
+    await limit({ storage_bytes: 1 })
+    expect((await fork(id, 'one')).status).toBe(429)
+    await limit({})
+    expect((await fork(id, 'two')).status).toBe(201)
+    expect([(await fork('ses_none', 'one')).status, (await fork('ses_none', 'two')).status]).toEqual([404, 404])
+  })
+})
+
+it('a repeat of a fork gets its session, also when the original is gone', async () => {
+  const { key } = await newTenant()
+  const { id } = await newSession({ model: model([]).id }, key)
+  const fork = () => sender(key)(`/api/sessions/${id}/fork`, { title: 'Copy' }, 'k')
+  const first = await fork()
+  await call('DELETE', `/api/sessions/${id}`, { key })
+  const again = await fork()
+  expect([again.status, again.body.id]).toEqual([201, first.body.id])
+  expect(again.headers.get('idempotency-replayed')).toBe('true')
+})

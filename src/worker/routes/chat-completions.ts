@@ -102,8 +102,9 @@ async function chat(call: ChatCall): Promise<Response> {
   const { history, instructions, last } = split(body.messages)
   const wishes = wishesOf(body, env, tenant)
   const said = userMessage(last, [], 'messages', instructions)
+  const named = stored === undefined ? undefined : sessionStub(env, tenant.id, stored)
   const ids = await idsFor(call, stored)
-  const session = sessionStub(env, tenant.id, ids.sessionId)
+  const session = named ?? sessionStub(env, tenant.id, ids.sessionId)
   const request: Say = {
     runId: ids.runId,
     message: said,

@@ -6,7 +6,7 @@ import { exportedMessage } from '../../agent/wire/export-message.ts'
 import type { Imported } from '../../durable/export.ts'
 import { check, parseJson, readText } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
-import { idsFor, replayHeader } from '../idempotency.ts'
+import { idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { limitStorage } from '../limits.ts'
 import { type Call, route } from '../route.ts'
 import { found, sessionStub } from '../sessions.ts'
@@ -130,9 +130,13 @@ export const exportRoutes = [
       const { env, tenant } = call
       const bodyText = await readText(call.web.req.raw)
       const imported = importedFrom(bodyText, call)
-      await limitStorage(env, tenant, bodyText.length)
       const ids = await idsFor({ ...call, bodyText })
-      const view = await sessionStub(env, tenant.id, ids.sessionId).import(imported, tenant)
+      const target = sessionStub(env, tenant.id, ids.sessionId)
+      const take = async () => {
+        await limitStorage(env, tenant, bodyText.length)
+        return target.import(imported, tenant)
+      }
+      const view = (ids.replayed && (await target.describe())) || (await releasing(ids, take))
       return Response.json(view, { status: 201, headers: replayHeader(ids) })
     },
   }),

@@ -17,7 +17,7 @@ import type { Say } from '../../durable/say.ts'
 import type { SessionDO } from '../../durable/session.ts'
 import type { RunView } from '../../durable/views.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
-import { type Ids, idsFor, replayHeader } from '../idempotency.ts'
+import { type Ids, idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { admitted } from '../admission.ts'
 import { readInput, responseInput } from '../response-input.ts'
 import { type Call, route } from '../route.ts'
@@ -130,6 +130,7 @@ async function create(call: CreateCall): Promise<Response> {
   const said = readInput(asked.input, asked.instructions ?? '')
   const goesOn = Boolean(asked.previous_response_id ?? asked.conversation)
   if (goesOn && said.history.length) throw invalid('The conversation is stored: send only what is new in it.', 'input')
+  const options = optionsOf(call, said.instructions)
   const { ids, conversation } = await whereFor(call)
   const isKept = asked.store !== false
   const say: Say = {
@@ -138,7 +139,7 @@ async function create(call: CreateCall): Promise<Response> {
     mode: 'queue',
     tenant,
     repeatable: ids.repeatable,
-    options: optionsOf(call, said.instructions),
+    options,
     ...(!asked.previous_response_id && {
       create: { source: 'api' },
       isFresh: !conversation && !ids.replayed,
@@ -197,7 +198,8 @@ async function whereFor(call: CreateCall): Promise<{ readonly ids: Ids; readonly
   if (!previous) return { ids: await idsFor(call), conversation: null }
   const from = placeOf(env, tenant.id, previous)
   const ids = await idsFor(call, (await isLast(from, asked.store !== false)) ? from.sessionId : undefined)
-  if (ids.sessionId !== from.sessionId) await branch(from, sessionStub(env, tenant.id, ids.sessionId))
+  if (ids.sessionId !== from.sessionId)
+    await releasing(ids, () => branch(from, sessionStub(env, tenant.id, ids.sessionId)))
   return { ids, conversation: null }
 }
 

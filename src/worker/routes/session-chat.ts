@@ -147,10 +147,11 @@ export const sessionChatRoutes = [
     handle: async (call) => {
       const { env, tenant, param, body } = call
       const session = sessionStub(env, tenant.id, param('id'))
+      const message = userMessage(body.input)
       const ids = await idsFor(call, param('id'))
       const say: Say = {
         runId: ids.runId,
-        message: userMessage(body.input),
+        message,
         mode: 'steer',
         options: {},
         tenant,

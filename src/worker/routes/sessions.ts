@@ -8,7 +8,7 @@ import { d1History } from '../../db/history.ts'
 import type { SessionCopy } from '../../durable/fork.ts'
 import { check } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
-import { idsFor, replayHeader } from '../idempotency.ts'
+import { idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { limitStorage, refuseOver } from '../limits.ts'
 import { route } from '../route.ts'
 import { found, sessionStub, statusesOf } from '../sessions.ts'
@@ -140,11 +140,20 @@ export const sessionRoutes = [
     handle: async (call) => {
       const { env, tenant, param, body } = call
       const source = sessionStub(env, tenant.id, param('id'))
-      const copy = found((await source.copy()) as unknown as SessionCopy | undefined)
-      await limitStorage(env, tenant, copy.bytes)
       const ids = await idsFor(call)
-      const spec = { title: body.title, source: copy.meta.source, parentId: param('id') }
-      const view = await sessionStub(env, tenant.id, ids.sessionId).become(copy, spec)
+      const target = sessionStub(env, tenant.id, ids.sessionId)
+      const fork = async () => {
+        const copy = found((await source.copy()) as unknown as SessionCopy | undefined)
+        try {
+          await limitStorage(env, tenant, copy.bytes)
+        } catch (error) {
+          await copy.files.cancel()
+          throw error
+        }
+        return target.become(copy, { title: body.title, source: copy.meta.source, parentId: param('id') })
+      }
+      // Of what was forked before, the original may be gone.
+      const view = (ids.replayed && (await target.describe())) || (await releasing(ids, fork))
       return Response.json(view, { status: 201, headers: replayHeader(ids) })
     },
   }),
