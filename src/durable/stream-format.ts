@@ -13,5 +13,14 @@ export type Format =
 
 export function renderOf(format: Format): Render {
   if (format.as === 'events') return sse
-  return format.as === 'chat' ? chatChunks(format.head, format.usage) : responseEvents(format.head)
+  return format.as === 'chat' ? chunksOf(format) : responseEvents(format.head)
+}
+
+/** The time is that of the run's first event: the same whenever it is told. */
+function chunksOf({ head, usage }: Extract<Format, { as: 'chat' }>): Render {
+  let chunks: Render | undefined
+  return (event) => {
+    chunks ??= chatChunks({ ...head, created: Math.floor(Date.parse(event.at) / 1_000) }, usage)
+    return chunks(event)
+  }
 }

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, model, says, until } from '../support/scripted-model.ts'
-import { call, migrated, newSession, newTenant, type Problem } from './client.ts'
+import { call, migrated, newSession, newTenant, type Problem, request } from './client.ts'
 
 beforeAll(migrated)
 
@@ -108,4 +108,39 @@ it('a repeat of a fork gets its session, also when the original is gone', async 
   const again = await fork()
   expect([again.status, again.body.id]).toEqual([201, first.body.id])
   expect(again.headers.get('idempotency-replayed')).toBe('true')
+})
+
+describe('a completion', () => {
+  const complete = (key: string, id: string, headers: Readonly<Record<string, string>> = {}, more: object = {}) =>
+    sender(key)('/v1/chat/completions', { model: id, messages: hello, ...more }, 'k', headers)
+
+  it('tells the time of its run, however often it is told', async () => {
+    const { key } = await newTenant()
+    const scripted = model([says('one')])
+    const first = await complete(key, scripted.id)
+    await until(() => Math.floor(Date.now() / 1_000) > first.body.created)
+    expect((await complete(key, scripted.id)).body).toEqual(first.body)
+  })
+
+  it('that is streamed does so too', async () => {
+    const { key } = await newTenant()
+    const body = { model: model([says('one')]).id, messages: hello, stream: true }
+    const ask = async () =>
+      (await request('POST', '/v1/chat/completions', { key, body, headers: { 'idempotency-key': 'k' } })).text()
+    const first = await ask()
+    await until(() => Math.floor(Date.now() / 1_000) > Number(/"created":(\d+)/.exec(first)?.[1]))
+    expect(await ask()).toBe(first)
+  })
+
+  it('of another session is another request', async () => {
+    const { key } = await newTenant()
+    const scripted = model([])
+    const sessions = [await newSession({}, key), await newSession({}, key)]
+    const [one, two] = sessions.map(({ id }) => ({ 'x-talaria-session-id': id }))
+    expect((await complete(key, scripted.id, one)).status).toBe(200)
+    const other = await complete(key, scripted.id, two)
+    expect([other.status, other.body.error?.code]).toEqual([409, 'idempotency_key_conflict'])
+    expect((await complete(key, scripted.id)).status).toBe(409)
+    expect((await complete(key, scripted.id, one)).headers.get('idempotency-replayed')).toBe('true')
+  })
 })

@@ -103,7 +103,11 @@ async function chat(call: ChatCall): Promise<Response> {
   const wishes = wishesOf(body, env, tenant)
   const said = userMessage(last, [], 'messages', instructions)
   const named = stored === undefined ? undefined : sessionStub(env, tenant.id, stored)
-  const ids = await idsFor(call, stored)
+  // The session belongs to what is asked, as it does where it stands in the path.
+  const ids = await idsFor(
+    { ...call, bodyText: stored === undefined ? call.bodyText : `${stored}\n${call.bodyText}` },
+    stored,
+  )
   const session = named ?? sessionStub(env, tenant.id, ids.sessionId)
   const request: Say = {
     runId: ids.runId,
@@ -133,12 +137,15 @@ async function chat(call: ChatCall): Promise<Response> {
       const value = new Response(answer.body, { headers: { ...headers, ...eventStream } })
       return { began: hasBegun(answer), value }
     }
-    const { end, accepted } = found(await session.sayAndWait(request))
+    const { end, run, accepted } = found(await session.sayAndWait(request))
     refuseTooLarge(accepted.status, 'messages')
-    if (!end) throw notFound()
-    return { began: accepted.status !== 'over', value: Response.json(chatCompletion(head, end), { headers }) }
+    if (!end || !run) throw notFound()
+    const whole = chatCompletion({ ...head, created: secondsOf(run.started_at) ?? head.created }, end)
+    return { began: accepted.status !== 'over', value: Response.json(whole, { headers }) }
   })
 }
+
+const secondsOf = (time: string | null) => (time === null ? undefined : Math.floor(Date.parse(time) / 1_000))
 
 export const eventStream = {
   'content-type': 'text/event-stream; charset=utf-8',
