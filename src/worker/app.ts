@@ -1,10 +1,9 @@
 /** The HTTP API: every route there is, in one list. */
 
 import { Hono } from 'hono'
-import { docsPage } from './docs-page.ts'
 import { AppError, notFound, renderError } from './errors.ts'
 import { openapi } from './openapi.ts'
-import type { App, OpenRoute, Route } from './route.ts'
+import type { App, OpenRoute, Route, Web } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { approvalRoutes } from './routes/approvals.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -14,8 +13,9 @@ import { checkpointRoutes } from './routes/checkpoints.ts'
 import { credentialRoutes } from './routes/credentials.ts'
 import { exportRoutes } from './routes/export.ts'
 import { fileRoutes } from './routes/files.ts'
-import { health, healthRoutes } from './routes/health.ts'
+import { healthRoutes } from './routes/health.ts'
 import { modelRoutes } from './routes/models.ts'
+import { publicRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
 import { responseRoutes } from './routes/responses.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
@@ -47,37 +47,54 @@ export const routes: readonly Route[] = [
 ]
 
 /** Those without a key. */
-export const openRoutes: readonly OpenRoute[] = [...webhookRoutes]
+export const openRoutes: readonly OpenRoute[] = [
+  ...webhookRoutes,
+  ...publicRoutes((origin) => openapi([...routes, ...openRoutes], origin)),
+]
 
 export function createApp(): App {
   const app: App = new Hono()
   app.onError((error) => renderError(error))
   app.use(cors)
-  app.get('/health', ({ env }) => health(env))
-  app.get('/v1/health', ({ env }) => health(env))
-  app.get('/openapi.json', ({ req }) => Response.json(openapi([...routes, ...openRoutes], new URL(req.url).origin)))
-  app.get('/docs', ({ html }) => html(docsPage))
   for (const one of [...openRoutes, ...routes]) one.mount(app)
-  app.notFound(async ({ req, env, executionCtx }) => {
-    const { pathname } = new URL(req.url)
-    if (!/^\/(v1|api)\//.test(pathname)) return env.ASSETS?.fetch(req.raw) ?? renderError(notFound())
-    // What exists is nobody's business without a key.
-    await authenticate(req.raw, env, (work) => executionCtx.waitUntil(work))
-    const allowed = methodsOf(pathname)
-    if (!allowed.length) return renderError(notFound())
-    const refused = renderError(
-      new AppError(405, 'method_not_allowed', `${req.method} is not possible here, but ${allowed.join(', ')} is.`),
-    )
-    refused.headers.set('allow', allowed.join(', '))
-    return refused
-  })
+  app.notFound(async (web) => (await elsewhere(web)) ?? renderError(notFound()))
   return app
 }
 
-const patterns = routes.map(({ path, method }) => ({
+/** What no route answers: another method of a route, or a static file. */
+async function elsewhere({ req, env, executionCtx }: Web): Promise<Response | undefined> {
+  const { pathname } = new URL(req.url)
+  const open = methodsOf(pathname, openPatterns)
+  if (open.length) return notPossible(req.method, open)
+  if (!/^\/(v1|api)\//.test(pathname)) return staticFile(req.raw, env)
+  // What exists is nobody's business without a key.
+  await authenticate(req.raw, env, (work) => executionCtx.waitUntil(work))
+  const allowed = methodsOf(pathname, patterns)
+  return allowed.length ? notPossible(req.method, allowed) : undefined
+}
+
+async function staticFile(request: Request, { ASSETS }: Env): Promise<Response | undefined> {
+  const file = await ASSETS?.fetch(request)
+  if (!file || file.status < 400) return file
+  await file.body?.cancel()
+  return undefined
+}
+
+function notPossible(method: string, allowed: readonly string[]): Response {
+  const refused = renderError(
+    new AppError(405, 'method_not_allowed', `${method} is not possible here, but ${allowed.join(', ')} is.`),
+  )
+  refused.headers.set('allow', allowed.join(', '))
+  return refused
+}
+
+const patternOf = ({ path, method }: Pick<Route, 'path' | 'method'>) => ({
   method: method.toUpperCase(),
   pattern: new RegExp(`^${path.replace(/:\w+\{\.[*+]\}/g, '.*').replace(/:\w+/g, '[^/]+')}$`),
-}))
+})
+type Pattern = ReturnType<typeof patternOf>
+const patterns = routes.map(patternOf)
+const openPatterns = openRoutes.map(patternOf)
 
-const methodsOf = (pathname: string): readonly string[] =>
-  patterns.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method)
+const methodsOf = (pathname: string, among: readonly Pattern[]): readonly string[] =>
+  among.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method)

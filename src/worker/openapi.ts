@@ -1,6 +1,7 @@
 /** The OpenAPI document, made of the same records and schemas that mount and validate the routes. */
 
 import * as z from 'zod'
+import { headersOf } from './headers.ts'
 import type { OpenRoute, Route } from './route.ts'
 
 const errorShape = z.object({
@@ -39,9 +40,9 @@ function operation(one: Route | OpenRoute, path: string): object {
     summary: one.summary,
     tags: [one.tag],
     operationId: `${one.method}${path.replace(/[^A-Za-z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`,
-    description: one.scope === null ? 'Signed as the platform signs; no key.' : `Scope: ${one.scope}.`,
+    description: one.scope === null ? 'Needs no key.' : `Scope: ${one.scope}.`,
     ...(one.scope === null && { security: [] }),
-    parameters: [...pathParameters(path), ...queryParameters(one)],
+    parameters: [...pathParameters(path), ...queryParameters(one), ...headerParameters(one)],
     ...(one.body && { requestBody: { required: true, content: { 'application/json': json(one.body, 'input') } } }),
     ...(one.bytes && {
       requestBody: {
@@ -62,14 +63,27 @@ const answers = (one: Route | OpenRoute): object =>
       status,
       {
         description,
-        ...(schema && { content: { 'application/json': json(schema, 'output') } }),
-        ...(type && { content: { [type]: { schema: { type: 'string' } } } }),
+        ...((schema ?? type) && {
+          content: {
+            ...(schema && { 'application/json': json(schema, 'output') }),
+            ...(type && { [type]: { schema: { type: 'string' } } }),
+          },
+        }),
       },
     ]),
   )
 
 const pathParameters = (path: string): object[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+
+const headerParameters = (one: Route | OpenRoute): object[] =>
+  headersOf(one).map(({ name, description }) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  }))
 
 function queryParameters({ query }: Route | OpenRoute): object[] {
   if (!query) return []

@@ -23,11 +23,34 @@ describe('what everybody may see', () => {
     const { status, json } = await nobody.get('/openapi.json')
     expect(status).toBe(200)
     expect(json.openapi).toMatch(/^3\.1/)
-    for (const path of ['/v1/chat/completions', '/v1/models', '/api/sessions', '/api/sessions/{id}/chat'])
+    for (const path of [
+      '/v1/chat/completions',
+      '/api/sessions/{id}/chat',
+      '/health',
+      '/webhooks/{platform}/{connection}',
+    ])
       expect(Object.keys(json.paths)).toContain(path)
     for (const [path, methods] of Object.entries(json.paths as Record<string, Record<string, { responses: object }>>))
       for (const [method, { responses }] of Object.entries(methods))
         expect([method, path, Object.keys(responses).length > 0]).toEqual([method, path, true])
+  })
+
+  it('what is not there is an error like every other', async () => {
+    const asked = [
+      ['GET', '/nothing', 404],
+      ['GET', '/api', 404],
+      ['GET', '/webhooks/x', 404],
+      ['POST', '/health', 405],
+      ['PUT', '/docs', 405],
+    ] as const
+    for (const [method, path, status] of asked) {
+      const answer = await nobody.send(method, path)
+      expect([path, answer.status, Object.keys(answer.json.error)]).toEqual([
+        path,
+        status,
+        ['message', 'type', 'code', 'param'],
+      ])
+    }
   })
 
   it('GET /docs is a page', async () => {

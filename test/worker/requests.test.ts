@@ -1,7 +1,7 @@
 /** What requests may be: validation that names the field, idempotency, settings, methods, origins, the OpenAPI document. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openRoutes, routes } from '../../src/worker/app.ts'
+import { routes } from '../../src/worker/app.ts'
 import { Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
 import { kill, ring } from '../durable/object.ts'
 import { call, migrated, newSession, newTenant, type Problem, request } from './client.ts'
@@ -157,17 +157,6 @@ describe('the OpenAPI document', () => {
   }
   type Document = { readonly openapi: string; readonly paths: Record<string, Record<string, Operation>> }
   const document = async () => (await call<Document>('GET', '/openapi.json', { key: null })).body
-
-  it('has every route of the table, and no other', async () => {
-    const { paths } = await document()
-    const listed = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method} ${path}`),
-    )
-    const mounted = [...routes, ...openRoutes].map(
-      ({ method, path }) => `${method} ${path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')}`,
-    )
-    expect(listed.toSorted()).toEqual(mounted.toSorted())
-  })
 
   it('names each operation once, and every part of its path', async () => {
     const { paths } = await document()

@@ -74,6 +74,21 @@ const chatSchema = z.strictObject({
 type Chat = z.infer<typeof chatSchema>
 type ChatCall = Call<unknown, Chat>
 
+const completionShape = z.object({
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      message: z.object({ role: z.literal('assistant'), content: z.string() }),
+      finish_reason: z.string(),
+    }),
+  ),
+  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() }),
+})
+
 export const chatRoutes = [
   route({
     method: 'post',
@@ -85,7 +100,8 @@ export const chatRoutes = [
     responses: {
       200: {
         description: 'chat.completion, or chat.completion.chunk events when stream is true',
-        schema: z.object({}),
+        schema: completionShape,
+        type: 'text/event-stream',
       },
     },
     handle: chat,

@@ -78,7 +78,13 @@ export const responseRoutes = [
     tag,
     summary: 'Ask the agent; go on with a response or a conversation',
     body,
-    responses: { 200: { description: 'The response, or its events when stream is true', schema: object } },
+    responses: {
+      200: {
+        description: 'The response, or its events when stream is true',
+        schema: object,
+        type: 'text/event-stream',
+      },
+    },
     handle: create,
   }),
   route({

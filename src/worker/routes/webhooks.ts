@@ -24,7 +24,7 @@ export const webhookRoutes: readonly OpenRoute[] = [
     path: '/webhooks/:platform/:connection',
     scope: null,
     tag: 'Channels',
-    summary: 'Where a messaging platform delivers',
+    summary: 'Where a messaging platform delivers, signed as it signs',
     responses: {
       200: { description: 'Verified; what comes of it is durable' },
       401: { description: 'The signature is missing or wrong' },

@@ -1,0 +1,47 @@
+/** What everybody may see: whether it works, and what there is. */
+
+import * as z from 'zod'
+import { docsPage } from '../docs-page.ts'
+import type { OpenRoute, Web } from '../route.ts'
+import { ok } from '../shapes.ts'
+import { health } from './health.ts'
+
+const healthShape = z.object({ status: z.literal('ok'), service: z.string(), configured: z.boolean() })
+
+type Definition = Pick<OpenRoute, 'path' | 'tag' | 'summary' | 'responses'> & {
+  readonly handle: (web: Web) => Response | Promise<Response>
+}
+
+const open = ({ handle, ...described }: Definition): OpenRoute => ({
+  ...described,
+  method: 'get',
+  scope: null,
+  mount: (app) => void app.get(described.path, handle),
+})
+
+/** `document`: the description of all routes, these included. */
+export const publicRoutes = (document: (origin: string) => object): readonly OpenRoute[] => [
+  ...['/health', '/v1/health'].map((path) =>
+    open({
+      path,
+      tag: 'Health',
+      summary: 'Whether it works, and no more',
+      responses: ok('It works', healthShape),
+      handle: ({ env }) => health(env),
+    }),
+  ),
+  open({
+    path: '/openapi.json',
+    tag: 'Documents',
+    summary: 'This document',
+    responses: ok('OpenAPI 3.1', z.object({})),
+    handle: ({ req }) => Response.json(document(new URL(req.url).origin)),
+  }),
+  open({
+    path: '/docs',
+    tag: 'Documents',
+    summary: 'This document as a page',
+    responses: { 200: { description: 'A page', type: 'text/html' } },
+    handle: ({ html }) => html(docsPage),
+  }),
+]
