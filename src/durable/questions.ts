@@ -2,6 +2,7 @@
 
 import { deliver } from '../agent/loop/intake.ts'
 import type { Driver } from './driver.ts'
+import type { Journal } from './journal.ts'
 import type { SessionStore } from './store.ts'
 import type { Waiting } from './tenant.ts'
 
@@ -24,6 +25,19 @@ export function waitingItems({ sessionId, store }: Asking): readonly Waiting[] {
       ? [{ ...call.awaits, id: `${sessionId}.${call.id}`, session_id: sessionId, run_id: turn?.id ?? '' }]
       : [],
   )
+}
+
+/** Whether a model ever made this call: what was never asked is unknown, and not merely over. */
+export function wasCalled(journal: Journal, callId: string): boolean {
+  for (const { entries } of journal.entriesBackwards())
+    if (
+      entries.some(
+        ({ message }) =>
+          message.role === 'assistant' && message.content.some((part) => part.type === 'call' && part.id === callId),
+      )
+    )
+      return true
+  return false
 }
 
 /** The answer becomes the result of the call, and the turn goes on. `requestId` is what a repeated request is known by. */

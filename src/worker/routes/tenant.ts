@@ -6,7 +6,7 @@ import { d1History } from '../../db/history.ts'
 import { isQuestion } from '../../durable/questions.ts'
 import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant-stub.ts'
-import { AppError } from '../errors.ts'
+import { AppError, notFound } from '../errors.ts'
 import { route } from '../route.ts'
 import { sessionStub, splitId } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
@@ -106,11 +106,9 @@ export const tenantRoutes = [
       const [sessionId, callId] = splitId(param('id'))
       const answer = typeof body.answer === 'string' ? body.answer : body.answer.join(', ')
       const answered = await sessionStub(env, tenant.id, sessionId).answer(callId, answer)
-      if (answered === undefined) throw notFoundQuestion()
+      if (answered === undefined) throw notFound()
       if (!answered) throw new AppError(409, 'conflict', 'This question has been answered, or the turn has ended.')
       return Response.json({ id: param('id'), status: 'answered' })
     },
   }),
 ]
-
-const notFoundQuestion = () => new AppError(404, 'not_found', 'There is nothing here, or it is not yours.')

@@ -1,0 +1,26 @@
+/** Answers to what was asked, to what was asked once, and to what nobody ever asked. */
+
+import { beforeAll, expect, it } from 'vitest'
+import { calls, model, says, until } from '../support/scripted-model.ts'
+import { call, migrated, newSession, type Problem } from './client.ts'
+import { say } from './listen.ts'
+
+beforeAll(migrated)
+
+it.each([
+  ['questions', { name: 'clarify', input: { question: 'Well?' } }, { answer: 'yes' }],
+  ['approvals', { name: 'terminal', input: { command: 'rm -rf src' } }, { decision: 'deny' }],
+])('what was never asked is unknown to %s, a second answer is a conflict', async (list, asked, body) => {
+  const settings = { approvals: { mode: 'manual' } }
+  const { id } = await newSession({ model: model([calls({ id: 'q', ...asked }), says('Fine.')]).id, settings })
+  const answer = (callId: string) => call<Problem>('POST', `/api/${list}/${id}.${callId}`, { body })
+  expect((await answer('q')).status).toBe(404)
+  const run = say(id, 'go')
+  await until(async () => (await call('GET', `/api/sessions/${id}`)).body['status'] === 'waiting')
+  const unknown = await answer('nonsense')
+  const elsewhere = await call<Problem>('POST', `/api/${list}/ses_none.q`, { body })
+  expect([unknown.status, unknown.body]).toEqual([404, elsewhere.body])
+  expect((await answer('q')).status).toBe(200)
+  await run
+  expect((await answer('q')).status).toBe(409)
+})
