@@ -6,7 +6,7 @@
 import type { Machine } from '../agent/loop/drive.ts'
 import type { Message, UserMessage } from '../agent/model/message.ts'
 import type { Entry, SessionRecord } from '../agent/model/history.ts'
-import { mergeSettings, type Settings, type SideTask } from '../agent/model/settings.ts'
+import { type Settings, type SideTask } from '../agent/model/settings.ts'
 import { requestStop } from '../agent/loop/intake.ts'
 import { nextTurn, type TurnRequest } from './next-turn.ts'
 import type { Turn } from '../agent/model/turn.ts'
@@ -198,10 +198,6 @@ export class SessionCore {
   updateMeta(change: Partial<SessionMeta>): void {
     this.#meta = { ...this.meta, ...change }
     this.journal.putMeta(this.#meta)
-  }
-
-  patchSettings(patch: object): void {
-    this.updateMeta({ settings: mergeSettings(this.meta.settings, patch) })
   }
 
   // --- turns

@@ -2,6 +2,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import type { RunEnded } from '../agent/model/event.ts'
+import { patchSettings, type SettingsFault } from '../agent/model/settings.ts'
 import type { ExportFormat } from '../agent/wire/export.ts'
 import { publicEvent } from '../agent/wire/serve-events.ts'
 import type { ApprovalAnswer } from '../agent/model/approval.ts'
@@ -78,12 +79,12 @@ export class SessionDO extends DurableObject<Env> {
     title?: string | null
     model?: string | null
     settings?: object
-  }): Promise<SessionView | undefined> {
+  }): Promise<{ is: 'updated'; view: SessionView } | SettingsFault | undefined> {
     if (!(await this.#found())) return undefined
-    const { settings, ...rest } = change
-    this.#core.updateMeta(rest)
-    if (settings) this.#core.patchSettings(settings)
-    return this.#shown()
+    const patched = change.settings && patchSettings(this.#core.meta.settings, change.settings)
+    if (patched?.is === 'wrong') return patched
+    this.#core.updateMeta({ ...change, settings: patched ? patched.settings : this.#core.meta.settings })
+    return { is: 'updated', view: await this.#shown() }
   }
 
   /**

@@ -5,7 +5,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import type { ApprovalRule } from '../agent/model/approval.ts'
-import { type Limits, mergeSettings, type Settings, settingsSchema } from '../agent/model/settings.ts'
+import { type Limits, type Patched, patchSettings, type Settings } from '../agent/model/settings.ts'
 import type { Awaited } from '../agent/model/tool.ts'
 import type { Windows } from './catalog-learnt.ts'
 import {
@@ -77,12 +77,12 @@ export class TenantDO extends DurableObject<Env> {
     return this.#kept<Settings>('settings') ?? {}
   }
 
-  /** The caller has validated the patch; the whole is checked again, because nulls may leave holes. */
-  patchSettings(patch: object): Settings {
-    const settings = settingsSchema.parse(mergeSettings(this.settings(), patch))
-    this.#keep('settings', settings)
+  patchSettings(patch: object): Patched {
+    const patched = patchSettings(this.settings(), patch)
+    if (patched.is === 'wrong') return patched
+    this.#keep('settings', patched.settings)
     this.#forgetSpending()
-    return settings
+    return patched
   }
 
   /** A person has allowed this once and for all: a rule like those of the settings, where it can be taken back. */

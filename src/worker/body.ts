@@ -60,11 +60,14 @@ export function parseJson(text: string): unknown {
 export function check<Schema extends z.ZodType>(schema: Schema, value: unknown, where = 'body'): z.infer<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const [issue] = result.error.issues
+  throw refusalOf(result.error.issues[0], where)
+}
+
+export function refusalOf(issue: z.core.$ZodIssue | undefined, where: string): AppError {
   const at = issue?.path.join('.') ?? ''
   if (issue?.code === 'unrecognized_keys') {
     const name = [at, issue.keys[0]].filter(Boolean).join('.')
-    throw invalid(`There is no field ${name} here.`, name)
+    return invalid(`There is no field ${name} here.`, name)
   }
-  throw invalid(`${at || where}: ${issue?.message ?? 'invalid'}`, at || where)
+  return invalid(`${at || where}: ${issue?.message ?? 'invalid'}`, at || where)
 }

@@ -250,6 +250,18 @@ export function mergeSettings<T extends object>(below: T, above: object): T {
   return merged as T
 }
 
+/** The first thing that is wrong with settings as a whole. */
+export type SettingsFault = { readonly is: 'wrong'; readonly at: string; readonly message: string }
+export type Patched = { readonly is: 'patched'; readonly settings: Settings } | SettingsFault
+
+/** Valid as a whole or not at all: a part of an entry may leave out what is there, and null must not leave a hole. */
+export function patchSettings(below: Settings, patch: object): Patched {
+  const { data, error } = settingsSchema.safeParse(mergeSettings(below, patch))
+  if (data) return { is: 'patched', settings: data }
+  const [issue] = error.issues
+  return { is: 'wrong', at: issue?.path.join('.') ?? '', message: issue?.message ?? 'invalid' }
+}
+
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

@@ -6,7 +6,6 @@ import { sessionView } from '../../durable/views.ts'
 import { readCursor } from '../../db/directory.ts'
 import { d1History } from '../../db/history.ts'
 import type { SessionCopy } from '../../durable/fork.ts'
-import { check } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { limitStorage, refuseOver } from '../limits.ts'
@@ -15,6 +14,7 @@ import { found, sessionStub, statusesOf } from '../sessions.ts'
 import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
 import { askedModel, withSettings } from './models.ts'
 import { checkAddresses } from '../addresses.ts'
+import { checkPatch, knowingOwn, refusalOfSettings } from '../settings-patch.ts'
 
 const title = z.string().trim().min(1).max(100)
 const newSession = z.strictObject({
@@ -94,14 +94,18 @@ export const sessionRoutes = [
     responses: ok('The session', sessionShape),
     handle: async ({ env, tenant, param, body }) => {
       const { title: newTitle, model, settings } = body
-      askedModel(model ?? undefined, env, tenant)
       if (settings) checkPatch(settings)
-      const view = await sessionStub(env, tenant.id, param('id')).update({
-        ...(newTitle !== undefined && { title: newTitle }),
-        ...(model !== undefined && { model }),
-        ...(settings && { settings }),
-      })
-      return Response.json(found(view))
+      const session = sessionStub(env, tenant.id, param('id'))
+      await knowingOwn(session, tenant, (known) => askedModel(model ?? undefined, env, known), settings)
+      const updated = found(
+        await session.update({
+          ...(newTitle !== undefined && { title: newTitle }),
+          ...(model !== undefined && { model }),
+          ...(settings && { settings }),
+        }),
+      )
+      if (updated.is === 'wrong') throw refusalOfSettings(updated)
+      return Response.json(updated.view)
     },
   }),
   route({
@@ -192,14 +196,3 @@ export const sessionRoutes = [
     },
   }),
 ]
-
-/** Parts that are null take a setting back; what is left has to be valid on its own. */
-export function checkPatch(patch: object): void {
-  checkAddresses(check(settingsSchema, withoutNulls(patch), 'settings'))
-}
-
-function withoutNulls(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const kept = Object.entries(value).filter(([, part]) => part !== null)
-  return Object.fromEntries(kept.map(([name, part]) => [name, withoutNulls(part)]))
-}

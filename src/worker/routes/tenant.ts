@@ -8,9 +8,9 @@ import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
 import { route } from '../route.ts'
+import { checkPatch, refusalOfSettings } from '../settings-patch.ts'
 import { sessionStub, splitId } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
-import { checkPatch } from './sessions.ts'
 
 const questionShape = z.object({
   id: z.string(),
@@ -50,9 +50,10 @@ export const tenantRoutes = [
     responses: ok('What is set now', settingsSchema),
     handle: async ({ env, tenant, body }) => {
       checkPatch(body)
-      const settings = await tenantStub(env, tenant.id).patchSettings(body)
+      const patched = await tenantStub(env, tenant.id).patchSettings(body)
+      if (patched.is === 'wrong') throw refusalOfSettings(patched)
       forgetSnapshot(tenant.id)
-      return Response.json(settings)
+      return Response.json(patched.settings)
     },
   }),
   route({
