@@ -1,6 +1,7 @@
 /** Any part of the settings, of a tenant and of a session: what may be a part, and whose providers a model may have. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { model, says } from '../support/scripted-model.ts'
 import { call, migrated, newSession, newTenant, type Problem, type Session } from './client.ts'
 
 beforeAll(migrated)
@@ -56,5 +57,37 @@ describe.each(['tenant', 'session'])('a part of the settings of a %s', (whose) =
     await patch({ providers: { 'custom:x': own } })
     expect(await patch({ providers: { 'custom:x': { base_url: null } } })).toMatchObject({ status: 400, param })
     expect(await patch({ providers: { 'custom:x': null } })).toMatchObject({ status: 200, settings: { providers: {} } })
+  })
+})
+
+describe('what only the settings of a session name', () => {
+  it('can be asked for by requests to it', async () => {
+    const { key } = await newTenant()
+    const preset = { references: [model(() => says('a hint')).id], aggregator: model(() => says('one')).id }
+    const session = await newSession({ settings: { moa: { presets: { mine: preset } } } }, key)
+    const body = { model: 'moa/mine' }
+    const chat = (id: string) => call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'hi', ...body } })
+    expect((await chat(session.id)).body['output']).toBe('one')
+    const headers = { 'x-talaria-session-id': session.id }
+    const asks = { ...body, messages: [{ role: 'user', content: 'hi' }] }
+    expect((await call('POST', '/v1/chat/completions', { key, headers, body: asks })).status).toBe(200)
+    const respond = (more: object) =>
+      call<{ id: string }>('POST', '/v1/responses', { key, body: { ...body, input: 'hi', ...more } })
+    const first = await respond({ conversation: session.id })
+    expect(first.status).toBe(200)
+    expect((await respond({ previous_response_id: first.body.id })).status).toBe(200)
+    expect([(await respond({})).status, (await chat((await newSession({}, key)).id)).status]).toEqual([404, 404])
+  })
+
+  it('can be its model from the same change on', async () => {
+    const { key } = await newTenant()
+    const settings = { providers: { 'custom:x': own } }
+    const path = `/api/sessions/${(await newSession({}, key)).id}`
+    const change = (body: object) => call<Problem & Session>('PATCH', path, { key, body })
+    expect((await change({ model: 'custom:x/m' })).status).toBe(404)
+    expect((await change({ model: 'custom:x/m', settings })).body['model']).toBe('custom:x/m')
+    expect((await change({ model: 'custom:x/other' })).body['model']).toBe('custom:x/other')
+    const none = await change({ model: 'custom:y/m', settings })
+    expect([none.status, none.body.error.param]).toEqual([404, 'model'])
   })
 })

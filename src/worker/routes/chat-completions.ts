@@ -9,11 +9,13 @@ import type { TurnOptions } from '../../agent/model/options.ts'
 import { readArguments } from '../../agent/wire/arguments.ts'
 import { chatCompletion } from '../../agent/wire/serve-chat.ts'
 import type { Say } from '../../durable/say.ts'
+import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
 import { contentPart, maxText, partOf, refuseLarge, sizeOfMessage, systemText, userMessage } from '../input.ts'
 import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
+import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
 import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../sessions.ts'
 
@@ -116,9 +118,10 @@ async function chat(call: ChatCall): Promise<Response> {
     })
   const stored = call.web.req.header('x-talaria-session-id') ?? call.web.req.header('x-hermes-session-id')
   const { history, instructions, last } = split(body.messages)
-  const wishes = wishesOf(body, env, tenant)
   const said = userMessage(last, [], 'messages', instructions)
   const named = stored === undefined ? undefined : sessionStub(env, tenant.id, stored)
+  const read = (known: TenantSnapshot) => wishesOf(body, env, known)
+  const wishes = named ? await knowingOwn(named, tenant, read) : read(tenant)
   // The session belongs to what is asked, as it does where it stands in the path.
   const ids = await idsFor(
     { ...call, bodyText: stored === undefined ? call.bodyText : `${stored}\n${call.bodyText}` },

@@ -15,12 +15,14 @@ import { publicUsage } from '../../agent/wire/serve-usage.ts'
 import type { SessionCopy } from '../../durable/fork.ts'
 import type { Say } from '../../durable/say.ts'
 import type { SessionDO } from '../../durable/session.ts'
+import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import type { RunView } from '../../durable/views.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { type Ids, idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { admitted } from '../admission.ts'
 import { readInput, responseInput } from '../response-input.ts'
 import { type Call, route } from '../route.ts'
+import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
 import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../sessions.ts'
 import { eventStream } from './chat-completions.ts'
@@ -136,7 +138,7 @@ async function create(call: CreateCall): Promise<Response> {
   const said = readInput(asked.input, asked.instructions ?? '')
   const goesOn = Boolean(asked.previous_response_id ?? asked.conversation)
   if (goesOn && said.history.length) throw invalid('The conversation is stored: send only what is new in it.', 'input')
-  const options = optionsOf(call, said.instructions)
+  const options = optionsOf(asked, await wishesIn(call), said.instructions)
   const { ids, conversation } = await whereFor(call)
   const isKept = asked.store !== false
   const say: Say = {
@@ -182,11 +184,24 @@ function refuseUnsupported({ tools, conversation, previous_response_id: previous
     throw invalid(`With ${conversation ? 'conversation' : 'background'} a response is stored.`, 'store')
 }
 
-function optionsOf({ env, tenant, body: asked }: CreateCall, instructions: string): Say['options'] {
+/** A session that is gone on with may have providers of its own. */
+function wishesIn({ env, tenant, body: asked }: CreateCall): Promise<Wishes> | Wishes {
+  const read = (known: TenantSnapshot) => wishesOf(asked, env, known)
+  const { previous_response_id: previous, conversation } = asked
+  if (previous) return knowingOwn(placeOf(env, tenant.id, previous).session, tenant, read)
+  return conversation ? knowingOwn(sessionStub(env, tenant.id, nameOf(conversation)), tenant, read) : read(tenant)
+}
+
+const nameOf = (conversation: NonNullable<Body['conversation']>) =>
+  typeof conversation === 'string' ? conversation : conversation.id
+
+type Wishes = Say['options']
+
+function optionsOf(asked: Body, wished: Wishes, instructions: string): Wishes {
   const maxTokens = asked.max_output_tokens
   const effort = asked.reasoning?.effort
   return {
-    ...wishesOf(asked, env, tenant),
+    ...wished,
     ...(instructions && { instructions }),
     ...(maxTokens != null && { maxTokens }),
     ...(effort != null && { reasoningEffort: effort }),
@@ -198,7 +213,7 @@ async function whereFor(call: CreateCall): Promise<{ readonly ids: Ids; readonly
   const { env, tenant, body: asked } = call
   const { previous_response_id: previous, conversation } = asked
   if (conversation) {
-    const name = typeof conversation === 'string' ? conversation : conversation.id
+    const name = nameOf(conversation)
     return { ids: await idsFor(call, name), conversation: name }
   }
   if (!previous) return { ids: await idsFor(call), conversation: null }

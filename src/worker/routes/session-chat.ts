@@ -10,6 +10,7 @@ import { attachment, inputSchema, systemText, userMessage } from '../input.ts'
 import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
 import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../sessions.ts'
+import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
 import { eventStream } from './chat-completions.ts'
@@ -31,7 +32,7 @@ async function prepare(call: Call<unknown, Chat>) {
   const { env, tenant, body, param } = call
   const sessionId = param('id')
   const session = sessionStub(env, tenant.id, sessionId)
-  const wishes = wishesOf(body, env, tenant)
+  const wishes = await knowingOwn(session, tenant, (known) => wishesOf(body, env, known))
   const instructions = systemText([{ text: body.instructions ?? '', param: 'instructions' }])
   const message = userMessage(body.input, body.attachments, 'input', instructions)
   const ids = await idsFor(call, sessionId)
