@@ -60,7 +60,7 @@ export const hasBegun = (answer: Response): boolean =>
 const atATime = 10
 const patienceMs = 2_000
 
-/** What the sessions of a list do now, as their objects say. One that does not answer in time has no status. */
+/** What the sessions of a list do now, as their objects say. One that does not answer, or not in time, has no status. */
 export async function statusesOf(
   env: Env,
   tenantId: string,
@@ -70,10 +70,14 @@ export async function statusesOf(
   const open = [...sessions]
   const ask = async () => {
     for (let session = open.shift(); session; session = open.shift())
-      statuses.set(session.id, await sessionStub(env, tenantId, session.id).status())
+      try {
+        statuses.set(session.id, await sessionStub(env, tenantId, session.id).status())
+      } catch (error) {
+        console.warn('A session does not say how it is.', error)
+      }
   }
   const asked = Promise.all(Array.from({ length: atATime }, ask))
   const late = scheduler.wait(patienceMs).then(() => void open.splice(0))
-  await Promise.race([asked, late]).catch((error: unknown) => console.warn('A session does not say how it is.', error))
+  await Promise.race([asked, late])
   return statuses
 }

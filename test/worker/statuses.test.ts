@@ -1,0 +1,18 @@
+/** What the sessions of a list do, as their objects say. */
+
+import { expect, it } from 'vitest'
+import { statusesOf } from '../../src/worker/sessions.ts'
+
+it('a session that cannot say what it does takes nobody else’s answer away', async () => {
+  const sessions = Array.from({ length: 30 }, (_, i) => ({ id: `ses_${i}` }))
+  const getByName = (name: string) => ({
+    status: async () => {
+      if (name.endsWith('/ses_0')) throw new Error('The object was reset.')
+      // Later than whoever fails at once.
+      await scheduler.wait(1)
+      return 'running'
+    },
+  })
+  const statuses = await statusesOf({ SESSION: { getByName } } as unknown as Env, 'default', sessions)
+  expect(sessions.filter(({ id }) => statuses.get(id) !== 'running')).toEqual([{ id: 'ses_0' }])
+})
