@@ -33,6 +33,8 @@ export type Claim =
   | { readonly is: 'new' | 'same'; readonly sessionId: string; readonly runId: string }
   | { readonly is: 'conflict' }
 
+type ClaimRow = { hash: string; session: string; run: string }
+
 export type Admission =
   | { readonly ok: true }
   | { readonly ok: false; readonly limit: keyof Limits; readonly retryAfter: number }
@@ -46,7 +48,8 @@ const schema = [
   'CREATE TABLE IF NOT EXISTS stored (session TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID',
 ]
 
-const day = 86_400_000
+const hour = 3_600_000
+const day = 24 * hour
 const claimsKeptMs = 3 * day
 
 export class TenantDO extends DurableObject<Env> {
@@ -191,13 +194,21 @@ export class TenantDO extends DurableObject<Env> {
 
   /** Binds an idempotency key to a body and to the ids that the work will have. */
   claim(name: string, hash: string, ids: { readonly sessionId: string; readonly runId: string }): Claim {
-    this.#sql.exec('DELETE FROM claim WHERE at < ?', Date.now() - claimsKeptMs)
+    const now = Date.now()
+    this.#sweepClaims(now)
     const [row] = this.#sql
-      .exec<{ hash: string; session: string; run: string }>('SELECT hash, session, run FROM claim WHERE name = ?', name)
+      .exec<ClaimRow>('SELECT hash, session, run FROM claim WHERE name = ? AND at >= ?', name, now - claimsKeptMs)
       .toArray()
     if (row) return row.hash === hash ? { is: 'same', sessionId: row.session, runId: row.run } : { is: 'conflict' }
-    this.#sql.exec('INSERT INTO claim VALUES (?, ?, ?, ?, ?)', name, hash, ids.sessionId, ids.runId, Date.now())
+    this.#sql.exec('INSERT OR REPLACE INTO claim VALUES (?, ?, ?, ?, ?)', name, hash, ids.sessionId, ids.runId, now)
     return { is: 'new', ...ids }
+  }
+
+  /** It reads all of them: once an hour, in whichever life. */
+  #sweepClaims(now: number): void {
+    if (now - (this.#kept<number>('swept') ?? 0) < hour) return
+    this.#sql.exec('DELETE FROM claim WHERE at < ?', now - claimsKeptMs)
+    this.#keep('swept', now)
   }
 
   /** The work was refused before it began: the key is free again. */
