@@ -59,6 +59,10 @@ describe('settings of a local deployment', () => {
     ['CLOUDFLARE_API_TOKEN', false],
     ['PATH', false],
     ['AWS_SECRET_ACCESS_KEY', false],
+    ['AWS_DEFAULT_REGION', true],
+    ['VERCEL_TOKEN', true],
+    ['VERCEL_PROJECT_ID', true],
+    ['VERCEL_TEAM_ID', true],
   ])('%s is one: %s', (name, expected) => {
     expect(isSetting(name)).toBe(expected)
   })
