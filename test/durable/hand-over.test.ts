@@ -9,10 +9,10 @@ import { type MachineRecord, sessionBackend } from '../../src/durable/session-ba
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)
 
-/** A machine that is a map. `root` is where its workspace is; `fail` makes the next writes of an archive stop half-way. */
+/** A machine that is a map. `root` is where its workspace is; `trouble` stops an archive that comes half-way, or holds it up. */
 function machine(kind: BackendKind, root = '/workspace') {
   const held = new Map<string, SnapshotEntry>()
-  const trouble = { after: Number.POSITIVE_INFINITY, destroyed: 0 }
+  const trouble = { after: Number.POSITIVE_INFINITY, before: async () => undefined as void, destroyed: 0 }
   const absolute = (path: string) => (path.startsWith('/') ? path : `${root}/${path}`)
   const put = (path: string, content: Uint8Array) =>
     held.set(absolute(path), { path: absolute(path), kind: 'file', bytes: content, mode: 0o644, modified: 1 })
@@ -58,6 +58,7 @@ function machine(kind: BackendKind, root = '/workspace') {
       for (const entry of held.values()) if (wanted(entry.path)) yield entry
     },
     async restore(entries) {
+      await trouble.before()
       for await (const entry of entries) {
         if (trouble.after-- <= 0) throw new BackendError('unavailable', 'It went away.')
         held.set(entry.path, entry)
@@ -171,6 +172,31 @@ describe('a session', () => {
       backend.files.write('b', bytes('b')),
     ])
     expect([...all.http.held.keys()]).toEqual(['/workspace/a', '/workspace/b'])
+  })
+
+  it.each(['daytona', 'virtual'] as const)('whose setting becomes %s while its files move has them there', async (then) => {
+    const { all, state, open } = session()
+    const backend = open()
+    await backend.files.write('a', bytes('one'))
+    const { promise: arrival, resolve: arrive } = Promise.withResolvers<void>()
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    all.http.trouble.before = async () => {
+      begin()
+      await arrival
+    }
+    state.wanted = 'http'
+    const first = backend.files.read('a')
+    await begun
+    state.wanted = then
+    const second = backend.files.write('b', bytes('two'))
+    arrive()
+    await Promise.all([first, second])
+    expect(state.record?.kind).toBe(then)
+    expect([text(await first), text(await backend.files.read('a')), text(await backend.files.read('b'))]).toEqual([
+      'one',
+      'one',
+      'two',
+    ])
   })
 
   it('moves again after a move that broke off, or after a crash in it', async () => {

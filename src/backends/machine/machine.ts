@@ -6,7 +6,17 @@ import { pack, unpack } from '../tar.ts'
 import { exec, type Place } from './exec.ts'
 import { entries, filesOf } from './files.ts'
 import type { MachineOptions } from './port.ts'
-import { jobOutput, jobState, killJob, NOT_RUNNING, quoted, startJob, treeOf, writeJob } from './scripts.ts'
+import {
+  jobOutput,
+  jobState,
+  killJob,
+  NOT_RUNNING,
+  removeAll,
+  startJob,
+  treeOf,
+  unpackPieces,
+  writeJob,
+} from './scripts.ts'
 import { openSession } from './session.ts'
 
 /** Archives travel in pieces, so that no request and no memory has to hold all of one. */
@@ -33,8 +43,8 @@ export function machineBackend(options: MachineOptions): Portable {
     },
     restore: (given) => unpacked(place, given),
     clear: async () => {
-      const others = `find ${quoted(root)} ${quoted(temporary)} -mindepth 1 -maxdepth 1 ! -path ${quoted(session.state)} -exec rm -rf -- {} +`
-      await session.run(others)
+      const { code } = await session.run(removeAll(root, temporary, session.state))
+      if (code !== 0) throw notRemoved()
     },
     async destroy() {
       await port.destroy()
@@ -129,6 +139,22 @@ async function unpacked(
 ): Promise<void> {
   const at = `${session.state}/t-${crypto.randomUUID()}`
   await session.run(`mkdir -p '${at}'`)
+  try {
+    await sendPieces(port, at, given)
+  } catch (error) {
+    // They would take the room that the next try needs.
+    await session.run(`rm -rf '${at}'`).catch(() => undefined)
+    throw error
+  }
+  const { code, output } = await session.run(unpackPieces(at), 600_000)
+  if (code !== 0) throw notUnpacked(output.trim())
+}
+
+async function sendPieces(
+  port: Place['port'],
+  at: string,
+  given: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
+): Promise<void> {
   let [held, size, count]: [Uint8Array[], number, number] = [[], 0, 0]
   const flush = async () => {
     const bytes = new Uint8Array(await new Blob(held as Uint8Array<ArrayBuffer>[]).arrayBuffer())
@@ -142,8 +168,21 @@ async function unpacked(
     if (size >= PIECE) await flush()
   }
   await flush()
-  await session.run(`cat '${at}'/p* | tar --no-same-owner -C / -xpf -; c=$?; rm -rf '${at}'; exit $c`, 600_000)
 }
+
+const notUnpacked = (said: string): BackendError =>
+  new BackendError(
+    'unavailable',
+    `The machine could not take all files${said && `: ${said}`}`,
+    'Make room on it, or choose another backend; then try again.',
+  )
+
+const notRemoved = (): BackendError =>
+  new BackendError(
+    'unavailable',
+    'Files on the machine could not be removed.',
+    'End what still uses them, or choose another backend; then try again.',
+  )
 
 async function* relative(given: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {
   for await (const entry of given) yield { ...entry, path: entry.path.slice(1) }

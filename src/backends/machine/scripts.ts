@@ -155,3 +155,31 @@ export const linesOf = (path: string, ranges: readonly (readonly [number, number
   const program = [...ranges.map(([from, to]) => `${from},${to}p`), `${ranges.at(-1)?.[1] ?? 1}q`].join(';')
   return `sed -n '${program}' -- ${quoted(path)} 2>/dev/null | cut -b1-${bytes} | base64 -w0; echo`
 }
+
+/** What stays as it is where somebody else owns it: no file is lost by that. */
+const HARMLESS = ': Cannot (utime|change mode)'
+
+/**
+ * Unpacks the pieces of an archive over what is there. Where something is missing afterwards, it ends with the code of
+ * tar and says what tar said first; tar has one code for everything, so its words decide. They are held in memory,
+ * because the disk may be full.
+ */
+export const unpackPieces = (
+  at: string,
+): string => `e=$(cat ${quoted(at)}/p* | LC_ALL=C tar --no-same-owner -C / -xpf - 2>&1); c=$?
+rm -rf ${quoted(at)}
+[ $c = 0 ] && exit 0
+w=$(printf '%s\\n' "$e" | grep -vE ${quoted(`${HARMLESS}|Exiting with failure status`)})
+[ -z "$w" ] && printf '%s\\n' "$e" | grep -qE ${quoted(HARMLESS)} && exit 0
+printf '%s\\n' "$w" | head -n 1 | cut -c1-300
+exit $c`
+
+/**
+ * Empties both places of a session; fails when something stays that should not. What others own in the temporary folder
+ * is not the session's.
+ */
+export function removeAll(root: string, temporary: string, except: string): string {
+  const all = `-mindepth 1 -maxdepth 1 ! -path ${quoted(except)}`
+  return `find ${quoted(root)} ${quoted(temporary)} ${all} -exec rm -rf -- {} + 2>/dev/null
+[ -z "$(find ${quoted(root)} ${all}; find ${quoted(temporary)} ${all} -user "$(id -u)")" ]`
+}

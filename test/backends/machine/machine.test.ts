@@ -20,6 +20,7 @@ function open(change: (port: MachinePort) => Partial<MachinePort> = () => ({})) 
     kind: 'daytona',
     port: { ...machine.port, ...change(machine.port) },
     root: machine.root,
+    temporary: machine.root.replace(/workspace$/, 'tmp'),
     state: machine.state,
     network: 'full',
     languages: ['bash'],
@@ -137,6 +138,81 @@ describe('a machine that was replaced', () => {
     await jobs.start('j', 'true', T)
     await replace()
     expect(await backend.jobs?.state('j')).toEqual({ at: 'lost' })
+  })
+})
+
+describe('files that come to a machine', () => {
+  const entry = (path: string) => ({ path, kind: 'file', bytes: bytes('new'), mode: 0o644, modified: 0 }) as const
+  /** A tar that does what it is to do and then complains. */
+  const complaining = (words: string) =>
+    open((port) => ({
+      run: (script, ms) =>
+        port.run(`tar() { command tar "$@"; printf '%s\\n' ${words} >&2; return 2; }\n${script}`, ms),
+    })).backend
+
+  it('are all there, or it is said what is in the way', async () => {
+    const { backend, state } = open()
+    const { root } = backend.capabilities
+    await backend.files.write('a', bytes('a file'))
+    const restoring = backend.restore([entry(`${root}/a/b`), entry(`${root}/c`)])
+    await expect(restoring).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/a\/b: .*Not a/),
+    })
+    await expect(restoring).rejects.toMatchObject({ hint: expect.stringContaining('try again') })
+    expect((await backend.exec(`ls ${state}`, T)).stdout).not.toContain('t-')
+  })
+
+  const ending = `'tar: Exiting with failure status due to previous errors'`
+  const of = async (words: string) => {
+    const backend = complaining(`${words} ${ending}`)
+    await backend.restore([entry(`${backend.capabilities.root}/c`)])
+    return backend.files.read('c')
+  }
+
+  it.each([
+    ['no room', `'tar: c: Wrote only 4 of 9 bytes' 'tar: c: Cannot write: No space left on device'`],
+    ['no room, beside a time that cannot be set', `'tar: d: Cannot utime: No' 'tar: c: Cannot write: No space left'`],
+    ['a reason that is not named', ''],
+  ])('are not all there for %s', async (_, words) => {
+    await expect(of(words)).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  it.each([
+    ['time', `'tar: tmp: Cannot utime: Operation not permitted'`],
+    ['mode', `'tar: tmp: Cannot change mode to rwx: Operation not permitted'`],
+  ])('are there where a %s cannot be set', async (_, words) => {
+    expect(await of(words)).toEqual(bytes('new'))
+  })
+
+  it('that broke off on their way leave nothing behind', async () => {
+    const { backend, state } = open((port) => ({
+      write: async (path, content) => {
+        await port.write(path, content)
+        if (path.includes('/t-')) throw new Error('The line was cut.')
+      },
+    }))
+    await expect(backend.restore([entry(`${backend.capabilities.root}/c`)])).rejects.toThrow('cut')
+    expect((await backend.exec(`ls ${state}`, T)).stdout).not.toContain('t-')
+  })
+})
+
+describe('emptying a machine', () => {
+  it('removes everything of the session but its own marks', async () => {
+    const { backend, root } = open()
+    const temporary = root.replace(/workspace$/, 'tmp')
+    await backend.exec(`mkdir -p ${temporary} d; touch ${temporary}/t d/f .hidden`, T)
+    await backend.clear()
+    expect(await backend.tree()).toEqual([])
+    expect((await backend.exec('pwd', T)).stderr).toBe('')
+  })
+
+  it('fails when something stays', async () => {
+    const { backend } = open((port) => ({
+      run: (script, ms) => port.run(`find() { [[ "$*" == *-exec* ]] && return 1; command find "$@"; }\n${script}`, ms),
+    }))
+    await backend.files.write('a', bytes('a'))
+    await expect(backend.clear()).rejects.toMatchObject({ code: 'unavailable', hint: expect.stringContaining('again') })
   })
 })
 
