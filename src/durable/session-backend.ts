@@ -121,14 +121,19 @@ function machines({ open, wanted, settled, record, write, archives }: SessionBac
     return known
   }
 
-  /** The machine that is asked for, with the files on it. */
+  /** The machine that is asked for, with the files on it. While they move, the setting may change once more. */
   async function current(): Promise<Portable> {
-    await settled()
-    const kind = wanted()
-    const backend = of(kind)
-    if (kind !== whereFilesAre(record())) await (moving ??= move(kind).finally(() => (moving = undefined)))
-    if (!backend.checkpoints) await ended(backend)
-    return backend
+    for (;;) {
+      await settled()
+      const kind = wanted()
+      const backend = of(kind)
+      if (moving || kind !== whereFilesAre(record())) {
+        await (moving ??= move(kind).finally(() => (moving = undefined)))
+        continue
+      }
+      if (!backend.checkpoints) await ended(backend)
+      return backend
+    }
   }
 
   /** Nobody sees a machine whose files are half put back. */

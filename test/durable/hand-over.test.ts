@@ -174,30 +174,33 @@ describe('a session', () => {
     expect([...all.http.held.keys()]).toEqual(['/workspace/a', '/workspace/b'])
   })
 
-  it.each(['daytona', 'virtual'] as const)('whose setting becomes %s while its files move has them there', async (then) => {
-    const { all, state, open } = session()
-    const backend = open()
-    await backend.files.write('a', bytes('one'))
-    const { promise: arrival, resolve: arrive } = Promise.withResolvers<void>()
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-    all.http.trouble.before = async () => {
-      begin()
-      await arrival
-    }
-    state.wanted = 'http'
-    const first = backend.files.read('a')
-    await begun
-    state.wanted = then
-    const second = backend.files.write('b', bytes('two'))
-    arrive()
-    await Promise.all([first, second])
-    expect(state.record?.kind).toBe(then)
-    expect([text(await first), text(await backend.files.read('a')), text(await backend.files.read('b'))]).toEqual([
-      'one',
-      'one',
-      'two',
-    ])
-  })
+  it.each(['daytona', 'virtual'] as const)(
+    'whose setting becomes %s while its files move has them there',
+    async (then) => {
+      const { all, state, open } = session()
+      const backend = open()
+      await backend.files.write('a', bytes('one'))
+      const { promise: arrival, resolve: arrive } = Promise.withResolvers<void>()
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+      all.http.trouble.before = async () => {
+        begin()
+        await arrival
+      }
+      state.wanted = 'http'
+      const first = backend.files.read('a')
+      await begun
+      state.wanted = then
+      const second = backend.files.write('b', bytes('two'))
+      arrive()
+      await Promise.all([first, second])
+      expect(state.record?.kind).toBe(then)
+      expect([text(await first), text(await backend.files.read('a')), text(await backend.files.read('b'))]).toEqual([
+        'one',
+        'one',
+        'two',
+      ])
+    },
+  )
 
   it('moves again after a move that broke off, or after a crash in it', async () => {
     const { all, state, open } = session()
