@@ -7,6 +7,7 @@ import { pack, unpack } from '../backends/tar.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession, SessionMeta } from './session-meta.ts'
 import { storedBytes } from './stored.ts'
+import { leaseMs } from './wake.ts'
 
 export type SessionCopy = {
   readonly meta: SessionMeta
@@ -39,25 +40,102 @@ export async function copySession(core: SessionCore): Promise<SessionCopy> {
   }
 }
 
-export async function takeCopy(core: SessionCore, { meta, rows, files }: SessionCopy, spec: NewSession): Promise<void> {
-  if (core.exists) return files.cancel()
+export type ArrivalOptions = {
+  readonly core: () => SessionCore
+  readonly storage: DurableObjectStorage
+  /** The storage is empty: what memory knows of it goes too. */
+  readonly forgetMemory: () => void
+}
+
+/** A copy on its way into a session: one at a time, and all of it or nothing. */
+export class Arrival {
+  readonly #options: ArrivalOptions
+  #underWay: Promise<void> | undefined
+  #discarding: Promise<void> | undefined
+
+  constructor(options: ArrivalOptions) {
+    this.#options = options
+  }
+
+  /** Whoever repeats it waits for the first. */
+  async take(copy: SessionCopy, spec: NewSession): Promise<void> {
+    const { exists } = this.#options.core()
+    const isRepeat = exists || this.#underWay !== undefined
+    if (!exists) this.#underWay ??= this.#take(copy, spec).finally(() => (this.#underWay = undefined))
+    if (isRepeat) await copy.files.cancel()
+    await this.#underWay
+  }
+
+  /** On an alarm of a session that is not there: what a crash has left of a copy goes, and the alarm with it. */
+  async lookAfter(): Promise<void> {
+    if (this.#underWay) return
+    if (!this.#isHalfThere) return this.#options.storage.deleteAlarm()
+    if (!(await this.#discarded())) await this.#options.storage.setAlarm(Date.now() + againMs)
+  }
+
+  get #isHalfThere(): boolean {
+    return this.#options.core().journal.meta()?.arriving === true
+  }
+
+  async #take(copy: SessionCopy, spec: NewSession): Promise<void> {
+    const { core, storage } = this.#options
+    if (this.#isHalfThere) await this.#discard()
+    await storage.setAlarm(Date.now() + leaseMs)
+    try {
+      await takeCopy(core(), copy, spec)
+    } catch (error) {
+      await this.#discarded()
+      throw error
+    }
+  }
+
+  /** False when a part is out of reach: the alarm tries again. */
+  async #discarded(): Promise<boolean> {
+    try {
+      await this.#discard()
+      return true
+    } catch (error) {
+      console.warn('What is left of a copy cannot be removed now.', error)
+      return false
+    }
+  }
+
+  /** Once, however many ask: afterwards another copy may begin to arrive. */
+  #discard(): Promise<void> {
+    return (this.#discarding ??= this.#removeAll().finally(() => (this.#discarding = undefined)))
+  }
+
+  async #removeAll(): Promise<void> {
+    const { core, storage, forgetMemory } = this.#options
+    await core().workbench.removeFiles()
+    await storage.deleteAlarm()
+    await storage.deleteAll()
+    forgetMemory()
+  }
+}
+
+/** Until what a machine out of reach has of a copy is asked for again. */
+const againMs = 10 * 60_000
+
+async function takeCopy(core: SessionCore, { meta, rows, files }: SessionCopy, spec: NewSession): Promise<void> {
   // The chat stays with the original.
   const { origin: _origin, ...copied } = meta
-  core.adopt(
-    {
-      ...copied,
-      id: core.sessionId,
-      tenantId: core.tenantId,
-      title: spec.title ?? meta.title,
-      source: spec.source ?? meta.source,
-      parentId: spec.parentId ?? null,
-      // A machine of its own, of the same kind.
-      ...(meta.machine && { machine: { kind: meta.machine.kind, been: meta.machine.been } }),
-      createdAt: Date.now(),
-    },
-    rows,
-  )
+  const arriving = {
+    ...copied,
+    id: core.sessionId,
+    tenantId: core.tenantId,
+    title: spec.title ?? meta.title,
+    source: spec.source ?? meta.source,
+    parentId: spec.parentId ?? null,
+    // A machine of its own, of the same kind.
+    ...(meta.machine && { machine: { kind: meta.machine.kind, been: meta.machine.been } }),
+    createdAt: Date.now(),
+    arriving: true,
+  } as const
+  core.adopt(arriving, [])
   await core.workbench.backend.restore(withRoot(unpack(files)))
+  const { arriving: _arriving, ...arrived } = core.meta
+  core.adopt(arrived, rows)
   await core.account.tellStored()
 }
 

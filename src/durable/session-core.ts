@@ -130,7 +130,7 @@ export class SessionCore {
   // --- what it is
 
   get exists(): boolean {
-    return this.#meta !== undefined && !this.#closing
+    return this.#meta !== undefined && !this.#meta.arriving && !this.#closing
   }
 
   /** The session is being deleted: to everybody it is gone. */
@@ -158,11 +158,11 @@ export class SessionCore {
   /** False when there is no such session, neither here nor in history. */
   async load(): Promise<boolean> {
     if (this.#closing) return false
-    if (this.#meta) return true
+    if (this.#meta) return this.exists
     const through = await rebuild(this.journal, d1History(this.#env.DB, this.tenantId), this.sessionId)
     // Meanwhile it may be gone, or somebody else have loaded it: what they have begun lives in their store.
     if (this.#closing) return false
-    if (this.#meta) return true
+    if (this.#meta) return this.exists
     if (through === undefined) return false
     this.#meta = this.journal.meta()
     this.store = this.#openStore()

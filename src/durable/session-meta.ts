@@ -46,6 +46,8 @@ export type SessionMeta = {
   readonly given?: Given
   /** The chat that gets to read whatever is answered. */
   readonly origin?: Origin
+  /** A copy whose files are still on their way: to everybody it is not there yet. */
+  readonly arriving?: true
 }
 
 export const newMeta = (

@@ -14,7 +14,7 @@ import { close, forget } from './deletion.ts'
 import { differenceSince, listCheckpoints, reachable, type Rollback, rollback } from './checkpoint.ts'
 import { exportSession, type Imported, importSession } from './export.ts'
 import { armFailpoints } from './failpoint.ts'
-import { copySession, takeCopy, type SessionCopy } from './fork.ts'
+import { Arrival, copySession, type SessionCopy } from './fork.ts'
 import { machineOf } from './machine.ts'
 import { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
@@ -41,11 +41,14 @@ const notTaken: Partial<Record<Accepted['status'], number>> = { idle: 204, 'too-
 
 export class SessionDO extends DurableObject<Env> {
   #core: SessionCore
+  readonly #arrival: Arrival
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env)
     armFailpoints(env.FAILPOINTS)
     this.#core = new SessionCore(ctx, env, machineOf)
+    const forgetMemory = () => this.#forgetMemory()
+    this.#arrival = new Arrival({ core: () => this.#core, storage: ctx.storage, forgetMemory })
   }
 
   // --- the session
@@ -264,7 +267,7 @@ export class SessionDO extends DurableObject<Env> {
   }
 
   async become(copy: SessionCopy, spec: NewSession): Promise<SessionView> {
-    await takeCopy(this.#core, copy, spec)
+    await this.#arrival.take(copy, spec)
     return this.#shown()
   }
 
@@ -310,7 +313,7 @@ export class SessionDO extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     await this.ctx.storage.setAlarm(Date.now() + leaseMs)
     const core = this.#core
-    if (!core.exists) return void (await this.ctx.storage.deleteAlarm())
+    if (!core.exists) return this.#arrival.lookAfter()
     await lookAfter(core, this.ctx.storage)
   }
 
