@@ -5,6 +5,7 @@
 
 import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '../agent/model/message.ts'
 import type { Result } from '../agent/model/turn.ts'
+import { places } from '../backends/places.ts'
 import { fitRow } from './row-size.ts'
 
 /** Characters of base64 kept in the message itself. */
@@ -107,4 +108,34 @@ async function loaded(message: Message, blobs: R2Bucket | undefined): Promise<Me
   const result = { ...message, content }
   whole.set(message, result)
   return result
+}
+
+/** Copies that are made at the same time: each has a request open. */
+const copiedAtOnce = 4
+
+/** Gives messages of another session images of their own, because that session takes its images along when it goes. */
+export function ownImages(blobs: R2Bucket, prefix: string): (message: Message) => Promise<Message> {
+  const inLine = places(copiedAtOnce)
+  const copies = new Map<string, Promise<string>>()
+  const copy = async (data: string): Promise<string> => {
+    const key = data.slice(stored.length)
+    const object = await blobs.get(key)
+    // One that is gone is said to be, under whichever name.
+    if (!object) return data
+    const own = prefix + key.slice(key.lastIndexOf('/') + 1)
+    await blobs.put(own, object.body)
+    return stored + own
+  }
+  const copied = (data: string): Promise<string> => {
+    const known = copies.get(data) ?? inLine(() => copy(data))
+    copies.set(data, known)
+    return known
+  }
+  return async (message) => {
+    if (message.role === 'assistant' || !hasStored(message)) return message
+    const content = message.content.map(async (part) =>
+      part.type === 'image' && part.data.startsWith(stored) ? { ...part, data: await copied(part.data) } : part,
+    )
+    return { ...message, content: await Promise.all(content) }
+  }
 }

@@ -4,6 +4,7 @@ import type { Entry } from '../agent/model/history.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import type { SnapshotEntry } from '../backends/portable.ts'
 import { pack, unpack } from '../backends/tar.ts'
+import { attachmentsOf, ownImages } from './attachments.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession, SessionMeta } from './session-meta.ts'
 import { storedBytes } from './stored.ts'
@@ -43,6 +44,7 @@ export async function copySession(core: SessionCore): Promise<SessionCopy> {
 export type ArrivalOptions = {
   readonly core: () => SessionCore
   readonly storage: DurableObjectStorage
+  readonly blobs: R2Bucket | undefined
   /** The storage is empty: what memory knows of it goes too. */
   readonly forgetMemory: () => void
 }
@@ -78,11 +80,11 @@ export class Arrival {
   }
 
   async #take(copy: SessionCopy, spec: NewSession): Promise<void> {
-    const { core, storage } = this.#options
+    const { core, storage, blobs } = this.#options
     if (this.#isHalfThere) await this.#discard()
     await storage.setAlarm(Date.now() + leaseMs)
     try {
-      await takeCopy(core(), copy, spec)
+      await takeCopy(core(), copy, spec, blobs)
     } catch (error) {
       await this.#discarded()
       throw error
@@ -117,7 +119,12 @@ export class Arrival {
 /** Until what a machine out of reach has of a copy is asked for again. */
 const againMs = 10 * 60_000
 
-async function takeCopy(core: SessionCore, { meta, rows, files }: SessionCopy, spec: NewSession): Promise<void> {
+async function takeCopy(
+  core: SessionCore,
+  { meta, rows, files }: SessionCopy,
+  spec: NewSession,
+  blobs: R2Bucket | undefined,
+): Promise<void> {
   // The chat stays with the original.
   const { origin: _origin, ...copied } = meta
   const arriving = {
@@ -134,10 +141,19 @@ async function takeCopy(core: SessionCore, { meta, rows, files }: SessionCopy, s
   } as const
   core.adopt(arriving, [])
   await core.workbench.backend.restore(withRoot(unpack(files)))
+  const own = blobs ? await withOwnImages(rows, ownImages(blobs, attachmentsOf(core.tenantId, core.sessionId))) : rows
   const { arriving: _arriving, ...arrived } = core.meta
-  core.adopt(arrived, rows)
+  core.adopt(arrived, own)
   await core.account.tellStored()
 }
+
+const withOwnImages = (rows: SessionCopy['rows'], own: ReturnType<typeof ownImages>): Promise<SessionCopy['rows']> =>
+  Promise.all(
+    rows.map(async (row) => {
+      const entries = row.entries.map(async (entry) => ({ ...entry, message: await own(entry.message) }))
+      return { ...row, entries: await Promise.all(entries) }
+    }),
+  )
 
 async function* withoutRoot(entries: AsyncIterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {
   for await (const entry of entries) yield { ...entry, path: entry.path.slice(1) }

@@ -48,7 +48,7 @@ export class SessionDO extends DurableObject<Env> {
     armFailpoints(env.FAILPOINTS)
     this.#core = new SessionCore(ctx, env, machineOf)
     const forgetMemory = () => this.#forgetMemory()
-    this.#arrival = new Arrival({ core: () => this.#core, storage: ctx.storage, forgetMemory })
+    this.#arrival = new Arrival({ core: () => this.#core, storage: ctx.storage, blobs: env.BLOBS, forgetMemory })
   }
 
   // --- the session

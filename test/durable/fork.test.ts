@@ -2,7 +2,7 @@
 
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SessionCopy } from '../../src/durable/fork.ts'
-import { Gate, model, says, until } from '../support/scripted-model.ts'
+import { calls, Gate, model, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, request } from '../worker/client.ts'
 import { linesOf, say } from '../worker/listen.ts'
 import { kill, objectOf, ring } from './object.ts'
@@ -109,5 +109,27 @@ describe('a copy of a session', () => {
     await become(await copy(), open())
     expect(await whole()).toEqual(all)
     expect(await stored(target)).toBe(2)
+  })
+})
+
+describe('images of a copy', () => {
+  it('are its own: they stay when the original is deleted', async () => {
+    const data = 'iVBORw0K'.repeat(2_000)
+    const picture = new Uint8Array(20_000).fill(7)
+    picture.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+    const look = calls({ name: 'read_file', input: { path: 'a.png' } })
+    const scripted = model([look, says('two pictures'), says('still two')])
+    const settings = { models: { [scripted.id]: { images: true } } }
+    const { id } = await newSession({ model: scripted.id, settings })
+    await request('PUT', `/api/sessions/${id}/files/a.png`, { body: picture })
+    await say(id, 'What is this?', { attachments: [{ type: 'image', url: `data:image/png;base64,${data}` }] })
+    const fork = await call<{ id: string }>('POST', `/api/sessions/${id}/fork`, { body: {} })
+    expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
+    await say(fork.body.id, 'And now?')
+    const sent = JSON.stringify(scripted.asked[2]?.messages)
+    expect([sent.includes(data), sent.includes(Buffer.from(picture).toString('base64'))]).toEqual([true, true])
+    expect(sent).not.toContain('an image that is gone')
+    await call('DELETE', `/api/sessions/${fork.body.id}`)
+    expect(await stored(fork.body.id)).toBe(0)
   })
 })
