@@ -68,7 +68,7 @@ export async function importSession(
   const now = Date.now()
   const whole = await Promise.all(messages.map((message) => keep(fromExported(message))))
   if (core.exists) return
-  const seqs = messages.map(({ seq }, i) => seq ?? i + 1)
+  const reached = highest(messages.map(({ seq }, i) => seq ?? i + 1))
   const entries = whole.map((message, i): Entry => {
     const { run_id: runId, created_at: at, covers } = messages[i] as ExportedMessage
     return {
@@ -79,13 +79,32 @@ export async function importSession(
       tokens: tokensOf(message),
       message,
       // Numbers are given anew: it covers as many messages as it did.
-      ...(typeof covers === 'number' && { covers: seqs.filter((seq, at_) => seq <= covers && at_ < i).length }),
+      ...(typeof covers === 'number' && isSummary(message) && { covers: Math.min(i, through(reached, covers)) }),
     }
   })
   const spec: NewSession = { title, model, source: 'import' }
   core.create(spec)
   core.adopt(core.meta, rowsOf(entries))
   await core.account.tellStored()
+}
+
+const isSummary = (message: Message): boolean => message.role === 'user' && message.source === 'summary'
+
+/** Of each number the highest up to it: they rise, even where what was given does not. */
+function highest(seqs: readonly number[]): readonly number[] {
+  let high = 0
+  return seqs.map((seq) => (high = Math.max(high, seq)))
+}
+
+/** How many of them, from the first on, are at most this. Every message may ask, so that looking at all would take too long. */
+function through(rising: readonly number[], most: number): number {
+  let [low, high] = [0, rising.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((rising[middle] ?? 0) <= most) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function rowsOf(entries: readonly Entry[]) {

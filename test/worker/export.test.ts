@@ -139,6 +139,21 @@ describe('an import', () => {
     ])
   })
 
+  it('hides nothing behind what is no summary, nor behind one what came after it', async () => {
+    const turn = (seq: number) => [
+      { role: 'user', content: `${seq}`, seq, covers: 99 },
+      { role: 'assistant', content: `answer ${seq}`, seq: seq + 1, covers: 99 },
+    ]
+    const summary = { role: 'user', content: 'SUMMARY', source: 'summary', covers: 99, seq: 3 }
+    const { body } = await imported(JSON.stringify({ messages: [...turn(1), summary, ...turn(4)] }))
+    const listed = await messagesOf<{ content: string; compacted: boolean }>(body.id)
+    expect(listed.filter(({ compacted }) => !compacted).map(({ content }) => content)).toEqual([
+      'SUMMARY',
+      '4',
+      'answer 4',
+    ])
+  })
+
   it('of plain chat messages works too, with a model that is not here left out', async () => {
     const text = JSON.stringify({
       session: { title: 'From elsewhere', model: 'nowhere/none' },
