@@ -56,19 +56,29 @@ export type Connections = {
     readonly before?: Place | undefined
   }) => Promise<readonly Connection[]>
   readonly get: (id: string) => Promise<Connection | undefined>
-  /** Puts it down as a whole, whether it was there or not. */
-  readonly put: (connection: Omit<Connection, 'tenantId'>) => Promise<void>
+  readonly add: (connection: Omit<Connection, 'tenantId'>) => Promise<void>
+  /** What is not named stays as it is by then. Undefined when there is none. */
+  readonly change: (id: string, to: ConnectionChange) => Promise<Connection | undefined>
   readonly setAccount: (id: string, account: unknown) => Promise<void>
   /** False when there was none. */
   readonly remove: (id: string) => Promise<boolean>
 }
 
+/** Secrets come with their endings; the account of those of before is not known to be theirs. */
+export type ConnectionChange = {
+  readonly name?: string | undefined
+  readonly status?: Connection['status'] | undefined
+  readonly settings?: object | undefined
+  readonly secrets?: Pick<Connection, 'secrets' | 'endings'> | undefined
+}
+
 export type Place = { readonly at: number; readonly id: string }
 
-const put = `INSERT INTO channel(tenant_id, id, platform, name, status, created_at, webhook_url, settings, secrets, endings,
-  account) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT(id) DO UPDATE SET name = excluded.name,
-  status = excluded.status, settings = excluded.settings, secrets = excluded.secrets, endings = excluded.endings,
-  account = excluded.account WHERE tenant_id = ?1`
+const add = `INSERT INTO channel(tenant_id, id, platform, name, status, created_at, webhook_url, settings, secrets, endings,
+  account) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`
+const change = `UPDATE channel SET name = coalesce(?3, name), status = coalesce(?4, status),
+  settings = json_patch(settings, ?5), secrets = coalesce(?6, secrets), endings = coalesce(?7, endings),
+  account = CASE WHEN ?6 IS NULL THEN account END WHERE tenant_id = ?1 AND id = ?2 RETURNING *`
 const newest = `SELECT * FROM channel WHERE tenant_id = ?1 AND (created_at, id) < (?2, ?3)
   ORDER BY created_at DESC, id DESC LIMIT ?4`
 
@@ -79,7 +89,7 @@ export function connections(db: D1Database, tenantId: string): Connections {
       (await read<Row>(newest, before.at, before.id, limit)).map(connectionOf),
     get: async (id) =>
       (await read<Row>('SELECT * FROM channel WHERE tenant_id = ?1 AND id = ?2', id)).map(connectionOf)[0],
-    put: async (one) => {
+    add: async (one) => {
       const { id, platform, name, status, createdAt, webhookUrl, secrets } = one
       const [settings, endings] = [one.settings, one.endings].map((value) => JSON.stringify(value))
       const account = one.account === null ? null : JSON.stringify(one.account)
@@ -95,7 +105,12 @@ export function connections(db: D1Database, tenantId: string): Connections {
         endings ?? '{}',
         account,
       ]
-      await write([statement(put, ...values)])
+      await write([statement(add, ...values)])
+    },
+    change: async (id, { name = null, status = null, settings = {}, secrets }) => {
+      const sealed = [secrets?.secrets ?? null, secrets ? JSON.stringify(secrets.endings) : null]
+      const [result] = await write([statement(change, id, name, status, JSON.stringify(settings), ...sealed)])
+      return (result?.results as readonly Row[] | undefined)?.map(connectionOf)[0]
     },
     setAccount: async (id, account) => {
       const set = 'UPDATE channel SET account = ?3 WHERE tenant_id = ?1 AND id = ?2'

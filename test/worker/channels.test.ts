@@ -65,6 +65,26 @@ describe('a channel', () => {
     expect((await call('GET', `/api/channels/${id}`)).status).toBe(404)
   })
 
+  it('has all of what is changed at the same time', async () => {
+    const { body } = await create({ platform: 'telegram', secrets })
+    const at = `/api/channels/${body.id}`
+    const patch = (change: object) => call('PATCH', at, { body: change })
+    const settings = { streaming: true, require_mention: false, busy_mode: 'queue', allow_users: ['7'], admins: ['7'] }
+    const each = Object.entries(settings).map(([name, value]) => patch({ settings: { [name]: value } }))
+    await Promise.all([
+      ...each,
+      patch({ secrets: { bot_token: '4711:zyxwvutsrq' } }),
+      patch({ name: 'Other' }),
+      call('POST', `${at}/pause`),
+    ])
+    expect((await call<Channel>('GET', at)).body).toMatchObject({
+      name: 'Other',
+      status: 'paused',
+      settings,
+      secrets: { bot_token: 'tsrq' },
+    })
+  })
+
   it('keeps its secrets sealed', async () => {
     const { body } = await create({ platform: 'telegram', secrets })
     const row = await bindings.DB.prepare('SELECT * FROM channel WHERE id = ?').bind(body.id).first()

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { Channel, Secrets } from '../../channels/channel.ts'
 import { channelOf, channels } from '../../channels/channels.ts'
 import { channelSettings, settingsChange } from '../../channels/settings.ts'
-import { type Connection, connections } from '../../db/channels.ts'
+import { type Connection, type ConnectionChange, connections } from '../../db/channels.ts'
 import { forgetConnection, lineOf, openSecrets, sealSecrets } from '../../durable/channel-connection.ts'
 import { AppError, invalid } from '../errors.ts'
 import { type Call, route } from '../route.ts'
@@ -69,9 +69,8 @@ const originOf = ({ env, web }: Pick<Call<unknown, unknown>, 'env' | 'web'>): st
 const one = ({ env, tenant, param }: Call<unknown, unknown>): Promise<Connection> =>
   connections(env.DB, tenant.id).get(param('id')).then(found)
 
-async function change(call: Call<unknown, unknown>, to: Partial<Connection>): Promise<Response> {
-  const changed = { ...(await one(call)), ...to }
-  await connections(call.env.DB, call.tenant.id).put(changed)
+async function change({ env, tenant, param }: Call<unknown, unknown>, to: ConnectionChange): Promise<Response> {
+  const changed = found(await connections(env.DB, tenant.id).change(param('id'), to))
   forgetConnection(changed.id)
   return Response.json(view(changed))
 }
@@ -136,7 +135,7 @@ export const channelRoutes = [
         endings: endingsOf(secrets),
         account: null,
       }
-      await connections(env.DB, tenant.id).put(made)
+      await connections(env.DB, tenant.id).add(made)
       return Response.json(view(made), { status: 201 })
     },
   }),
@@ -163,16 +162,15 @@ export const channelRoutes = [
     responses: ok('The channel', channelShape),
     handle: async (call) => {
       const { env, tenant, body } = call
-      const known = await one(call)
-      const settings = { ...(known.settings as object), ...body.settings }
-      const wish = { ...(body.name && { name: body.name }), settings }
-      if (!body.secrets) return change(call, wish)
+      const { secrets: given, ...wish } = body
+      if (!given) return change(call, wish)
       requireSealing(env)
+      const known = await one(call)
       // Those of before may not open any more: then all of them are needed.
       const kept = await openSecrets(env, known)
-      const secrets = secretsOf(platformOf(known.platform), { ...kept, ...body.secrets })
+      const secrets = secretsOf(platformOf(known.platform), { ...kept, ...given })
       const sealed = await sealSecrets(env, tenant.id, known.id, secrets)
-      return change(call, { ...wish, secrets: sealed, endings: endingsOf(secrets), account: null })
+      return change(call, { ...wish, secrets: { secrets: sealed, endings: endingsOf(secrets) } })
     },
   }),
   route({

@@ -1,0 +1,49 @@
+/** Connections of channels: a change writes what it names and nothing else. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { connections } from '../../src/db/channels.ts'
+import { bindings, migrated } from '../worker/client.ts'
+
+beforeAll(migrated)
+
+const known = {
+  platform: 'telegram',
+  name: 'Ours',
+  status: 'active',
+  createdAt: 1,
+  webhookUrl: 'https://talaria.test/webhooks/telegram/x',
+  settings: { allow_users: ['1'], streaming: false },
+  secrets: 'sealed',
+  endings: { bot_token: 'mnop' },
+  account: { id: '5' },
+} as const
+
+describe('a change of a connection', () => {
+  const all = connections(bindings.DB, 'a')
+
+  it.each([
+    ['a name', { name: 'Other' }, { name: 'Other' }],
+    ['a status', { status: 'paused' }, { status: 'paused' }],
+    ['a setting', { settings: { streaming: true } }, { settings: { allow_users: ['1'], streaming: true } }],
+    ['a list', { settings: { allow_users: [] } }, { settings: { allow_users: [], streaming: false } }],
+    [
+      'secrets, whose account is not known yet',
+      { secrets: { secrets: 'new', endings: { bot_token: 'tsrq' } } },
+      { secrets: 'new', endings: { bot_token: 'tsrq' }, account: null },
+    ],
+    ['nothing', {}, {}],
+  ] as const)('of %s leaves the rest as it is', async (_, change, then) => {
+    const id = crypto.randomUUID()
+    await all.add({ ...known, id })
+    const changed = { ...known, id, tenantId: 'a', ...then }
+    expect(await all.change(id, change)).toEqual(changed)
+    expect(await all.get(id)).toEqual(changed)
+  })
+
+  it('of another tenant’s finds none', async () => {
+    const id = crypto.randomUUID()
+    await all.add({ ...known, id })
+    expect(await connections(bindings.DB, 'b').change(id, { name: 'mine' })).toBeUndefined()
+    expect(await all.get(id)).toMatchObject({ name: 'Ours' })
+  })
+})
