@@ -19,7 +19,9 @@ export const learntWindows = (tenantId: string): Windows => learnt.get(tenantId)
 export function takeWindows(tenantId: string, kept: Windows = none): void {
   const known = learntWindows(tenantId)
   const news = Object.entries(kept).filter(([id, window]) => window < (known[id] ?? Infinity))
-  if (news.length) learnt.set(tenantId, { ...known, ...Object.fromEntries(news) })
+  if (!news.length) return
+  if (learnt.size > 5_000) learnt.clear()
+  learnt.set(tenantId, { ...known, ...Object.fromEntries(news) })
 }
 
 /** A prompt that should have fitted did not. Undefined when the window is known from somebody, or cannot be less. */

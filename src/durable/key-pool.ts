@@ -15,8 +15,11 @@ export type KeptHealth = Readonly<
 const pools = new Map<string, Map<string, KeyHealth>>()
 
 function poolOf(tenantId: string): Map<string, KeyHealth> {
-  let pool = pools.get(tenantId)
-  if (!pool) pools.set(tenantId, (pool = new Map()))
+  const known = pools.get(tenantId)
+  if (known) return known
+  if (pools.size > 5_000) pools.clear()
+  const pool = new Map<string, KeyHealth>()
+  pools.set(tenantId, pool)
   return pool
 }
 
@@ -52,8 +55,10 @@ export function countStalls(tenantId: string, modelId: string, failure: Failure 
   // What was cancelled by a person says nothing about the model.
   if (failure?.kind === 'aborted') return
   const key = modelKey(tenantId, modelId)
-  if (failure?.kind === 'stalled') stalls.set(key, (stalls.get(key) ?? 0) + 1)
-  else stalls.delete(key)
+  if (failure?.kind !== 'stalled') return void stalls.delete(key)
+  const before = stallsOf(tenantId, modelId)
+  if (stalls.size > 5_000) stalls.clear()
+  stalls.set(key, before + 1)
 }
 
 /**

@@ -31,8 +31,13 @@ const agingMs = 2_500
 /** `asked`: when somebody began to ask for a newer one. */
 type Kept = { readonly snapshot: TenantSnapshot; readonly at: number; asked: number }
 const kept = new Map<string, Kept>()
-/** How often something was changed here: an answer that was on its way meanwhile may be from before. */
+/**
+ * Which change of a tenant was the last one here: an answer that was on its way meanwhile may be from before. Changes
+ * are numbered through all tenants; one that is not known any more may be as late as `forgotten`.
+ */
 const changes = new Map<string, number>()
+let [counted, forgotten] = [0, 0]
+const lastChange = (id: string): number => changes.get(id) ?? forgotten
 
 export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
   const now = Date.now()
@@ -41,19 +46,23 @@ export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapsh
   // Whoever asks may be cancelled, so nobody waits for another's answer.
   if (known && now - known.at < freshMs && now - known.asked < agingMs) return known.snapshot
   if (known) known.asked = now
-  const before = changes.get(id)
+  const before = lastChange(id)
   const snapshot = await tenantStub(env, id).snapshot()
   learnHealth(id, snapshot.keys)
   takeWindows(id, snapshot.windows)
   await openKeys(env, snapshot)
   if (kept.size > 5_000) kept.clear()
-  if (changes.get(id) === before) kept.set(id, { snapshot, at: now, asked: now })
+  if (lastChange(id) === before) kept.set(id, { snapshot, at: now, asked: now })
   return snapshot
 }
 
 export function forgetSnapshot(id: string): void {
   kept.delete(id)
-  changes.set(id, (changes.get(id) ?? 0) + 1)
+  if (changes.size > 5_000) {
+    changes.clear()
+    forgotten = ++counted
+  }
+  changes.set(id, ++counted)
 }
 
 const shared = new Map<string, { readonly text: string; readonly settings: Settings }>()

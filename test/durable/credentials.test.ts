@@ -55,22 +55,28 @@ describe('the keys of a tenant', () => {
     expect([nothing.of.size, knownKeys('late').of.size]).toEqual([0, 0])
   })
 
-  it('that are changed while somebody asks are asked for again', async () => {
-    const gate = new Gate()
-    const answers = [{ model: { default: 'a/old' } }, { model: { default: 'a/new' } }]
-    const snapshot = async () => {
-      const settings = answers.shift()
-      if (answers.length) await gate.opens()
-      return { id: 'changing', settings, limits: {}, keys: {}, windows: {} }
-    }
-    const env = { ...bindings, TENANT: { getByName: () => ({ snapshot }) } } as unknown as Env
-    const early = tenantSnapshot(env, 'changing')
-    forgetSnapshot('changing')
-    gate.open()
-    expect((await early).settings).toEqual({ model: { default: 'a/old' } })
-    const now = async () => (await tenantSnapshot(env, 'changing')).settings
-    expect([await now(), await now()]).toEqual([{ model: { default: 'a/new' } }, { model: { default: 'a/new' } }])
-  })
+  it.each([0, 5_001, 12_000])(
+    'that are changed while somebody asks are asked for again, with %i others',
+    async (others) => {
+      const id = `changing ${others}`
+      const gate = new Gate()
+      const answers = [{ model: { default: 'a/old' } }, { model: { default: 'a/new' } }]
+      const snapshot = async () => {
+        const settings = answers.shift()
+        if (answers.length) await gate.opens()
+        return { id, settings, limits: {}, keys: {}, windows: {} }
+      }
+      const env = { ...bindings, TENANT: { getByName: () => ({ snapshot }) } } as unknown as Env
+      const early = tenantSnapshot(env, id)
+      forgetSnapshot(id)
+      // So many that not all of them are remembered.
+      for (let n = 0; n < others; n++) forgetSnapshot(`other ${n}`)
+      gate.open()
+      expect((await early).settings).toEqual({ model: { default: 'a/old' } })
+      const now = async () => (await tenantSnapshot(env, id)).settings
+      expect([await now(), await now()]).toEqual([{ model: { default: 'a/new' } }, { model: { default: 'a/new' } }])
+    },
+  )
 
   it('are the latest ones, whoever is ready first', async () => {
     const list = await Promise.all(['1', '2', '3', '4'].map((id) => stored('race', id, `key ${id}`)))

@@ -78,3 +78,16 @@ describe('silences of a model', () => {
     expect(stallsOf('t', 'other')).toBe(0)
   })
 })
+
+describe('what an isolate knows', () => {
+  it('is forgotten when there are too many tenants to remember', () => {
+    benchKey('first', 'a', failed('key-dead'), { now, isOnly: false })
+    countStalls('first', 'openai/m', failed('stalled'))
+    for (let n = 0; n < 5_002; n++) {
+      learnHealth(`tenant ${n}`, {})
+      countStalls('other', `openai/${n}`, failed('stalled'))
+    }
+    expect([usable('first'), stallsOf('first', 'openai/m')]).toEqual([['a', 'b'], 0])
+    expect(stallsOf('other', 'openai/5001')).toBe(1)
+  })
+})
