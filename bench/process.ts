@@ -123,7 +123,7 @@ export const start = (command: readonly string[], { cwd, env }: StartOptions): R
 }
 
 /** Nothing of ours outlives us, whatever ends us. */
-export const endAll = (): void => {
+const endAll = (): void => {
   for (const { pid } of started) if (pid) for (const member of [...treeOf(pid), -pid]) signal(member)
   started.clear()
 }

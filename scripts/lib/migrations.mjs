@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { root } from './root.mjs'
 import { wranglerQuietly } from './wrangler.mjs'
 
-export function migrationsFingerprint(folder = join(root, 'migrations')) {
+function migrationsFingerprint(folder = join(root, 'migrations')) {
   const hash = createHash('sha256').update(readFileSync(join(root, 'wrangler.toml')))
   for (const name of readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))

@@ -29,7 +29,7 @@ const kinds = /^[A-Z0-9_]+_(API_KEY|BASE_URL|API_BASE)$|^SANDBOX_[A-Z0-9_]+$/
 /** Wrangler's own credentials look like a provider's key, but are no business of the worker. */
 export const isSetting = (name) => (names.has(name) || kinds.test(name)) && !/^(CLOUDFLARE_API_|WRANGLER_)/.test(name)
 
-export const fromEnvironment = (environment) =>
+const fromEnvironment = (environment) =>
   Object.fromEntries(Object.entries(environment).filter(([name, value]) => isSetting(name) && value !== ''))
 
 const makers = {

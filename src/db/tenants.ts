@@ -18,7 +18,7 @@ export type Tenant = {
 export type TenantChange = Partial<Pick<Tenant, 'name' | 'status' | 'limits'>>
 
 /** A tenant id is part of object names and R2 keys. */
-export const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
+const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 
 export type Tenants = Keys & {
   /** Undefined when the id is taken. Throws when it is no id. Without an id one is made up. */

@@ -196,7 +196,7 @@ function languagesOf({ SANDBOX_LANGUAGES }: Env): { readonly languages?: readonl
 }
 
 /** One name per tenant and session, which says nothing about either and cannot be made to collide. */
-export async function nameOf(tenantId: string, sessionId: string): Promise<string> {
+async function nameOf(tenantId: string, sessionId: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${tenantId}\0${sessionId}`))
   const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   return `s-${hex.slice(0, 48)}`

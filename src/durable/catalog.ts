@@ -21,7 +21,7 @@ let lookedAt = 0
 
 export type Later = (work: Promise<unknown>) => void
 
-export function catalogOf(env: Env, later: Later): Catalog {
+function catalogOf(env: Env, later: Later): Catalog {
   const now = Date.now()
   if (isOutdated(copy?.at, now, copyMs) && isOutdated(lookedAt, now, lookMs)) later(look(env, now))
   return copy?.catalog ?? noCatalog

@@ -7,7 +7,7 @@ import type { FileStat } from '../agent/model/backend.ts'
 import type { Portable, SnapshotEntry } from '../backends/portable.ts'
 
 /** Of file contents in one hand-over. */
-export const maxBytes = 50 * 1024 * 1024
+const maxBytes = 50 * 1024 * 1024
 /** Of one file: it is held in memory while it is under way. */
 const maxFile = 30 * 1024 * 1024
 const maxFiles = 20_000

@@ -2,7 +2,7 @@
 
 import type { Dialect } from '../agent/model/dialect.ts'
 
-export function lateDialect(load: () => Promise<Dialect>): Dialect {
+function lateDialect(load: () => Promise<Dialect>): Dialect {
   let loading: Promise<Dialect> | undefined
   return { call: async (...said) => (await (loading ??= load())).call(...said) }
 }

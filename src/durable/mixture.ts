@@ -12,7 +12,7 @@ import { asText } from '../agent/prompt/compress.ts'
 import { isVirtual } from './routes.ts'
 import type { SideAnswer, SideRequest } from './side-task.ts'
 
-export const mixturePrefix = 'moa/'
+const mixturePrefix = 'moa/'
 
 export type Mixture = NonNullable<NonNullable<Settings['moa']>['presets']>[string]
 

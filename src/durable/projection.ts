@@ -102,7 +102,7 @@ export class Projection {
 /** Entries into pages: consecutive ones of a turn together, until a page is large enough. */
 type UsageOf = (turn: Turn) => Usage
 
-export function pagesAfter(
+function pagesAfter(
   journal: Journal,
   after: number,
   usageOf: UsageOf,

@@ -144,7 +144,7 @@ async function told<T>(work: () => Promise<T>): Promise<Answer<T>> {
   }
 }
 
-export function troubleOf(error: unknown): Trouble {
+function troubleOf(error: unknown): Trouble {
   const { message = String(error), errorResponse } = error as { message?: string; errorResponse?: ErrorBody }
   const { code = 'UNKNOWN', context = {} } = errorResponse ?? {}
   const { admitted, retryable, retryAfterMs, reason } = context

@@ -3,7 +3,7 @@
 import type * as z from 'zod'
 import { AppError, invalid } from './errors.ts'
 
-export const maxBytes = 10 * 1024 * 1024
+const maxBytes = 10 * 1024 * 1024
 
 /** A body that says it is larger, or turns out to be, is refused before it is read to the end. */
 export async function readBytes(request: Request): Promise<Uint8Array> {

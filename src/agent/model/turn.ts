@@ -71,7 +71,7 @@ export type GuardState = {
   readonly halted?: string
 }
 
-export const freshGuard: GuardState = {
+const freshGuard: GuardState = {
   exact: { key: '', count: 0 },
   tool: { name: '', count: 0 },
   same: { key: '', count: 0 },

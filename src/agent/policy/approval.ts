@@ -107,7 +107,7 @@ function suits({ assessment: { subjects, summary, rule: own } }: Asked, rule: Ap
     : [summary ?? '', ...subjects].some(covered)
 }
 
-export const grantOf = ({ tool, assessment }: Asked): string | undefined =>
+const grantOf = ({ tool, assessment }: Asked): string | undefined =>
   assessment.rule === undefined ? undefined : `${tool}: ${assessment.rule}`
 
 const opinions: readonly Opinion[] = [

@@ -46,7 +46,7 @@ export function sideModels({ set, chain, deployed, sibling, main, fallbacks, oth
 }
 
 /** Tries on one model after the first. */
-export const retries = 2
+const retries = 2
 
 const transient = new Set<FailureKind>(['rate', 'upstream-rate', 'overloaded', 'server', 'network', 'malformed'])
 /** It is this one task that does not fit the model: others may. */

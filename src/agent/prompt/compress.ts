@@ -7,7 +7,7 @@ const tail = 20
 const inputCap = 160_000
 const excerptCap = 8_000
 
-export const summaryRequest = `Summarise the conversation below so that somebody else could go on with it without having seen it.
+const summaryRequest = `Summarise the conversation below so that somebody else could go on with it without having seen it.
 Keep: what the person wants and the limits they set; what was done, with exact names, paths, numbers and results; what was decided and why; what is open and what comes next.
 Write plain text under these headings: Goal, Limits, Done, Decisions, Open, Facts. Leave out courtesies. Do not answer the conversation.`
 

@@ -48,7 +48,7 @@ const listed = (value: string | undefined): readonly string[] =>
     .filter(Boolean)
 
 /** The deployment's keys for it. */
-export function keysOf({ keys, keyParts }: Provider, variables: Variables): readonly string[] {
+function keysOf({ keys, keyParts }: Provider, variables: Variables): readonly string[] {
   const set = listed(keys.map((name) => variables[name]).find((value) => value?.trim()))
   if (set.length || !keyParts) return set
   const parts = keyParts.map((name) => variables[name]?.trim())

@@ -15,7 +15,7 @@ export function dialectOfAddress(address: string, model: string): DialectName | 
 }
 
 /** What is put behind an address is the SDK's business: `/v1/messages` stands once. */
-export const addressFor = (dialect: DialectName, address: string): string =>
+const addressFor = (dialect: DialectName, address: string): string =>
   dialect === 'anthropic' ? address.replace(/\/v1(\/messages)?\/?$/, '') : address
 
 export type Chosen = {

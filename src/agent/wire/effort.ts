@@ -1,6 +1,6 @@
 /** How hard a model thinks, in the words all providers share, clamped to those that the model knows. */
 
-export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const
 export type Effort = (typeof efforts)[number]
 
 const strength = (effort: string): number => efforts.indexOf(effort as Effort)

@@ -115,7 +115,7 @@ function contentOf({ content: parts }: UserMessage | ToolMessage): ExportedMessa
   )
 }
 
-export const addressOf = ({ mediaType, data }: ImagePart): string =>
+const addressOf = ({ mediaType, data }: ImagePart): string =>
   mediaType.endsWith(';url') ? data : `data:${mediaType};base64,${data}`
 
 /** The message that was exported, or what somebody else's export means. */

@@ -67,14 +67,14 @@ function fenced(text: string, language: string): string {
   return `${fence}${language}\n${text}\n${fence}`
 }
 
-export function whoOf({ role, name, source }: ExportedMessage): string {
+function whoOf({ role, name, source }: ExportedMessage): string {
   if (role === 'tool') return `Result of ${name ?? 'a tool'}`
   const who = role === 'user' ? 'User' : 'Assistant'
   return source ? `${who} (${source})` : who
 }
 
 /** What is said, with images by what they are. */
-export function textOf({ content }: ExportedMessage): string {
+function textOf({ content }: ExportedMessage): string {
   if (typeof content === 'string') return content
   const texts = (content ?? []).map((part) =>
     part.type === 'text'

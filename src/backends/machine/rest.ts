@@ -45,7 +45,7 @@ export function rest({ vendor, headers, keyName, fetch: send }: RestOptions): Re
   }
 }
 
-export const unreachable = (vendor: string, why: string): BackendError =>
+const unreachable = (vendor: string, why: string): BackendError =>
   new BackendError('unavailable', `${vendor} cannot be reached: ${why}.`, 'Try again later, or use another backend.')
 
 async function refusal(response: Response, vendor: string, keyName: string): Promise<BackendError> {

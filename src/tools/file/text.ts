@@ -9,7 +9,7 @@ import { similarFiles } from './similar.ts'
 /** Bytes looked at to tell a binary file. */
 const SNIFF = 8192
 
-export const isBinary = (bytes: Uint8Array): boolean => bytes.subarray(0, SNIFF).includes(0)
+const isBinary = (bytes: Uint8Array): boolean => bytes.subarray(0, SNIFF).includes(0)
 
 export type TextFile = { readonly path: string; readonly text: string; readonly size: number }
 

@@ -101,8 +101,6 @@ export const abbreviates = (arg: Field, name: string): boolean => {
   return arg.startsWith('--') && given !== '' && name.startsWith(given)
 }
 
-export const named = (call: Call, what = ''): string => [call.name, what].filter((word) => word !== '').join(' ')
-
 /** Asks about options nobody has looked at. */
 export function accept(call: Call, options: Options): void {
   if (options.odd !== undefined)

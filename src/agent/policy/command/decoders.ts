@@ -65,7 +65,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "'",
 }
 
-export const unescape = (text: string): string =>
+const unescape = (text: string): string =>
   text.replace(
     /\\(?:0?([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c[\s\S]*|([\s\S]))/g,
     (all, octal?: string, hex?: string, short?: string, ...[long, plain]: (string | undefined)[]) => {
@@ -216,12 +216,6 @@ function spelled(set: string): string | undefined {
       ? all
       : String.fromCharCode(...Array.from({ length: high - low + 1 }, (_, i) => low + i))
   })
-}
-
-/** Filters whose output nobody follows, except when it is a plain copy. */
-export const firstLines: Policy = (call) => {
-  reads(call, call.args)
-  return 'unknown'
 }
 
 export const openssl: Policy = decoding((call) => {

@@ -204,7 +204,7 @@ function fieldsOf(pieces: Pieces, ifs: string | undefined): readonly Field[] {
 const ACTIVE: Readonly<Record<string, string>> = { '*': STAR, '?': ONE, '[': STAR, [ANY]: SPLIT }
 
 /** The number of what this command has put into the background: unlike others, it may be ended. */
-export const LAST_JOB = '%!'
+const LAST_JOB = '%!'
 
 const NUMBERS = new Set([
   '?',

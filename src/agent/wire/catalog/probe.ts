@@ -3,7 +3,7 @@
  * which should have fitted, the window is what the provider names, else the next tier below.
  */
 
-export const tiers = [256_000, 128_000, 64_000, 32_000, 16_000, 8_000] as const
+const tiers = [256_000, 128_000, 64_000, 32_000, 16_000, 8_000] as const
 export const firstTier = tiers[0]
 
 /** A session needs room for its tools, its prompt and a history that is worth compressing. */

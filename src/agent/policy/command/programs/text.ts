@@ -39,7 +39,7 @@ function withoutInPlace(all: readonly Field[]) {
 }
 
 /** Reads a sed script command by command; what it does not know is not harmless. */
-export function isHarmlessSed(script: Field): boolean {
+function isHarmlessSed(script: Field): boolean {
   if (isUnknown(script)) return false
   let at = 0
   const text = script.replaceAll(NUM, '1')
@@ -163,7 +163,7 @@ function awkEnd(text: string, from: number, delimiter: string): number | undefin
   return undefined
 }
 
-export function isHarmlessAwk(program: Field): boolean {
+function isHarmlessAwk(program: Field): boolean {
   if (isUnknown(program)) return false
   const code = awkCode(program)
   if (

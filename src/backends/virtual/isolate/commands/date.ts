@@ -35,7 +35,7 @@ function startOf(text: string): Date | undefined {
 }
 
 /** The moment a text with distances in it names; undefined when there are none, or the rest is not understood. */
-export function momentOf(text: string): Date | undefined {
+function momentOf(text: string): Date | undefined {
   const steps = [...text.matchAll(DISTANCE)]
   const rest = text.replace(DISTANCE, ' ').trim()
   let date = startOf(rest)

@@ -92,7 +92,7 @@ export async function changesBetween(
 
 const isBinary = (text: string): boolean => text.slice(0, 8000).includes('\0')
 
-export async function comparisonOf({ before, after }: FileChange): Promise<Comparison | undefined> {
+async function comparisonOf({ before, after }: FileChange): Promise<Comparison | undefined> {
   const [a, b] = [(await before?.text()) ?? '', (await after?.text()) ?? '']
   return isBinary(a) || isBinary(b) ? undefined : compare(linesOf(a), linesOf(b))
 }
@@ -108,7 +108,7 @@ function heading({ path, before, after }: FileChange): string {
   return `${lines.join('\n')}\n`
 }
 
-export async function patchOf(change: FileChange, context = 3): Promise<string> {
+async function patchOf(change: FileChange, context = 3): Promise<string> {
   const { path, before, after } = change
   if (before?.oid === after?.oid) return heading(change)
   const comparison = await comparisonOf(change)
@@ -131,7 +131,7 @@ export const letterOf = ({ before, after }: FileChange): string => {
 
 type Count = { readonly path: string; readonly added: number; readonly removed: number; readonly binary: boolean }
 
-export async function countsOf(changes: readonly FileChange[]): Promise<Count[]> {
+async function countsOf(changes: readonly FileChange[]): Promise<Count[]> {
   const counts: Count[] = []
   for (const change of changes) {
     const comparison = await comparisonOf(change)

@@ -62,7 +62,7 @@ export async function commit(call: Call, options: Arguments): Promise<string> {
 }
 
 /** There is nothing to commit: the status says so, on standard output. */
-export class Refused extends GitError {
+class Refused extends GitError {
   readonly stdout: string
   constructor(stdout: string) {
     super('', 1)

@@ -114,7 +114,7 @@ function styleOf(options: Arguments): Style {
   return { write: (commit) => `${expand(template, commit, date)}\n`, spaced: false, apart: true }
 }
 
-export const changesOf = (
+const changesOf = (
   repository: Repository,
   { oid, commit }: Commit,
   wanted?: (path: string) => boolean,

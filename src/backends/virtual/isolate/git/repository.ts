@@ -65,7 +65,7 @@ function statOf(stat: Awaited<ReturnType<Context['fs']['stat']>>): GitStat {
   }
 }
 
-export function gitFiles({ fs }: Context) {
+function gitFiles({ fs }: Context) {
   type Encoding = string | { encoding?: string } | undefined
   const wantsText = (options: Encoding): boolean =>
     (typeof options === 'string' ? options : options?.encoding) === 'utf8'
