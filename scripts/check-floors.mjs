@@ -1,5 +1,6 @@
 // Imports may only go down (docs/design/floors.md), rooms on one floor do not know each other, and a few
-// words of the platform have no place in src/agent. Run by `npm run check`.
+// words of the platform have no place in src/agent. What a file of src exports is imported by another one. Run by
+// `npm run check`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 
@@ -32,6 +33,32 @@ for (const file of files) {
     if (!to.startsWith('src/')) continue
     if (roomOf(to) !== room && floorOf(to) >= floorOf(file)) offences.push(`${file} -> ${to}`)
   }
+}
+
+/** Names that are imported from each file; `*` where that may be any. */
+const taken = new Map()
+const sources = ['src', 'test', 'scripts', 'bench', 'sandbox'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true }).map((name) => join(folder, name)),
+)
+for (const file of sources.filter((name) => /\.(ts|mjs|mts)$/.test(name) && !name.includes('/dist/'))) {
+  const source = readFileSync(file, 'utf8')
+  const take = (target, names) => {
+    const from = normalize(join(dirname(file), target))
+    taken.set(from, [...(taken.get(from) ?? []), ...names])
+  }
+  for (const [, names, target] of source.matchAll(/(?:import|export)\s(?:type\s)?\{([^}]*)\}\s*from\s*'(\.[^']+)'/g))
+    take(
+      target,
+      names.split(',').map((name) => /^\s*(?:type\s)?(\w+)/.exec(name)?.[1]),
+    )
+  for (const [, star, late] of source.matchAll(/\*(?: as \w+)? from '(\.[^']+)'|import\('(\.[^']+)'\)/g))
+    take(star ?? late, ['*'])
+}
+for (const [file, names] of taken) {
+  // All tables of the schema are for those who write migrations.
+  if (!files.includes(file) || names.includes('*') || file === 'src/db/schema.ts') continue
+  for (const [, name] of readFileSync(file, 'utf8').matchAll(/^export (?:async )?(?:const|function\*?|class) (\w+)/gm))
+    if (!names.includes(name)) offences.push(`${file} exports ${name}, which no other file imports`)
 }
 for (const migration of readdirSync('migrations').filter((name) => name.endsWith('.sql'))) {
   const sql = readFileSync(join('migrations', migration), 'utf8')
