@@ -13,7 +13,7 @@ const pure = {
   test: {
     name: 'pure',
     ...patience,
-    include: ['test/{agent,tools,support,scripts,channels,web,cli,sandbox}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
+    include: ['test/{agent,tools,support,scripts,channels,sandbox}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
   },
 }
 

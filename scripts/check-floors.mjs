@@ -6,11 +6,10 @@ import { dirname, join, normalize, relative } from 'node:path'
 
 const floors = [
   ['src/agent/model'],
-  ['src/agent/policy', 'src/agent/wire', 'src/agent/prompt', 'src/agent/recall'],
+  ['src/agent/policy', 'src/agent/wire', 'src/agent/prompt'],
   ['src/agent/loop', 'src/tools', 'src/backends', 'src/channels', 'src/db'],
   ['src/durable'],
   ['src/worker'],
-  ['web', 'cli'],
 ]
 const floorOf = (file) => floors.findIndex((rooms) => rooms.some((room) => file.startsWith(`${room}/`)))
 const roomOf = (file) => floors.flat().find((room) => file.startsWith(`${room}/`))
