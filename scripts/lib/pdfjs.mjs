@@ -42,13 +42,9 @@ function pauses(source) {
   const [text] = /async getTextContent\(\{stream:.*?promiseBody.*?if\(\w+\)\{next\(\w+\)/s.exec(source) ?? []
   if (text === undefined) throw changed(pauses.name)
   const paused = source.replace(text, () => text.replace(/next\(\w+\)$/, 'next($hold())'))
-  const slot = /check\(\)\{return\+\+this\.checked<\w+\.CHECK_TIME_EVERY\?!1:\(this\.checked=0,this\.endTime<=Date\.now\(\)\)\}/
-  return replaced(
-    paused,
-    slot,
-    `check(){return++this.checked<${OPERATORS}?!1:(this.checked=0,!0)}`,
-    pauses.name,
-  )
+  const slot =
+    /check\(\)\{return\+\+this\.checked<\w+\.CHECK_TIME_EVERY\?!1:\(this\.checked=0,this\.endTime<=Date\.now\(\)\)\}/
+  return replaced(paused, slot, `check(){return++this.checked<${OPERATORS}?!1:(this.checked=0,!0)}`, pauses.name)
 }
 
 // A few bytes may stand for gigabytes.
