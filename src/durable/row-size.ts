@@ -3,7 +3,7 @@
 import type { Message } from '../agent/model/message.ts'
 
 /** UTF-8 bytes of JSON. The rest of the row is for the turn, its events and the beginning of an answer. */
-const mostSaid = 1_810_000
+export const mostSaid = 1_810_000
 
 const encoder = new TextEncoder()
 

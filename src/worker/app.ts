@@ -47,7 +47,7 @@ export const routes: readonly Route[] = [
 ]
 
 /** Those without a key. */
-export const openRoutes: readonly OpenRoute[] = [
+const openRoutes: readonly OpenRoute[] = [
   ...webhookRoutes,
   ...publicRoutes((origin) => openapi([...routes, ...openRoutes], origin)),
 ]

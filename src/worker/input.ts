@@ -2,12 +2,11 @@
 
 import * as z from 'zod'
 import type { ImagePart, Message, TextPart, UserMessage } from '../agent/model/message.ts'
+import { mostSaid } from '../durable/row-size.ts'
 import { invalid } from './errors.ts'
 
 /** Characters of one message: what is longer belongs into a file of the session. */
 export const maxText = 600_000
-/** Bytes of one message as it is stored, with the system text of its turn: a row holds 2 MB, an answer included. */
-const maxStored = 1_820_000
 /** Bytes of all system text of one request: history has it in one row with what was said. */
 const maxSystem = 200_000
 
@@ -64,7 +63,7 @@ export const sizeOfMessage = ({ role, content }: Message): number =>
   sizeOf(role === 'assistant' ? content : textsIn(content))
 
 export function refuseLarge(size: number, param: string): void {
-  if (size > maxStored) throw tooLong(maxStored, param)
+  if (size > mostSaid) throw tooLong(mostSaid, param)
 }
 
 const tooLong = (most: number, param: string) =>

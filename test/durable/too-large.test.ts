@@ -88,6 +88,7 @@ describe('a step that cannot be written', () => {
 
 describe('what a row does not hold is refused at the door, and its field is named', () => {
   const refused = (param: string) => ({ status: 413, body: { error: { code: 'body_too_large', param } } })
+  const invalid = (param: string) => ({ status: 400, body: { error: { param } } })
   const text = '長い文章。'.repeat(110_000)
 
   it('when it comes together with what waits to be heard already', async () => {
@@ -116,7 +117,7 @@ describe('what a row does not hold is refused at the door, and its field is name
   it('when it is longer in storage than it looks', async () => {
     const { id } = await newSession({ model: model([says('Heard.')]).id })
     const input = '\u0001'.repeat(500_000)
-    expect(await call('POST', `/api/sessions/${id}/chat`, { body: { input } })).toMatchObject(refused('input'))
+    expect(await call('POST', `/api/sessions/${id}/chat`, { body: { input } })).toMatchObject(invalid('input'))
     const parts = [1, 2, 3, 4].map(() => ({ type: 'text', text: 'x'.repeat(500_000) }))
     const messages = [
       { role: 'user', content: 'a' },
@@ -125,7 +126,7 @@ describe('what a row does not hold is refused at the door, and its field is name
     ]
     for (const stream of [false, true])
       expect(await call('POST', '/v1/chat/completions', { body: { messages, stream } })).toMatchObject(
-        refused('messages'),
+        invalid('messages.1.content'),
       )
     expect(await say(id, 'short')).toMatchObject({ output: 'Heard.' })
   }, 20_000)
