@@ -82,24 +82,27 @@ const isLarge = (part: TextPart | ImagePart): part is ImagePart =>
 /** The message as it was sent, kept as one object, so that its rendering is cached with it. */
 const whole = new WeakMap<Message, Message>()
 
+/** `within`: the prefix of the tenant. What a message names beyond it is not there for this session. */
 export async function withImages(
   messages: readonly Message[],
   blobs: R2Bucket | undefined,
+  within: string,
 ): Promise<readonly Message[]> {
   if (!messages.some(hasStored)) return messages
-  return Promise.all(messages.map((message) => (hasStored(message) ? loaded(message, blobs) : message)))
+  return Promise.all(messages.map((message) => (hasStored(message) ? loaded(message, blobs, within) : message)))
 }
 
 const hasStored = (message: Message): boolean =>
   message.role !== 'assistant' && message.content.some((part) => part.type === 'image' && part.data.startsWith(stored))
 
-async function loaded(message: Message, blobs: R2Bucket | undefined): Promise<Message> {
+async function loaded(message: Message, blobs: R2Bucket | undefined, within: string): Promise<Message> {
   const known = whole.get(message)
   if (known || message.role === 'assistant') return known ?? message
   const content = await Promise.all(
     message.content.map(async (part) => {
       if (part.type !== 'image' || !part.data.startsWith(stored)) return part
-      const object = await blobs?.get(part.data.slice(stored.length))
+      const key = part.data.slice(stored.length)
+      const object = key.startsWith(within) ? await blobs?.get(key) : undefined
       return object
         ? { ...part, data: await object.text() }
         : ({ type: 'text', text: '[an image that is gone]' } as const)

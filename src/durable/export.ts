@@ -28,6 +28,7 @@ export function exportSession(
     messages: messagesOf(
       rows.flatMap(({ entries }) => entries),
       blobs,
+      `t/${core.tenantId}/`,
     ),
   }
   const pieces = writeExport(format, exported)
@@ -41,10 +42,14 @@ export function exportSession(
   })
 }
 
-async function* messagesOf(entries: readonly Entry[], blobs: R2Bucket | undefined): AsyncGenerator<ExportedMessage> {
+async function* messagesOf(
+  entries: readonly Entry[],
+  blobs: R2Bucket | undefined,
+  within: string,
+): AsyncGenerator<ExportedMessage> {
   const compactedThrough = Math.max(0, ...entries.map(({ covers }) => covers ?? 0))
   for (const { id, seq, runId, at, covers, message } of entries) {
-    const [whole = message] = await withImages([message], blobs)
+    const [whole = message] = await withImages([message], blobs, within)
     const place = { id, seq, run_id: runId, created_at: iso(at), compacted: seq <= compactedThrough }
     yield { ...place, ...toExported(whole), ...(covers !== undefined && { covers }) }
   }

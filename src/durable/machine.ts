@@ -135,7 +135,7 @@ const taken = ({ stage }: Turn): number =>
 async function transcriptOf(core: SessionCore, env: Env): Promise<readonly Message[]> {
   const transcript = core.store.transcript()
   if (!core.store.hasImages()) return transcript
-  const whole = await withImages(transcript, env.BLOBS)
+  const whole = await withImages(transcript, env.BLOBS, `t/${core.tenantId}/`)
   const isSmaller = core.store.turn().repairs.imageSize === 'small'
   if (!env.IMAGES) return whole
   return (isSmaller ? withSmallImages : withoutVastImages)(whole, shrinkWith(env.IMAGES))

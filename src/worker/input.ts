@@ -13,7 +13,10 @@ const maxSystem = 200_000
 export const imageUrl = z
   .string()
   .max(9_000_000)
-  .regex(/^(https:\/\/|data:image\/[\w.+-]+;base64,)/, 'An https address or a data:image/…;base64 one.')
+  .regex(
+    /^(https:\/\/|data:image\/[\w.+-]+;base64,[A-Za-z0-9+/\s]+[=\s]*$)/,
+    'An https address or a data:image/…;base64 one.',
+  )
 
 export const contentPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string().max(maxText) }),

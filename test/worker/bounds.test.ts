@@ -17,6 +17,17 @@ const million = x(1_000_000)
 const completions = (...messages: readonly object[]) => ['/v1/chat/completions', { messages }] as const
 const responses = (input: unknown, more: object = {}) => ['/v1/responses', { input, ...more }] as const
 
+describe('an image', () => {
+  it('is base64 and nothing else: no name of what is stored', async () => {
+    const { id } = await newSession()
+    const url = 'data:image/png;base64,blob:t/other/s/x/attachments/y'
+    const answer = await call('POST', `/api/sessions/${id}/chat`, {
+      body: { input: 'look', attachments: [{ type: 'image', url }] },
+    })
+    expect(answer).toMatchObject({ status: 400, body: { error: { param: 'attachments.0.url' } } })
+  })
+})
+
 describe('more text than a row holds', () => {
   it.each([
     ['one message of the system', 'messages.0.content', completions(system(600_000), hi)],
