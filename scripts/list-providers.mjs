@@ -4,10 +4,10 @@ import { providers } from '../src/agent/wire/providers.ts'
 const code = (text) => `\`${text}\``
 const list = (texts) => texts.map(code).join(', ')
 
-function keysOf({ keys, keyParts, binding, baseUrl, baseUrlVariable, optionalKey }) {
+function keysOf({ keys, keyParts, binding, baseUrl, baseUrlTemplate, baseUrlVariable, optionalKey }) {
   if (binding) return `the binding ${code(binding)}`
   const named = list(keys) + (keyParts ? `, or ${list(keyParts)}` : '')
-  const address = baseUrlVariable && !baseUrl ? `${code(baseUrlVariable)}; ` : ''
+  const address = baseUrlVariable && !(baseUrl || baseUrlTemplate) ? `${code(baseUrlVariable)}; ` : ''
   return address + (named ? named + (optionalKey ? ' (optional)' : '') : 'none')
 }
 

@@ -6,10 +6,14 @@ import { AppError } from './errors.ts'
 
 export function checkAddresses({ providers }: Settings): void {
   for (const [name, provider] of Object.entries(providers ?? {})) {
-    const reason = provider?.base_url === undefined ? undefined : refusedAddress(provider.base_url)
+    const reason = provider?.base_url === undefined ? undefined : refusedBase(provider.base_url)
     if (reason)
       throw new AppError(400, 'blocked_url', `This address cannot be used: ${reason}.`, {
         param: `providers.${name}.base_url`,
       })
   }
 }
+
+/** Braces belong encoded into an address; written out they look like the place of a variable, which is never filled. */
+const refusedBase = (address: string): string | undefined =>
+  /[{}]/.test(address) ? 'there are braces in it' : refusedAddress(address)

@@ -150,6 +150,10 @@ describe('a provider of a tenant’s own', () => {
     'http://10.0.0.7/v1',
     'https://metadata.google.internal/v1',
     'https://user:pass@llm.example.com/v1',
+    'https://llm.example.com/{OPENAI_API_KEY}/{ADMIN_KEY}',
+    'https://llm.example.com/v1?key={ENCRYPTION_KEY}',
+    'http://{169.254.169.254}/',
+    'http://{127.0.0.1}:9000/v1',
   ])('is refused at %s, wherever it is stored', async (address) => {
     const { key } = await newTenant()
     const blocked = [400, 'blocked_url', 'providers.custom:mine.base_url']

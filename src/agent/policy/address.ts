@@ -13,6 +13,7 @@ export function refusedAddress(address: string): string | undefined {
   const host = url.hostname.replace(/\.$/, '').toLowerCase()
   if (host.startsWith('[')) return ipv6Range(host.slice(1, -1))
   if (/^\d+\.\d+\.\d+\.\d+$/.test(host)) return ipv4Range(host.split('.').map(Number))
+  if (!/^[\w.-]+$/.test(host)) return 'no host has such a name'
   if (!host.includes('.')) return 'a name without a dot belongs to a private network'
   const zone = privateZones.find((name) => host === name || host.endsWith(`.${name}`))
   return zone && `${zone} names belong to private networks`

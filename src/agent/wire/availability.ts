@@ -32,7 +32,11 @@ export function findProvider(name: string, settings: Settings = {}): Provider | 
 }
 
 export const addressOf = (provider: Provider, variables: Variables): string =>
-  (variables[provider.baseUrlVariable]?.trim() || filled(provider.baseUrl, variables)).replace(/\/+$/, '')
+  (
+    variables[provider.baseUrlVariable]?.trim() ||
+    provider.baseUrl ||
+    filled(provider.baseUrlTemplate ?? '', variables)
+  ).replace(/\/+$/, '')
 
 /** `{A|B|text}`: the first variable that is set, else the text. */
 const filled = (template: string, variables: Variables): string =>

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../src/agent/model/dialect.ts'
 import type { Settings } from '../../../src/agent/model/settings.ts'
-import { missingFor, type Sources } from '../../../src/agent/wire/availability.ts'
+import { addressOf, missingFor, type Sources } from '../../../src/agent/wire/availability.ts'
 import { keyName } from '../../../src/agent/wire/credentials.ts'
 import { dialectOfAddress } from '../../../src/agent/wire/dialect-choice.ts'
 import { providerOf, providers } from '../../../src/agent/wire/providers.ts'
@@ -60,8 +60,11 @@ describe('a provider', () => {
   })
 
   it('is asked over https, unless the deployment says where it is', () => {
-    for (const { id, baseUrl } of providers.filter((provider) => provider.baseUrl))
-      expect([id, URL.parse(baseUrl.replace(/\{.*\}/, 'x'))?.protocol]).toEqual([id, 'https:'])
+    const addresses = providers
+      .map((provider) => [provider.id, addressOf(provider, {})])
+      .filter(([, address]) => address)
+    expect(addresses.map(([id]) => id)).toContain('bedrock')
+    for (const [id, address = ''] of addresses) expect([id, URL.parse(address)?.protocol]).toEqual([id, 'https:'])
   })
 
   it.each<readonly [string, Record<string, string>, string | undefined]>([
@@ -157,6 +160,20 @@ describe('a route', () => {
     const tenantKeys = (id: string, address: string) =>
       id === 'custom:mine' ? [{ id: 'cred_1', key: `own, for ${address}` }] : []
     expect(first('custom:mine/x', { ...sources, tenantKeys })?.key).toBe('own, for https://llm.example.com/anthropic')
+  })
+
+  it.each([
+    'https://llm.example.com/{OPENAI_API_KEY}/{ENCRYPTION_KEY}',
+    'https://llm.example.com/v1?region={AWS_REGION|AWS_DEFAULT_REGION|us-east-1}',
+    'http://{169.254.169.254}/',
+    'http://{127.0.0.1}:9000/v1',
+  ])('of a tenant’s own provider goes to the address as it was written: %s', (base_url) => {
+    const settings: Settings = { providers: { 'custom:mine': { base_url } } }
+    const variables = { OPENAI_API_KEY: 'secret', ENCRYPTION_KEY: 'secret', AWS_REGION: 'secret' }
+    const asked: string[] = []
+    const tenantKeys = (_id: string, address: string) => (asked.push(address), [])
+    expect(first('custom:mine/x', of(variables, { settings, tenantKeys }))?.baseUrl).toBe(base_url.replace(/\/$/, ''))
+    expect(new Set(asked)).toEqual(new Set([base_url.replace(/\/$/, '')]))
   })
 
   it('knows who is overloaded for long', () => {

@@ -7,8 +7,10 @@ export type Provider = {
   readonly aliases?: readonly string[]
   /** Absent: the address decides. */
   readonly dialect?: DialectName | undefined
-  /** `{A|B|text}` stands for the first variable that is set, else for the text. Empty: the deployment names it. */
+  /** Taken as it is written: it may be a tenant's. Empty: a template makes it, or the deployment names it. */
   readonly baseUrl: string
+  /** `{A|B|text}` stands for the first variable that is set, else for the text. Only providers of our table have one. */
+  readonly baseUrlTemplate?: string
   /** Variable that replaces `baseUrl`. */
   readonly baseUrlVariable: string
   /** Names of the variables that hold keys, the first that is set wins. Empty: no key is needed. */
