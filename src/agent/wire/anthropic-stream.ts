@@ -7,21 +7,24 @@ import type {
   Usage as Billed,
 } from '@anthropic-ai/sdk/resources/messages'
 import { createParser } from 'eventsource-parser'
-import { type CallOptions, Dropped, type Reply } from '../model/dialect.ts'
+import { Dropped, type Reply } from '../model/dialect.ts'
 import type { AssistantMessage } from '../model/message.ts'
 import { noUsage, type Usage } from '../model/usage.ts'
 import type { Seal } from './anthropic-blocks.ts'
 import { readArguments } from './arguments.ts'
 import { ErrorInBody } from './openai-chat-stream.ts'
 import { isAbort } from './cancelled.ts'
-import { readPieces } from './pieces.ts'
+import { type Listening, readPieces } from './pieces.ts'
 
 type ErrorEvent = { readonly type: 'error'; readonly error?: { readonly type?: string; readonly message?: string } }
 type Event = RawMessageStreamEvent | ErrorEvent | { readonly type: 'ping' }
-type Listening = Pick<CallOptions, 'hear' | 'pulse'>
 
 /** `by`: who answers, as `sealerOf` says. */
-export async function readMessages(response: Response, { hear, pulse }: Listening, by = 'anthropic'): Promise<Reply> {
+export async function readMessages(
+  response: Response,
+  { hear, pulse, sleep }: Listening,
+  by = 'anthropic',
+): Promise<Reply> {
   const gathered = new Gathered(hear, by)
   if (response.headers.get('content-type')?.includes('application/json')) {
     gathered.takeWhole((await response.json()) as WholeMessage | ErrorEvent)
@@ -38,11 +41,16 @@ export async function readMessages(response: Response, { hear, pulse }: Listenin
   })
   const decoder = new TextDecoder()
   try {
-    await readPieces(response.body, (bytes) => parser.feed(decoder.decode(bytes, { stream: true })))
+    const take = (bytes: Uint8Array) => {
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      return gathered.isClosed
+    }
+    await readPieces(response.body, take, sleep)
   } catch (error) {
-    if (error instanceof ErrorInBody || isAbort(error)) throw error
-    // What breaks behind the end of an answer breaks nothing of it.
+    if (error instanceof ErrorInBody) throw error
+    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
     if (gathered.isComplete) return gathered.reply()
+    if (isAbort(error)) throw error
     throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
   }
   return gathered.reply()
@@ -58,7 +66,9 @@ type Part =
   | { readonly of: 'call'; readonly id: string; readonly name: string; json: string; readonly input: unknown }
 
 class Gathered {
-  readonly #hear: CallOptions['hear']
+  /** Nothing of the answer comes any more. */
+  isClosed = false
+  readonly #hear: Listening['hear']
   readonly #by: string
   /** By index, in the order in which they began. */
   readonly #parts = new Map<number, Part>()
@@ -66,7 +76,7 @@ class Gathered {
   #explanation = ''
   #usage: Usage = noUsage
 
-  constructor(hear: CallOptions['hear'], by: string) {
+  constructor(hear: Listening['hear'], by: string) {
     this.#hear = hear
     this.#by = by
   }
@@ -88,7 +98,7 @@ class Gathered {
     else if (event.type === 'message_delta') {
       this.#end(event.delta.stop_reason, event.delta.stop_details)
       this.#count(event.usage)
-    }
+    } else if (event.type === 'message_stop') this.isClosed = true
   }
 
   /** Some servers do not stream, whatever they are asked. */

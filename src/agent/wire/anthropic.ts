@@ -11,7 +11,7 @@ import { bodyOf } from './anthropic-body.ts'
 import { readMessages } from './anthropic-stream.ts'
 
 export const anthropic: Dialect = {
-  async call(request, endpoint, { signal, hear, pulse }) {
+  async call(request, endpoint, { signal, ...listening }) {
     const by = sealerOf(request.model, endpoint.baseUrl)
     const response = await clientFor(endpoint)
       .post('/v1/messages', {
@@ -26,7 +26,7 @@ export const anthropic: Dialect = {
       })
       .asResponse()
       .catch(cancelled(signal))
-    return readMessages(response, { hear, pulse }, by)
+    return readMessages(response, listening, by)
   },
 }
 

@@ -1,6 +1,6 @@
 /** Reads what ConverseStream sends back: frames into one message, usage, and why it ended. */
 
-import { type CallOptions, Dropped, type Reply } from '../model/dialect.ts'
+import { Dropped, type Reply } from '../model/dialect.ts'
 import type { AssistantMessage } from '../model/message.ts'
 import { noUsage, type Usage } from '../model/usage.ts'
 import { readArguments } from './arguments.ts'
@@ -8,26 +8,27 @@ import { type Seal, sealedBy } from './bedrock-blocks.ts'
 import { BedrockError, errorOf, messageIn } from './bedrock-error.ts'
 import { type Frame, frameReader } from './bedrock-frames.ts'
 import { isAbort } from './cancelled.ts'
-import { readPieces } from './pieces.ts'
+import { type Listening, readPieces } from './pieces.ts'
 
-type Listening = Pick<CallOptions, 'hear' | 'pulse'>
-
-export async function readConverse(response: Response, { hear, pulse }: Listening): Promise<Reply> {
+export async function readConverse(response: Response, { hear, pulse, sleep }: Listening): Promise<Reply> {
   if (!response.ok || response.headers.get('content-type')?.includes('json')) throw await errorOf(response)
   if (!response.body) throw new Dropped('The provider sent no body.')
   const gathered = new Gathered(hear)
   const framesIn = frameReader()
   try {
-    await readPieces(response.body, (bytes) => {
+    const take = (bytes: Uint8Array) => {
       for (const frame of framesIn(bytes)) {
         pulse('answer')
         gathered.take(frame)
       }
-    })
+      return gathered.isClosed
+    }
+    await readPieces(response.body, take, sleep)
   } catch (error) {
-    if (error instanceof BedrockError || isAbort(error)) throw error
-    // What breaks behind the end of an answer breaks nothing of it.
+    if (error instanceof BedrockError) throw error
+    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
     if (gathered.isComplete) return gathered.reply()
+    if (isAbort(error)) throw error
     throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
   }
   return gathered.reply()
@@ -60,13 +61,15 @@ type Part =
 const decoder = new TextDecoder()
 
 class Gathered {
-  readonly #hear: CallOptions['hear']
+  /** Nothing of the answer comes any more. */
+  isClosed = false
+  readonly #hear: Listening['hear']
   /** By index, in the order in which they began. Only calls say that they begin. */
   readonly #parts = new Map<number, Part>()
   #stop: string | undefined
   #usage: Usage = noUsage
 
-  constructor(hear: CallOptions['hear']) {
+  constructor(hear: Listening['hear']) {
     this.#hear = hear
   }
 
@@ -93,6 +96,7 @@ class Gathered {
         return
       case 'metadata':
         this.#usage = usageOf((event as { readonly usage?: Partial<Counts> }).usage ?? {})
+        this.isClosed = this.isComplete
     }
   }
 

@@ -12,7 +12,7 @@ import { readConverse } from './bedrock-stream.ts'
 export type Send = (request: Request) => Promise<Response>
 
 export const bedrockConverse = (send: Send): Dialect => ({
-  async call(request, endpoint, { signal, hear, pulse }) {
+  async call(request, endpoint, { signal, ...listening }) {
     const url = `${endpoint.baseUrl.replace(/\/+$/, '')}/model/${encodeURIComponent(request.model)}/converse-stream`
     const init = {
       method: 'POST',
@@ -26,7 +26,7 @@ export const bedrockConverse = (send: Send): Dialect => ({
       body: bodyOf(request, endpoint.quirks),
       signal,
     }
-    return readConverse(await send(await authorized(url, init, endpoint)), { hear, pulse })
+    return readConverse(await send(await authorized(url, init, endpoint)), listening)
   },
 })
 

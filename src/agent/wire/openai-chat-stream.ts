@@ -2,11 +2,11 @@
 
 import { createParser } from 'eventsource-parser'
 import type OpenAI from 'openai'
-import { type Delta, Dropped, type Reply, type Sign } from '../model/dialect.ts'
+import { Dropped, type Reply } from '../model/dialect.ts'
 import type { AssistantMessage, ToolCallPart } from '../model/message.ts'
 import { noUsage, type Usage } from '../model/usage.ts'
 import { readArguments } from './arguments.ts'
-import { readPieces } from './pieces.ts'
+import { type Listening, readPieces } from './pieces.ts'
 import { type ReasoningDetail, ReasoningDetails } from './reasoning-details.ts'
 import { sealedBy } from './openai-chat-messages.ts'
 import { isAbort } from './cancelled.ts'
@@ -59,8 +59,7 @@ export class ErrorInBody extends Error {
 /** `read`: makes a chunk of the data of an event, for servers that have a form of their own. */
 export async function readChat(
   response: Response,
-  hear: (delta: Delta) => void,
-  pulse: (sign?: Sign) => void,
+  { hear, pulse, sleep }: Listening,
   read: (data: string) => Chunk = (data) => JSON.parse(data) as Chunk,
 ): Promise<Reply> {
   const gathered = new Gathered(hear)
@@ -79,11 +78,16 @@ export async function readChat(
   })
   const decoder = new TextDecoder()
   try {
-    await readPieces(response.body, (bytes) => parser.feed(decoder.decode(bytes, { stream: true })))
+    const take = (bytes: Uint8Array) => {
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      return gathered.closed
+    }
+    await readPieces(response.body, take, sleep)
   } catch (error) {
-    if (error instanceof ErrorInBody || isAbort(error)) throw error
-    // What breaks behind the end of an answer breaks nothing of it.
+    if (error instanceof ErrorInBody) throw error
+    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
     if (gathered.isComplete) return gathered.reply()
+    if (isAbort(error)) throw error
     throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
   }
   return gathered.reply()
@@ -91,7 +95,7 @@ export async function readChat(
 
 class Gathered {
   closed = false
-  readonly #hear: (delta: Delta) => void
+  readonly #hear: Listening['hear']
   #text = ''
   #thinking = ''
   #refusal = ''
@@ -102,7 +106,7 @@ class Gathered {
   #finish: string | undefined
   #usage: Usage = noUsage
 
-  constructor(hear: (delta: Delta) => void) {
+  constructor(hear: Listening['hear']) {
     this.#hear = hear
   }
 

@@ -16,7 +16,7 @@ import { behind } from './request-parts.ts'
 import { sanitiseGrowing, withMore } from './sanitise.ts'
 
 export const openaiChat: Dialect = {
-  async call(request, endpoint, { signal, hear, pulse }) {
+  async call(request, endpoint, { signal, ...listening }) {
     const response = await clientFor(endpoint)
       .post('/chat/completions', {
         body: bodyOf(request, endpoint.quirks),
@@ -26,7 +26,7 @@ export const openaiChat: Dialect = {
       })
       .asResponse()
       .catch(cancelled(signal))
-    return readChat(response, hear, pulse)
+    return readChat(response, listening)
   },
 }
 

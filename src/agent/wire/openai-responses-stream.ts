@@ -4,7 +4,7 @@
  */
 
 import { createParser } from 'eventsource-parser'
-import { type Delta, Dropped, type Reply, type Sign } from '../model/dialect.ts'
+import { Dropped, type Reply } from '../model/dialect.ts'
 import type { AssistantMessage } from '../model/message.ts'
 import { noUsage, type Usage } from '../model/usage.ts'
 import { readArguments } from './arguments.ts'
@@ -12,13 +12,12 @@ import { ErrorInBody } from './openai-chat-stream.ts'
 import { type Body, failureOf, type Item, type StreamEvent, usageOf } from './openai-responses-events.ts'
 import { type PhaseSeal, reasoningSeal, sealedBy } from './openai-responses-input.ts'
 import { isAbort } from './cancelled.ts'
-import { readPieces } from './pieces.ts'
+import { type Listening, readPieces } from './pieces.ts'
 
 /** `from`: the host that answers, which alone can read its reasoning again. */
 export async function readResponse(
   response: Response,
-  hear: (delta: Delta) => void,
-  pulse: (sign?: Sign) => void,
+  { hear, pulse, sleep }: Listening,
   from?: string,
 ): Promise<Reply> {
   const gathered = new Gathered(hear, from)
@@ -36,11 +35,16 @@ export async function readResponse(
   })
   const decoder = new TextDecoder()
   try {
-    await readPieces(response.body, (bytes) => parser.feed(decoder.decode(bytes, { stream: true })))
+    const take = (bytes: Uint8Array) => {
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      return gathered.closed || gathered.isComplete
+    }
+    await readPieces(response.body, take, sleep)
   } catch (error) {
-    if (error instanceof ErrorInBody || isAbort(error)) throw error
-    // What breaks behind the end of an answer breaks nothing of it.
+    if (error instanceof ErrorInBody) throw error
+    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
     if (gathered.isComplete) return gathered.reply()
+    if (isAbort(error)) throw error
     throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
   }
   return gathered.reply()
@@ -71,14 +75,14 @@ const endings = new Set(['response.completed', 'response.incomplete', 'response.
 
 class Gathered {
   closed = false
-  readonly #hear: (delta: Delta) => void
+  readonly #hear: Listening['hear']
   readonly #from: string | undefined
   readonly #slots: Slot[] = []
   readonly #places = new Map<number, Slot>()
   #ended: { readonly reason: string | undefined } | undefined
   #usage: Usage = noUsage
 
-  constructor(hear: (delta: Delta) => void, from: string | undefined) {
+  constructor(hear: Listening['hear'], from: string | undefined) {
     this.#hear = hear
     this.#from = from
   }

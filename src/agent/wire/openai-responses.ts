@@ -20,7 +20,7 @@ import { sanitiseGrowing, withMore } from './sanitise.ts'
 import { wellFormed } from './text.ts'
 
 export const openaiResponses: Dialect = {
-  async call(request, endpoint, { signal, hear, pulse }) {
+  async call(request, endpoint, { signal, ...listening }) {
     const host = URL.parse(endpoint.baseUrl)?.hostname
     const response = await clientFor(endpoint)
       .post('/responses', {
@@ -31,7 +31,7 @@ export const openaiResponses: Dialect = {
       })
       .asResponse()
       .catch(cancelled(signal))
-    return readResponse(response, hear, pulse, host)
+    return readResponse(response, listening, host)
   },
 }
 

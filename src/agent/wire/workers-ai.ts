@@ -29,7 +29,7 @@ export type Gateway = { readonly id: string; readonly [option: string]: unknown 
 
 /** `gateway`: the AI Gateway that calls go through, unless the quirks of a model name another. */
 export const workersAi = (ai: AiBinding, gateway?: string): Dialect => ({
-  async call(request, { quirks = {}, headers }, { signal, hear, pulse }) {
+  async call(request, { quirks = {}, headers }, { signal, ...listening }) {
     const inputs = workersAiInputs(request, quirks)
     const limit = inputs[tokensField(quirks)]
     const options: RunOptions = { ...optionsOf(request, quirks, gateway), signal }
@@ -42,9 +42,9 @@ export const workersAi = (ai: AiBinding, gateway?: string): Dialect => ({
     ).catch((error: unknown) => {
       throw isAbort(error) ? error : workersAiFailure(error)
     })
-    if (!(answer instanceof ReadableStream)) return readChat(Response.json(wholeAnswer(answer)), hear, pulse)
+    if (!(answer instanceof ReadableStream)) return readChat(Response.json(wholeAnswer(answer)), listening)
     const read = chunkReader(typeof limit === 'number' ? limit : undefined)
-    return readChat(new Response(abortable(answer as ReadableStream<Uint8Array>, signal)), hear, pulse, read)
+    return readChat(new Response(abortable(answer as ReadableStream<Uint8Array>, signal)), listening, read)
   },
 })
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Dropped, type Sign } from '../../../src/agent/model/dialect.ts'
 import { readMessages } from '../../../src/agent/wire/anthropic-stream.ts'
 import { anthropicAnswers, block, call, end, type Event, start, stream, text, thinking } from './fixtures/anthropic.ts'
-import { inPieces } from './pieces.ts'
+import { inPieces, noPause } from './pieces.ts'
 
 const encoder = new TextEncoder()
 
@@ -14,6 +14,7 @@ async function read(body: string, size = 1_000_000) {
   const reply = await readMessages(response, {
     hear: (delta) => heard.push(`${delta.of}: ${delta.text}`),
     pulse: (sign) => signs.push(sign),
+    sleep: noPause,
   })
   return { ...reply, heard, signs }
 }
@@ -172,7 +173,7 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
       stop_reason: 'end_turn',
       usage: { input_tokens: 3, output_tokens: 1 },
     }
-    const quiet = { hear: () => {}, pulse: () => {} }
+    const quiet = { hear: () => {}, pulse: () => {}, sleep: noPause }
     const { message, usage } = await readMessages(Response.json(whole), quiet)
     expect(message).toEqual({
       role: 'assistant',

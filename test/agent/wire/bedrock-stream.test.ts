@@ -16,7 +16,7 @@ import {
   text,
   thinking,
 } from './fixtures/bedrock.ts'
-import { inPieces } from './pieces.ts'
+import { inPieces, noPause } from './pieces.ts'
 
 async function read(bytes: Uint8Array, size = 1_000_000) {
   const heard: string[] = []
@@ -24,6 +24,7 @@ async function read(bytes: Uint8Array, size = 1_000_000) {
   const reply = await readConverse(response, {
     hear: (delta) => heard.push(`${delta.of}: ${delta.text}`),
     pulse: () => {},
+    sleep: noPause,
   })
   return { ...reply, heard }
 }

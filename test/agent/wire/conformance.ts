@@ -156,6 +156,12 @@ export function conforms(wire: Wire): void {
       expect(pulses).toBeGreaterThan(0)
     })
 
+    it('is whole at its end, whether the connection closes or not', async () => {
+      const { reply, error } = await ask({ ...answers.usage, after: 'hangs' })
+      expect(error).toBe(undefined)
+      expect(reply?.usage).toMatchObject(expectedUsage)
+    })
+
     it('brings usage, with what was read from the cache counted apart', async () => {
       expect((await ask(answers.usage)).reply?.usage).toMatchObject(expectedUsage)
     })

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { readChat } from '../../../src/agent/wire/openai-chat-stream.ts'
+import { noPause } from './pieces.ts'
 
 const frame = (choice: object, more: object = {}) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }], ...more })}\n\n`
@@ -9,8 +10,7 @@ const frame = (choice: object, more: object = {}) =>
 const read = (...frames: readonly string[]) =>
   readChat(
     new Response([...frames, 'data: [DONE]\n\n'].join(''), { headers: { 'content-type': 'text/event-stream' } }),
-    () => {},
-    () => {},
+    { hear: () => {}, pulse: () => {}, sleep: noPause },
   )
 
 describe('a signature of a call', () => {

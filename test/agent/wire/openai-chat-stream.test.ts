@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Dropped, type Sign } from '../../../src/agent/model/dialect.ts'
 import { ErrorInBody, readChat } from '../../../src/agent/wire/openai-chat-stream.ts'
+import { noPause } from './pieces.ts'
 
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
@@ -17,27 +18,31 @@ const end = (reason: string) => chunk({}, reason) + done
 
 const encoder = new TextEncoder()
 
+/** `breaks`: what the connection ends with instead of an end. */
+type Cut = { readonly size?: number; readonly breaks?: Error }
+const terminated = new TypeError('terminated')
+
 /** The answer as a stream of these bytes, cut into pieces of `size`. */
-function answer(text: string, { size = 1_000_000, breaks = false } = {}) {
+function answer(text: string, { size = 1_000_000, breaks }: Cut = {}) {
   const bytes = encoder.encode(text)
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size))
-      if (breaks) controller.error(new TypeError('terminated'))
+      if (breaks) controller.error(breaks)
       else controller.close()
     },
   })
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-async function read(text: string, options?: { size?: number; breaks?: boolean }) {
+async function read(text: string, options?: Cut) {
   const heard: string[] = []
   const signs: (Sign | undefined)[] = []
-  const { message, usage } = await readChat(
-    answer(text, options),
-    (delta) => heard.push(`${delta.of}: ${delta.text}`),
-    (sign) => signs.push(sign),
-  )
+  const { message, usage } = await readChat(answer(text, options), {
+    hear: (delta) => heard.push(`${delta.of}: ${delta.text}`),
+    pulse: (sign) => signs.push(sign),
+    sleep: noPause,
+  })
   return { message, usage, heard, signs }
 }
 const callsOf = async (text: string) =>
@@ -95,11 +100,7 @@ describe('text', () => {
       choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 3, completion_tokens: 1 },
     }
-    const { message, usage } = await readChat(
-      Response.json(body),
-      () => {},
-      () => {},
-    )
+    const { message, usage } = await readChat(Response.json(body), { hear: () => {}, pulse: () => {}, sleep: noPause })
     expect(message.content).toEqual([{ type: 'text', text: 'whole' }])
     expect(usage).toMatchObject({ input: 3, output: 1 })
   })
@@ -190,7 +191,7 @@ describe('the end', () => {
   })
 
   it('that does not come is a dropped connection, in or out of a call', async () => {
-    const dropped = async (text: string, options?: { breaks: boolean }) => {
+    const dropped = async (text: string, options?: Cut) => {
       const error: unknown = await read(text, options).catch((caught: unknown) => caught)
       return error instanceof Dropped ? { inCall: error.inCall } : error
     }
@@ -198,8 +199,24 @@ describe('the end', () => {
     expect(await dropped(done)).toEqual({ inCall: false })
     expect(await dropped(chunk({ content: 'half' }))).toEqual({ inCall: false })
     expect(await dropped(named(0, 'a', '{"at', 'look'))).toEqual({ inCall: true })
-    expect(await dropped(chunk({ content: 'half' }), { breaks: true })).toEqual({ inCall: false })
+    expect(await dropped(chunk({ content: 'half' }), { breaks: terminated })).toEqual({ inCall: false })
     expect(await dropped('data: <html>\n\n')).toEqual({ inCall: false })
+  })
+
+  it.each([
+    ['breaks', terminated],
+    ['is given up', Object.assign(new Error('given up'), { name: 'AbortError' })],
+  ])('stands when the connection %s behind it', async (_name, breaks) => {
+    // In pieces: what stands in front of a broken end would be lost with it.
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => controller.enqueue(encoder.encode(chunk({ content: 'whole' }, 'stop'))),
+        pull: (controller) => controller.error(breaks),
+      },
+      { highWaterMark: 0 },
+    )
+    const { message } = await readChat(new Response(body), { hear: () => {}, pulse: () => {}, sleep: noPause })
+    expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'whole' }], stop: 'end' })
   })
 
   it('that is an error inside the answer is that error', async () => {

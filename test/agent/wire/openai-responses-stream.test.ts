@@ -5,6 +5,7 @@ import { readResponse } from '../../../src/agent/wire/openai-responses-stream.ts
 import { kindOf } from './conformance.ts'
 import { calls, complete, cutAfter, ended, says, stream, thinks, usage } from './fixtures/openai-responses.ts'
 import { sse } from './exchange.ts'
+import { noPause } from './pieces.ts'
 
 const encoder = new TextEncoder()
 
@@ -30,8 +31,7 @@ async function read(
   const signs: (Sign | undefined)[] = []
   const { message, usage: used } = await readResponse(
     from instanceof Response ? from : answer(from.body as string, options),
-    (delta) => heard.push(`${delta.of}: ${delta.text}`),
-    (sign) => signs.push(sign),
+    { hear: (delta) => heard.push(`${delta.of}: ${delta.text}`), pulse: (sign) => signs.push(sign), sleep: noPause },
   )
   return { message, usage: used, heard, signs }
 }

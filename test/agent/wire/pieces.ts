@@ -9,3 +9,6 @@ export const inPieces = (bytes: Uint8Array, size: number, type: string): Respons
     }),
     { headers: { 'content-type': type } },
   )
+
+/** For what pauses between two looks. */
+export const noPause = (): Promise<void> => Promise.resolve()
