@@ -91,12 +91,19 @@ function utc([year = 1970, month = 1, day = 1, hour = 0, minute = 0, second = 0]
   return days * dayMs + hour * units.h + minute * units.m + second * units.s
 }
 
-const words: readonly (readonly [RegExp, number])[] = [
-  [/(\d+(?:\.\d+)?)\s*(?:ms|milliseconds?)\b/, units.ms],
-  [/(\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?)\b/, units.s],
-  [/(\d+(?:\.\d+)?)\s*(?:m|mins?|minutes?)\b/, units.m],
-  [/(\d+(?:\.\d+)?)\s*(?:h|hours?)\b/, units.h],
-]
+/** An amount with its unit, as people write it. */
+const amount = String.raw`(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])`
+const amounts = new RegExp(`${amount}(?:(?:,|\\s|and)*${amount})*`)
+
+/** "7m12s", "6.254s", "2 minutes and 30 seconds" */
+function spelled(words: string): number | undefined {
+  const span = amounts.exec(words)?.[0]
+  if (span === undefined) return undefined
+  let sum = 0
+  for (const [, count, unit = ''] of span.matchAll(new RegExp(amount, 'g')))
+    sum += Number(count) * (/^(ms|milli)/.test(unit) ? units.ms : units[unit[0] as keyof typeof units])
+  return sum
+}
 
 /** "please try again in 20s", "retry after 5 minutes", "resets at 2026-11-21T12:00:00Z" */
 function fromText(text: string, now: number): number | undefined {
@@ -104,11 +111,6 @@ function fromText(text: string, now: number): number | undefined {
     text,
   )?.[1]
   if (until !== undefined) return instant(until, now)
-  const said = /(?:try again in|retry after|retry in|resets? in|wait)\s+([^.\n]{1,40})/.exec(text)?.[1]
-  if (!said) return undefined
-  for (const [pattern, unit] of words) {
-    const amount = pattern.exec(said)?.[1]
-    if (amount !== undefined) return Number(amount) * unit
-  }
-  return undefined
+  const said = /(?:try again in|retry after|retry in|resets? in|wait)\s+((?:[^.\n]|\.(?=\d)){1,40})/.exec(text)?.[1]
+  return said === undefined ? undefined : spelled(said)
 }

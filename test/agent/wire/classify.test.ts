@@ -173,6 +173,21 @@ describe('the time to wait', () => {
   })
 
   it.each([
+    ['Please try again in 7m12s.', 432_000],
+    ['Please try again in 1h5m. Visit the console.', 3_900_000],
+    ['Please try again in 6.254s.', 6_254],
+    ['Please try again in 1m26.4s.', 86_400],
+    ['Please try again in 850ms.', 850],
+    ['Please wait 2 minutes and 30 seconds.', 150_000],
+    ['resets in 1 day, 2 hours', 93_600_000],
+    ['Please retry in 3 hrs', 10_800_000],
+    ['Please wait. There may be 20 requests in 60 seconds.', undefined],
+    ['Please retry after 5 megabytes', undefined],
+  ])('is read from words, all of them: %s', (words, expected) => {
+    expect(after({}, words)).toBe(expected)
+  })
+
+  it.each([
     ['2026-11-21T14:00:10+02:00', 10_000],
     ['2026-11-21T06:30:10.250-05:30', 10_000],
     ['2026-11-21T12:00:10.5Z', 10_000],
