@@ -146,11 +146,14 @@ const badRequest = firstOf(
   always('invalid'),
 )
 
-const tooMany = firstOf(
-  words('overloaded', 'overloaded'),
-  ({ text, codes }) => (says(text, 'billing') || codes.includes('insufficient_quota') ? 'quota' : undefined),
-  rateOrUpstream,
-)
+/** Google says of a minute's allowance what OpenAI says of an empty account, but also when there is more of it. */
+const usedUp: Rule = ({ text, codes }) => {
+  if (codes.includes('insufficient_quota')) return 'quota'
+  if (!says(text, 'billing')) return undefined
+  return text.includes('exceeded your current quota') && says(text, 'passing') ? undefined : 'quota'
+}
+
+const tooMany = firstOf(words('overloaded', 'overloaded'), usedUp, rateOrUpstream)
 
 const serverError = firstOf(
   words('overloaded', 'overloaded'),

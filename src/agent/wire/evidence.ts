@@ -15,6 +15,8 @@ export type Evidence = {
 
 /** Causes within causes, and errors within the messages of aggregators: this deep and no deeper. */
 const maxDepth = 5
+/** Google has lists of details. */
+const mostOfList = 20
 const codeFields = ['code', 'type', 'status', 'reason', 'name'] as const
 const textFields = ['message', 'errorMessage', 'error_description', 'detail', 'raw', 'reason'] as const
 const nestedFields = ['error', 'cause', 'metadata', 'errorArgs', 'body', 'details', 'headers'] as const
@@ -46,6 +48,7 @@ export function evidenceOf(error: unknown): Evidence {
 function search(value: unknown, found: Found, depth: number): void {
   if (depth > maxDepth) return
   if (typeof value === 'string') searchText(value, found, depth)
+  else if (Array.isArray(value)) for (const one of value.slice(0, mostOfList)) search(one, found, depth + 1)
   else if (typeof value === 'object' && value !== null) searchRecord(value as Record<string, unknown>, found, depth)
 }
 

@@ -206,6 +206,25 @@ describe('the time to wait', () => {
     expect(classify(error(429, 'slow down', { error: fields }), calm).retryAfterMs).toBe(expected)
   })
 
+  it('of a minute’s allowance is read where Google says it, and is no empty account', () => {
+    const message =
+      'You exceeded your current quota, please check your plan and billing details.\nPlease retry in 30.512s.'
+    const violations = [{ quotaId: 'GenerateRequestsPerMinutePerProjectPerModel-FreeTier' }]
+    const details = [
+      { '@type': 'QuotaFailure', violations },
+      { '@type': 'RetryInfo', retryDelay: '30s' },
+    ]
+    const body = { code: 429, message, status: 'RESOURCE_EXHAUSTED', details }
+    expect(classify(error(429, `429 ${message}`, { error: body }), calm)).toMatchObject({
+      kind: 'rate',
+      retryAfterMs: 30_000,
+    })
+    expect(classify(error(429, `429 ${message}`), calm)).toMatchObject({ kind: 'rate', retryAfterMs: 30_512 })
+    const empty = { error: { code: 'insufficient_quota', message } }
+    expect(kind(error(429, `429 ${message}`, empty))).toBe('quota')
+    expect(kind(error(429, 'Insufficient balance. Top up and retry.'))).toBe('quota')
+  })
+
   it('in a header is taken before one in the error', () => {
     const both = error(429, 'slow down', { headers: new Headers({ 'retry-after': '30' }), error: { resets_at: 5 } })
     expect(classify(both, calm).retryAfterMs).toBe(30_000)
