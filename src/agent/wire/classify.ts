@@ -100,15 +100,35 @@ const usageLimit: Rule = ({ text }) => {
   return says(text, 'passing') ? 'rate' : 'quota'
 }
 
-const outputCap: Rule = ({ text }) =>
-  text.includes('max_tokens') &&
-  /(available|maximum|at most|less than|supports)/.test(text) &&
-  availableTokens(text) !== undefined
-    ? 'output-cap'
-    : undefined
+const outputCap: Rule = ({ text }) => {
+  if (!text.includes('max_tokens')) return undefined
+  const room = roomIn(text)
+  if (room !== undefined) return room < leastRoom ? 'too-long' : 'output-cap'
+  const isCap = /(available|maximum|at most|less than|supports)/.test(text) && availableTokens(text) !== undefined
+  return isCap ? 'output-cap' : undefined
+}
 
-/** The number that stands behind "available", "at most" and the like. */
+/** Tokens: an answer in less than this would be cut off, however often it is asked for. */
+const leastRoom = 1_000
+
+/** How providers do the sum of prompt and answer: vLLM, Anthropic, and in words. */
+const sums = [
+  /> *(?<window>\d+) *- *(?<prompt>\d+)/,
+  /(?<prompt>\d+) *\+ *\d+ *> *(?<window>\d+)/,
+  /maximum context length is (?<window>\d+) tokens.{0,80}?(?<prompt>\d+) (?:input tokens|(?:tokens )?in the messages)/s,
+]
+
+/** What the prompt leaves of the window. */
+function roomIn(text: string): number | undefined {
+  const digits = text.replaceAll(/(?<=\d),(?=\d{3})/g, '')
+  const { window, prompt } = sums.map((sum) => sum.exec(digits)?.groups).find(Boolean) ?? {}
+  return window === undefined ? undefined : Number(window) - Number(prompt)
+}
+
+/** What is left for an answer, or the number that stands behind "available", "at most" and the like. */
 function availableTokens(text: string): number | undefined {
+  const room = roomIn(text)
+  if (room !== undefined) return room
   const said =
     /(?:available(?: tokens)?|at most|maximum(?: of| is| output tokens(?: is)?)?|less than or equal to|supports(?: at most)?|<=)\D{0,30}?(\d[\d,]{1,9})/.exec(
       text,

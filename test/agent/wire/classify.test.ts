@@ -238,6 +238,27 @@ describe('the time to wait', () => {
   it('the tokens that may be asked for are read too', () => {
     expect(classify(error(400, 'max_tokens too large: available 1,000'), calm)).toMatchObject({ available: 1_000 })
   })
+
+  const window = "This model's maximum context length is 32768 tokens"
+  it.each([
+    [
+      `'max_tokens' or 'max_completion_tokens' is too large: 32000. ${window} and your request has 5000 input tokens (32000 > 32768 - 5000).`,
+      27_768,
+    ],
+    [`'max_tokens' is too large: 32000. ${window} and your request has 5,000 input tokens.`, 27_768],
+    [`${window}. However, you requested 34000 tokens (30000 in the messages, 4000 in max_tokens).`, 2_768],
+    ['input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease either', 11_760],
+  ])('are what the prompt leaves of the window: %s', (message, available) => {
+    expect(classify(error(400, message), calm)).toMatchObject({ kind: 'output-cap', available })
+  })
+
+  it.each([
+    `${window}. However, you requested 40000 tokens (39000 in the messages, 1000 in max_tokens).`,
+    `${window}. However, you requested 33268 tokens (32268 in the messages, 1000 in max_tokens).`,
+    'input length and `max_tokens` exceed context limit: 210000 + 4096 > 200000, decrease either',
+  ])('are too few when the prompt leaves nothing to speak of: %s', (message) => {
+    expect(kind(error(400, message))).toBe('too-long')
+  })
 })
 
 it('keys never stand in a message', () => {
