@@ -3,11 +3,11 @@
 import { createParser } from 'eventsource-parser'
 import type OpenAI from 'openai'
 import { Dropped, type Reply } from '../model/dialect.ts'
-import type { AssistantMessage, ToolCallPart } from '../model/message.ts'
+import type { AssistantMessage } from '../model/message.ts'
 import { noUsage, type Usage } from '../model/usage.ts'
-import { readArguments } from './arguments.ts'
 import { type Listening, readPieces } from './pieces.ts'
 import { type ReasoningDetail, ReasoningDetails } from './reasoning-details.ts'
+import { type CallFragment, CallFragments } from './openai-chat-calls.ts'
 import { sealedBy } from './openai-chat-messages.ts'
 import { isAbort } from './cancelled.ts'
 
@@ -23,13 +23,6 @@ type Fragment = {
   readonly reasoning_content?: string | null
   readonly reasoning_details?: readonly ReasoningDetail[] | null
   readonly tool_calls?: readonly CallFragment[] | null
-}
-type CallFragment = {
-  readonly index?: number
-  readonly id?: string | null
-  readonly function?: { readonly name?: string | null; readonly arguments?: string | null }
-  /** What has to come back with the call: Gemini's signatures. */
-  readonly extra_content?: object | null
 }
 type ChatUsage = OpenAI.CompletionUsage & {
   readonly cost?: number
@@ -100,9 +93,7 @@ class Gathered {
   #thinking = ''
   #refusal = ''
   readonly #details = new ReasoningDetails()
-  #calls: { id: string; name: string; json: string; extra?: object }[] = []
-  /** Where the call of an index stands. An index is only a name: providers have sent any number. */
-  readonly #places = new Map<number, number>()
+  readonly #calls = new CallFragments()
   #finish: string | undefined
   #usage: Usage = noUsage
 
@@ -143,31 +134,7 @@ class Gathered {
       this.#hear({ of: 'text', text: fragment.content })
     }
     if (fragment.refusal) this.#refusal += fragment.refusal
-    for (const call of fragment.tool_calls ?? []) this.#takeCall(call)
-  }
-
-  #takeCall(fragment: CallFragment) {
-    const { id, function: called } = fragment
-    const call = (this.#calls[this.#placeOf(fragment)] ??= { id: '', name: '', json: '' })
-    if (id && !call.id) call.id = id
-    if (called?.name && !call.name.endsWith(called.name)) call.name += called.name
-    if (called?.arguments) call.json += called.arguments
-    if (fragment.extra_content) call.extra = fragment.extra_content
-  }
-
-  /**
-   * Fragments carry an index. Some servers leave it out, or give every call the same one: then a new id
-   * with a name begins a call, and what has none goes on with the last.
-   */
-  #placeOf({ index, id, function: called }: CallFragment): number {
-    const known = id ? this.#calls.findIndex((call) => call?.id === id) : -1
-    if (known >= 0) return known
-    const next = this.#calls.length
-    if (index === undefined) return id ? next : Math.max(0, next - 1)
-    const place = this.#places.get(index)
-    if (place !== undefined && !(id && called?.name && this.#calls[place]?.id)) return place
-    this.#places.set(index, next)
-    return next
+    for (const call of fragment.tool_calls ?? []) this.#calls.take(call)
   }
 
   reply(): Reply {
@@ -176,10 +143,7 @@ class Gathered {
     const content: AssistantMessage['content'] = [
       ...thoughtOf(this.#thinking, this.#details.all),
       ...(this.#text || this.#refusal ? [{ type: 'text', text: this.#text || this.#refusal } as const] : []),
-      ...this.#calls.filter(Boolean).map(({ id, name, json, extra }): ToolCallPart => {
-        const call = { type: 'call', id, name, ...readArguments(json) } as const
-        return extra ? { ...call, sealed: { by: sealedBy, data: extra } } : call
-      }),
+      ...this.#calls.parts(),
     ]
     return { message: { role: 'assistant', content, stop: this.#stop() }, usage: this.#usage }
   }

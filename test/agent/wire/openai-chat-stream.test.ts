@@ -149,6 +149,47 @@ describe('tool calls', () => {
       named(0, 'a', '{"at"', 'look') + named(0, 'a', ':1}', 'look'),
       ['a look {"at":1}'],
     ],
+    [
+      'may share their id, told apart by their indexes',
+      named(0, 'a', '{"at":1}', 'read_file') + named(1, 'a', '{"at":2}', 'terminal'),
+      ['a read_file {"at":1}', 'a terminal {"at":2}'],
+    ],
+    [
+      'may share their id and come in fragments of their indexes',
+      named(0, 'a', '{"at"', 'look') +
+        named(1, 'a', '{"at"', 'find') +
+        named(0, 'a', ':1}') +
+        named(1, 'a', ':2}') +
+        named(2, 'b', '{}', 'end'),
+      ['a look {"at":1}', 'a find {"at":2}', 'b end {}'],
+    ],
+    [
+      'come whole without an index and without an id',
+      named(undefined, undefined, '{"at":1}', 'look') +
+        named(undefined, undefined, '{"at":2}', 'look') +
+        named(undefined, undefined, '{}', 'find'),
+      [' look {"at":1}', ' look {"at":2}', ' find {}'],
+    ],
+    [
+      'come whole without an id, all under index 0',
+      named(0, undefined, '{"at":1}', 'look') + named(0, undefined, '{"at":2}', 'find'),
+      [' look {"at":1}', ' find {"at":2}'],
+    ],
+    [
+      'may repeat their name behind what is whole only in part',
+      named(undefined, undefined, '{"at":{}', 'look') + named(undefined, undefined, ',"n":1}', 'look'),
+      [' look {"at":{},"n":1}'],
+    ],
+    [
+      'may say their name once more at their end',
+      named(0, 'a', '{"at":1}', 'look') + named(0, undefined, '', 'look'),
+      ['a look {"at":1}'],
+    ],
+    [
+      'may count their fragments as if they were calls',
+      named(0, 'a', '{"at"', 'look') + named(1, 'a', ':1}'),
+      ['a look {"at":1}'],
+    ],
     ['may begin at another index', named(1, 'a', '{}', 'look'), ['a look {}']],
     ['may have no arguments', named(0, 'a', '', 'look'), ['a look {}']],
     ['keep what is no JSON as it came', named(0, 'a', '{"at": "unfin', 'look'), ['a look {"at": "unfin']],
