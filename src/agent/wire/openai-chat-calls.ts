@@ -7,7 +7,7 @@ import { sealedBy } from './openai-chat-messages.ts'
 export type CallFragment = {
   readonly index?: number
   readonly id?: string | null
-  readonly function?: { readonly name?: string | null; readonly arguments?: string | null }
+  readonly function?: { readonly name?: string | null; readonly arguments?: string | object | null }
   /** What has to come back with the call: Gemini's signatures. */
   readonly extra_content?: object | null
 }
@@ -25,10 +25,11 @@ export class CallFragments {
 
   take(fragment: CallFragment): void {
     const { id, function: called, extra_content: extra } = fragment
+    const json = jsonOf(called?.arguments)
     const call = this.#callOf(fragment) ?? this.#begin(fragment)
     if (id && !call.id) call.id = id
     if (called?.name && !call.name.endsWith(called.name)) call.name += called.name
-    if (called?.arguments) call.json += called.arguments
+    call.json += json
     if (extra) call.extra = extra
   }
 
@@ -64,6 +65,10 @@ export class CallFragments {
   }
 }
 
+/** Some servers have read them already. */
+const jsonOf = (given: string | object | null | undefined): string =>
+  typeof given === 'object' && given !== null ? JSON.stringify(given) : (given ?? '')
+
 /** One id for two calls is told apart by the index; one index for each fragment by the name, which only the first has. */
 const isOf = (call: Call, { index, function: called }: CallFragment): boolean =>
   index === undefined || call.index === undefined || call.index === index || !called?.name
@@ -71,7 +76,7 @@ const isOf = (call: Call, { index, function: called }: CallFragment): boolean =>
 /** Another call begins behind this one: there is a name again, with arguments or another one, and nothing is missing. */
 function isWholeBefore({ name, json }: Call, { function: called }: CallFragment): boolean {
   if (!called?.name || !name || !/\}\s*$/.test(json)) return false
-  return Boolean(called.arguments?.trim() || called.name !== name) && isJson(json)
+  return Boolean(jsonOf(called.arguments).trim() || called.name !== name) && isJson(json)
 }
 
 function isJson(text: string): boolean {

@@ -8,6 +8,7 @@ import { noUsage, type Usage } from '../model/usage.ts'
 import { type Listening, readPieces } from './pieces.ts'
 import { type ReasoningDetail, ReasoningDetails } from './reasoning-details.ts'
 import { type CallFragment, CallFragments } from './openai-chat-calls.ts'
+import { contentOf } from './openai-chat-content.ts'
 import { sealedBy } from './openai-chat-messages.ts'
 import { isAbort } from './cancelled.ts'
 
@@ -17,7 +18,8 @@ type Choice = {
   readonly finish_reason?: string | null
 }
 type Fragment = {
-  readonly content?: string | null
+  /** Also in parts, as Mistral's models that think have it, or JSON that is not its text. */
+  readonly content?: unknown
   readonly refusal?: string | null
   readonly reasoning?: string | null
   readonly reasoning_content?: string | null
@@ -123,15 +125,16 @@ class Gathered {
   }
 
   #takeFragment(fragment: Fragment) {
-    const thinking = fragment.reasoning_content ?? fragment.reasoning
+    const said = contentOf(fragment.content)
+    const thinking = fragment.reasoning_content || fragment.reasoning || said.thinking
     if (thinking) {
       this.#thinking += thinking
       this.#hear({ of: 'thinking', text: thinking })
     }
     this.#details.take(fragment.reasoning_details ?? [])
-    if (fragment.content) {
-      this.#text += fragment.content
-      this.#hear({ of: 'text', text: fragment.content })
+    if (said.text) {
+      this.#text += said.text
+      this.#hear({ of: 'text', text: said.text })
     }
     if (fragment.refusal) this.#refusal += fragment.refusal
     for (const call of fragment.tool_calls ?? []) this.#calls.take(call)
@@ -164,7 +167,8 @@ function thoughtOf(text: string, details: readonly ReasoningDetail[]): Assistant
 function saysSomething(fragment: Fragment): boolean {
   const { content, refusal, reasoning, reasoning_content: thinking } = fragment
   const { reasoning_details: details, tool_calls: calls } = fragment
-  return Boolean(content || refusal || reasoning || thinking || details?.length || calls?.length)
+  const said = Array.isArray(content) ? content.length : content
+  return Boolean(said || refusal || reasoning || thinking || details?.length || calls?.length)
 }
 
 /** `prompt_tokens` includes what was read from a cache and written to it; ours counts that apart. */

@@ -3,6 +3,7 @@
  * own form: pieces under `response`, whole calls under `tool_calls`, and no word on why they ended.
  */
 
+import { textOf } from './openai-chat-content.ts'
 import type { Chunk } from './openai-chat-stream.ts'
 import { workersAiFailure } from './workers-ai-errors.ts'
 
@@ -51,12 +52,6 @@ function chunkOf(said: Native, before: number, limit?: number): Chunk {
     ...(calls?.length && { tool_calls: calls.map((call, at) => fragmentOf(call, before + at)) }),
   }
   return { choices: [{ delta, ...(finish && { finish_reason: finish }) }], ...(usage && { usage }) }
-}
-
-/** A number or an object where the model was made to write one. */
-const textOf = (response: unknown): string => {
-  if (response === null || response === undefined) return ''
-  return typeof response === 'string' ? response : JSON.stringify(response)
 }
 
 /** A call comes whole, often without an id: then its place in the answer is its id. */

@@ -119,6 +119,32 @@ describe('thinking', () => {
   })
 })
 
+describe('content in parts', () => {
+  const thought = (words: string) => ({ type: 'thinking', thinking: [{ type: 'text', text: words }] })
+
+  it('is text and thinking, each kept as such', async () => {
+    const { message, heard, signs } = await read(
+      chunk({ content: [thought('hm ')] }) +
+        chunk({ content: [thought('yes'), { type: 'text', text: 'Hel' }] }) +
+        chunk({ content: 'lo' }) +
+        chunk({ content: [{ type: 'reference', reference_ids: [1] }, { type: 'thinking', thinking: '.' }, null] }) +
+        chunk({ content: [] }) +
+        end('stop'),
+    )
+    expect(message.content).toEqual([
+      { type: 'thinking', text: 'hm yes.' },
+      { type: 'text', text: 'Hello' },
+    ])
+    expect(heard).toEqual(['thinking: hm ', 'thinking: yes', 'text: Hel', 'text: lo', 'thinking: .'])
+    expect(signs.slice(0, 5)).toEqual(['answer', 'answer', 'answer', 'answer', 'keep-alive'])
+  })
+
+  it('that is JSON and not its text is written down', async () => {
+    const { message } = await read(chunk({ content: { at: 1 } }) + chunk({ content: 2 }) + end('stop'))
+    expect(message.content).toEqual([{ type: 'text', text: '{"at":1}2' }])
+  })
+})
+
 describe('tool calls', () => {
   const cases: readonly (readonly [string, string, readonly string[]])[] = [
     [
@@ -174,6 +200,13 @@ describe('tool calls', () => {
       'come whole without an id, all under index 0',
       named(0, undefined, '{"at":1}', 'look') + named(0, undefined, '{"at":2}', 'find'),
       [' look {"at":1}', ' find {"at":2}'],
+    ],
+    [
+      'may have their arguments as an object',
+      call({ index: 0, id: 'a', function: { name: 'look', arguments: { at: 1 } } }) +
+        call({ function: { name: 'find', arguments: { at: 2 } } }) +
+        call({ function: { name: 'find', arguments: {} } }),
+      ['a look {"at":1}', ' find {"at":2}', ' find {}'],
     ],
     [
       'may repeat their name behind what is whole only in part',
