@@ -16,6 +16,7 @@ type Choice = {
   readonly delta?: Fragment
   readonly message?: Fragment
   readonly finish_reason?: string | null
+  readonly error?: ErrorBody | string | null
 }
 type Fragment = {
   /** Also in parts, as Mistral's models that think have it, or JSON that is not its text. */
@@ -88,6 +89,12 @@ export async function readChat(
   return gathered.reply()
 }
 
+/** Reasons for the end, with those that Mistral, Z.AI and gateways have in place of OpenAI's. */
+const full = new Set(['length', 'model_length', 'max_tokens', 'model_context_window_exceeded'])
+const filtered = new Set(['content_filter', 'sensitive'])
+/** The server gave up: DeepSeek, OpenRouter, Z.AI. */
+const broken = new Set(['insufficient_system_resource', 'error', 'network_error'])
+
 class Gathered {
   closed = false
   readonly #hear: Listening['hear']
@@ -118,7 +125,8 @@ class Gathered {
     if (usage) this.#usage = usageOf(usage)
     const choice = choices?.[0]
     if (!choice) return Boolean(usage)
-    if (choice.finish_reason) this.#finish = choice.finish_reason
+    if (choice.error) throw new ErrorInBody(choice.error)
+    if (choice.finish_reason) this.#finish = choice.finish_reason.toLowerCase()
     const fragment = choice.delta ?? choice.message
     if (fragment) this.#takeFragment(fragment)
     return Boolean(choice.finish_reason) || (fragment !== undefined && saysSomething(fragment))
@@ -143,6 +151,7 @@ class Gathered {
   reply(): Reply {
     if (this.#finish === undefined && !(this.closed && (this.#text || this.#calls.length)))
       throw new Dropped('The connection ended before the answer did.', this.inCall)
+    if (broken.has(this.#finish ?? '')) throw new Dropped(`The answer ended as ${this.#finish}.`, this.inCall)
     const content: AssistantMessage['content'] = [
       ...thoughtOf(this.#thinking, this.#details.all),
       ...(this.#text || this.#refusal ? [{ type: 'text', text: this.#text || this.#refusal } as const] : []),
@@ -152,8 +161,9 @@ class Gathered {
   }
 
   #stop(): AssistantMessage['stop'] {
-    if (this.#finish === 'length') return 'length'
-    if (this.#finish === 'content_filter' || this.#refusal) return 'refused'
+    const finish = this.#finish ?? ''
+    if (full.has(finish)) return 'length'
+    if (filtered.has(finish) || this.#refusal) return 'refused'
     return this.#calls.length ? 'tools' : 'end'
   }
 }

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Dropped, type Sign } from '../../../src/agent/model/dialect.ts'
 import { ErrorInBody, readChat } from '../../../src/agent/wire/openai-chat-stream.ts'
+import { kindOf } from './conformance.ts'
 import { noPause } from './pieces.ts'
 
 const chunk = (delta: object, finish: string | null = null) =>
@@ -239,7 +240,12 @@ describe('tool calls', () => {
 describe('the end', () => {
   it.each([
     ['length', 'length'],
+    ['model_length', 'length'],
+    ['max_tokens', 'length'],
+    ['MAX_TOKENS', 'length'],
+    ['model_context_window_exceeded', 'length'],
     ['content_filter', 'refused'],
+    ['sensitive', 'refused'],
     ['stop', 'end'],
   ])('for the reason %s is %s', async (reason, stop) => {
     expect((await read(chunk({ content: 'x' }) + end(reason))).message.stop).toBe(stop)
@@ -291,6 +297,23 @@ describe('the end', () => {
     )
     const { message } = await readChat(new Response(body), { hear: () => {}, pulse: () => {}, sleep: noPause })
     expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'whole' }], stop: 'end' })
+  })
+
+  it.each(['insufficient_system_resource', 'error', 'network_error'])(
+    'for the reason %s is that of a connection: what came is no answer yet',
+    async (reason) => {
+      const error: unknown = await read(chunk({ content: 'half' }) + end(reason)).catch((caught: unknown) => caught)
+      expect(error).toBeInstanceOf(Dropped)
+      expect(error).toMatchObject({ inCall: false })
+      expect(kindOf(error).kind).toBe('network')
+      await expect(read(named(0, 'a', '{"at', 'look') + end(reason))).rejects.toMatchObject({ inCall: true })
+    },
+  )
+
+  it('that is an error of the choice is that error', async () => {
+    const choice = { index: 0, delta: {}, finish_reason: 'error', error: { code: 502, message: 'Upstream is gone' } }
+    const text = chunk({ content: 'x' }) + `data: ${JSON.stringify({ choices: [choice] })}\n\n${done}`
+    await expect(read(text)).rejects.toMatchObject({ name: 'ErrorInBody', status: 502 })
   })
 
   it('that is an error inside the answer is that error', async () => {
