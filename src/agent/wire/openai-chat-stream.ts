@@ -29,7 +29,9 @@ type Fragment = {
 }
 type ChatUsage = OpenAI.CompletionUsage & {
   readonly cost?: number
+  /** DeepSeek's, and Moonshot's. */
   readonly prompt_cache_hit_tokens?: number
+  readonly cached_tokens?: number
   readonly prompt_tokens_details?: { readonly cache_write_tokens?: number }
 }
 export type Chunk = {
@@ -183,17 +185,26 @@ function saysSomething(fragment: Fragment): boolean {
 
 /** `prompt_tokens` includes what was read from a cache and written to it; ours counts that apart. */
 function usageOf(usage: ChatUsage): Usage {
-  const cachedRead = count(usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens)
+  const cachedRead = count(
+    usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens,
+  )
   const cachedWrite = count(usage.prompt_tokens_details?.cache_write_tokens)
   return {
     input: Math.max(0, count(usage.prompt_tokens) - cachedRead - cachedWrite),
-    output: count(usage.completion_tokens),
+    output: outputOf(usage),
     cachedRead,
     cachedWrite,
     reasoning: count(usage.completion_tokens_details?.reasoning_tokens),
     costUsd: isAmount(usage.cost) ? usage.cost : 0,
     costStatus: isAmount(usage.cost) ? 'actual' : 'unknown',
   }
+}
+
+/** `completion_tokens` includes reasoning; at xAI and others it does not, and the total tells. */
+function outputOf({ prompt_tokens, completion_tokens, total_tokens, completion_tokens_details: details }: ChatUsage) {
+  const written = count(completion_tokens)
+  const reasoning = count(details?.reasoning_tokens)
+  return count(total_tokens) === count(prompt_tokens) + written + reasoning ? written + reasoning : written
 }
 
 /** Providers are not believed everything: what is no number of tokens counts as none. */

@@ -270,6 +270,33 @@ describe('the end', () => {
     expect((await read(priced)).usage).toEqual({ ...counted, costUsd: 0.5, costStatus: 'actual' })
   })
 
+  const details = (reasoning_tokens: number) => ({ completion_tokens_details: { reasoning_tokens } })
+  it.each([
+    [
+      'with reasoning beside what was written',
+      { prompt_tokens: 37, completion_tokens: 530, total_tokens: 800, ...details(233) },
+      { input: 37, output: 763, reasoning: 233 },
+    ],
+    [
+      'with reasoning in what was written',
+      { prompt_tokens: 37, completion_tokens: 530, total_tokens: 567, ...details(233) },
+      { input: 37, output: 530, reasoning: 233 },
+    ],
+    [
+      'without a total',
+      { prompt_tokens: 37, completion_tokens: 530, ...details(233) },
+      { input: 37, output: 530, reasoning: 233 },
+    ],
+    [
+      'with what was cached beside the rest',
+      { prompt_tokens: 100, completion_tokens: 5, cached_tokens: 60 },
+      { input: 40, output: 5, cachedRead: 60 },
+    ],
+  ])('brings usage %s', async (_name, usage, expected) => {
+    const text = chunk({ content: 'x' }, 'stop') + `data: ${JSON.stringify({ choices: [], usage })}\n\n${done}`
+    expect((await read(text)).usage).toMatchObject(expected)
+  })
+
   it('that does not come is a dropped connection, in or out of a call', async () => {
     const dropped = async (text: string, options?: Cut) => {
       const error: unknown = await read(text, options).catch((caught: unknown) => caught)
