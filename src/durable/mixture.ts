@@ -43,7 +43,7 @@ type Ask = (request: SideRequest) => Promise<SideAnswer>
 
 /** Undefined when none of them has said anything. */
 export async function referencesOf(mixture: Mixture, transcript: readonly Message[], ask: Ask) {
-  const conversation = [userText(asText(transcript))]
+  const conversation = (room: number) => [userText(asText(transcript, room))]
   const maxTokens = mixture.max_tokens ?? standardMaxTokens
   const answers = await Promise.all(
     mixture.references.map((id) => ask({ system: brief, transcript: conversation, maxTokens, models: [id] })),

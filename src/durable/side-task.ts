@@ -18,7 +18,8 @@ import { bill, billCut } from './price.ts'
 
 export type SideRequest = {
   readonly system: string
-  readonly transcript: readonly Message[]
+  /** Or what it is for a model that has room for so many tokens. */
+  readonly transcript: readonly Message[] | ((room: number) => readonly Message[])
   readonly maxTokens?: number
   /** Only these, in order, and no others: a mixture names its models. */
   readonly models?: readonly string[]
@@ -149,11 +150,12 @@ async function ask({ task, route, request, timeoutMs, signal, spent }: Ask, worl
   const leased = dialect && world.lease(route)
   if (!dialect || !leased)
     return { of: 'failed', failure: { kind: 'unconfigured', message: `${route.id} cannot be asked.` }, usage: noUsage }
-  const prompt = tokensOfRequest(request)
+  const { system, maxTokens } = request
+  const transcript = transcriptFor(route, request)
+  const prompt = transcript.reduce((sum, message) => sum + tokensOf(message), tokensIn(system))
   let heard = ''
   const estimate = () => ({ ...noUsage, input: prompt, output: tokensIn(heard), costStatus: 'unknown' as const })
   world.note(addUsage(spent, billCut(estimate(), { route, task })))
-  const { system, transcript, maxTokens } = request
   const controller = new AbortController()
   let isLate = false
   const timer = setTimeout(() => {
@@ -199,5 +201,12 @@ async function ask({ task, route, request, timeoutMs, signal, spent }: Ask, worl
   }
 }
 
-const tokensOfRequest = ({ system, transcript }: SideRequest): number =>
-  transcript.reduce((sum, message) => sum + tokensOf(message), tokensIn(system))
+/** Of the window: a count without a tokenizer may be low. */
+const share = 0.85
+/** Tokens for an answer that nobody gave a number. */
+const answerRoom = 4_096
+
+function transcriptFor({ contextWindow }: Route, { system, transcript, maxTokens = answerRoom }: SideRequest) {
+  if (typeof transcript !== 'function') return transcript
+  return transcript(Math.floor(contextWindow * share) - tokensIn(system) - maxTokens)
+}

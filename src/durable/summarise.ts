@@ -17,7 +17,7 @@ export async function summarise(
 ): Promise<Summary> {
   const old = transcript.slice(0, keepFrom(transcript))
   if (!old.length) return { of: 'nothing' }
-  const request = { system: summaryRequestFor(focus), transcript: [userText(asText(old))] }
+  const request = { system: summaryRequestFor(focus), transcript: (room: number) => [userText(asText(old, room))] }
   const answer = await side('compression', request)
   if (answer.of === 'said') return { of: 'summary', text: answer.text }
   if (answer.failure.kind === 'aborted') return { of: 'failure', failure: answer.failure }

@@ -27,10 +27,10 @@ function ask(
   task: SideTask,
   main: string,
   settings: Settings = {},
-  { tenantId = 'default', stopper = new AbortController(), notes = [] as Usage[] } = {},
+  { tenantId = 'default', stopper = new AbortController(), notes = [] as Usage[], asked = request } = {},
 ): Promise<SideAnswer> {
   const routeOf = (id: string): Route | undefined => routesFor(id, { variables, settings })[0]
-  return sideTask(task, request, {
+  return sideTask(task, asked, {
     tenantId,
     settings: () => settings,
     dialects: { 'openai-chat': openaiChat },
@@ -52,6 +52,19 @@ describe('a side task', () => {
     expect(saidIn(main.asked[0]!)).toEqual(['user: this'])
     expect(main.asked[0]?.tools ?? []).toEqual([])
     expect(answer.usage.by).toMatchObject({ [`${main.id} approval`]: { calls: 1, input: 60, output: 10 } })
+  })
+
+  it('is as long as the model that is asked has room for', async () => {
+    const [main, small] = [model([says('fine')]), model([fails(400, 'no')])]
+    const settings: Settings = {
+      auxiliary: { monitor: { model: small.id } },
+      models: { [small.id]: { context_window: 70_000 }, [main.id]: { context_window: 200_000 } },
+    }
+    const rooms: number[] = []
+    const asked = { system: 'Judge.', transcript: (room: number) => (rooms.push(room), [userText('this')]) }
+    expect(said(await ask('monitor', main.id, settings, { tenantId: 'roomy', asked }))).toBe('fine')
+    const [smaller = 0, larger = 0] = rooms
+    expect([smaller > 50_000, smaller < 70_000, larger > 150_000, larger < 200_000]).toEqual([true, true, true, true])
   })
 
   it('asks the model that the settings name for it, and that one only for it', async () => {

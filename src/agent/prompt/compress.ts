@@ -1,9 +1,11 @@
 /** Making a long transcript short: what is kept word for word, and how the rest is asked for or cut. */
 
 import { callsIn, type Message, textIn } from '../model/message.ts'
+import { tokensIn } from './tokens.ts'
 
 /** Messages at the end that stay as they are. */
 const tail = 20
+/** Characters, also where there is room for more: a summary does not get better by it. */
 const inputCap = 160_000
 const excerptCap = 8_000
 
@@ -35,8 +37,18 @@ export function openRequest(messages: readonly Message[], from: number): string 
   return text ? `\n\nThe request that is being worked on, word for word:\n${middleCut(text, excerptCap)}` : ''
 }
 
-/** The part to be summarised, as text for the summarising call. */
-export const asText = (messages: readonly Message[]): string => middleCut(messages.map(line).join('\n'), inputCap)
+/** The part to be summarised, as text for the summarising call. `room`: tokens it may have. */
+export function asText(messages: readonly Message[], room: number = Infinity): string {
+  const whole = messages.map(line).join('\n')
+  let cap = Math.min(whole.length, inputCap)
+  let text = middleCut(whole, cap)
+  // What is left may be denser than what was cut: then it is cut once more.
+  for (let tokens = tokensIn(text); tokens > room && cap > 0; tokens = tokensIn(text)) {
+    cap = Math.floor(cap * Math.min(0.98, Math.max(0, room) / tokens))
+    text = middleCut(whole, cap)
+  }
+  return text
+}
 
 /** When no model can be asked: the beginning and the end, cut to a size that fits everywhere. */
 export const excerpt = (messages: readonly Message[]): string => middleCut(messages.map(line).join('\n'), excerptCap)
@@ -52,5 +64,5 @@ function line(message: Message): string {
 function middleCut(text: string, cap: number): string {
   if (text.length <= cap) return text
   const half = Math.floor(cap / 2)
-  return `${text.slice(0, half)}\n[… ${text.length - 2 * half} characters left out …]\n${text.slice(-half)}`
+  return `${text.slice(0, half)}\n[… ${text.length - 2 * half} characters left out …]\n${half ? text.slice(-half) : ''}`
 }

@@ -53,6 +53,22 @@ describe('what is kept of a transcript', () => {
     )
   })
 
+  it.each([
+    ['Han', '吾輩貓'.repeat(100_000)],
+    ['hashes at its ends', `${'deadbeef'.repeat(5_000)}${' a word'.repeat(10_000)}${'deadbeef'.repeat(5_000)}`],
+    ['Han at its ends', `${'貓'.repeat(20_000)}${' a word'.repeat(10_000)}${'貓'.repeat(20_000)}`],
+  ])('is cut to the room there is, in tokens: %s', (_name, words) => {
+    const text = asText([userText(words)], 30_000)
+    expect(tokensIn(text)).toBeLessThanOrEqual(30_000)
+    expect(tokensIn(text)).toBeGreaterThan(20_000)
+    expect(text).toMatch(/characters left out/)
+    expect(asText([userText('短い')], 30_000)).toBe('[user] 短い')
+  })
+
+  it('is cut to nothing to speak of where there is no room', () => {
+    expect(tokensIn(asText([userText('貓'.repeat(1_000))], -5))).toBeLessThan(50)
+  })
+
   it('is cut in the middle when it is too long, and says how much is missing', () => {
     const text = excerpt([userText(`begin ${'x'.repeat(50_000)} end`)])
     expect(text).toMatch(/^\[user\] begin x+\n\[… \d+ characters left out …\]\nx+ end$/)
