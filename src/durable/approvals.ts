@@ -10,6 +10,7 @@ import { decided, type ToolCall, type Turn } from '../agent/model/turn.ts'
 import { type ApprovalPolicy, type Asked, concerns, type Whence } from '../agent/policy/approval.ts'
 import { judgeInstructions, judgementIn, type Judgement, judgeQuestion } from '../agent/policy/judge.ts'
 import { refusalFor, refusalText } from '../tools/permission.ts'
+import { waitingFor } from './questions.ts'
 import type { SessionCore } from './session-core.ts'
 import type { TenantDO } from './tenant.ts'
 import { forgetSnapshot } from './tenant-snapshot.ts'
@@ -44,7 +45,8 @@ type Pending = Extract<ToolCall, { state: 'away' }> & { readonly awaits: Extract
 
 const isPending = (call: ToolCall): call is Pending => call.state === 'away' && call.awaits.kind === 'approval'
 
-function pendingIn(core: SessionCore, callId: string): Pending | undefined {
+function pendingIn(core: SessionCore, request: string): Pending | undefined {
+  const callId = waitingFor(core, request)?.call_id
   const turn = core.store.current()
   const calls = turn?.stage.at === 'tools' ? turn.stage.calls : []
   return calls.filter(isPending).find(({ id }) => id === callId)
@@ -60,21 +62,21 @@ export type Decided = 'decided' | 'gone' | 'unlasting'
 export async function decideApproval(
   core: SessionCore,
   tenant: DurableObjectStub<TenantDO>,
-  callId: string,
+  request: string,
   answer: ApprovalAnswer,
 ): Promise<Decided> {
-  const call = pendingIn(core, callId)
+  const call = pendingIn(core, request)
   if (!call) return 'gone'
   if (lasts(answer) && call.awaits.rule === undefined) return 'unlasting'
   await remember(core, tenant, call, answer)
   // Somebody else may have answered while that was written.
-  if (pendingIn(core, callId)?.awaits !== call.awaits) return 'gone'
+  if (pendingIn(core, request)?.awaits !== call.awaits) return 'gone'
   const decision = decisionBy(answer, call)
   const turn = decided(core.store.turn(), decision)
   core.store.save(
     answer.decision === 'deny'
       ? deliver(turn, denied(call, decision), core.driver.look())
-      : allow(turn, callId, call.awaits.hash),
+      : allow(turn, call.id, call.awaits.hash),
   )
   core.store.write()
   core.move()

@@ -9,7 +9,7 @@ import { userText } from '../agent/model/message.ts'
 import { hearWhileBusy } from './busy.ts'
 import { pressedIn } from './channel-ask.ts'
 import { failpoint } from './failpoint.ts'
-import { isQuestion, waitingItems } from './questions.ts'
+import { isQuestion, waitingFor, waitingItems } from './questions.ts'
 import type { SessionCore } from './session-core.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
 
@@ -93,8 +93,8 @@ function say(core: SessionCore, said: FromChat, begins: boolean): void {
 export type Pressed = { readonly data: string; readonly person: string; readonly isAdmin: boolean }
 
 export type Pressing = {
-  readonly answer: (callId: string, answer: string) => Promise<boolean | undefined>
-  readonly decide: (callId: string, answer: ApprovalAnswer) => Promise<string | undefined>
+  readonly answer: (request: string, answer: string) => Promise<boolean | undefined>
+  readonly decide: (request: string, answer: ApprovalAnswer) => Promise<string | undefined>
 }
 
 /** The words for whoever pressed, and what the message says from then on, if that changes. */
@@ -107,11 +107,11 @@ export async function press(core: SessionCore, { data, person, isAdmin }: Presse
   if (!pressed) return expired
   const { asks, text, choice } = pressed
   if (!isAdmin && asks.person !== person) return { toast: 'Only who asked, or an admin, may answer this.' }
-  const waits = waitingItems(core).find(({ id }) => id === `${core.sessionId}.${asks.callId}`)
+  const waits = waitingFor(core, asks.request)
   if (!waits) return expired
   const isTaken = isQuestion(waits)
-    ? await on.answer(asks.callId, choice)
-    : (await on.decide(asks.callId, { decision: choice as ApprovalAnswer['decision'] })) === 'decided'
+    ? await on.answer(asks.request, choice)
+    : (await on.decide(asks.request, { decision: choice as ApprovalAnswer['decision'] })) === 'decided'
   return isTaken ? { toast: `Taken: ${choice}`.slice(0, 190), ends: `${text}\n\n→ ${choice}` } : expired
 }
 

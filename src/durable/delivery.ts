@@ -191,7 +191,7 @@ export class Delivery {
     const ask: Ask | undefined = waits && askOf(waits)
     if (!ask) return
     const person = this.#asker()?.person
-    const callId = question.slice(this.#session.sessionId.length + 1)
+    const request = question.slice(this.#session.sessionId.length + 1)
     const chunks = channel.render(ask.text, 'plain')
     chunks.forEach((chunk, n) =>
       this.outbox.add({
@@ -199,7 +199,7 @@ export class Delivery {
         kind: 'ask',
         custody: policy.prepared(Date.now()),
         chunk: n === chunks.length - 1 ? { ...chunk, buttons: ask.buttons } : chunk,
-        asks: { callId, choices: ask.choices, ...(person !== undefined && { person }) },
+        asks: { request, choices: ask.choices, ...(person !== undefined && { person }) },
       }),
     )
     this.#go()

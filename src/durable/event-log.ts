@@ -29,7 +29,7 @@ export function place(
 ): PlacedEvent {
   const placed = {
     ...event,
-    ...addressOf(event, where.sessionId),
+    ...addressOf(event, where),
     seq: where.seq,
     at: isoOf(where.at),
     run_id: where.runId,
@@ -42,10 +42,22 @@ export function place(
   return placed
 }
 
+/** Ids of calls come again in later replies: what a person is asked is named by the reply, too, that asks it. */
+export const stepped = (step: number, callId: string): string => `${step}.${callId}`
+
+/** The event as it is kept, of the reply whose message has the number `step`. */
+export function ofStep(event: Event, step: number): Event {
+  if ('question_id' in event) return { ...event, question_id: stepped(step, event.question_id) }
+  if ('approval_id' in event) return { ...event, approval_id: stepped(step, event.approval_id) }
+  return event
+}
+
 /** Questions and approvals are answered by an id that names the session too: one request finds both. */
-function addressOf(event: Event, sessionId: string) {
-  if ('question_id' in event) return { question_id: `${sessionId}.${event.question_id}` }
-  if ('approval_id' in event) return { approval_id: `${sessionId}.${event.approval_id}` }
+export const askedId = (sessionId: string, runId: string, asked: string): string => `${sessionId}.${runId}.${asked}`
+
+function addressOf(event: Event, { sessionId, runId }: { readonly sessionId: string; readonly runId: string }) {
+  if ('question_id' in event) return { question_id: askedId(sessionId, runId, event.question_id) }
+  if ('approval_id' in event) return { approval_id: askedId(sessionId, runId, event.approval_id) }
   return {}
 }
 

@@ -23,8 +23,8 @@ export type PartRow = {
   readonly edits?: number
   /** Of a notice: how many replies it stands for. */
   readonly missed?: number
-  /** What is asked: the call that waits, and who may answer besides admins. */
-  readonly asks?: { readonly callId: string; readonly person?: string; readonly choices: readonly string[] }
+  /** What is asked: the id of what waits, without the session's own, and who may answer besides admins. */
+  readonly asks?: { readonly request: string; readonly person?: string; readonly choices: readonly string[] }
 }
 
 const schema = [

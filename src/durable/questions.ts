@@ -2,6 +2,7 @@
 
 import { deliver } from '../agent/loop/intake.ts'
 import type { Driver } from './driver.ts'
+import { askedId, stepped } from './event-log.ts'
 import type { Journal } from './journal.ts'
 import type { SessionStore } from './store.ts'
 import type { Waiting } from './tenant.ts'
@@ -16,27 +17,33 @@ export const isApproval = (item: Waiting): item is Approval => item.kind === 'ap
 export type Asking = { readonly sessionId: string; readonly store: SessionStore }
 type Moving = Asking & { readonly driver: Driver; readonly move: () => void }
 
-/** The id names the session and the call, so that one request finds both. */
+/** The id names the session too, so that one request finds both. */
 export function waitingItems({ sessionId, store }: Asking): readonly Waiting[] {
   const turn = store.current()
-  const calls = turn?.stage.at === 'tools' ? turn.stage.calls : []
-  return calls.flatMap((call) =>
-    call.state === 'away'
-      ? [{ ...call.awaits, id: `${sessionId}.${call.id}`, session_id: sessionId, run_id: turn?.id ?? '' }]
-      : [],
-  )
+  if (turn?.stage.at !== 'tools') return []
+  const step = store.lastMessageSeq()
+  return turn.stage.calls.flatMap((call) => {
+    if (call.state !== 'away') return []
+    const id = askedId(sessionId, turn.id, stepped(step, call.id))
+    return [{ ...call.awaits, id, session_id: sessionId, run_id: turn.id, call_id: call.id }]
+  })
 }
 
-/** Whether a model ever made this call: what was never asked is unknown, and not merely over. */
-export function wasCalled(journal: Journal, callId: string): boolean {
-  for (const { entries } of journal.entriesBackwards())
-    if (
-      entries.some(
-        ({ message }) =>
-          message.role === 'assistant' && message.content.some((part) => part.type === 'call' && part.id === callId),
-      )
-    )
-      return true
+/** What waits under the id that its session gave it, without the session's own. */
+export const waitingFor = (core: Asking, request: string): Waiting | undefined =>
+  waitingItems(core).find(({ id }) => id === `${core.sessionId}.${request}`)
+
+/** Whether a model ever made the call that this names: what was never asked is unknown, and not merely over. */
+export function wasCalled(journal: Journal, request: string): boolean {
+  const [, run, step, callId] = /^([^.]+)\.(\d+)\.(.*)$/s.exec(request) ?? []
+  if (run === undefined) return false
+  for (const { entries } of journal.entriesBackwards()) {
+    const reply = entries.find(({ seq }) => seq === Number(step))
+    if (!reply) continue
+    const { runId, message } = reply
+    const calls = message.role === 'assistant' ? message.content : []
+    return runId === run && calls.some((part) => part.type === 'call' && part.id === callId)
+  }
   return false
 }
 
@@ -45,7 +52,7 @@ export function deliverAnswer(core: Moving, item: Question, answer: string, requ
   const result = { question: item.question, choices_offered: item.choices, user_response: answer }
   const message = {
     role: 'tool' as const,
-    callId: item.id.slice(core.sessionId.length + 1),
+    callId: item.call_id,
     name: 'clarify',
     content: [{ type: 'text' as const, text: JSON.stringify(result) }],
     failed: false,

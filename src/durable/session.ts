@@ -19,7 +19,7 @@ import { machineOf } from './machine.ts'
 import { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
 import { type Accepted, endOf, eventsOf, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
-import { deliverAnswer, isQuestion, waitingItems, wasCalled } from './questions.ts'
+import { deliverAnswer, isQuestion, waitingFor, wasCalled } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
 import { accept, kept, type Say } from './say.ts'
 import { type Format, renderOf } from './stream-format.ts'
@@ -140,27 +140,25 @@ export class SessionDO extends DurableObject<Env> {
   }
 
   /** A person's answer to a question. False when nobody asks it any more, undefined when nobody ever did. */
-  async answer(callId: string, answer: string): Promise<boolean | undefined> {
+  async answer(request: string, answer: string): Promise<boolean | undefined> {
     if (!(await this.#found())) return undefined
     const core = this.#core
     await core.ensureTenant()
-    const item = waitingItems(core)
-      .filter(isQuestion)
-      .find(({ id }) => id === `${core.sessionId}.${callId}`)
-    if (!item) return wasCalled(core.journal, callId) ? false : undefined
-    deliverAnswer(core, item, answer)
+    const item = waitingFor(core, request)
+    const isTaken = item !== undefined && isQuestion(item)
+    if (isTaken) deliverAnswer(core, item, answer)
     await core.waiting.tell()
-    return true
+    return isTaken || (wasCalled(core.journal, request) ? false : undefined)
   }
 
   /** A person's decision about a call. Undefined when there is no such session or call. */
-  async decide(callId: string, answer: ApprovalAnswer): Promise<Decided | undefined> {
+  async decide(request: string, answer: ApprovalAnswer): Promise<Decided | undefined> {
     if (!(await this.#found())) return undefined
     const core = this.#core
     await core.ensureTenant()
-    const decided = await decideApproval(core, tenantStub(this.env, core.tenantId), callId, answer)
+    const decided = await decideApproval(core, tenantStub(this.env, core.tenantId), request, answer)
     await core.waiting.tell()
-    return decided === 'gone' && !wasCalled(core.journal, callId) ? undefined : decided
+    return decided === 'gone' && !wasCalled(core.journal, request) ? undefined : decided
   }
 
   /** What a chat tells. Undefined while the session is being deleted. */

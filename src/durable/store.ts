@@ -15,7 +15,7 @@ import type { Usage } from '../agent/model/usage.ts'
 import { keepFrom, openRequest, summaryPrefix } from '../agent/prompt/compress.ts'
 import { tokensOf } from '../agent/prompt/tokens.ts'
 import type { Given } from './session-meta.ts'
-import { isDelta, place, replay } from './event-log.ts'
+import { isDelta, ofStep, place, replay } from './event-log.ts'
 import { importRun, type InboxItem, type Journal, type StepRow } from './journal.ts'
 
 /** More events than one model call can send: after a crash, numbers go on beyond all that may have been heard. */
@@ -218,7 +218,9 @@ export class SessionStore implements Store {
   #apply(before: Turn | undefined, commit: Commit) {
     const drain = commit.drain ?? []
     const heard = this.inbox().filter(({ id }) => drain.includes(id))
-    const events = announce(before, commit, { now: this.#options.now(), heard, fromSeq: this.#answer.fromSeq })
+    const step = this.#lastSeq
+    const announced = announce(before, commit, { now: this.#options.now(), heard, fromSeq: this.#answer.fromSeq })
+    const events = announced.map((event) => ofStep(event, step))
     this.#turn = commit.turn
     const givenUp = before !== undefined && before.restarts.count !== commit.turn.restarts.count
     if (givenUp) this.#forgetAnswer()

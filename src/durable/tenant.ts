@@ -22,7 +22,12 @@ import { type Approval, type Met, type PairedPerson, Pairing } from './pairing.t
 import { type Amount, countsSpending, spansOf, Spending } from './spending.ts'
 import { stricter, type TenantSnapshot } from './tenant-snapshot.ts'
 
-export type Waiting = Awaited & { readonly id: string; readonly session_id: string; readonly run_id: string }
+export type Waiting = Awaited & {
+  readonly id: string
+  readonly session_id: string
+  readonly run_id: string
+  readonly call_id: string
+}
 
 /** What a run has spent in all, and when it ended. */
 export type Settled = Amount & { readonly at: number }

@@ -33,8 +33,8 @@ const tooLarge = (param: string) =>
     { param },
   )
 
-/** Ids of questions are the session's and the call's, so that one request finds both. */
-export function splitId(id: string): readonly [sessionId: string, callId: string] {
+/** Ids of questions begin with the session's, so that one request finds both. */
+export function splitId(id: string): readonly [sessionId: string, request: string] {
   const dot = id.indexOf('.')
   if (dot < 1) throw notFound()
   return [id.slice(0, dot), id.slice(dot + 1)]

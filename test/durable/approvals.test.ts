@@ -52,7 +52,7 @@ describe('a call that is asked about', () => {
     const stream = await follow(id, { input: 'push it' })
     const asked = await pending(id)
     expect(asked).toMatchObject({
-      id: `${id}.c1`,
+      id: expect.stringMatching(`^${id}\\..+`) as string,
       call_id: 'c1',
       tool: 'terminal',
       input: { command: 'git push origin main' },
@@ -74,6 +74,39 @@ describe('a call that is asked about', () => {
     expect((await resultsOf(id))[0]).toMatchObject({ exit_code: expect.any(Number) as number })
     expect((await decide(asked.id, 'once')).status).toBe(409)
     expect(await pendingOf(id)).toEqual([])
+  })
+
+  it('is decided by no answer to an earlier one, whose id in its reply was the same', async () => {
+    const same = ['main', 'main', 'other'].map((branch) => calls(push('call_0', `git push origin ${branch}`)))
+    const { id } = await session([...same.slice(0, 2), says('Done.'), ...same.slice(2), says('Done again.')])
+    const first = await begin(id)
+    const old = [(await pending(id)).id]
+    expect((await decide(old[0]!, 'once')).status).toBe(200)
+    const next = async () => (await until(async () => (await pendingOf(id)).find((one) => !old.includes(one.id)))).id
+    const late = async () => Promise.all(old.map(async (one) => (await decide(one, 'once')).status))
+    const second = await next()
+    expect(await late()).toEqual([409])
+    expect((await pending(id)).id).toBe(second)
+    await decide(second, 'deny')
+    expect(await ended(id, first.body.run_id)).toMatchObject({ output: 'Done.' })
+    old.push(second)
+    const again = await begin(id)
+    const third = await next()
+    expect(await late()).toEqual([409, 409])
+    expect((await pending(id)).id).toBe(third)
+    await decide(third, 'deny')
+    expect(await ended(id, again.body.run_id)).toMatchObject({ output: 'Done again.' })
+    expect((await resultsOf(id)).slice(1)).toMatchObject([{ status: 'denied' }, { status: 'denied' }])
+  })
+
+  it('has an id: nobody was ever asked under another one', async () => {
+    const { id } = await session([calls(push('c1')), says('Done.')])
+    const { body } = await begin(id)
+    const { id: approval } = await pending(id)
+    const others = [`${id}.c1`, `${id}.`, `${id}.run_x.1.c1`, `${approval.slice(0, -3)}`]
+    for (const other of others) expect((await decide(other, 'once')).status).toBe(404)
+    await decide(approval, 'deny')
+    await ended(id, body.run_id)
   })
 
   it('is denied with a reason, which the model is told in the shape of the tool', async () => {
@@ -171,8 +204,8 @@ describe('a call that is asked about', () => {
     const { id } = await session([...three, calls(push('c4')), says('I give up.')])
     const { body } = await begin(id)
     for (const name of ['c1', 'c2', 'c3']) {
-      await until(async () => (await pendingOf(id))[0]?.call_id === name)
-      await decide(`${id}.${name}`, 'deny')
+      const asked = await until(async () => (await pendingOf(id)).find(({ call_id: of }) => of === name))
+      await decide(asked.id, 'deny')
     }
     expect(await ended(id, body.run_id)).toMatchObject({ output: 'I give up.' })
     expect((await resultsOf(id))[3]).toMatchObject({

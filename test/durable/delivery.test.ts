@@ -433,6 +433,30 @@ describe('a call that a person has to allow', () => {
     await chat.api.has('→ once')
   })
 
+  it('is not decided by the buttons of an earlier one', async () => {
+    const other = { ...append, input: { command: 'echo y >> count.txt' } }
+    const chat = await newChat([calls(append), says('Done.'), calls(other), says('Left it.')])
+    await call('PATCH', '/api/settings', { body: asking })
+    const push = async (nth: number, label: string) => {
+      const { body } = await until(() => chat.api.of('sendMessage').filter((sent) => sent.body.reply_markup)[nth])
+      const button = body.reply_markup?.inline_keyboard.flat().find(({ text }) => text === label)
+      await deliver(chat, pressOf(button?.callback_data ?? '', anna, 101))
+      const id = `p${presses}`
+      return until(
+        () => chat.api.of('answerCallbackQuery').find(({ body: { callback_query_id: of } }) => of === id)?.body.text,
+      )
+    }
+    await tell(chat, 'go')
+    expect(await push(0, 'Allow once')).toContain('Taken')
+    await chat.api.has('Done.')
+    await tell(chat, 'more')
+    await chat.api.has('echo y')
+    expect(await push(0, 'Allow once')).toContain('Expired')
+    expect(await push(1, 'Deny')).toContain('Taken')
+    await chat.api.has('Left it.')
+    expect(await fileOf(await sessionOf(chat), 'count.txt')).toBe('x\n')
+  })
+
   it('can be denied by an admin, also after the object died', async () => {
     const { chat, session, press } = await asked({ admins: ['12'] })
     await kill(session)

@@ -115,10 +115,12 @@ describe('while D1 is away', () => {
     outage.cut = true
     await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'go' } })
     const open = async () =>
-      (await call<{ data: { id: string }[] }>('GET', '/api/questions')).body.data.map((one) => one.id)
-    await until(async () => (await open()).includes(`${id}.q`))
-    expect((await call('POST', `/api/questions/${id}.q`, { body: { answer: 'yes' } })).status).toBe(200)
-    await until(async () => !(await open()).includes(`${id}.q`))
+      (await call<{ data: { id: string }[] }>('GET', '/api/questions')).body.data
+        .map((one) => one.id)
+        .find((one) => one.startsWith(`${id}.`))
+    const question = await until(open)
+    expect((await call('POST', `/api/questions/${question}`, { body: { answer: 'yes' } })).status).toBe(200)
+    await until(async () => !(await open()))
     await until(async () => (await linesOf(id)).at(-1) === 'assistant: Fine.')
     expect(scripted.asked.length).toBe(2)
   })

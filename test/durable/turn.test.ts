@@ -368,6 +368,7 @@ describe('a question', () => {
     ])
   const questions = async () =>
     (await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/questions')).body.data
+  const questionOf = (id: string) => until(async () => (await questions()).find(({ session_id: of }) => of === id))
 
   it('waits through evictions without an alarm, and goes on with the answer', async () => {
     const scripted = asking()
@@ -375,9 +376,9 @@ describe('a question', () => {
     const before = await listen(id)
     await begin(id, 'paint it')
     const asked = await before.heard('question.request')
-    const question = await until(async () => (await questions()).find(({ session_id: of }) => of === id))
+    const question = await questionOf(id)
     expect(question).toEqual({
-      id: `${id}.q1`,
+      id: expect.stringMatching(`^${id}\\..+`) as string,
       session_id: id,
       run_id: asked.run_id,
       question: 'Which one?',
@@ -409,10 +410,10 @@ describe('a question', () => {
     const scripted = asking()
     const { id } = await newSession({ model: scripted.id })
     await begin(id, 'paint it')
-    await until(async () => (await statusOf(id)) === 'waiting')
+    const question = await questionOf(id)
     await kill(id)
     const answers = await Promise.all(
-      ['red', 'blue'].map((answer) => call('POST', `/api/questions/${id}.q1`, { body: { answer } })),
+      ['red', 'blue'].map((answer) => call('POST', `/api/questions/${question.id}`, { body: { answer } })),
     )
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
     await until(async () => (await statusOf(id)) === 'idle')
@@ -423,20 +424,20 @@ describe('a question', () => {
     const { id } = await newSession({ model: asking().id })
     const stream = await follow(id, { input: 'paint it' })
     await stream.heard('question.request')
-    await until(async () => (await questions()).some(({ session_id: of }) => of === id))
+    const question = await questionOf(id)
     await call('POST', `/api/sessions/${id}/stop`)
     await stream.closed()
     await until(async () => !(await questions()).some(({ session_id: of }) => of === id))
-    expect((await call('POST', `/api/questions/${id}.q1`, { body: { answer: 'red' } })).status).toBe(409)
+    expect((await call('POST', `/api/questions/${question.id}`, { body: { answer: 'red' } })).status).toBe(409)
   })
 
   it('can be followed by something new that is said instead', async () => {
     const scripted = asking()
     const { id } = await newSession({ model: scripted.id })
     const stream = await follow(id, { input: 'paint it' })
-    await stream.heard('question.request')
+    const { question_id: question } = await stream.heard('question.request')
     const queued = await follow(id, { input: 'and then this', mode: 'queue' })
-    await call('POST', `/api/questions/${id}.q1`, { body: { answer: 'blue' } })
+    await call('POST', `/api/questions/${question}`, { body: { answer: 'blue' } })
     await Promise.all([stream.closed(), queued.closed()])
     expect(stream.events.at(-1)?.['output']).toBe('Blue it is.')
     expect(queued.events.at(-1)?.['output']).toBe('ok')

@@ -262,7 +262,8 @@ describe('limits', () => {
       expect(refused.status).toBe(429)
       expect(refused.body.error).toMatchObject({ code: 'limit_exceeded', param: 'concurrent_turns' })
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-      await call('POST', `/api/questions/${busy.id}.q`, { key, body: { answer: 'yes' } })
+      const { body } = await call<{ data: { id: string }[] }>('GET', '/api/questions', { key })
+      await call('POST', `/api/questions/${body.data[0]?.id}`, { key, body: { answer: 'yes' } })
       const answer = await until(async () => {
         const again = await chat(key, free.id, { input: 'go' })
         return again.status === 200 ? again : undefined

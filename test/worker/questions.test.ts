@@ -13,14 +13,16 @@ it.each([
 ])('what was never asked is unknown to %s, a second answer is a conflict', async (list, asked, body) => {
   const settings = { approvals: { mode: 'manual' } }
   const { id } = await newSession({ model: model([calls({ id: 'q', ...asked }), says('Fine.')]).id, settings })
-  const answer = (callId: string) => call<Problem>('POST', `/api/${list}/${id}.${callId}`, { body })
-  expect((await answer('q')).status).toBe(404)
+  const answer = (named: string) => call<Problem>('POST', `/api/${list}/${named}`, { body })
+  expect((await answer(`${id}.q`)).status).toBe(404)
   const run = say(id, 'go')
   await until(async () => (await call('GET', `/api/sessions/${id}`)).body['status'] === 'waiting')
-  const unknown = await answer('nonsense')
+  const unknown = await answer(`${id}.nonsense`)
+  const pending = await call<{ data: { id: string; session_id: string }[] }>('GET', `/api/${list}`)
+  const name = pending.body.data.find((one) => one.session_id === id)?.id ?? ''
   const elsewhere = await call<Problem>('POST', `/api/${list}/ses_none.q`, { body })
   expect([unknown.status, unknown.body]).toEqual([404, elsewhere.body])
-  expect((await answer('q')).status).toBe(200)
+  expect((await answer(name)).status).toBe(200)
   await run
-  expect((await answer('q')).status).toBe(409)
+  expect((await answer(name)).status).toBe(409)
 })

@@ -35,11 +35,11 @@ export const approvalRoutes = [
       const waiting = await tenantStub(env, tenant.id).waiting()
       const data = waiting
         .filter(isApproval)
-        .map(({ id, session_id, run_id, tool, input, risk, reasons, rule, since }) => ({
+        .map(({ id, session_id, run_id, call_id, tool, input, risk, reasons, rule, since }) => ({
           id,
           session_id,
           run_id,
-          call_id: splitId(id)[1],
+          call_id,
           tool,
           input: JSON.parse(input) as unknown,
           risk,
@@ -62,8 +62,8 @@ export const approvalRoutes = [
     }),
     responses: ok('Decided', answerShape),
     handle: async ({ env, tenant, param, body }) => {
-      const [sessionId, callId] = splitId(param('id'))
-      const decided = await sessionStub(env, tenant.id, sessionId).decide(callId, body)
+      const [sessionId, request] = splitId(param('id'))
+      const decided = await sessionStub(env, tenant.id, sessionId).decide(request, body)
       if (decided === undefined) throw notFound()
       if (decided === 'unlasting')
         throw invalid('This can only be allowed once: no rule would be safe that covers it.', 'decision')

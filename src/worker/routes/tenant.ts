@@ -104,9 +104,9 @@ export const tenantRoutes = [
     }),
     responses: ok('Answered', z.object({ id: z.string(), status: z.literal('answered') })),
     handle: async ({ env, tenant, param, body }) => {
-      const [sessionId, callId] = splitId(param('id'))
+      const [sessionId, request] = splitId(param('id'))
       const answer = typeof body.answer === 'string' ? body.answer : body.answer.join(', ')
-      const answered = await sessionStub(env, tenant.id, sessionId).answer(callId, answer)
+      const answered = await sessionStub(env, tenant.id, sessionId).answer(request, answer)
       if (answered === undefined) throw notFound()
       if (!answered) throw new AppError(409, 'conflict', 'This question has been answered, or the turn has ended.')
       return Response.json({ id: param('id'), status: 'answered' })
