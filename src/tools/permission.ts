@@ -101,12 +101,13 @@ export const refusalFor = ({ did, by, reason }: Pick<Decision, 'did' | 'by' | 'r
 })
 
 /** A path in all its spellings, an address: what rules of tools without an assessment of their own match. */
-function subjectsOf(input: unknown, { backend, shell }: Partial<Services>): readonly string[] {
+function subjectsOf(input: unknown, { backend }: Partial<Services>): readonly string[] {
   if (typeof input !== 'object' || input === null) return []
   return Object.entries(input).flatMap(([name, value]) => {
-    if (typeof value !== 'string' || value.length > 2_000) return []
-    const isPath = backend && /^(?:path|file|workdir)$/.test(name)
-    return isPath ? [value, backend.resolve(value, shell?.read().cwd)] : [value]
+    if (typeof value !== 'string') return []
+    // As the file tools resolve it: from the root of the workspace, wherever the shell stands.
+    if (backend && /^(?:path|file)$/.test(name)) return [value, backend.resolve(value)]
+    return value.length > 2_000 ? [] : [value]
   })
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import type { ToolResult } from '../../agent/model/tool.ts'
+import { plainAssessment } from '../../agent/policy/approval.ts'
 import { defineTool, fail } from '../define.ts'
 import { type Edit, plan } from './patch/plan.ts'
 import { replace } from './patch/replace.ts'
@@ -32,11 +33,17 @@ export default defineTool({
   needs: ['backend'],
   effect: 'effect',
   risk: () => 'write',
-  touches: ({ mode, path = '', patch = '' }, { backend }) =>
-    (mode === 'replace' ? [path] : pathsIn(patch)).map((one) => backend.resolve(one)),
+  assess: (wanted, { backend }) =>
+    plainAssessment(
+      'write',
+      pathsOf(wanted).flatMap((path) => [path, backend.resolve(path)]),
+    ),
+  touches: (wanted, { backend }) => pathsOf(wanted).map((path) => backend.resolve(path)),
   run: (wanted, { backend }) =>
     answering(() => (wanted.mode === 'replace' ? replaceOne(backend, wanted) : applyPatch(backend, wanted.patch))),
 })
+
+const pathsOf = ({ mode, path = '', patch = '' }: Input) => (mode === 'replace' ? [path] : pathsIn(patch))
 
 async function replaceOne(backend: ExecutionBackend, { path, old_string, new_string, replace_all }: Input) {
   if (path === undefined || old_string === undefined || new_string === undefined)
