@@ -7,7 +7,7 @@ import { type Edit, plan } from './patch/plan.ts'
 import { replace } from './patch/replace.ts'
 import { unified } from './patch/unified.ts'
 import { parsePatch, pathsIn } from './patch/v4a.ts'
-import { answering, isTextFile, readTextFile } from './text.ts'
+import { answering, isTextFile, readEditable } from './text.ts'
 
 const input = z.object({
   mode: z.enum(['replace', 'patch']),
@@ -49,7 +49,7 @@ async function replaceOne(backend: ExecutionBackend, { path, old_string, new_str
   if (path === undefined || old_string === undefined || new_string === undefined)
     return fail('mode "replace" needs path, old_string and new_string.')
   if (old_string === '') return fail('old_string is empty. Use write_file to write a whole file.')
-  const file = await readTextFile(backend, path)
+  const file = await readEditable(backend, path)
   if (!isTextFile(file)) return file
   if (old_string === new_string) return unchanged('old_string and new_string are the same.')
   const result = replace(file.text, { from: old_string, to: new_string, all: replace_all })

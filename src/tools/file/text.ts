@@ -13,7 +13,32 @@ const isBinary = (bytes: Uint8Array): boolean => bytes.subarray(0, SNIFF).includ
 
 export type TextFile = { readonly path: string; readonly text: string; readonly size: number }
 
+/** For looking at it: what is not UTF-8 shows as a replacement character. */
 export async function readTextFile(backend: ExecutionBackend, given: string): Promise<TextFile | ToolResult> {
+  const file = await readBytes(backend, given)
+  if (!('bytes' in file)) return file
+  const { path, bytes } = file
+  return { path, text: decode(bytes, false), size: bytes.byteLength }
+}
+
+/** For changing it: what goes back has to be what was read, byte for byte. */
+export async function readEditable(backend: ExecutionBackend, given: string): Promise<TextFile | ToolResult> {
+  const file = await readBytes(backend, given)
+  if (!('bytes' in file)) return file
+  const { path, bytes } = file
+  try {
+    return { path, text: decode(bytes, true), size: bytes.byteLength }
+  } catch {
+    const how = 'Convert it in terminal (iconv -f latin1 -t utf-8), or change it there with sed.'
+    return fail(`${given} is not UTF-8, and to write it back would damage it. ${how}`)
+  }
+}
+
+const decode = (bytes: Uint8Array, fatal: boolean) => new TextDecoder('utf-8', { fatal, ignoreBOM: true }).decode(bytes)
+
+type Bytes = { readonly path: string; readonly bytes: Uint8Array }
+
+async function readBytes(backend: ExecutionBackend, given: string): Promise<Bytes | ToolResult> {
   const path = backend.resolve(given)
   if (/^\/(dev|proc|sys)(\/|$)/.test(path)) return fail(`${given} is a device, not a file.`)
   const stat = await backend.files.stat(path)
@@ -28,11 +53,7 @@ export async function readTextFile(backend: ExecutionBackend, given: string): Pr
   if (isImageName(path))
     return fail(`${given} is an image, and this model sees none. Use vision_analyze if you have it.`, binary(bytes))
   if (isBinary(bytes)) return fail(`${given} is binary. Inspect it with terminal: file, xxd, strings.`, binary(bytes))
-  return {
-    path,
-    text: new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes),
-    size: bytes.byteLength,
-  }
+  return { path, bytes }
 }
 
 const binary = (bytes: Uint8Array) => ({ is_binary: true, file_size: bytes.byteLength })

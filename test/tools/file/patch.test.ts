@@ -135,6 +135,38 @@ describe('patch, mode replace', () => {
   })
 })
 
+describe('a file that is not UTF-8', () => {
+  const latin1 = new Uint8Array([...'caf\u00e9\nx = 1\n'].map((character) => character.charCodeAt(0)))
+
+  it.each([
+    { mode: 'replace', path: 'a.txt', old_string: 'x = 1', new_string: 'x = 2' },
+    { mode: 'patch', patch: '*** Update File: a.txt\n-x = 1\n+x = 2' },
+    { mode: 'patch', patch: '*** Update File: a.txt\n*** Move to: b.txt' },
+    { mode: 'patch', patch: '*** Delete File: a.txt' },
+  ])('is not changed by %j', async (input) => {
+    const backend = memoryBackend({ 'a.txt': latin1 })
+    const { failed, result } = await call(patch, input, { backend })
+    expect(failed).toBe(true)
+    expect(result['error']).toContain('iconv')
+    expect(await backend.files.read('a.txt')).toEqual(latin1)
+  })
+})
+
+describe('a byte order mark', () => {
+  it.each([
+    { mode: 'replace', path: 'a.txt', old_string: 'one', new_string: '1' },
+    { mode: 'replace', path: 'a.txt', old_string: '\uFEFFone', new_string: '\uFEFF1' },
+    { mode: 'replace', path: 'a.txt', old_string: '  one  ', new_string: '1' },
+    { mode: 'patch', patch: '*** Update File: a.txt\n-one\n+1\n two' },
+    { mode: 'patch', patch: '*** Update File: a.txt\n-\uFEFFone\n+\uFEFF1\n two' },
+  ])('stays where it is: %j', async (input) => {
+    const backend = memoryBackend({ 'a.txt': '\uFEFFone\ntwo\n' })
+    const { failed } = await call(patch, input, { backend })
+    expect(failed).toBe(false)
+    expect(await backend.files.read('a.txt')).toEqual(new TextEncoder().encode('\uFEFF1\ntwo\n'))
+  })
+})
+
 describe('patch, mode patch', () => {
   const apply = (files: Record<string, string>, ...lines: string[]) =>
     edit(files, { mode: 'patch', patch: ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n') })

@@ -1,5 +1,6 @@
 /** Applies the hunks of one file in order, each searched after the one before it. All of them or none. */
 
+import { byteOrderMark, withoutMark } from './byte-order-mark.ts'
 import type { Span } from './mapped.ts'
 import { closest, fit, located } from './replace.ts'
 import { strategies, type Strategy } from './strategies.ts'
@@ -8,6 +9,17 @@ import type { Hunk } from './v4a.ts'
 export type Applied = { readonly text: string } | { readonly error: string }
 
 export function applyHunks(text: string, hunks: readonly Hunk[]): Applied {
+  if (!text.startsWith(byteOrderMark)) return applyAll(text, hunks)
+  const plain = hunks.map((hunk) => ({
+    ...hunk,
+    before: hunk.before.map(withoutMark),
+    after: hunk.after.map(withoutMark),
+  }))
+  const result = applyAll(withoutMark(text), plain)
+  return 'error' in result ? result : { text: byteOrderMark + result.text }
+}
+
+function applyAll(text: string, hunks: readonly Hunk[]): Applied {
   // A file with Windows line ends is patched with plain ones and gets its own back.
   const windows = text.includes('\r\n') && !/[^\r]\n/.test(text)
   let current = windows ? text.replaceAll('\r\n', '\n') : text

@@ -3,7 +3,7 @@
 import type { ExecutionBackend } from '../../../agent/model/backend.ts'
 import type { ToolResult } from '../../../agent/model/tool.ts'
 import { fail } from '../../define.ts'
-import { isTextFile, readTextFile } from '../text.ts'
+import { isTextFile, readEditable } from '../text.ts'
 import { applyHunks } from './apply-hunks.ts'
 import type { FileChange } from './v4a.ts'
 
@@ -66,6 +66,6 @@ async function load(backend: ExecutionBackend, draft: Draft, path: string): Prom
   const known = draft.get(path)
   if (known?.after !== undefined) return known
   if (known) return fail(`${path} is deleted earlier in this patch. ${nothingWritten}`)
-  const file = await readTextFile(backend, path)
+  const file = await readEditable(backend, path)
   return isTextFile(file) ? { path, before: file.text, after: file.text } : file
 }

@@ -1,6 +1,7 @@
 /** Replaces a remembered piece of text, or says why it will not and where to look. */
 
 import { similarity } from '../similarity.ts'
+import { byteOrderMark, withoutMark } from './byte-order-mark.ts'
 import type { Span } from './mapped.ts'
 import { strategies, type Strategy, unescape } from './strategies.ts'
 
@@ -13,6 +14,13 @@ export type Replacement = { readonly from: string; readonly to: string; readonly
 const SHOWN = 10
 
 export function replace(text: string, wanted: Replacement): Replaced {
+  if (!text.startsWith(byteOrderMark)) return replaceLines(text, wanted)
+  const { from, to, all } = wanted
+  const result = replaceLines(withoutMark(text), { from: withoutMark(from), to: withoutMark(to), all })
+  return 'error' in result ? result : { ...result, text: byteOrderMark + result.text }
+}
+
+function replaceLines(text: string, wanted: Replacement): Replaced {
   // A file written on Windows is edited with plain newlines and gets its own back.
   if (!text.includes('\r\n') || wanted.from.includes('\r')) return replaceIn(text, wanted)
   if (/[^\r]\n/.test(text)) return replaceIn(text, wanted)
