@@ -237,6 +237,32 @@ describe('patch, mode patch', () => {
     expect(texts['/workspace/f']).toBe(after)
   })
 
+  const twice = 'class A:\n  def run():\n    x = 1\nclass B:\n  def run():\n    x = 1\n'
+
+  it.each([
+    ['def run', 'def run_all():\n  x = 1\ndef run():\n  x = 1\n', 4],
+    ['run', 'run_all:\n  x = 1\nrun (now):\n  x = 1\n', 4],
+    ['class B', 'class Base:\n  x = 1\nexport class B {\n  x = 1\n', 4],
+    ['x:', 'max: 3\n  x = 1\nx:\n  x = 1\n', 4],
+    ['lass B', 'class A:\n  x = 1\nclass B:\n  x = 1\n', 4],
+    ['def run', 'def run():\n  y = 1\ndef run():\n  x = 1\n', 4],
+    ['class B\n@@ def run', twice, 6],
+    ['class A\n@@ def run', twice, 3],
+  ])('finds what the hint %j means', async (hint, before, line) => {
+    const hunk = [`@@ ${hint}`, '-x = 1', '+x = 2']
+    const { failed, texts } = await apply({ f: before }, '*** Update File: f', ...hunk)
+    expect(failed).toBe(false)
+    const lines = before.split('\n')
+    expect(texts['/workspace/f']).toBe(lines.with(line - 1, lines[line - 1]!.replace('1', '2')).join('\n'))
+  })
+
+  it.each([[['-x = 1', '+x = 2']], [['+  y = 1']]])('asks which of two lines a hint means: %j', async (hunk) => {
+    const { failed, result, texts } = await apply({ f: twice }, '*** Update File: f', '@@ def run', ...hunk)
+    expect(failed).toBe(true)
+    expect(result['error']).toContain('fits 2 places')
+    expect(texts['/workspace/f']).toBe(twice)
+  })
+
   it('asks which of two places is meant', async () => {
     const { failed, result } = await apply({ f: 'x\ny\nx\n' }, '*** Update File: f', '-x', '+z')
     expect(failed).toBe(true)

@@ -1,6 +1,7 @@
 /** Applies the hunks of one file in order, each searched after the one before it. All of them or none. */
 
 import { byteOrderMark, withoutMark } from './byte-order-mark.ts'
+import { startsOf } from './hints.ts'
 import type { Span } from './mapped.ts'
 import { closest, fit, located } from './replace.ts'
 import { strategies, type Strategy } from './strategies.ts'
@@ -36,10 +37,20 @@ function applyAll(text: string, hunks: readonly Hunk[]): Applied {
 type Step = { readonly text: string; readonly next: number } | { readonly error: string }
 
 function applyOne(text: string, hunk: Hunk, from: number): Step {
-  const start = afterHints(text, hunk.hints, from)
-  if (typeof start === 'string') return { error: start }
-  if (hunk.before.length === 0) return insert(text, hunk, start)
-  const place = findPlace(text, hunk, start)
+  const starts = startsOf(text, hunk.hints, from)
+  if (typeof starts === 'string') return { error: starts }
+  if (hunk.before.length === 0) return insert(text, hunk, starts)
+  const places = starts.map((start) => findPlace(text, hunk, start))
+  const found = new Map(places.flatMap((place) => ('error' in place ? [] : [[place.span.start, place]])))
+  const [place = places[0], ...others] = found.values()
+  if (!place) return { error: 'it has no place' }
+  if (others.length > 0)
+    return {
+      error: ambiguous(
+        text,
+        [...found.values()].map(({ span }) => span),
+      ),
+    }
   return 'error' in place ? place : put(text, hunk, place)
 }
 
@@ -70,7 +81,7 @@ function locateLines(text: string, wanted: string, from: number): Match | undefi
   return undefined
 }
 
-const ambiguous = (text: string, spans: readonly Span[]): string => {
+const ambiguous = (text: string, spans: readonly Pick<Span, 'start'>[]): string => {
   const places = spans.slice(0, 5).map(({ start }) => located(text, start))
   return `it fits ${spans.length} places; name one by "@@ a line above it" or more context: ${places.join('; ')}`
 }
@@ -83,22 +94,17 @@ function put(text: string, hunk: Hunk, { strategy, span }: Place): Step {
   return { text: text.slice(0, span.start) + lines + text.slice(end), next: span.start + lines.length }
 }
 
-/** Where the search begins: at the line the last hint names. */
-function afterHints(text: string, hints: readonly string[], from: number): number | string {
-  let at = from
-  for (const hint of hints) {
-    const ahead = text.indexOf(hint, at)
-    const line = ahead >= 0 ? ahead : text.indexOf(hint)
-    if (line < 0) return `no line contains "${hint.slice(0, 120)}"`
-    at = text.lastIndexOf('\n', line) + 1
-  }
-  return at
-}
-
 /** Lines without anything to find them by: below the hinted line, or at the end. */
-function insert(text: string, { hints, after }: Hunk, at: number): Step {
+function insert(text: string, { hints, after }: Hunk, starts: readonly number[]): Step {
+  if (starts.length > 1)
+    return {
+      error: ambiguous(
+        text,
+        starts.map((start) => ({ start })),
+      ),
+    }
   const lines = `${after.join('\n')}\n`
-  const end = text.indexOf('\n', at)
+  const end = text.indexOf('\n', starts[0])
   if (hints.length === 0 || end < 0) {
     const whole = `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${lines}`
     return { text: whole, next: whole.length }
