@@ -31,18 +31,27 @@ const ANSWERS: readonly (readonly [RegExp, number, string])[] = [
 export function meaningOf(ended: Ended): Meaning | undefined {
   if (ended.exitCode === 0) return undefined
   if (ended.exitCode === 127) return { text: missing(ended), fine: false }
-  const program = lastProgram(ended.command)
-  const answer = ANSWERS.find(([name, code]) => name.test(program) && code === ended.exitCode)
+  const program = lastProgram(ended)
+  const answer = ANSWERS.find(([name, code]) => code === ended.exitCode && program !== undefined && name.test(program))
   if (answer) return { text: answer[2], fine: true }
   const text = GENERAL[ended.exitCode]
   return text === undefined ? undefined : { text, fine: false }
 }
 
-/** The program whose code a command line ends with: the last one of the last pipeline. */
-function lastProgram(command: string): string {
-  const plain = command.replace(/'[^']*'|"[^"]*"/g, 'x')
-  const last = plain.split(/\|\||&&|[;|\n]/).findLast((part) => part.trim() !== '') ?? ''
-  const words = last.trim().split(/\s+/)
+/**
+ * The program whose code a command line ends with: the last one of the last pipeline. Undefined where the code may be
+ * that of one before it: behind `&&` and `||`, or with `set -e` and `pipefail`.
+ */
+function lastProgram({ command, stderr }: Ended): string | undefined {
+  const plain = command.replace(/'[^']*'|"[^"]*"/g, 'x').replace(/\\\n|(&&|\|)[^\S\n]*\n/g, '$1 ')
+  if (/(^|\s)set\s+-/.test(plain)) return undefined
+  const list = plain.split(/[;\n]/).findLast((part) => part.trim() !== '') ?? ''
+  if (list.includes('||')) return undefined
+  const pipelines = list.split('&&')
+  const last = pipelines.pop() ?? ''
+  // A directory that is not there is told.
+  if (pipelines.some((one) => !/^\s*cd\s/.test(one)) || (pipelines.length > 0 && stderr !== '')) return undefined
+  const words = (last.split('|').at(-1) ?? '').trim().split(/\s+/)
   return (words.find((word) => !/^\w+=/.test(word)) ?? '').replace(/^.*\//, '')
 }
 

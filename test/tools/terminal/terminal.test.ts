@@ -223,6 +223,9 @@ describe('an exit code', () => {
     ['cat f | grep x', 1, '', 'no lines matched', true],
     ['A=1 /usr/bin/diff a b', 1, '', 'differ', true],
     ['grep "a|b" f', 1, '', 'no lines matched', true],
+    ['npm test; grep x f', 1, '', 'no lines matched', true],
+    ['npm test\ngrep x f\n', 1, '', 'no lines matched', true],
+    ['cd dir && cat f | grep x', 1, '', 'no lines matched', true],
     ['[ -f x ]', 1, '', 'false', true],
     ['python3 x.py', 127, 'bash: python3: command not found', 'python3 does not exist', false],
     ['curl x', 127, 'bash: curl: command not found', 'no network', false],
@@ -233,6 +236,20 @@ describe('an exit code', () => {
     const meaning = meaningOf({ command, exitCode, stderr, languages: ['bash'] })
     expect(meaning?.text).toContain(text)
     expect(meaning?.fine).toBe(fine)
+  })
+
+  it.each([
+    ['npm test && grep -q ok out.txt', ''],
+    ['npm test || grep -q ok out.txt', ''],
+    ['npm test && cat f | grep x', ''],
+    ['npm test && \\\n  grep x f', ''],
+    ['npm test &&\n  grep x f', ''],
+    ['cd dir && npm test && diff a b', ''],
+    ['cd nowhere && grep x f', 'bash: cd: nowhere: No such file or directory'],
+    ['set -e; npm test; grep x f', ''],
+    ['set -o pipefail; npm test | grep x', ''],
+  ])("stays a failure where it may be another program's: %j", (command, stderr) => {
+    expect(meaningOf({ command, exitCode: 1, stderr, languages: ['bash'] })).toBeUndefined()
   })
 
   it.each([
