@@ -4,6 +4,7 @@
  */
 
 import type { Chunk, Outcome } from '../agent/model/delivery.ts'
+import { mayBeSilence } from '../agent/policy/deliver.ts'
 import type { Channel } from '../channels/channel.ts'
 import type { PartRow } from './outbox.ts'
 
@@ -16,7 +17,7 @@ export type PreviewOptions = {
   readonly edit: (id: string, text: string) => Promise<Outcome>
 }
 
-type Shown = { readonly run: string; text: string; seen: string; row?: number }
+type Shown = { readonly run: string; text: string; seen: string; isBegun: boolean; row?: number }
 
 const cursor = ' …'
 
@@ -32,11 +33,11 @@ export class Preview {
 
   /** A piece of the answer. The promise is there when something begins that has to be waited for. */
   take(run: string, delta: string): Promise<void> | undefined {
-    if (this.#shown?.run === run) {
-      this.#shown.text += delta
-      return undefined
-    }
-    const shown = (this.#shown = { run, text: delta, seen: '' })
+    const shown = this.#shown?.run === run ? this.#shown : { run, text: '', seen: '', isBegun: false }
+    this.#shown = shown
+    shown.text += delta
+    if (shown.isBegun || isHeldBack(shown.text)) return undefined
+    shown.isBegun = true
     return this.#show(shown)
   }
 
@@ -65,9 +66,11 @@ export class Preview {
     const pauseMs = await this.#options.pauseMs()
     if (pauseMs === undefined) return
     while (this.#shown === shown) {
-      shown.row ??= this.#options.row(shown.run, shown.text + cursor).id
-      if (!(await this.#step(shown, shown.row))) return
-      this.#lastAt = Date.now() + pauseMs
+      if (!isHeldBack(shown.text)) {
+        shown.row ??= this.#options.row(shown.run, shown.text + cursor).id
+        if (!(await this.#step(shown, shown.row))) return
+        this.#lastAt = Date.now() + pauseMs
+      }
       await scheduler.wait(pauseMs)
     }
   }
@@ -78,7 +81,7 @@ export class Preview {
     const isThere = custody?.state === 'sent' && custody.platformId !== undefined
     if (!isThere) return custody?.state === 'prepared' || custody?.state === 'sending'
     const { text } = shown
-    if (!text.trim() || text === shown.seen) return true
+    if (text === shown.seen) return true
     const edit = this.#options.edit(custody.platformId ?? '', text + cursor)
     this.#edit = edit.catch(() => undefined)
     const outcome = await edit
@@ -86,6 +89,9 @@ export class Preview {
     return outcome.of === 'sent'
   }
 }
+
+/** What this step of the turn says may be that nothing is to be said. */
+const isHeldBack = (text: string): boolean => mayBeSilence(text.slice(text.lastIndexOf('\n\n') + 1))
 
 /** The beginning, when it is more than one message. */
 export const firstOf = (chunks: readonly Chunk[]): Chunk => chunks[0] ?? { text: cursor.trim(), spans: [] }

@@ -170,7 +170,9 @@ export class Delivery {
     const now = Date.now()
     const replyTo = this.#replyTo()
     const preview = this.#previewOf(run)
-    rendered(channel, policy.spokenOf(text, this.#isToPerson())).forEach((chunk, n) => {
+    // Whoever has seen an answer begin is told its end.
+    const isAwaited = preview !== undefined || this.#isToPerson()
+    rendered(channel, policy.spokenOf(text, isAwaited)).forEach((chunk, n) => {
       const isFirst = n === 0
       const due = isFirst && preview ? Math.min(editableAt, now + longestPauseMs) : 0
       this.outbox.add({

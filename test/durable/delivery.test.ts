@@ -2,9 +2,12 @@
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { duplicateMark } from '../../src/agent/policy/deliver.ts'
+import { userText } from '../../src/agent/model/message.ts'
 import { forgetConnection } from '../../src/durable/channel-connection.ts'
+import { Preview } from '../../src/durable/channel-preview.ts'
+import { newRunId } from '../../src/durable/ids.ts'
 import { forgetSnapshot } from '../../src/durable/tenant-snapshot.ts'
-import { calls, drops, fails, Gate, says, until } from '../support/scripted-model.ts'
+import { calls, drops, fails, Gate, type Piece, piecesOf, says, until } from '../support/scripted-model.ts'
 import {
   allSettled,
   anna,
@@ -21,9 +24,9 @@ import {
   wake,
 } from '../support/chat.ts'
 import type { Instead } from '../support/telegram-api.ts'
-import { call, migrated, newSession, request } from '../worker/client.ts'
+import { bindings, call, migrated, newSession, request } from '../worker/client.ts'
 import { linesOf, say } from '../worker/listen.ts'
-import { alarmOf, evict, inObject, kill, ring } from './object.ts'
+import { alarmOf, evict, inObject, kill, objectOf, ring } from './object.ts'
 import { outage } from '../support/outage.ts'
 
 beforeAll(migrated)
@@ -327,6 +330,41 @@ describe('an answer that is seen while it is written', () => {
     await allSettled(await sessionOf(chat))
     expect(chat.api.sent).toHaveLength(1)
     expect(chat.api.shown).toEqual(['One two.'])
+  })
+
+  it('is not seen as long as it may be silence', async () => {
+    const rows: string[] = []
+    const preview = new Preview({
+      pauseMs: async () => 1,
+      row: (_run, text) => {
+        rows.push(text)
+        throw new Error('seen')
+      },
+      current: () => undefined,
+      edit: async () => ({ of: 'gone', detail: '' }),
+    })
+    for (const text of ['\n', '[SIL', 'ENT]']) expect(preview.take('run', text)).toBeUndefined()
+    await expect(preview.take('run', ' night')).rejects.toThrow('seen')
+    expect(rows).toEqual(['\n[SILENT] night …'])
+  })
+
+  it('and ends in silence says so, whoever it was for', async () => {
+    const gate = new Gate()
+    const searches = calls({ name: 'search_files', input: { pattern: 'x' } })
+    const looks = [...piecesOf('Looking.', gate), ...(searches as readonly Piece[])]
+    const chat = await newChat([says('Hello.'), looks, says('[SILENT]')], { streaming: true })
+    await tell(chat, 'hi')
+    await chat.api.has('Hello.')
+    const session = await sessionOf(chat)
+    await allSettled(session)
+    const tenant = await bindings.TENANT.getByName('t/default').snapshot()
+    const message = userText('A process has ended.', 'process')
+    await objectOf(session).say({ runId: newRunId(), message, options: {}, tenant })
+    await chat.api.has('Looking')
+    gate.open()
+    await chat.api.has('No answer')
+    await allSettled(session)
+    expect(chat.api.shown).toEqual(['Hello.', '(No answer was thought to be needed.)'])
   })
 
   it('is not edited any more once the platform is busy; the answer comes', async () => {

@@ -21,7 +21,7 @@ export type Asked = {
 }
 
 /** What is sent next: bytes, the end of the connection, or nothing before a gate opens. */
-type Piece = string | Gate | 'drop'
+export type Piece = string | Gate | 'drop'
 export type Reply =
   | readonly Piece[]
   | { readonly status: number; readonly headers?: HeadersInit; readonly body: string }
@@ -67,6 +67,7 @@ const done = 'data: [DONE]\n\n'
 /** Usage of each answer, as the public API counts it. */
 export const usageOfOne = { input: 60, output: 10, cached_read: 40, cached_write: 0, reasoning: 0 }
 
+export const piecesOf = (...parts: readonly (string | Gate)[]): readonly Piece[] => pieces(parts)
 const pieces = (parts: readonly Piece[]) =>
   parts.map((part) => (typeof part !== 'string' || part === 'drop' ? part : delta({ content: part })))
 

@@ -106,15 +106,18 @@ function later(custody: Custody, { isPatient }: Manner, { at, detail }: { at: nu
 /** 1 s, 2 s, 4 s … at most 5 minutes. */
 const pauseAfter = (tries: number): number => Math.min(firstPauseMs * 2 ** tries, longestPauseMs)
 
-const silence = /^\s*(?:\[SILENT\]|SILENT|NO[_ ]REPLY)\s*$/
+const silences = ['[SILENT]', 'SILENT', 'NO_REPLY', 'NO REPLY']
+
+/** Whether an answer that begins so may turn out to be one of silence. */
+export const mayBeSilence = (begun: string): boolean => silences.some((word) => word.startsWith(begun.trim()))
 
 /**
  * What is sent of an answer. Whoever answers what the system told it may keep silent with a word for that; a person who
  * asked hears at least that.
  */
-export function spokenOf(text: string, isToPerson: boolean): string {
-  if (!silence.test(text)) return text
-  return isToPerson ? '(No answer was thought to be needed.)' : ''
+export function spokenOf(text: string, isAwaited: boolean): string {
+  if (!silences.includes(text.trim())) return text
+  return isAwaited ? '(No answer was thought to be needed.)' : ''
 }
 
 /** Begins what may be there already. */

@@ -13,6 +13,7 @@ import {
   patientMs,
   prepared,
   sending,
+  mayBeSilence,
   spokenOf,
 } from '../../../src/agent/policy/deliver.ts'
 
@@ -172,6 +173,12 @@ describe('silence', () => {
       expect(spokenOf(text, true)).toContain('No answer')
     },
   )
+
+  it.each(['', '[', '[SIL', ' NO', 'NO ', 'NO_REPLY\n'])('%j may become one', (text) =>
+    expect(mayBeSilence(text)).toBe(true),
+  )
+
+  it.each(['No', '[SILENT] ok', 'NOR', 'Hello'])('%j will not', (text) => expect(mayBeSilence(text)).toBe(false))
 
   it.each(['SILENT night', 'silent', '[SILENT] ok', ''])('%j is none', (text) =>
     expect(spokenOf(text, false)).toBe(text),
