@@ -65,11 +65,11 @@ export function commandLine({ workspace, box, limits, env, cwd, ms, job = false 
   }
 }
 
-/** What was written to descriptor 3: the directory, and variables that are new or changed. */
-export function readEnd(bytes, { workspace, box, environment, cwd }) {
+/** What was written to descriptor 3: the directory, and variables that are new or changed; of those given, what is gone. */
+export function readEnd(bytes, { workspace, box, environment, given, cwd }) {
   const text = bytes.toString('utf8')
   const start = text.lastIndexOf('\0\0')
-  if (start < 0) return { cwd, env: {} }
+  if (start < 0) return { cwd, env: {}, unset: [] }
   const rest = text.slice(start + 2)
   const line = rest.indexOf('\n')
   const pairs = rest
@@ -79,8 +79,10 @@ export function readEnd(bytes, { workspace, box, environment, cwd }) {
   const env = pairs
     .filter(([name, pair]) => variable.test(name) && !fleeting.has(name) && environment[name] !== valueOf(name, pair))
     .map(([name, pair]) => [name, valueOf(name, pair)])
+  const names = new Set(pairs.map(([name]) => name))
+  const unset = Object.keys(given).filter((name) => !fleeting.has(name) && !names.has(name))
   const ended = rest.slice(0, Math.max(0, line))
-  return { cwd: ended.startsWith('/') ? toInside(ended, workspace, box) : cwd, env: Object.fromEntries(env) }
+  return { cwd: ended.startsWith('/') ? toInside(ended, workspace, box) : cwd, env: Object.fromEntries(env), unset }
 }
 
 const valueOf = (name, pair) => pair.slice(name.length + 1)

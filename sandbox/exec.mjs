@@ -82,7 +82,7 @@ async function runCommand(task) {
   const { code, killed } = await ending.finally(() => clearInterval(beat))
   await drained(child)
   const truncated = streams.finish()
-  const end = readEnd(streams.told(), { workspace, box, environment: line.environment, cwd })
+  const end = readEnd(streams.told(), { workspace, box, environment: line.environment, given: env, cwd })
   task.workspaces.changed(workspace)
   if (code.exit === noDirectory && !streams.hasTold())
     return emit({ t: 'error', code: 'invalid', message: `No such directory: ${cwd}`, hint: 'Create it first.' })

@@ -32,6 +32,15 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(result).toMatchObject({ cwd: `${cwd}/er`, env: { KEPT: '1' }, stdout: `${cwd}/er\ng\n` })
     })
 
+    on('reports which of the given variables are gone', async (backend) => {
+      const env = { STAYS: '1', GOES: '2', HIDES: '3' }
+      expect((await backend.exec('unset GOES; export -n HIDES; exit 3', { ...T, env })).unset).toEqual([
+        'GOES',
+        'HIDES',
+      ])
+      expect((await backend.exec('export STAYS=2', { ...T, env })).unset ?? []).toEqual([])
+    })
+
     on('reports directory and variables after exit and after an error', async (backend) => {
       expect(await backend.exec('cd /tmp; export A=1; exit 4', T)).toMatchObject({
         exitCode: 4,

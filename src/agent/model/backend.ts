@@ -41,6 +41,8 @@ export type ExecResult = {
   readonly cwd: string
   /** Exported variables at the end, only those that differ from the start. */
   readonly env: Readonly<Record<string, string>>
+  /** Of the variables it was given, those that are not exported any more at the end. */
+  readonly unset?: readonly string[]
   readonly ms: number
 }
 

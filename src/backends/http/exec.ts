@@ -18,7 +18,7 @@ type Event =
   | ({ readonly t: 'error' } & Said)
   | ({ readonly t: 'exit'; readonly code: number | null; readonly reason?: string } & Pick<
       ExecResult,
-      'timedOut' | 'truncated' | 'cwd' | 'env' | 'ms'
+      'timedOut' | 'truncated' | 'cwd' | 'env' | 'unset' | 'ms'
     >)
 type Exit = Extract<Event, { t: 'exit' }>
 
@@ -47,17 +47,7 @@ export async function exec(server: Server, path: string, command: string, option
     const response = await ask(server, path, { method: 'POST', json, patienceMs: timeoutMs + GRACE_MS, signal: either })
     const exit = await follow(response, { heard, options, signal: either })
     if (exit.reason === 'disk') throw full()
-    const { code, timedOut, truncated, ms } = exit
-    return {
-      exitCode: code,
-      stdout: heard.out,
-      stderr: heard.err,
-      truncated,
-      timedOut,
-      cwd: exit.cwd,
-      env: exit.env,
-      ms,
-    }
+    return ended(exit, heard)
   } catch (error) {
     if (signal?.aborted) return given()
     throw isRefusal(error) || (error instanceof BackendError && error.code !== 'unavailable') ? error : unknown(error)
@@ -65,6 +55,18 @@ export async function exec(server: Server, path: string, command: string, option
     clearTimeout(timer)
   }
 }
+
+const ended = ({ code, timedOut, truncated, cwd, env, unset = [], ms }: Exit, { out, err }: Heard): ExecResult => ({
+  exitCode: code,
+  stdout: out,
+  stderr: err,
+  truncated,
+  timedOut,
+  cwd,
+  env,
+  unset,
+  ms,
+})
 
 const full = (): BackendError =>
   new BackendError('quota', 'The command was stopped: the disk of the workspace is full.', 'Remove files, then go on.')

@@ -31,7 +31,7 @@ export async function exec(place: Place, text: string, options: ExecOptions): Pr
     return stopped(cwd, performance.now() - started)
   }
   if (result === 'late') throw unknown()
-  const answer = read(result.output, cwd)
+  const answer = read(result.output, { cwd, env: options.env ?? {} })
   const note = session.takeNote()
   if (answer.stdout) onOutput?.('out', answer.stdout)
   if (answer.stderr) onOutput?.('err', answer.stderr)
@@ -86,7 +86,7 @@ const unknown = (): BackendError =>
   )
 
 /** The lines that `command` prints: four numbers, head and tail of both streams, the end, the beginning. */
-function read(output: string, cwd: string): ExecResult {
+function read(output: string, { cwd, env }: { readonly cwd: string; readonly env: ExecResult['env'] }): ExecResult {
   const [head = '', ...rest] = output.split('\n')
   if (!/^\d+ \d+ \d+ \d+$/.test(head) || rest.length < 8) throw unknown()
   const [code, ms, outSize, errSize] = head.split(' ').map(Number) as [number, number, number, number]
@@ -104,6 +104,7 @@ function read(output: string, cwd: string): ExecResult {
     timedOut,
     cwd: end.replace(/\n$/, '') || cwd,
     env: changed(variables(before), variables(after)),
+    unset: isWhole(end, after) ? missing(env, variables(after)) : [],
     ms,
   }
 }
@@ -122,6 +123,12 @@ function variables(listed: string): ReadonlyMap<string, string> {
   const pairs = listed.split('\0').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])
   return new Map(pairs.filter(([name = '']) => NAME.test(name)) as [string, string][])
 }
+
+/** It came to its end and all of its variables are here. */
+const isWhole = (end: string, after: string): boolean => end !== '' && after.endsWith('\0')
+
+const missing = (before: ExecResult['env'], after: ReadonlyMap<string, string>): readonly string[] =>
+  Object.keys(before).filter((name) => !FLEETING.has(name) && !after.has(name))
 
 function changed(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries([...after].filter(([name, value]) => !FLEETING.has(name) && before.get(name) !== value))

@@ -24,6 +24,7 @@ export type ShellAnswer = {
   readonly timedOut: boolean
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
+  readonly unset: readonly string[]
 }
 
 export type FileAnswer = { readonly ok: unknown } | { readonly error: string }

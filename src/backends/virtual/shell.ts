@@ -88,7 +88,7 @@ async function isolated(loader: WorkerLoader, prefix: string): Promise<RunShell>
   return async (host, request) => {
     const answer = await entry.run(new RemoteHost(host), request)
     // A copy: what comes over RPC is disposed of with the call.
-    return { ...answer, env: { ...answer.env } }
+    return { ...answer, env: { ...answer.env }, unset: [...answer.unset] }
   }
 }
 
@@ -103,6 +103,7 @@ const dead = (request: ShellRequest, stderr: string, timedOut: boolean): Ended =
   killed: !timedOut,
   cwd: request.cwd,
   env: {},
+  unset: [],
 })
 
 const crashed =

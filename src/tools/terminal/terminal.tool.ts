@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Assessment } from '../../agent/model/approval.ts'
 import { BackendError, type ExecResult, type ExecutionBackend } from '../../agent/model/backend.ts'
 import { hash53 } from '../../agent/model/hash.ts'
-import type { CallContext, Services } from '../../agent/model/tool.ts'
+import type { CallContext, Services, ShellState } from '../../agent/model/tool.ts'
 import { defineTool, fail, failedWith } from '../define.ts'
 import { answering } from '../file/text.ts'
 import { assessIn } from './assess.ts'
@@ -85,7 +85,7 @@ async function runCommand(wanted: Input, context: Context) {
   if (wanted.background) return startInBackground(backgroundOf(wanted, cwd), context)
   const options = { cwd, env: state.env, timeoutMs: timeout * 1000, signal, maxOutput: MAX_OUTPUT }
   const result = await backend.exec(wanted.pty ? withTerminal(command) : command, options)
-  shell.write({ cwd: workdir === undefined ? result.cwd : home, env: { ...state.env, ...result.env } })
+  shell.write({ cwd: workdir === undefined ? result.cwd : home, env: envAfter(state.env, result) })
   return report(wanted.pty ? { ...result, stdout: asShown(result.stdout) } : result, wanted, context)
 }
 
@@ -93,6 +93,11 @@ const backgroundOf = (wanted: Input, cwd: string) => {
   const { command, pty, timeout: seconds, notify_on_complete: notify, watch_patterns: watch } = wanted
   return { command, pty, cwd, seconds, notify, watch }
 }
+
+const envAfter = (before: ShellState['env'], { env, unset = [] }: ExecResult): ShellState['env'] => ({
+  ...Object.fromEntries(Object.entries(before).filter(([name]) => !unset.includes(name))),
+  ...env,
+})
 
 /** The directory of the last command, unless it has been removed since. */
 async function standing(backend: ExecutionBackend, cwd: string): Promise<string> {

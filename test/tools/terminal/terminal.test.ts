@@ -28,6 +28,12 @@ describe('terminal', () => {
     expect(backend.executed[1]).toEqual({ command: 'pwd', cwd: '/workspace/dir', env: { A: '1' }, timeoutMs: 5000 })
   })
 
+  it('forgets variables that were unset', async () => {
+    const { run, state } = world({ env: { C: '3' }, unset: ['B'] }, { cwd: '/workspace', env: { A: '1', B: '2' } })
+    await run({ command: 'unset B; export C=3' })
+    expect(state().env).toEqual({ A: '1', C: '3' })
+  })
+
   it('goes elsewhere for one command only', async () => {
     const { run, state, backend } = world()
     await run({ command: 'ls', workdir: 'dir' })

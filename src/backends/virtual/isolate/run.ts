@@ -51,6 +51,8 @@ export const runShell: RunShell = async (host, request) => {
     timedOut,
     cwd: result.env['PWD'] ?? request.cwd,
     env: exported(bash, result.env, request.env),
+    // Without a directory the shell did not come to its end.
+    unset: result.env['PWD'] === undefined ? [] : unsetIn(bash, result.env, request.env),
   }
 }
 
@@ -178,4 +180,9 @@ function exported(bash: Bash, env: ShellAnswer['env'], before: ShellAnswer['env'
   const start: Readonly<Record<string, string>> = { ...BASE_ENV, PATH: '/usr/bin:/bin', ...before }
   const changed = Object.entries(env).filter(([name, value]) => value !== start[name])
   return Object.fromEntries(changed.filter(([name]) => exportedVars.has(name) && !INTERNAL.has(name)))
+}
+
+function unsetIn(bash: Bash, env: ShellAnswer['env'], before: ShellAnswer['env']): readonly string[] {
+  const { exportedVars } = (bash as unknown as Internals).state
+  return Object.keys(before).filter((name) => !INTERNAL.has(name) && !(name in env && exportedVars.has(name)))
 }
