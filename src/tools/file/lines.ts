@@ -35,9 +35,20 @@ const clamp = (line: string): string => {
   return text.length <= MAX_LINE ? text : `${text.slice(0, MAX_LINE)}... [line cut, ${text.length} characters]`
 }
 
-/** Whether a text is what `view` produced: line numbers, counting up, on (nearly) every line. */
+const numbered = /^\s*(\d+)\|/
+
+/** Whether a text could be what `view` produced: line numbers, counting up, on (nearly) every line. */
 export function looksNumbered(text: string): boolean {
-  const numbers = linesOf(text).map((line) => Number(/^\s*(\d+)\|/.exec(line)?.[1] ?? Number.NaN))
+  const numbers = linesOf(text).map((line) => Number(numbered.exec(line)?.[1] ?? Number.NaN))
   const counting = numbers.filter((number, i) => i > 0 && number === (numbers[i - 1] ?? 0) + 1).length
   return numbers.length >= 2 && counting >= (numbers.length - 1) * 0.8
+}
+
+/** Whether a numbered text is a view of this file, perhaps with changes: without the numbers, half of its lines are there. */
+export function isViewOf(text: string, file: string): boolean {
+  const known = new Set(linesOf(file).map((line) => line.trimEnd()))
+  const lines = linesOf(text)
+    .map((line) => line.replace(numbered, '').trimEnd())
+    .filter((line) => line !== '')
+  return lines.length > 0 && lines.filter((line) => known.has(line)).length >= lines.length / 2
 }

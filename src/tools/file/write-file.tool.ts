@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import { defineTool, fail } from '../define.ts'
-import { looksNumbered } from './lines.ts'
+import { isViewOf, looksNumbered } from './lines.ts'
 import { answering } from './text.ts'
 
 const input = z.object({ path: z.string().min(1), content: z.string() })
@@ -18,9 +19,9 @@ export default defineTool({
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   run: ({ path, content }, { backend }) =>
     answering(async () => {
-      if (looksNumbered(content))
-        return fail('This content has the line numbers of read_file in it. Send the file itself, without "N|".')
       const whole = backend.resolve(path)
+      if (looksNumbered(content) && isViewOf(content, await present(backend, whole)))
+        return fail('This content has the line numbers of read_file in it. Send the file itself, without "N|".')
       const bytes = new TextEncoder().encode(content)
       const parent = whole.slice(0, whole.lastIndexOf('/')) || '/'
       const dirs_created = (await backend.files.stat(parent)) === undefined
@@ -31,6 +32,8 @@ export default defineTool({
       return { bytes_written: bytes.byteLength, dirs_created, verified: true, ...(warning && { warning }) }
     }),
 })
+
+const present = async ({ files }: ExecutionBackend, path: string) => new TextDecoder().decode(await files.read(path))
 
 const same = (one: Uint8Array, other: Uint8Array | undefined): boolean =>
   other !== undefined && one.byteLength === other.byteLength && one.every((byte, i) => byte === other[i])

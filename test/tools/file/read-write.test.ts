@@ -75,15 +75,30 @@ describe('write_file', () => {
     expect(backend.texts()).toEqual({ '/workspace/a/b.txt': 'hé' })
   })
 
-  it('refuses the numbered view of a file', async () => {
-    const backend = memoryBackend()
-    const { failed } = await call(writeFile, { path: 'a', content: '1|one\n2|two\n3|three' }, { backend })
+  it.each([
+    '1|one\n2|two\n3|three',
+    '1|one\n2|2\n3|three\n4|four\n',
+    '2|two\n3|three',
+    '     1|one\n     2|two\n     3|three',
+  ])('refuses the numbered view of the file: %j', async (content) => {
+    const backend = memoryBackend({ a: 'one\r\ntwo\r\nthree\r\n' })
+    const { failed } = await call(writeFile, { path: 'a', content }, { backend })
     expect(failed).toBe(true)
-    expect(backend.texts()).toEqual({})
+    expect(backend.texts()).toEqual({ '/workspace/a': 'one\r\ntwo\r\nthree\r\n' })
   })
 
-  it.each(['a|b\nc|d', '1|only', '2024|x\n1999|y', ''])('takes %j, which only looks like it', async (content) => {
-    expect((await call(writeFile, { path: 'a', content }, { backend: memoryBackend() })).failed).toBe(false)
+  it.each([
+    ['a|b\nc|d', undefined],
+    ['1|only', undefined],
+    ['2024|x\n1999|y', undefined],
+    ['', undefined],
+    ['1|Alice\n2|Bob\n3|Carol\n', undefined],
+    ['1|Alice\n2|Bob\n3|Carol\n', '1|Alice\n2|Bob\n'],
+    ['1|Alice\n2|Bob\n3|Carol\n', 'name\n'],
+  ])('takes %j over %j, which only looks like it', async (content, before) => {
+    const backend = memoryBackend(before === undefined ? {} : { a: before })
+    expect((await call(writeFile, { path: 'a', content }, { backend })).failed).toBe(false)
+    expect(backend.texts()).toEqual({ '/workspace/a': content })
   })
 
   it('says when the file does not read back as written', async () => {
