@@ -24,6 +24,9 @@ export const isLiteral = (field: Field): boolean => !MARK.test(field)
 export const isUnknown = (field: Field): boolean => UNKNOWN.test(field)
 export const isGlob = (field: Field): boolean => GLOB.test(field)
 
+/** Nothing in it comes from elsewhere but numbers: only such text is read as code. Names of files are what anybody called them. */
+export const isKnown = (field: Field): boolean => !isUnknown(field) && !isGlob(field)
+
 /** May be an option when it runs, although it does not look like one: nothing of it is known. */
 export const mayBeOption = (field: Field): boolean =>
   field !== '' && [...field].every((char) => char === ANY || char === SPLIT)

@@ -1,9 +1,11 @@
 /** sed, awk and find: small languages that can also write files and start programs. */
 
-import { ANY, isLiteral, isUnknown, NUM, ONE, shown, SPLIT, STAR, type Field } from '../marks.ts'
+import { isHarmlessAwk } from '../awk-program.ts'
+import { ANY, isLiteral, ONE, shown, SPLIT, STAR, type Field } from '../marks.ts'
 import { isVital, places } from '../paths.ts'
 import { accept, readOptions, reads, valuesOf, writes } from '../call.ts'
 import { inputOf, simpleSed } from '../decoders.ts'
+import { isHarmlessSed } from '../sed-script.ts'
 import { clone, joinFiles, type Call, type Policy } from '../shell.ts'
 
 const sed: Policy = (call) => {
@@ -38,82 +40,6 @@ function withoutInPlace(all: readonly Field[]) {
   return { args, inPlace }
 }
 
-/** Reads a sed script command by command; what it does not know is not harmless. */
-function isHarmlessSed(script: Field): boolean {
-  if (isUnknown(script)) return false
-  let at = 0
-  const text = script.replaceAll(NUM, '1')
-  while (at < text.length) {
-    const next = sedCommand(text, at)
-    if (next === undefined) return false
-    at = next
-  }
-  return true
-}
-
-const ADDRESS = /^(?:(?:\d+(?:~\d+)?|\$)|[+~]\d+)/
-
-function sedCommand(text: string, from: number): number | undefined {
-  let at = from
-  while (at < text.length && /[\s;,!}]/.test(text[at] ?? '')) at++
-  if (at >= text.length) return at
-  const rest = text.slice(at, at + 16)
-  const address = ADDRESS.exec(rest)
-  if (address) return at + address[0].length
-  const char = text[at] ?? ''
-  if ('{pdDPnNgGhHx=l'.includes(char)) return at + 1
-  return sedDelimited(text, at, char) ?? sedRest(text, at, char)
-}
-
-function sedDelimited(text: string, at: number, char: string): number | undefined {
-  const next = text[at + 1] ?? ''
-  if (char === '/') return delimited(text, at + 1, { delimiter: '/', parts: 1, flags: /[IM]/ })
-  if (char === '\\') return delimited(text, at + 2, { delimiter: next, parts: 1, flags: /[IM]/ })
-  if (char === 's') return delimited(text, at + 2, { delimiter: next, parts: 2, flags: /[gpiIM0-9]/ })
-  if (char === 'y') return delimited(text, at + 2, { delimiter: next, parts: 2, flags: /(?!)/ })
-  return undefined
-}
-
-function sedRest(text: string, at: number, char: string): number | undefined {
-  if (char === 'q' || char === 'Q') return at + 1 + (/^\s*\d*/.exec(text.slice(at + 1, at + 8))?.[0].length ?? 0)
-  if (char === '#' || 'aicbtT:'.includes(char)) return lineEnd(text, at)
-  return undefined
-}
-
-/** a, i and c go on over lines that end with a backslash; labels end at a semicolon as well. */
-function lineEnd(text: string, from: number): number {
-  const label = 'btT:'.includes(text[from] ?? '')
-  for (let at = from; at < text.length; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === '\n' || (label && (text[at] === ';' || text[at] === '}'))) return at + 1
-  }
-  return text.length
-}
-
-type Delimited = { readonly delimiter: string; readonly parts: number; readonly flags: RegExp }
-
-function delimited(text: string, from: number, { delimiter, parts, flags }: Delimited): number | undefined {
-  if (delimiter === '' || delimiter === '\n' || delimiter === '\\') return undefined
-  let at = behind(text, from, delimiter, parts)
-  if (at === undefined) return undefined
-  while (flags.test(text[at] ?? ' ')) at++
-  // What follows a flag decides what the command is: `s/a/b/w file`, `s/a/b/e`.
-  return at >= text.length || /[\s;}!,{=$\d/a-zA-DF-VX-Z]/.test((text[at] ?? '').replace(/[weRrF]/, ''))
-    ? at
-    : undefined
-}
-
-/** Behind so many delimiters. */
-function behind(text: string, from: number, delimiter: string, parts: number): number | undefined {
-  let left = parts
-  let at = from
-  for (; at < text.length && left > 0; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === delimiter) left--
-  }
-  return left > 0 ? undefined : at
-}
-
 const awk: Policy = (call) => {
   const options = readOptions(
     call.args,
@@ -125,57 +51,6 @@ const awk: Policy = (call) => {
   if (!isHarmlessAwk(program)) call.ask(`awk could write files or start programs with ${shown(program).slice(0, 80)}`)
   reads(call, paths)
   return undefined
-}
-
-const REGEX_FOLLOWS = '(,=!~&|{};?:\n'
-
-/** awk code with its strings and patterns taken out; undefined when they do not end. */
-function awkCode(program: string): string | undefined {
-  let code = ''
-  let last = '\n'
-  for (let at = 0; at < program.length; at++) {
-    const char = program[at] ?? ''
-    const quoted = char === '"' || (char === '/' && REGEX_FOLLOWS.includes(last))
-    if (char === '#') while (at < program.length && program[at] !== '\n') at++
-    else if (quoted) {
-      const end = awkEnd(program, at + 1, char)
-      if (end === undefined) return undefined
-      at = end
-      code += '0'
-      last = '0'
-    } else {
-      code += char
-      if (!/[ \t]/.test(char)) last = char
-    }
-  }
-  return code
-}
-
-function awkEnd(text: string, from: number, delimiter: string): number | undefined {
-  let bracket = false
-  for (let at = from; at < text.length; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === '\n') return undefined
-    else if (delimiter === '/' && text[at] === '[') bracket = true
-    else if (text[at] === ']') bracket = false
-    else if (text[at] === delimiter && !bracket) return at
-  }
-  return undefined
-}
-
-function isHarmlessAwk(program: Field): boolean {
-  if (isUnknown(program)) return false
-  const code = awkCode(program)
-  if (
-    code === undefined ||
-    /\bsystem\b|\bgetline\b|@|\bclose\b|\bfflush\b|\bENVIRON\b|\bARGV\b|\bSYMTAB\b|\bPROCINFO\b/.test(code)
-  )
-    return false
-  if (code.replaceAll('||', '').includes('|')) return false
-  // `>` compares, except in what print is given.
-  return !code
-    .split(/[;{}\n]/)
-    .some((part) => /\bprintf?\b/.test(part) && part.slice(part.search(/\bprintf?\b/)).includes('>'))
 }
 
 /** Tests and actions of find that have nothing but a result. `:1` takes a word. */
