@@ -29,6 +29,7 @@ type Slash = 'divides' | 'pattern' | undefined
 function awkCode(program: string): string | undefined {
   let code = ''
   let slash: Slash = 'pattern'
+  let last = ''
   const parens: string[] = []
   for (let at = 0; at < program.length;) {
     const token = tokenAt(program, at, slash)
@@ -38,12 +39,15 @@ function awkCode(program: string): string | undefined {
       if (token[0] === '#') continue
       code += ' 0 '
       slash = 'divides'
+      last = ''
       continue
     }
     code += token.startsWith('\\') ? ' ' : token
-    if (token === '(') parens.push(lastWord(code))
+    if (token === '(') parens.push(last)
     const opened = token === ')' ? parens.pop() : undefined
-    if (!/^[ \t\\]/.test(token)) slash = slashBehind(token, opened)
+    if (/^[ \t\\]/.test(token)) continue
+    slash = slashBehind(token, opened)
+    last = token
   }
   return code
 }
@@ -61,8 +65,6 @@ function tokenAt(program: string, at: number, slash: Slash): string | undefined 
 
 const upTo = (text: string, from: number, end: number | undefined): string | undefined =>
   end === undefined ? undefined : text.slice(from, end)
-
-const lastWord = (code: string): string => /(\w+)\s*\($/.exec(code)?.[1] ?? ''
 
 function slashBehind(token: string, opened: string | undefined): Slash {
   if (token === '++' || token === '--' || token === 'length') return undefined
