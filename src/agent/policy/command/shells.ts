@@ -1,6 +1,6 @@
 /** Programs and builtins whose input is shell code: it is judged as if it stood here. */
 
-import { isLiteral, isUnknown, mayBeOption, shown, SPLIT, type Field } from './marks.ts'
+import { isKnown, isLiteral, mayBeOption, shown, SPLIT, type Field } from './marks.ts'
 import { places, zoneOf } from './paths.ts'
 import { isOnline, reads, runsProject, staysInside } from './call.ts'
 import { contentOf } from './simple.ts'
@@ -18,7 +18,7 @@ export function runText(call: Call, texts: Stream, shell: Shell = call.shell): S
   for (const text of texts) {
     if (call.judge.decoded.has(text.replace(/\n+$/, '')))
       call.ask(`${call.name} runs text that has been decoded: ${shown(text).slice(0, 120)}`, null)
-    if (isUnknown(text)) call.ask(`${CARRIED}: ${shown(text).slice(0, 120)}`, null)
+    if (!isKnown(text)) call.ask(`${CARRIED}: ${shown(text).slice(0, 120)}`, null)
     output = call.judge.script(text, shell, call.stdin)
   }
   return texts.length === 1 ? output : 'unknown'

@@ -1,6 +1,6 @@
 /** Programs that start another one: what is judged is the one inside. */
 
-import { isUnknown, mayBeOption, shown, SPLIT, STAR, type Field } from './marks.ts'
+import { ANY, isUnknown, mayBeOption, shown, SPLIT, STAR, type Field } from './marks.ts'
 import {
   accept,
   flag,
@@ -140,12 +140,13 @@ const xargs: Policy = (call) => {
 
 const MAX_ITEMS = 64
 
-/** What xargs adds. Unknown input is taken for file names: they are no options. */
+/** What xargs adds. Unknown input is names of files, or whatever else somebody wrote into it: options too. */
 function itemsOf(input: Stream | 'none', options: Options): readonly (readonly Field[])[] {
-  if (input === 'unknown' || input === 'none') return [[STAR]]
+  const unknown = [[STAR], [flag(options, 'I', 'J', 'i', 'replace') ? ANY : SPLIT]]
+  if (input === 'unknown' || input === 'none') return unknown
   const separator = flag(options, '0', 'null') ? /[\0\n]/ : flag(options, 'I', 'd') ? /\n/ : /[\s'"]+/
   const lists = input.map((text) => text.split(separator).filter((word) => word !== ''))
-  return lists.every((list) => list.length <= MAX_ITEMS) ? lists : [[STAR], [SPLIT]]
+  return lists.every((list) => list.length <= MAX_ITEMS) ? lists : unknown
 }
 
 const commandBuiltin: Policy = (call) => {

@@ -1,6 +1,6 @@
 /** Programs that make, copy, pack and read files. */
 
-import { isLiteral, shown } from '../marks.ts'
+import { isLiteral, mayBeOption, shown, SPLIT } from '../marks.ts'
 import { places, resolvePath, zoneOf } from '../paths.ts'
 import {
   accept,
@@ -174,7 +174,8 @@ const uniq: Policy = (call) => {
   const options = readOptions(call.args, { short: 'cdDiuz', valued: 'fsw', long: 'count repeated unique ignore-case' })
   accept(call, options)
   reads(call, options.operands.slice(0, 1))
-  writes(call, options.operands.slice(1))
+  // One unknown word may be two.
+  writes(call, options.operands.slice(options.operands[0]?.includes(SPLIT) ? 0 : 1))
   return undefined
 }
 
@@ -201,7 +202,6 @@ const READERS =
 /** Of those above, the options that do more. */
 const EXCEPT: Readonly<Record<string, RegExp>> = {
   getent: /shadow$/,
-  tail: /^--pid/,
   iconv: /^-\w*o|^--o/,
   xmllint: /^--(output|shell|noout=|xinclude|nonet=)/,
   shellcheck: /^-\w*x|^--ext|^--rcfile/,
@@ -216,7 +216,7 @@ const EXCEPT: Readonly<Record<string, RegExp>> = {
 const plainReader =
   (name: string): Policy =>
   (call) => {
-    const odd = call.args.find((arg) => EXCEPT[name]?.test(arg))
+    const odd = call.args.find((arg) => EXCEPT[name]?.test(arg) || (Object.hasOwn(EXCEPT, name) && mayBeOption(arg)))
     if (odd !== undefined) call.ask(`${name} is given ${shown(odd)}`)
     reads(call, call.args)
     if (name === 'jq' && !sandboxed(call) && call.args.some((arg) => /\benv\b|\$ENV/.test(arg)))

@@ -1,6 +1,6 @@
 /** Interpreters, compilers and the tools of projects: code of the project is run, code on the line is asked about. */
 
-import { isUnknown, mayBeOption, shown, type Field } from '../marks.ts'
+import { isKnown, mayBeOption, shown, type Field } from '../marks.ts'
 import { runsProject, staysInside } from '../call.ts'
 import { contentOf } from '../simple.ts'
 import { harmlessJavaScript, harmlessPython } from '../one-liners.ts'
@@ -36,7 +36,7 @@ const lua: Interpreter = { plain: /^-v$/, valued: /(?!)/, code: /^-[el]/ }
 
 /** Code handed over on the line: harmless only when every word of it is known to be. */
 function code(call: Call, text: Field | undefined, { harmless }: Interpreter): void {
-  const fine = text !== undefined && call.judge.around.sandboxed && !isUnknown(text) && (harmless?.(text) ?? false)
+  const fine = text !== undefined && call.judge.around.sandboxed && isKnown(text) && (harmless?.(text) ?? false)
   if (!fine) call.ask(`${call.name} runs code that stands on the line: ${shown(text ?? '').slice(0, 80)}`)
 }
 
@@ -107,7 +107,7 @@ function pythonModule(call: Call, [module = '', ...rest]: readonly Field[]): und
     module === 'tokenize'
   )
     staysInside(call, rest)
-  else if (isUnknown(module) || ASKED_MODULES.test(module)) call.ask(`python -m ${shown(module)}`)
+  else if (!isKnown(module) || ASKED_MODULES.test(module)) call.ask(`python -m ${shown(module)}`)
   else {
     runsProject(call, `python -m ${shown(module)}`)
     staysInside(call, rest)

@@ -1,6 +1,6 @@
 /** Containers, databases, clusters and hosting: looking is free, changing is asked about. */
 
-import { isUnknown, shown, type Field } from '../marks.ts'
+import { isKnown, isUnknown, shown, type Field } from '../marks.ts'
 import { reachesOut, reads, runsProject, sandboxed, staysInside, withRule, writes } from '../call.ts'
 import { places, zoneOf } from '../paths.ts'
 import { contained } from '../wrappers.ts'
@@ -107,7 +107,7 @@ function namesRows(statement: string): boolean {
 }
 
 function harmlessSql(text: Field, changes: boolean): boolean {
-  if (isUnknown(text)) return false
+  if (!isKnown(text)) return false
   // Strings and comments hold no statements; a comment can hide where one begins.
   const bare = text.replace(/'(?:[^']|'')*'/g, "''")
   if (REACHES.test(bare) || bare.includes('\\') || bare.includes('/*') || bare.includes('--')) return false

@@ -155,6 +155,9 @@ function startFor(
   joinFiles(call.shell, shell)
 }
 
+/** What fd puts a path into: the whole of it, its name, its directory, without its ending. */
+const FOUND = /\{(?:\/{1,2}|\/?\.)?\}/g
+
 /** fd is find with other names for its options. */
 const fd: Policy = (call) => {
   const at = call.args.findIndex((arg) => /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/.test(arg))
@@ -172,8 +175,8 @@ const fd: Policy = (call) => {
     const found = all ? `${start}/${STAR}` : STAR
     call.judge.run(
       [
-        ...program.map((word) => word.replaceAll('{}', () => found)),
-        ...(program.some((word) => word.includes('{}')) ? [] : [found]),
+        ...program.map((word) => word.replace(FOUND, () => found)),
+        ...(program.some((word) => word.search(FOUND) !== -1) ? [] : [found]),
       ],
       call.shell,
       'none',
