@@ -137,6 +137,10 @@ export function holds(call: Call, path: Field, content: readonly string[] | 'unk
 
 const AWAY = new Set(['outside', 'device', 'trusted'])
 
+/** Where it stands may be no place of the workspace. */
+export const isAway = ({ shell, judge: { around } }: Call): boolean =>
+  shell.cwd.some((cwd) => AWAY.has(zoneOf(cwd, around)))
+
 /** Tasks that are named after what they do to data, or to other people. */
 const TASK =
   /[:.](drop|reset|wipe|destroy|purge|flush|truncate|rollback|downgrade|fresh|undo|teardown|nuke|publish|deploy)(:all)?$/i
@@ -154,8 +158,7 @@ export function runsProject(call: Call, what: string): void {
   if (isGrave(call)) call.ask(`${what} may destroy data or publish something`)
   if (!call.judge.around.sandboxed) call.ask(`${what} runs code of the project on a machine that is not disposable`)
   else if (isOnline(call)) call.ask(`${what} runs code of the project, which may use the network`)
-  const away = call.shell.cwd.some((cwd) => AWAY.has(zoneOf(cwd, call.judge.around)))
-  if (away) call.ask(`${what} runs outside the workspace`)
+  if (isAway(call)) call.ask(`${what} runs outside the workspace`)
 }
 
 export function reachesOut(call: Call, what: string): void {

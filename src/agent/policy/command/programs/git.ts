@@ -1,7 +1,8 @@
 /** git: what reads is free, what stays in the clone and can be taken back is free, the rest is asked about. */
 
 import { isUnknown, mayBeOption, shown, type Field } from '../marks.ts'
-import { abbreviates, reachesOut, reads, sandboxed, withRule, writes } from '../call.ts'
+import { abbreviates, isAway, reachesOut, reads, sandboxed, withRule, writes } from '../call.ts'
+import { resolvePath } from '../paths.ts'
 import { runCode } from '../shells.ts'
 import type { Call, Policy } from '../shell.ts'
 
@@ -29,16 +30,19 @@ const LOADED = [
 const SAFE_SETTING =
   /^(color\.[\w.]+|advice\.[\w.]+|user\.(name|email)|core\.(quotepath|autocrlf|ignorecase|filemode|longpaths|abbrev)|init\.defaultbranch|(commit|tag)\.gpgsign|log\.[\w.]+|status\.[\w.]+|pull\.(rebase|ff)|push\.default|merge\.(conflictstyle|ff)|diff\.(renames|algorithm|nopprefix|mnemonicprefix|colormoved)|fetch\.prune|rebase\.(autostash|autosquash)|grep\.[\w.]+|column\.ui|rerere\.enabled|protocol\.version|http\.version)(=|$)/i
 
-type Found = { readonly sub: string; readonly args: readonly Field[] }
+type Found = { readonly sub: string; readonly args: readonly Field[]; readonly cwd: readonly Field[] }
 
 function globals(call: Call): Found {
   const { args } = call
+  let { cwd } = call.shell
   let at = 0
   for (; at < args.length; at++) {
     const arg = args[at] ?? ''
     if (!arg.startsWith('-')) break
-    if (arg === '-C') at++
-    else if (arg === '-c') setting(call, args[++at] ?? '')
+    if (arg === '-C') {
+      const dir = args[++at] ?? ''
+      cwd = cwd.map((from) => resolvePath(dir, from))
+    } else if (arg === '-c') setting(call, args[++at] ?? '')
     else if (
       !/^(--no-pager|-P|--bare|--no-optional-locks|--literal-pathspecs|--version|--help|-h|-v|--no-replace-objects)$/.test(
         arg,
@@ -46,7 +50,7 @@ function globals(call: Call): Found {
     )
       call.ask(`git is given ${shown(arg)}`)
   }
-  return { sub: args[at] ?? '', args: args.slice(at + 1) }
+  return { sub: args[at] ?? '', args: args.slice(at + 1), cwd }
 }
 
 function setting(call: Call, text: Field): void {
@@ -182,8 +186,8 @@ const network: Rule = (call, args) => {
 
 const clone: Rule = (call, args) => {
   network(call, args)
-  const [, target] = plain(args)
-  if (target !== undefined) writes(call, [target], 'clone into')
+  // Which word is the target depends on the options before it.
+  writes(call, plain(args), 'clone into')
 }
 
 const push: Rule = (call) => ask(call, 'push publishes commits')
@@ -199,10 +203,10 @@ const submodule: Rule = (call, args) => {
 }
 
 const worktree: Rule = (call, args) => {
-  const [verb = 'list', path] = plain(args)
+  const [verb = 'list', ...words] = plain(args)
   if (verb === 'list') return
   if (verb !== 'add') ask(call, `worktree ${shown(verb)}`)
-  else if (path !== undefined) writes(call, [path], 'make')
+  else writes(call, words, 'make')
 }
 
 const bisect: Rule = (call, args) => {
@@ -234,6 +238,8 @@ const READING =
 
 const RULES: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(READING.map((name) => [name, free])),
+  // Two files are compared wherever they lie.
+  diff: (call, args) => reads(call, plain(args)),
   branch,
   tag,
   checkout,
@@ -295,16 +301,22 @@ const loaded = (arg: Field): boolean =>
 
 const SHORT: Readonly<Record<string, RegExp>> = { grep: /^-[a-zA-Z]*O/, 'format-patch': /^-o/ }
 
-export const git: Policy = (call) => {
-  const { sub, args } = globals(call)
-  const rule = Object.hasOwn(RULES, sub) ? RULES[sub] : undefined
-  const own = withRule(call, `git ${sub}`)
-  if (!rule) own.ask(`git ${shown(sub)} is not on the list of what runs unasked`)
+function judgeOptions(call: Call, sub: string, args: readonly Field[]): void {
   for (const arg of before(args)) {
     if (sub !== 'config' && sub !== 'help' && (loaded(arg) || SHORT[sub]?.test(arg)))
-      own.ask(`git ${sub} is given ${shown(arg)}, which writes files or starts programs`)
-    if (mayBeOption(arg) && !sandboxed(call)) own.ask(`git ${sub} is given a word that may be an option`)
+      call.ask(`git ${sub} is given ${shown(arg)}, which writes files or starts programs`)
+    if (mayBeOption(arg) && !sandboxed(call)) call.ask(`git ${sub} is given a word that may be an option`)
   }
+}
+
+export const git: Policy = (call) => {
+  const { sub, args, cwd } = globals(call)
+  const rule = Object.hasOwn(RULES, sub) ? RULES[sub] : undefined
+  const own = withRule({ ...call, shell: { ...call.shell, cwd } }, `git ${sub}`)
+  // Settings of a repository start programs: those of others are not the workspace's.
+  if (!['', 'version', 'help'].includes(sub) && isAway(own)) own.ask(`git ${shown(sub)} works outside the workspace`)
+  if (!rule) own.ask(`git ${shown(sub)} is not on the list of what runs unasked`)
+  judgeOptions(own, sub, args)
   rule?.(own, args)
   return undefined
 }
