@@ -195,7 +195,7 @@ export const reader =
   (call) => {
     const options = readOptions(call.args, grammar ?? {})
     if (grammar) accept(call, options)
-    reads(call, grammar ? options.operands : call.args)
+    reads(call, grammar ? [...options.operands, ...[...options.values.values()].flat()] : call.args)
     return undefined
   }
 

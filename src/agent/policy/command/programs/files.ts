@@ -1,6 +1,6 @@
 /** Programs that make, copy, pack and read files. */
 
-import { isLiteral, mayBeOption, shown, SPLIT } from '../marks.ts'
+import { isLiteral, mayBeOption, shown, SPLIT, type Field } from '../marks.ts'
 import { places, resolvePath, zoneOf } from '../paths.ts'
 import {
   accept,
@@ -102,11 +102,25 @@ const LISTING = {
 }
 const PACKING = `${LISTING.long} create extract get append update strip-components= directory= no-same-owner exclude-vcs keep-old-files overwrite keep-newer-files`
 
+const TAR_VALUED = 'fCTX'
+
+/** The first word may be options without their dash: their values follow in the same order. */
+function dashed([first = '', ...rest]: readonly Field[]): readonly Field[] {
+  if (!/^[A-Za-z]+$/.test(first)) return [first, ...rest]
+  const letters = [...first]
+  const valued = letters.filter((letter) => TAR_VALUED.includes(letter))
+  return [
+    ...letters.flatMap((letter) => [`-${letter}`, ...(valued.includes(letter) ? rest.splice(0, 1) : [])]),
+    ...rest,
+  ]
+}
+
 const tar: Policy = (call) => {
-  // The first word may be options without their dash.
-  const [first = '', ...rest] = call.args
-  const args = /^[A-Za-z]+$/.test(first) ? [`-${first.replace(/f(.+)$/, '$1f')}`, ...rest] : call.args
-  const options = readOptions(args, { short: 'tvzjJZacxrukpmOohS', valued: 'fCTX', long: PACKING })
+  const options = readOptions(dashed(call.args), {
+    short: 'tvzjJZacxrukpmOohS',
+    valued: TAR_VALUED,
+    long: PACKING,
+  })
   accept(call, options)
   const [archive = '-'] = valuesOf(options, 'f', 'file')
   if (/^[^/]+:/.test(archive)) call.ask(`tar would reach another machine for ${shown(archive)}`)
@@ -164,8 +178,9 @@ const split: Policy = (call) => {
     long: 'lines= bytes= number= numeric-suffixes suffix-length=',
   })
   accept(call, options)
-  reads(call, options.operands.slice(0, 1))
-  writes(call, options.operands.slice(1))
+  const [file = '-', prefix = 'x'] = options.operands
+  reads(call, [file])
+  writes(call, [prefix])
   return undefined
 }
 
@@ -195,7 +210,7 @@ const touched = { short: 'acmh', valued: 'drt', long: 'date= reference= no-creat
 
 /** Programs that cannot do more than read, whatever they are told. */
 const READERS =
-  'head tail wc ls basename dirname realpath readlink stat whoami id groups uname nproc arch df free uptime ps pgrep pidof cut paste join comm fold fmt nl expand unexpand seq sleep grep egrep fgrep zgrep cmp diff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum strings od hexdump hd jq which whereis tput locale getconf factor numfmt expr bc cal look nm objdump readelf size zcat bzcat xzcat zstdcat true false : pwd users who w tty logname lscpu lsblk lsb_release vmstat iostat tsort colrm column pr ag ack tokei rgrep exa eza lsd vdir dir gls ghead gtail gwc sync usleep clear reset xmllint yamllint shellcheck hadolint iconv pstree lsof uuidgen lsmod lspci lsusb sw_vers getent dpkg-query'.split(
+  'head tail wc ls basename dirname realpath readlink stat whoami id groups uname nproc df free uptime ps pgrep pidof cut paste join comm fold fmt nl expand unexpand seq sleep grep egrep fgrep zgrep cmp diff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum strings od hexdump hd jq which whereis tput locale getconf factor numfmt expr bc cal look nm objdump readelf size zcat bzcat xzcat zstdcat true false : pwd users who w tty logname lscpu lsblk lsb_release vmstat iostat tsort colrm column pr ag ack tokei rgrep exa eza lsd vdir dir gls ghead gtail gwc sync usleep clear reset xmllint yamllint shellcheck hadolint iconv pstree lsof uuidgen lsmod lspci lsusb sw_vers getent dpkg-query'.split(
     ' ',
   )
 
@@ -203,14 +218,14 @@ const READERS =
 const EXCEPT: Readonly<Record<string, RegExp>> = {
   getent: /shadow$/,
   iconv: /^-\w*o|^--o/,
-  xmllint: /^--(output|shell|noout=|xinclude|nonet=)/,
+  xmllint: /^--?(o$|output|shell|xinclude)|^--(noout=|nonet=)/,
   shellcheck: /^-\w*x|^--ext|^--rcfile/,
   ag: /^--p/,
   ack: /^--(p|o|env|ackrc)/,
   lsof: /^\+/,
   nm: /^--pl|^@/,
   objdump: /^--pl|^@/,
-  size: /^@/,
+  size: /^--pl|^@/,
 }
 
 const plainReader =
@@ -306,7 +321,7 @@ export const files: Readonly<Record<string, Policy>> = {
   less: pager,
   more: reader({ short: 'dlfpcsu' }),
   man: reader({ short: 'fkaw', long: 'version apropos whatis where path' }),
-  dmesg: reader({ short: 'HTkuxLw', valued: 'ln', long: 'human ctime level= follow' }),
+  dmesg: reader({ short: 'HTkuxLw', valued: 'l', long: 'human ctime level= follow' }),
   date: (call) => clock(call),
   hostname: (call) => noOperands(call),
   yq: reader({
@@ -329,6 +344,7 @@ function clock(call: Call): undefined {
     long: 'utc date= rfc-3339= iso-8601 iso-8601= reference= file= universal rfc-email',
   })
   accept(call, options)
+  reads(call, valuesOf(options, 'f', 'file'))
   if (options.operands.some((word) => !word.startsWith('+')) && !flag(options, 'j', 'r', 'v'))
     call.ask('date would set the clock')
   return undefined
