@@ -272,7 +272,9 @@ export function projectTool(call: Call, argv: readonly Field[]): void {
 }
 
 const busybox: Policy = (call) =>
-  call.args.length === 0 || call.args[0]?.startsWith('--') ? undefined : inner(call, call.args)
+  call.args.length === 0 || /^--(help|version|list|list-full)$/.test(call.args[0] ?? '')
+    ? undefined
+    : inner(call, call.args)
 
 const coverage: Policy = (call) => {
   const [command = '', ...rest] = call.args
@@ -288,6 +290,9 @@ const later: Policy = (call) => {
   if (call.stdin !== 'none' && call.stdin !== 'unknown') for (const text of call.stdin) runCode(call, text)
   return undefined
 }
+
+const personality = wrapper({ short: 'RLB3v' })
+const SCHEDULING = { short: 'abdfioRrv', valued: 'pTPD' }
 
 const TRACED = 'looks into another program and can change it'
 
@@ -306,7 +311,12 @@ export const wrappers: Readonly<Record<string, Policy>> = {
   setsid: wrapper({ short: 'cfw', long: 'ctty fork wait' }),
   nice: wrapper({ valued: 'n', short: '0123456789', long: 'adjustment=' }),
   ionice: wrapper({ short: 't', valued: 'cnpPu', long: 'class= classdata= ignore', alone: true }),
-  chrt: wrapper({ short: 'abdfioRrv', valued: 'pTPD', skip: 1 }),
+  chrt: (call) => {
+    const [priority = ''] = readOptions(call.args, SCHEDULING, true).operands
+    // Without one, some take the word for the program.
+    if (!/^\d+$/.test(priority)) call.ask('chrt is given no priority')
+    return wrapper({ ...SCHEDULING, skip: 1 })(call)
+  },
   taskset: wrapper({ short: 'ac', skip: 1 }),
   stdbuf: wrapper({ valued: 'ioe', long: 'input= output= error=' }),
   unbuffer: wrapper({ short: 'p' }),
@@ -321,9 +331,15 @@ export const wrappers: Readonly<Record<string, Policy>> = {
   parallel,
   script,
   ssh,
-  setarch: wrapper({ short: 'RLB3v', skip: 1 }),
-  linux64: wrapper({ short: 'R' }),
-  linux32: wrapper({ short: 'R' }),
+  setarch: (call) => {
+    // The architecture comes before the options, if at all.
+    const named = call.args[0]?.startsWith('-') === false
+    return personality(named ? { ...call, args: call.args.slice(1) } : call)
+  },
+  // On some systems it starts programs.
+  arch: wrapper({ alone: true }),
+  linux64: personality,
+  linux32: personality,
   unshare: wrapper({ short: 'mupinUCTfrcS', because: 'leaves the walls this runs in' }),
   nsenter: wrapper({
     short: 'mupinUCTa',
@@ -340,7 +356,7 @@ export const wrappers: Readonly<Record<string, Policy>> = {
   proot: wrapper({ valued: 'rbqwk', because: 'is not on the list of programs that run unasked' }),
   at: later,
   batch: later,
-  'xvfb-run': wrapper({ short: 'a', valued: 'ens', long: 'auto-servernum server-args= server-num=' }),
+  'xvfb-run': wrapper({ short: 'a', valued: 'n', long: 'auto-servernum server-num=' }),
   'dbus-run-session': wrapper({}),
   catchsegv: wrapper({}),
   caffeinate: wrapper({ short: 'dimsu', valued: 'tw' }),
