@@ -45,13 +45,29 @@ const curl: Policy = (call) => {
   const local = targets.every((found) => found?.local)
   method(call, options, local)
   sending(call, options, local)
-  for (const header of valuesOf(options, 'H', 'header', 'A', 'w', 'write-out'))
-    if (header.startsWith('@') || (isUnknown(header) && !local)) call.ask(`curl sends ${shown(header)}`)
+  formats(call, options, local)
   if (!local) reachesOut(call, 'curl')
-  downloads(call, valuesOf(options, 'o', 'output'))
-  const dirs = valuesOf(options, 'output-dir')
-  if (flag(options, 'O', 'remote-name')) named(call, options.operands, dirs)
+  saving(call, options)
   return undefined
+}
+
+/** Headers and what is printed at the end: from a file, into a file, or only known when it runs. */
+function formats(call: Call, options: Options, local: boolean): void {
+  const printed = valuesOf(options, 'w', 'write-out')
+  for (const format of printed)
+    if (format.includes('%output') || isUnknown(format)) call.ask(`curl could write files with ${shown(format)}`)
+  for (const header of [...valuesOf(options, 'H', 'header', 'A'), ...printed])
+    if (header.startsWith('@') || (isUnknown(header) && !local)) call.ask(`curl sends ${shown(header)}`)
+}
+
+function saving(call: Call, options: Options): void {
+  const outputs = valuesOf(options, 'o', 'output')
+  downloads(call, outputs)
+  const byAddress = flag(options, 'O', 'remote-name')
+  // `#1` becomes what stands in the first braces of the address, a path too.
+  if ((byAddress || outputs.some((path) => /#\d/.test(path))) && options.operands.some((url) => url.includes('{')))
+    call.ask('curl would write files that the address names')
+  if (byAddress) named(call, options.operands, valuesOf(options, 'output-dir'))
 }
 
 function method(call: Call, options: Options, local: boolean): void {
@@ -83,7 +99,10 @@ function downloads(call: Call, paths: readonly Field[]): void {
 function named(call: Call, urls: readonly Field[], dirs: readonly Field[]): void {
   for (const url of urls) {
     const name = url.split('?')[0]?.split('/').at(-1) ?? ''
-    for (const dir of dirs.length > 0 ? dirs : ['.']) holds(call, `${dir}/${name}`, 'unknown')
+    downloads(
+      call,
+      (dirs.length > 0 ? dirs : ['.']).map((dir) => `${dir}/${name}`),
+    )
   }
 }
 
@@ -99,7 +118,7 @@ const wget: Policy = (call) => {
   downloads(call, valuesOf(options, 'O', 'output-document'))
   const dirs = valuesOf(options, 'P', 'directory-prefix')
   writes(call, dirs, 'download to')
-  named(call, options.operands, dirs)
+  if (!flag(options, 'O', 'output-document', 'spider')) named(call, options.operands, dirs)
   return undefined
 }
 
