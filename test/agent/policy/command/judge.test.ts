@@ -142,6 +142,9 @@ describe('a disposable machine with a network', () => {
     './build.sh',
     'bash build.sh',
     'source ./env.sh',
+    'python3 -c "import json"',
+    'python3 -c "from math import pi; print(pi)"',
+    'python3 -m json.tool data.json',
   ])('asks about what may send: %s', (command) => expect(online(command).verdict).toBe('ask'))
 
   it.each([
@@ -150,6 +153,8 @@ describe('a disposable machine with a network', () => {
     'curl -s http://localhost:3000/',
     'env | sort',
     'mkdir -p out && sed s/a/b/ in.txt > out/x',
+    'python3 -c "import sys; print(sys.version)"',
+    'python3 -c "print(1 + 1)"',
   ])('lets the rest run as without one: %s', (command) => expect(online(command).verdict).toBe('allow'))
 
   it('asks about everything that is asked about without one', () => {

@@ -14,6 +14,8 @@ type Interpreter = {
   /** What brings code on the line. */
   readonly code: RegExp
   readonly harmless?: (code: string) => boolean
+  /** What in it loads other code, which is looked for in the current directory first. */
+  readonly loads?: RegExp
 }
 
 const python: Interpreter = {
@@ -21,6 +23,8 @@ const python: Interpreter = {
   valued: /^-[WX]/,
   code: /^-[bBdEIOqsSuvx]*c/,
   harmless: harmlessPython,
+  // sys is part of the interpreter.
+  loads: /\bimport\b(?!\s+sys\s*(?:[;\n]|$))/,
 }
 const node: Interpreter = {
   plain:
@@ -35,9 +39,19 @@ const php: Interpreter = { plain: /^(-v|--version|-l|-m|-i)$/, valued: /^-f$/, c
 const lua: Interpreter = { plain: /^-v$/, valued: /(?!)/, code: /^-[el]/ }
 
 /** Code handed over on the line: harmless only when every word of it is known to be. */
-function code(call: Call, text: Field | undefined, { harmless }: Interpreter): void {
+function code(call: Call, text: Field | undefined, { harmless, loads }: Interpreter): void {
   const fine = text !== undefined && call.judge.around.sandboxed && isKnown(text) && (harmless?.(text) ?? false)
   if (!fine) call.ask(`${call.name} runs code that stands on the line: ${shown(text ?? '').slice(0, 80)}`)
+  else if (loads?.test(text)) loadsModules(call, text, `-c ${shown(text).slice(0, 80)}`)
+}
+
+/** Names of the standard library may be files of the project as well, and those are taken first. */
+function loadsModules(call: Call, text: string, what: string): void {
+  const names = new Set(text.match(/\w+/g))
+  const modules = [...call.shell.files.keys()].map((path) => /([^/]+?)(?:\/__init__)?\.\w+$/.exec(path)?.[1] ?? '')
+  const written = modules.find((name) => names.has(name))
+  if (written !== undefined) call.ask(`${call.name} may load ${written}, which has just been written`)
+  runsProject(call, `${call.name} ${what}`)
 }
 
 const interpreter =
@@ -105,9 +119,10 @@ function pythonModule(call: Call, [module = '', ...rest]: readonly Field[]): und
     module === 'py_compile' ||
     module === 'ast' ||
     module === 'tokenize'
-  )
+  ) {
+    loadsModules(call, module, `-m ${module}`)
     staysInside(call, rest)
-  else if (!isKnown(module) || ASKED_MODULES.test(module)) call.ask(`python -m ${shown(module)}`)
+  } else if (!isKnown(module) || ASKED_MODULES.test(module)) call.ask(`python -m ${shown(module)}`)
   else {
     runsProject(call, `python -m ${shown(module)}`)
     staysInside(call, rest)
