@@ -13,6 +13,7 @@ import {
   type Grammar,
   type Options,
 } from './call.ts'
+import { resolvePath } from './paths.ts'
 import { contentOf } from './simple.ts'
 import { judgeVariable } from './variables.ts'
 import { runCode } from './shells.ts'
@@ -71,8 +72,7 @@ const env: Policy = (call) => {
   for (const name of valuesOf(options, 'u', 'unset')) judgeVariable(call, name, '', false)
   const split = valuesOf(options, 'S', 'split-string')
   const { rest, own } = assigned(call, options.operands)
-  for (const dir of valuesOf(options, 'C', 'chdir'))
-    own.shell.cwd = own.shell.cwd.map((cwd) => (dir.startsWith('/') ? dir : `${cwd}/${dir}`))
+  for (const dir of valuesOf(options, 'C', 'chdir')) own.shell.cwd = own.shell.cwd.map((cwd) => resolvePath(dir, cwd))
   if (split.length > 0) {
     const text = [...split, ...rest.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`)].join(' ')
     // A word that begins with an assignment is one for env as well.
