@@ -269,6 +269,21 @@ const pager: Policy = (call) => {
   return reader({ short: 'NSRFXinegGmMrsEc', long: 'quit-if-one-screen no-init' })(call)
 }
 
+const readYaml = reader({
+  short: 'rejncCPMN',
+  valued: 'opI',
+  long: 'raw-output exit-status null-input output-format= input-format= prettyPrint no-colors colors unwrapScalar',
+})
+
+/** Its expressions can read other files and variables, and start programs. */
+const yq: Policy = (call) => {
+  const loading = call.args.some((arg) => /\b(load(_\w+)?|system)\s*\(/.test(arg))
+  if (loading) call.ask('yq loads what its expression names')
+  if (!sandboxed(call) && call.args.some((arg) => /\benv(subst)?\b|\bstrenv\b|\$ENV/.test(arg)))
+    call.ask('yq shows all variables, secrets among them')
+  return readYaml(call)
+}
+
 export const files: Readonly<Record<string, Policy>> = {
   ...Object.fromEntries(READERS.map((name) => [name, plainReader(name)])),
   cp,
@@ -324,11 +339,7 @@ export const files: Readonly<Record<string, Policy>> = {
   dmesg: reader({ short: 'HTkuxLw', valued: 'l', long: 'human ctime level= follow' }),
   date: (call) => clock(call),
   hostname: (call) => noOperands(call),
-  yq: reader({
-    short: 'rejncCPMN',
-    valued: 'opI',
-    long: 'raw-output exit-status null-input output-format= input-format= prettyPrint no-colors colors unwrapScalar',
-  }),
+  yq,
   top: reader({ short: 'bcHiSs', valued: 'dnpuUo' }),
   rg: reader({
     short: 'acFHhiIlLnNopPqsSuUvVwx0b.',
