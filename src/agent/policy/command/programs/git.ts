@@ -41,6 +41,7 @@ function globals(call: Call): Found {
     if (!arg.startsWith('-')) break
     if (arg === '-C') {
       const dir = args[++at] ?? ''
+      if (isUnknown(dir)) call.ask('git works in a directory that is only known when it runs')
       cwd = cwd.map((from) => resolvePath(dir, from))
     } else if (arg === '-c') setting(call, args[++at] ?? '')
     else if (
