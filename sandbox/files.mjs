@@ -4,8 +4,9 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, readdir, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
+import { inFolder, removeAll, walk } from './descent.mjs'
 import { statAt, within } from './paths.mjs'
 import { Refusal } from './refusal.mjs'
 
@@ -85,13 +86,15 @@ export function openFiles({ workspaces, limits }) {
 
   async function list(name, path) {
     const workspace = await workspaces.open(name)
-    return within(workspace, path, {}, async ({ real, path: named }) => {
-      const names = (await readdir(`${real}/`)).toSorted((a, b) => (a < b ? -1 : 1))
-      const found = await Promise.all(
-        names.slice(0, listMax).map((child) => statAt(join(real, child), `${named}/${child}`)),
-      )
-      return { entries: found.filter(Boolean), truncated: names.length > listMax }
-    })
+    return within(workspace, path, {}, ({ real, path: named, isRoot }) =>
+      inFolder(isRoot ? `${real}/` : real, async (held) => {
+        const names = (await readdir(held)).toSorted((a, b) => (a < b ? -1 : 1))
+        const found = await Promise.all(
+          names.slice(0, listMax).map((child) => statAt(join(held, child), `${named}/${child}`)),
+        )
+        return { entries: found.filter(Boolean), truncated: names.length > listMax }
+      }),
+    )
   }
 
   async function remove(name, path) {
@@ -100,7 +103,7 @@ export function openFiles({ workspaces, limits }) {
       return await within(workspace, path, { follow: false }, async ({ real, path: named, isRoot }) => {
         if (isRoot) throw new Refusal('invalid', `This cannot be removed: ${named}`)
         if (!(await statAt(real, named))) return { removed: false }
-        await rm(real, { recursive: true, force: true })
+        await removeAll(dirname(real), basename(real), named)
         workspaces.changed(workspace)
         return { removed: true }
       })
@@ -140,7 +143,7 @@ export function openFiles({ workspaces, limits }) {
   async function clear(name) {
     const workspace = await workspaces.open(name)
     for (const folder of [workspace.home, workspace.tmp])
-      for (const child of await readdir(folder)) await rm(join(folder, child), { recursive: true, force: true })
+      for (const child of await readdir(folder)) await removeAll(folder, child, child)
     workspaces.changed(workspace)
   }
 
@@ -148,19 +151,6 @@ export function openFiles({ workspaces, limits }) {
 }
 
 const tooLarge = ({ FILE_BYTES }) => new Refusal('too_large', `A file may have ${FILE_BYTES} bytes.`, 'Split it.')
-
-/** `visit` answers false to end it. Links are told of and not followed. */
-export async function walk(real, inside, visit) {
-  const children = await readdir(real, { withFileTypes: true }).catch(() => [])
-  for (const child of children.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = `${inside}/${child.name}`
-    const entry = await statAt(join(real, child.name), path)
-    if (!entry) continue
-    if (!(await visit(entry))) return false
-    if (entry.type === 'directory' && !(await walk(join(real, child.name), path, visit))) return false
-  }
-  return true
-}
 
 /** A range as HTTP asks for it: `bytes=from-to`, `bytes=from-`, `bytes=-last`. */
 export function rangeOf(header, size) {

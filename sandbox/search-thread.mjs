@@ -1,14 +1,14 @@
 // One search, in its own thread (search.mjs). Hits come in the order of their paths; long lines are searched in their
 // first part, binary files not at all, and what is over the bounds makes the answer `truncated`.
 
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
+import { filesBelow } from './descent.mjs'
 
 const maxLine = 2_000
 const maxFile = 64 * 1024 * 1024
 const maxBytes = 256 * 1024 * 1024
 const sniffed = 8_192
-const skipped = new Set(['.git', 'node_modules'])
 const safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 function search(query) {
@@ -17,7 +17,7 @@ function search(query) {
 
 function byName({ real, path, pattern, limit, offset }) {
   const matches = globOf(pattern)
-  const hits = [...filesBelow(real, path, '')]
+  const hits = [...filesBelow({ real, path })]
     .filter((file) => matches(file.below))
     .map((file) => ({ path: file.path }))
   return { hits: hits.slice(offset, offset + limit), total: hits.length, truncated: hits.length > offset + limit }
@@ -29,7 +29,7 @@ function byContent({ real, path, pattern, glob, limit, offset, context }) {
   const matches = glob === undefined ? () => true : globOf(glob)
   const hits = []
   let [total, bytes] = [0, 0]
-  for (const file of filesBelow(real, path, '')) {
+  for (const file of filesBelow({ real, path })) {
     if (!matches(file.below)) continue
     const content = contentOf(file.real)
     if (!content) continue
@@ -56,27 +56,6 @@ function* hitsIn(text, wanted, context) {
 }
 
 const clamp = (line) => line.slice(0, maxLine).replace(/\r$/, '')
-
-/** The file itself, or what is below a folder: `below` is the path from where the search began. */
-function* filesBelow(real, path, below) {
-  let children
-  try {
-    children = readdirSync(real, { withFileTypes: true })
-  } catch (error) {
-    if (error.code !== 'ENOTDIR') return
-    yield { real, path, below: path.slice(path.lastIndexOf('/') + 1) }
-    return
-  }
-  for (const child of children.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const at = {
-      real: `${real}/${child.name}`,
-      path: `${path}/${child.name}`,
-      below: below === '' ? child.name : `${below}/${child.name}`,
-    }
-    if (child.isFile()) yield at
-    else if (child.isDirectory() && !skipped.has(child.name)) yield* filesBelow(at.real, at.path, at.below)
-  }
-}
 
 /** Undefined for what is no text. */
 function contentOf(real) {

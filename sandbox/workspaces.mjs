@@ -1,10 +1,11 @@
 // A workspace is a folder below the root: `home` is /workspace inside, `tmp` is /tmp, `jobs` is seen by the server alone.
 
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Refusal } from './refusal.mjs'
 import { execFile } from 'node:child_process'
+import { removeAll } from './descent.mjs'
+import { Refusal } from './refusal.mjs'
 
 const nameShape = /^[a-z0-9][a-z0-9_-]{7,79}$/
 /** A measured size is believed for this long. */
@@ -60,7 +61,7 @@ export function openWorkspaces(root, limits) {
     exists: (name) => existsSync(at(name).folder),
     async remove(name) {
       measured.delete(name)
-      await rm(at(name).folder, { recursive: true, force: true, maxRetries: 3 })
+      if (existsSync(at(name).folder)) await removeAll(root, name, name)
     },
     async names() {
       return (await readdir(root).catch(() => [])).filter((name) => nameShape.test(name))

@@ -1,0 +1,18 @@
+export type Home = {
+  /** Has the files a/first, z/own and z/deep/own. */
+  readonly home: string
+  readonly text: (path: string) => string
+  /** What a command may do at any moment: a folder becomes a link to one of the host. */
+  readonly replaceByLink: (name: string) => void
+  readonly remove: () => void
+}
+export function newHome(): Home
+export function filesBelow(from: {
+  readonly real: string
+  readonly path: string
+}): Generator<{ readonly real: string; readonly path: string; readonly below: string }, undefined>
+export function walk(
+  real: string,
+  inside: string,
+  visit: (entry: { readonly path: string; readonly type: string }) => Promise<boolean>,
+): Promise<boolean>

@@ -1,0 +1,45 @@
+/** Going down a folder that somebody changes meanwhile. */
+
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { filesBelow, type Home, newHome, walk } from './descent.mjs'
+
+let at: Home
+beforeEach(() => void (at = newHome()))
+afterEach(() => at.remove())
+
+it('a search does not follow a link that takes the place of a folder', () => {
+  const found: string[] = []
+  for (const { path, real } of filesBelow({ real: at.home, path: '/workspace' })) {
+    found.push(`${path}: ${at.text(real)}`)
+    if (path === '/workspace/a/first') at.replaceByLink('z')
+  }
+  expect(found).toEqual(['/workspace/a/first: of the workspace'])
+})
+
+it('a search stays in the folder that it is in when that is moved away', () => {
+  const found: string[] = []
+  for (const { path, real } of filesBelow({ real: at.home, path: '/workspace' })) {
+    found.push(`${path}: ${at.text(real)}`)
+    if (path === '/workspace/z/deep/own') at.replaceByLink('z')
+  }
+  expect(found).toEqual([
+    '/workspace/a/first: of the workspace',
+    '/workspace/z/deep/own: of the workspace',
+    '/workspace/z/own: of the workspace',
+  ])
+})
+
+it('a list of everything does not follow one either', async () => {
+  const found: string[] = []
+  await walk(at.home, '/workspace', async ({ path }) => {
+    found.push(path)
+    if (path === '/workspace/z') at.replaceByLink('z')
+    return true
+  })
+  expect(found).toEqual(['/workspace/a', '/workspace/a/first', '/workspace/z'])
+})
+
+it('tells of files when one is asked for by name', () => {
+  const [only] = filesBelow({ real: `${at.home}/a/first`, path: '/workspace/a/first' })
+  expect(only).toMatchObject({ path: '/workspace/a/first', below: 'first' })
+})
