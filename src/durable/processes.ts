@@ -40,6 +40,8 @@ const gap = { least: 2_000, most: 30_000, afterFailure: 60_000 } as const
 export class SessionProcesses implements Processes {
   readonly #world: ProcessWorld
   readonly #rows: ProcessRows
+  /** The machine was asked to begin them and has not answered: that it does not know them yet means nothing. */
+  readonly #starting = new Set<string>()
   #flow = quiet
   #lookedAt = 0
   #hasFailed = false
@@ -63,12 +65,15 @@ export class SessionProcesses implements Processes {
     const { cwd, env, timeoutMs } = request
     const command = request.pty ? withTerminal(request.command) : request.command
     let pid: number | undefined
+    this.#starting.add(id)
     try {
       pid = await jobs.start(id, command, { cwd, env, timeoutMs })
     } catch (error) {
       // Who could not be reached may have begun all the same: that is found out by the next look.
       if (error instanceof BackendError && error.code !== 'unavailable') this.#rows.drop(id)
       throw error
+    } finally {
+      this.#starting.delete(id)
     }
     this.#change(id, (row) => ({
       ...row,
@@ -238,7 +243,9 @@ export class SessionProcesses implements Processes {
   }
 
   async #ask(row: ProcessRow): Promise<void> {
+    if (this.#starting.has(row.id)) return
     const state = await stateOn(this.#jobsOf(row), row, this.#now())
+    if (this.#starting.has(row.id)) return
     if (state.at === 'running') {
       await this.#follow(row, false)
       this.#change(row.id, (known) => (known.state.at === 'starting' ? { ...known, state } : known))

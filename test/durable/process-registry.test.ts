@@ -112,6 +112,26 @@ describe('a process in the registry', () => {
     await expect(refused).rejects.toMatchObject({ code: 'unsupported', hint: expect.stringContaining('< FILE') })
   })
 
+  it('is not forgotten by a look while its machine still wakes up for it', async () => {
+    const { live, port } = world()
+    const processes = live()
+    const begin = port.start.bind(port)
+    const awake = Promise.withResolvers<undefined>()
+    Object.assign(port, {
+      start: async (...request: Parameters<typeof begin>) => {
+        await awake.promise
+        return begin(...request)
+      },
+    })
+    const starting = processes.start(request('a'))
+    await processes.lookAtAll()
+    expect(processes.list()).toHaveLength(1)
+    awake.resolve(undefined)
+    expect(await starting).toMatchObject({ pid: 4711, state: { at: 'running' } })
+    await processes.lookAtAll()
+    expect(processes.list()).toMatchObject([{ state: { at: 'running' } }])
+  })
+
   it('that was started into silence is found by the next look', async () => {
     const { live, jobs, machine } = world()
     machine.isAway = true
