@@ -1,15 +1,12 @@
 /** Regular expressions from a model: an error that can be acted on instead of a search that never ends. */
 
 import { BackendError } from '../../agent/model/backend.ts'
-
-/** A group repeated without bound that itself repeats, or whose branches may begin alike, can take exponential time. */
-const GROUP = /\((?:\?[:=!<]*)?((?:[^()\\]|\\.)*)\)(?:[+*]|\{\d+,\d*\})/g
-const REPEATS = /(?:^|[^\\])(?:[+*]|\{\d+,\d*\})/
+import { canExplode } from '../isolate/compile/patterns.ts'
 
 export function expression(pattern: string): RegExp {
   const insensitive = pattern.startsWith('(?i)')
   const source = insensitive ? pattern.slice(4) : pattern
-  for (const [, body = ''] of source.matchAll(GROUP)) if (explosive(body)) throw tooSlow(pattern)
+  if (canExplode(source, insensitive)) throw tooSlow(pattern)
   try {
     return new RegExp(source, insensitive ? 'i' : '')
   } catch (error) {
@@ -19,17 +16,10 @@ export function expression(pattern: string): RegExp {
   }
 }
 
-function explosive(body: string): boolean {
-  if (REPEATS.test(body)) return true
-  const branches = body.split('|')
-  const plain = branches.every((branch) => /^\w/.test(branch))
-  return branches.length > 1 && !(plain && new Set(branches.map((branch) => branch[0])).size === branches.length)
-}
-
 const tooSlow = (pattern: string): BackendError =>
   new BackendError(
     'invalid',
-    `A repeated group that repeats inside can take forever: ${pattern}`,
+    `A repetition that can match one text in several ways can take forever: ${pattern}`,
     'Write it without the outer repetition; lines are searched one by one.',
   )
 

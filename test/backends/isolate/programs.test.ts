@@ -238,6 +238,9 @@ describe('without an end', () => {
     '/(a+)+$/.test("a".repeat(50) + "!")',
     'new RegExp("(a|a)*$").test("a".repeat(50) + "!")',
     '"a".match("(.*a+)*b")',
+    '/((\\w+)\\s?)*$/.test("a".repeat(50) + "!")',
+    'new RegExp("((a+))+b").test("a".repeat(50))',
+    'new RegExp(/(a|A)*b/, "i").test("a".repeat(50))',
   ])('a regular expression that would not is refused: %s', async (source) => {
     expect((await running(source)).error).toMatch(/repeats inside; it can take forever/)
   })
@@ -246,6 +249,7 @@ describe('without an end', () => {
     '/(\\d+,)+/.exec("1,2,")[0]',
     '/"(?:[^"\\\\]|\\\\.)*"/.exec("x \\"y\\"")[0].length',
     '"a1b2".replace(/([a-z])(\\d)/g, "$2$1")',
+    '"1234567".replace(/\\B(?=(\\d{3})+(?!\\d))/g, ",")',
   ])('an ordinary one runs: %s', async (source) => {
     expect((await running(source)).status).toBe('success')
   })

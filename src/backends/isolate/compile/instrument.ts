@@ -173,8 +173,9 @@ function countSpreads(node: Syntax, { opens, names, spreads }: Context): void {
 }
 
 function refuseExplosive(node: Syntax): void {
-  const { pattern } = (node['regex'] ?? {}) as { readonly pattern?: string }
-  if (pattern !== undefined && canExplode(pattern)) throw new Refused(`${tooSlow(pattern)} (line ${lineOf(node)})`)
+  const { pattern, flags } = (node['regex'] ?? {}) as { readonly pattern?: string; readonly flags?: string }
+  if (pattern !== undefined && canExplode(pattern, flags?.includes('i')))
+    throw new Refused(`${tooSlow(pattern)} (line ${lineOf(node)})`)
 }
 
 /** A program that ends with an expression has its value; a call of an async function is waited for that way. */

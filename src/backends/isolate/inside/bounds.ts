@@ -121,9 +121,9 @@ function boundBytes(): void {
 }
 
 function boundExpressions(): void {
-  const look = ([pattern]: readonly unknown[]): void => {
-    const source = pattern instanceof RegExp ? pattern.source : String(pattern)
-    if (canExplode(source)) throw new SyntaxError(tooSlow(source))
+  const look = ([pattern, given]: readonly unknown[]): void => {
+    const [source, usual] = pattern instanceof RegExp ? [pattern.source, pattern.flags] : [String(pattern), '']
+    if (canExplode(source, String(given ?? usual).includes('i'))) throw new SyntaxError(tooSlow(source))
   }
   const checked = new Proxy(RegExp, {
     construct(target, args: unknown[], made) {
