@@ -24,18 +24,41 @@ export async function remove(store: Store, target: string, options: RemoveOption
   return true
 }
 
+/** Entries after which others of the same object get a turn. */
+const YIELD_EVERY = 200
+
+/** Links below a directory are copied as links, so that none of them leads it in a circle. */
 export async function copy(store: Store, from: string, to: string, recursive: boolean): Promise<void> {
   const source = store.real(from)
   const row = need(store, source, 'cp')
-  if (row.kind !== 'directory') {
-    await write(store, to, await read(store, source), { mode: row.mode })
-    return
-  }
+  if (row.kind !== 'directory') return copyFile(store, row, to)
   const goal = store.real(to)
   if (!recursive) throw new FileError('EISDIR', 'cp', from)
   if (goal === source || isUnder(goal, source)) throw new FileError('EINVAL', 'cp', to)
   makeDirectory(store, goal, true)
-  for (const { name } of store.rows.children(source)) await copy(store, join(source, name), join(goal, name), true)
+  const waiting = [{ source, goal }]
+  let count = 0
+  for (let at = waiting.pop(); at; at = waiting.pop()) {
+    for (const child of store.rows.children(at.source)) {
+      if (++count % YIELD_EVERY === 0) await scheduler.wait(0)
+      const place = join(at.goal, child.name)
+      if (child.kind === 'file') await copyFile(store, child, place)
+      else if (child.kind === 'link') await copyLink(store, child, place)
+      else {
+        makeDirectory(store, place, false)
+        waiting.push({ source: join(at.source, child.name), goal: place })
+      }
+    }
+  }
+}
+
+async function copyFile(store: Store, row: Row, to: string): Promise<void> {
+  await write(store, to, await read(store, join(row.parent, row.name)), { mode: row.mode })
+}
+
+async function copyLink(store: Store, { ref }: Row, to: string): Promise<void> {
+  if (store.at(to)) await remove(store, to, { recursive: false, force: true })
+  symlink(store, ref ?? '', to)
 }
 
 export async function move(store: Store, from: string, to: string): Promise<void> {

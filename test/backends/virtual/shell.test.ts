@@ -85,6 +85,16 @@ describe('utilities', () => {
     expect(cut).toContain('exit 2')
   })
 
+  it('cp of a directory copies its links as links, and ends where they lead in a circle', async () => {
+    const made = 'mkdir -p q/d; ln -s . q/self; ln -s nowhere q/none; echo x > q/d/f; ln -s d/f q/l; cp -r q r; '
+    expect(await run(`${made} find r | sort; readlink r/self r/none r/l; cat r/l`)).toBe(
+      'r\nr/d\nr/d/f\nr/l\nr/none\nr/self\n.\nnowhere\nd/f\nx\n',
+    )
+    expect(await run(`${made} echo y > q/d/f; rm r/l; ln -s d r/l; cp -r q/. r; readlink r/l; cat r/d/f`)).toBe(
+      'd/f\ny\n',
+    )
+  })
+
   it('a diff can be applied, taken back and refused', async () => {
     const prepare = 'seq 9 > a; sed s/5/five/ a > b; diff -u a b > p; '
     expect(await run(`${prepare} patch a p; cmp a b 2>&1 || diff a b; patch -R a p; sed -n 5p a`)).toContain('5\n')
