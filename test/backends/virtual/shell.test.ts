@@ -85,6 +85,19 @@ describe('utilities', () => {
     expect(cut).toContain('exit 2')
   })
 
+  it('tar packs what is named, wherever the archive is made', async () => {
+    const made = 'mkdir -p /tmp/d/sub workspace/d/sub; echo right > /tmp/d/sub/f; echo wrong > workspace/d/sub/f; '
+    const absolute =
+      'mkdir -p d/sub; echo right > d/sub/f; tar cf /tmp/y.tar /workspace/d; mkdir o; tar xf /tmp/y.tar -C o'
+    expect(await run(`${made}${absolute}; cat o/workspace/d/sub/f`)).toBe('right\n')
+    expect(await run(`${made}tar cf y.tar -C workspace /tmp/d; tar tf y.tar; tar xf y.tar; cat tmp/d/sub/f`)).toBe(
+      'tmp/d/\ntmp/d/sub/\ntmp/d/sub/f\nright\n',
+    )
+    expect(
+      await run(`${made}cd workspace; tar cf y.tar ../workspace/d; tar tf y.tar; tar cf z.tar .; tar tf z.tar`),
+    ).toBe('workspace/d/\nworkspace/d/sub/\nworkspace/d/sub/f\nd/\nd/sub/\nd/sub/f\ny.tar\n')
+  })
+
   it('cp of a directory copies its links as links, and ends where they lead in a circle', async () => {
     const made = 'mkdir -p q/d; ln -s . q/self; ln -s nowhere q/none; echo x > q/d/f; ln -s d/f q/l; cp -r q r; '
     expect(await run(`${made} find r | sort; readlink r/self r/none r/l; cat r/l`)).toBe(

@@ -105,21 +105,30 @@ function excluded(path: string, patterns: readonly string[]): boolean {
   })
 }
 
-async function collect(context: Context, wanted: Wanted, name: string, entries: SnapshotEntry[]): Promise<void> {
-  const path = pathIn(context, wanted.directory === '.' ? name : `${wanted.directory}/${name}`)
-  const clean = name.replace(/^\/+/, '').replace(/\/+$/, '')
-  if (excluded(clean, wanted.exclude)) return
+type Member = { readonly path: string; readonly name: string }
+
+async function collect(context: Context, wanted: Wanted, member: Member, entries: SnapshotEntry[]): Promise<void> {
+  const { path, name } = member
+  if (excluded(name, wanted.exclude)) return
   const stat = await context.fs.lstat(path)
-  const about = { path: clean, mode: stat.mode & 0o7777, modified: stat.mtime.getTime() }
+  const about = { path: name, mode: stat.mode & 0o7777, modified: stat.mtime.getTime() }
   if (stat.isSymbolicLink) entries.push({ ...about, kind: 'link', target: await context.fs.readlink(path) })
   else if (!stat.isDirectory) entries.push({ ...about, kind: 'file', bytes: await context.fs.readFileBuffer(path) })
   else {
     entries.push({ ...about, kind: 'directory' })
-    for (const child of await context.fs.readdir(path)) await collect(context, wanted, `${clean}/${child}`, entries)
+    for (const child of await context.fs.readdir(path))
+      await collect(context, wanted, { path: context.fs.resolvePath(path, child), name: `${name}/${child}` }, entries)
   }
   if (entries.reduce((sum, entry) => sum + sizeOf(entry), 0) > MAX_BYTES)
     throw new Error('too much for one archive (64 MiB)')
 }
+
+/** Names in an archive never begin at the root or above where it is unpacked. */
+const memberName = (name: string): string =>
+  name
+    .replace(/^.*\.\.(\/|$)/, '')
+    .replace(/^\/+/, '')
+    .replace(/\/+$/, '') || '.'
 
 const sizeOf = (entry: SnapshotEntry): number => (entry.kind === 'file' ? entry.bytes.byteLength : 0)
 
@@ -128,7 +137,9 @@ const shown = ({ path, kind }: SnapshotEntry): string => `${path}${kind === 'dir
 async function create(context: Context, wanted: Wanted): Promise<ExecResult> {
   if (wanted.names.length === 0) return complain('tar', 'Cowardly refusing to create an empty archive', 2)
   const entries: SnapshotEntry[] = []
-  for (const name of wanted.names) await collect(context, wanted, name, entries)
+  const root = pathIn(context, wanted.directory)
+  for (const name of wanted.names)
+    await collect(context, wanted, { path: context.fs.resolvePath(root, name), name: memberName(name) }, entries)
   const plain = new Uint8Array(await new Response(streamOf(pack(entries))).arrayBuffer())
   const compressed = wanted.gzip || /\.t?gz$/.test(wanted.file) ? await gzip(plain) : plain
   const listing = wanted.verbose ? entries.map(shown).join('') : ''
