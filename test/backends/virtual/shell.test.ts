@@ -108,6 +108,20 @@ describe('utilities', () => {
     )
   })
 
+  it.each([
+    [`printf '\\xff' > v; xxd -p v`, 'ff\n'],
+    [`printf '\\x89PNG\\r\\n' > v; xxd -p v`, '89504e470d0a\n'],
+    [`printf '\\xc3\\xa9\\xff' > v; xxd -p v`, 'c3a9ff\n'],
+    [`printf '\\377\\3771é' > v; xxd -p v`, 'ffff31c3a9\n'],
+    [`printf '%b|%b' '\\0377' '\\xfe' > v; xxd -p v`, 'ff7cfe\n'],
+    [`echo -ne '\\xff\\0200' > v; xxd -p v`, 'ff80\n'],
+    [`printf '\\xe9' | xxd -p`, 'e9\n'],
+    [`printf '\\xc3\\xa9 %s\\n' '\\xff'; echo '\\xff'; echo -e '\\xc3\\xa9\\t\\\\xff'`, 'é \\xff\n\\xff\né\t\\xff\n'],
+    [`printf -v x '\\x41%s' b; echo $x; printf -- '-%d\\n' 3; echo -n; echo`, 'Ab\n-3\n\n'],
+  ])('bytes that are no text are written as they are: %s', async (command, output) =>
+    expect(await run(command)).toBe(output),
+  )
+
   it('a diff can be applied, taken back and refused', async () => {
     const prepare = 'seq 9 > a; sed s/5/five/ a > b; diff -u a b > p; '
     expect(await run(`${prepare} patch a p; cmp a b 2>&1 || diff a b; patch -R a p; sed -n 5p a`)).toContain('5\n')

@@ -13,6 +13,7 @@ import type { Command } from './io.ts'
 import { lines } from './lines.ts'
 import { listing } from './listing.ts'
 import { patch } from './patch.ts'
+import { print } from './print.ts'
 import { shells } from './shells.ts'
 import { system } from './system.ts'
 import { tar } from './tar.ts'
@@ -32,6 +33,7 @@ export const commands: readonly Command[] = [
   ...lines,
   ...listing,
   patch,
+  ...print,
   ...shells,
   ...system,
   tar,
