@@ -14,6 +14,8 @@ import { openWorkspaces } from './workspaces.mjs'
 export const protocol = 1
 /** Bytes that wait for a client that does not read; after that its command goes. */
 const backlogMax = 32 * 1024 * 1024
+/** Between two looks at the disks of those that run something in the background. */
+const measureMs = 3_000
 
 export function createApp({ root, token, box, limits, version }) {
   const workspaces = openWorkspaces(root, limits)
@@ -36,8 +38,15 @@ export function createApp({ root, token, box, limits, version }) {
   // Also what an earlier server could not clear away.
   box.cgroups?.sweep()
   const sweeping = setInterval(() => box.cgroups?.sweep(), 60_000)
-  sweeping.unref()
-  server.on('close', () => clearInterval(sweeping))
+  const measuring = setTimeout(measure, measureMs)
+  async function measure() {
+    await parts.jobs.endOverfull().catch((error) => console.error(error))
+    measuring.refresh()
+  }
+  for (const timer of [sweeping, measuring]) {
+    timer.unref()
+    server.on('close', () => clearTimeout(timer))
+  }
   return server
 }
 

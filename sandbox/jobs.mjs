@@ -18,6 +18,7 @@ const kept = 100
 const outputMax = 1024 * 1024
 const inputMax = 1024 * 1024
 const patienceMs = 5_000
+const measureMs = 2_500
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const textOf = (path) =>
@@ -27,6 +28,10 @@ const textOf = (path) =>
   )
 
 export function openJobs({ workspaces, box, limits }) {
+  /** Names of workspaces in which jobs may run. Those of earlier servers are looked for once. */
+  const busy = new Set()
+  let hasLooked = false
+
   function folderOf(workspace, id) {
     if (!idShape.test(id)) throw new Refusal('invalid', 'A job is named by 1 to 128 of A-Z, a-z, 0-9 and _ . : -')
     return join(workspace.jobs, id)
@@ -56,6 +61,7 @@ export function openJobs({ workspaces, box, limits }) {
     child.unref()
     await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
     await written(folder, ['stat', 'exit'])
+    busy.add(name)
     return { created: true, ...(await stateOf(folder)), pid: await pidOf(folder) }
   }
 
@@ -144,8 +150,27 @@ export function openJobs({ workspaces, box, limits }) {
     return stateOf(folder)
   }
 
+  /** Ends the jobs of every workspace that has more than it may have. */
+  async function endOverfull() {
+    if (!hasLooked) for (const name of await workspaces.names()) busy.add(name)
+    hasLooked = true
+    for (const name of [...busy]) {
+      const workspace = workspaces.at(name)
+      busy.delete(name)
+      const running = (await list(workspace)).filter(({ state }) => state.at === 'running')
+      if (running.length === 0) continue
+      busy.add(name)
+      if ((await workspaces.usedBytes(workspace, measureMs)) <= limits.DISK_BYTES) continue
+      for (const { id } of running) {
+        await writeFile(join(folderOf(workspace, id), 'reason'), 'disk').catch(() => undefined)
+        await kill(name, id)
+      }
+    }
+  }
+
   return {
     start,
+    endOverfull,
     output,
     write,
     kill,
@@ -163,13 +188,19 @@ const pidOf = async (folder) => Number(await textOf(join(folder, 'child'))) || n
 
 /** Undefined when there is no such job. */
 async function stateOf(folder) {
-  const code = await textOf(join(folder, 'exit'))
-  if (code) return { state: { at: 'exited', exitCode: Number(code) } }
+  const ended = await endOf(folder)
+  if (ended) return { state: ended }
   if ((await stat(folder).catch(() => undefined)) === undefined) return undefined
   if (await watcherOf(folder)) return { state: { at: 'running' } }
   // It may have ended between the two looks.
-  const late = await textOf(join(folder, 'exit'))
-  return { state: late ? { at: 'exited', exitCode: Number(late) } : { at: 'lost' } }
+  return { state: (await endOf(folder)) ?? { at: 'lost' } }
+}
+
+async function endOf(folder) {
+  const code = await textOf(join(folder, 'exit'))
+  if (!code) return undefined
+  const reason = await textOf(join(folder, 'reason'))
+  return { at: 'exited', exitCode: Number(code), ...(reason && { reason }) }
 }
 
 /** The id of the shell that watches over a job, if that very process lives: same boot, same id, same start. */

@@ -366,6 +366,25 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox', () => {
     }
   })
 
+  it('that fill the disk are ended, also those of an earlier server, and no others', async () => {
+    const first = await startSandbox()
+    const [ws, other] = [newWorkspace(), newWorkspace()]
+    const fills = 'head -c 20000000 /dev/zero > big; read line'
+    await ask(first, at(ws, 'old'), put({ command: fills }))
+    await ask(first, at(other, 'small'), put({ command: 'read line' }))
+    await first.kill()
+    const second = await startSandbox({ root: first.root, env: { SANDBOX_DISK_BYTES: String(5 * 1024 * 1024) } })
+    try {
+      expect(await ended(ws, 'old', second)).toEqual({ at: 'exited', exitCode: 137, reason: 'disk' })
+      await ask(second, `/v1/w/${ws}/files?path=big`, { method: 'DELETE' })
+      await ask(second, at(ws, 'new'), put({ command: fills }))
+      expect(await ended(ws, 'new', second)).toEqual({ at: 'exited', exitCode: 137, reason: 'disk' })
+      expect(await ask(second, at(other, 'small'))).toMatchObject({ state: { at: 'running' } })
+    } finally {
+      await second.stop()
+    }
+  })
+
   it('whose machine went away are lost', async () => {
     const ws = newWorkspace()
     await ask(server, at(ws, 'gone'), put({ command: 'sleep 60' }))
