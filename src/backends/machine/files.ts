@@ -11,7 +11,7 @@ import {
 import { expression } from '../virtual/expression.ts'
 import { glob } from '../virtual/glob.ts'
 import type { Place } from './exec.ts'
-import { filesBelow, grep, linesOf, listing, MOST_LISTED, quoted } from './scripts.ts'
+import { BAD_PATTERN, filesBelow, grep, linesOf, listing, MOST_LISTED, quoted } from './scripts.ts'
 import { decoded } from './session.ts'
 
 /** It goes from object to object in one message, which holds 32 MiB. */
@@ -114,11 +114,27 @@ async function search(place: Place, query: SearchQuery & { readonly path: string
 
 /** What a script printed, in parts. The last part of a list that was cut off is not whole: it is left out. */
 async function whole({ session }: Place, script: string, end: string) {
-  const bytes = await session.bytes(script)
+  const { code, output } = await session.run(script)
+  const bytes = decoded(output.trim())
+  if (code === BAD_PATTERN) throw badPattern(new TextDecoder().decode(bytes))
   const isCut = bytes.length >= MOST_LISTED
   const parts = new TextDecoder().decode(bytes).split(end)
   return { parts: isCut ? parts.slice(0, -1) : parts, isCut }
 }
+
+const badPattern = (words: string): BackendError =>
+  new BackendError('invalid', words.replace(/^grep: /, ''), 'Patterns are searched with grep -P on this machine.')
+
+/** Characters that are named by their number stand for themselves: PCRE knows other names, and bytes in their place. */
+const spelledOut = (pattern: string): string =>
+  pattern.replace(
+    /\\(?:u([0-9a-fA-F]{4})|x([89a-fA-F][0-9a-fA-F])|[\s\S])/g,
+    (escape, ...codes: (string | undefined)[]) => {
+      const code = Number.parseInt(codes[0] ?? codes[1] ?? '', 16)
+      if (Number.isNaN(code)) return escape
+      return code < 128 ? `\\x${code.toString(16).padStart(2, '0')}` : String.fromCharCode(code)
+    },
+  )
 
 const clamp = (line: string): string => line.slice(0, MAX_LINE).replace(/\r$/, '')
 
@@ -129,7 +145,7 @@ async function lines(place: Place, paths: readonly string[], pattern: string) {
   const list = `${session.state}/l-${crypto.randomUUID()}`
   await port.write(list, new TextEncoder().encode(paths.map((path) => `${path}\0`).join('')))
   const insensitive = pattern.startsWith('(?i)')
-  const script = grep(list, insensitive ? pattern.slice(4) : pattern, insensitive)
+  const script = grep(list, spelledOut(insensitive ? pattern.slice(4) : pattern), insensitive)
   const { parts, isCut } = await whole(place, script, '\n')
   const hits = parts.flatMap((line): Hit[] => {
     const [, path = '', number, text = ''] = /^([^\0]*)\0(\d+):(.*)$/s.exec(line) ?? []

@@ -146,9 +146,13 @@ export const MOST_LISTED = 4_000_000
 export const filesBelow = (path: string): string =>
   `find ${quoted(path)} \\( -name .git -o -name node_modules \\) -prune -o -type f -printf '%p\\0' 2>/dev/null | head -c ${MOST_LISTED} | base64 -w0`
 
+/** What `grep` does not understand; the answer is what it said about it. */
+export const BAD_PATTERN = 93
+
 /** Lines `path NUL number:text` of the files named in a list; too many are cut off. */
 export const grep = (list: string, pattern: string, insensitive: boolean): string =>
-  `xargs -0 -a ${quoted(list)} grep -HnZP${insensitive ? 'i' : ''} --binary-files=without-match -e ${quoted(pattern)} 2>/dev/null | head -c ${MOST_LISTED} | base64 -w0; rm -f ${quoted(list)}`
+  `m=$(grep -qP -e ${quoted(pattern)} /dev/null 2>&1); [ $? -lt 2 ] || { rm -f ${quoted(list)}; printf %s "$m" | head -c 1000 | base64 -w0; exit ${BAD_PATTERN}; }
+xargs -0 -a ${quoted(list)} grep -HnZP${insensitive ? 'i' : ''} --binary-files=without-match -e ${quoted(pattern)} 2>/dev/null | head -c ${MOST_LISTED} | base64 -w0; rm -f ${quoted(list)}`
 
 /** These lines of a file (first and last of each range, in order), as one line of base64. */
 export const linesOf = (path: string, ranges: readonly (readonly [number, number])[], bytes: number): string => {

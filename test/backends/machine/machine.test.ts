@@ -46,6 +46,26 @@ describe('a search on a machine', () => {
     expect([last.hits, last.truncated]).toEqual([[], true])
   })
 
+  it('finds characters that are named by their number', async () => {
+    const { backend } = open()
+    await backend.files.write('menu', bytes('un café\n😀 Ab\n'))
+    for (const [pattern, line] of [
+      ['caf\\u00e9$', 1],
+      ['caf\\xe9', 1],
+      ['\\ud83d\\ude00 \\u0041', 2],
+    ] as const) {
+      const found = await backend.files.search({ pattern, target: 'content', limit: 5, offset: 0 })
+      expect(found, pattern).toMatchObject({ total: 1, hits: [{ line }] })
+    }
+  })
+
+  it('says what it does not understand', async () => {
+    const { backend } = open()
+    await backend.files.write('a', bytes('text\n'))
+    const searching = backend.files.search({ pattern: '[[:nothing:]]', target: 'content', limit: 5, offset: 0 })
+    await expect(searching).rejects.toMatchObject({ code: 'invalid', hint: expect.stringContaining('grep -P') })
+  })
+
   it('brings only the lines around of a large file', async () => {
     const { backend } = open((port) => ({
       read: (path) => (path.endsWith('large') ? Promise.reject(new Error('too large')) : port.read(path)),
