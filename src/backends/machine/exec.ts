@@ -2,7 +2,7 @@
 
 import { BackendError, type ExecOptions, type ExecResult } from '../../agent/model/backend.ts'
 import type { MachinePort } from './port.ts'
-import { command, NO_DIRECTORY, stop } from './scripts.ts'
+import { command, exportsOf, NO_DIRECTORY, quoted, stop } from './scripts.ts'
 import { decoded, type Session } from './session.ts'
 
 const MAX_OUTPUT = 256 * 1024
@@ -10,6 +10,8 @@ const MAX_OUTPUT = 256 * 1024
 const GRACE_MS = 30_000
 /** Longer ones travel as a file: arguments of a process are limited. */
 const INLINE = 30_000
+/** Bytes of the variables that go from command to command: every process takes all of them along. */
+const ENVIRONMENT = 64 * 1024
 /** Change with every shell and mean nothing to the next one. */
 const FLEETING = new Set(['PWD', 'OLDPWD', 'SHLVL', '_'])
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -31,7 +33,8 @@ export async function exec(place: Place, text: string, options: ExecOptions): Pr
     return stopped(cwd, performance.now() - started)
   }
   if (result === 'late') throw unknown()
-  const answer = read(result.output, { cwd, env: options.env ?? {} })
+  const env = options.env ?? {}
+  const answer = withinBounds(read(result.output, { cwd, env }), env)
   const note = session.takeNote()
   if (answer.stdout) onOutput?.('out', answer.stdout)
   if (answer.stderr) onOutput?.('err', answer.stderr)
@@ -41,14 +44,15 @@ export async function exec(place: Place, text: string, options: ExecOptions): Pr
 async function send(place: Place, at: string, text: string, options: ExecOptions & { cwd: string }): Promise<string> {
   const { session, port } = place
   const { env = {}, stdin = '', timeoutMs, maxOutput = MAX_OUTPUT, cwd } = options
-  const isLong = text.length + stdin.length > INLINE
-  if (isLong) {
-    await session.run(`mkdir -p '${at}'`)
-    await port.write(`${at}/in`, new TextEncoder().encode(stdin))
-    await port.write(`${at}/command`, new TextEncoder().encode(text))
-  }
-  const words = isLong ? `. '${at}/command'` : text
-  return command({ at, command: words, cwd, env: named(env), stdin: isLong ? '' : stdin, timeoutMs, maxOutput })
+  const exports = exportsOf(named(env))
+  const inline = { at, cwd, timeoutMs, maxOutput }
+  if (text.length + stdin.length + exports.length <= INLINE)
+    return command({ ...inline, command: text, stdin, exports })
+  await session.run(`mkdir -p ${quoted(at)}`)
+  for (const [name, content] of Object.entries({ in: stdin, command: text, exports }))
+    await port.write(`${at}/${name}`, new TextEncoder().encode(content))
+  const from = (name: string) => `. ${quoted(`${at}/${name}`)}`
+  return command({ ...inline, command: from('command'), stdin: '', exports: from('exports') })
 }
 
 function named(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -120,7 +124,9 @@ function stream(lines: readonly string[], at: number, size: number): { readonly 
 }
 
 function variables(listed: string): ReadonlyMap<string, string> {
-  const pairs = listed.split('\0').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])
+  // Each ends with NUL; a list that was cut off ends with a part of one.
+  const whole = listed.split('\0').slice(0, -1)
+  const pairs = whole.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])
   return new Map(pairs.filter(([name = '']) => NAME.test(name)) as [string, string][])
 }
 
@@ -132,4 +138,25 @@ const missing = (before: ExecResult['env'], after: ReadonlyMap<string, string>):
 
 function changed(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries([...after].filter(([name, value]) => !FLEETING.has(name) && before.get(name) !== value))
+}
+
+const sizeOf = (name: string, value: string): number => new TextEncoder().encode(`${name}=${value}`).byteLength
+
+/** What is exported beyond the bound is said and not kept. `known`: what is kept already. */
+function withinBounds(result: ExecResult, known: Readonly<Record<string, string>>): ExecResult {
+  const others = Object.entries(known).filter(([name]) => !(name in result.env))
+  let room = ENVIRONMENT - others.reduce((sum, [name, value]) => sum + sizeOf(name, value), 0)
+  const env: Record<string, string> = {}
+  const left: string[] = []
+  for (const [name, value] of Object.entries(result.env)) {
+    const size = sizeOf(name, value)
+    if (size > room) left.push(name)
+    else {
+      env[name] = value
+      room -= size
+    }
+  }
+  if (left.length === 0) return result
+  const note = `[Not kept for later commands, variables may have ${ENVIRONMENT / 1024} KiB in all: ${left.join(', ')}]\n`
+  return { ...result, env, stderr: result.stderr + note }
 }

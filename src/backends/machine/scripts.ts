@@ -24,22 +24,29 @@ export type Command = {
   readonly at: string
   readonly command: string
   readonly cwd: string
-  readonly env: Readonly<Record<string, string>>
+  /** `exportsOf` the variables, or what reads them. */
+  readonly exports: string
   readonly stdin: string
   readonly timeoutMs: number
   readonly maxOutput: number
 }
+
+type Variables = Readonly<Record<string, string>>
+
+export const exportsOf = (env: Variables): string =>
+  Object.entries(env)
+    .map(([name, value]) => `export ${name}=${quoted(value)}`)
+    .join('\n')
 
 /**
  * Runs a command to its end and answers with lines: code, milliseconds, sizes of both streams, then in base64 head
  * and tail of each, where it stood, and what was exported. Output goes to files, so that a child left in the
  * background cannot hold the call; `timeout` makes a process group, which is killed as a whole at the end.
  */
-export function command({ at, command: text, cwd, env, stdin, timeoutMs, maxOutput }: Command): string {
-  const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}`)
+export function command({ at, command: text, cwd, exports, stdin, timeoutMs, maxOutput }: Command): string {
   const inner = [
     `trap '__e=$?; { pwd -P; env -0; } > ${at}/end 2>/dev/null; exit $__e' EXIT`,
-    ...exports,
+    exports,
     `cd -- ${quoted(cwd)} 2>/dev/null || { trap - EXIT; exit ${NO_DIRECTORY}; }`,
     `env -0 > ${at}/begin`,
     `eval ${quoted(text)}`,
@@ -74,13 +81,10 @@ export const stop = (at: string): string =>
  * A job is files: pid, in, out, exit. Its input is a pipe that somebody holds open, else it would end at once. `;` and
  * not `&&` before setsid, else a subshell of ours would wait for it. Answers with the number of its process.
  */
-export function startJob(
-  at: string,
-  text: string,
-  how: { cwd: string; env: Command['env']; timeoutMs: number },
-): string {
-  const exports = Object.entries(how.env).map(([name, value]) => `export ${name}=${quoted(value)}`)
-  const run = [...exports, `cd -- ${quoted(how.cwd)} || exit ${NO_DIRECTORY}`, `eval ${quoted(text)}`].join('\n')
+export function startJob(at: string, text: string, how: { cwd: string; env: Variables; timeoutMs: number }): string {
+  const run = [exportsOf(how.env), `cd -- ${quoted(how.cwd)} || exit ${NO_DIRECTORY}`, `eval ${quoted(text)}`].join(
+    '\n',
+  )
   const watch = `trap : TERM INT HUP
 read -r s < /proc/$$/stat; echo "$s" > ${at}/stat
 mkfifo -m 600 ${at}/in

@@ -101,6 +101,22 @@ describe('a command on a machine', () => {
     expect(result.stdout).toBe('300001\n300000\n')
   })
 
+  it('may be given more variables than fit into arguments', async () => {
+    const env = Object.fromEntries(['A', 'B', 'C'].map((name) => [name, name.repeat(50_000)]))
+    const result = await open().backend.exec('echo ${#A} ${#C}', { ...T, env })
+    expect(result).toMatchObject({ exitCode: 0, stdout: '50000 50000\n', env: {} })
+  })
+
+  it('hands on as many variables as every later command can take, and names the others', async () => {
+    const { backend } = open()
+    const big = (name: string) => `export ${name}=$(head -c 50000 /dev/zero | tr '\\0' x)`
+    const first = await backend.exec(`${big('ONE')}; export SMALL=1`, T)
+    expect(first).toMatchObject({ stderr: '', env: { SMALL: '1', ONE: expect.stringMatching(/^x{50000}$/) } })
+    const second = await backend.exec(`${big('TWO')}; export ALSO=2`, { ...T, env: first.env })
+    expect(second.env).toEqual({ ALSO: '2' })
+    expect(second.stderr).toMatch(/^\[Not kept .* TWO\]\n$/)
+  })
+
   it('that ends with 124 or 137 by itself did not time out', async () => {
     const { backend } = open()
     expect(await backend.exec('exit 124', T)).toMatchObject({ exitCode: 124, timedOut: false })
