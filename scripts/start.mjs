@@ -7,6 +7,7 @@ import { migrateLocally } from './lib/migrations.mjs'
 import { requirePort } from './lib/ports.mjs'
 import { root } from './lib/root.mjs'
 import { readSettings } from './lib/settings.mjs'
+import { requireWritable } from './lib/state-folder.mjs'
 import { wranglerDev } from './lib/wrangler.mjs'
 
 const patience = 120_000
@@ -15,6 +16,7 @@ async function start(options) {
   await requirePort(options.port, options.host)
   const settings = readSettings(join(root, '.dev.vars'), process.env)
   const persistTo = resolve(root, options.persistTo)
+  requireWritable(persistTo)
   await Promise.all([migrateLocally(persistTo), build()])
   const server = wranglerDev(argumentsFor(options, persistTo, settings), settings)
   endTogether(server)

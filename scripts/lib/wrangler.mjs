@@ -41,14 +41,21 @@ export const wranglerDev = (args, settings) =>
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
 
-/** Runs to the end; what it said is shown only when it failed. */
-export const wranglerQuietly = (args) =>
+/** Runs to the end, for at most `patience` ms; what it said is shown only when it failed. */
+export const wranglerQuietly = (args, patience = 180_000) =>
   new Promise((resolve, reject) => {
     const child = wrangler(args, { env: { CI: 'true' }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const name = `wrangler ${args.slice(0, 3).join(' ')}`
     let said = ''
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL')
+      reject(new Error(`${name} did not end within ${patience / 1000} seconds:\n${said}`))
+    }, patience)
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (said += part))
     child.on('error', reject)
-    child.on('exit', (code) =>
-      code === 0 ? resolve(said) : reject(new Error(`wrangler ${args.slice(0, 3).join(' ')} failed:\n${said}`)),
-    )
+    child.on('exit', (code) => {
+      clearTimeout(timer)
+      if (code === 0) resolve(said)
+      else reject(new Error(`${name} failed:\n${said}`))
+    })
   })

@@ -69,5 +69,20 @@ export function refusalOf(issue: z.core.$ZodIssue | undefined, where: string): A
     const name = [at, issue.keys[0]].filter(Boolean).join('.')
     return invalid(`There is no field ${name} here.`, name)
   }
+<<<<<<< HEAD
   return invalid(`${at || where}: ${issue?.message ?? 'invalid'}`, at || where)
+=======
+  const name = at || where
+  throw invalid(isMissing(value, issue) ? `${name} is missing.` : `${name}: ${issue?.message ?? 'invalid'}`, name)
+}
+
+/** What zod calls "received undefined", or nothing at all where several shapes would do. */
+function isMissing(value: unknown, issue: z.core.$ZodIssue | undefined): boolean {
+  if (issue?.code !== 'invalid_type' && issue?.code !== 'invalid_union' && issue?.code !== 'invalid_value') return false
+  const found = issue.path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    value,
+  )
+  return found === undefined
+>>>>>>> b79b5a6 (fix(worker): a field that is missing is said to be missing)
 }

@@ -65,6 +65,17 @@ describe('a request that is wrong', () => {
     ['a path out of the workspace', 'GET', '/api/sessions/SESSION/files/a%2f..%2f..%2fetc', undefined, 'path'],
   ]
 
+  it.each([
+    ['/api/sessions/SESSION/chat', { message: 'hi' }, 'input is missing.'],
+    ['/v1/chat/completions', {}, 'messages is missing.'],
+    ['/v1/chat/completions', { messages: [{ content: 'x' }] }, 'messages.0.role is missing.'],
+    ['/v1/chat/completions', { messages: 'x' }, 'messages: Invalid input: expected array, received string'],
+  ])('is told what is missing: %s %j', async (path, body, message) => {
+    const { id } = await newSession()
+    const answer = await call<Problem>('POST', path.replace('SESSION', id), { body })
+    expect([answer.status, answer.body.error.message]).toEqual([400, message])
+  })
+
   it.each(cases)('%s is refused by name', async (...[, method, path, body, param]) => {
     const { id } = await newSession()
     const answer = await call<Problem>(method, path.replace('SESSION', id), body === undefined ? {} : { body })

@@ -1,0 +1,20 @@
+// Whether the folder of the data can be written: otherwise wrangler waits for ever, or ends with an error of its own.
+import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+export function requireWritable(folder) {
+  try {
+    make(folder)
+    rmdirSync(mkdtempSync(join(folder, '.talaria-')))
+  } catch (error) {
+    const why = ['EEXIST', 'ENOTDIR'].includes(error.code) ? 'it is a file, or lies in one' : error.message
+    throw new Error(`--persist-to ${folder} cannot be written: ${why}`, { cause: error })
+  }
+}
+
+/** Not `recursive`: Node never returns from that where the system has no such place (`/proc/x`). */
+function make(folder) {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  if (dirname(folder) !== folder) make(dirname(folder))
+  mkdirSync(folder)
+}
