@@ -19,7 +19,7 @@ function start(args) {
   const engine = isGiven || hasEngine(process.env.WRANGLER_DOCKER_BIN)
   if (!engine) console.warn(howToGetOne)
   const containers = isGiven ? [] : [`--enable-containers=${engine}`]
-  const words = [join(root, 'scripts/start.mjs'), '--config', 'wrangler.sandbox.toml', ...containers, ...args]
+  const words = [join(root, 'scripts/start.mjs'), ...args, '--config', 'wrangler.sandbox.toml', ...containers]
   const env = { ...process.env, SANDBOX_BACKEND: process.env.SANDBOX_BACKEND ?? 'cloudflare' }
   const child = spawn(process.execPath, words, { cwd: root, stdio: 'inherit', env })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

@@ -24,12 +24,18 @@ export function readArguments(list) {
   }
   for (let at = 0; at < list.length; at++) {
     const [name, inline] = splitOnce(list[at])
+    // Behind an option that is passed on it may be the value of that.
+    if (!name.startsWith('-') && !options.rest.length) throw new Error(misplaced(name))
     if (flags[name]) options[flags[name]] = true
     else if (values[name]) options[values[name]] = inline ?? valueAfter(name, list[++at])
     else options.rest.push(list[at])
   }
   return { ...options, port: portFrom(options.port) }
 }
+
+/** Without `--` npm takes the name of an option for itself and leaves us the value. */
+const misplaced = (word) =>
+  `${word}? Options stand behind two dashes. Write: npm start -- ${/^\d+$/.test(word) ? '--port' : '--persist-to'} ${word}`
 
 const splitOnce = (argument) => {
   const at = argument.startsWith('--') ? argument.indexOf('=') : -1

@@ -22,6 +22,8 @@ describe('arguments of npm start', () => {
     [['--port', '70000'], '"70000"'],
     [['--port'], '--port needs a value'],
     [['--persist-to', '--quiet-key'], '--persist-to needs a value'],
+    [['9000'], '9000? Options stand behind two dashes. Write: npm start -- --port 9000'],
+    [['--quiet-key', 'data'], 'Write: npm start -- --persist-to data'],
   ])('%j is refused', (list, message) => {
     expect(() => readArguments(list)).toThrow(message)
   })
