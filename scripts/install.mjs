@@ -1,5 +1,5 @@
-// Runs before `npm start`, `npm test` and `npm run deploy`: installs exactly what package-lock.json names, when that is
-// not what node_modules holds. Costs a few milliseconds otherwise. Has to run on Node 20 with nothing installed.
+// Runs before every npm script that needs a dependency: installs exactly what package-lock.json names, when that is not
+// what node_modules holds. Costs a few milliseconds otherwise. Has to run on Node 20 with nothing installed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
