@@ -27,14 +27,15 @@ import { programLog } from './programs.ts'
 import { chainOf } from './routes.ts'
 import type { SessionCore } from './session-core.ts'
 import { shrinkWith, withoutVastImages, withSmallImages } from './shrink-images.ts'
-import { sessionRoutes } from './session-routes.ts'
+import { missingForTurn, sessionRoutes } from './session-routes.ts'
 import { tenantStub } from './tenant-stub.ts'
 
 export function machineOf(core: SessionCore, env: Env): Machine {
   const dialects = dialectsOf(env)
   const variables = env as unknown as Variables
   const routesOf = sessionRoutes(core, env)
-  const routes = (turn: Turn) => routesOf(aggregated(turn, core.settings, variables['MODEL']))
+  const asking = (turn: Turn) => aggregated(turn, core.settings, variables['MODEL'])
+  const routes = (turn: Turn) => routesOf(asking(turn))
   const leased = (chosen: Chosen) => lease(core, env, chosen, routes(core.store.turn())[0])
   const besides = beside(core, { dialects, variables, routes, lease: leased })
   const deltas = new Coalescer(core.sessionId, (kind, text) => core.store.hear(kind, text))
@@ -47,6 +48,7 @@ export function machineOf(core: SessionCore, env: Env): Machine {
       performer({
         dialects,
         choose: (turn) => choose(core, turn, routes(turn)),
+        missing: (turn) => missingForTurn(core, env, asking(turn)),
         lease: leased,
         system: (turn) => [core.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n'),
         transcript: () => transcriptOf(core, env),

@@ -30,6 +30,8 @@ export type World = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
   /** The model and the key of the next call; undefined when there are none. */
   readonly choose: (turn: Turn) => Chosen | undefined
+  /** Why there are none, in words. */
+  readonly missing: (turn: Turn) => string
   /** A call with this key begins; the returned function ends it. */
   readonly lease: (chosen: Chosen) => (failure?: Failure) => void
   readonly system: (turn: Turn) => string
@@ -88,7 +90,7 @@ type Spoken = Extract<Result, { of: 'model' | 'failure' }>
 
 async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Spoken> {
   const chosen = world.choose(turn)
-  if (!chosen) return { of: 'failure', failure: { kind: 'unconfigured', message: '' } }
+  if (!chosen) return { of: 'failure', failure: { kind: 'unconfigured', message: world.missing(turn) } }
   const said = { text: '', thought: '', isSent: false, isOver: false }
   const hear = (delta: Delta) => {
     // An attempt that was given up is not heard any more, whatever its stream still brings.

@@ -4,7 +4,7 @@ import type { View } from '../agent/model/ports.ts'
 import type { Settings } from '../agent/model/settings.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import { orderKeys, soonest, type Strategy } from '../agent/wire/credentials.ts'
-import { defaultModel, type Route, routeOf, type Sources } from '../agent/wire/route.ts'
+import { defaultModel, missingForModel, type Route, routeOf, type Sources } from '../agent/wire/route.ts'
 import { healthOf } from './key-pool.ts'
 
 /** Names under which clients ask for "the agent" and not for a model of a provider. */
@@ -25,6 +25,15 @@ export function routesFor(asked: string | undefined, sources: Sources): readonly
   const routes = new Map(ids.flatMap((id) => routeOf(id, sources) ?? []).map((route) => [route.id, route]))
   return [...routes.values()]
 }
+
+/** Of every model that was named: what is missing for it. */
+export const missingFor = (asked: string | undefined, sources: Sources): string =>
+  namesFor(asked, sources)
+    .flatMap((id) => {
+      const missing = missingForModel(id, sources)
+      return missing === undefined ? [] : [`${id}: ${missing}`]
+    })
+    .join('; ')
 
 /** The models with the keys that may be used now; when every key of all of them rests, those that are free again soonest. */
 export function chainOf(routes: readonly Route[], tenantId: string, settings: Settings, turn: Turn): View['chain'] {

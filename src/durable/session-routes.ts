@@ -2,10 +2,10 @@
 
 import type { Settings } from '../agent/model/settings.ts'
 import type { Turn } from '../agent/model/turn.ts'
-import type { Route } from '../agent/wire/route.ts'
+import type { Route, Sources } from '../agent/wire/route.ts'
 import { sourcesFor } from './catalog.ts'
 import { keySource } from './credentials.ts'
-import { routesFor } from './routes.ts'
+import { missingFor, routesFor } from './routes.ts'
 import type { SessionCore } from './session-core.ts'
 
 type Cached = { readonly of: readonly unknown[]; readonly routes: readonly Route[] }
@@ -19,11 +19,20 @@ function madeFrom(settings: Settings): Map<string, Cached> {
   return made
 }
 
+function sourcesOf(core: SessionCore, env: Env): Sources {
+  const { tenantId: id, settings, known: tenant } = core
+  const tenantKeys = keySource(tenant.keys, tenant.snapshot?.settings ?? {})
+  return sourcesFor(env, { id, settings, tenantKeys }, (work) => core.later(work))
+}
+
+/** Why a turn has no routes. */
+export const missingForTurn = (core: SessionCore, env: Env, { options }: Turn): string =>
+  missingFor(options.model, sourcesOf(core, env))
+
 export function sessionRoutes(core: SessionCore, env: Env): (turn: Turn) => readonly Route[] {
   return ({ options }) => {
     const { tenantId, settings, known: tenant } = core
-    const tenantKeys = keySource(tenant.keys, tenant.snapshot?.settings ?? {})
-    const sources = sourcesFor(env, { id: tenantId, settings, tenantKeys }, (work) => core.later(work))
+    const sources = sourcesOf(core, env)
     const of = [env, tenantId, sources.catalog, sources.learnt, tenant.keys, tenant.snapshot?.settings]
     const made = madeFrom(settings)
     const asked = options.model ?? ''

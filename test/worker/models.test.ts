@@ -130,6 +130,21 @@ describe('a model', () => {
     expect(answer.body.error.message).toContain('set ANTHROPIC_API_KEY')
   })
 
+  it.each([
+    ['claude/claude-opus-5', 'claude/claude-opus-5: set ANTHROPIC_API_KEY, or store a key of your own'],
+    ['nosuch/x', 'nosuch/x: there is no provider of this name'],
+  ])(
+    'may be named by settings before it can be asked, and the end of a turn says what is missing: %s',
+    async (id, why) => {
+      const settings = { model: { default: id }, fallback_providers: ['custom:gone/x'] }
+      const session = await newSession({ settings })
+      const { body } = await call('POST', `/api/sessions/${session.id}/chat`, { body: { input: 'hi' } })
+      expect(body).toMatchObject({ status: 'failed', exit_reason: 'failed_unconfigured' })
+      expect(body['output']).toContain(why)
+      expect(body['output']).toContain('; custom:gone/x: there is no provider of this name')
+    },
+  )
+
   it('may be asked for by another name of its provider', async () => {
     const scripted = model([says('Hello.')], 'by-alias')
     const { id } = await newSession({ model: `or/by-alias` })

@@ -35,12 +35,12 @@ const reasons: Record<FailureKind, string> = {
   invalid: 'the provider rejected the request',
   interrupted: 'the system restarted again and again at the same step',
   aborted: 'the call was cancelled',
-  unconfigured: 'no model is configured: set a provider key such as OPENAI_API_KEY, or MODEL',
+  unconfigured: 'none of the models that are named can be asked',
   unknown: 'the provider kept failing',
 }
 
 export function giveUp(turn: Turn, failure: Failure, now: number): Commit {
-  const detail = failure.message && failure.kind !== 'unconfigured' ? ` (${failure.message})` : ''
+  const detail = failure.message ? ` (${failure.message})` : ''
   const tries =
     turn.notes.length > 1
       ? ` Tried before: ${turn.notes

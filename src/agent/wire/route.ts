@@ -69,6 +69,12 @@ export function routeOf(asked: string, sources: Sources): Route | undefined {
   return made({ id, model, provider, said: saidOf(id, sources.settings) }, sources)
 }
 
+/** What keeps a model from being asked, in words; undefined when nothing does. */
+export function missingForModel(asked: string, sources: Sources): string | undefined {
+  const provider = findProvider(splitId(asked)[0], sources.settings)
+  return provider ? missingFor(provider, sources) : 'there is no provider of this name'
+}
+
 /** What the settings say of a model, by whichever name of its provider. */
 function saidOf(id: string, settings: Settings = {}): Said | undefined {
   const { models = {} } = settings
