@@ -4,7 +4,10 @@
  */
 
 import { requestCompression } from '../agent/loop/intake.ts'
+import type { Message } from '../agent/model/message.ts'
 import type { Limits } from '../agent/model/settings.ts'
+import { keepFrom, summaryMessage } from '../agent/prompt/compress.ts'
+import { tokensOf } from '../agent/prompt/tokens.ts'
 import type { SessionCore } from './session-core.ts'
 import { summarise } from './summarise.ts'
 
@@ -38,8 +41,16 @@ export async function compressNow(core: SessionCore, focus: string | undefined):
   const isSame = core.store === store && store.transcript() === transcript && transcript.length === length
   if (store.hasOpenTurn || !isSame) return { is: 'busy' }
   if (summary.of !== 'summary') return { is: 'nothing' }
+  if (!isShorter(transcript, summary.text)) return { is: 'nothing' }
   store.save({ turn: store.turn(), summary: summary.text })
   store.write()
   core.later(core.project())
   return { is: 'done', before, after: store.contextTokens() }
+}
+
+/** Of a few short words the summary is longer than they are. */
+function isShorter(transcript: readonly Message[], summary: string): boolean {
+  const from = keepFrom(transcript)
+  const replaced = transcript.slice(0, from).reduce((sum, message) => sum + tokensOf(message), 0)
+  return tokensOf(summaryMessage(transcript, from, summary)) < replaced
 }

@@ -7,12 +7,12 @@
 import { announce } from '../agent/loop/announce.ts'
 import type { PlacedEvent } from '../agent/model/event.ts'
 import type { Entry } from '../agent/model/history.ts'
-import { type AssistantMessage, type Message, textIn, thinkingIn, userText } from '../agent/model/message.ts'
+import { type AssistantMessage, type Message, textIn, thinkingIn } from '../agent/model/message.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
 import type { Said, Store } from '../agent/model/ports.ts'
 import { type Commit, isOver, newTurn, type Turn } from '../agent/model/turn.ts'
 import type { Usage } from '../agent/model/usage.ts'
-import { keepFrom, openRequest, summaryPrefix } from '../agent/prompt/compress.ts'
+import { keepFrom, summaryMessage } from '../agent/prompt/compress.ts'
 import { tokensOf } from '../agent/prompt/tokens.ts'
 import type { Given } from './session-meta.ts'
 import { isDelta, ofStep, place, replay } from './event-log.ts'
@@ -337,8 +337,7 @@ export class SessionStore implements Store {
     const { entries, messages } = this.#loaded()
     const from = keepFrom(messages)
     const covers = entries[from - 1]?.seq ?? 0
-    const words = summaryPrefix + text + openRequest(messages, from)
-    this.#append(this.turn().id, userText(words, 'summary'), covers)
+    this.#append(this.turn().id, summaryMessage(messages, from, text), covers)
     this.#context = undefined
     this.write() // the context is read again from the rows
   }

@@ -14,7 +14,7 @@ async function session(
   summary: Reply = says('SUMMARY'),
 ): Promise<{ id: string; main: Model; side: Model }> {
   const [main, side] = [model(replies), model([summary])]
-  const settings = { auxiliary: { compression: { model: side.id } } }
+  const settings = { auxiliary: { compression: { model: side.id, fallback_providers: [] } } }
   const { id } = await newSession({ model: main.id, settings })
   return { id, main, side }
 }
@@ -54,7 +54,7 @@ describe('compress', () => {
   })
 
   it('holds through the death of the object, is heard, and can be undone with its turn', async () => {
-    const { id, main } = await session([says('one'), says('two'), says('three')])
+    const { id, main } = await session([says(long), says('two'), says('three')])
     await say(id, 'first')
     await say(id, 'second')
     await compress(id)
@@ -64,7 +64,7 @@ describe('compress', () => {
     listener.close()
     await call('POST', `/api/sessions/${id}/undo`, { body: { n: 1 } })
     await say(id, 'third')
-    expect(saidIn(main.asked.at(-1)!)).toEqual(['user: first', 'assistant: one', 'user: third'])
+    expect(saidIn(main.asked.at(-1)!)).toEqual(['user: first', `assistant: ${long}`, 'user: third'])
   })
 
   it('says when there is nothing to shorten', async () => {
@@ -73,6 +73,21 @@ describe('compress', () => {
     await say(id, 'first')
     expect(await compress(id)).toMatchObject({ status: 200, body: { compressed: false } })
     expect(side.asked).toHaveLength(0)
+  })
+
+  it('keeps a context that its summary would only make longer', async () => {
+    const { id, main } = await session([says('one'), says('two'), says('three')], says(long))
+    await say(id, 'first')
+    await say(id, 'second')
+    expect((await compress(id)).body).toEqual({ compressed: false })
+    await say(id, 'third')
+    expect(saidIn(main.asked.at(-1)!)).toEqual([
+      'user: first',
+      'assistant: one',
+      'user: second',
+      'assistant: two',
+      'user: third',
+    ])
   })
 
   it('while a turn runs is done before its next model call', async () => {
@@ -98,12 +113,15 @@ describe('compress', () => {
   })
 
   it('makes do with an excerpt when no summary comes', async () => {
-    const { id, main } = await session([says('one'), says('two'), fails(400, 'no'), says('three')], fails(400, 'no'))
+    const { id, main } = await session(
+      [says(long.repeat(20)), says('two'), fails(400, 'no'), says('three')],
+      fails(400, 'no'),
+    )
     await say(id, 'first')
     await say(id, 'second')
     expect((await compress(id)).body.compressed).toBe(true)
     await say(id, 'third')
-    expect(saidIn(main.asked.at(-1)!)[0]).toContain('first')
+    expect(saidIn(main.asked.at(-1)!)[0]).toMatch(/first[^]*characters left out/)
   })
 
   it('gives way to words that are said meanwhile', async () => {

@@ -1,6 +1,6 @@
 /** Making a long transcript short: what is kept word for word, and how the rest is asked for or cut. */
 
-import { callsIn, type Message, textIn } from '../model/message.ts'
+import { callsIn, type Message, textIn, type UserMessage, userText } from '../model/message.ts'
 import { tokensIn } from './tokens.ts'
 
 /** Messages at the end that stay as they are. */
@@ -17,7 +17,7 @@ Write plain text under these headings: Goal, Limits, Done, Decisions, Open, Fact
 export const summaryRequestFor = (focus: string | undefined): string =>
   focus ? `${summaryRequest}\nGive the most room to this, and be short about the rest: ${focus}` : summaryRequest
 
-export const summaryPrefix =
+const summaryPrefix =
   'Summary of the earlier part of this conversation. It is there for reference; what it mentions as open is not a new request.\n\n'
 
 /**
@@ -31,11 +31,15 @@ export function keepFrom(messages: readonly Message[], keep: number = tail): num
 }
 
 /** What a person asked last, when it is not among what stays: a summary must not reword it. */
-export function openRequest(messages: readonly Message[], from: number): string {
+function openRequest(messages: readonly Message[], from: number): string {
   const last = messages.findLastIndex((message) => message.role === 'user' && !message.source)
   const text = last >= 0 && last < from ? textIn(messages[last] as Message) : ''
   return text ? `\n\nThe request that is being worked on, word for word:\n${middleCut(text, excerptCap)}` : ''
 }
+
+/** What stands for all messages before `from`. */
+export const summaryMessage = (messages: readonly Message[], from: number, summary: string): UserMessage =>
+  userText(summaryPrefix + summary + openRequest(messages, from), 'summary')
 
 /** The part to be summarised, as text for the summarising call. `room`: tokens it may have. */
 export function asText(messages: readonly Message[], room: number = Infinity): string {
