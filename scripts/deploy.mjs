@@ -36,8 +36,8 @@ if (!extra.includes('--dry-run'))
   console.log(
     [
       '',
-      'Deployed. The worker answers 503 until these secrets exist (once):',
-      '  npx wrangler secret put ADMIN_KEY            at least 16 characters',
-      '  npx wrangler secret put ENCRYPTION_KEY       32 bytes in base64: openssl rand -base64 32',
+      'Deployed. Two secrets are set once:',
+      '  npx wrangler secret put ADMIN_KEY            at least 16 characters; without it every route with a key answers 503',
+      '  npx wrangler secret put ENCRYPTION_KEY       openssl rand -base64 32; without it no secret of a tenant can be stored',
     ].join('\n'),
   )
