@@ -1,5 +1,6 @@
 /** What waits for a person, as a message with buttons, and what a press of one of them means. */
 
+import { choicesFor } from '../agent/model/approval.ts'
 import type { Button, Chunk } from '../agent/model/delivery.ts'
 import type { Waiting } from './tenant.ts'
 
@@ -20,7 +21,7 @@ export function askOf(waits: Waiting): Ask {
     return { text: `${question}\n\n${hint}`, choices, buttons: choices.map((choice, n) => [buttonOf(choice, n)]) }
   }
   const { tool, input, reasons, rule } = waits
-  const choices = rule === undefined ? (['once', 'deny'] as const) : (['once', 'session', 'always', 'deny'] as const)
+  const choices = choicesFor(rule)
   const why = reasons.length ? `\nWhy this is asked: ${reasons.join('; ')}` : ''
   return {
     text: `May ${tool} be called with this?\n\n${input}\n${why}\n\nOnly a button answers this; words do not.`,

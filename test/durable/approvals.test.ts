@@ -60,7 +60,12 @@ describe('a call that is asked about', () => {
       choices: ['once', 'session', 'always', 'deny'],
     })
     const request = await until(() => stream.events.find(({ type }) => type === 'approval.request'))
-    expect(request).toMatchObject({ approval_id: asked.id, tool: 'terminal', created_at: asked['created_at'] })
+    expect(request).toMatchObject({
+      approval_id: asked.id,
+      tool: 'terminal',
+      choices: asked['choices'],
+      created_at: asked['created_at'],
+    })
     expect((await call('GET', `/api/sessions/${id}`)).body['status']).toBe('waiting')
     expect((await decide(asked.id, 'once')).status).toBe(200)
     await stream.closed()

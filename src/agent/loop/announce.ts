@@ -4,6 +4,7 @@
  * deltas of a running model call come from elsewhere.
  */
 
+import { choicesFor } from '../model/approval.ts'
 import type { Event, RunEnded } from '../model/event.ts'
 import { type Message, textIn } from '../model/message.ts'
 import type { Said } from '../model/ports.ts'
@@ -86,7 +87,7 @@ function asked(id: string, awaits: Awaited): Event {
     const { question, choices, multiSelect } = awaits
     return { type: 'question.request', question_id: id, question, choices, multi_select: multiSelect }
   }
-  const { tool, input, risk, reasons, since } = awaits
+  const { tool, input, risk, reasons, rule, since } = awaits
   const shown = JSON.parse(input) as unknown
   return {
     type: 'approval.request',
@@ -96,6 +97,7 @@ function asked(id: string, awaits: Awaited): Event {
     input: shown,
     risk,
     reasons,
+    choices: choicesFor(rule),
     created_at: since,
   }
 }

@@ -47,3 +47,7 @@ export type Decision = {
   /** Of what was judged: tool, input and place. */
   readonly hash: string
 }
+
+/** What a person may answer: without a rule there is nothing that could be allowed for longer. */
+export const choicesFor = (rule: string | undefined): readonly Choice[] =>
+  rule === undefined ? ['once', 'deny'] : ['once', 'session', 'always', 'deny']

@@ -32,6 +32,7 @@ export type Event =
       readonly input: unknown
       readonly risk: string
       readonly reasons: readonly string[]
+      readonly choices: readonly string[]
       /** Milliseconds since 1970; clients get it as ISO 8601. */
       readonly created_at: number
     }

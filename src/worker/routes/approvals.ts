@@ -1,6 +1,7 @@
 /** What waits for a person's consent, and the consent. */
 
 import * as z from 'zod'
+import { choicesFor } from '../../agent/model/approval.ts'
 import { isApproval } from '../../durable/questions.ts'
 import { tenantStub } from '../../durable/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
@@ -44,7 +45,7 @@ export const approvalRoutes = [
           input: JSON.parse(input) as unknown,
           risk,
           reasons,
-          choices: rule === undefined ? ['once', 'deny'] : ['once', 'session', 'always', 'deny'],
+          choices: choicesFor(rule),
           created_at: new Date(since).toISOString(),
         }))
       return Response.json({ data, next_cursor: null })
