@@ -60,7 +60,10 @@ export function parseJson(text: string): unknown {
 export function check<Schema extends z.ZodType>(schema: Schema, value: unknown, where = 'body'): z.infer<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  throw refusalOf(result.error.issues[0], where)
+  const [issue] = result.error.issues
+  if (!issue || !isMissing(value, issue)) throw refusalOf(issue, where)
+  const name = issue.path.join('.') || where
+  throw invalid(`${name} is missing.`, name)
 }
 
 export function refusalOf(issue: z.core.$ZodIssue | undefined, where: string): AppError {
@@ -69,20 +72,15 @@ export function refusalOf(issue: z.core.$ZodIssue | undefined, where: string): A
     const name = [at, issue.keys[0]].filter(Boolean).join('.')
     return invalid(`There is no field ${name} here.`, name)
   }
-<<<<<<< HEAD
   return invalid(`${at || where}: ${issue?.message ?? 'invalid'}`, at || where)
-=======
-  const name = at || where
-  throw invalid(isMissing(value, issue) ? `${name} is missing.` : `${name}: ${issue?.message ?? 'invalid'}`, name)
 }
 
 /** What zod calls "received undefined", or nothing at all where several shapes would do. */
-function isMissing(value: unknown, issue: z.core.$ZodIssue | undefined): boolean {
-  if (issue?.code !== 'invalid_type' && issue?.code !== 'invalid_union' && issue?.code !== 'invalid_value') return false
+function isMissing(value: unknown, issue: z.core.$ZodIssue): boolean {
+  if (!['invalid_type', 'invalid_union', 'invalid_value'].includes(issue.code ?? '')) return false
   const found = issue.path.reduce<unknown>(
     (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
     value,
   )
   return found === undefined
->>>>>>> b79b5a6 (fix(worker): a field that is missing is said to be missing)
 }
