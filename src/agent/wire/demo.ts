@@ -24,10 +24,26 @@ const rules: readonly Rule[] = [
   [/^ask:\s*([\s\S]+)$/i, (question) => ({ tool: 'clarify', input: { question } })],
 ]
 
-const help =
-  'I am demo/agent, a small rule-based stand-in and not a language model. I understand: run: CMD · write PATH: TEXT · ' +
-  'read PATH · remember: FACT · recall: WORDS · every 30m: PROMPT · delegate: GOAL · ask: QUESTION. ' +
-  'Set a provider key such as OPENAI_API_KEY to talk to a real model.'
+const phrases: readonly (readonly [tool: string, phrase: string])[] = [
+  ['terminal', 'run: CMD'],
+  ['write_file', 'write PATH: TEXT'],
+  ['read_file', 'read PATH'],
+  ['memory', 'remember: FACT'],
+  ['session_search', 'recall: WORDS'],
+  ['cronjob', 'every 30m: PROMPT'],
+  ['delegate_task', 'delegate: GOAL'],
+  ['clarify', 'ask: QUESTION'],
+]
+
+/** Only what would work is offered. */
+function helpFor(tools: ModelRequest['tools']): string {
+  const offered = phrases.filter(([tool]) => tools.some(({ name }) => name === tool)).map(([, phrase]) => phrase)
+  return [
+    'I am demo/agent, a small rule-based stand-in and not a language model.',
+    ...(offered.length ? [`I understand: ${offered.join(' · ')}.`] : []),
+    'Set a provider key such as OPENAI_API_KEY to talk to a real model.',
+  ].join(' ')
+}
 
 /** Between two words, so that streaming can be seen. */
 const paceMs = 12
@@ -52,6 +68,7 @@ export function answer({ transcript, tools, say }: ModelRequest): AssistantMessa
   const said = lastUser < 0 ? '' : textIn(transcript[lastUser] as Message).trim()
   if (say !== undefined && !tools.length) return speak(`You said: ${said}`)
   const wish = wishOf(said)
+  const help = helpFor(tools)
   if (!wish) return speak(said ? `You said: ${said}\n\n${help}` : help)
   if (!tools.some(({ name }) => name === wish.tool))
     return speak(`That needs the tool ${wish.tool}, which is not available here.\n\n${help}`)

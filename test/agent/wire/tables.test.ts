@@ -77,6 +77,14 @@ describe('demo/agent', () => {
     expect(text).toContain('not a language model')
   })
 
+  it('offers the phrases whose tool there is', () => {
+    const help = (some: readonly string[]) =>
+      textIn(answer(request([], { tools: tools.filter(({ name }) => some.includes(name)) })))
+    expect(help(['clarify', 'terminal'])).toContain('I understand: run: CMD · ask: QUESTION. Set')
+    expect(help([])).not.toContain('I understand')
+    expect(help(names)).toContain('every 30m: PROMPT · delegate: GOAL')
+  })
+
   it('reports what the tool returned', () => {
     const asked = answer(request([userText('read a.txt')]))
     const result: Message = {
