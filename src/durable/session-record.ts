@@ -15,10 +15,16 @@ export function sessionRecord(meta: SessionMeta, store: SessionStore): SessionRe
     model: meta.model,
     parentId: meta.parentId,
     createdAt: meta.createdAt,
-    updatedAt: turn ? (turn.stage.at === 'done' ? turn.stage.endedAt : turn.startedAt) : meta.createdAt,
+    updatedAt: Math.max(meta.createdAt, movedAt(turn)),
     usage: sessionUsage(meta, store),
     state: { ...meta, given: { message: store.lastMessageSeq(), event: store.lastEventSeq() } },
   }
+}
+
+/** Turns of a fork are older than the fork. */
+function movedAt(turn: Turn | undefined): number {
+  if (!turn) return 0
+  return turn.stage.at === 'done' ? turn.stage.endedAt : turn.startedAt
 }
 
 /** What a run has cost, with what was spent for it after its end. */

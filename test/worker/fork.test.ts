@@ -1,6 +1,7 @@
 /** A copy of a session with all of its files, however large the workspace is. */
 
 import { beforeAll, expect, it } from 'vitest'
+import { model, says } from '../support/scripted-model.ts'
 import { call, migrated, newSession, newTenant, request } from './client.ts'
 
 beforeAll(migrated)
@@ -24,4 +25,12 @@ it('a fork has files of more bytes than fit into one message between objects', a
     expect([bytes.byteLength, bytes[0], bytes.at(-1)]).toEqual([10 * MIB, n, n])
   }
   expect(new TextDecoder().decode(await read('small.txt'))).toBe('small')
+})
+
+it('a fork is as old as itself, and not as what was said in the original', async () => {
+  const { id } = await newSession({ model: model([says('Hello.')]).id })
+  expect(await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'hello' } })).toMatchObject({ status: 200 })
+  type View = { created_at: string; updated_at: string }
+  const { body } = await call<View>('POST', `/api/sessions/${id}/fork`, { body: {} })
+  expect(body.updated_at >= body.created_at).toBe(true)
 })
