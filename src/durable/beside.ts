@@ -11,6 +11,7 @@ import type { Chosen, World } from './perform.ts'
 import { chainOf } from './routes.ts'
 import type { SessionCore } from './session-core.ts'
 import { type SideRequest, sideTask, type SideWorld } from './side-task.ts'
+import { protectedMessages } from './summarise.ts'
 
 export type BesideOptions = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
@@ -19,7 +20,7 @@ export type BesideOptions = {
   readonly lease: (chosen: Chosen) => (failure?: Failure) => void
 }
 
-type Parts = Pick<World, 'side' | 'references' | 'asides' | 'charge' | 'defaults'>
+type Parts = Pick<World, 'side' | 'references' | 'asides' | 'charge' | 'defaults' | 'protectedMessages'>
 
 export function beside(core: SessionCore, options: BesideOptions): Parts {
   const inTurn = worldOf(core, options, () => core.driver.abortable())
@@ -47,6 +48,7 @@ export function beside(core: SessionCore, options: BesideOptions): Parts {
     asides: () => core.account.take(core.store.current()),
     charge: (turn, usage) => core.account.charge(turn, usage),
     defaults: () => core.settings.model ?? {},
+    protectedMessages: () => protectedMessages(core.settings),
   }
 }
 

@@ -6,10 +6,11 @@
 import { requestCompression } from '../agent/loop/intake.ts'
 import type { Message } from '../agent/model/message.ts'
 import type { Limits } from '../agent/model/settings.ts'
-import { keepFrom, summaryMessage } from '../agent/prompt/compress.ts'
+import type { Summary } from '../agent/model/turn.ts'
+import { summaryMessage } from '../agent/prompt/compress.ts'
 import { tokensOf } from '../agent/prompt/tokens.ts'
 import type { SessionCore } from './session-core.ts'
-import { summarise } from './summarise.ts'
+import { protectedMessages, summarise } from './summarise.ts'
 
 export type Compressed =
   | { readonly is: 'asked' | 'nothing' | 'busy' }
@@ -36,21 +37,20 @@ export async function compressNow(core: SessionCore, focus: string | undefined):
   const { length } = transcript
   if (length < least) return { is: 'nothing' }
   const before = store.contextTokens()
-  const summary = await summarise(transcript, focus, core.side)
+  const summary = await summarise(transcript, { focus, keep: protectedMessages(core.settings) }, core.side)
   // Somebody said something meanwhile, or was faster.
   const isSame = core.store === store && store.transcript() === transcript && transcript.length === length
   if (store.hasOpenTurn || !isSame) return { is: 'busy' }
   if (summary.of !== 'summary') return { is: 'nothing' }
-  if (!isShorter(transcript, summary.text)) return { is: 'nothing' }
-  store.save({ turn: store.turn(), summary: summary.text })
+  if (!isShorter(transcript, summary)) return { is: 'nothing' }
+  store.save({ turn: store.turn(), summary })
   store.write()
   core.later(core.project())
   return { is: 'done', before, after: store.contextTokens() }
 }
 
 /** Of a few short words the summary is longer than they are. */
-function isShorter(transcript: readonly Message[], summary: string): boolean {
-  const from = keepFrom(transcript)
-  const replaced = transcript.slice(0, from).reduce((sum, message) => sum + tokensOf(message), 0)
-  return tokensOf(summaryMessage(transcript, from, summary)) < replaced
+function isShorter(transcript: readonly Message[], { text, replaces }: Summary): boolean {
+  const replaced = transcript.slice(0, replaces).reduce((sum, message) => sum + tokensOf(message), 0)
+  return tokensOf(summaryMessage(transcript, replaces, text)) < replaced
 }

@@ -47,6 +47,8 @@ export type World = {
   readonly limits: (route: Route) => IdleLimits
   /** Tokens of the prompt and of these words, for a call whose usage never came. */
   readonly estimate: (said: string) => Usage
+  /** How many messages at the end no summary takes; undefined: as many as usual. */
+  readonly protectedMessages: () => number | undefined
   /** A call beside the conversation; a stop of the turn ends it. */
   readonly side: (task: SideTask, request: SideRequest) => Promise<SideAnswer>
   /** What other models say to this, where the turn asks a mixture of them; only for this call. */
@@ -191,7 +193,7 @@ async function compress(turn: Turn, world: World): Promise<Extract<Result, { of:
   const focus = stage.at === 'compressing' ? stage.focus : undefined
   const transcript = await world.transcript().catch((error: unknown) => ({ failure: unread(error, turn, world) }))
   if ('failure' in transcript) return { of: 'failure', ...transcript }
-  const summary = await summarise(transcript, focus, world.side)
+  const summary = await summarise(transcript, { focus, keep: world.protectedMessages() }, world.side)
   if (summary.of === 'nothing')
     return { of: 'failure', failure: { kind: 'too-long', message: 'there is nothing left to shorten' } }
   // What it cost comes with the other asides.

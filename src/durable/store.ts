@@ -10,9 +10,9 @@ import type { Entry } from '../agent/model/history.ts'
 import { type AssistantMessage, type Message, textIn, thinkingIn } from '../agent/model/message.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
 import type { Said, Store } from '../agent/model/ports.ts'
-import { type Commit, isOver, newTurn, type Turn } from '../agent/model/turn.ts'
+import { type Commit, isOver, newTurn, type Summary, type Turn } from '../agent/model/turn.ts'
 import type { Usage } from '../agent/model/usage.ts'
-import { keepFrom, summaryMessage } from '../agent/prompt/compress.ts'
+import { summaryMessage } from '../agent/prompt/compress.ts'
 import { tokensOf } from '../agent/prompt/tokens.ts'
 import type { Given } from './session-meta.ts'
 import { isDelta, ofStep, place, replay } from './event-log.ts'
@@ -333,11 +333,10 @@ export class SessionStore implements Store {
     return { seq: ++this.#lastEvent, at: this.#options.now() }
   }
 
-  #summarise(text: string) {
+  #summarise({ text, replaces }: Summary) {
     const { entries, messages } = this.#loaded()
-    const from = keepFrom(messages)
-    const covers = entries[from - 1]?.seq ?? 0
-    this.#append(this.turn().id, summaryMessage(messages, from, text), covers)
+    const covers = entries[replaces - 1]?.seq ?? 0
+    this.#append(this.turn().id, summaryMessage(messages, replaces, text), covers)
     this.#context = undefined
     this.write() // the context is read again from the rows
   }

@@ -2,24 +2,32 @@
 
 import type { Failure } from '../agent/model/failure.ts'
 import { type Message, userText } from '../agent/model/message.ts'
+import type { Settings } from '../agent/model/settings.ts'
+import type { Summary } from '../agent/model/turn.ts'
 import { asText, excerpt, keepFrom, summaryRequestFor } from '../agent/prompt/compress.ts'
 import type { SideAnswer, SideRequest } from './side-task.ts'
 
-export type Summary =
-  | { readonly of: 'summary'; readonly text: string }
+export type Summarised =
+  | ({ readonly of: 'summary' } & Summary)
   | { readonly of: 'failure'; readonly failure: Failure }
   | { readonly of: 'nothing' }
 
+export const protectedMessages = ({ compression }: Settings): number | undefined => compression?.protect_last_n
+
+/** `keep`: messages at the end that stay as they are. */
+export type Wanted = { readonly focus?: string | undefined; readonly keep?: number | undefined }
+
 export async function summarise(
   transcript: readonly Message[],
-  focus: string | undefined,
+  { focus, keep }: Wanted,
   side: (task: 'compression', request: SideRequest) => Promise<SideAnswer>,
-): Promise<Summary> {
-  const old = transcript.slice(0, keepFrom(transcript))
+): Promise<Summarised> {
+  const replaces = keepFrom(transcript, keep)
+  const old = transcript.slice(0, replaces)
   if (!old.length) return { of: 'nothing' }
   const request = { system: summaryRequestFor(focus), transcript: (room: number) => [userText(asText(old, room))] }
   const answer = await side('compression', request)
-  if (answer.of === 'said') return { of: 'summary', text: answer.text }
+  if (answer.of === 'said') return { of: 'summary', text: answer.text, replaces }
   if (answer.failure.kind === 'aborted') return { of: 'failure', failure: answer.failure }
-  return { of: 'summary', text: excerpt(old) }
+  return { of: 'summary', text: excerpt(old), replaces }
 }

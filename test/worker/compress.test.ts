@@ -53,6 +53,19 @@ describe('compress', () => {
     ])
   })
 
+  it('leaves as many messages at the end as the settings say', async () => {
+    const { id, main } = await session([says(long), says(long), says('three'), says('four')])
+    for (const question of ['first', 'second', 'third']) await say(id, question)
+    await call('PATCH', `/api/sessions/${id}`, { body: { settings: { compression: { protect_last_n: 1 } } } })
+    expect((await compress(id)).body.compressed).toBe(true)
+    await say(id, 'fourth')
+    const [summary, ...rest] = saidIn(main.asked.at(-1)!)
+    expect(summary).toContain('SUMMARY')
+    expect(rest).toEqual(['assistant: three', 'user: fourth'])
+    const listed = await messagesOf<{ compacted: boolean }>(id)
+    expect(listed.map(({ compacted }) => compacted)).toEqual([...Array(5).fill(true), ...Array(4).fill(false)])
+  })
+
   it('holds through the death of the object, is heard, and can be undone with its turn', async () => {
     const { id, main } = await session([says(long), says('two'), says('three')])
     await say(id, 'first')

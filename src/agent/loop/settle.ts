@@ -48,8 +48,10 @@ function accept(turn: Turn, result: Result, view: View): Commit {
       return { turn: mapCalls(turn, (call) => (call.id === result.callId ? away(call) : call)) }
     }
 
-    case 'summary':
-      return { turn: { ...progressed(turn, result.usage), stage: { at: 'ready' } }, summary: result.text }
+    case 'summary': {
+      const { text, replaces } = result
+      return { turn: { ...progressed(turn, result.usage), stage: { at: 'ready' } }, summary: { text, replaces } }
+    }
 
     case 'failure':
       throw new Error('recover() has an opinion about every failure.')

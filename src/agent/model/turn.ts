@@ -122,12 +122,15 @@ export type Turn = {
 /** `focus`: what is to be kept above all. */
 export type CompressionWish = { readonly focus?: string }
 
+/** `replaces`: how many messages of the transcript, from its beginning, the text stands for. */
+export type Summary = { readonly text: string; readonly replaces: number }
+
 /** What an effect brought back. Data, even when it went wrong. */
 export type Result =
   | { readonly of: 'model'; readonly reply: AssistantMessage; readonly usage: Usage }
   | { readonly of: 'tool'; readonly message: ToolMessage; readonly decision?: Decision }
   | { readonly of: 'later'; readonly callId: string; readonly awaits: Awaited; readonly decision?: Decision }
-  | { readonly of: 'summary'; readonly text: string; readonly usage: Usage }
+  | ({ readonly of: 'summary'; readonly usage: Usage } & Summary)
   /** `partial`: what people already saw of an answer that did not finish. `inCall`: it broke off inside a tool call. */
   | {
       readonly of: 'failure'
@@ -148,7 +151,7 @@ export type Commit = {
   /** Names the request that brought the answer to a question. */
   readonly requestId?: string
   /** Replace all but the recent transcript by this text. */
-  readonly summary?: string
+  readonly summary?: Summary
 }
 
 export const newTurn = (id: string, startedAt: number, limit: number, options: TurnOptions = {}): Turn => ({

@@ -63,7 +63,7 @@ export class MemoryStore implements Store {
     const drained = new Set(commit.drain)
     const heard = this.#now.inbox.filter(({ id }) => drained.has(id))
     for (const event of announce(this.#now.turn, commit, { now: 0, heard, fromSeq: 0 })) this.heard.push(label(event))
-    const kept = commit.summary === undefined ? this.#now.transcript : [userText(commit.summary, 'summary')]
+    const kept = commit.summary === undefined ? this.#now.transcript : [userText(commit.summary.text, 'summary')]
     this.#now = {
       turn: structuredClone(commit.turn),
       transcript: [...kept, ...(commit.append ?? [])],
@@ -168,7 +168,7 @@ export class Bench {
     }
     if (step.do === 'compress') {
       this.contextTokens = 0
-      yield { of: 'summary', text: 'earlier: go', usage: noUsage }
+      yield { of: 'summary', text: 'earlier: go', replaces: 1, usage: noUsage }
     }
     if (step.do === 'run-tools') {
       for (const call of step.calls) {
