@@ -3,7 +3,7 @@
  * and what people said in a group without meaning us, until a turn takes it along.
  */
 
-const schema = 'CREATE TABLE heard (key TEXT PRIMARY KEY, at INTEGER NOT NULL, said TEXT) WITHOUT ROWID'
+const schema = 'CREATE TABLE IF NOT EXISTS heard (key TEXT PRIMARY KEY, at INTEGER NOT NULL, said TEXT) WITHOUT ROWID'
 /** Platforms deliver again for days. */
 const keptMs = 5 * 86_400_000
 const mostOverheard = 50
