@@ -7,19 +7,20 @@ import type { Entry } from '../agent/model/history.ts'
 import type { Message } from '../agent/model/message.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import { maxPageBytes } from '../db/page-row.ts'
+import { bytesOf, fits } from './row-size.ts'
 
 /** Bytes of one message: the rest of the row is the turn's. */
-const fits = 1_350_000
+const mostOfMessage = 1_350_000
 /** Characters kept of each part, half from either end. */
 const kept = 100_000
 const keptInstructions = 10_000
 
 /** `text`: the entry as JSON. */
 export function fitting(entry: Entry, text: string): Entry {
-  if (isFitting(text, fits)) return entry
+  if (fits(text, mostOfMessage)) return entry
   for (let room = kept; room > 100; room /= 2) {
     const shorter = { ...entry, message: cut(entry.message, room) }
-    if (isFitting(JSON.stringify(shorter), fits)) return shorter
+    if (fits(JSON.stringify(shorter), mostOfMessage)) return shorter
   }
   const content = [{ type: 'text', text: '[a message that was too large to store]' }]
   return { ...entry, message: { ...entry.message, content } as Message }
@@ -32,11 +33,6 @@ export function fittingTurn(turn: Turn, entries: readonly Entry[]): Turn {
   if (bytesOf(JSON.stringify(entries)) + bytesOf(JSON.stringify(turn)) <= maxPageBytes) return turn
   return { ...turn, options: { ...turn.options, instructions: withoutMiddle(instructions, keptInstructions) } }
 }
-
-const encoder = new TextEncoder()
-const bytesOf = (text: string) => encoder.encode(text).byteLength
-/** A character has at most three bytes. */
-const isFitting = (text: string, most: number) => text.length * 3 <= most || bytesOf(text) <= most
 
 function cut(message: Message, room: number): Message {
   const content = message.content.map((part) => {

@@ -7,9 +7,10 @@ export const mostSaid = 1_810_000
 
 const encoder = new TextEncoder()
 
+export const bytesOf = (text: string): number => encoder.encode(text).byteLength
+
+/** No character of a string has more than three bytes: most texts need not be encoded to be measured. */
+export const fits = (text: string, most: number): boolean => text.length * 3 <= most || bytesOf(text) <= most
+
 /** Whether these fit into a row together. */
-export function fitRow(messages: readonly Message[]): boolean {
-  const json = JSON.stringify(messages)
-  // No character of a string has more than three bytes: most messages need not be encoded to be measured.
-  return json.length * 3 <= mostSaid || encoder.encode(json).length <= mostSaid
-}
+export const fitRow = (messages: readonly Message[]): boolean => fits(JSON.stringify(messages), mostSaid)

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { ImagePart, Message, TextPart, UserMessage } from '../agent/model/message.ts'
-import { mostSaid } from '../durable/row-size.ts'
+import { bytesOf, mostSaid } from '../durable/row-size.ts'
 import { invalid } from './errors.ts'
 
 /** Characters of one message: what is longer belongs into a file of the session. */
@@ -60,7 +60,7 @@ export function systemText(texts: readonly { readonly text: string; readonly par
 }
 
 /** Bytes that it takes in a row. */
-const sizeOf = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).byteLength
+const sizeOf = (value: unknown): number => bytesOf(JSON.stringify(value))
 
 export const sizeOfMessage = ({ role, content }: Message): number =>
   sizeOf(role === 'assistant' ? content : textsIn(content))
