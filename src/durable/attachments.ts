@@ -23,8 +23,11 @@ export function canKeep(message: Message, blobs: R2Bucket | undefined): boolean 
   return isInline && fitRow([{ ...message, content } as Message])
 }
 
+/** What messages of a tenant may name: the rest is another tenant's, or nobody's. */
+export const imagesOf = (tenantId: string): string => `t/${tenantId}/`
+
 export const attachmentsOf = (tenantId: string, sessionId: string): string =>
-  `t/${tenantId}/s/${sessionId}/attachments/`
+  `${imagesOf(tenantId)}s/${sessionId}/attachments/`
 
 type Pictured = UserMessage | ToolMessage
 
@@ -82,7 +85,7 @@ const isLarge = (part: TextPart | ImagePart): part is ImagePart =>
 /** The message as it was sent, kept as one object, so that its rendering is cached with it. */
 const whole = new WeakMap<Message, Message>()
 
-/** `within`: the prefix of the tenant. What a message names beyond it is not there for this session. */
+/** `within`: `imagesOf` the tenant. */
 export async function withImages(
   messages: readonly Message[],
   blobs: R2Bucket | undefined,
@@ -117,12 +120,16 @@ async function loaded(message: Message, blobs: R2Bucket | undefined, within: str
 const copiedAtOnce = 4
 
 /** Gives messages of another session images of their own, because that session takes its images along when it goes. */
-export function ownImages(blobs: R2Bucket, prefix: string): (message: Message) => Promise<Message> {
+export function ownImages(
+  blobs: R2Bucket,
+  { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
+): (message: Message) => Promise<Message> {
+  const [within, prefix] = [imagesOf(tenantId), attachmentsOf(tenantId, sessionId)]
   const inLine = places(copiedAtOnce)
   const copies = new Map<string, Promise<string>>()
   const copy = async (data: string): Promise<string> => {
     const key = data.slice(stored.length)
-    const object = await blobs.get(key)
+    const object = key.startsWith(within) ? await blobs.get(key) : null
     // One that is gone is said to be, under whichever name.
     if (!object) return data
     const own = prefix + key.slice(key.lastIndexOf('/') + 1)

@@ -6,7 +6,7 @@ import { tokensOf } from '../agent/prompt/tokens.ts'
 import { type ExportFormat, writeExport } from '../agent/wire/export.ts'
 import type { Exported } from '../agent/wire/exported.ts'
 import { type ExportedMessage, fromExported, toExported } from '../agent/wire/export-message.ts'
-import { withImages } from './attachments.ts'
+import { imagesOf, withImages } from './attachments.ts'
 import { importRun } from './journal.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
@@ -28,7 +28,7 @@ export function exportSession(
     messages: messagesOf(
       rows.flatMap(({ entries }) => entries),
       blobs,
-      `t/${core.tenantId}/`,
+      imagesOf(core.tenantId),
     ),
   }
   const pieces = writeExport(format, exported)

@@ -4,7 +4,7 @@ import type { Entry } from '../agent/model/history.ts'
 import type { Turn } from '../agent/model/turn.ts'
 import type { SnapshotEntry } from '../backends/portable.ts'
 import { pack, unpack } from '../backends/tar.ts'
-import { attachmentsOf, ownImages } from './attachments.ts'
+import { ownImages } from './attachments.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession, SessionMeta } from './session-meta.ts'
 import { storedBytes } from './stored.ts'
@@ -141,7 +141,7 @@ async function takeCopy(
   } as const
   core.adopt(arriving, [])
   await core.workbench.backend.restore(withRoot(unpack(files)))
-  const own = blobs ? await withOwnImages(rows, ownImages(blobs, attachmentsOf(core.tenantId, core.sessionId))) : rows
+  const own = blobs ? await withOwnImages(rows, ownImages(blobs, core)) : rows
   const { arriving: _arriving, ...arrived } = core.meta
   core.adopt(arrived, own)
   await core.account.tellStored()

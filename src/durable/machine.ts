@@ -10,7 +10,7 @@ import { timeLeft } from '../agent/policy/deadline.ts'
 import { tokensIn } from '../agent/prompt/tokens.ts'
 import type { Route, Variables } from '../agent/wire/route.ts'
 import { judgeWith, policyOf } from './approvals.ts'
-import { withImages } from './attachments.ts'
+import { imagesOf, withImages } from './attachments.ts'
 import { beside } from './beside.ts'
 import { learnWindow } from './catalog-learnt.ts'
 import { Coalescer } from './coalesce.ts'
@@ -137,7 +137,7 @@ const taken = ({ stage }: Turn): number =>
 async function transcriptOf(core: SessionCore, env: Env): Promise<readonly Message[]> {
   const transcript = core.store.transcript()
   if (!core.store.hasImages()) return transcript
-  const whole = await withImages(transcript, env.BLOBS, `t/${core.tenantId}/`)
+  const whole = await withImages(transcript, env.BLOBS, imagesOf(core.tenantId))
   const isSmaller = core.store.turn().repairs.imageSize === 'small'
   if (!env.IMAGES) return whole
   return (isSmaller ? withSmallImages : withoutVastImages)(whole, shrinkWith(env.IMAGES))

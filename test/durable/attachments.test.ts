@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { Message } from '../../src/agent/model/message.ts'
-import { withImages } from '../../src/durable/attachments.ts'
+import { ownImages, withImages } from '../../src/durable/attachments.ts'
 
 const images = {
   get: (key: string) => Promise.resolve({ text: () => Promise.resolve(`the image ${key}`) }),
@@ -21,4 +21,16 @@ it('an image that a message names is the session’s tenant’s, or it is not th
     { type: 'text', text: '[an image that is gone]' },
     { type: 'text', text: '[an image that is gone]' },
   ])
+})
+
+it('a copy of a session takes along what its tenant has, and nothing of others', async () => {
+  const put: string[] = []
+  const blobs = {
+    get: (key: string) => Promise.resolve({ body: key }),
+    put: (key: string, body: string) => Promise.resolve(void put.push(`${key} from ${body}`)),
+  } as unknown as R2Bucket
+  const own = ownImages(blobs, { tenantId: 'one', sessionId: 'fork' })
+  expect(await own(named('t/one/s/x/attachments/y'))).toEqual(named('t/one/s/fork/attachments/y'))
+  expect(await own(named('t/two/s/x/attachments/z'))).toEqual(named('t/two/s/x/attachments/z'))
+  expect(put).toEqual(['t/one/s/fork/attachments/y from t/one/s/x/attachments/y'])
 })
