@@ -1,7 +1,6 @@
 /** The OpenAPI document, made of the same records and schemas that mount and validate the routes. */
 
 import * as z from 'zod'
-import { headersOf } from './headers.ts'
 import type { OpenRoute, Route } from './route.ts'
 
 const errorShape = z.object({
@@ -76,8 +75,8 @@ const answers = (one: Route | OpenRoute): object =>
 const pathParameters = (path: string): object[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
 
-const headerParameters = (one: Route | OpenRoute): object[] =>
-  headersOf(one).map(({ name, description }) => ({
+const headerParameters = ({ headers = [] }: Route | OpenRoute): object[] =>
+  headers.map(({ name, description }) => ({
     name,
     in: 'header',
     required: false,

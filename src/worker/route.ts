@@ -9,6 +9,7 @@ import type { Scope } from '../db/schema.ts'
 import { tenantSnapshot, type TenantSnapshot } from '../durable/tenant-snapshot.ts'
 import { authenticate, type Principal, requireScope } from './auth.ts'
 import { check, parseJson, readText } from './body.ts'
+import type { RequestHeader } from './headers.ts'
 import { limitRequests } from './limits.ts'
 import { paced } from './pace.ts'
 
@@ -37,6 +38,7 @@ export type Route = {
   readonly tag: string
   readonly query?: z.ZodType
   readonly body?: z.ZodType
+  readonly headers?: readonly RequestHeader[]
   /** The body is bytes, not JSON. */
   readonly bytes?: boolean
   readonly responses: Readonly<

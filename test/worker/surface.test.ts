@@ -51,6 +51,16 @@ describe('the OpenAPI document', () => {
   const headersOf = async (method: string, path: string) =>
     (await operation(method, path))?.parameters.flatMap((one) => (one.in === 'header' ? [one.name] : []))
 
+  it('describes no answer as an object without anything in it', async () => {
+    const empty = Object.entries(await paths()).flatMap(([path, methods]) =>
+      Object.values(methods)
+        .flatMap(({ responses }) => Object.values(responses))
+        .filter(({ content = {} }) => JSON.stringify(content).includes('"properties":{},"additionalProperties":false'))
+        .map(() => path),
+    )
+    expect(empty).toEqual([])
+  })
+
   it('has every route that is mounted, and no other', async () => {
     const listed = Object.entries(await paths()).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, '*')}`),

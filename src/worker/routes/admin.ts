@@ -166,7 +166,7 @@ export const adminRoutes = [
     summary:
       'Rows written and read since it woke: by a session object, or in D1 by the whole isolate; for the benchmark',
     query: z.strictObject({ session: z.string().optional() }),
-    responses: ok('Counters', z.object({})),
+    responses: ok('Counters', z.looseObject({})),
     handle: async ({ env, tenant, query }) =>
       Response.json(query.session ? await sessionStub(env, tenant.id, query.session).rows() : { d1: billed }),
   }),

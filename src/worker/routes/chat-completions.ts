@@ -11,6 +11,7 @@ import { chatCompletion } from '../../agent/wire/serve-chat.ts'
 import type { Say } from '../../durable/say.ts'
 import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
+import { idempotencyKey, sessionId } from '../headers.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
 import { contentPart, maxText, partOf, refuseLarge, sizeOfMessage, systemText, userMessage } from '../input.ts'
 import { admitted } from '../admission.ts'
@@ -98,6 +99,7 @@ export const chatRoutes = [
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Chat with the agent',
+    headers: [idempotencyKey, ...sessionId],
     body: chatSchema,
     responses: {
       200: {

@@ -6,6 +6,7 @@ import { exportedMessage } from '../../agent/wire/export-message.ts'
 import type { Imported } from '../../durable/export.ts'
 import { check, parseJson, readText } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
+import { idempotencyKey } from '../headers.ts'
 import { idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { limitStorage } from '../limits.ts'
 import { type Call, route } from '../route.ts'
@@ -124,6 +125,7 @@ export const exportRoutes = [
     scope: 'chat',
     tag,
     summary: 'A new session with the conversation of an export (json or jsonl)',
+    headers: [idempotencyKey],
     bytes: true,
     responses: created('The new session', sessionShape),
     handle: async (call) => {

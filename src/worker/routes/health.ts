@@ -19,7 +19,7 @@ export const healthRoutes = [
     scope: 'read',
     tag: 'Health',
     summary: 'Bindings, providers and the database',
-    responses: ok('What is there and what is not', z.object({})),
+    responses: ok('What is there and what is not', z.looseObject({})),
     handle: async ({ env }) => {
       const variables = env as unknown as Variables
       const database = await reachable(env.DB)

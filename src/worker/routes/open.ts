@@ -34,7 +34,7 @@ export const publicRoutes = (document: (origin: string) => object): readonly Ope
     path: '/openapi.json',
     tag: 'Documents',
     summary: 'This document',
-    responses: ok('OpenAPI 3.1', z.object({})),
+    responses: ok('OpenAPI 3.1', z.looseObject({})),
     handle: ({ req }) => Response.json(document(new URL(req.url).origin)),
   }),
   open({

@@ -18,6 +18,7 @@ import type { SessionDO } from '../../durable/session.ts'
 import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import type { RunView } from '../../durable/views.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
+import { idempotencyKey } from '../headers.ts'
 import { type Ids, idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { admitted } from '../admission.ts'
 import { readInput, responseInput } from '../response-input.ts'
@@ -79,6 +80,7 @@ export const responseRoutes = [
     scope: 'chat',
     tag,
     summary: 'Ask the agent; go on with a response or a conversation',
+    headers: [idempotencyKey],
     body,
     responses: {
       200: {

@@ -5,6 +5,7 @@ import type { Say } from '../../durable/say.ts'
 import { runHeader } from '../../durable/session.ts'
 import { eventsFromSocket } from '../event-bridge.ts'
 import { AppError, invalid } from '../errors.ts'
+import { idempotencyKey, lastEventId } from '../headers.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
 import { attachment, inputSchema, systemText, userMessage } from '../input.ts'
 import { admitted } from '../admission.ts'
@@ -59,6 +60,7 @@ export const sessionChatRoutes = [
     scope: 'chat',
     tag,
     summary: 'Say something and wait for the end of the run',
+    headers: [idempotencyKey],
     body: chatSchema,
     responses: ok('The finished run', runShape),
     handle: async (call) => {
@@ -79,6 +81,7 @@ export const sessionChatRoutes = [
     scope: 'chat',
     tag,
     summary: 'Say something and follow the run',
+    headers: [idempotencyKey],
     body: chatSchema,
     responses: sse,
     handle: async (call) => {
@@ -98,6 +101,7 @@ export const sessionChatRoutes = [
     scope: 'read',
     tag,
     summary: 'Follow the session: server-sent events, or a WebSocket on upgrade',
+    headers: [lastEventId],
     query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
     responses: sse,
     handle: async ({ env, tenant, param, query, web }) => {
@@ -143,6 +147,7 @@ export const sessionChatRoutes = [
     scope: 'chat',
     tag,
     summary: 'Say something into the turn that runs, without stopping it',
+    headers: [idempotencyKey],
     body: z.strictObject({ input: inputSchema }),
     responses: { 202: { description: 'Heard', schema: acceptedShape } },
     handle: async (call) => {
@@ -174,6 +179,7 @@ export const sessionChatRoutes = [
     scope: 'chat',
     tag,
     summary: 'Take back the last turn and ask the same again',
+    headers: [idempotencyKey],
     body: z.strictObject({}),
     responses: { 202: { description: 'The new run', schema: z.object({ run_id: z.string() }) } },
     handle: async (call) => {

@@ -7,6 +7,7 @@ import { readCursor } from '../../db/directory.ts'
 import { d1History } from '../../db/history.ts'
 import type { SessionCopy } from '../../durable/fork.ts'
 import { AppError, invalid } from '../errors.ts'
+import { idempotencyKey } from '../headers.ts'
 import { idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { limitStorage, refuseOver } from '../limits.ts'
 import { route } from '../route.ts'
@@ -63,6 +64,7 @@ export const sessionRoutes = [
     scope: 'chat',
     tag,
     summary: 'Create a session',
+    headers: [idempotencyKey],
     body: newSession,
     responses: created('The session', sessionShape),
     handle: async (call) => {
@@ -139,6 +141,7 @@ export const sessionRoutes = [
     scope: 'chat',
     tag,
     summary: 'Copy the session, files included, into a new one',
+    headers: [idempotencyKey],
     body: z.strictObject({ title: title.optional() }),
     responses: created('The new session', sessionShape),
     handle: async (call) => {
