@@ -13,8 +13,7 @@ import { noUsage, type Usage } from '../model/usage.ts'
 import type { Seal } from './anthropic-blocks.ts'
 import { readArguments } from './arguments.ts'
 import { ErrorInBody } from './openai-chat-stream.ts'
-import { isAbort } from './cancelled.ts'
-import { type Listening, readPieces } from './pieces.ts'
+import { asText, type Listening, readReply } from './pieces.ts'
 
 type ErrorEvent = { readonly type: 'error'; readonly error?: { readonly type?: string; readonly message?: string } }
 type Event = RawMessageStreamEvent | ErrorEvent | { readonly type: 'ping' }
@@ -30,7 +29,6 @@ export async function readMessages(
     gathered.takeWhole((await response.json()) as WholeMessage | ErrorEvent)
     return gathered.reply()
   }
-  if (!response.body) throw new Dropped('The provider sent no body.')
   const parser = createParser({
     onEvent: ({ data }) => {
       const event = JSON.parse(data) as Event
@@ -39,21 +37,7 @@ export async function readMessages(
     },
     onComment: () => pulse('keep-alive'),
   })
-  const decoder = new TextDecoder()
-  try {
-    const take = (bytes: Uint8Array) => {
-      parser.feed(decoder.decode(bytes, { stream: true }))
-      return gathered.isClosed
-    }
-    await readPieces(response.body, take, sleep)
-  } catch (error) {
-    if (error instanceof ErrorInBody) throw error
-    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
-    if (gathered.isComplete) return gathered.reply()
-    if (isAbort(error)) throw error
-    throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
-  }
-  return gathered.reply()
+  return readReply(response.body, gathered, { feed: asText((text) => parser.feed(text)), told: ErrorInBody, sleep })
 }
 
 type Started = Extract<RawMessageStreamEvent, { type: 'content_block_start' }>['content_block']

@@ -7,31 +7,19 @@ import { readArguments } from './arguments.ts'
 import { type Seal, sealedBy } from './bedrock-blocks.ts'
 import { BedrockError, errorOf, messageIn } from './bedrock-error.ts'
 import { type Frame, frameReader } from './bedrock-frames.ts'
-import { isAbort } from './cancelled.ts'
-import { type Listening, readPieces } from './pieces.ts'
+import { type Listening, readReply } from './pieces.ts'
 
 export async function readConverse(response: Response, { hear, pulse, sleep }: Listening): Promise<Reply> {
   if (!response.ok || response.headers.get('content-type')?.includes('json')) throw await errorOf(response)
-  if (!response.body) throw new Dropped('The provider sent no body.')
   const gathered = new Gathered(hear)
   const framesIn = frameReader()
-  try {
-    const take = (bytes: Uint8Array) => {
-      for (const frame of framesIn(bytes)) {
-        pulse('answer')
-        gathered.take(frame)
-      }
-      return gathered.isClosed
+  const feed = (bytes: Uint8Array) => {
+    for (const frame of framesIn(bytes)) {
+      pulse('answer')
+      gathered.take(frame)
     }
-    await readPieces(response.body, take, sleep)
-  } catch (error) {
-    if (error instanceof BedrockError) throw error
-    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
-    if (gathered.isComplete) return gathered.reply()
-    if (isAbort(error)) throw error
-    throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
   }
-  return gathered.reply()
+  return readReply(response.body, gathered, { feed, told: BedrockError, sleep })
 }
 
 type Start = {

@@ -5,12 +5,11 @@ import type OpenAI from 'openai'
 import { Dropped, type Reply } from '../model/dialect.ts'
 import type { AssistantMessage } from '../model/message.ts'
 import { noUsage, type Usage } from '../model/usage.ts'
-import { type Listening, readPieces } from './pieces.ts'
+import { asText, type Listening, readReply } from './pieces.ts'
 import { type ReasoningDetail, ReasoningDetails } from './reasoning-details.ts'
 import { type CallFragment, CallFragments } from './openai-chat-calls.ts'
 import { contentOf } from './openai-chat-content.ts'
 import { sealedBy } from './openai-chat-messages.ts'
-import { isAbort } from './cancelled.ts'
 
 type Choice = {
   readonly delta?: Fragment
@@ -65,30 +64,15 @@ export async function readChat(
     gathered.take((await response.json()) as Chunk)
     return gathered.reply()
   }
-  if (!response.body) throw new Dropped('The provider sent no body.')
   const parser = createParser({
     onEvent: ({ data }) => {
-      if (data === '[DONE]') gathered.closed = true
+      if (data === '[DONE]') gathered.isClosed = true
       else pulse(gathered.take(read(data)) ? 'answer' : 'keep-alive')
     },
     // Gateways send comments while they wait for the model behind them.
     onComment: () => pulse('keep-alive'),
   })
-  const decoder = new TextDecoder()
-  try {
-    const take = (bytes: Uint8Array) => {
-      parser.feed(decoder.decode(bytes, { stream: true }))
-      return gathered.closed
-    }
-    await readPieces(response.body, take, sleep)
-  } catch (error) {
-    if (error instanceof ErrorInBody) throw error
-    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
-    if (gathered.isComplete) return gathered.reply()
-    if (isAbort(error)) throw error
-    throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
-  }
-  return gathered.reply()
+  return readReply(response.body, gathered, { feed: asText((text) => parser.feed(text)), told: ErrorInBody, sleep })
 }
 
 /** Reasons for the end, with those that Mistral, Z.AI and gateways have in place of OpenAI's. */
@@ -98,7 +82,7 @@ const filtered = new Set(['content_filter', 'sensitive'])
 const broken = new Set(['insufficient_system_resource', 'error', 'network_error'])
 
 class Gathered {
-  closed = false
+  isClosed = false
   readonly #hear: Listening['hear']
   #text = ''
   #thinking = ''
@@ -151,7 +135,7 @@ class Gathered {
   }
 
   reply(): Reply {
-    if (this.#finish === undefined && !(this.closed && (this.#text || this.#calls.length)))
+    if (this.#finish === undefined && !(this.isClosed && (this.#text || this.#calls.length)))
       throw new Dropped('The connection ended before the answer did.', this.inCall)
     if (broken.has(this.#finish ?? '')) throw new Dropped(`The answer ended as ${this.#finish}.`, this.inCall)
     const content: AssistantMessage['content'] = [

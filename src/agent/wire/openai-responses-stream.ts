@@ -11,8 +11,7 @@ import { readArguments } from './arguments.ts'
 import { ErrorInBody } from './openai-chat-stream.ts'
 import { type Body, failureOf, type Item, type StreamEvent, usageOf } from './openai-responses-events.ts'
 import { type PhaseSeal, reasoningSeal, sealedBy } from './openai-responses-input.ts'
-import { isAbort } from './cancelled.ts'
-import { type Listening, readPieces } from './pieces.ts'
+import { asText, type Listening, readReply } from './pieces.ts'
 
 /** `from`: the host that answers, which alone can read its reasoning again. */
 export async function readResponse(
@@ -25,29 +24,14 @@ export async function readResponse(
     gathered.end((await response.json()) as Body)
     return gathered.reply()
   }
-  if (!response.body) throw new Dropped('The provider sent no body.')
   const parser = createParser({
     onEvent: ({ data, event }) => {
-      if (data === '[DONE]') gathered.closed = true
+      if (data === '[DONE]') gathered.hasEnded = true
       else pulse(gathered.take(JSON.parse(data) as StreamEvent, event) ? 'answer' : 'keep-alive')
     },
     onComment: () => pulse('keep-alive'),
   })
-  const decoder = new TextDecoder()
-  try {
-    const take = (bytes: Uint8Array) => {
-      parser.feed(decoder.decode(bytes, { stream: true }))
-      return gathered.closed || gathered.isComplete
-    }
-    await readPieces(response.body, take, sleep)
-  } catch (error) {
-    if (error instanceof ErrorInBody) throw error
-    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
-    if (gathered.isComplete) return gathered.reply()
-    if (isAbort(error)) throw error
-    throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
-  }
-  return gathered.reply()
+  return readReply(response.body, gathered, { feed: asText((text) => parser.feed(text)), told: ErrorInBody, sleep })
 }
 
 /** Where an item stands. What nobody asked for (searches of the provider and the like) is `other`. */
@@ -74,7 +58,8 @@ const kinds: Readonly<Record<string, Slot['kind']>> = {
 const endings = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled'])
 
 class Gathered {
-  closed = false
+  /** The list of events was ended, with or without a word about the answer. */
+  hasEnded = false
   readonly #hear: Listening['hear']
   readonly #from: string | undefined
   readonly #slots: Slot[] = []
@@ -90,6 +75,10 @@ class Gathered {
   /** The provider has said that the answer ended. */
   get isComplete(): boolean {
     return this.#ended !== undefined
+  }
+
+  get isClosed(): boolean {
+    return this.hasEnded || this.isComplete
   }
 
   get inCall(): boolean {
@@ -199,7 +188,7 @@ class Gathered {
   }
 
   reply(): Reply {
-    if (!this.#ended && !(this.closed && this.#slots.length && this.#slots.every(({ item }) => item)))
+    if (!this.#ended && !(this.hasEnded && this.#slots.length && this.#slots.every(({ item }) => item)))
       throw new Dropped('The connection ended before the answer did.', this.inCall)
     const content = this.#slots.flatMap((slot) => partsOf(slot, this.#from))
     return { message: { role: 'assistant', content, stop: this.#stop() }, usage: this.#usage }

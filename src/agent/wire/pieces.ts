@@ -1,9 +1,55 @@
 /** Bodies of answers, piece by piece. */
 
-import type { CallOptions } from '../model/dialect.ts'
+import { type CallOptions, Dropped, type Reply } from '../model/dialect.ts'
+import { isAbort } from './cancelled.ts'
 
 /** What whoever reads an answer is given. */
 export type Listening = Pick<CallOptions, 'hear' | 'pulse' | 'sleep'>
+
+/** An answer, as far as it has come. */
+type Gathering = {
+  /** Nothing of it comes any more. */
+  readonly isClosed: boolean
+  /** It can be taken as it is. */
+  readonly isComplete: boolean
+  readonly inCall: boolean
+  readonly reply: () => Reply
+}
+
+type Reading = {
+  readonly feed: (bytes: Uint8Array) => void
+  /** Errors of which the provider itself has told. */
+  readonly told: abstract new (...given: never[]) => Error
+  readonly sleep: CallOptions['sleep']
+}
+
+/** Reads a body to the end of its answer. Throws what was told, what cancelled it, or that it dropped. */
+export async function readReply(
+  body: ReadableStream<Uint8Array> | null,
+  gathered: Gathering,
+  { feed, told, sleep }: Reading,
+): Promise<Reply> {
+  if (!body) throw new Dropped('The provider sent no body.')
+  const take = (bytes: Uint8Array) => {
+    feed(bytes)
+    return gathered.isClosed
+  }
+  try {
+    await readPieces(body, take, sleep)
+  } catch (error) {
+    if (error instanceof told) throw error
+    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
+    if (gathered.isComplete) return gathered.reply()
+    if (isAbort(error)) throw error
+    throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
+  }
+  return gathered.reply()
+}
+
+export function asText(feed: (text: string) => void): (bytes: Uint8Array) => void {
+  const decoder = new TextDecoder()
+  return (bytes) => feed(decoder.decode(bytes, { stream: true }))
+}
 
 /**
  * Reads until `take` says that the answer has ended, or the body has. What `take` throws ends the reading, and lets
