@@ -59,6 +59,7 @@ const workerd = {
 const e2e = {
   test: {
     name: 'e2e',
+    maxWorkers: 2,
     include: ['test/e2e/**/*.test.ts'],
     // Files share a server; those that kill one have their own. Two at a time: they wait more than they compute.
     globalSetup: ['test/e2e/support/shared.ts'],
@@ -69,5 +70,5 @@ const e2e = {
   },
 }
 
-// Two files at a time, on two cores as well: a test waits as much as it computes.
-export default defineConfig({ test: { maxWorkers: 2, projects: [pure, workerd, e2e] } })
+// Three files at a time, on two cores as well: a test waits as much as it computes.
+export default defineConfig({ test: { maxWorkers: 3, projects: [pure, workerd, e2e] } })
