@@ -22,22 +22,22 @@ function crowd() {
 }
 
 describe('a quiet moment', () => {
-  it('comes soon where few are answered', async () => {
-    const { answer, passed } = crowd()
-    answer(5)
-    expect(await passed()).toBe(250)
+  it('comes soon where nobody is answered', async () => {
+    const { passed } = crowd()
+    expect(await passed()).toBe(100)
   })
 
-  it('comes when those who are answered have got their answers', async () => {
+  it('comes when the last one who is answered has got the answer', async () => {
     const { time, answer, passed } = crowd()
-    answer(20)
-    time.later(900, () => sessions.forEach(leaveCrowd))
-    expect(await passed()).toBe(1_000)
+    answer(2)
+    time.later(450, () => leaveCrowd('session 0'))
+    time.later(850, () => leaveCrowd('session 1'))
+    expect(await passed()).toBe(900)
   })
 
   it('comes in time all the same', async () => {
     const { answer, passed } = crowd()
-    answer(20)
+    answer(1)
     expect(await passed()).toBe(2_000)
   })
 
@@ -45,7 +45,6 @@ describe('a quiet moment', () => {
     const { time, answer, passed } = crowd()
     answer(20)
     await time.pass(6_000)
-    answer(1)
-    expect(await passed()).toBe(250)
+    expect(await passed()).toBe(100)
   })
 })
