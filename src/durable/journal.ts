@@ -167,15 +167,20 @@ export class Journal {
     yield* parsed(batch)
   }
 
-  /** Rows with an event after `seq`, oldest first. Taken-back rows count: their events were heard. */
-  rowsSince(seq: number): StepRow[] {
-    if (!this.#ready) return []
-    const rows: StepRow[] = []
-    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n > 0 ORDER BY n DESC')) {
-      if (raw.last_event <= seq) break
-      rows.push(rowOf(raw))
+  /**
+   * Rows with an event after `seq`, oldest first, read as far as the caller goes. Taken-back rows count: their events
+   * were heard.
+   */
+  *rowsSince(seq: number): Generator<StepRow> {
+    if (!this.#ready) return
+    let first: number | undefined
+    const newestFirst = 'SELECT n, last_event FROM step WHERE n > 0 ORDER BY n DESC'
+    for (const { n, last_event: last } of this.#sql.exec<Pick<RawStep, 'n' | 'last_event'>>(newestFirst)) {
+      if (last <= seq) break
+      first = n
     }
-    return rows.toReversed()
+    if (first === undefined) return
+    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n >= ? ORDER BY n', first)) yield rowOf(raw)
   }
 
   rowsOf(runId: string): StepRow[] {

@@ -4,6 +4,7 @@ import { runEnded } from '../agent/loop/announce.ts'
 import type { PlacedEvent, RunEnded } from '../agent/model/event.ts'
 import type { Entry } from '../agent/model/history.ts'
 import { isOver } from '../agent/model/turn.ts'
+import { sse } from '../agent/wire/serve-events.ts'
 import { place } from './event-log.ts'
 import type { SessionCore } from './session-core.ts'
 import { usageOf } from './session-record.ts'
@@ -71,12 +72,40 @@ export function eventsOf(core: SessionCore, runId: string): PlacedEvent[] {
   return [place({ type: 'message.delta', delta: end.output }, where), place(end, where)]
 }
 
+/** What a listener has missed, or a piece of it. */
+export type EventPage = {
+  /** Server-sent events. */
+  readonly text: string
+  /** seq of the last event; the next page begins behind it. */
+  readonly through: number
+  readonly isLast: boolean
+}
+
+/** Characters of a page; its last event may go beyond them. */
+const pageLength = 512 * 1024
+
+export function eventsAfter({ store }: SessionCore, after: number): EventPage {
+  let text = ''
+  let through = after
+  for (const event of store.eventsSince(after)) {
+    if (text.length >= pageLength) return { text, through, isLast: false }
+    text += sse(event)
+    through = event.seq
+  }
+  return { text, through, isLast: true }
+}
+
 /** The run that a request joined, found by the id that the request would have given to a run of its own. */
 export function joinedBefore(core: SessionCore, requestId: string): Accepted | undefined {
-  const heard = core.store.eventsSince(0).find((event) => 'request_id' in event && event.request_id === requestId)
+  const heard = firstWith(core.store.eventsSince(0), requestId)
   const waits = core.store.inbox().some((said) => said.requestId === requestId)
   if (heard) return { runId: heard.run_id, status: 'joined' }
   return waits ? { runId: core.store.turn().id, status: 'joined' } : undefined
+}
+
+function firstWith(events: Iterable<PlacedEvent>, requestId: string): PlacedEvent | undefined {
+  for (const event of events) if ('request_id' in event && event.request_id === requestId) return event
+  return undefined
 }
 
 /**

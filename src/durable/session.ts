@@ -18,7 +18,17 @@ import { Arrival, copySession, type SessionCopy } from './fork.ts'
 import { machineOf } from './machine.ts'
 import { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
-import { type Accepted, endOf, eventsOf, listMessages, type MessagePage, runOf, statusOf } from './session-read.ts'
+import {
+  type Accepted,
+  endOf,
+  type EventPage,
+  eventsAfter,
+  eventsOf,
+  listMessages,
+  type MessagePage,
+  runOf,
+  statusOf,
+} from './session-read.ts'
 import { deliverAnswer, isQuestion, waitingFor, wasCalled } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
 import { accept, kept, type Say } from './say.ts'
@@ -174,6 +184,11 @@ export class SessionDO extends DurableObject<Env> {
 
   async messages(page: MessagePage) {
     return (await this.#found()) ? listMessages(this.#core, page) : undefined
+  }
+
+  /** What a listener has missed who has heard everything up to `after`. */
+  async events(after: number): Promise<EventPage | undefined> {
+    return (await this.#found()) ? eventsAfter(this.#core, after) : undefined
   }
 
   async run(runId: string): Promise<RunView | undefined> {

@@ -190,11 +190,15 @@ export class SessionStore implements Store {
     if (events.length) this.#options.publish(events)
   }
 
-  /** Events after `seq`, from the rows and from what is happening now. */
-  eventsSince(seq: number): PlacedEvent[] {
-    const rows = this.#journal.rowsSince(seq).filter(({ n }) => n !== this.#row?.n)
-    if (this.#row) rows.push(this.#row)
-    return rows.flatMap((row) => replay(row, this.#options.sessionId, this.#answer)).filter((event) => event.seq > seq)
+  /** Events after `seq`, from the rows and from what is happening now. Nothing may be written while they are read. */
+  *eventsSince(seq: number): Generator<PlacedEvent> {
+    const open = this.#row
+    for (const row of this.#journal.rowsSince(seq)) if (row.n !== open?.n) yield* this.#eventsOf(row, seq)
+    if (open) yield* this.#eventsOf(open, seq)
+  }
+
+  #eventsOf(row: StepRow, after: number): PlacedEvent[] {
+    return replay(row, this.#options.sessionId, this.#answer).filter(({ seq }) => seq > after)
   }
 
   /** All events of a run. The open run is in memory as far as its newest row goes. */

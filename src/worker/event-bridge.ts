@@ -1,10 +1,11 @@
 /**
- * Server-sent events for somebody who listens for a long time. The session's end is a hibernating
- * WebSocket, so that an idle listener does not keep the object awake; the comments that keep
- * the connection open come from here.
+ * Server-sent events for somebody who listens for a long time. What was before comes page by page, as fast as it is
+ * read. Then the session's end is a hibernating WebSocket, so that an idle listener does not keep the object awake; the
+ * comments that keep the connection open come from here.
  */
 
 import type { PlacedEvent } from '../agent/model/event.ts'
+import type { EventPage } from '../durable/session-read.ts'
 import { eventStream } from './routes/chat-completions.ts'
 
 const keepAliveMs = 15_000
@@ -12,9 +13,48 @@ const keepAliveMs = 15_000
 const patience = 4 * 1024 * 1024
 const encoder = new TextEncoder()
 
-export function eventsFromSocket(socket: WebSocket, signal: AbortSignal): Response {
+/** Undefined where there is no such session. */
+export type Source = {
+  readonly page: (after: number) => Promise<EventPage | undefined>
+  /** Brings what comes after that event, or from now on. */
+  readonly socket: (after?: number) => Promise<WebSocket | undefined>
+}
+
+/** Undefined when there is no such session: that is told by a status, and not by a stream that ends. */
+export async function follow(
+  source: Source,
+  after: number | undefined,
+  signal: AbortSignal,
+): Promise<Response | undefined> {
+  const first = after === undefined ? await source.socket() : await source.page(after)
+  if (!first) return undefined
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
+  // Headers leave with the first byte; a listener wants to know at once that it is connected.
+  writer.write(encoder.encode(': connected\n\n')).catch(() => undefined)
+  const begin = async (): Promise<void> => {
+    const socket = 'through' in first ? await tellPast(source, first, writer) : first
+    if (socket) relay(socket, writer, signal)
+    else await writer.close()
+  }
+  begin().catch((error: unknown) => writer.abort(error).catch(() => undefined))
+  return new Response(readable, { headers: eventStream })
+}
+
+/** Gives back what brings the rest, unless the session has gone meanwhile. */
+async function tellPast(
+  source: Source,
+  first: EventPage,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+): Promise<WebSocket | undefined> {
+  for (let page: EventPage | undefined = first; page; page = await source.page(page.through)) {
+    if (page.text) await writer.write(encoder.encode(page.text))
+    if (page.isLast) return source.socket(page.through)
+  }
+  return undefined
+}
+
+function relay(socket: WebSocket, writer: WritableStreamDefaultWriter<Uint8Array>, signal: AbortSignal): void {
   const keepAlive = setInterval(() => put(': idle\n\n'), keepAliveMs)
   const end = () => {
     clearInterval(keepAlive)
@@ -42,7 +82,5 @@ export function eventsFromSocket(socket: WebSocket, signal: AbortSignal): Respon
   socket.addEventListener('error', end)
   signal.addEventListener('abort', end)
   socket.accept()
-  // Headers leave with the first byte; a listener wants to know at once that it is connected.
-  put(': connected\n\n')
-  return new Response(readable, { headers: eventStream })
+  if (signal.aborted) end()
 }

@@ -134,6 +134,24 @@ describe('coming back', () => {
     }
   })
 
+  it('gives all of a past that is longer than what may wait for a reader, however late it is read', async () => {
+    const answers = Array.from({ length: 4 }, (_, n) => `${n}${'-'.repeat(1_000_000)}`)
+    const scripted = model(answers.map((answer) => says(answer))).id
+    const { id } = await newSession({
+      model: scripted,
+      settings: { models: { [scripted]: { context_window: 4_000_000 } } },
+    })
+    for (const _ of answers) await say(id, 'go')
+    const response = await request('GET', `/api/sessions/${id}/events`, { headers: { 'last-event-id': '0' } })
+    await scheduler.wait(100)
+    const late = listenTo(response)
+    await late.heard('run.completed', answers.length)
+    expect(textOf(late.events) === answers.join('')).toBe(true)
+    expect(increase(late.numbers)).toBe(true)
+    expect(late.isClosed).toBe(false)
+    late.close()
+  })
+
   it('does not repeat thinking or text when both were streamed', async () => {
     const gate = new Gate()
     const scripted = model([

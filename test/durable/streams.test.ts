@@ -5,7 +5,8 @@ import type { PlacedEvent } from '../../src/agent/model/event.ts'
 import { noUsage } from '../../src/agent/model/usage.ts'
 import { sse } from '../../src/agent/wire/serve-events.ts'
 import { Streams } from '../../src/durable/streams.ts'
-import { eventsFromSocket } from '../../src/worker/event-bridge.ts'
+import { follow } from '../../src/worker/event-bridge.ts'
+import type { EventPage } from '../../src/durable/session-read.ts'
 
 let seq = 0
 const place = (run_id: string) => ({ seq: ++seq, at: '2026-11-21T12:00:00.000Z', run_id, session_id: 's' })
@@ -131,20 +132,40 @@ describe('waiting for the end of a run', () => {
   })
 })
 
-describe('the bridge from a socket to server-sent events', () => {
-  function bridge() {
+describe('server-sent events of a session', () => {
+  async function bridge(past?: { readonly pages: readonly EventPage[]; readonly isGone?: boolean }) {
     const { 0: client, 1: server } = new WebSocketPair()
     server.accept()
     const stop = new AbortController()
-    const response = eventsFromSocket(client, stop.signal)
+    const asked: number[] = []
+    let from: number | undefined
+    const source = {
+      page: async (after: number) => {
+        asked.push(after)
+        return past?.pages[asked.length - 1]
+      },
+      socket: async (after?: number) => {
+        from = after
+        return past?.isGone ? undefined : client
+      },
+    }
+    const response = await follow(source, past && 0, stop.signal)
     let closed: number | undefined
     server.addEventListener('close', ({ code }) => void (closed = code))
-    return { server, stop, response, isClosed: () => closed !== undefined }
+    return {
+      server,
+      stop,
+      response: response as Response,
+      asked,
+      from: () => from,
+      isClosed: () => closed !== undefined,
+    }
   }
   const json = (event: PlacedEvent) => JSON.stringify(event)
+  const page = (through: number, text: string, isLast = false): EventPage => ({ text, through, isLast })
 
-  it('says at once that it is connected, then each event with its number', async () => {
-    const { server, response } = bridge()
+  it('say at once that they are connected, then each event with its number', async () => {
+    const { server, response } = await bridge()
     const event = delta('a')
     server.send(json(event))
     server.close(1000)
@@ -154,8 +175,8 @@ describe('the bridge from a socket to server-sent events', () => {
     )
   })
 
-  it('closes the socket when the reader goes', async () => {
-    const { server, stop, response, isClosed } = bridge()
+  it('close the socket when the reader goes', async () => {
+    const { server, stop, response, isClosed } = await bridge()
     server.send(json(delta('a')))
     const reading = response.text()
     await scheduler.wait(5)
@@ -165,11 +186,39 @@ describe('the bridge from a socket to server-sent events', () => {
     expect(isClosed()).toBe(true)
   })
 
-  it('lets a reader go that does not read', async () => {
-    const { server, response, isClosed } = bridge()
+  it('let a reader go that does not read', async () => {
+    const { server, response, isClosed } = await bridge()
     for (let i = 0; i < 8; i++) server.send(json(delta(megabyte)))
     await scheduler.wait(50)
     expect(isClosed()).toBe(true)
     await expect(response.text()).rejects.toThrow(/too slow/)
+  })
+
+  it('begin with what was before, as fast as it is read, and go on behind it', async () => {
+    const pages = Array.from({ length: 10 }, (_, n) => page(n + 1, `${n}${megabyte}`, n === 9))
+    const { server, response, asked, from } = await bridge({ pages })
+    await scheduler.wait(20)
+    expect(asked.length).toBeLessThan(3)
+    const event = delta('a')
+    server.send(json(event))
+    server.close(1000)
+    expect(await response.text()).toBe(
+      `: connected\n\n${pages.map(({ text }) => text).join('')}id: ${event.seq}\nevent: message.delta\ndata: ${json(event)}\n\n`,
+    )
+    expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    expect(from()).toBe(10)
+  })
+
+  it.each([
+    ['between two pages', [page(1, 'one')]],
+    ['behind the last one', [page(1, 'one', true)]],
+  ])('end when the session goes %s', async (_when, pages) => {
+    const { response } = await bridge({ pages, isGone: true })
+    expect(await response.text()).toBe(': connected\n\none')
+  })
+
+  it('are none where there is no session', async () => {
+    expect((await bridge({ pages: [] })).response).toBeUndefined()
+    expect((await bridge({ pages: [], isGone: true })).response).toBeUndefined()
   })
 })

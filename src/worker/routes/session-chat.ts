@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import type { Say } from '../../durable/say.ts'
 import { runHeader } from '../../durable/session.ts'
-import { eventsFromSocket } from '../event-bridge.ts'
+import { follow } from '../event-bridge.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKey, lastEventId } from '../headers.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
@@ -110,12 +110,19 @@ export const sessionChatRoutes = [
       if (last !== undefined && !/^\d{1,16}$/.test(last))
         throw invalid('Last-Event-ID is the id of an event.', 'Last-Event-ID')
       const after = last === undefined ? query.after : Number(last)
-      const url = new URL('https://session/events')
-      if (after !== undefined) url.searchParams.set('after', String(after))
-      const answer = await session.fetch(new Request(url, { headers: { upgrade: 'websocket' } }))
-      found(answer.webSocket ?? undefined)
-      if (web.req.header('upgrade')?.toLowerCase() === 'websocket') return answer
-      return eventsFromSocket(answer.webSocket as WebSocket, web.req.raw.signal)
+      const listen = (from?: number): Promise<Response> => {
+        const url = new URL('https://session/events')
+        if (from !== undefined) url.searchParams.set('after', String(from))
+        return session.fetch(new Request(url, { headers: { upgrade: 'websocket' } }))
+      }
+      if (web.req.header('upgrade')?.toLowerCase() === 'websocket') {
+        const answer = await listen(after)
+        found(answer.webSocket ?? undefined)
+        return answer
+      }
+      const socket = async (from?: number) => (await listen(from)).webSocket ?? undefined
+      const source = { page: (from: number) => session.events(from), socket }
+      return found(await follow(source, after, web.req.raw.signal))
     },
   }),
   route({
