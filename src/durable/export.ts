@@ -6,8 +6,9 @@ import { tokensOf } from '../agent/prompt/tokens.ts'
 import { type ExportFormat, writeExport } from '../agent/wire/export.ts'
 import type { Exported } from '../agent/wire/exported.ts'
 import { type ExportedMessage, fromExported, toExported } from '../agent/wire/export-message.ts'
-import { imagesOf, withImages } from './attachments.ts'
+import { canKeep, imagesOf, withImages } from './attachments.ts'
 import { importRun } from './journal.ts'
+import { kept } from './say.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
 import { iso } from './views.ts'
@@ -64,15 +65,18 @@ export type Imported = {
 /** Characters of one row: what belongs together may be too much for one. */
 const rowLength = 400_000
 
-/** `keep` puts large images where they belong. Doing it twice is doing it once. */
+/** Doing it twice is doing it once. Gives back which message no row holds: then nothing was imported. */
 export async function importSession(
   core: SessionCore,
   { title, model, messages }: Imported,
-  keep: (message: Message) => Promise<Message> | Message,
-): Promise<void> {
+  blobs: R2Bucket | undefined,
+): Promise<number | undefined> {
   const now = Date.now()
-  const whole = await Promise.all(messages.map((message) => keep(fromExported(message))))
-  if (core.exists) return
+  const given = messages.map(fromExported)
+  const tooLarge = given.findIndex((message) => !canKeep(message, blobs))
+  if (tooLarge >= 0) return tooLarge
+  const whole = await Promise.all(given.map((message) => kept(core, message, blobs)))
+  if (core.exists) return undefined
   const reached = highest(messages.map(({ seq }, i) => seq ?? i + 1))
   const entries = whole.map((message, i): Entry => {
     const { run_id: runId, created_at: at, covers } = messages[i] as ExportedMessage
@@ -91,6 +95,7 @@ export async function importSession(
   core.create(spec)
   core.adopt(core.meta, rowsOf(entries))
   await core.account.tellStored()
+  return undefined
 }
 
 const isSummary = (message: Message): boolean => message.role === 'user' && message.source === 'summary'

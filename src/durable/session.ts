@@ -31,7 +31,7 @@ import {
 } from './session-read.ts'
 import { deliverAnswer, isQuestion, waitingFor, wasCalled } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
-import { accept, kept, type Say } from './say.ts'
+import { accept, type Say } from './say.ts'
 import { type Format, renderOf } from './stream-format.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
 import { tenantStub } from './tenant-stub.ts'
@@ -288,10 +288,13 @@ export class SessionDO extends DurableObject<Env> {
     return (await this.#found()) ? exportSession(this.#core, format, this.env.BLOBS) : undefined
   }
 
-  async import(given: Imported, tenant: TenantSnapshot): Promise<SessionView> {
+  async import(
+    given: Imported,
+    tenant: TenantSnapshot,
+  ): Promise<{ is: 'imported'; view: SessionView } | { is: 'too-large'; message: number }> {
     await this.#core.known.know(tenant)
-    await importSession(this.#core, given, (message) => kept(this.#core, message, this.env.BLOBS))
-    return this.#shown()
+    const message = await importSession(this.#core, given, this.env.BLOBS)
+    return message === undefined ? { is: 'imported', view: await this.#shown() } : { is: 'too-large', message }
   }
 
   // --- files

@@ -24,7 +24,7 @@ export function refuseTooLarge(status: Accepted['status'], param: string): void 
   if (status === 'too-large') throw tooLarge(param)
 }
 
-const tooLarge = (param: string) =>
+export const tooLarge = (param: string) =>
   new AppError(
     413,
     'body_too_large',

@@ -209,13 +209,17 @@ describe('an import', () => {
     ['a later version', '{"version":2,"messages":[]}', 'version'],
     ['nothing', '{}', 'messages'],
     ['messages that are none', '{"messages":5}', 'messages'],
-    [
-      'a message too large for a row',
-      JSON.stringify({ messages: [{ role: 'user', content: 'é'.repeat(1_000_000) }] }),
-      'messages.0',
-    ],
   ])('with %s is refused by name', async (_name, text, param) => {
     const { status, body } = await imported(text)
     expect([status, body.error.param]).toEqual([400, param])
+  })
+
+  it.each(['user', 'assistant'])('with a message of the %s that no row holds is refused by name', async (role) => {
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { role, content: 'é'.repeat(920_000) },
+    ]
+    const { status, body } = await imported(JSON.stringify({ messages }))
+    expect([status, body.error.code, body.error.param]).toEqual([413, 'body_too_large', 'messages.1'])
   })
 })

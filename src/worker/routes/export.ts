@@ -10,14 +10,11 @@ import { idempotencyKey } from '../headers.ts'
 import { idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { limitStorage } from '../limits.ts'
 import { type Call, route } from '../route.ts'
-import { found, sessionStub } from '../sessions.ts'
+import { found, sessionStub, tooLarge } from '../sessions.ts'
 import { created, sessionShape } from '../shapes.ts'
 import { askedModel } from './models.ts'
 
 const tag = 'Sessions'
-
-/** A row holds 2 MB. */
-const maxMessageBytes = 1_900_000
 
 const head = z.looseObject({
   format: z.literal(exportName).optional(),
@@ -67,18 +64,10 @@ function lineOf(line: string, i: number): unknown {
   }
 }
 
-/** Without images, which are kept elsewhere. */
-const bytesOf = (message: unknown): number =>
-  new TextEncoder().encode(
-    JSON.stringify(message, (key, value: unknown) => (key === 'data' || key === 'url' ? undefined : value)),
-  ).byteLength
-
 function importedFrom(text: string, { env, tenant }: Call<unknown, unknown>): Imported {
   const { about, messages: given } = readImport(text)
   const messages = given.map((one, i) => {
     const message = check(z.object({ messages: z.record(z.string(), exportedMessage) }), { messages: { [i]: one } })
-    if (bytesOf(one) > maxMessageBytes)
-      throw invalid(`The message is larger than ${maxMessageBytes} bytes.`, `messages.${i}`)
     return Object.values(message.messages)[0] as z.infer<typeof exportedMessage>
   })
   const title = about.session?.title?.trim().slice(0, 100)
@@ -136,7 +125,9 @@ export const exportRoutes = [
       const target = sessionStub(env, tenant.id, ids.sessionId)
       const take = async () => {
         await limitStorage(env, tenant, bodyText.length)
-        return target.import(imported, tenant)
+        const done = await target.import(imported, tenant)
+        if (done.is === 'too-large') throw tooLarge(`messages.${done.message}`)
+        return done.view
       }
       const view = (ids.replayed && (await target.describe())) || (await releasing(ids, take))
       return Response.json(view, { status: 201, headers: replayHeader(ids) })
