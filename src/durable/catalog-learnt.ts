@@ -3,13 +3,14 @@
  * the tenant's object, and known elsewhere with its next snapshot.
  */
 
+import { Bounded } from '../agent/model/bounded.ts'
 import type { Failure } from '../agent/model/failure.ts'
 import { nextWindow } from '../agent/wire/catalog/probe.ts'
 import type { Route } from '../agent/wire/route.ts'
 
 export type Windows = Readonly<Record<string, number>>
 
-const learnt = new Map<string, Windows>()
+const learnt = new Bounded<string, Windows>(5_000)
 const none: Windows = {}
 
 /** The same object as long as nothing was learnt, so that it can be compared. */
@@ -20,7 +21,6 @@ export function takeWindows(tenantId: string, kept: Windows = none): void {
   const known = learntWindows(tenantId)
   const news = Object.entries(kept).filter(([id, window]) => window < (known[id] ?? Infinity))
   if (!news.length) return
-  if (learnt.size > 5_000) learnt.clear()
   learnt.set(tenantId, { ...known, ...Object.fromEntries(news) })
 }
 

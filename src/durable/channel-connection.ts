@@ -3,6 +3,7 @@
  * was known last goes on being used, so that answers still get out.
  */
 
+import { Bounded } from '../agent/model/bounded.ts'
 import type { Account, Channel, Line } from '../channels/channel.ts'
 import { channelOf } from '../channels/channels.ts'
 import { channelSettings, type ChannelSettings } from '../channels/settings.ts'
@@ -21,7 +22,10 @@ export type Connected = {
 
 const freshMs = 10_000
 const staleMs = 3_600_000
-const remembered = new Map<string, { readonly at: number; readonly value: Connected | { readonly refused: string } }>()
+const remembered = new Bounded<
+  string,
+  { readonly at: number; readonly value: Connected | { readonly refused: string } }
+>(5_000)
 
 /** Undefined when there is none. Rejects when that cannot be found out now. */
 export async function connected(
@@ -38,7 +42,6 @@ export async function connected(
   if (!found) remembered.delete(id)
   if (!found || 'refused' in found || 'line' in found) return found
   const value = await opened(env, found)
-  if (remembered.size > 5_000) remembered.clear()
   remembered.set(id, { at: now, value })
   return value
 }

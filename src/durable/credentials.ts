@@ -3,6 +3,7 @@
  * they are opened in the memory of whoever calls a model, once for each change.
  */
 
+import { Bounded } from '../agent/model/bounded.ts'
 import type { FailureKind } from '../agent/model/failure.ts'
 import type { Settings } from '../agent/model/settings.ts'
 import type { KeySource, NamedKey } from '../agent/wire/availability.ts'
@@ -70,7 +71,7 @@ export const sealedKeys = (kept: KeptCredentials | undefined): SealedKeys | unde
 
 export const noKeys: TenantKeys = { revision: 0, of: new Map() }
 
-const opened = new Map<string, TenantKeys>()
+const opened = new Bounded<string, TenantKeys>(5_000)
 
 /** The keys as this isolate has opened them last. */
 export const knownKeys = (tenantId: string): TenantKeys => opened.get(tenantId) ?? noKeys
@@ -97,7 +98,6 @@ export async function openKeys(env: Env, { id, credentials }: Carrier): Promise<
   const latest = knownKeys(id)
   if (latest.revision >= revision) return latest
   const keys = { revision, of }
-  if (opened.size > 5_000) opened.clear()
   opened.set(id, keys)
   return keys
 }

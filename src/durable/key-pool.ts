@@ -4,6 +4,7 @@
  * snapshot. Uses and calls under way are counted per isolate: good enough to spread load.
  */
 
+import { Bounded } from '../agent/model/bounded.ts'
 import type { Failure, FailureKind } from '../agent/model/failure.ts'
 import { fresh, type Health, type KeyHealth, restAfter } from '../agent/wire/credentials.ts'
 
@@ -12,12 +13,11 @@ export type KeptHealth = Readonly<
   Record<string, { readonly until: number; readonly dead: boolean; readonly why?: FailureKind }>
 >
 
-const pools = new Map<string, Map<string, KeyHealth>>()
+const pools = new Bounded<string, Map<string, KeyHealth>>(5_000)
 
 function poolOf(tenantId: string): Map<string, KeyHealth> {
   const known = pools.get(tenantId)
   if (known) return known
-  if (pools.size > 5_000) pools.clear()
   const pool = new Map<string, KeyHealth>()
   pools.set(tenantId, pool)
   return pool
@@ -46,7 +46,7 @@ export function leaseKey(tenantId: string, name: string, now: number): () => voi
 }
 
 /** Models that say nothing: how often in a row, in this isolate. An answer, or another failure, begins anew. */
-const stalls = new Map<string, number>()
+const stalls = new Bounded<string, number>(5_000)
 const modelKey = (tenantId: string, modelId: string) => `${tenantId} ${modelId}`
 
 export const stallsOf = (tenantId: string, modelId: string): number => stalls.get(modelKey(tenantId, modelId)) ?? 0
@@ -57,7 +57,6 @@ export function countStalls(tenantId: string, modelId: string, failure: Failure 
   const key = modelKey(tenantId, modelId)
   if (failure?.kind !== 'stalled') return void stalls.delete(key)
   const before = stallsOf(tenantId, modelId)
-  if (stalls.size > 5_000) stalls.clear()
   stalls.set(key, before + 1)
 }
 

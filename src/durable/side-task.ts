@@ -4,6 +4,7 @@
  * what was said or a failure, never an error, and always what was spent.
  */
 
+import { Bounded } from '../agent/model/bounded.ts'
 import type { Dialect, DialectName, Endpoint } from '../agent/model/dialect.ts'
 import type { Failure } from '../agent/model/failure.ts'
 import { type Message, textIn } from '../agent/model/message.ts'
@@ -58,10 +59,9 @@ export type SideWorld = {
 export const noAux = 'none'
 
 /** Routes that failed, by tenant: not before this time. For this isolate; others find out by themselves. */
-const parked = new Map<string, number>()
+const parked = new Bounded<string, number>(5_000)
 
 function park(name: string, until: number): void {
-  if (parked.size > 5_000) parked.clear()
   parked.set(name, until)
 }
 

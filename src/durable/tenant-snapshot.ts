@@ -4,6 +4,7 @@
  * `freshMs` elsewhere.
  */
 
+import { Bounded } from '../agent/model/bounded.ts'
 import { defaults, type Limits, mergeSettings, type Settings } from '../agent/model/settings.ts'
 
 import { takeWindows, type Windows } from './catalog-learnt.ts'
@@ -30,7 +31,7 @@ const agingMs = 2_500
 
 /** `asked`: when somebody began to ask for a newer one. */
 type Kept = { readonly snapshot: TenantSnapshot; readonly at: number; asked: number }
-const kept = new Map<string, Kept>()
+const kept = new Bounded<string, Kept>(5_000)
 /**
  * Which change of a tenant was the last one here: an answer that was on its way meanwhile may be from before. Changes
  * are numbered through all tenants; one that is not known any more may be as late as `forgotten`.
@@ -51,7 +52,6 @@ export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapsh
   learnHealth(id, snapshot.keys)
   takeWindows(id, snapshot.windows)
   await openKeys(env, snapshot)
-  if (kept.size > 5_000) kept.clear()
   if (lastChange(id) === before) kept.set(id, { snapshot, at: now, asked: now })
   return snapshot
 }
@@ -65,7 +65,7 @@ export function forgetSnapshot(id: string): void {
   changes.set(id, ++counted)
 }
 
-const shared = new Map<string, { readonly text: string; readonly settings: Settings }>()
+const shared = new Bounded<string, { readonly text: string; readonly settings: Settings }>(5_000)
 
 /**
  * Equal settings of a tenant are one object, however often they arrive: what is worked out from them (routes, limits)
@@ -76,7 +76,6 @@ export function sharing(snapshot: TenantSnapshot): TenantSnapshot {
   const text = JSON.stringify(settings)
   const known = shared.get(id)
   if (known?.text === text) return { ...snapshot, settings: known.settings }
-  if (shared.size > 5_000) shared.clear()
   shared.set(id, { text, settings })
   return snapshot
 }

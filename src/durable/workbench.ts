@@ -1,5 +1,6 @@
 /** What the tools of one session work with: its machine, its files, its lists, the tenant's history. */
 
+import { Bounded } from '../agent/model/bounded.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '../agent/model/tool.ts'
 import { hash53 } from '../agent/model/hash.ts'
 import type { ToolSchema } from '../agent/model/dialect.ts'
@@ -179,7 +180,7 @@ export class Workbench {
 type Selected = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
 
 /** Sessions with the same choice of tools share them, and with them what is counted and rendered once. */
-const selections = new Map<string, Selected>()
+const selections = new Bounded<string, Selected>(1_000)
 
 function select({ toolsets }: Settings, services: readonly ServiceName[]): Selected {
   const key = JSON.stringify([toolsets ?? {}, services])
@@ -196,7 +197,6 @@ function select({ toolsets }: Settings, services: readonly ServiceName[]): Selec
       inputSchema,
     }))
     selected = { tools: toolbox, schemas }
-    if (selections.size > 1_000) selections.clear()
     selections.set(key, selected)
   }
   return selected

@@ -3,6 +3,7 @@
  * a short while, so that a revoked one stops working within `rememberedMs`.
  */
 
+import { Bounded } from '../agent/model/bounded.ts'
 import { tenants } from '../db/tenants.ts'
 import type { Scope } from '../db/schema.ts'
 import { AppError } from './errors.ts'
@@ -19,10 +20,10 @@ const rememberedMs = 30_000
 const minimumLength = 16
 const encoder = new TextEncoder()
 /** By the key as it was presented: only keys that were found valid get in. */
-const remembered = new Map<
+const remembered = new Bounded<
   string,
   { readonly principal: Principal; readonly until: number; readonly adminKey: string }
->()
+>(10_000)
 const owner: Principal = {
   tenantId: ownerTenant,
   keyId: 'admin',
@@ -47,7 +48,6 @@ export async function authenticate(
   if (known && known.until > now && known.adminKey === env.ADMIN_KEY) return known.principal
   const { principal, expiresAt } = await principalOf(presented, env, now, later)
   const until = Math.min(now + rememberedMs, expiresAt ?? Infinity)
-  if (remembered.size > 10_000) remembered.clear()
   remembered.set(presented, { principal, until, adminKey: env.ADMIN_KEY })
   return principal
 }

@@ -1,5 +1,6 @@
 /** Messages as content blocks of the Messages API. */
 
+import { Bounded } from '../model/bounded.ts'
 import type {
   ImageBlockParam,
   RedactedThinkingBlockParam,
@@ -34,7 +35,7 @@ export const sealerOf = (model: string, address: string): string =>
 type Way = { readonly by: string; readonly images: boolean; readonly thinking: boolean; readonly resultImages: boolean }
 
 /** One writer for each way, so that what is kept of it is found again. */
-const writers = new Map<string, Writer>()
+const writers = new Bounded<string, Writer>(200)
 
 /** `by`: whose thinking is sent back; undefined: nobody's. */
 export function writerFor({ images, thinking, toolContent }: Repairs = {}, by: string | undefined): Writer {
@@ -47,7 +48,6 @@ export function writerFor({ images, thinking, toolContent }: Repairs = {}, by: s
   const name = JSON.stringify(way)
   let writer = writers.get(name)
   if (!writer) {
-    if (writers.size > 200) writers.clear()
     writers.set(name, (writer = { blocks: (message) => blocksOf(message, way).map(asBlock) }))
   }
   return writer

@@ -3,6 +3,7 @@
  * SDK carries requests and errors; the body is put together and the stream is read here.
  */
 
+import { Bounded } from '../model/bounded.ts'
 import { cancelled } from './cancelled.ts'
 import { BaseAnthropic } from '@anthropic-ai/sdk/client'
 import type { Dialect, Endpoint } from '../model/dialect.ts'
@@ -37,14 +38,13 @@ export const anthropic: Dialect = {
 const version = '2023-06-01'
 
 /** One client per endpoint and isolate: building one costs more than a request. */
-const clients = new Map<string, BaseAnthropic>()
+const clients = new Bounded<string, BaseAnthropic>(200)
 
 /** The client without its resources, a third of the whole: paths and bodies are ours. */
 function clientFor({ baseUrl, key, headers, quirks }: Endpoint): BaseAnthropic {
   const name = JSON.stringify([baseUrl, key, headers, quirks?.bearer])
   let client = clients.get(name)
   if (!client) {
-    if (clients.size > 200) clients.clear()
     const isBearer = quirks?.bearer === true
     const secret = key || 'none'
     client = new BaseAnthropic({

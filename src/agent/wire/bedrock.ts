@@ -3,6 +3,7 @@
  * or with a bearer key of Bedrock itself.
  */
 
+import { Bounded } from '../model/bounded.ts'
 import { AwsClient } from 'aws4fetch'
 import type { Dialect, Endpoint } from '../model/dialect.ts'
 import { bodyOf } from './bedrock-body.ts'
@@ -44,13 +45,12 @@ export const regionOf = (baseUrl: string): string =>
   /bedrock-runtime[\w-]*\.([a-z\d-]+)\./.exec(baseUrl)?.[1] ?? 'us-east-1'
 
 /** One signer per key and isolate: the key that is derived for a day is kept in it. */
-const signers = new Map<string, AwsClient>()
+const signers = new Bounded<string, AwsClient>(200)
 
 function signerFor(key: string, region: string): AwsClient {
   const name = `${region} ${key}`
   let signer = signers.get(name)
   if (!signer) {
-    if (signers.size > 200) signers.clear()
     const [accessKeyId = '', secretAccessKey = '', sessionToken] = key.split(':')
     signer = new AwsClient({
       accessKeyId,

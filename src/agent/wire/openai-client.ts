@@ -1,16 +1,16 @@
 /** The official OpenAI SDK, as both of its dialects use it: it carries requests and errors, and nothing else. */
 
+import { Bounded } from '../model/bounded.ts'
 import OpenAI from 'openai'
 import type { Endpoint } from '../model/dialect.ts'
 
 /** One client per endpoint and isolate: building one costs more than a request. */
-const clients = new Map<string, OpenAI>()
+const clients = new Bounded<string, OpenAI>(200)
 
 export function clientFor({ baseUrl, key, headers }: Endpoint): OpenAI {
   const name = JSON.stringify([baseUrl, key, headers])
   let client = clients.get(name)
   if (!client) {
-    if (clients.size > 200) clients.clear()
     client = new OpenAI({
       baseURL: baseUrl,
       apiKey: key || 'none',

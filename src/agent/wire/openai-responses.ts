@@ -4,6 +4,7 @@
  * the body is put together here, because a long turn sends the same beginning hundreds of times.
  */
 
+import { Bounded } from '../model/bounded.ts'
 import { cancelled } from './cancelled.ts'
 import type OpenAI from 'openai'
 import type { Dialect, ModelRequest, Quirks, ToolSchema } from '../model/dialect.ts'
@@ -129,14 +130,13 @@ function keptOf(start: string, isBegun: boolean, clean: readonly Message[], writ
   return kept
 }
 
-const writers = new Map<string, Write>()
+const writers = new Bounded<string, Write>(200)
 
 /** Every item with a comma before it. One function for each way of rendering, so that it names what is kept. */
 function writerOf({ images, thinking, toolContent }: Repairs = {}, host?: string): Write {
   const name = [images, thinking, toolContent, host].join()
   let write = writers.get(name)
   if (!write) {
-    if (writers.size > 200) writers.clear()
     const repairs: Repairs = {
       ...(images && { images }),
       ...(thinking && { thinking }),

@@ -1,5 +1,6 @@
 /** Variables that change what programs do. A value nobody looked at is not passed on to them. */
 
+import { Bounded } from '../../model/bounded.ts'
 import { ANY, isLiteral, shown, type Field } from './marks.ts'
 import { zoneOf, places } from './paths.ts'
 import { clone, type Call } from './shell.ts'
@@ -40,13 +41,12 @@ export function judgeVariable(call: Call, name: string, value: Field, exported: 
     call.ask(`${name} is passed on to other programs`, null)
 }
 
-const steering = new Map<string, boolean>()
+/** Names come from what is judged: the memory is kept small. */
+const steering = new Bounded<string, boolean>(2_000)
 
 const isSteering = (name: string): boolean => {
   const known = steering.get(name)
   if (known !== undefined) return known
-  // Names come from what is judged: the memory is kept small.
-  if (steering.size > 2_000) steering.clear()
   const found = STEERING.test(name)
   steering.set(name, found)
   return found

@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import { Bounded } from '../../../src/agent/model/bounded.ts'
+
+it('begins anew when it is full, and only then', () => {
+  const known = new Bounded<string, number>(2)
+  known.set('a', 1).set('b', 2).set('b', 3)
+  expect([...known]).toEqual([
+    ['a', 1],
+    ['b', 3],
+  ])
+  known.set('c', 4)
+  expect([...known]).toEqual([['c', 4]])
+})
