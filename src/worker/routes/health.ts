@@ -36,7 +36,7 @@ export const healthRoutes = [
           LOADER: env.LOADER
             ? 'bound'
             : 'absent: the virtual shell runs inside the session object, and there is no execute_code',
-          BLOBS: env.BLOBS ? 'bound' : 'absent: no files over 512 KiB, images stay in the messages',
+          BLOBS: env.BLOBS ? 'bound' : 'absent: no files over 1.9 MB, images stay in the messages',
           IMAGES: env.IMAGES ? 'bound' : 'absent: images that a provider finds too large are left out',
         },
         secrets: { ENCRYPTION_KEY: missingForSealing(env) ?? 'set' },
