@@ -18,9 +18,11 @@ const completions = (...messages: readonly object[]) => ['/v1/chat/completions',
 const responses = (input: unknown, more: object = {}) => ['/v1/responses', { input, ...more }] as const
 
 describe('an image', () => {
-  it('is base64 and nothing else: no name of what is stored', async () => {
+  it.each([
+    ['no name of what is stored', 'data:image/png;base64,blob:t/other/s/x/attachments/y'],
+    ['however long it is', `data:image/png;base64,A${' '.repeat(1_000_000)}!`],
+  ])('is base64 and nothing else: %s', async (_what, url) => {
     const { id } = await newSession()
-    const url = 'data:image/png;base64,blob:t/other/s/x/attachments/y'
     const answer = await call('POST', `/api/sessions/${id}/chat`, {
       body: { input: 'look', attachments: [{ type: 'image', url }] },
     })
