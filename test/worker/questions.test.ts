@@ -26,3 +26,20 @@ it.each([
   await run
   expect((await answer(name)).status).toBe(409)
 })
+
+it.each([
+  ['too many choices', Array.from({ length: 101 }, () => 'x'.repeat(1_000))],
+  ['an empty choice', ['yes', ' ']],
+  ['no choice', []],
+])('an answer of %s is refused, and the question stays open', async (_what, answer) => {
+  const asked = calls({ id: 'q', name: 'clarify', input: { question: 'Well?' } })
+  const { id } = await newSession({ model: model([asked, says('Fine.')]).id })
+  const run = say(id, 'go')
+  await until(async () => (await call('GET', `/api/sessions/${id}`)).body['status'] === 'waiting')
+  const pending = await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/questions')
+  const name = pending.body.data.find((one) => one.session_id === id)?.id ?? ''
+  const refused = await call<Problem>('POST', `/api/questions/${name}`, { body: { answer } })
+  expect([refused.status, refused.body.error.param?.split('.')[0]]).toEqual([400, 'answer'])
+  expect((await call('POST', `/api/questions/${name}`, { body: { answer: ['yes', 'no'] } })).status).toBe(200)
+  expect(await run).toMatchObject({ output: 'Fine.' })
+})

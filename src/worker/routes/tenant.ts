@@ -100,7 +100,10 @@ export const tenantRoutes = [
     tag: 'Questions',
     summary: 'Answer a question',
     body: z.strictObject({
-      answer: z.union([z.string().trim().min(1).max(100_000), z.array(z.string().max(1_000)).min(1)]),
+      answer: z.union([
+        z.string().trim().min(1).max(100_000),
+        z.array(z.string().trim().min(1).max(1_000)).min(1).max(100),
+      ]),
     }),
     responses: ok('Answered', z.object({ id: z.string(), status: z.literal('answered') })),
     handle: async ({ env, tenant, param, body }) => {
