@@ -62,6 +62,12 @@ describe('an export', () => {
     expect([status, body['title']]).toEqual([201, 'empty'])
   })
 
+  it.each(['', '\n', '\r\n\n'])('on one line is taken whole, with %j behind it', async (end) => {
+    const { status, body } = await imported(`{"messages":[{"role":"user","content":"hi"}]}${end}`)
+    expect(status).toBe(201)
+    expect(await linesOf(body.id)).toEqual(['user: hi'])
+  })
+
   it('in an unknown format is refused by name', async () => {
     const { id } = await newSession()
     const { status, body } = await call<Problem>('GET', `/api/sessions/${id}/export?format=pdf`)

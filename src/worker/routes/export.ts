@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { exportFormats, exportName, exportVersion, mediaTypes } from '../../agent/wire/export.ts'
 import { exportedMessage } from '../../agent/wire/export-message.ts'
 import type { Imported } from '../../durable/export.ts'
+import { bytesOf } from '../../durable/row-size.ts'
 import { check, parseJson, readText } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKey } from '../headers.ts'
@@ -25,7 +26,7 @@ const whole = head.extend({ messages: z.array(z.unknown()).max(20_000) })
 
 /** One JSON object, or a line for each message, with the session in the first. */
 function readImport(text: string): { readonly about: z.infer<typeof head>; readonly messages: readonly unknown[] } {
-  const start = text.trimStart()
+  const start = text.trim()
   const firstLine = start.slice(0, Math.max(0, start.indexOf('\n'))).trim()
   const isLines = start.startsWith('{') && firstLine.endsWith('}') && isJson(firstLine)
   if (!isLines) {
@@ -124,7 +125,7 @@ export const exportRoutes = [
       const ids = await idsFor({ ...call, bodyText })
       const target = sessionStub(env, tenant.id, ids.sessionId)
       const take = async () => {
-        await limitStorage(env, tenant, bodyText.length)
+        await limitStorage(env, tenant, bytesOf(bodyText))
         const done = await target.import(imported, tenant)
         if (done.is === 'too-large') throw tooLarge(`messages.${done.message}`)
         return done.view
