@@ -24,7 +24,13 @@ const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
 
 export const refusalOfSettings = ({ at, message }: SettingsFault): AppError => invalid(`${at}: ${message}`, at)
 
-/** What the tenant's settings do not allow, those of the session may: it is asked for them only then. */
+/** With the model of the session taken back, what others name counts. */
+export const takingBack = (settings: Settings | undefined): object => ({
+  ...settings,
+  model: { ...settings?.model, default: null },
+})
+
+/** What the tenant's settings do not allow, those of the session may, or its model: it is asked for them only then. */
 export async function knowingOwn<T>(
   session: DurableObjectStub<SessionDO>,
   tenant: TenantSnapshot,
@@ -34,8 +40,9 @@ export async function knowingOwn<T>(
   try {
     return read(tenant)
   } catch (error) {
-    const own = error instanceof AppError ? (await session.describe())?.settings : undefined
+    const own = error instanceof AppError ? await session.describe() : undefined
     if (!own) throw error
-    return read(withSettings(tenant, mergeSettings(own, patch)))
+    const settings = own.model ? mergeSettings(own.settings, { model: { default: own.model } }) : own.settings
+    return read(withSettings(tenant, mergeSettings(settings, patch)))
   }
 }

@@ -115,13 +115,26 @@ describe('a model', () => {
 
   it('that is the default and has too small a window is refused as well', async () => {
     const { key } = await newTenant()
+    const session = await call<{ id: string }>('POST', '/api/sessions', { key, body: {} })
     await patch({ model: { default: 'openai/gpt-4' } }, key)
-    const { id } = await newSession({ model: 'openai/test' }, key)
-    const answer = await call<Problem>('POST', `/api/sessions/${id}/chat`, {
+    const answer = await call<Problem>('POST', `/api/sessions/${session.body.id}/chat`, {
       key,
       body: { input: 'hi', model: 'talaria' },
     })
     expect(errorOf(answer)).toEqual([400, 'unsupported', 'model'])
+  })
+
+  it('that is the default and cannot be used is nothing to a session with a model of its own', async () => {
+    const { key } = await newTenant()
+    const scripted = model([says('hello')]).id
+    const { id } = await newSession({ model: scripted }, key)
+    await patch({ model: { default: 'openai/gpt-4' } }, key)
+    const change = (body: object) => call<Problem>('PATCH', `/api/sessions/${id}`, { key, body })
+    expect((await change({ title: 'x' })).status).toBe(200)
+    expect((await change({ settings: { timezone: 'Europe/Berlin' } })).status).toBe(200)
+    const answer = await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'hi' } })
+    expect([answer.status, answer.body]).toEqual([200, expect.objectContaining({ output: 'hello' })])
+    expect(errorOf(await change({ model: null }))).toEqual([400, 'unsupported', 'model'])
   })
 
   it('that something is missing for is refused with what is missing', async () => {

@@ -6,6 +6,7 @@ import { sessionView } from '../../durable/views.ts'
 import { readCursor } from '../../db/directory.ts'
 import { d1History } from '../../db/history.ts'
 import type { SessionCopy } from '../../durable/fork.ts'
+import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKey } from '../headers.ts'
 import { idsFor, releasing, replayHeader } from '../idempotency.ts'
@@ -15,7 +16,7 @@ import { found, sessionStub, statusesOf } from '../sessions.ts'
 import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
 import { askedModel, withSettings } from './models.ts'
 import { checkAddresses } from '../addresses.ts'
-import { checkPatch, knowingOwn, refusalOfSettings } from '../settings-patch.ts'
+import { checkPatch, knowingOwn, refusalOfSettings, takingBack } from '../settings-patch.ts'
 
 const title = z.string().trim().min(1).max(100)
 const newSession = z.strictObject({
@@ -98,7 +99,8 @@ export const sessionRoutes = [
       const { title: newTitle, model, settings } = body
       if (settings) checkPatch(settings)
       const session = sessionStub(env, tenant.id, param('id'))
-      await knowingOwn(session, tenant, (known) => askedModel(model ?? undefined, env, known), settings)
+      const read = (known: TenantSnapshot) => askedModel(model ?? undefined, env, known)
+      if (model !== undefined) await knowingOwn(session, tenant, read, model === null ? takingBack(settings) : settings)
       const updated = found(
         await session.update({
           ...(newTitle !== undefined && { title: newTitle }),
