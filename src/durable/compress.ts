@@ -10,7 +10,7 @@ import type { Summary } from '../agent/model/turn.ts'
 import { summaryMessage } from '../agent/prompt/compress.ts'
 import { tokensOf } from '../agent/prompt/tokens.ts'
 import type { SessionCore } from './session-core.ts'
-import { protectedMessages, summarise } from './summarise.ts'
+import { protectedMessages, summarise, type Summarised } from './summarise.ts'
 
 export type Compressed =
   | { readonly is: 'asked' | 'nothing' | 'busy' }
@@ -38,11 +38,12 @@ export async function compressNow(core: SessionCore, focus: string | undefined):
   if (length < least) return { is: 'nothing' }
   const before = store.contextTokens()
   const summary = await summarise(transcript, { focus, keep: protectedMessages(core.settings) }, core.side)
+  // The session is gone: its name may be another one's by now.
+  if (!core.exists) return { is: 'nothing' }
   // Somebody said something meanwhile, or was faster.
   const isSame = core.store === store && store.transcript() === transcript && transcript.length === length
   if (store.hasOpenTurn || !isSame) return { is: 'busy' }
-  if (summary.of !== 'summary') return { is: 'nothing' }
-  if (!isShorter(transcript, summary)) return { is: 'nothing' }
+  if (!isWorthIt(transcript, summary)) return { is: 'nothing' }
   store.save({ turn: store.turn(), summary })
   store.write()
   core.later(core.project())
@@ -50,7 +51,9 @@ export async function compressNow(core: SessionCore, focus: string | undefined):
 }
 
 /** Of a few short words the summary is longer than they are. */
-function isShorter(transcript: readonly Message[], { text, replaces }: Summary): boolean {
+function isWorthIt(transcript: readonly Message[], summary: Summarised): summary is Extract<Summarised, Summary> {
+  if (summary.of !== 'summary') return false
+  const { text, replaces } = summary
   const replaced = transcript.slice(0, replaces).reduce((sum, message) => sum + tokensOf(message), 0)
   return tokensOf(summaryMessage(transcript, replaces, text)) < replaced
 }

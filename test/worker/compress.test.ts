@@ -150,6 +150,22 @@ describe('compress', () => {
     expect((await messagesOf<{ source?: string }>(id)).some(({ source }) => source === 'summary')).toBe(false)
   })
 
+  it('writes nothing any more once its session is deleted, whoever has its name then', async () => {
+    const gate = new Gate()
+    const { id } = await session([says(long), says(long)], says('SUM', gate, 'MARY'))
+    await say(id, 'first')
+    await say(id, 'second')
+    const compressing = compress(id)
+    await gate.reached()
+    expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
+    const next = { input: 'hello', conversation: id, model: model([says('three')]).id }
+    expect((await call('POST', '/v1/responses', { body: next })).status).toBe(200)
+    gate.open()
+    await compressing
+    await kill(id)
+    expect((await messagesOf<{ content: unknown }>(id)).map(({ content }) => content)).toEqual(['hello', 'three'])
+  })
+
   it('refuses what it does not know', async () => {
     const { id } = await newSession()
     const { status, body } = await compress(id, { focus: 5 })
