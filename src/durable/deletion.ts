@@ -31,6 +31,8 @@ async function endAll(core: SessionCore): Promise<void> {
 
 /** Removes what is kept outside the object: history, files, what waits for a person. Throws when that fails. */
 export async function forget(core: SessionCore, env: Env): Promise<void> {
+  // What is still on its way would come after the end.
+  await core.projection.settled()
   await d1History(env.DB, core.tenantId).forget(core.sessionId, core.projection.unsent())
   await core.workbench.removeFiles()
   await core.waiting.clear()
