@@ -34,7 +34,7 @@ import { tenantStub } from './tenant-stub.ts'
 import { isAway } from './views.ts'
 import { titleOf, Titles } from './title.ts'
 import { WaitingList } from './waiting-list.ts'
-import { projectionDelay, wakeAt } from './wake.ts'
+import { leaseMs, projectionDelay, wakeAt } from './wake.ts'
 import { Workbench } from './workbench.ts'
 
 export class SessionCore {
@@ -61,11 +61,13 @@ export class SessionCore {
   #settings: { readonly tenant: Settings; readonly session: Settings; readonly value: Settings } | undefined
   #restsUntil: number | undefined
   #projectAt: number | undefined
+  /** As far as this life of the object knows. */
+  #isArmed = false
   #failures = 0
   /** The tenant is being asked for; then the drive begins. */
   #starting = false
   #closing = false
-  /** History has got everything, and the tenant has heard of it, since the object woke. */
+  /** History has got everything, or is getting it, and the tenant has heard of it, since the object woke. */
   #sent = false
 
   constructor(ctx: DurableObjectState, env: Env, machineOf: (core: SessionCore, env: Env) => Machine) {
@@ -256,6 +258,7 @@ export class SessionCore {
     const now = Date.now()
     const sendAt = this.delivery.wakeAt(now)
     const at = wakeAt({ driving, restsUntil: this.#restsUntil, projectAt: this.#projectAt, lookAt, sendAt }, now)
+    this.#isArmed = at !== undefined
     if (at === undefined) void this.#ctx.storage.deleteAlarm()
     else void this.#ctx.storage.setAlarm(at)
   }
@@ -269,17 +272,21 @@ export class SessionCore {
   async project(): Promise<void> {
     if (this.#closing) return
     this.#projectAt = Date.now() + projectionDelay(this.#failures + 4)
+    this.#sent = true
+    if (!this.#isArmed) this.arm()
     try {
       await Promise.all([this.projection.run(), this.account.flush()])
       this.#failures = 0
-      this.#projectAt = undefined
-      this.#sent = true
+      // A turn that began meanwhile has more to send.
+      if (this.#sent) this.#projectAt = undefined
     } catch (error) {
       console.warn('History cannot be reached; it will be sent later.', error)
+      this.#sent = false
       this.#failures++
       this.#projectAt = Date.now() + projectionDelay(this.#failures)
     }
-    this.arm()
+    // The storage may be another session's by now.
+    if (!this.#closing) this.arm()
   }
 
   /** Not in the moment in which others wait for their answers. Questions are told at once. */
@@ -377,7 +384,9 @@ export class SessionCore {
   #rested(until: number | undefined): void {
     leaveCrowd(this.sessionId)
     this.#restsUntil = until
-    if (until === undefined && this.store.current()) this.#ctx.waitUntil(this.#projectSoon())
-    else this.arm()
+    if (until === undefined && this.store.current()) {
+      this.#projectAt ??= Date.now() + leaseMs
+      this.#ctx.waitUntil(this.#projectSoon())
+    } else this.arm()
   }
 }

@@ -69,6 +69,19 @@ describe('an answer', () => {
     expect(await linesOf(session)).toEqual(['user: hi', 'assistant: Hello **Anna**.'])
   })
 
+  it('leaves an alarm behind until history has the turn', async () => {
+    const { chat, session } = await chatWith('Hello.')
+    const held = new Gate()
+    outage.beforeBatch = () => held.opens()
+    await tell(chat, 'hi')
+    await chat.api.has('Hello.')
+    await allSettled(session)
+    await held.reached()
+    expect(await alarmOf(session)).not.toBeNull()
+    held.open()
+    await until(async () => (await alarmOf(session)) === null)
+  })
+
   it('of a turn that failed says why', async () => {
     const chat = await newChat(() => fails(401, 'no such key'))
     await tell(chat, 'hi')

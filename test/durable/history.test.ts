@@ -165,6 +165,43 @@ describe('while D1 is away', () => {
   })
 })
 
+describe('while D1 is slow', () => {
+  it('an alarm is set as long as it lacks something, for what begins no turn too', async () => {
+    const { id } = await newSession({ model: model([says('one'), says('mistake')]).id })
+    await say(id, 'first')
+    await say(id, 'second')
+    await isComplete(id)
+    await until(async () => (await alarmOf(id)) === null)
+    const held = new Gate()
+    outage.beforeBatch = () => held.opens()
+    await call('POST', `/api/sessions/${id}/undo`, { body: {} })
+    await held.reached()
+    expect(await alarmOf(id)).not.toBeNull()
+    held.open()
+    await until(async () => (await alarmOf(id)) === null)
+  })
+
+  it('nothing of a deleted session comes after its end', async () => {
+    const held = new Gate()
+    let batches = 0
+    outage.beforeBatch = async () => (++batches === 2 ? held.opens() : undefined)
+    const messages = Array.from({ length: 24 }, () => ({ role: 'user', content: 'x'.repeat(390_000) }))
+    const imported = await call<{ id: string }>('POST', '/api/sessions/import', { body: { messages } })
+    expect(imported.status).toBe(201)
+    const { id } = imported.body
+    await held.reached()
+    const removed = call('DELETE', `/api/sessions/${id}`)
+    // Longer than anything that runs is waited for.
+    await Promise.race([removed, scheduler.wait(2_500)])
+    held.open()
+    expect((await removed).status).toBe(204)
+    // What was held goes on by itself now, if it does.
+    await scheduler.wait(200)
+    const { results } = await bindings.DB.prepare('SELECT id FROM session WHERE id = ?').bind(id).all()
+    expect(results).toEqual([])
+  })
+})
+
 describe('an object that has lost its storage', () => {
   it('is rebuilt from history: the same ids, the same prompt, and the conversation goes on', async () => {
     const scripted = model([calls(write), says('one'), says('two')])

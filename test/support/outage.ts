@@ -12,14 +12,15 @@ export const outage = {
   tenantCut: false,
   /** The next batch arrives, but the answer is lost. */
   losesNextAnswer: false,
-  /** What each statement of D1, and each object on its way to R2, waits for. */
+  /** What each statement and batch of D1, and each object on its way to R2, waits for. */
   beforeStatement: undefined as Wait | undefined,
+  beforeBatch: undefined as Wait | undefined,
   beforePut: undefined as Wait | undefined,
   /** Statements and batches refused since the last `mend`. */
   refused: 0,
   mend() {
     Object.assign(outage, { cut: false, tenantCut: false, losesNextAnswer: false, refused: 0 })
-    outage.beforeStatement = outage.beforePut = undefined
+    outage.beforeStatement = outage.beforeBatch = outage.beforePut = undefined
   },
 }
 
@@ -51,6 +52,7 @@ function statement(inner: D1PreparedStatement): D1PreparedStatement {
 
 async function batch(db: D1Database, statements: readonly D1PreparedStatement[]) {
   if (outage.cut) return refuse()
+  await outage.beforeBatch?.()
   const result = await db.batch(statements.map((one) => real.get(one) ?? one))
   if (!outage.losesNextAnswer) return result
   outage.losesNextAnswer = false
