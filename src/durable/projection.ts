@@ -29,6 +29,10 @@ export class Projection {
   readonly #options: ProjectionOptions
   #through: number | undefined
   #known: Known | undefined
+  /** Where the sending began that brought the end of the newest turn. */
+  #ended: { readonly runId: string; readonly after: number } | undefined
+  /** From here on once more. */
+  #repeatAfter: number | undefined
   #running: Promise<void> | undefined
   #again = false
 
@@ -40,6 +44,14 @@ export class Projection {
   startsAt(through: number, known?: Known): void {
     this.#through = through
     this.#known = known
+  }
+
+  /**
+   * What the end of this turn says has changed. It goes with what went with it, so that the pages are the same: a page
+   * that began earlier would hold messages that stand in another one too.
+   */
+  repeat(runId: string): void {
+    if (this.#ended?.runId === runId) this.#repeatAfter = this.#ended.after
   }
 
   /** Rejects when history cannot be reached; what was to be sent is still there. One at a time. */
@@ -91,7 +103,12 @@ export class Projection {
       known = undefined
       retracted.done(from)
     }
+    this.#through = Math.min(this.#through, this.#repeatAfter ?? Infinity)
+    this.#repeatAfter = undefined
     const { pages, through } = pagesAfter(journal, this.#through, usageOf)
+    const end = pages.findLast(({ turn }) => turn !== undefined)
+    // A summary that is made later belongs to the turn too.
+    if (end && end.runId !== this.#ended?.runId) this.#ended = { runId: end.runId, after: this.#through }
     await store.append(session, pages, known)
     this.#known = session
     await announced

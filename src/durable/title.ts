@@ -66,9 +66,10 @@ export class Titles {
     const isWanted = this.isUntitled && this.#wants()
     this.isUntitled = false
     if (!isWanted) return
+    const { id } = this.#core.store.turn()
     const titled = giveTitle(this.#core)
     const isLate = await Promise.race([titled.then(() => false), scheduler.wait(pauseMs).then(() => true)])
-    if (isLate) this.#core.later(titled.then(() => this.#again()))
+    if (isLate) this.#core.later(titled.then(() => this.#again(id)))
   }
 
   /** Never of a turn without an answer. A title is not worth a call of the main model, unless somebody says so. */
@@ -80,12 +81,10 @@ export class Titles {
     return enabled ?? (model !== undefined || Boolean(this.#deployed))
   }
 
-  /** The pages are there without what it cost. */
-  async #again(): Promise<void> {
-    const { projection } = this.#core
-    await projection.settled()
-    projection.startsAt(0)
-    await this.#core.project()
+  /** The page that ends the turn is there without what it cost. */
+  #again(runId: string): Promise<void> {
+    this.#core.projection.repeat(runId)
+    return this.#core.project()
   }
 }
 

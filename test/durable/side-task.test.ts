@@ -6,12 +6,13 @@ import type { Settings, SideTask } from '../../src/agent/model/settings.ts'
 import type { Usage } from '../../src/agent/model/usage.ts'
 import { openaiChat } from '../../src/agent/wire/openai-chat.ts'
 import type { Route } from '../../src/agent/wire/route.ts'
+import { d1History } from '../../src/db/history.ts'
 import { routesFor } from '../../src/durable/routes.ts'
 import { type SideAnswer, type SideRequest, sideTask } from '../../src/durable/side-task.ts'
 import { titleIn } from '../../src/durable/title.ts'
 import { deployment } from '../support/deployment.ts'
 import { type Asked, calls, fails, hangs, Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
-import { call, migrated, newSession, newTenant, type Problem } from '../worker/client.ts'
+import { bindings, call, migrated, newSession, newTenant, type Problem } from '../worker/client.ts'
 import { type Run, say } from '../worker/listen.ts'
 
 beforeAll(migrated)
@@ -256,6 +257,30 @@ describe('a title', () => {
     await until(async () => (await listed('about%20quolls')) === 1)
     gate.open()
     expect(await until(() => listed('Quolls%20by'))).toBe(1)
+  })
+
+  it('that comes late leaves every message once in history, and is counted there', async () => {
+    deployment.auxModel = ''
+    const gate = new Gate()
+    const question = calls({ id: 'q', name: 'clarify', input: { question: 'Which?' } })
+    const answers = [question, says('The red one.')]
+    const main = model((asked) => (isTitle(asked) ? says(gate, 'Pademelons at noon') : answers.shift()!))
+    const { id } = await newSession({ model: main.id, settings: titles })
+    const history = d1History(bindings.DB, 'default')
+    const seqs = async () =>
+      (await history.pages(id, 0)).map(({ n, entries }) => [n, ...entries.map(({ seq }) => seq)].join(' '))
+    await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'tell me about pademelons' } })
+    await until(async () => (await seqs()).length === 1)
+    const asked = await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/questions')
+    const open = asked.body.data.find((one) => one.session_id === id)?.id
+    expect((await call('POST', `/api/questions/${open}`, { body: { answer: 'any' } })).status).toBe(200)
+    await until(async () => (await seqs()).length === 2)
+    const sent = await seqs()
+    expect(sent).toEqual(['1 1 2', '3 3 4'])
+    gate.open()
+    expect(await until(() => listed('Pademelons%20at'))).toBe(1)
+    expect(await seqs()).toEqual(sent)
+    expect((await history.pages(id, 0)).at(-1)?.usage).toMatchObject({ input: 180, output: 30 })
   })
 
   it('is asked of the model that the deployment names for side tasks', async () => {
