@@ -137,10 +137,11 @@ export class Journal {
     )
   }
 
-  newest(): { readonly row: StepRow; readonly turn: Turn | undefined } | undefined {
+  /** Taken back or not: its turn is the session's last one all the same. */
+  newest(): { readonly row: StepRow; readonly turn: Turn | undefined; readonly isGone: boolean } | undefined {
     if (!this.#ready) return undefined
     const [raw] = this.#sql.exec<RawStep>('SELECT * FROM step WHERE n > 0 ORDER BY n DESC LIMIT 1').toArray()
-    return raw && { row: rowOf(raw), turn: turnOf(raw) }
+    return raw && { row: rowOf(raw), turn: turnOf(raw), isGone: raw.gone !== 0 }
   }
 
   /** Rows that were not taken back, newest first, read as far as the caller goes. */

@@ -66,6 +66,8 @@ export class SessionStore implements Store {
   readonly #options: StoreOptions
   #turn: Turn | undefined
   #row: StepRow | undefined
+  /** It was taken back: what is put into it is heard, but no part of the conversation. */
+  #isRowGone = false
   #context: Context | undefined
   #inbox: { readonly id: number; readonly item: InboxItem }[]
   #lastSeq = 0
@@ -84,6 +86,7 @@ export class SessionStore implements Store {
     const newest = journal.newest()
     this.#turn = newest?.turn
     this.#row = newest?.row
+    this.#isRowGone = newest?.isGone ?? false
     this.#inbox = journal.inbox()
     const { message, event: written } = lastNumbers(newest?.row, options.given)
     this.#lastSeq = message
@@ -214,6 +217,7 @@ export class SessionStore implements Store {
   /** Takes the turns from message `from` on out of the conversation. */
   retract(from: number): void {
     this.#journal.retract(from)
+    this.#isRowGone = true
     this.#context = undefined
   }
 
@@ -269,10 +273,11 @@ export class SessionStore implements Store {
     if (message.role === 'assistant') this.#closeAnswer(row, seq, message)
   }
 
-  /** A row ends with what the model said: what comes next begins another. */
+  /** A row ends with what the model said, or when it is taken back: what comes next begins another. */
   #rowFor(entry: Entry): StepRow {
-    const row = this.#row
+    const row = this.#isRowGone ? undefined : this.#row
     if (row?.runId === entry.runId && (entry.runId === importRun ? hasRoom(row) : !hasSpoken(row))) return row
+    this.#isRowGone = false
     return (this.#row = { n: entry.seq, runId: entry.runId, entries: [], texts: [], events: [] })
   }
 

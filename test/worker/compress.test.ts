@@ -80,6 +80,25 @@ describe('compress', () => {
     expect(saidIn(main.asked.at(-1)!)).toEqual(['user: first', `assistant: ${long}`, 'user: third'])
   })
 
+  it.each([
+    ['', () => undefined],
+    [', by another life of the object', kill],
+  ])('can be asked for again after it was taken back%s', async (_when, meanwhile) => {
+    const { id, main } = await session([says(long), says(long), says('three'), says('four')])
+    for (const question of ['first', 'second', 'third']) await say(id, question)
+    await compress(id)
+    await call('POST', `/api/sessions/${id}/undo`, { body: { n: 1 } })
+    await meanwhile(id)
+    const { body } = await compress(id)
+    expect([body.compressed, body.tokens_after < body.tokens_before]).toEqual([true, true])
+    await say(id, 'fourth')
+    expect(saidIn(main.asked.at(-1)!)).toEqual([
+      expect.stringContaining('Summary of the earlier part'),
+      `assistant: ${long}`,
+      'user: fourth',
+    ])
+  })
+
   it('says when there is nothing to shorten', async () => {
     const { id, side } = await session([says('one')])
     expect(await compress(id)).toMatchObject({ status: 200, body: { compressed: false } })
