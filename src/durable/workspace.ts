@@ -12,7 +12,17 @@ export type FileAnswer =
 
 export function workspace({ workbench: { backend }, account }: SessionCore) {
   const { byHand: files } = backend
-  const at = (path: string) => backend.resolve(path)
+  const root = backend.resolve('.')
+  const at = (path: string): string => {
+    const resolved = backend.resolve(path)
+    if (resolved === root || resolved.startsWith(`${root}/`)) return resolved
+    throw new BackendError('invalid', 'This path is not in the workspace.', 'Paths are relative to it.')
+  }
+  const inside = (path: string): string => {
+    const resolved = at(path)
+    if (resolved !== root) return resolved
+    throw new BackendError('invalid', 'The workspace itself cannot be deleted.', 'Name what is in it.')
+  }
   return {
     read: (path: string) =>
       said(async () => {
@@ -32,7 +42,7 @@ export function workspace({ workbench: { backend }, account }: SessionCore) {
 
     remove: (path: string) =>
       said(async () => {
-        const is = (await files.remove(at(path))) ? 'removed' : 'missing'
+        const is = (await files.remove(inside(path))) ? 'removed' : 'missing'
         await account.tellStored()
         return { is }
       }),

@@ -28,7 +28,7 @@ const entryShape = z.object({
   modified_at: z.iso.datetime(),
 })
 
-/** Everything behind `files/`; relative to the workspace, and never out of it by dots. */
+/** Everything behind `files/`; never out of the workspace by dots, and the session refuses what is not in it. */
 function pathOf({ web }: Call<unknown, unknown>): string {
   const raw = new URL(web.req.url).pathname.split('/files/').slice(1).join('/files/')
   let decoded: string

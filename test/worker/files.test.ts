@@ -1,0 +1,48 @@
+/** Files of a workspace by the API: which paths are its own, and which of them stand for all of it. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { call, migrated, newSession, type Problem, request } from './client.ts'
+
+beforeAll(migrated)
+
+type Listing = { readonly data: readonly { readonly path: string; readonly name: string }[] }
+
+/** A session with one file that has to stay. */
+async function kept() {
+  const { id } = await newSession()
+  const at = `/api/sessions/${id}/files`
+  expect((await request('PUT', `${at}/kept.txt`, { body: 'kept' })).status).toBe(201)
+  const names = async () => (await call<Listing>('GET', `${at}/`)).body.data.map(({ name }) => name)
+  return { id, at, names }
+}
+
+describe('a path of a file', () => {
+  it.each(['%2Fetc%2Fpasswd', '/proc/self/environ', '/', '%2F', '/tmp', '/workspaces/a', 'a/..%2F..%2Ftmp'])(
+    'that is not in the workspace is refused, whatever is to be done: %s',
+    async (path) => {
+      const { at, names } = await kept()
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        const answer = await call<Problem>(method, `${at}/${path}`, method === 'PUT' ? { body: 'x' } : {})
+        expect([method, answer.status, answer.body?.error?.param]).toEqual([method, 400, 'path'])
+      }
+      expect(await names()).toEqual(['kept.txt'])
+    },
+  )
+
+  it('may be the one that a listing shows', async () => {
+    const { at } = await kept()
+    const [shown] = (await call<Listing>('GET', `${at}/`)).body.data
+    expect(await (await request('GET', `${at}/${shown?.path}`)).text()).toBe('kept')
+  })
+
+  it.each(['', '/', '/.', '/%2e', '/.%2F', '/.%2F.', '/~', '//workspace'])(
+    'that is the whole workspace is listed, and not deleted: files%s',
+    async (path) => {
+      const { at, names } = await kept()
+      const refused = await call<Problem>('DELETE', at + path)
+      expect([refused.status, refused.body?.error?.param]).toEqual([400, 'path'])
+      expect(await names()).toEqual(['kept.txt'])
+      expect((await call<Listing>('GET', at + path)).body.data.map(({ name }) => name)).toEqual(['kept.txt'])
+    },
+  )
+})
