@@ -1,6 +1,7 @@
 /** Files of a workspace by the API: which paths are its own, and which of them stand for all of it. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { model, says } from '../support/scripted-model.ts'
 import { call, migrated, newSession, type Problem, request } from './client.ts'
 
 beforeAll(migrated)
@@ -45,4 +46,21 @@ describe('a path of a file', () => {
       expect((await call<Listing>('GET', at + path)).body.data.map(({ name }) => name)).toEqual(['kept.txt'])
     },
   )
+
+  it('is found behind a session that is called files', async () => {
+    const body = { model: model([says('Hello.')]).id, conversation: 'files', input: 'hi' }
+    expect((await request('POST', '/v1/responses', { body })).status).toBe(200)
+    const put = await call<{ path: string }>('PUT', '/api/sessions/files/files/a/files/b.txt', { body: 'x' })
+    expect([put.status, put.body.path]).toEqual([201, '/workspace/a/files/b.txt'])
+    const { body: listed } = await call<Listing>('GET', '/api/sessions/files/files/')
+    expect(listed.data.map(({ name }) => name)).toEqual(['a'])
+  })
+
+  it('is found behind a word that is written in another way', async () => {
+    const { id, names } = await kept()
+    await request('PUT', `/api/sessions/${id}/%66iles/other.txt`, { body: 'x' })
+    expect(await names()).toEqual(['kept.txt', 'other.txt'])
+    expect((await request('DELETE', `/api/sessions/${id}/%66iles/other.txt`)).status).toBe(204)
+    expect(await names()).toEqual(['kept.txt'])
+  })
 })

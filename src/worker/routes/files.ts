@@ -11,6 +11,8 @@ import { found, sessionStub } from '../sessions.ts'
 import { ok } from '../shapes.ts'
 
 const path = '/api/sessions/:id/files/:path{.*}'
+/** Parts of the address before that of the file. */
+const before = path.split('/').length - 1
 const tag = 'Files'
 
 const entry = ({ path: at, type, size, modified }: FileStat) => ({
@@ -28,9 +30,12 @@ const entryShape = z.object({
   modified_at: z.iso.datetime(),
 })
 
-/** Everything behind `files/`; never out of the workspace by dots, and the session refuses what is not in it. */
+/**
+ * Everything behind `files/`, by its place: a session may be called like that too, and the word may be written with
+ * escapes. Never out of the workspace by dots; the session refuses what is not in it.
+ */
 function pathOf({ web }: Call<unknown, unknown>): string {
-  const raw = new URL(web.req.url).pathname.split('/files/').slice(1).join('/files/')
+  const raw = new URL(web.req.url).pathname.split('/').slice(before).join('/')
   let decoded: string
   try {
     decoded = decodeURIComponent(raw)
