@@ -57,19 +57,23 @@ export type Connections = {
   }) => Promise<readonly Connection[]>
   readonly get: (id: string) => Promise<Connection | undefined>
   readonly add: (connection: Omit<Connection, 'tenantId'>) => Promise<void>
-  /** What is not named stays as it is by then. Undefined when there is none. */
+  /** What is not named stays as it is by then. Undefined when there is none, or none with the secrets of before. */
   readonly change: (id: string, to: ConnectionChange) => Promise<Connection | undefined>
-  readonly setAccount: (id: string, account: unknown) => Promise<void>
+  /** Whom these secrets are of; nothing happens when it has others by now. */
+  readonly setAccount: (of: Pick<Connection, 'id' | 'secrets'>, account: unknown) => Promise<void>
   /** False when there was none. */
   readonly remove: (id: string) => Promise<boolean>
 }
 
-/** Secrets come with their endings; the account of those of before is not known to be theirs. */
+/**
+ * Secrets come with their endings, and with those `before`, sealed, that they were made of: one of them may be all that
+ * changes. The account of those of before is not known to be theirs.
+ */
 export type ConnectionChange = {
   readonly name?: string | undefined
   readonly status?: Connection['status'] | undefined
   readonly settings?: object | undefined
-  readonly secrets?: Pick<Connection, 'secrets' | 'endings'> | undefined
+  readonly secrets?: (Pick<Connection, 'secrets' | 'endings'> & { readonly before: string }) | undefined
 }
 
 export type Place = { readonly at: number; readonly id: string }
@@ -78,7 +82,8 @@ const add = `INSERT INTO channel(tenant_id, id, platform, name, status, created_
   account) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`
 const change = `UPDATE channel SET name = coalesce(?3, name), status = coalesce(?4, status),
   settings = json_patch(settings, ?5), secrets = coalesce(?6, secrets), endings = coalesce(?7, endings),
-  account = CASE WHEN ?6 IS NULL THEN account END WHERE tenant_id = ?1 AND id = ?2 RETURNING *`
+  account = CASE WHEN ?6 IS NULL THEN account END WHERE tenant_id = ?1 AND id = ?2
+  AND (?8 IS NULL OR secrets = ?8) RETURNING *`
 const newest = `SELECT * FROM channel WHERE tenant_id = ?1 AND (created_at, id) < (?2, ?3)
   ORDER BY created_at DESC, id DESC LIMIT ?4`
 
@@ -108,13 +113,13 @@ export function connections(db: D1Database, tenantId: string): Connections {
       await write([statement(add, ...values)])
     },
     change: async (id, { name = null, status = null, settings = {}, secrets }) => {
-      const sealed = [secrets?.secrets ?? null, secrets ? JSON.stringify(secrets.endings) : null]
+      const sealed = secrets ? [secrets.secrets, JSON.stringify(secrets.endings), secrets.before] : [null, null, null]
       const [result] = await write([statement(change, id, name, status, JSON.stringify(settings), ...sealed)])
       return (result?.results as readonly Row[] | undefined)?.map(connectionOf)[0]
     },
-    setAccount: async (id, account) => {
-      const set = 'UPDATE channel SET account = ?3 WHERE tenant_id = ?1 AND id = ?2'
-      await write([statement(set, id, JSON.stringify(account))])
+    setAccount: async ({ id, secrets }, account) => {
+      const set = 'UPDATE channel SET account = ?3 WHERE tenant_id = ?1 AND id = ?2 AND secrets = ?4'
+      await write([statement(set, id, JSON.stringify(account), secrets)])
     },
     remove: async (id) => {
       const [result] = await write([statement('DELETE FROM channel WHERE tenant_id = ?1 AND id = ?2', id)])

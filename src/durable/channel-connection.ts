@@ -17,6 +17,8 @@ export type Connected = {
   readonly channel: Channel
   readonly settings: ChannelSettings
   readonly line: Line
+  /** Those of the line, sealed. */
+  readonly secrets: string
   readonly account: Account | undefined
 }
 
@@ -62,6 +64,7 @@ async function opened(env: Env, connection: Connection): Promise<Connected | { r
     channel,
     settings: channelSettings.parse(settings),
     line: lineOf(env, channel, JSON.parse(sealed.secret) as Record<string, string>),
+    secrets,
     account: (account as Account | null) ?? undefined,
   }
 }

@@ -28,7 +28,7 @@ describe('a change of a connection', () => {
     ['a list', { settings: { allow_users: [] } }, { settings: { allow_users: [], streaming: false } }],
     [
       'secrets, whose account is not known yet',
-      { secrets: { secrets: 'new', endings: { bot_token: 'tsrq' } } },
+      { secrets: { secrets: 'new', endings: { bot_token: 'tsrq' }, before: 'sealed' } },
       { secrets: 'new', endings: { bot_token: 'tsrq' }, account: null },
     ],
     ['nothing', {}, {}],
@@ -38,6 +38,25 @@ describe('a change of a connection', () => {
     const changed = { ...known, id, tenantId: 'a', ...then }
     expect(await all.change(id, change)).toEqual(changed)
     expect(await all.get(id)).toEqual(changed)
+  })
+
+  it('of secrets that are not those any more finds none', async () => {
+    const id = crypto.randomUUID()
+    await all.add({ ...known, id })
+    const endings = { bot_token: 'tsrq' }
+    expect(
+      await all.change(id, { name: 'Other', secrets: { secrets: 'new', endings, before: 'older' } }),
+    ).toBeUndefined()
+    expect(await all.get(id)).toEqual({ ...known, id, tenantId: 'a' })
+  })
+
+  it('to the account of other secrets is let go', async () => {
+    const id = crypto.randomUUID()
+    await all.add({ ...known, id })
+    await all.setAccount({ id, secrets: 'older' }, { id: '6' })
+    expect(await all.get(id)).toMatchObject({ account: { id: '5' } })
+    await all.setAccount({ id, secrets: 'sealed' }, { id: '6' })
+    expect(await all.get(id)).toMatchObject({ account: { id: '6' } })
   })
 
   it('of another tenant’s finds none', async () => {

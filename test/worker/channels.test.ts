@@ -1,6 +1,8 @@
 /** Channels by the API, and what their webhooks let in. */
 
+import { createExecutionContext } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../../src/worker/app.ts'
 import { Gate, says, until } from '../support/scripted-model.ts'
 import {
   allSettled,
@@ -16,7 +18,7 @@ import {
 } from '../support/chat.ts'
 import { telegramApi } from '../support/telegram-api.ts'
 import { linesOf } from './listen.ts'
-import { bindings, call, migrated, newTenant, type Problem, request } from './client.ts'
+import { adminKey, bindings, call, migrated, newTenant, type Problem, request } from './client.ts'
 import { countRows, inObject } from '../durable/object.ts'
 
 beforeAll(migrated)
@@ -25,6 +27,21 @@ type Channel = { readonly id: string; readonly status: string; readonly [more: s
 const secrets = { bot_token: '4711:abcdefghijklmnop', webhook_secret: secret }
 const create = (body: object, key?: string) =>
   call<Channel & Problem>('POST', '/api/channels', { body, ...(key && { key }) })
+
+/** The database, in which somebody else's change comes first of all that begins like this. */
+function overtaken(sql: string, first: () => Promise<unknown>): D1Database {
+  let overtakes = 0
+  const { DB } = bindings
+  const prepare: D1Database['prepare'] = (one) => {
+    if (one.startsWith(sql)) overtakes++
+    return DB.prepare(one)
+  }
+  const batch: D1Database['batch'] = async (statements) => {
+    if (overtakes === 1) await first()
+    return DB.batch(statements)
+  }
+  return { prepare, batch } as D1Database
+}
 
 describe('a channel', () => {
   it('is created, shown without its secrets, changed, paused, resumed and removed', async () => {
@@ -83,6 +100,24 @@ describe('a channel', () => {
       settings,
       secrets: { bot_token: 'tsrq' },
     })
+  })
+
+  it('has every secret that is changed at the same time', async () => {
+    const { body } = await create({ platform: 'telegram', secrets })
+    const at = `/api/channels/${body.id}`
+    const other = () => call('PATCH', at, { body: { secrets: { webhook_secret: 'another-secret-2' } } })
+    const answer = await createApp().fetch(
+      new Request(`https://talaria.test${at}`, {
+        method: 'PATCH',
+        headers: { authorization: `Bearer ${adminKey}` },
+        body: JSON.stringify({ secrets: { bot_token: '4711:zyxwvutsrq' } }),
+      }),
+      { ...bindings, DB: overtaken('UPDATE channel', other) },
+      createExecutionContext(),
+    )
+    const now = { bot_token: 'tsrq', webhook_secret: 'et-2' }
+    expect([answer.status, (await answer.json<Channel>())['secrets']]).toEqual([200, now])
+    expect((await call<Channel>('GET', at)).body['secrets']).toEqual(now)
   })
 
   it('keeps its secrets sealed', async () => {
@@ -171,6 +206,21 @@ describe('a channel', () => {
       ok: false,
       detail: 'HTTP 401: Unauthorized',
     })
+  })
+
+  it('does not have the account of secrets that were changed while the platform was asked', async () => {
+    const api = telegramApi()
+    const { body } = await create({ platform: 'telegram', secrets: { ...secrets, bot_token: api.token } })
+    const at = `/api/channels/${body.id}`
+    const gate = new Gate()
+    api.next('getMe', gate)
+    const asked = call('POST', `${at}/test`)
+    await gate.reached()
+    expect((await call('PATCH', at, { body: { secrets: { bot_token: '4711:zyxwvutsrq' } } })).status).toBe(200)
+    gate.open()
+    expect((await asked).status).toBe(200)
+    const row = await bindings.DB.prepare('SELECT account FROM channel WHERE id = ?').bind(body.id).first()
+    expect(row).toEqual({ account: null })
   })
 })
 

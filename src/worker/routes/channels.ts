@@ -75,6 +75,31 @@ async function change({ env, tenant, param }: Call<unknown, unknown>, to: Connec
   return Response.json(view(changed))
 }
 
+/** Secrets are sealed as one: whoever was overtaken by another change begins again with what that one left. */
+async function changeSecrets(
+  call: Call<unknown, unknown>,
+  given: Secrets,
+  wish: ConnectionChange,
+): Promise<Connection> {
+  const { env, tenant } = call
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const known = await one(call)
+    // Those of before may not open any more: then all of them are needed.
+    const kept = await openSecrets(env, known)
+    const secrets = secretsOf(platformOf(known.platform), { ...kept, ...given })
+    const sealed = await sealSecrets(env, tenant.id, known.id, secrets)
+    const to = { ...wish, secrets: { secrets: sealed, endings: endingsOf(secrets), before: known.secrets } }
+    const changed = await connections(env.DB, tenant.id).change(known.id, to)
+    if (changed) return changed
+  }
+  throw new AppError(409, 'conflict', 'Others change these secrets at the same moment. Try again.', {
+    param: 'secrets',
+  })
+}
+
+/** Of those that change the secrets of one channel at once, one gets through each time. */
+const attempts = 8
+
 const setStatus = (status: Connection['status'], summary: string) =>
   route({
     method: 'post',
@@ -161,16 +186,13 @@ export const channelRoutes = [
     }),
     responses: ok('The channel', channelShape),
     handle: async (call) => {
-      const { env, tenant, body } = call
+      const { env, body } = call
       const { secrets: given, ...wish } = body
       if (!given) return change(call, wish)
       requireSealing(env)
-      const known = await one(call)
-      // Those of before may not open any more: then all of them are needed.
-      const kept = await openSecrets(env, known)
-      const secrets = secretsOf(platformOf(known.platform), { ...kept, ...given })
-      const sealed = await sealSecrets(env, tenant.id, known.id, secrets)
-      return change(call, { ...wish, secrets: { secrets: sealed, endings: endingsOf(secrets) } })
+      const changed = await changeSecrets(call, given, wish)
+      forgetConnection(changed.id)
+      return Response.json(view(changed))
     },
   }),
   route({
@@ -199,7 +221,7 @@ export const channelRoutes = [
       const channel = platformOf(connection.platform)
       const account = await channel.account(lineOf(env, channel, await openSecrets(env, connection)))
       if ('refused' in account) return Response.json({ ok: false, detail: account.refused })
-      await connections(env.DB, tenant.id).setAccount(connection.id, account)
+      await connections(env.DB, tenant.id).setAccount(connection, account)
       forgetConnection(connection.id)
       return Response.json({ ok: true, detail: `Connected as ${account.name || account.id}.` })
     },

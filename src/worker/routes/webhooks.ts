@@ -105,11 +105,14 @@ async function isPaired({ env, executionCtx }: Web, connection: Connected, heard
   return met.is === 'approved'
 }
 
-async function askAccount(env: Env, { channel, line, id, tenantId }: Connected): Promise<Connected['account']> {
+async function askAccount(
+  env: Env,
+  { channel, line, id, tenantId, secrets }: Connected,
+): Promise<Connected['account']> {
   const asked = await channel.account(line)
   // Then nobody has been named as far as we know; the next one asks again.
   if ('refused' in asked) return undefined
-  await connections(env.DB, tenantId).setAccount(id, asked)
+  await connections(env.DB, tenantId).setAccount({ id, secrets }, asked)
   forgetConnection(id)
   return asked
 }
