@@ -61,13 +61,15 @@ export function createApp(): App {
   return app
 }
 
+/** What exists there is nobody's business without a key. */
+const isHidden = (pathname: string): boolean => /^\/(v1|api)\//.test(pathname)
+
 /** What no route answers: another method of a route, or a static file. */
 async function elsewhere({ req, env, executionCtx }: Web): Promise<Response | undefined> {
   const { pathname } = new URL(req.url)
-  const open = methodsOf(pathname, openPatterns)
-  if (open.length) return notPossible(req.method, open)
-  if (!/^\/(v1|api)\//.test(pathname)) return staticFile(req.raw, env)
-  // What exists is nobody's business without a key.
+  const shown = methodsOf(pathname, shownPatterns)
+  if (shown.length) return notPossible(req.method, shown)
+  if (!isHidden(pathname)) return staticFile(req.raw, env)
   await authenticate(req.raw, env, (work) => executionCtx.waitUntil(work))
   const allowed = methodsOf(pathname, patterns)
   return allowed.length ? notPossible(req.method, allowed) : undefined
@@ -94,7 +96,7 @@ const patternOf = ({ path, method }: Pick<Route, 'path' | 'method'>) => ({
 })
 type Pattern = ReturnType<typeof patternOf>
 const patterns = routes.map(patternOf)
-const openPatterns = openRoutes.map(patternOf)
+const shownPatterns = [...openRoutes, ...routes.filter(({ path }) => !isHidden(path))].map(patternOf)
 
 const methodsOf = (pathname: string, among: readonly Pattern[]): readonly string[] =>
   among.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method)

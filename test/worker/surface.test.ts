@@ -31,6 +31,8 @@ describe('beside the routes', () => {
     ['GET', '/webhooks/x', 404],
     ['POST', '/health', 405],
     ['PUT', '/docs', 405],
+    ['POST', '/health/detailed', 405],
+    ['POST', '/health/other', 404],
   ])('%s %s is an error like every other', async (method, path, status) => {
     const answer = await ask(method, path)
     const { error } = await answer.json<Problem>()
