@@ -209,8 +209,10 @@ export class Journal {
   /** Rows that history does not have yet, with the turn each of them ends, oldest first. */
   *unsent(through: number): Generator<{ readonly row: StepRow; readonly turn: Turn | undefined }> {
     if (!this.#ready) return
-    for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n > ? AND gone = 0 ORDER BY n', through))
-      yield { row: rowOf(raw), turn: turnOf(raw) }
+    for (const raw of this.#sql.exec<RawStep>(unsentRows, through)) {
+      const row = rowOf(raw)
+      if ((row.entries.at(-1)?.seq ?? row.n) > through) yield { row, turn: turnOf(raw) }
+    }
   }
 
   /** Turns that ended in rows from `n` on which were taken back. */
@@ -245,6 +247,10 @@ export class Journal {
     for (const id of ids) this.#sql.exec('DELETE FROM inbox WHERE id = ?', id)
   }
 }
+
+/** A row that is long goes in several pages, and may have gone only in part: then it comes once more. */
+const unsentRows = `SELECT * FROM step WHERE gone = 0 AND n >= CASE WHEN EXISTS (SELECT 1 FROM step WHERE n = ?1 + 1)
+  THEN ?1 + 1 ELSE coalesce((SELECT max(n) FROM step WHERE n > 0 AND n <= ?1), 1) END ORDER BY n`
 
 /** Characters that are parsed at once; the reader may stop before they are all taken. */
 const readTogether = 128 * 1024

@@ -130,7 +130,8 @@ function pagesAfter(
   if (last && !isFinal(last.row)) rows.pop()
   const pages = new Pages(usageOf)
   for (const { row, turn } of rows) {
-    for (const [i, entry] of row.entries.entries()) pages.add(row.runId, entry, row.texts[i] ?? '')
+    for (const [i, entry] of row.entries.entries())
+      if (entry.seq > after) pages.add(row.runId, entry, row.texts[i] ?? '')
     if (turn && isOver(turn)) pages.close(turn)
   }
   pages.close()

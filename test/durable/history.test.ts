@@ -181,6 +181,21 @@ describe('while D1 is slow', () => {
     await until(async () => (await alarmOf(id)) === null)
   })
 
+  it('a row of which only some pages have arrived is sent to its end by the next life', async () => {
+    const held = new Gate()
+    let batches = 0
+    outage.beforeBatch = async () => (++batches === 2 ? held.opens() : undefined)
+    const messages = Array.from({ length: 70 }, (_, n) => ({ role: 'user', content: `${n}${'x'.repeat(100_000)}` }))
+    const { body } = await call<{ id: string }>('POST', '/api/sessions/import', { body: { messages } })
+    await held.reached()
+    await kill(body.id)
+    held.open()
+    expect(await stored(body.id)).toHaveLength(64)
+    await ring(body.id)
+    await until(async () => (await stored(body.id)).length === messages.length)
+    expect((await stored(body.id)).map(({ seq }) => seq)).toEqual(messages.map((_, n) => n + 1))
+  })
+
   it('nothing of a deleted session comes after its end', async () => {
     const held = new Gate()
     let batches = 0
