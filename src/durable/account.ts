@@ -34,8 +34,8 @@ export class Account {
   /** Notes that are not needed any more, once a turn is written with another usage than this. */
   #taken: { readonly notes: readonly number[]; readonly before: Usage | undefined } | undefined
   #reached: Reached | undefined
-  /** Runs that have ended, of which the tenant's object has not heard yet. */
-  readonly #unsettled = new Map<string, Settled>()
+  /** Runs that have ended, of which the tenant's object has not heard yet: what it cost, or only that its place is free. */
+  readonly #unheard = new Map<string, Settled | 'place'>()
 
   constructor(options: AccountOptions) {
     this.#options = options
@@ -112,9 +112,8 @@ export class Account {
       this.#forgetTaken()
     }
     const counts = countsSpending(limits) || limits.storage_bytes !== undefined
-    if (spent && counts)
-      this.#unsettled.set(runId, { ...amountOf(addUsage(spent.usage, left ?? noUsage)), at: spent.at })
-    else if (limits.concurrent_turns !== undefined) await this.#options.tenant().releaseTurn(runId)
+    if (spent && counts) this.#unheard.set(runId, { ...amountOf(addUsage(spent.usage, left ?? noUsage)), at: spent.at })
+    else if (limits.concurrent_turns !== undefined && !this.#unheard.has(runId)) this.#unheard.set(runId, 'place')
     await this.flush()
   }
 
@@ -136,9 +135,10 @@ export class Account {
 
   /** Rejects while the tenant's object is away; what it has to hear is kept. */
   async flush(): Promise<void> {
-    for (const [runId, amount] of this.#unsettled) {
-      await this.#options.tenant().settleTurn(runId, amount, this.#options.stored())
-      if (this.#unsettled.get(runId) === amount) this.#unsettled.delete(runId)
+    for (const [runId, owed] of this.#unheard) {
+      if (owed === 'place') await this.#options.tenant().releaseTurn(runId)
+      else await this.#options.tenant().settleTurn(runId, owed, this.#options.stored())
+      if (this.#unheard.get(runId) === owed) this.#unheard.delete(runId)
     }
   }
 }

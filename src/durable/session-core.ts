@@ -22,8 +22,9 @@ import { metered, newMeter } from './meter.ts'
 import { Projection } from './projection.ts'
 import { processRows } from './process-rows.ts'
 import { rebuild } from './rebuild.ts'
+import { settle } from './run-end.ts'
 import { newMeta, type NewSession, type SessionMeta } from './session-meta.ts'
-import { bookedAfter, sessionRecord, sessionUsage, spentBy, usageOf } from './session-record.ts'
+import { bookedAfter, sessionRecord, sessionUsage, usageOf } from './session-record.ts'
 import { SideNotes } from './side-notes.ts'
 import type { SideAnswer, SideRequest } from './side-task.ts'
 import { SessionStore } from './store.ts'
@@ -376,9 +377,13 @@ export class SessionCore {
 
   /** A turn that has ended gives back its place and says what it cost; at the latest the alarm sees to that. */
   release(runId = this.store.current()?.id ?? ''): void {
-    const turn = this.store.current()
-    const settled = this.account.settle(runId, turn?.id === runId ? spentBy(this.meta, turn) : undefined)
-    this.later(settled.catch((error: unknown) => console.warn('The tenant cannot be reached.', error)))
+    const unheard = (error: unknown) => {
+      console.warn('The tenant cannot be reached.', error)
+      if (this.#closing) return
+      this.#projectAt ??= Date.now() + projectionDelay(this.#failures)
+      this.arm()
+    }
+    this.later(settle(this, runId).catch(unheard))
   }
 
   #rested(until: number | undefined): void {

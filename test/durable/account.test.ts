@@ -30,14 +30,19 @@ function open(limits: Limits, answer: Admission = { ok: true }, left: readonly S
   const notes = new Notes(left)
   const heard: string[] = []
   const booked: [string, Usage][] = []
+  const outage = { isAway: false }
+  const hear = async (what: string) => {
+    if (outage.isAway) throw new Error('The tenant is away.')
+    heard.push(what)
+  }
   const tenant = {
     charge: async (run: string, { tokens }: { tokens: number }) => {
       heard.push(`charge ${run} ${tokens}`)
       return answer
     },
-    settleTurn: async (run: string, { tokens, at }: { tokens: number; at: number }) =>
-      void heard.push(`settle ${run} ${tokens} at ${at}`),
-    releaseTurn: async (run: string) => void heard.push(`release ${run}`),
+    settleTurn: (run: string, { tokens, at }: { tokens: number; at: number }) =>
+      hear(`settle ${run} ${tokens} at ${at}`),
+    releaseTurn: (run: string) => hear(`release ${run}`),
   }
   const account = new Account({
     tenant: () => tenant as unknown as ReturnType<AccountOptions['tenant']>,
@@ -47,7 +52,7 @@ function open(limits: Limits, answer: Admission = { ok: true }, left: readonly S
     book: (run, usage) => void booked.push([run, usage]),
     notes: notes as unknown as SideNotes,
   })
-  return { account, heard, booked, notes }
+  return { account, heard, booked, notes, outage }
 }
 
 describe('an account', () => {
@@ -71,6 +76,22 @@ describe('an account', () => {
     await account.settle('r1', { usage: turn.usage, at: 7 })
     await account.settle('queued', undefined)
     expect(heard).toEqual(['release r1', 'release queued'])
+  })
+
+  it.each([
+    [{ concurrent_turns: 2 }, ['release r1', 'release queued']],
+    [{ concurrent_turns: 2, tokens_per_day: 1_000 }, ['settle r1 100 at 7', 'release queued']],
+  ])('keeps what a tenant that is away has to hear, with %j', async (limits, late) => {
+    const { account, heard, outage } = open(limits)
+    outage.isAway = true
+    await expect(account.settle('r1', { usage: turn.usage, at: 7 })).rejects.toThrow('away')
+    await expect(account.settle('r1', undefined)).rejects.toThrow('away')
+    await expect(account.settle('queued', undefined)).rejects.toThrow('away')
+    await expect(account.flush()).rejects.toThrow('away')
+    outage.isAway = false
+    await account.flush()
+    await account.flush()
+    expect(heard).toEqual(late)
   })
 
   it('knows from the answer that a limit is reached, and for how long', async () => {

@@ -230,6 +230,45 @@ describe('a limit', () => {
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'tokens_per_day', true])
   })
 
+  it('of turns at once gets its place back, though the tenant was away when the turn ended', async () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const { key, id: tenantId } = await limited({ concurrent_turns: 1 })
+    const gate = new Gate()
+    const { id } = await newSession({ model: model([says('done', gate)]).id }, key)
+    const one = chat(key, id, 'one')
+    await gate.reached()
+    outage.tenantCut = true
+    gate.open()
+    expect((await one).body.exit_reason).toBe('answered')
+    await until(() => outage.refused)
+    // History gets it all the same, and would be a reason for no further alarm.
+    await reportOf(key, 1)
+    await until(async () => {
+      const at = await runInDurableObject(objectOf(id, tenantId), (_object, { storage }) => storage.getAlarm())
+      return at === null || outage.refused > 1
+    })
+    outage.mend()
+    await until(async () => {
+      await runDurableObjectAlarm(objectOf(id, tenantId))
+      return (await bindings.TENANT.getByName(`t/${tenantId}`).admitTurn('probe')).ok
+    })
+  })
+
+  it('of turns at once gets its place back before a session is gone', async () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const { key, id: tenantId } = await limited({ concurrent_turns: 1 })
+    const gate = new Gate()
+    const { id } = await newSession({ model: model([says('never', gate)]).id }, key)
+    await call('POST', `/api/sessions/${id}/steer`, { key, body: { input: 'go' } })
+    await gate.reached()
+    outage.tenantCut = true
+    expect((await request('DELETE', `/api/sessions/${id}`, { key })).status).toBeGreaterThanOrEqual(500)
+    outage.mend()
+    await until(async () => (await request('DELETE', `/api/sessions/${id}`, { key })).status === 204)
+    expect(await bindings.TENANT.getByName(`t/${tenantId}`).admitTurn('probe')).toEqual({ ok: true })
+  })
+
   it('begins with what was spent before it was set', async () => {
     const { key, id: tenantId } = await newTenant()
     const { id } = await newSession({ model: model([]).id }, key)
