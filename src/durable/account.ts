@@ -23,6 +23,9 @@ export type AccountOptions = {
   readonly notes: SideNotes
 }
 
+/** By a run, and the time it counts at. */
+type Spent = { readonly usage: Usage; readonly at: number }
+
 const amountOf = (usage: Usage) => ({ tokens: tokensUsed(usage), usd: usage.costUsd })
 
 export class Account {
@@ -103,18 +106,28 @@ export class Account {
   }
 
   /** A run has ended: gives back its place among the tenant's and says what it cost. */
-  async settle(runId: string, spent: { readonly usage: Usage; readonly at: number } | undefined): Promise<void> {
-    const limits = this.#options.limits()
+  async settle(runId: string, spent: Spent | undefined): Promise<void> {
     // What no call of the turn has taken over: it was stopped in the middle of a tool.
     const left = spent && this.take(undefined)
     if (left) {
       this.#options.book(runId, left)
       this.#forgetTaken()
     }
-    const counts = countsSpending(limits) || limits.storage_bytes !== undefined
-    if (spent && counts) this.#unheard.set(runId, { ...amountOf(addUsage(spent.usage, left ?? noUsage)), at: spent.at })
-    else if (limits.concurrent_turns !== undefined && !this.#unheard.has(runId)) this.#unheard.set(runId, 'place')
+    this.#owe(runId, spent && { ...spent, usage: addUsage(spent.usage, left ?? noUsage) })
     await this.flush()
+  }
+
+  /** A run that had ended when the object died: whether the tenant's object has heard of it, nobody knows. */
+  recall(run: (Spent & { readonly id: string }) | undefined): void {
+    if (run && !this.#unheard.has(run.id)) this.#owe(run.id, run)
+  }
+
+  /** Only what a limit of the tenant is about. */
+  #owe(runId: string, spent: Spent | undefined): void {
+    const limits = this.#options.limits()
+    const counts = countsSpending(limits) || limits.storage_bytes !== undefined
+    if (spent && counts) this.#unheard.set(runId, { ...amountOf(spent.usage), at: spent.at })
+    else if (limits.concurrent_turns !== undefined && !this.#unheard.has(runId)) this.#unheard.set(runId, 'place')
   }
 
   /** What was stored without a turn. While the tenant's object is away, the end of the next turn tells it. */

@@ -198,6 +198,15 @@ export class Journal {
     return raw && turnOf(raw)
   }
 
+  /** The last turn before those of this run. */
+  turnBefore(runId: string): Turn | undefined {
+    if (!this.#ready) return undefined
+    const [raw] = this.#sql
+      .exec<RawStep>('SELECT * FROM step WHERE n > 0 AND run <> ? AND turn IS NOT NULL ORDER BY n DESC LIMIT 1', runId)
+      .toArray()
+    return raw && turnOf(raw)
+  }
+
   entriesOf(runId: string): Entry[] {
     if (!this.#ready) return []
     return this.#sql

@@ -55,6 +55,8 @@ export class SessionCore {
   readonly known: KnownTenant
   /** A call beside the conversation; the machine puts it in. */
   side!: (task: SideTask, request: SideRequest) => Promise<SideAnswer>
+  /** The turn that was open when the object woke. */
+  readonly found: string | undefined
   store: SessionStore
   readonly #ctx: DurableObjectState
   readonly #env: Env
@@ -83,6 +85,7 @@ export class SessionCore {
     this.#meta = this.journal.meta()
     this.streams = new Streams(() => ctx.getWebSockets())
     this.store = this.#openStore()
+    this.found = this.store.hasOpenTurn ? this.store.turn().id : undefined
     this.workbench = new Workbench({
       env,
       sql,

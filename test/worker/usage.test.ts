@@ -254,6 +254,41 @@ describe('a limit', () => {
     })
   })
 
+  it('hears of a run whose object died when the next one had begun, before the tenant could be told', async () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const { key, id: tenantId } = await limited({ concurrent_turns: 1, tokens_per_day: 100_000 })
+    const tenant = bindings.TENANT.getByName(`t/${tenantId}`)
+    const [first, second] = [new Gate(), new Gate()]
+    const { id } = await newSession({ model: model([says('a', first), says('b', second), says('b')]).id }, key)
+    const object = objectOf(id, tenantId)
+    const one = chat(key, id, 'one')
+    await first.reached()
+    const two = chat(key, id, 'two', { mode: 'queue' }).catch(() => undefined)
+    await until(() =>
+      runInDurableObject(object, (_object, { storage: { sql } }) => {
+        const [table] = sql.exec("SELECT name FROM sqlite_master WHERE name = 'inbox'").toArray()
+        return table && sql.exec('SELECT id FROM inbox').toArray().length
+      }),
+    )
+    outage.tenantCut = true
+    first.open()
+    const { run_id: run } = (await one).body
+    await second.reached()
+    const died = runInDurableObject(object, (_object, state) => state.abort('killed by a test'))
+    await died.catch(() => undefined)
+    outage.mend()
+    second.open()
+    await two
+    await until(async () => {
+      await runDurableObjectAlarm(objectOf(id, tenantId))
+      return (await tenant.admitTurn('probe')).ok
+    })
+    const spent = await runInDurableObject(tenant, (_object, { storage: { sql } }) =>
+      sql.exec<{ tokens: number }>('SELECT tokens FROM spent WHERE run = ?', run).toArray(),
+    )
+    expect(spent).toEqual([{ tokens: 110 }])
+  })
+
   it('of turns at once gets its place back before a session is gone', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     vi.spyOn(console, 'error').mockImplementation(() => undefined)
