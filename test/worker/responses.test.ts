@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Asked, calls, model as modelOf, says, type Script } from '../support/scripted-model.ts'
-import { call, migrated, newTenant, type Problem, request } from './client.ts'
+import { bindings, call, migrated, newTenant, type Problem, request } from './client.ts'
 import { messagesOf } from './listen.ts'
 
 beforeAll(migrated)
@@ -150,6 +150,55 @@ describe('going on', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true')
     expect(again.body).toEqual(second.body)
     expect(textOf(again.body)).toEqual(['2 so far'])
+  })
+})
+
+describe('a branch that is refused leaves no copy:', () => {
+  type Limits = Readonly<Record<string, number>>
+  /** A session of two responses, each for 0.01, and what happens to those who go on behind the first. */
+  const behindTwo = async (limits: Limits) => {
+    const { id: tenant, key } = await newTenant()
+    const name = counting()
+    const prices = { input: 100, cached_read: 75, output: 100 }
+    await call('PATCH', '/api/settings', { key, body: { models: { [name]: { prices } } } })
+    const first = await create({ model: name, input: 'one' }, { key })
+    await create({ model: name, input: 'two', previous_response_id: first.body.id }, { key })
+    const id = sessionOf(first.headers)
+    const file = { key, body: new Uint8Array(1_500_000) }
+    expect((await call('PUT', `/api/sessions/${id}/files/a.bin`, file)).status).toBe(201)
+    expect((await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits } })).status).toBe(200)
+    const branch = async () => {
+      const ask = { key, body: { model: name, input: 'x', previous_response_id: first.body.id } }
+      const { status, body } = await call<Problem>('POST', '/v1/responses', ask)
+      return [status, body.error?.param]
+    }
+    const sessions = async () =>
+      (await call<{ data: { id: string }[] }>('GET', '/api/sessions', { key })).body.data.map((session) => session.id)
+    return { id, tenant, branch, sessions }
+  }
+
+  it('over usd_per_session', async () => {
+    const { id, branch, sessions } = await behindTwo({ usd_per_session: 0.01 })
+    expect(await branch()).toEqual([429, 'usd_per_session'])
+    expect(await sessions()).toEqual([id])
+  })
+
+  it('over concurrent_turns, and it takes no place', async () => {
+    const { id, tenant, branch, sessions } = await behindTwo({ concurrent_turns: 1 })
+    const places = bindings.TENANT.getByName(`t/${tenant}`)
+    await places.admitTurn('run_another')
+    expect(await branch()).toEqual([429, 'concurrent_turns'])
+    expect(await sessions()).toEqual([id])
+    await places.releaseTurn('run_another')
+    expect(await branch()).toEqual([200, undefined])
+  })
+
+  it('over storage_bytes, at which not even the first begins that does not fit', async () => {
+    const { id, tenant, branch, sessions } = await behindTwo({ storage_bytes: 1_000_000 })
+    expect(await branch()).toEqual([429, 'storage_bytes'])
+    await bindings.TENANT.getByName(`t/${tenant}`).setStored({ sessionId: id, bytes: 1_000_000 })
+    expect(await branch()).toEqual([429, 'storage_bytes'])
+    expect(await sessions()).toEqual([id])
   })
 })
 

@@ -12,15 +12,17 @@ import {
   type StoredMessage,
 } from '../../agent/wire/serve-responses.ts'
 import { publicUsage } from '../../agent/wire/serve-usage.ts'
-import type { SessionCopy } from '../../durable/fork.ts'
 import type { Say } from '../../durable/say.ts'
 import type { SessionDO } from '../../durable/session.ts'
 import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
+import { tenantStub } from '../../durable/tenant-stub.ts'
 import type { RunView } from '../../durable/views.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { idempotencyKey } from '../headers.ts'
-import { type Ids, idsFor, releasing, replayHeader } from '../idempotency.ts'
+import { type Ids, idsFor, replayHeader } from '../idempotency.ts'
 import { admitted } from '../admission.ts'
+import { fork } from '../fork.ts'
+import { refuseOver } from '../limits.ts'
 import { readInput, responseInput } from '../response-input.ts'
 import { type Call, route } from '../route.ts'
 import { knowingOwn } from '../settings-patch.ts'
@@ -141,7 +143,7 @@ async function create(call: CreateCall): Promise<Response> {
   const goesOn = Boolean(asked.previous_response_id ?? asked.conversation)
   if (goesOn && said.history.length) throw invalid('The conversation is stored: send only what is new in it.', 'input')
   const options = optionsOf(asked, await wishesIn(call), said.instructions)
-  const { ids, conversation } = await whereFor(call)
+  const { ids, conversation, branchOf } = await whereFor(call)
   const isKept = asked.store !== false
   const say: Say = {
     runId: ids.runId,
@@ -157,9 +159,11 @@ async function create(call: CreateCall): Promise<Response> {
     }),
   }
   const head = headOf(asked, responseId(ids.runId, isKept ? ids.sessionId : undefined), conversation)
-  const answer = await admitted(env, tenant, ids, async (how) =>
-    how === 'join' ? undefined : ask(call, ids, say, head),
-  )
+  const answer = await admitted(env, tenant, ids, async (how) => {
+    if (how === 'join') return undefined
+    const asking = () => ask(call, ids, say, head)
+    return branchOf ? inBranch(call, branchOf, ids, asking) : asking()
+  })
   // Whoever repeats a request with its key wants the same answer again.
   return isKept || ids.repeatable ? answer : andForget(call, ids, answer)
 }
@@ -210,8 +214,15 @@ function optionsOf(asked: Body, wished: Wishes, instructions: string): Wishes {
   }
 }
 
+type Where = {
+  readonly ids: Ids
+  readonly conversation: string | null
+  /** The response up to which the session has yet to be copied. */
+  readonly branchOf?: Place
+}
+
 /** The session that is gone on with: that of the response, while it is the last in there; else a copy up to it. */
-async function whereFor(call: CreateCall): Promise<{ readonly ids: Ids; readonly conversation: string | null }> {
+async function whereFor(call: CreateCall): Promise<Where> {
   const { env, tenant, body: asked } = call
   const { previous_response_id: previous, conversation } = asked
   if (conversation) {
@@ -221,9 +232,7 @@ async function whereFor(call: CreateCall): Promise<{ readonly ids: Ids; readonly
   if (!previous) return { ids: await idsFor(call), conversation: null }
   const from = placeOf(env, tenant.id, previous)
   const ids = await idsFor(call, (await isLast(from, asked.store !== false)) ? from.sessionId : undefined)
-  if (ids.sessionId !== from.sessionId)
-    await releasing(ids, () => branch(from, sessionStub(env, tenant.id, ids.sessionId)))
-  return { ids, conversation: null }
+  return { ids, conversation: null, ...(ids.sessionId !== from.sessionId && { branchOf: from }) }
 }
 
 /** Whether the session may go on from here: nothing came behind it, and what comes is to be kept. */
@@ -235,12 +244,27 @@ async function isLast({ session, runId }: Place, isKept: boolean): Promise<boole
   return isKept && (last?.run_id === runId || run.exit_reason === null)
 }
 
-async function branch({ session, sessionId, runId }: Place, to: Session): Promise<void> {
-  if (await to.describe()) return
-  const copy = found((await session.copy()) as unknown as SessionCopy | undefined)
-  const end = copy.rows.findLastIndex((row) => row.runId === runId) + 1
-  if (!end) throw notFound()
-  await to.become({ ...copy, rows: copy.rows.slice(0, end) }, { source: 'api', parentId: sessionId })
+/** Asks in a copy, which goes again when the question is refused. */
+async function inBranch<T>(call: CreateCall, from: Place, { sessionId, runId }: Ids, asking: () => Promise<T>) {
+  const { env, tenant } = call
+  const to = sessionStub(env, tenant.id, sessionId)
+  // A repeat finds the copy of the first try.
+  if (await to.describe()) return asking()
+  try {
+    await fork(call, from.session, to, { spec: { source: 'api', parentId: from.sessionId }, upTo: from.runId })
+  } catch (error) {
+    // Without a copy nothing begins that could give the place back, whatever has failed.
+    if (!(error instanceof AppError)) await tenantStub(env, tenant.id).releaseTurn(runId)
+    throw error
+  }
+  try {
+    const usd = tenant.limits.usd_per_session
+    if (usd !== undefined) refuseOver(await to.admits(usd))
+    return await asking()
+  } catch (error) {
+    if (error instanceof AppError) await to.remove()
+    throw error
+  }
 }
 
 async function ask(call: CreateCall, ids: Ids, say: Say, head: ResponseHead) {

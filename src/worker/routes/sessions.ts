@@ -5,12 +5,12 @@ import { modelId, settingsSchema } from '../../agent/model/settings.ts'
 import { sessionView } from '../../durable/views.ts'
 import { readCursor } from '../../db/directory.ts'
 import { d1History } from '../../db/history.ts'
-import type { SessionCopy } from '../../durable/fork.ts'
 import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import { AppError, invalid } from '../errors.ts'
+import { fork } from '../fork.ts'
 import { idempotencyKey } from '../headers.ts'
 import { idsFor, releasing, replayHeader } from '../idempotency.ts'
-import { limitStorage, refuseOver } from '../limits.ts'
+import { refuseOver } from '../limits.ts'
 import { route } from '../route.ts'
 import { found, sessionStub, statusesOf } from '../sessions.ts'
 import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
@@ -151,18 +151,9 @@ export const sessionRoutes = [
       const source = sessionStub(env, tenant.id, param('id'))
       const ids = await idsFor(call)
       const target = sessionStub(env, tenant.id, ids.sessionId)
-      const fork = async () => {
-        const copy = found((await source.copy()) as unknown as SessionCopy | undefined)
-        try {
-          await limitStorage(env, tenant, copy.bytes)
-        } catch (error) {
-          await copy.files.cancel()
-          throw error
-        }
-        return target.become(copy, { title: body.title, source: copy.meta.source, parentId: param('id') })
-      }
+      const forked = () => fork(call, source, target, { spec: { title: body.title, parentId: param('id') } })
       // Of what was forked before, the original may be gone.
-      const view = (ids.replayed && (await target.describe())) || (await releasing(ids, fork))
+      const view = (ids.replayed && (await target.describe())) || (await releasing(ids, forked))
       return Response.json(view, { status: 201, headers: replayHeader(ids) })
     },
   }),
