@@ -6,7 +6,7 @@ import { leaseMs, segmentMs } from './wake.ts'
 
 export async function lookAfter(core: SessionCore, storage: DurableObjectStorage): Promise<void> {
   const sent = core.delivery.start()
-  if (!(await core.knowsTenant())) return
+  if (!(await core.known.canBeKnown())) return
   if (!core.isQuiet && core.store.hasOpenTurn) core.move()
   else if (!core.isQuiet) core.release()
   await lookAfterProcesses(core)

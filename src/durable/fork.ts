@@ -125,8 +125,8 @@ async function takeCopy(
   spec: NewSession,
   blobs: R2Bucket | undefined,
 ): Promise<void> {
-  // The chat stays with the original.
-  const { origin: _origin, ...copied } = meta
+  // The chat stays with the original, and whether it goes by itself.
+  const { origin: _origin, ephemeral: _ephemeral, ...copied } = meta
   const arriving = {
     ...copied,
     id: core.sessionId,
@@ -138,6 +138,7 @@ async function takeCopy(
     ...(meta.machine && { machine: { kind: meta.machine.kind, been: meta.machine.been } }),
     createdAt: Date.now(),
     arriving: true,
+    ...(spec.ephemeral && { ephemeral: true }),
   } as const
   core.adopt(arriving, [])
   await core.workbench.backend.restore(withRoot(unpack(files)))

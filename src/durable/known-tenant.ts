@@ -6,6 +6,7 @@
 import type { Perform } from '../agent/model/ports.ts'
 import type { Limits } from '../agent/model/settings.ts'
 import { noKeys, openKeys, type TenantKeys } from './credentials.ts'
+import { isOwnReset } from './driver.ts'
 import { freshMs, sharing, type TenantSnapshot, tenantSnapshot } from './tenant-snapshot.ts'
 
 export class KnownTenant {
@@ -35,6 +36,18 @@ export class KnownTenant {
   /** After a wake-up without a request, the tenant has to be asked for. */
   async ensure(): Promise<void> {
     if (!this.snapshot) await this.know(await tenantSnapshot(this.#env, this.#id))
+  }
+
+  /** False when the tenant cannot be asked now: the alarm that is set tries again. */
+  async canBeKnown(): Promise<boolean> {
+    try {
+      await this.ensure()
+      return true
+    } catch (error) {
+      if (isOwnReset(error)) throw error
+      console.warn('The tenant cannot be asked; it will be tried again.', error)
+      return false
+    }
   }
 
   /** Whether this turn begins with what may have changed. Says so once for each turn. */

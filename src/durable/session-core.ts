@@ -15,7 +15,7 @@ import { abandon } from './abandon.ts'
 import { Account } from './account.ts'
 import { joinCrowd, leaveCrowd, quietMoment } from './crowd.ts'
 import { Delivery } from './delivery.ts'
-import { Driver, isOwnReset } from './driver.ts'
+import { Driver } from './driver.ts'
 import { importRun, Journal } from './journal.ts'
 import { KnownTenant } from './known-tenant.ts'
 import { metered, newMeter } from './meter.ts'
@@ -24,7 +24,7 @@ import { processRows } from './process-rows.ts'
 import { rebuild } from './rebuild.ts'
 import { settle } from './run-end.ts'
 import { newMeta, type NewSession, type SessionMeta } from './session-meta.ts'
-import { bookedAfter, sessionRecord, sessionUsage, usageOf } from './session-record.ts'
+import { bookedAfter, goesAt, sessionRecord, sessionUsage, usageOf } from './session-record.ts'
 import { SideNotes } from './side-notes.ts'
 import type { SideAnswer, SideRequest } from './side-task.ts'
 import { SessionStore } from './store.ts'
@@ -157,6 +157,11 @@ export class SessionCore {
     return this.#settings.value
   }
 
+  /** When an ephemeral session is to be removed. */
+  get goesAt(): number | undefined {
+    return this.#meta && goesAt(this.#meta, this.store)
+  }
+
   record(): SessionRecord {
     return sessionRecord(this.meta, this.store)
   }
@@ -184,6 +189,7 @@ export class SessionCore {
     this.journal.putMeta(this.#meta)
     this.store.preload(importRun, history)
     this.store.write()
+    if (spec.ephemeral) this.arm()
   }
 
   /** Becomes a copy of another session. */
@@ -261,7 +267,8 @@ export class SessionCore {
     const lookAt = this.#closing ? undefined : this.workbench.processes.lookAt(!this.store.hasOpenTurn)
     const now = Date.now()
     const sendAt = this.delivery.wakeAt(now)
-    const at = wakeAt({ driving, restsUntil: this.#restsUntil, projectAt: this.#projectAt, lookAt, sendAt }, now)
+    const reasons = { driving, restsUntil: this.#restsUntil, projectAt: this.#projectAt, lookAt, sendAt }
+    const at = wakeAt({ ...reasons, goesAt: this.goesAt }, now)
     this.#isArmed = at !== undefined
     if (at === undefined) void this.#ctx.storage.deleteAlarm()
     else void this.#ctx.storage.setAlarm(at)
@@ -303,18 +310,6 @@ export class SessionCore {
 
   ensureTenant(): Promise<void> {
     return this.known.ensure()
-  }
-
-  /** False when the tenant cannot be asked now: the alarm that is set tries again. */
-  async knowsTenant(): Promise<boolean> {
-    try {
-      await this.ensureTenant()
-      return true
-    } catch (error) {
-      if (isOwnReset(error)) throw error
-      console.warn('The tenant cannot be asked; it will be tried again.', error)
-      return false
-    }
   }
 
   /** Work that nobody waits for; the platform keeps the object for it. */

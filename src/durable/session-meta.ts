@@ -15,6 +15,8 @@ export type NewSession = {
   readonly settings?: Settings | undefined
   /** The chat it lives in. */
   readonly origin?: Origin | undefined
+  /** Nobody is to find it later: it goes by itself once it has answered. */
+  readonly ephemeral?: boolean | undefined
 }
 
 /** The last numbers of messages and events that were given out. */
@@ -48,11 +50,12 @@ export type SessionMeta = {
   readonly origin?: Origin
   /** A copy whose files are still on their way: to everybody it is not there yet. */
   readonly arriving?: true
+  readonly ephemeral?: boolean
 }
 
 export const newMeta = (
   { id, tenantId }: Pick<SessionMeta, 'id' | 'tenantId'>,
-  { title, source, model, parentId, settings, origin }: NewSession,
+  { title, source, model, parentId, settings, origin, ephemeral }: NewSession,
   now: number,
 ): SessionMeta => ({
   id,
@@ -66,4 +69,5 @@ export const newMeta = (
   todos: [],
   usageBefore: noUsage,
   ...(origin && { origin }),
+  ...(ephemeral && { ephemeral }),
 })

@@ -13,6 +13,7 @@ import { compressNow } from './compress.ts'
 import { close, forget } from './deletion.ts'
 import { differenceSince, listCheckpoints, reachable, type Rollback, rollback } from './checkpoint.ts'
 import { exportSession, type Imported, importSession } from './export.ts'
+import { isOwnReset } from './driver.ts'
 import { armFailpoints } from './failpoint.ts'
 import { Arrival, copySession, type SessionCopy } from './fork.ts'
 import { machineOf } from './machine.ts'
@@ -111,6 +112,10 @@ export class SessionDO extends DurableObject<Env> {
       await forget(this.#core, this.env)
       await this.ctx.storage.deleteAlarm()
       await this.ctx.storage.deleteAll()
+    } catch (error) {
+      // What goes by itself tries again.
+      await this.ctx.storage.setAlarm(Date.now() + leaseMs)
+      throw error
     } finally {
       for (const socket of this.ctx.getWebSockets()) socket.close(1000, 'The session was deleted.')
       this.#forgetMemory()
@@ -329,7 +334,9 @@ export class SessionDO extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     await this.ctx.storage.setAlarm(Date.now() + leaseMs)
     const core = this.#core
+    if (core.isClosing) return
     if (!core.exists) return this.#arrival.lookAfter()
+    if ((core.goesAt ?? Infinity) <= Date.now()) return this.#go()
     await lookAfter(core, this.ctx.storage)
   }
 
@@ -341,6 +348,15 @@ export class SessionDO extends DurableObject<Env> {
   }
 
   // --- inside
+
+  async #go(): Promise<void> {
+    try {
+      await this.remove()
+    } catch (error) {
+      if (isOwnReset(error)) throw error
+      console.warn('The session cannot be removed now; it will be tried again.', error)
+    }
+  }
 
   /** Waits a moment for history, so that lists have it. */
   async #shown(): Promise<SessionView> {

@@ -16,12 +16,14 @@ export type Reasons = {
   readonly lookAt: number | undefined
   /** Something is on its way to a chat, or has to be sent then. */
   readonly sendAt?: number | undefined
+  /** The session goes by itself then. */
+  readonly goesAt?: number | undefined
 }
 
 /** Milliseconds since 1970, or undefined: there is nothing to wake for. */
 export function wakeAt({ driving, ...reasons }: Reasons, now: number): number | undefined {
-  const { restsUntil, projectAt, lookAt, sendAt } = reasons
-  const times = [driving ? now + leaseMs : undefined, restsUntil, projectAt, lookAt, sendAt].filter(
+  const { restsUntil, projectAt, lookAt, sendAt, goesAt } = reasons
+  const times = [driving ? now + leaseMs : undefined, restsUntil, projectAt, lookAt, sendAt, goesAt].filter(
     (time) => time !== undefined,
   )
   return times.length ? Math.min(...times) : undefined

@@ -145,6 +145,8 @@ async function create(call: CreateCall): Promise<Response> {
   const options = optionsOf(asked, await wishesIn(call), said.instructions)
   const { ids, conversation, branchOf } = await whereFor(call)
   const isKept = asked.store !== false
+  // Whoever repeats a request with its key wants the same answer again.
+  const ephemeral = !isKept && !ids.repeatable
   const say: Say = {
     runId: ids.runId,
     message: said.message,
@@ -153,7 +155,7 @@ async function create(call: CreateCall): Promise<Response> {
     repeatable: ids.repeatable,
     options,
     ...(!asked.previous_response_id && {
-      create: { source: 'api' },
+      create: { source: 'api', ephemeral },
       isFresh: !conversation && !ids.replayed,
       history: said.history,
     }),
@@ -162,10 +164,9 @@ async function create(call: CreateCall): Promise<Response> {
   const answer = await admitted(env, tenant, ids, async (how) => {
     if (how === 'join') return undefined
     const asking = () => ask(call, ids, say, head)
-    return branchOf ? inBranch(call, branchOf, ids, asking) : asking()
+    return branchOf ? inBranch(call, { from: branchOf, ids, ephemeral }, asking) : asking()
   })
-  // Whoever repeats a request with its key wants the same answer again.
-  return isKept || ids.repeatable ? answer : andForget(call, ids, answer)
+  return ephemeral ? andForget(call, ids, answer) : answer
 }
 
 const headOf = (asked: Body, id: string, conversation: string | null): ResponseHead => ({
@@ -244,14 +245,20 @@ async function isLast({ session, runId }: Place, isKept: boolean): Promise<boole
   return isKept && (last?.run_id === runId || run.exit_reason === null)
 }
 
+type Branch = { readonly from: Place; readonly ids: Ids; readonly ephemeral: boolean }
+
 /** Asks in a copy, which goes again when the question is refused. */
-async function inBranch<T>(call: CreateCall, from: Place, { sessionId, runId }: Ids, asking: () => Promise<T>) {
+async function inBranch<T>(call: CreateCall, { from, ids, ephemeral }: Branch, asking: () => Promise<T>) {
   const { env, tenant } = call
+  const { sessionId, runId } = ids
   const to = sessionStub(env, tenant.id, sessionId)
   // A repeat finds the copy of the first try.
   if (await to.describe()) return asking()
   try {
-    await fork(call, from.session, to, { spec: { source: 'api', parentId: from.sessionId }, upTo: from.runId })
+    await fork(call, from.session, to, {
+      spec: { source: 'api', parentId: from.sessionId, ephemeral },
+      upTo: from.runId,
+    })
   } catch (error) {
     // Without a copy nothing begins that could give the place back, whatever has failed.
     if (!(error instanceof AppError)) await tenantStub(env, tenant.id).releaseTurn(runId)
@@ -294,7 +301,7 @@ async function ask(call: CreateCall, ids: Ids, say: Say, head: ResponseHead) {
   return { began: accepted.status !== 'over', value: Response.json(whole, { headers }) }
 }
 
-/** Removes the session once the answer has gone out, to its end or not. */
+/** Removes the session once the answer has gone out, to its end or not. A reader that leaves early may end this: then the session goes by itself. */
 function andForget({ web, env, tenant }: CreateCall, { sessionId }: Ids, answer: Response): Response {
   const forget = async () => void (await sessionStub(env, tenant.id, sessionId).remove())
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream') || !answer.body) {
