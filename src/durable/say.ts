@@ -7,7 +7,7 @@ import { hearWhileBusy } from './busy.ts'
 import { failpoint } from './failpoint.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
-import { type Accepted, joinedBefore, runOf } from './session-read.ts'
+import { type Accepted, isLastRun, joinedBefore, runOf } from './session-read.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
 
 export type Say = {
@@ -24,6 +24,8 @@ export type Say = {
   readonly history?: readonly Message[] | undefined
   /** Only into a turn that is open: nothing is begun. */
   readonly joinOnly?: boolean | undefined
+  /** Only while nothing has come behind this run. */
+  readonly after?: string | undefined
   /** An earlier try of the same request may have used this run id. */
   readonly repeatable?: boolean | undefined
   /** An earlier try did come here, or at least as far as the key. */
@@ -46,6 +48,10 @@ export async function accept(
   if (late) {
     await discardImages(message, request.message, blobs)
     return late.accepted
+  }
+  if (request.after !== undefined && !isLastRun(core, request.after)) {
+    await discardImages(message, request.message, blobs)
+    return { runId, status: 'passed' }
   }
   if (!core.store.hasOpenTurn) {
     if (request.joinOnly) return { runId, status: 'idle' }

@@ -52,6 +52,14 @@ export function runOf(core: SessionCore, runId: string): RunView | undefined {
   return queued && queuedRun(queued.item, core.sessionId)
 }
 
+/** Nothing has come behind the run, and nothing waits to. */
+export function isLastRun(core: SessionCore, runId: string): boolean {
+  const queued = core.store.queued().at(-1)
+  if (queued) return queued.item.runId === runId
+  if (core.store.hasOpenTurn) return core.store.turn().id === runId
+  return listMessages(core, { limit: 1 }).data[0]?.run_id === runId
+}
+
 /** How a run ended; undefined while it has not. */
 export function endOf(core: SessionCore, runId: string): RunEnded | undefined {
   const current = core.store.current()
@@ -114,5 +122,5 @@ function firstWith(events: Iterable<PlacedEvent>, requestId: string): PlacedEven
  */
 export type Accepted = {
   readonly runId: string
-  readonly status: 'running' | 'queued' | 'joined' | 'over' | 'idle' | 'too-large'
+  readonly status: 'running' | 'queued' | 'joined' | 'over' | 'idle' | 'too-large' | 'passed'
 }

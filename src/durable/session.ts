@@ -48,7 +48,7 @@ export const runHeader = 'x-talaria-run-id'
 /** Says what became of the request: Accepted['status']. */
 export const statusHeader = 'x-talaria-run-status'
 /** Nothing begins, and there is nothing to follow: what the object answers then. */
-const notTaken: Partial<Record<Accepted['status'], number>> = { idle: 204, 'too-large': 413 }
+const notTaken: Partial<Record<Accepted['status'], number>> = { idle: 204, 'too-large': 413, passed: 409 }
 
 export class SessionDO extends DurableObject<Env> {
   #core: SessionCore

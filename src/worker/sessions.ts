@@ -19,10 +19,14 @@ export function found<T>(value: T | undefined): T {
   return value
 }
 
-/** Refuses what the session cannot keep; `param` is the field in which it came. */
-export function refuseTooLarge(status: Accepted['status'], param: string): void {
+/** Refuses what the session cannot keep, or what came too late to go on from where it was to; `param` is the field in which it came. */
+export function refuseNotTaken(status: Accepted['status'], param: string): void {
   if (status === 'too-large') throw tooLarge(param)
+  if (status === 'passed') throw passed()
 }
+
+const passed = () =>
+  new AppError(409, 'conflict', 'Something else went on from there at the same time. Ask again to branch off.')
 
 export const tooLarge = (param: string) =>
   new AppError(
@@ -49,6 +53,7 @@ export async function sayAndStream(
   const answer = await session.fetch('https://session/', { method: 'POST', body: JSON.stringify(request) })
   if (answer.status === 404) throw notFound()
   if (answer.status === 413) throw tooLarge(param)
+  if (answer.status === 409) throw passed()
   return answer
 }
 

@@ -1,7 +1,7 @@
 /** `/v1/responses`: going on with a response, branching off, forgetting, deleting; whose they are. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Asked, calls, model as modelOf, says, type Script } from '../support/scripted-model.ts'
+import { type Asked, calls, Gate, model as modelOf, says, type Script } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newTenant, type Problem, request } from './client.ts'
 import { messagesOf } from './listen.ts'
 
@@ -128,6 +128,33 @@ describe('going on', () => {
     const third = await create({ model: name, input: 'three', previous_response_id: second.body.id })
     expect(textOf(third.body)).toEqual(['3 so far'])
     expect(await messagesOf(sessionOf(branch.headers))).toHaveLength(4)
+  })
+
+  it.each([false, true])('with the same response twice at once never mixes the two (stream: %s)', async (stream) => {
+    const gate = new Gate()
+    let asked = 0
+    const name = model(({ messages }: Asked) => {
+      const users = messages.filter(({ role }) => role === 'user').length
+      return asked++ ? says(`${users} so far`) : says(gate, 'One.')
+    })
+    const first = await create({ model: name, input: 'one', background: true })
+    await gate.reached()
+    const ask = async (input: string) => {
+      const body = { model: name, input, previous_response_id: first.body.id, stream }
+      const answer = await request('POST', '/v1/responses', { body })
+      return { status: answer.status, text: answer.text() }
+    }
+    const both = [ask('two'), ask('another two')]
+    const refused = await Promise.race(
+      both.map(async (one) => ((await one).status === 409 ? one : new Promise<never>(() => {}))),
+    )
+    expect(await refused.text).toContain('conflict')
+    gate.open()
+    const answers = await Promise.all(both)
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    expect((await Promise.all(answers.map(({ text }) => text))).join()).toContain('2 so far')
+    const branch = await create({ model: name, input: 'another two', previous_response_id: first.body.id })
+    expect(textOf(branch.body)).toEqual(['2 so far'])
   })
 
   it('with a conversation begins it, and finds it again', async () => {

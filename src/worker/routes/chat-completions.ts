@@ -18,7 +18,7 @@ import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
 import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
-import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../sessions.ts'
+import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
 
 const content = z.union([z.string().max(maxText), z.array(contentPart).max(1_000)])
 const textContent = z.union([
@@ -159,7 +159,7 @@ async function chat(call: ChatCall): Promise<Response> {
       return { began: hasBegun(answer), value }
     }
     const { end, run, accepted } = found(await session.sayAndWait(request))
-    refuseTooLarge(accepted.status, 'messages')
+    refuseNotTaken(accepted.status, 'messages')
     if (!end || !run) throw notFound()
     const whole = chatCompletion({ ...head, created: secondsOf(run.started_at) ?? head.created }, end)
     return { began: accepted.status !== 'over', value: Response.json(whole, { headers }) }

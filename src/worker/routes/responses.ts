@@ -27,7 +27,7 @@ import { readInput, responseInput } from '../response-input.ts'
 import { type Call, route } from '../route.ts'
 import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
-import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../sessions.ts'
+import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
 import { eventStream } from './chat-completions.ts'
 
 const ignored = z.unknown().optional().describe('Accepted for compatibility; has no effect.')
@@ -143,7 +143,7 @@ async function create(call: CreateCall): Promise<Response> {
   const goesOn = Boolean(asked.previous_response_id ?? asked.conversation)
   if (goesOn && said.history.length) throw invalid('The conversation is stored: send only what is new in it.', 'input')
   const options = optionsOf(asked, await wishesIn(call), said.instructions)
-  const { ids, conversation, branchOf } = await whereFor(call)
+  const { ids, conversation, branchOf, after } = await whereFor(call)
   const isKept = asked.store !== false
   // Whoever repeats a request with its key wants the same answer again.
   const ephemeral = !isKept && !ids.repeatable
@@ -154,6 +154,8 @@ async function create(call: CreateCall): Promise<Response> {
     tenant,
     repeatable: ids.repeatable,
     options,
+    // Another request may go on from there at the same moment.
+    ...(after && { after: after.runId }),
     ...(!asked.previous_response_id && {
       create: { source: 'api', ephemeral },
       isFresh: !conversation && !ids.replayed,
@@ -220,6 +222,8 @@ type Where = {
   readonly conversation: string | null
   /** The response up to which the session has yet to be copied. */
   readonly branchOf?: Place
+  /** The response that has to be the last in its session. */
+  readonly after?: Place
 }
 
 /** The session that is gone on with: that of the response, while it is the last in there; else a copy up to it. */
@@ -233,7 +237,7 @@ async function whereFor(call: CreateCall): Promise<Where> {
   if (!previous) return { ids: await idsFor(call), conversation: null }
   const from = placeOf(env, tenant.id, previous)
   const ids = await idsFor(call, (await isLast(from, asked.store !== false)) ? from.sessionId : undefined)
-  return { ids, conversation: null, ...(ids.sessionId !== from.sessionId && { branchOf: from }) }
+  return { ids, conversation: null, ...(ids.sessionId === from.sessionId ? { after: from } : { branchOf: from }) }
 }
 
 /** Whether the session may go on from here: nothing came behind it, and what comes is to be kept. */
@@ -284,12 +288,12 @@ async function ask(call: CreateCall, ids: Ids, say: Say, head: ResponseHead) {
   }
   if (call.body.background) {
     const accepted = found(await session.say(say))
-    refuseTooLarge(accepted.status, 'input')
+    refuseNotTaken(accepted.status, 'input')
     const whole = withRun(await storedRun(session, ids.runId), head)
     return { began: accepted.status !== 'over', value: Response.json(whole, { headers }) }
   }
   const { end, run, accepted } = found(await session.sayAndWait(say))
-  refuseTooLarge(accepted.status, 'input')
+  refuseNotTaken(accepted.status, 'input')
   if (!end || !run) throw notFound()
   const whole = responseObject(begunWith(run, head), {
     status: statusOf(end),

@@ -10,7 +10,7 @@ import { idsFor, replayHeader } from '../idempotency.ts'
 import { attachment, inputSchema, systemText, userMessage } from '../input.ts'
 import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
-import { found, hasBegun, refuseTooLarge, sayAndStream, sessionStub } from '../sessions.ts'
+import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
 import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
@@ -68,7 +68,7 @@ export const sessionChatRoutes = [
       const run = await admitted(call.env, call.tenant, ids, async (how) => {
         const said = found(await session.sayAndWait({ ...request, joinOnly: how === 'join' }))
         const { accepted, run: value } = said
-        refuseTooLarge(accepted.status, 'input')
+        refuseNotTaken(accepted.status, 'input')
         if (accepted.status === 'idle' || !value) return undefined
         return { began: accepted.runId === ids.runId && accepted.status !== 'over', value }
       })
@@ -173,7 +173,7 @@ export const sessionChatRoutes = [
       }
       const accepted = await admitted(env, tenant, ids, async (how) => {
         const value = found(await session.say({ ...say, joinOnly: how === 'join' }))
-        refuseTooLarge(value.status, 'input')
+        refuseNotTaken(value.status, 'input')
         return value.status === 'idle' ? undefined : { began: value.status === 'running', value }
       })
       const answer = { run_id: accepted.runId, session_id: param('id'), status: accepted.status }
