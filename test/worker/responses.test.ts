@@ -199,33 +199,33 @@ describe('a branch that is refused leaves no copy:', () => {
       const { status, body } = await call<Problem>('POST', '/v1/responses', ask)
       return [status, body.error?.param]
     }
-    const sessions = async () =>
-      (await call<{ data: { id: string }[] }>('GET', '/api/sessions', { key })).body.data.map((session) => session.id)
-    return { id, tenant, branch, sessions }
+    const others = async () =>
+      (await call<{ data: { id: string }[] }>('GET', '/api/sessions', { key })).body.data.filter((one) => one.id !== id)
+    return { id, tenant, branch, others }
   }
 
   it('over usd_per_session', async () => {
-    const { id, branch, sessions } = await behindTwo({ usd_per_session: 0.01 })
+    const { branch, others } = await behindTwo({ usd_per_session: 0.01 })
     expect(await branch()).toEqual([429, 'usd_per_session'])
-    expect(await sessions()).toEqual([id])
+    expect(await others()).toEqual([])
   })
 
   it('over concurrent_turns, and it takes no place', async () => {
-    const { id, tenant, branch, sessions } = await behindTwo({ concurrent_turns: 1 })
+    const { tenant, branch, others } = await behindTwo({ concurrent_turns: 1 })
     const places = bindings.TENANT.getByName(`t/${tenant}`)
     await places.admitTurn('run_another')
     expect(await branch()).toEqual([429, 'concurrent_turns'])
-    expect(await sessions()).toEqual([id])
+    expect(await others()).toEqual([])
     await places.releaseTurn('run_another')
     expect(await branch()).toEqual([200, undefined])
   })
 
   it('over storage_bytes, at which not even the first begins that does not fit', async () => {
-    const { id, tenant, branch, sessions } = await behindTwo({ storage_bytes: 1_000_000 })
+    const { id, tenant, branch, others } = await behindTwo({ storage_bytes: 1_000_000 })
     expect(await branch()).toEqual([429, 'storage_bytes'])
     await bindings.TENANT.getByName(`t/${tenant}`).setStored({ sessionId: id, bytes: 1_000_000 })
     expect(await branch()).toEqual([429, 'storage_bytes'])
-    expect(await sessions()).toEqual([id])
+    expect(await others()).toEqual([])
   })
 })
 
