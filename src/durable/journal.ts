@@ -191,18 +191,18 @@ export class Journal {
 
   /** The record of a run: the turn as its last row knew it. */
   turnOf(runId: string): Turn | undefined {
-    if (!this.#ready) return undefined
-    const [raw] = this.#sql
-      .exec<RawStep>('SELECT * FROM step WHERE run = ? AND turn IS NOT NULL ORDER BY n DESC LIMIT 1', runId)
-      .toArray()
-    return raw && turnOf(raw)
+    return this.#newestTurn('run = ?', runId)
   }
 
   /** The last turn before those of this run. */
   turnBefore(runId: string): Turn | undefined {
+    return this.#newestTurn('run <> ?', runId)
+  }
+
+  #newestTurn(where: 'run = ?' | 'run <> ?', runId: string): Turn | undefined {
     if (!this.#ready) return undefined
     const [raw] = this.#sql
-      .exec<RawStep>('SELECT * FROM step WHERE n > 0 AND run <> ? AND turn IS NOT NULL ORDER BY n DESC LIMIT 1', runId)
+      .exec<RawStep>(`SELECT * FROM step WHERE n > 0 AND ${where} AND turn IS NOT NULL ORDER BY n DESC LIMIT 1`, runId)
       .toArray()
     return raw && turnOf(raw)
   }
