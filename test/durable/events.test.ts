@@ -1,6 +1,7 @@
 /** What listeners get: every event once, in order, whenever and however they come back. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { follow as tell } from '../../src/worker/event-bridge.ts'
 import { calls, Gate, model, says, until } from '../support/scripted-model.ts'
 import { migrated, newSession, request } from '../worker/client.ts'
 import { follow, type Heard, listen, listenBySocket, listenTo, messagesOf, say, textOf } from '../worker/listen.ts'
@@ -150,6 +151,26 @@ describe('coming back', () => {
     expect(increase(late.numbers)).toBe(true)
     expect(late.isClosed).toBe(false)
     late.close()
+  })
+
+  it('breaks where the session dies while its past is told, and goes on from there', async () => {
+    const { id } = await start(['Good ', 'morning', '.'])
+    await say(id, 'hello')
+    const page = async (after: number) => {
+      if (after > 0) throw new Error('The object was reset.')
+      return { text: 'id: 1\ndata: {"seq":1}\n\n', through: 1, isLast: false }
+    }
+    const stays = new AbortController().signal
+    const told = await tell({ page, socket: async () => undefined }, 0, stays)
+    const broken = listenTo(told ?? new Response())
+    await broken.closed()
+    broken.close()
+    expect(broken.numbers).toEqual([1])
+    expect(String(broken.error)).toContain('The object was reset.')
+    const after = await listen(id, 1)
+    const last = await after.heard('run.completed')
+    expect(after.numbers).toEqual(Array.from({ length: last.seq - 1 }, (_, i) => i + 2))
+    after.close()
   })
 
   it('does not repeat thinking or text when both were streamed', async () => {

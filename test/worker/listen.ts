@@ -48,7 +48,8 @@ export function textOf(events: readonly Heard[]): string {
 export function listenTo(response: Response): Listener {
   const listener = new Listener()
   const reader = (response.body ?? new ReadableStream()).getReader()
-  listener.close = () => void reader.cancel()
+  // A stream that broke says so again to whoever leaves it.
+  listener.close = () => void reader.cancel().catch(() => undefined)
   void read(reader, listener)
   return listener
 }
