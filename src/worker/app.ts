@@ -47,7 +47,7 @@ export const routes: readonly Route[] = [
 ]
 
 /** Those without a key. */
-const openRoutes: readonly OpenRoute[] = [
+export const openRoutes: readonly OpenRoute[] = [
   ...webhookRoutes,
   ...publicRoutes((origin) => openapi([...routes, ...openRoutes], origin)),
 ]

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import type { OpenRoute, Route } from './route.ts'
 
-const errorShape = z.object({
+export const errorShape = z.object({
   error: z.object({ message: z.string(), type: z.string(), code: z.string(), param: z.string().nullable() }),
 })
 

@@ -35,13 +35,27 @@ export const sessionShape = z.object({
   settings: settingsSchema,
 })
 
+const callShape = z.object({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.object({ name: z.string(), arguments: z.string().describe('JSON, as the model wrote it.') }),
+})
+
+const partShape = z.union([
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({
+    type: z.literal('image_url'),
+    image_url: z.object({ url: z.string().describe('Of an image that was sent itself: its type in brackets.') }),
+  }),
+])
+
 export const messageShape = z.object({
   id: z.string(),
   seq: z.int(),
   run_id: z.string(),
   role: z.enum(['user', 'assistant', 'tool']),
-  content: z.union([z.string(), z.array(z.unknown())]).nullable(),
-  tool_calls: z.array(z.unknown()).optional(),
+  content: z.union([z.string(), z.array(partShape)]).nullable(),
+  tool_calls: z.array(callShape).optional(),
   tool_call_id: z.string().optional(),
   name: z.string().optional(),
   reasoning: z.string().optional(),
@@ -62,6 +76,12 @@ export const runShape = z.object({
   error: z.string().nullable(),
   delivery_error: z.string().optional().describe('What of the answer did not reach the chat of the session.'),
   activity: z.object({ doing: z.string(), since: time.nullable(), until: time.optional() }),
+  started_at: time.nullable().describe('null: it waits for the turn before it.'),
+  ended_at: time.nullable(),
+  steps: z.int().describe('Calls of the model that the budget counts.'),
+  attempts: z.int().describe('How often a model was asked.'),
+  waited_ms: z.number().describe('Pauses between attempts.'),
+  notes: z.array(z.object({ at: time, did: z.string(), why: z.string() })).describe('What was done to recover.'),
 })
 
 export const acceptedShape = z.object({ run_id: z.string(), session_id: z.string(), status: z.string() })

@@ -2,6 +2,7 @@
 
 import { applyD1Migrations, type D1Migration, SELF } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { expectDescribed } from './described.ts'
 
 export const bindings = env as unknown as Env & { readonly MIGRATIONS: D1Migration[] }
 export const migrated = () => applyD1Migrations(bindings.DB, bindings.MIGRATIONS)
@@ -36,6 +37,7 @@ export async function call<T = Record<string, unknown>>(
 ): Promise<Answer<T>> {
   const response = await request(method, path, ask)
   const text = await response.text()
+  expectDescribed(method, new URL(path, origin).pathname, { response, text })
   return { status: response.status, headers: response.headers, body: (text ? JSON.parse(text) : null) as T }
 }
 

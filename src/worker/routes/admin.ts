@@ -47,6 +47,8 @@ const keyView = (key: ApiKey) => ({
 const iso = (ms: number) => new Date(ms).toISOString()
 const taken = (id: string) => new AppError(409, 'conflict', `There is a tenant ${id} already.`, { param: 'id' })
 
+const rows = z.object({ written: z.int(), read: z.int() })
+
 export const adminRoutes = [
   route({
     method: 'get',
@@ -166,7 +168,7 @@ export const adminRoutes = [
     summary:
       'Rows written and read since it woke: by a session object, or in D1 by the whole isolate; for the benchmark',
     query: z.strictObject({ session: z.string().optional() }),
-    responses: ok('Counters', z.looseObject({})),
+    responses: ok('Counters', z.object({ session: rows.optional(), d1: rows })),
     handle: async ({ env, tenant, query }) =>
       Response.json(query.session ? await sessionStub(env, tenant.id, query.session).rows() : { d1: billed }),
   }),

@@ -89,7 +89,13 @@ const completionShape = z.object({
       finish_reason: z.string(),
     }),
   ),
-  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() }),
+  usage: z.object({
+    prompt_tokens: z.int(),
+    completion_tokens: z.int(),
+    total_tokens: z.int(),
+    prompt_tokens_details: z.object({ cached_tokens: z.int() }),
+    completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
+  }),
 })
 
 export const chatRoutes = [

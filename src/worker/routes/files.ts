@@ -8,7 +8,7 @@ import { AppError, invalid, notFound } from '../errors.ts'
 import { limitStorage } from '../limits.ts'
 import { type Call, route } from '../route.ts'
 import { found, sessionStub } from '../sessions.ts'
-import { ok } from '../shapes.ts'
+import { listOf, ok } from '../shapes.ts'
 
 const path = '/api/sessions/:id/files/:path{.*}'
 /** Parts of the address before that of the file. */
@@ -62,7 +62,13 @@ export const fileRoutes = [
     scope: 'read',
     tag,
     summary: 'Read a file, or list a directory',
-    responses: ok('Bytes of the file, or the entries of the directory', z.object({ data: z.array(entryShape) })),
+    responses: {
+      200: {
+        description: 'Bytes of the file, or the entries of the directory',
+        schema: listOf(entryShape),
+        type: 'application/octet-stream',
+      },
+    },
     handle: async (call) => {
       const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).file(pathOf(call)))
       if (answer.is === 'directory') return Response.json({ data: answer.entries.map(entry), next_cursor: null })

@@ -9,6 +9,17 @@ import { missingForSealing } from '../../durable/seal.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
 
+const detailsShape = z.object({
+  status: z.enum(['ok', 'degraded']),
+  database: z.enum(['ok', 'unreachable']),
+  model: z.string().describe('The default model.'),
+  providers: z.record(z.string(), z.string()).describe('`usable`, or what is missing.'),
+  backends: z.record(z.string(), z.string()).describe('How each machine is, in words.'),
+  backend: z.string().describe('The default machine.'),
+  bindings: z.record(z.string(), z.string()),
+  secrets: z.record(z.string(), z.string()),
+})
+
 export const health = (env: Env): Response =>
   Response.json({ status: 'ok', service: 'talaria', configured: (env.ADMIN_KEY?.length ?? 0) >= 16 })
 
@@ -19,7 +30,7 @@ export const healthRoutes = [
     scope: 'read',
     tag: 'Health',
     summary: 'Bindings, providers and the database',
-    responses: ok('What is there and what is not', z.looseObject({})),
+    responses: ok('What is there and what is not', detailsShape),
     handle: async ({ env }) => {
       const variables = env as unknown as Variables
       const database = await reachable(env.DB)

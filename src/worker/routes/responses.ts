@@ -24,9 +24,11 @@ import { admitted } from '../admission.ts'
 import { fork } from '../fork.ts'
 import { refuseOver } from '../limits.ts'
 import { readInput, responseInput } from '../response-input.ts'
+import { deletedShape, responseShape } from '../response-shape.ts'
 import { type Call, route } from '../route.ts'
 import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
+import { ok } from '../shapes.ts'
 import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
 import { eventStream } from './chat-completions.ts'
 
@@ -68,12 +70,6 @@ type Body = z.infer<typeof body>
 type CreateCall = Call<unknown, Body>
 
 const tag = 'OpenAI'
-const object = z.object({
-  id: z.string(),
-  object: z.literal('response'),
-  status: z.string(),
-  output: z.array(z.unknown()),
-})
 
 export const responseRoutes = [
   route({
@@ -87,7 +83,7 @@ export const responseRoutes = [
     responses: {
       200: {
         description: 'The response, or its events when stream is true',
-        schema: object,
+        schema: responseShape,
         type: 'text/event-stream',
       },
     },
@@ -99,7 +95,7 @@ export const responseRoutes = [
     scope: 'read',
     tag,
     summary: 'A stored response',
-    responses: { 200: { description: 'The response', schema: object } },
+    responses: ok('The response', responseShape),
     handle: async ({ env, tenant, param }) => {
       const { session, runId } = placeOf(env, tenant.id, param('id'))
       return Response.json(await storedResponse(session, await storedRun(session, runId), param('id')))
@@ -111,7 +107,7 @@ export const responseRoutes = [
     scope: 'write',
     tag,
     summary: 'Take a response out of its conversation; only the last can be',
-    responses: { 200: { description: 'Deleted', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
+    responses: ok('Deleted', deletedShape),
     handle: async ({ env, tenant, param }) => {
       await remove(placeOf(env, tenant.id, param('id')))
       return Response.json({ id: param('id'), object: 'response', deleted: true })

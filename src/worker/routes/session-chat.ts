@@ -27,6 +27,7 @@ const chatSchema = z.strictObject({
 type Chat = z.infer<typeof chatSchema>
 
 const tag = 'Talking'
+const stoppedShape = z.object({ session_id: z.string(), status: z.enum(['stopping', 'idle']) })
 const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
 
 async function prepare(call: Call<unknown, Chat>) {
@@ -142,7 +143,7 @@ export const sessionChatRoutes = [
     tag,
     summary: 'Stop the turn that runs; what was said so far is kept',
     body: z.strictObject({}),
-    responses: { 202: { description: 'Stopping, or nothing was running' } },
+    responses: { 202: { description: 'Stopping, or nothing was running', schema: stoppedShape } },
     handle: async ({ env, tenant, param }) => {
       const stopped = found(await sessionStub(env, tenant.id, param('id')).stop())
       return Response.json({ session_id: param('id'), status: stopped ? 'stopping' : 'idle' }, { status: 202 })
@@ -188,7 +189,7 @@ export const sessionChatRoutes = [
     summary: 'Take back the last turn and ask the same again',
     headers: [idempotencyKey],
     body: z.strictObject({}),
-    responses: { 202: { description: 'The new run', schema: z.object({ run_id: z.string() }) } },
+    responses: { 202: { description: 'The new run', schema: acceptedShape } },
     handle: async (call) => {
       const { env, tenant, param } = call
       const session = sessionStub(env, tenant.id, param('id'))

@@ -180,7 +180,10 @@ export const sessionRoutes = [
     body: z.strictObject({ focus: z.string().trim().min(1).max(2_000).optional().describe('What to keep above all.') }),
     responses: {
       ...ok('Shortened, or there was nothing to shorten', compressedShape),
-      202: { description: 'The turn that runs will do it' },
+      202: {
+        description: 'The turn that runs will do it',
+        schema: z.object({ session_id: z.string(), status: z.literal('requested') }),
+      },
     },
     handle: async ({ env, tenant, param, body }) => {
       const result = found(await sessionStub(env, tenant.id, param('id')).compress(body.focus))

@@ -46,7 +46,7 @@ export const tenantRoutes = [
     scope: 'write',
     tag: 'Settings',
     summary: 'Change any part of the settings; null takes one back',
-    body: z.looseObject({}),
+    body: z.looseObject({}).describe('Any part of what GET answers with; null takes it back.'),
     responses: ok('What is set now', settingsSchema),
     handle: async ({ env, tenant, body }) => {
       checkPatch(body)
