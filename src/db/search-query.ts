@@ -14,8 +14,11 @@ const longestQuery = 400
 const mostTerms = 16
 const token = /(-?)"([^"]*)"(\*?)|(\S+)/gu
 const letters = /[\p{L}\p{N}]/u
+/** All words with a beginning are read, those of every tenant: a short one, or many, would take the database from others. */
+const beginning = /[\p{L}\p{N}]{3}$/u
+const mostBeginnings = 4
 
-/** `a b` both, `a OR b` either, `"a b"` a phrase, `-a` or `NOT a` without, `a*` a beginning. */
+/** `a b` both, `a OR b` either, `"a b"` a phrase, `-a` or `NOT a` without, `abc*` a beginning of three letters or more. */
 export function parseQuery(input: string): readonly Group[] {
   const plain = plainText(input)
     .replace(/[“”„]/g, '"')
@@ -33,7 +36,17 @@ export function parseQuery(input: string): readonly Group[] {
       unwanted = false
     }
   }
-  return groups.filter((group) => group.all.length > 0)
+  return withFewBeginnings(groups.filter((group) => group.all.length > 0))
+}
+
+/** The others are looked for as words. */
+function withFewBeginnings(groups: readonly Group[]): readonly Group[] {
+  let kept = 0
+  const limited = (term: Term): Term => ({
+    text: term.text,
+    prefix: term.prefix && beginning.test(term.text) && ++kept <= mostBeginnings,
+  })
+  return groups.map(({ all, none }) => ({ all: all.map(limited), none: none.map(limited) }))
 }
 
 /** A quote left open is no quote. */

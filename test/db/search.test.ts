@@ -37,6 +37,14 @@ describe('a query', () => {
     expect(await found('   ')).toEqual([])
   })
 
+  it('reads few beginnings and none of under three letters; what is left of the others is a word', async () => {
+    const { found } = await corpus('ta take talk', 'ta', 'alpha beta gamma delta epsilon', 'alp bet gam del eps')
+    expect(await found('tal*')).toEqual([0])
+    expect(await found('ta*')).toEqual([0, 1])
+    expect(await found('bet* gam* del* eps*')).toEqual([2, 3])
+    expect(await found('alp* bet* gam* del* eps*')).toEqual([3])
+  })
+
   it('takes operators of the engine for words', async () => {
     const { found } = await corpus('use tenant:"x" NEAR(a b)', 'chat-send')
     expect(await found('tenant:x')).toEqual([0])
