@@ -36,13 +36,17 @@ type Row = {
   readonly body: string
 }
 
-const newest = `SELECT num, session_id, run_id, at, body FROM audit WHERE tenant_id = ?1 AND (at, num) < (?2, ?3)
-  AND (?4 IS NULL OR session_id = ?4) ORDER BY at DESC, num DESC LIMIT ?5`
+const newest = (where = '') => `SELECT num, session_id, run_id, at, body FROM audit
+  WHERE tenant_id = ?1 ${where} AND (at, num) < (?2, ?3) ORDER BY at DESC, num DESC LIMIT ?4`
 
 /** Newest first. */
 export async function auditLog(db: D1Database, tenantId: string, filter: AuditFilter): Promise<readonly AuditEntry[]> {
   const { at, num } = filter.before ?? { at: Number.MAX_SAFE_INTEGER, num: 0 }
-  const rows = await boundTo(db, tenantId).read<Row>(newest, at, num, filter.sessionId ?? null, filter.limit)
+  const { read } = boundTo(db, tenantId)
+  const rows =
+    filter.sessionId === undefined
+      ? await read<Row>(newest(), at, num, filter.limit)
+      : await read<Row>(newest('AND session_id = ?5'), at, num, filter.limit, filter.sessionId)
   return rows.map(({ num: n, session_id, run_id, body }) => ({
     ...(JSON.parse(body) as Decision),
     num: n,

@@ -108,7 +108,10 @@ export const audit = sqliteTable(
     mark: integer('mark').notNull(),
     body: text('body', { mode: 'json' }).$type<unknown>().notNull(),
   },
-  (table) => [uniqueIndex('audit_tenant_at').on(table.tenantId, table.at, table.runId, table.mark)],
+  (table) => [
+    uniqueIndex('audit_tenant_at').on(table.tenantId, table.at, table.runId, table.mark),
+    index('audit_tenant_session').on(table.tenantId, table.sessionId, table.at),
+  ],
 )
 
 /** Public facts about models, of no tenant: `models.dev:<provider>`, `provider:<provider>`, and who fetches next. */

@@ -1,0 +1,1 @@
+CREATE INDEX `audit_tenant_session` ON `audit` (`tenant_id`,`session_id`,`at`);
