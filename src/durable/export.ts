@@ -7,7 +7,7 @@ import { type ExportFormat, writeExport } from '../agent/wire/export.ts'
 import type { Exported } from '../agent/wire/exported.ts'
 import { type ExportedMessage, fromExported, toExported } from '../agent/wire/export-message.ts'
 import { canKeep, imagesOf, withImages } from './attachments.ts'
-import { importRun } from './journal.ts'
+import { importRun, type Journal } from './journal.ts'
 import { kept } from './say.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
@@ -21,16 +21,14 @@ export function exportSession(
   format: ExportFormat,
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
-  const rows = [...core.journal.entriesBackwards()].filter(({ n }) => n > 0).toReversed()
   const { id, title, source, model, createdAt, prompt } = core.meta
   const exported: Exported = {
     session: { id, title, source, model, created_at: iso(createdAt) },
     system: prompt,
-    messages: messagesOf(
-      rows.flatMap(({ entries }) => entries),
+    messages: messagesOf(entriesNow(core.journal), core.journal.coveredFrom(1), {
       blobs,
-      imagesOf(core.tenantId),
-    ),
+      within: imagesOf(core.tenantId),
+    }),
   }
   const pieces = writeExport(format, exported)
   return new ReadableStream({
@@ -43,14 +41,24 @@ export function exportSession(
   })
 }
 
+/** The conversation as it stands now, read row by row, so that it is not held all at once. */
+function entriesNow(journal: Journal): Generator<Entry> {
+  const places = journal.places()
+  const end = places.at(-1)
+  // The last row may be one that goes on.
+  const last = end ? journal.at(end.n).row.entries.at(-1)?.seq : undefined
+  return (function* () {
+    for (const { n } of places) for (const entry of journal.at(n).row.entries) if (entry.seq <= (last ?? 0)) yield entry
+  })()
+}
+
 async function* messagesOf(
-  entries: readonly Entry[],
-  blobs: R2Bucket | undefined,
-  within: string,
+  entries: Iterable<Entry>,
+  compactedThrough: number,
+  pictures: { readonly blobs: R2Bucket | undefined; readonly within: string },
 ): AsyncGenerator<ExportedMessage> {
-  const compactedThrough = Math.max(0, ...entries.map(({ covers }) => covers ?? 0))
   for (const { id, seq, runId, at, covers, message } of entries) {
-    const [whole = message] = await withImages([message], blobs, within)
+    const [whole = message] = await withImages([message], pictures.blobs, pictures.within)
     const place = { id, seq, run_id: runId, created_at: iso(at), compacted: seq <= compactedThrough }
     yield { ...place, ...toExported(whole), ...(covers !== undefined && { covers }) }
   }

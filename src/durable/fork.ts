@@ -5,39 +5,67 @@ import type { Turn } from '../agent/model/turn.ts'
 import type { SnapshotEntry } from '../backends/portable.ts'
 import { pack, unpack } from '../backends/tar.ts'
 import { ownImages } from './attachments.ts'
+import type { Journal, StepRow } from './journal.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession, SessionMeta } from './session-meta.ts'
 import { storedBytes } from './stored.ts'
 import { leaseMs } from './wake.ts'
 
+/** Neither the conversation nor the files would always fit into one message between objects, nor into memory. */
 export type SessionCopy = {
   readonly meta: SessionMeta
-  readonly rows: readonly {
-    readonly n: number
-    readonly runId: string
-    readonly entries: readonly Entry[]
-    readonly turn?: Turn
-  }[]
-  /** An archive: all of it would not fit into one message between objects, nor into memory. */
+  /** A row a line, as JSON. */
+  readonly rows: ReadableStream<Uint8Array>
+  /** An archive. */
   readonly files: ReadableStream<Uint8Array>
   /** About what the copy will take of the tenant's storage. */
   readonly bytes: number
 }
 
-export async function copySession(core: SessionCore): Promise<SessionCopy> {
-  const rows = [...core.journal.unsent(0)].map(({ row, turn }) => ({
-    n: row.n,
-    runId: row.runId,
-    entries: row.entries,
-    ...(turn?.stage.at === 'done' && { turn }),
-  }))
+type Row = {
+  readonly n: number
+  readonly runId: string
+  readonly entries: readonly Entry[]
+  readonly turn?: Turn
+}
+
+/** Up to the end of that run; undefined when no such run is there. What comes or goes meanwhile changes nothing. */
+export function copySession(core: SessionCore, upTo?: string): SessionCopy | undefined {
+  const { journal, store, sql } = core
   // A turn that is still open stays with the original: its last words are not in yet.
-  const open = core.store.hasOpenTurn ? core.store.turn().id : undefined
+  const open = store.hasOpenTurn ? store.turn().id : undefined
+  const ended = journal.places().filter(({ run }) => run !== open)
+  const end = upTo === undefined ? ended.length : ended.findLastIndex(({ run }) => run === upTo) + 1
+  if (upTo !== undefined && !end) return undefined
+  const places = ended.slice(0, end)
   return {
     meta: core.meta,
-    rows: rows.filter(({ runId }) => runId !== open),
+    rows: bytesOf(linesOf(journal, places)),
     files: bytesOf(pack(withoutRoot(core.workbench.backend.snapshot()))),
-    bytes: storedBytes(core.sql),
+    bytes: storedBytes(sql) - journal.bytesBehind(places.at(-1)?.n ?? 0),
+  }
+}
+
+const encoder = new TextEncoder()
+
+async function* linesOf(journal: Journal, places: readonly { readonly n: number }[]): AsyncGenerator<Uint8Array> {
+  for (const { n } of places) {
+    const { row, turn } = journal.at(n)
+    const { runId, entries } = row
+    const copied: Row = { n, runId, entries, ...(turn?.stage.at === 'done' && { turn }) }
+    yield encoder.encode(`${JSON.stringify(copied)}\n`)
+  }
+}
+
+async function* rowsIn(lines: ReadableStream<Uint8Array>): AsyncGenerator<Row> {
+  let open = ''
+  for await (const text of lines.pipeThrough(new TextDecoderStream())) {
+    const [first = '', ...others] = text.split('\n')
+    open += first
+    for (const line of others) {
+      yield JSON.parse(open) as Row
+      open = line
+    }
   }
 }
 
@@ -64,7 +92,7 @@ export class Arrival {
     const { exists } = this.#options.core()
     const isRepeat = exists || this.#underWay !== undefined
     if (!exists) this.#underWay ??= this.#take(copy, spec).finally(() => (this.#underWay = undefined))
-    if (isRepeat) await copy.files.cancel()
+    if (isRepeat) await leave(copy)
     await this.#underWay
   }
 
@@ -86,6 +114,7 @@ export class Arrival {
     try {
       await takeCopy(core(), copy, spec, blobs)
     } catch (error) {
+      await leave(copy)
       await this.#discarded()
       throw error
     }
@@ -141,20 +170,28 @@ async function takeCopy(
     ...(spec.ephemeral && { ephemeral: true }),
   } as const
   core.adopt(arriving, [])
+  const own = blobs && ownImages(blobs, core)
+  for await (const row of rowsIn(rows)) core.journal.putStep(await arrivedRow(row, own), row.turn)
   await core.workbench.backend.restore(withRoot(unpack(files)))
-  const own = blobs ? await withOwnImages(rows, ownImages(blobs, core)) : rows
   const { arriving: _arriving, ...arrived } = core.meta
-  core.adopt(arrived, own)
+  core.adopt(arrived, [])
   await core.account.tellStored()
 }
 
-const withOwnImages = (rows: SessionCopy['rows'], own: ReturnType<typeof ownImages>): Promise<SessionCopy['rows']> =>
-  Promise.all(
-    rows.map(async (row) => {
-      const entries = row.entries.map(async (entry) => ({ ...entry, message: await own(entry.message) }))
-      return { ...row, entries: await Promise.all(entries) }
-    }),
-  )
+/** Nobody reads it: whoever sends it need not go on. */
+export async function leave({ rows, files }: Pick<SessionCopy, 'rows' | 'files'>): Promise<void> {
+  // One that is read, or broke, cannot be cancelled and need not be.
+  await Promise.allSettled([rows.cancel(), files.cancel()])
+}
+
+async function arrivedRow(
+  { n, runId, entries: given }: Row,
+  own: ReturnType<typeof ownImages> | undefined,
+): Promise<StepRow> {
+  const entries: Entry[] = []
+  for (const entry of given) entries.push(own ? { ...entry, message: await own(entry.message) } : entry)
+  return { n, runId, entries, texts: entries.map((entry) => JSON.stringify(entry)), events: [] }
+}
 
 async function* withoutRoot(entries: AsyncIterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {
   for await (const entry of entries) yield { ...entry, path: entry.path.slice(1) }
@@ -165,7 +202,7 @@ async function* withRoot(entries: AsyncIterable<SnapshotEntry>): AsyncGenerator<
 }
 
 /** Only streams of bytes pass between objects. */
-function bytesOf(chunks: AsyncGenerator<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array> {
+function bytesOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream({
     type: 'bytes',
     async pull(controller) {

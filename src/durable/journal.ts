@@ -150,10 +150,11 @@ export class Journal {
     for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE gone = 0 ORDER BY n DESC')) yield rowOf(raw)
   }
 
-  /** Entries of rows that were not taken back, row by row, newest row first: what a wake-up reads. */
-  *entriesBackwards(): Generator<{ readonly n: number; readonly entries: Entry[] }> {
+  /** Entries of rows that were not taken back and begin below `before`, newest row first: what a wake-up reads. */
+  *entriesBackwards(before = Number.MAX_SAFE_INTEGER): Generator<RowEntries> {
     if (!this.#ready || this.#isEmpty) return
-    const rows = this.#sql.exec<RawEntries>('SELECT n, entries FROM step WHERE gone = 0 ORDER BY n DESC')
+    const newestFirst = 'SELECT n, entries FROM step WHERE gone = 0 AND n < ? ORDER BY n DESC'
+    const rows = this.#sql.exec<RawEntries>(newestFirst, before)
     // Many rows are parsed as one text: thousands of small ones cost twice as much.
     let batch: RawEntries[] = []
     let length = 0
@@ -166,6 +167,17 @@ export class Journal {
       length = 0
     }
     yield* parsed(batch)
+  }
+
+  /** The last message that a summary in the rows from `n` on stands for, 0 without one. Few rows are parsed for it. */
+  coveredFrom(n: number): number {
+    if (!this.#ready) return 0
+    const likely = `SELECT n, entries FROM step WHERE gone = 0 AND n >= ? AND instr(entries, '"covers":') ORDER BY n DESC`
+    for (const row of this.#sql.exec<RawEntries>(likely, n)) {
+      const covers = (JSON.parse(row.entries) as Entry[]).findLast((entry) => entry.covers !== undefined)?.covers
+      if (covers !== undefined) return covers
+    }
+    return 0
   }
 
   /**
@@ -213,6 +225,27 @@ export class Journal {
       .exec<{ entries: string }>('SELECT entries FROM step WHERE run = ? ORDER BY n', runId)
       .toArray()
       .flatMap(({ entries }) => JSON.parse(entries) as Entry[])
+  }
+
+  /** Rows of the conversation, oldest first. */
+  places(): { readonly n: number; readonly run: string }[] {
+    if (!this.#ready) return []
+    return this.#sql
+      .exec<{ n: number; run: string }>('SELECT n, run FROM step WHERE gone = 0 AND n > 0 ORDER BY n')
+      .toArray()
+  }
+
+  /** A row with the turn it ends, taken back or not. */
+  at(n: number): { readonly row: StepRow; readonly turn: Turn | undefined } {
+    const raw = this.#sql.exec<RawStep>('SELECT * FROM step WHERE n = ?', n).one()
+    return { row: rowOf(raw), turn: turnOf(raw) }
+  }
+
+  /** Bytes of rows that begin behind `n`, as far as a copy of the conversation would have them. */
+  bytesBehind(n: number): number {
+    return this.#sql
+      .exec<{ bytes: number }>('SELECT total(length(CAST(entries AS BLOB))) AS bytes FROM step WHERE n > ?', n)
+      .one().bytes
   }
 
   /** Rows that history does not have yet, with the turn each of them ends, oldest first. */
@@ -265,10 +298,12 @@ const unsentRows = `SELECT * FROM step WHERE gone = 0 AND n >= CASE WHEN EXISTS 
 const readTogether = 128 * 1024
 
 type RawEntries = { readonly n: number; readonly entries: string }
+/** `length`: characters of their JSON. */
+type RowEntries = { readonly n: number; readonly entries: Entry[]; readonly length: number }
 
-function parsed(rows: readonly RawEntries[]): { readonly n: number; readonly entries: Entry[] }[] {
+function parsed(rows: readonly RawEntries[]): RowEntries[] {
   const all = JSON.parse(`[${rows.map(({ entries }) => entries).join(',')}]`) as Entry[][]
-  return rows.map(({ n }, i) => ({ n, entries: all[i] as Entry[] }))
+  return rows.map(({ n, entries }, i) => ({ n, entries: all[i] as Entry[], length: entries.length }))
 }
 
 const turnOf = (raw: RawStep) => (raw.turn === null ? undefined : (JSON.parse(raw.turn) as Turn))

@@ -37,14 +37,10 @@ export const waitingFor = (core: Asking, request: string): Waiting | undefined =
 export function wasCalled(journal: Journal, request: string): boolean {
   const [, run, step, callId] = /^([^.]+)\.(\d+)\.(.*)$/s.exec(request) ?? []
   if (run === undefined) return false
-  for (const { entries } of journal.entriesBackwards()) {
-    const reply = entries.find(({ seq }) => seq === Number(step))
-    if (!reply) continue
-    const { runId, message } = reply
-    const calls = message.role === 'assistant' ? message.content : []
-    return runId === run && calls.some((part) => part.type === 'call' && part.id === callId)
-  }
-  return false
+  const [row] = journal.entriesBackwards(Number(step) + 1)
+  const reply = row?.entries.find(({ seq }) => seq === Number(step))
+  const calls = reply?.message.role === 'assistant' ? reply.message.content : []
+  return reply?.runId === run && calls.some((part) => part.type === 'call' && part.id === callId)
 }
 
 /** The answer becomes the result of the call, and the turn goes on. `requestId` is what a repeated request is known by. */

@@ -10,24 +10,30 @@ import type { SessionCore } from './session-core.ts'
 import { usageOf } from './session-record.ts'
 import { messageView, type MessageView, queuedRun, type RunView, runView, type SessionStatus } from './views.ts'
 
-/** The newest `limit` messages with a seq below `before`; given back oldest first. */
+/** The newest `limit` messages with a seq below `before`, fewer where they are long; given back oldest first. */
 export type MessagePage = { readonly limit: number; readonly before?: number | undefined }
+
+/** Characters after which no further row is put into a page: it passes between objects in one message of 32 MiB. */
+const longPage = 4_000_000
 
 export function listMessages(
   { journal }: SessionCore,
   { limit, before = Number.MAX_SAFE_INTEGER }: MessagePage,
 ): { readonly data: MessageView[]; readonly next_cursor: string | null } {
   const newestFirst: Entry[] = []
-  let compactedThrough = 0
-  for (const row of journal.entriesBackwards()) {
+  let compactedThrough = journal.coveredFrom(before)
+  let [length, more] = [0, false]
+  for (const row of journal.entriesBackwards(before)) {
+    more = newestFirst.length > limit || length > longPage
+    if (more) break
     for (const entry of row.entries.toReversed()) {
       compactedThrough = Math.max(compactedThrough, entry.covers ?? 0)
       if (entry.seq < before) newestFirst.push(entry)
     }
-    if (newestFirst.length > limit) break
+    length += row.length
   }
+  more ||= newestFirst.length > limit
   const page = newestFirst.slice(0, limit).toReversed()
-  const more = newestFirst.length > limit
   return {
     data: page.map((entry) => messageView(entry, compactedThrough)),
     next_cursor: more ? String(page[0]?.seq ?? 0) : null,

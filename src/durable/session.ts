@@ -280,8 +280,8 @@ export class SessionDO extends DurableObject<Env> {
     return (await this.#found()) ? compressNow(this.#core, focus) : undefined
   }
 
-  async copy(): Promise<SessionCopy | undefined> {
-    return (await this.#found()) ? copySession(this.#core) : undefined
+  async copy(upTo?: string): Promise<SessionCopy | undefined> {
+    return (await this.#found()) ? copySession(this.#core, upTo) : undefined
   }
 
   async become(copy: SessionCopy, spec: NewSession): Promise<SessionView> {

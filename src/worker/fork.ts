@@ -1,10 +1,9 @@
 /** Copying a session into another one of its tenant, as far as there is room. */
 
-import type { SessionCopy } from '../durable/fork.ts'
+import { leave, type SessionCopy } from '../durable/fork.ts'
 import type { NewSession } from '../durable/session-meta.ts'
 import type { SessionDO } from '../durable/session.ts'
 import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
-import { notFound } from './errors.ts'
 import { limitStorage } from './limits.ts'
 import { found } from './sessions.ts'
 
@@ -17,20 +16,12 @@ type Fork = {
 type Place = { readonly env: Env; readonly tenant: TenantSnapshot }
 
 export async function fork({ env, tenant }: Place, source: Session, target: Session, { spec, upTo }: Fork) {
-  const copy = found((await source.copy()) as unknown as SessionCopy | undefined)
-  let rows = copy.rows
+  const copy = found((await source.copy(upTo)) as unknown as SessionCopy | undefined)
   try {
-    if (upTo !== undefined) rows = rowsUpTo(copy, upTo)
     await limitStorage(env, tenant, copy.bytes)
   } catch (error) {
-    await copy.files.cancel()
+    await leave(copy)
     throw error
   }
-  return target.become({ ...copy, rows }, { source: copy.meta.source, ...spec })
-}
-
-function rowsUpTo({ rows }: SessionCopy, runId: string): SessionCopy['rows'] {
-  const end = rows.findLastIndex((row) => row.runId === runId) + 1
-  if (!end) throw notFound()
-  return rows.slice(0, end)
+  return target.become(copy, { source: copy.meta.source, ...spec })
 }

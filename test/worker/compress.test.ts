@@ -62,8 +62,11 @@ describe('compress', () => {
     const [summary, ...rest] = saidIn(main.asked.at(-1)!)
     expect(summary).toContain('SUMMARY')
     expect(rest).toEqual(['assistant: three', 'user: fourth'])
-    const listed = await messagesOf<{ compacted: boolean }>(id)
+    const listed = await messagesOf<{ seq: number; compacted: boolean }>(id)
     expect(listed.map(({ compacted }) => compacted)).toEqual([...Array(5).fill(true), ...Array(4).fill(false)])
+    // The summary is not on a page of older messages.
+    const older = await call<{ data: typeof listed }>('GET', `/api/sessions/${id}/messages?cursor=${listed[4]?.seq}`)
+    expect(older.body.data).toEqual(listed.slice(0, 4))
   })
 
   it('holds through the death of the object, is heard, and can be undone with its turn', async () => {
