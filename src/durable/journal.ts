@@ -155,16 +155,16 @@ export class Journal {
     if (!this.#ready || this.#isEmpty) return
     const newestFirst = 'SELECT n, entries FROM step WHERE gone = 0 AND n < ? ORDER BY n DESC'
     const rows = this.#sql.exec<RawEntries>(newestFirst, before)
-    // Many rows are parsed as one text: thousands of small ones cost twice as much.
+    // Many rows are parsed as one text: thousands of small ones cost twice as much. Who wants few stops early.
     let batch: RawEntries[] = []
-    let length = 0
+    let [length, together] = [0, readFirst]
     for (const row of rows) {
       batch.push(row)
       length += row.entries.length
-      if (length < readTogether) continue
+      if (length < together) continue
       yield* parsed(batch)
       batch = []
-      length = 0
+      ;[length, together] = [0, Math.min(together * 2, readTogether)]
     }
     yield* parsed(batch)
   }
@@ -198,7 +198,7 @@ export class Journal {
 
   rowsOf(runId: string): StepRow[] {
     if (!this.#ready) return []
-    return this.#sql.exec<RawStep>('SELECT * FROM step WHERE run = ? ORDER BY n', runId).toArray().map(rowOf)
+    return this.#sql.exec<RawStep>(`SELECT * ${fromRun}`, runId).toArray().map(rowOf)
   }
 
   /** The record of a run: the turn as its last row knew it. */
@@ -222,7 +222,7 @@ export class Journal {
   entriesOf(runId: string): Entry[] {
     if (!this.#ready) return []
     return this.#sql
-      .exec<{ entries: string }>('SELECT entries FROM step WHERE run = ? ORDER BY n', runId)
+      .exec<{ entries: string }>(`SELECT entries ${fromRun}`, runId)
       .toArray()
       .flatMap(({ entries }) => JSON.parse(entries) as Entry[])
   }
@@ -294,7 +294,16 @@ export class Journal {
 const unsentRows = `SELECT * FROM step WHERE gone = 0 AND n >= CASE WHEN EXISTS (SELECT 1 FROM step WHERE n = ?1 + 1)
   THEN ?1 + 1 ELSE coalesce((SELECT max(n) FROM step WHERE n > 0 AND n <= ?1), 1) END ORDER BY n`
 
-/** Characters that are parsed at once; the reader may stop before they are all taken. */
+/**
+ * The rows of a run stand together. They are looked for from the newest row on, and no further than to the row before
+ * them, so that what a turn reads does not grow with its conversation.
+ */
+const fromRun = `FROM step WHERE n <= (SELECT n FROM step WHERE run = ?1 AND n > 0 ORDER BY n DESC LIMIT 1)
+  AND n > coalesce((SELECT n FROM step WHERE run <> ?1 AND n > 0 AND n < (
+    SELECT n FROM step WHERE run = ?1 AND n > 0 ORDER BY n DESC LIMIT 1) ORDER BY n DESC LIMIT 1), 0) ORDER BY n`
+
+/** Characters that are parsed at once, at first and at most; the reader may stop before they are all taken. */
+const readFirst = 4 * 1024
 const readTogether = 128 * 1024
 
 type RawEntries = { readonly n: number; readonly entries: string }
