@@ -57,7 +57,8 @@ export function createApp(): App {
   app.onError((error) => renderError(error))
   app.use(cors)
   for (const one of [...openRoutes, ...routes]) one.mount(app)
-  app.notFound(async (web) => (await elsewhere(web)) ?? renderError(notFound()))
+  // What is thrown here would get past the middleware, and browsers of other origins could not read why.
+  app.notFound((web) => elsewhere(web).catch(renderError))
   return app
 }
 
@@ -65,14 +66,14 @@ export function createApp(): App {
 const isHidden = (pathname: string): boolean => /^\/(v1|api)\//.test(pathname)
 
 /** What no route answers: another method of a route, or a static file. */
-async function elsewhere({ req, env, executionCtx }: Web): Promise<Response | undefined> {
+async function elsewhere({ req, env, executionCtx }: Web): Promise<Response> {
   const { pathname } = new URL(req.url)
   const shown = methodsOf(pathname, shownPatterns)
   if (shown.length) return notPossible(req.method, shown)
-  if (!isHidden(pathname)) return staticFile(req.raw, env)
+  if (!isHidden(pathname)) return (await staticFile(req.raw, env)) ?? renderError(notFound())
   await authenticate(req.raw, env, (work) => executionCtx.waitUntil(work))
   const allowed = methodsOf(pathname, patterns)
-  return allowed.length ? notPossible(req.method, allowed) : undefined
+  return allowed.length ? notPossible(req.method, allowed) : renderError(notFound())
 }
 
 async function staticFile(request: Request, { ASSETS }: Env): Promise<Response | undefined> {

@@ -12,20 +12,14 @@ export const cors: MiddlewareHandler<{ Bindings: Env }> = async (context, next) 
   return honoCors({
     origin: allowed.includes('*') ? '*' : allowed,
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowHeaders: [
-      'authorization',
-      'content-type',
-      'idempotency-key',
-      'last-event-id',
-      'x-talaria-session-id',
-      'x-hermes-session-id',
-    ],
+    // Every header that is asked for: SDKs send a dozen of their own, and only the key decides.
     exposeHeaders: [
       'x-talaria-session-id',
       'x-hermes-session-id',
       'x-talaria-run-id',
       'idempotency-replayed',
       'retry-after',
+      'content-disposition',
     ],
     maxAge: 600,
   })(context, next)

@@ -156,6 +156,31 @@ describe('methods and paths', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBe(null)
     await Promise.all([known, refused].map((response) => response.text()))
   })
+
+  it('a browser may send the headers of its SDK', async () => {
+    const asked = 'authorization,content-type,x-stainless-lang,x-stainless-retry-count,http-referer,x-title'
+    const { status, headers } = await request('OPTIONS', '/v1/chat/completions', {
+      key: null,
+      headers: {
+        origin: 'https://app.test',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': asked,
+      },
+    })
+    expect([status, headers.get('access-control-allow-headers')?.split(',')]).toEqual([204, asked.split(',')])
+  })
+
+  it.each([
+    ['GET', '/v1/nothing', null, 401],
+    ['GET', '/v1/nothing', undefined, 404],
+    ['GET', '/api/sessions', null, 401],
+    ['PUT', '/v1/chat/completions', undefined, 405],
+    ['POST', '/v1/chat/completions', undefined, 400],
+  ])('a browser may read why it was refused: %s %s', async (method, path, key, status) => {
+    const headers = { origin: 'https://app.test' }
+    const answer = await call<Problem>(method, path, { headers, ...(key === null && { key }) })
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([status, 'https://app.test'])
+  })
 })
 
 describe('the OpenAPI document', () => {
