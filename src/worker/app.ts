@@ -1,6 +1,7 @@
 /** The HTTP API: every route there is, in one list. */
 
 import { Hono } from 'hono'
+import { getPath } from 'hono/utils/url'
 import { AppError, notFound, renderError } from './errors.ts'
 import { openapi } from './openapi.ts'
 import type { App, OpenRoute, Route, Web } from './route.ts'
@@ -53,7 +54,7 @@ export const openRoutes: readonly OpenRoute[] = [
 ]
 
 export function createApp(): App {
-  const app: App = new Hono()
+  const app: App = new Hono({ getPath: pathOf })
   app.onError((error) => renderError(error))
   app.use(cors)
   for (const one of [...openRoutes, ...routes]) one.mount(app)
@@ -62,12 +63,20 @@ export function createApp(): App {
   return app
 }
 
+/** Base addresses are configured with a slash at the end, or with /v1 twice; clients put their paths behind them. */
+function pathOf(request: Request): string {
+  const path = getPath(request)
+  if (!/^\/+v1\//.test(path)) return path
+  const single = path.replace(/\/{2,}/g, '/').replace(/^(?:\/v1)+(?=\/)/, '/v1')
+  return single.endsWith('/') ? single.slice(0, -1) : single
+}
+
 /** What exists there is nobody's business without a key. */
 const isHidden = (pathname: string): boolean => /^\/(v1|api)\//.test(pathname)
 
 /** What no route answers: another method of a route, or a static file. */
 async function elsewhere({ req, env, executionCtx }: Web): Promise<Response> {
-  const { pathname } = new URL(req.url)
+  const pathname = req.path
   const shown = methodsOf(pathname, shownPatterns)
   if (shown.length) return notPossible(req.method, shown)
   if (!isHidden(pathname)) return (await staticFile(req.raw, env)) ?? renderError(notFound())
