@@ -60,7 +60,7 @@ export function parseJson(text: string): unknown {
 export function check<Schema extends z.ZodType>(schema: Schema, value: unknown, where = 'body'): z.infer<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const [issue] = result.error.issues
+  const issue = result.error.issues[0] && closest(result.error.issues[0])
   if (!issue || !isMissing(value, issue)) throw refusalOf(issue, where)
   const name = issue.path.join('.') || where
   throw invalid(`${name} is missing.`, name)
@@ -73,6 +73,14 @@ export function refusalOf(issue: z.core.$ZodIssue | undefined, where: string): A
     return invalid(`There is no field ${name} here.`, name)
   }
   return invalid(`${at || where}: ${issue?.message ?? 'invalid'}`, at || where)
+}
+
+/** Where several shapes would do, what is wrong with the one that the value is most like: it was followed furthest. */
+function closest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union') return issue
+  const tried = issue.errors.flatMap(([first]) => (first ? [closest(first)] : []))
+  const best = tried.toSorted((one, other) => other.path.length - one.path.length)[0]
+  return best?.path.length ? { ...best, path: [...issue.path, ...best.path] } : issue
 }
 
 /** What zod calls "received undefined", or nothing at all where several shapes would do. */
