@@ -12,7 +12,7 @@ export function finishReason({ type, exit_reason }: RunEnded): string {
   return type === 'run.failed' ? 'error' : 'stop'
 }
 
-/** Renders one event as server-sent text, or nothing. The first delta carries the role. */
+/** Renders one event as server-sent text, or nothing. The first chunk has the role: some clients go by it for all. */
 export function chatChunks(head: ChatHead, withUsage: boolean): (event: PlacedEvent) => string {
   let started = false
   const chunk = (delta: object, finish: string | null, more: object = {}) =>
@@ -44,7 +44,7 @@ export function chatChunks(head: ChatHead, withUsage: boolean): (event: PlacedEv
     if (event.type === 'message.delta') return chunk({ ...role(), content: event.delta }, null)
     if (event.type === 'reasoning.delta') return chunk({ ...role(), reasoning_content: event.delta }, null)
     if (event.type === 'tool.started' || event.type === 'tool.completed')
-      return `event: hermes.tool.progress\n${chunk({}, null, progressOf(event))}`
+      return `event: hermes.tool.progress\n${chunk(role(), null, progressOf(event))}`
     if (!isEnd(event)) return ''
     return `${chunk(role(), finishReason(event))}${usageChunk(event)}data: [DONE]\n\n`
   }

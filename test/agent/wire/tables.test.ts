@@ -203,6 +203,11 @@ describe('a run as a chat completion', () => {
     expect(all.filter((frame) => frame.startsWith('event: hermes.tool.progress\n'))).toHaveLength(2)
   })
 
+  it('begins with the role when the first that happens is a tool', () => {
+    const first = chatChunks(head, false)({ ...place, type: 'tool.started', tool: 'look', call_id: 'c', input: {} })
+    expect(dataOf(first)['choices']).toEqual([{ index: 0, delta: { role: 'assistant' }, finish_reason: null }])
+  })
+
   it('has usage on a last chunk when it was asked for', () => {
     expect(dataOf(frames(true).at(-2) ?? '')).toMatchObject({ choices: [], usage: { total_tokens: 110 } })
     expect(frames(false).some((frame) => frame.includes('usage'))).toBe(false)
