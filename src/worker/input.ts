@@ -19,7 +19,7 @@ export const imageUrl = z
     'An https address or a data:image/…;base64 one.',
   )
 
-export const contentPart = z.discriminatedUnion('type', [
+const contentPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string().max(maxText) }),
   z.strictObject({
     type: z.literal('image_url'),

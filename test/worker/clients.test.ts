@@ -1,9 +1,25 @@
 /** Requests as the clients of OpenAI's API send them that people have already. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { migrated, request } from './client.ts'
+import { type Asked, model, saidIn, says } from '../support/scripted-model.ts'
+import { call, migrated, type Problem, request } from './client.ts'
 
 beforeAll(migrated)
+
+const user = (content: unknown) => ({ role: 'user', content })
+type Completion = Problem & { readonly choices: readonly { readonly message: object }[] }
+
+/** What the model was asked, and the status of the answer. */
+async function chat(messages: readonly object[], more: object = {}) {
+  let asked: Asked | undefined
+  const { id } = model((one) => {
+    asked = one
+    return says('Yes.')
+  })
+  const body = { model: id, messages, ...more }
+  const answer = await call<Completion>('POST', '/v1/chat/completions', { body })
+  return { status: answer.status, body: answer.body, asked, said: asked && saidIn(asked) }
+}
 
 describe('a base address', () => {
   it.each(['/v1/models', '/v1//models', '//v1/models', '/v1/v1/models', '/v1/models/', '/v1/models/talaria/'])(
@@ -29,5 +45,87 @@ describe('a base address', () => {
       expect([path, answer.status]).toEqual([path, 404])
       await answer.text()
     }
+  })
+})
+
+describe('a chat completion', () => {
+  it('may carry every field that a client always sends', async () => {
+    const nothing = Object.fromEntries(
+      ['temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'stop', 'n', 'stream', 'stream_options'].map(
+        (name) => [name, null],
+      ),
+    )
+    const { status } = await chat([user('Sure?')], {
+      ...nothing,
+      tools: [],
+      functions: null,
+      tool_choice: 'none',
+      function_call: 'none',
+      response_format: { type: 'text' },
+      user: 'me',
+      audio: null,
+      web_search_options: {},
+      prompt_cache_retention: '24h',
+      top_k: 40,
+      min_p: 0,
+      repetition_penalty: 1.1,
+      include_reasoning: true,
+      chat_template_kwargs: { enable_thinking: false },
+      keep_alive: '5m',
+      usage: { include: true },
+    })
+    expect(status).toBe(200)
+  })
+
+  it('has the effort that OpenRouter’s clients ask for', async () => {
+    const { asked } = await chat([user('Sure?')], { reasoning: { effort: 'low' } })
+    expect(asked?.['reasoning_effort']).toBe('low')
+    const both = await chat([user('Sure?')], { reasoning: { effort: 'low' }, reasoning_effort: 'high' })
+    expect(both.asked?.['reasoning_effort']).toBe('high')
+  })
+
+  it('may have messages without content, and in parts of more than their text', async () => {
+    const { status, said, asked } = await chat([
+      { role: 'system', content: null },
+      { role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }] },
+      { ...user('Look.'), name: 'ann' },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'c1', function: { name: 'look', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: 'c1', content: null },
+      { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }], refusal: 'No.', tool_calls: [] },
+      user([{ type: 'text', text: 'Sure?', cache_control: { type: 'ephemeral' } }]),
+    ])
+    expect(status).toBe(200)
+    expect(asked?.messages[0]?.content).toMatch(/Be brief\.$/)
+    expect(said).toEqual(['user: Look.', 'assistant: → look', 'tool: ', 'assistant: No.', 'user: Sure?'])
+  })
+
+  it('shows an image whatever stands beside its address', async () => {
+    const url = 'data:image/png;base64,iVBORw0KGgo='
+    const { status } = await chat([
+      user([
+        { type: 'text', text: 'What is it?' },
+        { type: 'image_url', image_url: { url, detail: null } },
+      ]),
+    ])
+    expect(status).toBe(200)
+  })
+
+  it('asks nothing without words', async () => {
+    for (const content of [null, '', []]) {
+      const { status, body } = await chat([user(content)])
+      expect([status, body.error.param]).toEqual([400, 'messages'])
+    }
+  })
+
+  it('is answered with every field that an SDK reads', async () => {
+    const { body } = await chat([user('Sure?')])
+    expect(body.choices).toEqual([
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'Yes.', refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ])
   })
 })

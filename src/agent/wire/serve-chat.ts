@@ -61,6 +61,13 @@ export const chatCompletion = (head: ChatHead, end: RunEnded): object => ({
   object: 'chat.completion',
   created: head.created,
   model: head.model,
-  choices: [{ index: 0, message: { role: 'assistant', content: end.output }, finish_reason: finishReason(end) }],
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: end.output, refusal: null },
+      logprobs: null,
+      finish_reason: finishReason(end),
+    },
+  ],
   usage: openaiUsage(end.usage),
 })

@@ -13,18 +13,24 @@ import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { idempotencyKey, sessionId } from '../headers.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
-import { contentPart, maxText, partOf, refuseLarge, sizeOfMessage, systemText, userMessage } from '../input.ts'
+import { ignored, ignoredFields } from '../ignored-fields.ts'
+import { imageUrl, maxText, partOf, refuseLarge, sizeOfMessage, systemText, userMessage } from '../input.ts'
 import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
 import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
 import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
 
-const content = z.union([z.string().max(maxText), z.array(contentPart).max(1_000)])
-const textContent = z.union([
-  z.string().max(maxText),
-  z.array(z.object({ type: z.literal('text'), text: z.string().max(maxText) })).max(1_000),
-])
+const ownText = z.string().max(maxText)
+// What else stands in a part, marks of caches for example, is passed over.
+const textPart = z.object({ type: z.literal('text'), text: ownText })
+const imagePart = z.object({ type: z.literal('image_url'), image_url: z.object({ url: imageUrl }) })
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: ownText })
+
+const partsOf = <Kind extends z.ZodType>(kind: Kind) => z.union([ownText, z.array(kind).max(1_000)])
+const content = partsOf(z.discriminatedUnion('type', [textPart, imagePart]))
+const answerContent = partsOf(z.discriminatedUnion('type', [textPart, refusalPart]))
+const textContent = partsOf(z.discriminatedUnion('type', [textPart]))
 const toolCall = z.object({
   id: z.string().max(200),
   type: z.literal('function').optional(),
@@ -32,47 +38,45 @@ const toolCall = z.object({
 })
 
 const message = z.discriminatedUnion('role', [
-  z.looseObject({ role: z.enum(['system', 'developer']), content: textContent }),
-  z.looseObject({ role: z.literal('user'), content }),
+  z.looseObject({ role: z.enum(['system', 'developer']), content: textContent.nullable() }),
+  z.looseObject({ role: z.literal('user'), content: content.nullable() }),
   z.looseObject({
     role: z.literal('assistant'),
-    content: textContent.nullish(),
+    content: answerContent.nullish(),
     tool_calls: z.array(toolCall).nullish(),
   }),
-  z.looseObject({ role: z.literal('tool'), tool_call_id: z.string().max(200), content: textContent }),
+  z.looseObject({ role: z.literal('tool'), tool_call_id: z.string().max(200), content: textContent.nullable() }),
 ])
-
-const ignored = z.unknown().optional().describe('Accepted for compatibility; has no effect.')
 
 const chatSchema = z.strictObject({
   ...wishFields,
+  ...ignoredFields,
   messages: z.array(message).min(1).max(20_000),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
+  reasoning: z
+    .looseObject({ effort: z.string().max(20).nullish() })
+    .nullish()
+    .describe('As `reasoning_effort`.'),
   tools: z.unknown().optional().describe('Not supported: the agent has its own tools.'),
   functions: z.unknown().optional().describe('Not supported: the agent has its own tools.'),
   n: z.literal(1).nullish(),
-  tool_choice: ignored,
-  parallel_tool_calls: ignored,
-  top_p: ignored,
+  function_call: ignored,
   stop: ignored,
-  user: ignored,
   metadata: ignored,
   presence_penalty: ignored,
   frequency_penalty: ignored,
   seed: ignored,
   logprobs: ignored,
-  top_logprobs: ignored,
   logit_bias: ignored,
   response_format: ignored,
-  service_tier: ignored,
   store: ignored,
   modalities: ignored,
+  audio: ignored,
   prediction: ignored,
-  prompt_cache_key: ignored,
-  safety_identifier: ignored,
   verbosity: ignored,
+  web_search_options: ignored,
 })
 type Chat = z.infer<typeof chatSchema>
 type ChatCall = Call<unknown, Chat>
@@ -85,7 +89,8 @@ const completionShape = z.object({
   choices: z.array(
     z.object({
       index: z.int(),
-      message: z.object({ role: z.literal('assistant'), content: z.string() }),
+      message: z.object({ role: z.literal('assistant'), content: z.string(), refusal: z.null() }),
+      logprobs: z.null(),
       finish_reason: z.string(),
     }),
   ),
@@ -120,10 +125,7 @@ export const chatRoutes = [
 
 async function chat(call: ChatCall): Promise<Response> {
   const { env, tenant, body } = call
-  if (body.tools !== undefined || body.functions !== undefined)
-    throw new AppError(400, 'unsupported', 'Tools of the client are not supported: the agent has its own tools.', {
-      param: body.tools === undefined ? 'functions' : 'tools',
-    })
+  refuseTools(body)
   const stored = call.web.req.header('x-talaria-session-id') ?? call.web.req.header('x-hermes-session-id')
   const { history, instructions, last } = split(body.messages)
   const said = userMessage(last, [], 'messages', instructions)
@@ -172,6 +174,14 @@ async function chat(call: ChatCall): Promise<Response> {
   })
 }
 
+function refuseTools({ tools, functions }: Chat): void {
+  for (const [param, list] of Object.entries({ tools, functions }))
+    if (list != null && !(Array.isArray(list) && !list.length))
+      throw new AppError(400, 'unsupported', 'Tools of the client are not supported: the agent has its own tools.', {
+        param,
+      })
+}
+
 const secondsOf = (time: string | null) => (time === null ? undefined : Math.floor(Date.parse(time) / 1_000))
 
 export const eventStream = {
@@ -181,7 +191,13 @@ export const eventStream = {
 
 function optionsOf(body: Chat, wishes: TurnOptions, instructions: string): TurnOptions {
   const maxTokens = body.max_completion_tokens ?? wishes.maxTokens
-  return { ...wishes, ...(instructions && { instructions }), ...(maxTokens !== undefined && { maxTokens }) }
+  const effort = wishes.reasoningEffort ?? body.reasoning?.effort
+  return {
+    ...wishes,
+    ...(instructions && { instructions }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(effort != null && { reasoningEffort: effort }),
+  }
 }
 
 type ChatMessage = Chat['messages'][number]
@@ -206,15 +222,20 @@ function split(messages: readonly ChatMessage[]) {
     refuseLarge(sizeOfMessage(made), isCalls ? param.replace('content', 'tool_calls') : param)
     return made
   })
-  return { history, instructions, last: last.content }
+  return { history, instructions, last: last.content ?? '' }
 }
 
-const textOf = (value: string | readonly { text: string }[] | null | undefined): string =>
-  typeof value === 'string' ? value : (value ?? []).map(({ text }) => text).join('')
+type Part = z.infer<typeof textPart> | z.infer<typeof refusalPart>
+
+const textOf = (value: string | readonly Part[] | null | undefined): string =>
+  typeof value === 'string'
+    ? value
+    : (value ?? []).map((part) => (part.type === 'text' ? part.text : part.refusal)).join('')
 
 function messageOf(one: Spoken, names: Map<string, string>): Message {
   if (one.role === 'user') {
-    const parts = typeof one.content === 'string' ? [{ type: 'text' as const, text: one.content }] : one.content
+    const said = one.content ?? ''
+    const parts = typeof said === 'string' ? [{ type: 'text' as const, text: said }] : said
     return { role: 'user', content: parts.map(partOf) }
   }
   if (one.role === 'tool') {

@@ -20,6 +20,7 @@ import type { RunView } from '../../durable/views.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { idempotencyKey } from '../headers.ts'
 import { type Ids, idsFor, replayHeader } from '../idempotency.ts'
+import { ignored, ignoredFields } from '../ignored-fields.ts'
 import { admitted } from '../admission.ts'
 import { fork } from '../fork.ts'
 import { refuseOver } from '../limits.ts'
@@ -32,7 +33,6 @@ import { ok } from '../shapes.ts'
 import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
 import { eventStream } from './chat-completions.ts'
 
-const ignored = z.unknown().optional().describe('Accepted for compatibility; has no effect.')
 const conversationId = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,128}$/, 'A name of letters, digits, _ and -, at most 128: that of a session.')
@@ -40,6 +40,7 @@ const conversationId = z
 const { max_tokens: _maxTokens, ...wishes } = wishFields
 const body = z.strictObject({
   ...wishes,
+  ...ignoredFields,
   input: responseInput,
   instructions: z.string().max(50_000).nullish(),
   previous_response_id: z.string().max(300).nullish(),
@@ -52,19 +53,11 @@ const body = z.strictObject({
   metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
   tools: z.array(z.unknown()).nullish().describe('Not supported: the agent has its own tools.'),
   stream_options: ignored,
-  tool_choice: ignored,
-  parallel_tool_calls: ignored,
   max_tool_calls: ignored,
+  context_management: ignored,
   include: ignored,
   text: ignored,
-  top_p: ignored,
-  top_logprobs: ignored,
   truncation: ignored,
-  user: ignored,
-  service_tier: ignored,
-  prompt_cache_key: ignored,
-  prompt_cache_retention: ignored,
-  safety_identifier: ignored,
 })
 type Body = z.infer<typeof body>
 type CreateCall = Call<unknown, Body>

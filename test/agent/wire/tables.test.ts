@@ -219,7 +219,14 @@ describe('a run as a chat completion', () => {
       object: 'chat.completion',
       created: 5,
       model: 'talaria',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi.' }, finish_reason: 'stop' }],
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Hi.', refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
       usage: openaiUsage(used),
     })
   })
