@@ -42,6 +42,8 @@ import { leaseMs } from './wake.ts'
 import { type FileAnswer, workspace } from './workspace.ts'
 
 export type StreamRequest = { readonly say: Say; readonly format: Format }
+/** A run that is there already, from its beginning. */
+export type FollowRequest = { readonly runId: string; readonly format: Format }
 
 /** Names the run in answers that are streamed. */
 export const runHeader = 'x-talaria-run-id'
@@ -149,8 +151,11 @@ export class SessionDO extends DurableObject<Env> {
     return run && end && { accepted, run, end }
   }
 
-  async stop(): Promise<boolean | undefined> {
+  /** What runs, or this run only: false when it does not run. */
+  async stop(runId?: string): Promise<boolean | undefined> {
     if (!(await this.#found())) return undefined
+    const { store } = this.#core
+    if (runId !== undefined && !(store.hasOpenTurn && store.turn().id === runId)) return false
     return this.#core.stop()
   }
 
@@ -216,11 +221,14 @@ export class SessionDO extends DurableObject<Env> {
 
   /**
    * What is streamed goes by `fetch` and not by RPC, because a response body is piped without a message for
-   * each piece. POST says something and follows the run; GET upgrades to a WebSocket of all events, which
+   * each piece. POST says something and follows the run, or only follows it; GET upgrades to a WebSocket of all events, which
    * hibernates with the object and goes on after `?after=N`.
    */
   override async fetch(request: Request): Promise<Response> {
-    if (request.method === 'POST') return this.#sayAndStream((await request.json()) as StreamRequest)
+    if (request.method === 'POST') {
+      const asked = (await request.json()) as StreamRequest | FollowRequest
+      return 'say' in asked ? this.#sayAndStream(asked) : this.#follow(asked)
+    }
     if (!(await this.#found())) return new Response(null, { status: 404 })
     if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
     const { 0: client, 1: server } = new WebSocketPair()
@@ -245,6 +253,13 @@ export class SessionDO extends DurableObject<Env> {
       [statusHeader]: accepted.status,
     }
     return new Response(this.#core.streams.open(renderOf(format), past, accepted.runId), { headers })
+  }
+
+  async #follow({ runId, format }: FollowRequest): Promise<Response> {
+    if (!(await this.#found())) return new Response(null, { status: 404 })
+    const told = this.#core.streams.open(renderOf(format), eventsOf(this.#core, runId), runId)
+    this.#core.takeUp()
+    return new Response(told)
   }
 
   override webSocketMessage(): void {

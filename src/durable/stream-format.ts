@@ -9,11 +9,11 @@ import type { Render } from './streams.ts'
 export type Format =
   | { readonly as: 'events' }
   | { readonly as: 'chat'; readonly head: ChatHead; readonly usage: boolean }
-  | { readonly as: 'response'; readonly head: ResponseHead }
+  | { readonly as: 'response'; readonly head: ResponseHead; readonly after?: number | undefined }
 
 export function renderOf(format: Format): Render {
   if (format.as === 'events') return sse
-  return format.as === 'chat' ? chunksOf(format) : responseEvents(format.head)
+  return format.as === 'chat' ? chunksOf(format) : responseEvents(format.head, format.after)
 }
 
 /** The time is that of the run's first event: the same whenever it is told. */

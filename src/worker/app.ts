@@ -19,6 +19,7 @@ import { modelRoutes } from './routes/models.ts'
 import { publicRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
 import { responseRoutes } from './routes/responses.ts'
+import { storedResponseRoutes } from './routes/stored-responses.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { tenantRoutes } from './routes/tenant.ts'
@@ -31,6 +32,7 @@ export const routes: readonly Route[] = [
   ...modelRoutes,
   ...chatRoutes,
   ...responseRoutes,
+  ...storedResponseRoutes,
   ...sessionRoutes,
   ...sessionChatRoutes,
   ...fileRoutes,

@@ -70,3 +70,24 @@ export const responseShape = z.object({
 })
 
 export const deletedShape = z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) })
+
+const inputPart = z.union([
+  z.object({ type: z.literal('input_text'), text: z.string() }),
+  z.object({ type: z.literal('input_image'), image_url: z.string(), detail: z.literal('auto') }),
+])
+
+export const inputItemsShape = z.object({
+  object: z.literal('list'),
+  data: z.array(
+    z.object({
+      id: z.string(),
+      type: z.literal('message'),
+      role: z.literal('user'),
+      status: z.literal('completed'),
+      content: z.array(inputPart),
+    }),
+  ),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+  has_more: z.boolean(),
+})

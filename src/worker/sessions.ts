@@ -1,6 +1,6 @@
 /** The way to a session object: by the tenant of the key and an id that could be one. */
 
-import { type SessionDO, statusHeader, type StreamRequest } from '../durable/session.ts'
+import { type FollowRequest, type SessionDO, statusHeader, type StreamRequest } from '../durable/session.ts'
 import type { Accepted } from '../durable/session-read.ts'
 import type { SessionStatus } from '../durable/views.ts'
 import { AppError, notFound } from './errors.ts'
@@ -54,6 +54,13 @@ export async function sayAndStream(
   if (answer.status === 404) throw notFound()
   if (answer.status === 413) throw tooLarge(param)
   if (answer.status === 409) throw passed()
+  return answer
+}
+
+/** Follows a run that is there. */
+export async function follow(session: DurableObjectStub<SessionDO>, request: FollowRequest): Promise<Response> {
+  const answer = await session.fetch('https://session/', { method: 'POST', body: JSON.stringify(request) })
+  if (answer.status === 404) throw notFound()
   return answer
 }
 

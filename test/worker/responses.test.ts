@@ -330,3 +330,96 @@ describe('what is refused', () => {
     expect(answer.body.error.param).toMatch(new RegExp(`^${param}`))
   })
 })
+
+describe('a response that is under way', () => {
+  type Told = { readonly type: string; readonly sequence_number: number; readonly response?: Response_ }
+  const eventsOf = async (response: Response): Promise<readonly Told[]> =>
+    [...(await response.text()).matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? '') as Told)
+
+  it('is cancelled, with what was said so far, and stays so', async () => {
+    const gate = new Gate()
+    const { body } = await create({ model: model(() => says('So ', gate, 'long.')), input: 'hi', background: true })
+    await gate.reached()
+    const cancelled = await call<Response_>('POST', `/v1/responses/${body.id}/cancel`)
+    expect([cancelled.status, cancelled.body.status]).toEqual([200, 'cancelled'])
+    expect((await get(body.id)).body).toEqual(cancelled.body)
+    expect((await call('POST', `/v1/responses/${body.id}/cancel`)).body).toEqual(cancelled.body)
+  })
+
+  it('is not cancelled by what waits behind it, nor when it is over', async () => {
+    const gate = new Gate()
+    const name = model((_asked, nth) => (nth ? says('two') : says('one', gate)))
+    const ask = { model: name, input: 'hi', background: true, conversation: 'cancelling' }
+    const first = await create(ask)
+    await gate.reached()
+    const second = await create(ask)
+    const refused = await call<Problem>('POST', `/v1/responses/${second.body.id}/cancel`)
+    expect([second.body.status, refused.status, refused.body.error.code]).toEqual(['queued', 409, 'conflict'])
+    gate.open()
+    const told = await request('GET', `/v1/responses/${second.body.id}?stream=true`)
+    expect((await eventsOf(told)).at(-1)?.type).toBe('response.completed')
+    expect((await call<Response_>('POST', `/v1/responses/${first.body.id}/cancel`)).body.status).toBe('completed')
+  })
+
+  it('is followed from its beginning, or from where the reader stopped', async () => {
+    const gate = new Gate()
+    const { body } = await create({ model: model(() => says('So ', gate, 'long.')), input: 'hi', background: true })
+    await gate.reached()
+    const live = await request('GET', `/v1/responses/${body.id}?stream=true`)
+    gate.open()
+    const whole = await eventsOf(live)
+    expect([whole[0]?.type, whole.at(-1)?.type]).toEqual(['response.created', 'response.completed'])
+    expect(whole.map((one) => one.sequence_number)).toEqual(whole.map((_, at) => at))
+    const rest = await eventsOf(await request('GET', `/v1/responses/${body.id}?stream=true&starting_after=2`))
+    expect(rest).toEqual(whole.slice(3))
+  })
+
+  it('is nobody else’s', async () => {
+    const { body } = await create({ model: model(() => says('Mine.')), input: 'hi' })
+    const { key } = await newTenant()
+    const asks = [
+      call('POST', `/v1/responses/${body.id}/cancel`, { key }),
+      call('GET', `/v1/responses/${body.id}/input_items`, { key }),
+      call('GET', `/v1/responses/${body.id}?stream=true`, { key }),
+      call('GET', '/v1/responses/resp_1.ses_none/input_items'),
+    ]
+    expect((await Promise.all(asks)).map(({ status }) => status)).toEqual([404, 404, 404, 404])
+  })
+})
+
+it('what was said for a response is listed as OpenAI lists it', async () => {
+  const url = 'https://example.com/a.png'
+  const input = [
+    { role: 'user', content: 'Before.' },
+    { role: 'assistant', content: 'Yes.' },
+    {
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'Look.' },
+        { type: 'input_image', image_url: url },
+      ],
+    },
+  ]
+  const { body } = await create({ model: model(() => says('I see.')), input })
+  const list = await call<{ data: readonly Item[]; has_more: boolean; first_id: string; last_id: string }>(
+    'GET',
+    `/v1/responses/${body.id}/input_items?order=asc&include=x`,
+  )
+  expect(list.status).toBe(200)
+  expect(list.body.data.map((one) => [one.type, one['role'], one['content']])).toEqual([
+    [
+      'message',
+      'user',
+      [
+        { type: 'input_text', text: 'Look.' },
+        { type: 'input_image', image_url: url, detail: 'auto' },
+      ],
+    ],
+  ])
+  expect([list.body.has_more, list.body.first_id]).toEqual([false, list.body.data[0]?.id])
+  const after = await call<{ data: unknown[] }>(
+    'GET',
+    `/v1/responses/${body.id}/input_items?after=${list.body.last_id}`,
+  )
+  expect(after.body.data).toEqual([])
+})

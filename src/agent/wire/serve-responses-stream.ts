@@ -18,9 +18,9 @@ import {
 } from './serve-responses.ts'
 import { publicUsage } from './serve-usage.ts'
 
-/** Renders one event as server-sent text, or nothing. */
-export function responseEvents(head: ResponseHead): (event: PlacedEvent) => string {
-  const told = new Told(head)
+/** Renders one event as server-sent text, or nothing. What has a number up to `after` is left out. */
+export function responseEvents(head: ResponseHead, after = -1): (event: PlacedEvent) => string {
+  const told = new Told(head, after)
   return (event) => told.take(event)
 }
 
@@ -40,9 +40,11 @@ class Told {
   readonly #texts = new Map<number, number>()
   #open: Open | undefined
   #sent = 0
+  readonly #after: number
 
-  constructor(head: ResponseHead) {
+  constructor(head: ResponseHead, after: number) {
     this.#head = head
+    this.#after = after
   }
 
   take(event: PlacedEvent): string {
@@ -67,7 +69,9 @@ class Told {
   }
 
   #send(type: string, fields: object): string {
-    return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number: this.#sent++ })}\n\n`
+    const number = this.#sent++
+    if (number <= this.#after) return ''
+    return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number: number })}\n\n`
   }
 
   #response(type: string, state: ResponseState): string {

@@ -123,6 +123,8 @@ export type StoredMessage = {
   readonly reasoning?: string
   readonly tool_call_id?: string
   readonly tool_calls?: unknown
+  /** Nobody typed it. */
+  readonly source?: string
 }
 
 /** What a run said and did, from what is stored of it. */
@@ -144,3 +146,27 @@ function itemsOf(message: StoredMessage): readonly OutputItem[] {
 }
 
 type StoredCall = { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }
+
+type StoredPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
+
+const inputPart = (part: StoredPart) =>
+  part.type === 'text'
+    ? { type: 'input_text' as const, text: part.text }
+    : { type: 'input_image' as const, image_url: part.image_url.url, detail: 'auto' as const }
+
+/** What people said for a run. */
+export const inputItems = (messages: readonly StoredMessage[]) =>
+  messages
+    .filter(({ role, source }) => role === 'user' && source === undefined)
+    .map(({ id, content }) => ({
+      id,
+      type: 'message' as const,
+      role: 'user' as const,
+      status: 'completed' as const,
+      content: (typeof content === 'string'
+        ? [{ type: 'text' as const, text: content }]
+        : ((content ?? []) as readonly StoredPart[])
+      ).map(inputPart),
+    })) satisfies readonly OpenAI.Responses.ResponseItem[]

@@ -4,19 +4,11 @@
  */
 
 import * as z from 'zod'
-import {
-  itemsOfRun,
-  type ResponseHead,
-  responseObject,
-  statusOf,
-  type StoredMessage,
-} from '../../agent/wire/serve-responses.ts'
+import { itemsOfRun, type ResponseHead, responseObject, statusOf } from '../../agent/wire/serve-responses.ts'
 import { publicUsage } from '../../agent/wire/serve-usage.ts'
 import type { Say } from '../../durable/say.ts'
-import type { SessionDO } from '../../durable/session.ts'
 import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant-stub.ts'
-import type { RunView } from '../../durable/views.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { idempotencyKey } from '../headers.ts'
 import { type Ids, idsFor, replayHeader } from '../idempotency.ts'
@@ -25,13 +17,13 @@ import { admitted } from '../admission.ts'
 import { fork } from '../fork.ts'
 import { refuseOver } from '../limits.ts'
 import { readInput, responseInput } from '../response-input.ts'
-import { deletedShape, responseShape } from '../response-shape.ts'
+import { responseShape } from '../response-shape.ts'
 import { type Call, route } from '../route.ts'
 import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
-import { ok } from '../shapes.ts'
 import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
 import { eventStream } from './chat-completions.ts'
+import { begunWith, messagesOf, type Place, placeOf, responseId, storedRun, withRun } from './stored-responses.ts'
 
 const conversationId = z
   .string()
@@ -82,48 +74,7 @@ export const responseRoutes = [
     },
     handle: create,
   }),
-  route({
-    method: 'get',
-    path: '/v1/responses/:id',
-    scope: 'read',
-    tag,
-    summary: 'A stored response',
-    responses: ok('The response', responseShape),
-    handle: async ({ env, tenant, param }) => {
-      const { session, runId } = placeOf(env, tenant.id, param('id'))
-      return Response.json(await storedResponse(session, await storedRun(session, runId), param('id')))
-    },
-  }),
-  route({
-    method: 'delete',
-    path: '/v1/responses/:id',
-    scope: 'write',
-    tag,
-    summary: 'Take a response out of its conversation; only the last can be',
-    responses: ok('Deleted', deletedShape),
-    handle: async ({ env, tenant, param }) => {
-      await remove(placeOf(env, tenant.id, param('id')))
-      return Response.json({ id: param('id'), object: 'response', deleted: true })
-    },
-  }),
 ]
-
-// --- ids
-
-type Session = DurableObjectStub<SessionDO>
-type Place = { readonly session: Session; readonly sessionId: string; readonly runId: string }
-
-/** What is not stored has no session in its id, so that nobody asks for it. */
-const responseId = (runId: string, sessionId?: string) =>
-  `resp_${runId.replace(/^run_/, '')}${sessionId === undefined ? '' : `.${sessionId}`}`
-
-function placeOf(env: Env, tenantId: string, id: string): Place {
-  const [, run, sessionId] = /^resp_([\w-]{1,64})\.([\w-]{1,128})$/.exec(id) ?? []
-  if (!run || !sessionId) throw notFound()
-  return { session: sessionStub(env, tenantId, sessionId), sessionId, runId: `run_${run}` }
-}
-
-// --- asking
 
 async function create(call: CreateCall): Promise<Response> {
   const { env, tenant, body: asked } = call
@@ -305,79 +256,4 @@ function andForget({ web, env, tenant }: CreateCall, { sessionId }: Ids, answer:
   // A reader that goes away ends the stream as well.
   web.executionCtx.waitUntil(answer.body.pipeTo(writable).then(forget, forget))
   return new Response(readable, answer)
-}
-
-// --- reading
-
-const pageSize = 200
-
-/** All messages of a run. They stand together, and most often at the end. */
-async function messagesOf(session: Session, runId: string): Promise<readonly StoredMessage[]> {
-  const own: StoredMessage[] = []
-  for (let before: number | undefined; ;) {
-    const page = await session.messages({ limit: pageSize, before })
-    own.unshift(...(page?.data.filter((message) => message.run_id === runId) ?? []))
-    const isPast = own.length > 0 && page?.data[0]?.run_id !== runId
-    if (!page?.next_cursor || isPast) return own
-    before = Number(page.next_cursor)
-  }
-}
-
-/** The same time whenever it is told: that of the run, once it has begun. */
-const begunWith = ({ started_at: at }: RunView, head: ResponseHead): ResponseHead =>
-  at === null ? head : { ...head, createdAt: Math.floor(Date.parse(at) / 1_000) }
-
-type Stored = { readonly run: RunView; readonly messages: readonly StoredMessage[] }
-
-/** A run that was taken back has no messages any more. */
-async function storedRun(session: Session, runId: string): Promise<Stored> {
-  const run = found((await session.run(runId)) ?? undefined)
-  const messages = await messagesOf(session, runId)
-  if (run.exit_reason !== null && !messages.length) throw notFound()
-  return { run, messages }
-}
-
-/** What a run is now, which may be still under way. */
-const withRun = ({ run, messages }: Stored, head: ResponseHead) =>
-  responseObject(begunWith(run, head), {
-    status: statusOfRun(run),
-    output: itemsOfRun(messages),
-    usage: run.exit_reason === null ? undefined : run.usage,
-    error: run.error,
-    exitReason: run.exit_reason,
-  })
-
-function statusOfRun({ status, completed }: RunView) {
-  if (status === 'queued') return 'queued'
-  if (status === 'failed' || status === 'cancelled') return status
-  if (status !== 'completed') return 'in_progress'
-  return completed ? 'completed' : 'incomplete'
-}
-
-/** Of what was asked only what a session keeps is known: no metadata, no instructions. */
-async function storedResponse(session: Session, stored: Stored, id: string) {
-  const model = (await session.describe())?.model ?? 'talaria'
-  return withRun(stored, {
-    id,
-    createdAt: Math.floor(Date.now() / 1_000),
-    model,
-    previousId: null,
-    conversation: null,
-    instructions: null,
-    metadata: {},
-    background: false,
-  })
-}
-
-async function remove({ session, runId }: Place): Promise<void> {
-  await storedRun(session, runId)
-  const page = found(await session.messages({ limit: pageSize }))
-  if (page.data.at(-1)?.run_id !== runId)
-    throw new AppError(409, 'conflict', 'Other responses go on from this one. Delete them first.')
-  if (!page.next_cursor && page.data.every((message) => message.run_id === runId)) {
-    found((await session.remove()) || undefined)
-    return
-  }
-  const undone = await session.undo(1)
-  if (!undone) throw new AppError(409, 'conflict', 'This response is not complete yet. Stop it first, or wait.')
 }
