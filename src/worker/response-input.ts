@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import type { AssistantMessage, Message, UserMessage } from '../agent/model/message.ts'
 import { readArguments } from '../agent/wire/arguments.ts'
-import { invalid } from './errors.ts'
+import { AppError, invalid } from './errors.ts'
 import {
   type ContentPart,
   imageUrl,
@@ -37,7 +37,8 @@ const call = z.looseObject({
 })
 const result = z.looseObject({ type: z.literal('function_call_output'), call_id: callId, output: content })
 const reasoning = z.looseObject({ type: z.literal('reasoning') })
-const item = z.union([message, call, result, reasoning])
+const reference = z.looseObject({ type: z.literal('item_reference') })
+const item = z.union([message, call, result, reasoning, reference])
 
 type Spoken = z.infer<typeof message>
 type Result = z.infer<typeof result>
@@ -59,6 +60,7 @@ export type Said = {
 export function readInput(input: z.infer<typeof responseInput>, instructions: string): Said {
   const items: readonly Item[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input
   const placed = items.map((one, i) => ({ one, param: `input.${i}` }))
+  for (const { one, param } of placed) if (one.type === 'item_reference') throw noReference(param)
   const system = systemText([
     { text: instructions, param: 'instructions' },
     ...placed.flatMap(({ one, param }) =>
@@ -76,6 +78,14 @@ export function readInput(input: z.infer<typeof responseInput>, instructions: st
     message: userMessage(parts, [], 'input', system),
   }
 }
+
+const noReference = (param: string) =>
+  new AppError(
+    400,
+    'unsupported',
+    'Items are not found by their ids. Send the item itself (SDKs do with store: false), or go on with previous_response_id.',
+    { param },
+  )
 
 const isSpoken = (one: Item): one is Spoken => one.type === undefined || one.type === 'message'
 const isSystem = (one: Item): one is Spoken => isSpoken(one) && (one.role === 'system' || one.role === 'developer')

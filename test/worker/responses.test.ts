@@ -331,6 +331,15 @@ describe('what is refused', () => {
   })
 })
 
+it('a reference to an item is refused with what to send instead', async () => {
+  const input = [
+    { type: 'item_reference', id: 'msg_1' },
+    { role: 'user', content: 'Sure?' },
+  ]
+  const { status, body } = await call<Problem>('POST', '/v1/responses', { body: { input } })
+  expect([status, body.error.code, body.error.param]).toEqual([400, 'unsupported', 'input.0'])
+})
+
 describe('a response that is under way', () => {
   type Told = { readonly type: string; readonly sequence_number: number; readonly response?: Response_ }
   const eventsOf = async (response: Response): Promise<readonly Told[]> =>
