@@ -4,7 +4,7 @@
  */
 
 import type { Entry } from '../agent/model/history.ts'
-import { type Event, type PlacedEvent } from '../agent/model/event.ts'
+import type { Event, PlacedEvent } from '../agent/model/event.ts'
 import { textIn, thinkingIn } from '../agent/model/message.ts'
 
 /** [seq, milliseconds, event] or [seq, milliseconds, kind, characters, seq of the message or 0 while it is open]. */
@@ -23,10 +23,16 @@ function isoOf(ms: number): string {
   return `${second.text}${String(ms - of * 1_000).padStart(3, '0')}Z`
 }
 
-export function place(
-  event: Event,
-  where: { readonly seq: number; readonly at: number; readonly runId: string; readonly sessionId: string },
-): PlacedEvent {
+/** `at` is milliseconds since 1970. */
+export type Place = {
+  readonly seq: number
+  readonly at: number
+  readonly runId: string
+  readonly sessionId: string
+}
+
+/** The event as listeners get it: with its number and its run, ids that name the session, and times in ISO 8601. */
+export function place(event: Event, where: Place): PlacedEvent {
   const placed = {
     ...event,
     ...addressOf(event, where),
@@ -41,6 +47,12 @@ export function place(
   }
   return placed
 }
+
+/** A piece of the answer (`m`) or of the thinking (`r`). */
+export const deltaOf = (kind: 'm' | 'r', delta: string): Event => ({
+  type: kind === 'm' ? 'message.delta' : 'reasoning.delta',
+  delta,
+})
 
 /** Ids of calls come again in later replies: what a person is asked is named by the reply, too, that asks it. */
 export const stepped = (step: number, callId: string): string => `${step}.${callId}`
@@ -83,7 +95,6 @@ export function replay(
     const key = `${logged[2]}${logged[4]}`
     const from = offsets.get(key) ?? 0
     offsets.set(key, from + logged[3])
-    const delta = (sources.get(key) ?? '').slice(from, from + logged[3])
-    return place({ type: logged[2] === 'm' ? 'message.delta' : 'reasoning.delta', delta }, where)
+    return place(deltaOf(logged[2], (sources.get(key) ?? '').slice(from, from + logged[3])), where)
   })
 }

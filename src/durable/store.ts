@@ -5,7 +5,7 @@
  */
 
 import { announce } from '../agent/loop/announce.ts'
-import type { PlacedEvent } from '../agent/model/event.ts'
+import type { Event, PlacedEvent } from '../agent/model/event.ts'
 import type { Entry } from '../agent/model/history.ts'
 import { type AssistantMessage, type Message, textIn, thinkingIn } from '../agent/model/message.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
@@ -15,7 +15,7 @@ import type { Usage } from '../agent/model/usage.ts'
 import { summaryMessage } from '../agent/prompt/compress.ts'
 import { tokensOf } from '../agent/prompt/tokens.ts'
 import type { Given } from './session-meta.ts'
-import { isDelta, ofStep, place, replay } from './event-log.ts'
+import { deltaOf, isDelta, ofStep, place, type Place, replay } from './event-log.ts'
 import { importRun, type InboxItem, type Journal, type StepRow } from './journal.ts'
 
 /** More events than one model call can send: after a crash, numbers go on beyond all that may have been heard. */
@@ -173,15 +173,9 @@ export class SessionStore implements Store {
 
   /** A piece of the answer that is being given. Public at once; durable with the answer. */
   hear(kind: 'm' | 'r', text: string): void {
-    const row = this.#openRow()
-    const at = this.#options.now()
-    const seq = ++this.#lastEvent
-    row.events.push([seq, at, kind, text.length, 0])
     if (kind === 'm') this.#answer.text += text
     else this.#answer.thinking += text
-    const type = kind === 'm' ? 'message.delta' : 'reasoning.delta'
-    const where = { seq, at, runId: row.runId, sessionId: this.#options.sessionId }
-    this.#options.publish([place({ type, delta: text }, where)])
+    this.#options.publish([this.#logDelta(this.#openRow(), kind, text)])
   }
 
   write(): void {
@@ -236,11 +230,7 @@ export class SessionStore implements Store {
     for (const message of commit.append ?? []) this.#append(commit.turn.id, message)
     this.unsay(drain)
     const row = this.#openRow()
-    for (const event of events) {
-      const { seq, at } = this.#next()
-      row.events.push([seq, at, event])
-      this.#outgoing.push(place(event, { seq, at, runId: row.runId, sessionId: this.#options.sessionId }))
-    }
+    for (const event of events) this.#tell(row, event)
     // An answer that is continued goes on where it stopped; any other begins anew.
     if (commit.turn.stage.at === 'calling-model' && before?.stage !== commit.turn.stage) this.#openAnswer(commit.turn)
     this.#touch(row)
@@ -267,9 +257,7 @@ export class SessionStore implements Store {
     row.entries.push(entry)
     row.texts.push(JSON.stringify(entry))
     this.#touch(row)
-    if (covers === undefined) {
-      remember(context, entry)
-    }
+    if (covers === undefined) remember(context, entry)
     if (message.role === 'assistant') this.#closeAnswer(row, seq, message)
   }
 
@@ -298,35 +286,36 @@ export class SessionStore implements Store {
       const goesOn = whole[kind].startsWith(heard)
       if (!goesOn) this.#spellOut(row, kind, heard)
       const rest = goesOn ? whole[kind].slice(heard.length) : ''
-      if (!goesOn && kind === 'm') this.#tell(row, `\n\n${whole.m}`)
-      if (!rest) continue
-      const { seq: number, at } = this.#next()
-      row.events.push([number, at, kind, rest.length, 0])
-      const type = kind === 'm' ? 'message.delta' : 'reasoning.delta'
-      const where = { seq: number, at, runId: row.runId, sessionId: this.#options.sessionId }
-      this.#outgoing.push(place({ type, delta: rest }, where))
+      // Words that do not go on where the last ones stopped.
+      if (!goesOn && kind === 'm') this.#tell(row, deltaOf('m', `\n\n${whole.m}`))
+      if (rest) this.#outgoing.push(this.#logDelta(row, kind, rest))
     }
     for (const logged of row.events) if (isDelta(logged) && logged[4] === 0) logged[4] = seq
     this.#answer = { fromSeq: this.#lastEvent, text: '', thinking: '' }
   }
 
-  /** Words that do not go on where the last ones stopped. */
-  #tell(row: StepRow, delta: string) {
-    const { seq, at } = this.#next()
-    const event = { type: 'message.delta', delta } as const
-    row.events.push([seq, at, event])
-    this.#outgoing.push(place(event, { seq, at, runId: row.runId, sessionId: this.#options.sessionId }))
+  /** Logs an event in full. The world hears of it with the next write. */
+  #tell(row: StepRow, event: Event) {
+    const where = this.#next(row)
+    row.events.push([where.seq, where.at, event])
+    this.#outgoing.push(place(event, where))
+  }
+
+  /** Logs a delta by its length: its text is that of the message it will belong to. */
+  #logDelta(row: StepRow, kind: 'm' | 'r', text: string): PlacedEvent {
+    const where = this.#next(row)
+    row.events.push([where.seq, where.at, kind, text.length, 0])
+    return place(deltaOf(kind, text), where)
   }
 
   /** What was heard is not how the message ends up: its pieces are stored as they were sent. */
   #spellOut(row: StepRow, kind: 'm' | 'r', heard: string) {
-    const type = kind === 'm' ? 'message.delta' : 'reasoning.delta'
     let from = 0
     row.events = row.events.map((logged) => {
       if (!isDelta(logged) || logged[4] !== 0 || logged[2] !== kind) return logged
       const delta = heard.slice(from, from + logged[3])
       from += logged[3]
-      return [logged[0], logged[1], { type, delta }] as const
+      return [logged[0], logged[1], deltaOf(kind, delta)] as const
     })
   }
 
@@ -338,8 +327,8 @@ export class SessionStore implements Store {
     this.#answer = { fromSeq: this.#lastEvent, text: this.#turn?.draft ?? '', thinking: '' }
   }
 
-  #next() {
-    return { seq: ++this.#lastEvent, at: this.#options.now() }
+  #next({ runId }: StepRow): Place {
+    return { seq: ++this.#lastEvent, at: this.#options.now(), runId, sessionId: this.#options.sessionId }
   }
 
   #summarise({ text, replaces }: Summary) {
