@@ -4,7 +4,7 @@
  */
 
 import type { Entry } from '../agent/model/history.ts'
-import type { Event, PlacedEvent } from '../agent/model/event.ts'
+import type { Event, PlacedEvent, PublicEvent } from '../agent/model/event.ts'
 import { textIn, thinkingIn } from '../agent/model/message.ts'
 
 /** [seq, milliseconds, event] or [seq, milliseconds, kind, characters, seq of the message or 0 while it is open]. */
@@ -31,21 +31,31 @@ export type Place = {
   readonly sessionId: string
 }
 
-/** The event as listeners get it: with its number and its run, ids that name the session, and times in ISO 8601. */
+/** The event as listeners get it. */
 export function place(event: Event, where: Place): PlacedEvent {
-  const placed = {
-    ...event,
-    ...addressOf(event, where),
-    seq: where.seq,
-    at: isoOf(where.at),
-    run_id: where.runId,
-    session_id: where.sessionId,
+  const { seq, at, runId, sessionId } = where
+  return { ...publicForm(event, where), seq, at: isoOf(at), run_id: runId, session_id: sessionId }
+}
+
+/** With times as text, and with the ids by which the API takes an answer. */
+function publicForm(event: Event, { sessionId, runId }: Place): PublicEvent {
+  switch (event.type) {
+    case 'question.request':
+    case 'question.answered':
+      return { ...event, question_id: askedId(sessionId, runId, event.question_id) }
+    case 'approval.request': {
+      const created = new Date(event.created_at).toISOString()
+      return { ...event, approval_id: askedId(sessionId, runId, event.approval_id), created_at: created }
+    }
+    case 'approval.responded':
+      return { ...event, approval_id: askedId(sessionId, runId, event.approval_id) }
+    case 'status': {
+      const { until, ...status } = event
+      return until === undefined ? status : { ...status, until: new Date(until).toISOString() }
+    }
+    default:
+      return event
   }
-  for (const name of ['until', 'created_at'] as const) {
-    const ms = (placed as Record<string, unknown>)[name]
-    if (typeof ms === 'number') return { ...placed, [name]: new Date(ms).toISOString() } as unknown as PlacedEvent
-  }
-  return placed
 }
 
 /** A piece of the answer (`m`) or of the thinking (`r`). */
@@ -66,12 +76,6 @@ export function ofStep(event: Event, step: number): Event {
 
 /** Questions and approvals are answered by an id that names the session too: one request finds both. */
 export const askedId = (sessionId: string, runId: string, asked: string): string => `${sessionId}.${runId}.${asked}`
-
-function addressOf(event: Event, { sessionId, runId }: { readonly sessionId: string; readonly runId: string }) {
-  if ('question_id' in event) return { question_id: askedId(sessionId, runId, event.question_id) }
-  if ('approval_id' in event) return { approval_id: askedId(sessionId, runId, event.approval_id) }
-  return {}
-}
 
 /** The events of one row again. `open` is the text of an answer that is still being given. */
 export function replay(

@@ -113,7 +113,9 @@ export const queuedRun = (
   started_at: null,
 })
 
-function statusOf({ stage, stopRequested }: Turn): string {
+type RunStatus = 'queued' | 'running' | 'waiting' | 'stopping' | 'completed' | 'failed' | 'cancelled'
+
+function statusOf({ stage, stopRequested }: Turn): RunStatus {
   if (stage.at === 'done')
     return stage.outcome === 'failed' ? 'failed' : stage.outcome === 'stopped' ? 'cancelled' : 'completed'
   if (stopRequested) return 'stopping'

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Message } from '../../src/agent/model/message.ts'
 import type { History, Todo } from '../../src/agent/model/tool.ts'
 import clarify from '../../src/tools/clarify/clarify.tool.ts'
 import sessionSearch from '../../src/tools/session-search/session-search.tool.ts'
@@ -54,14 +55,14 @@ describe('clarify', () => {
 })
 
 describe('session_search', () => {
-  const message = (seq: number, role = 'user', content = `text ${seq}`) => ({
+  const message = (seq: number, role: Message['role'] = 'user', content = `text ${seq}`) => ({
     id: `msg_${seq}`,
     seq,
     role,
     content,
     at: '2026-01-01T00:00:00.000Z',
   })
-  const hit = (session_id: string, seq: number, role = 'user') => ({
+  const hit = (session_id: string, seq: number, role: Message['role'] = 'user') => ({
     session_id,
     title: `Title ${session_id}`,
     message_id: `msg_${seq}`,

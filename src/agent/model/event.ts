@@ -1,7 +1,9 @@
 /** What the outside gets to hear of a session, by the names of the public API (docs/design/events.md). */
 
+import type { Choice, Risk } from './approval.ts'
 import type { Usage } from './usage.ts'
 
+/** As the loop makes them: times are milliseconds since 1970. */
 export type Event =
   | { readonly type: 'run.started'; readonly input: string }
   | { readonly type: 'message.delta' | 'reasoning.delta'; readonly delta: string }
@@ -30,13 +32,12 @@ export type Event =
       readonly tool: string
       /** Secrets masked. */
       readonly input: unknown
-      readonly risk: string
+      readonly risk: Risk
       readonly reasons: readonly string[]
-      readonly choices: readonly string[]
-      /** Milliseconds since 1970; clients get it as ISO 8601. */
+      readonly choices: readonly Choice[]
       readonly created_at: number
     }
-  | { readonly type: 'approval.responded'; readonly approval_id: string; readonly decision: string }
+  | { readonly type: 'approval.responded'; readonly approval_id: string; readonly decision: 'allow' | 'deny' }
   | {
       readonly type: 'question.request'
       readonly question_id: string
@@ -45,8 +46,14 @@ export type Event =
       readonly multi_select: boolean
     }
   | { readonly type: 'question.answered'; readonly question_id: string; readonly request_id?: string }
-  /** `until` is milliseconds since 1970; clients get it as ISO 8601. */
-  | { readonly type: 'status'; readonly state: string; readonly detail?: string; readonly until?: number }
+  | {
+      readonly type: 'status'
+      readonly state: 'waiting' | 'compressing' | 'resumed' | 'recovering'
+      readonly detail?: string
+      /** Of `waiting`. */
+      readonly until?: number
+    }
+  /** `from`, `to`: places in the turn's chain of models. */
   | { readonly type: 'provider.fallback'; readonly from: number; readonly to: number; readonly reason: string }
   | { readonly type: 'context.compressed' }
   /** Deltas with a seq above `from_seq` and below this event's belong to an answer that was given up. */
@@ -68,13 +75,20 @@ export type RunEnded = {
   readonly error?: string
 }
 
-/** An event in its place. `seq` counts the events of a session; `at` is ISO 8601, UTC. */
-export type PlacedEvent = Event & {
+/** The event as clients get it: times are ISO 8601, UTC. */
+type Dated<E> = E extends Event
+  ? { readonly [Field in keyof E]: Field extends 'until' | 'created_at' ? string : E[Field] }
+  : never
+
+export type PublicEvent = Dated<Event>
+
+/** An event in its place. `seq` counts the events of a session. */
+export type PlacedEvent = PublicEvent & {
   readonly seq: number
   readonly at: string
   readonly run_id: string
   readonly session_id: string
 }
 
-export const isEnd = (event: Event): event is RunEnded =>
+export const isEnd = <E extends Event | PlacedEvent>(event: E): event is Extract<E, { type: RunEnded['type'] }> =>
   event.type === 'run.completed' || event.type === 'run.failed' || event.type === 'run.cancelled'

@@ -4,7 +4,7 @@ import type { Assessment, Risk } from './approval.ts'
 import type { ExecutionBackend } from './backend.ts'
 import type { Clock } from './clock.ts'
 import type { Documents } from './document.ts'
-import type { ImagePart, TextPart, ToolMessage } from './message.ts'
+import type { ImagePart, Message, TextPart, ToolMessage } from './message.ts'
 import type { Program, ProgramEnd } from './program.ts'
 import type { Processes } from './process.ts'
 
@@ -54,17 +54,20 @@ export type HistoryHit = {
   readonly session_id: string
   readonly title: string | null
   readonly message_id: string
-  readonly role: string
+  readonly role: Message['role']
   /** ISO 8601, UTC. */
   readonly at: string
+  /** About 200 characters around the first match, matches in «». */
   readonly snippet: string
 }
 
 export type HistoryMessage = {
   readonly id: string
   readonly seq: number
-  readonly role: string
+  readonly role: Message['role']
+  /** Its text, cut when it is long. */
   readonly content: string
+  /** ISO 8601, UTC. */
   readonly at: string
 }
 
@@ -72,14 +75,19 @@ export type HistorySession = {
   readonly session_id: string
   readonly title: string | null
   readonly source: string
+  /** ISO 8601, UTC. */
   readonly updated_at: string
 }
 
 /** The tenant's own past, and nobody else's. Message numbers are `seq` of the session. */
 export type History = {
+  /** Newest first. */
   readonly recent: (limit: number) => Promise<readonly HistorySession[]>
   readonly search: (query: string, limit: number, sort?: 'newest' | 'oldest') => Promise<readonly HistoryHit[]>
-  /** `around` = a message seq: `window` messages on each side. Without it: the first 20 and the last 10. */
+  /**
+   * `around` = a message seq: `window` messages on each side. Without it: the first 20 and the last 10. Undefined
+   * when there is no such session.
+   */
   readonly read: (
     sessionId: string,
     range?: { readonly around: number; readonly window: number },
