@@ -116,9 +116,9 @@ export class Projection {
   }
 }
 
-/** Entries into pages: consecutive ones of a turn together, until a page is large enough. */
 type UsageOf = (turn: Turn) => Usage
 
+/** What history lacks after seq `after`, as pages, and the seq that it reaches with them. */
 function pagesAfter(
   journal: Journal,
   after: number,
@@ -140,6 +140,7 @@ function pagesAfter(
 
 type Open = { readonly runId: string; readonly entries: Entry[]; length: number }
 
+/** Entries into pages: consecutive ones of a turn together, until a page is large enough. */
 class Pages {
   readonly closed: Page[] = []
   readonly #usageOf: UsageOf

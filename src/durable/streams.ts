@@ -1,7 +1,6 @@
 /**
- * Who is listening. A listener gets every event once, in order, from the number it asks for; one that
- * does not read is let go before it costs memory. Deltas are gathered for a moment, so that a fast
- * model costs tens of writes a second and not hundreds.
+ * Who is listening: byte streams that follow one run and end with it, WebSockets that get all events of the session,
+ * and whoever waits for the end of a run. A stream that is not read is let go before it costs memory.
  */
 
 import { isEnd, type PlacedEvent } from '../agent/model/event.ts'

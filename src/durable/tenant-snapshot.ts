@@ -6,7 +6,6 @@
 
 import { Bounded } from '../agent/model/bounded.ts'
 import { defaults, type Limits, mergeSettings, type Settings } from '../agent/model/settings.ts'
-
 import { takeWindows, type Windows } from './catalog-learnt.ts'
 import { isSameAddress, openKeys, type SealedKeys } from './credentials.ts'
 import { type KeptHealth, learnHealth } from './key-pool.ts'

@@ -4,7 +4,7 @@ import type { Entry, SessionRecord } from '../agent/model/history.ts'
 import { callsIn, textIn, thinkingIn, type UserMessage } from '../agent/model/message.ts'
 import { runEnded } from '../agent/loop/announce.ts'
 import type { TurnOptions } from '../agent/model/options.ts'
-import { asked, newTurn, timesUsed, type Turn } from '../agent/model/turn.ts'
+import { modelCall, newTurn, timesUsed, type Turn } from '../agent/model/turn.ts'
 import { publicTallies, publicUsage } from '../agent/wire/serve-usage.ts'
 import type { SessionMeta } from './session-meta.ts'
 
@@ -80,7 +80,7 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
     started_at: iso(turn.startedAt) as string | null,
     ended_at: stage.at === 'done' ? iso(stage.endedAt) : null,
     steps: turn.budget.spent,
-    attempts: timesUsed(turn, asked),
+    attempts: timesUsed(turn, modelCall),
     waited_ms: turn.waited,
     notes: turn.notes.map(({ at, did, why }) => ({ at: iso(at), did, why })),
   }

@@ -73,7 +73,7 @@ const pieces = (parts: readonly Piece[]) =>
 
 /** Text, a chunk per part; with a gate between two of them the stream waits there. */
 export const says = (...parts: readonly (string | Gate)[]): Reply => [...pieces(parts), finish('stop'), usage, done]
-/** Like `says`, then a place to stop when all has been said and nothing has ended. */
+/** Like `says`, with a thought before it. */
 export const thinks = (thought: string, ...parts: readonly (string | Gate)[]): Reply => [
   delta({ reasoning_content: thought }),
   ...(says(...parts) as readonly Piece[]),

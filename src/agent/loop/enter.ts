@@ -3,7 +3,7 @@
 import { notice, type Message, type UserMessage } from '../model/message.ts'
 import type { Said, View } from '../model/ports.ts'
 import type { Step } from '../model/step.ts'
-import { asked, type Commit, mapCalls, spend, type Turn } from '../model/turn.ts'
+import { type Commit, mapCalls, modelCall, spend, type Turn } from '../model/turn.ts'
 import { halt } from '../policy/allowance.ts'
 import { summaryOf } from '../policy/budget.ts'
 import { done } from '../policy/ending.ts'
@@ -15,7 +15,7 @@ export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: V
   const turn = released(cutShort(halt(before, step), view.now), view.now)
   switch (step.do) {
     case 'call-model': {
-      const { say: _said, ...rest } = spend(turn, asked)
+      const { say: _said, ...rest } = spend(turn, modelCall)
       const stage = {
         at: 'calling-model',
         since: view.now,

@@ -192,8 +192,8 @@ export const spend = (turn: Turn, remedy: string): Turn => ({
   used: { ...turn.used, [remedy]: (turn.used[remedy] ?? 0) + 1 },
 })
 
-/** What counts as used with every request to a model. */
-export const asked = 'model call'
+/** Counted like a remedy: requests to a model. */
+export const modelCall = 'model call'
 
 export const timesUsed = (turn: Turn, remedy: string): number => turn.used[remedy] ?? 0
 

@@ -1,4 +1,7 @@
-/** Decides for each requested call whether it may run, must be asked for, or is answered at once. */
+/**
+ * Decides for each requested call whether it is planned or answered at once. Whether a planned one needs a person's
+ * approval is asked when it is about to run (approval.ts).
+ */
 
 import type { AssistantMessage, ToolCallPart, ToolMessage } from '../model/message.ts'
 import type { View } from '../model/ports.ts'

@@ -10,7 +10,7 @@ import { isLate } from './deadline.ts'
 import { restartedWhile } from './death.ts'
 import { ceiling } from './pressure.ts'
 
-/** `inCall`, `key`: see Result. */
+/** `key`: the name of the key that was used. */
 export type Trouble = { readonly failure: Failure; readonly key?: string | undefined }
 export type Remedy = (turn: Turn, trouble: Trouble, view: View) => Turn | undefined
 
