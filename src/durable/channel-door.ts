@@ -42,12 +42,12 @@ export async function takeFromChat(core: SessionCore, said: FromChat): Promise<T
 const lineOf = ({ origin, name, text }: FromChat) => (origin.isGroup ? `${name}: ${text}` : text)
 
 /** The row of the session has to be there for whoever wakes the object. */
-function settle(core: SessionCore): void {
+function storeSession(core: SessionCore): void {
   if (core.journal.isBlank) core.updateMeta({})
 }
 
 function overhear(core: SessionCore, said: FromChat): Taken {
-  settle(core)
+  storeSession(core)
   core.delivery.heard.note(said.key, Date.now(), lineOf(said))
   return 'taken'
 }
@@ -70,7 +70,7 @@ async function take(core: SessionCore, said: FromChat): Promise<Taken> {
 }
 
 function refuse(core: SessionCore): Taken {
-  settle(core)
+  storeSession(core)
   core.delivery.say('A limit of this tenant is reached, so this was not taken. Please try again later.')
   return 'full'
 }

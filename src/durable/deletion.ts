@@ -1,7 +1,7 @@
 /** The end of a session: what runs is ended, and all that is kept of it outside its object is removed. */
 
 import { d1History } from '../db/history.ts'
-import { settle } from './run-end.ts'
+import { settleRun } from './run-end.ts'
 import type { SessionCore } from './session-core.ts'
 
 /** How long it waits for what still runs. */
@@ -27,7 +27,7 @@ async function endAll(core: SessionCore): Promise<void> {
   if (driver.isDriving) await Promise.race([driver.start(), scheduler.wait(patienceMs)])
   const others = [core.projection.settled(), core.workbench.processes.killAll()]
   await Promise.race([Promise.all(others), scheduler.wait(patienceMs)])
-  await Promise.all([...run, ...queued.map(({ item }) => item.runId)].map((id) => settle(core, id)))
+  await Promise.all([...run, ...queued.map(({ item }) => item.runId)].map((id) => settleRun(core, id)))
   // An attempt before this one may have stopped the last run, and failed to give its place back.
   const last = store.current()
   if (last && !run.length) await core.account.settle(last.id, undefined)

@@ -107,6 +107,7 @@ export class Journal {
     )
   }
 
+  /** Calls beside the conversation that no turn has in its books yet: id and usage (side-notes.ts). */
   asides(): [number, Usage][] {
     if (!this.#ready) return []
     const [row] = this.#sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = -1').toArray()
@@ -123,6 +124,7 @@ export class Journal {
     else this.#sql.exec('DELETE FROM step WHERE n = -1')
   }
 
+  /** Writes the row as a whole. Without `turn`, a later row of the run holds it. */
   putStep(row: StepRow, turn: Turn | undefined): void {
     this.#isEmpty = false
     this.#sql.exec(
@@ -196,6 +198,7 @@ export class Journal {
     for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n >= ? ORDER BY n', first)) yield rowOf(raw)
   }
 
+  /** All rows of a run, oldest first, taken back or not. */
   rowsOf(runId: string): StepRow[] {
     if (!this.#ready) return []
     return this.#sql.exec<RawStep>(`SELECT * ${fromRun}`, runId).toArray().map(rowOf)
@@ -219,6 +222,7 @@ export class Journal {
     return raw && turnOf(raw)
   }
 
+  /** All messages of a run, oldest first, taken back or not. */
   entriesOf(runId: string): Entry[] {
     if (!this.#ready) return []
     return this.#sql
@@ -285,7 +289,8 @@ export class Journal {
     this.#sql.exec('INSERT INTO inbox VALUES (?, ?)', id, JSON.stringify(item))
   }
 
-  drop(ids: readonly number[]): void {
+  /** Takes items out of the inbox. */
+  dropInbox(ids: readonly number[]): void {
     for (const id of ids) this.#sql.exec('DELETE FROM inbox WHERE id = ?', id)
   }
 }

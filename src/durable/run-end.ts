@@ -12,15 +12,15 @@ type Session = {
   readonly meta: SessionMeta
   readonly account: Account
   /** The turn that was open when the object woke. */
-  readonly found: string | undefined
+  readonly openAtWake: string | undefined
 }
 
 /** Rejects while the tenant's object is away; it is kept for later then. */
-export function settle(session: Session, runId: string): Promise<void> {
+export function settleRun(session: Session, runId: string): Promise<void> {
   const { store, meta, account } = session
   const turn = store.current()
   // It may have followed another one at once, and the object have died before the tenant heard of that.
-  if (runId === session.found) account.recall(endedBefore(session, runId))
+  if (runId === session.openAtWake) account.recall(endedBefore(session, runId))
   return account.settle(runId, turn?.id === runId ? spentBy(meta, turn) : undefined)
 }
 

@@ -6,7 +6,7 @@
 import type { Machine } from '../agent/loop/drive.ts'
 import type { Message, UserMessage } from '../agent/model/message.ts'
 import type { Entry, SessionRecord } from '../agent/model/history.ts'
-import { type Settings, type SideTask } from '../agent/model/settings.ts'
+import type { Settings, SideTask } from '../agent/model/settings.ts'
 import { requestStop } from '../agent/loop/intake.ts'
 import { nextTurn, type TurnRequest } from './next-turn.ts'
 import type { Turn } from '../agent/model/turn.ts'
@@ -22,9 +22,9 @@ import { metered, newMeter } from './meter.ts'
 import { Projection } from './projection.ts'
 import { processRows } from './process-rows.ts'
 import { rebuild } from './rebuild.ts'
-import { settle } from './run-end.ts'
+import { settleRun } from './run-end.ts'
 import { newMeta, type NewSession, type SessionMeta } from './session-meta.ts'
-import { bookedAfter, goesAt, sessionRecord, sessionUsage, usageOf } from './session-record.ts'
+import { bookedAfter, expiresAt, sessionRecord, sessionUsage, usageOf } from './session-record.ts'
 import { SideNotes } from './side-notes.ts'
 import type { SideAnswer, SideRequest } from './side-task.ts'
 import { SessionStore } from './store.ts'
@@ -56,7 +56,7 @@ export class SessionCore {
   /** A call beside the conversation; the machine puts it in. */
   side!: (task: SideTask, request: SideRequest) => Promise<SideAnswer>
   /** The turn that was open when the object woke. */
-  readonly found: string | undefined
+  readonly openAtWake: string | undefined
   store: SessionStore
   readonly #ctx: DurableObjectState
   readonly #env: Env
@@ -85,7 +85,7 @@ export class SessionCore {
     this.#meta = this.journal.meta()
     this.streams = new Streams(() => ctx.getWebSockets())
     this.store = this.#openStore()
-    this.found = this.store.hasOpenTurn ? this.store.turn().id : undefined
+    this.openAtWake = this.store.hasOpenTurn ? this.store.turn().id : undefined
     this.workbench = new Workbench({
       env,
       sql,
@@ -158,8 +158,8 @@ export class SessionCore {
   }
 
   /** When an ephemeral session is to be removed. */
-  get goesAt(): number | undefined {
-    return this.#meta && goesAt(this.#meta, this.store)
+  get expiresAt(): number | undefined {
+    return this.#meta && expiresAt(this.#meta, this.store)
   }
 
   record(): SessionRecord {
@@ -268,7 +268,7 @@ export class SessionCore {
     const now = Date.now()
     const sendAt = this.delivery.wakeAt(now)
     const reasons = { driving, restsUntil: this.#restsUntil, projectAt: this.#projectAt, lookAt, sendAt }
-    const at = wakeAt({ ...reasons, goesAt: this.goesAt }, now)
+    const at = wakeAt({ ...reasons, expiresAt: this.expiresAt }, now)
     this.#isArmed = at !== undefined
     if (at === undefined) void this.#ctx.storage.deleteAlarm()
     else void this.#ctx.storage.setAlarm(at)
@@ -381,7 +381,7 @@ export class SessionCore {
       this.#projectAt ??= Date.now() + projectionDelay(this.#failures)
       this.arm()
     }
-    this.later(settle(this, runId).catch(unheard))
+    this.later(settleRun(this, runId).catch(unheard))
   }
 
   #rested(until: number | undefined): void {

@@ -25,7 +25,7 @@ export function sessionRecord(meta: SessionMeta, store: SessionStore): SessionRe
 const readingMs = 60_000
 
 /** When a session goes by itself: behind its last turn, or without any. Undefined while one is open, and for all others. */
-export const goesAt = (meta: SessionMeta, store: SessionStore): number | undefined =>
+export const expiresAt = (meta: SessionMeta, store: SessionStore): number | undefined =>
   meta.ephemeral && !store.hasOpenTurn ? Math.max(meta.createdAt, movedAt(store.current())) + readingMs : undefined
 
 /** Turns of a fork are older than the fork. */

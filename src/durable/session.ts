@@ -351,7 +351,7 @@ export class SessionDO extends DurableObject<Env> {
     const core = this.#core
     if (core.isClosing) return
     if (!core.exists) return this.#arrival.lookAfter()
-    if ((core.goesAt ?? Infinity) <= Date.now()) return this.#go()
+    if ((core.expiresAt ?? Infinity) <= Date.now()) return this.#expire()
     await lookAfter(core, this.ctx.storage)
   }
 
@@ -364,7 +364,7 @@ export class SessionDO extends DurableObject<Env> {
 
   // --- inside
 
-  async #go(): Promise<void> {
+  async #expire(): Promise<void> {
     try {
       await this.remove()
     } catch (error) {

@@ -181,7 +181,7 @@ export class SessionStore implements Store {
   write(): void {
     for (const row of this.#dirty.values()) this.#journal.putStep(row, row === this.#row ? this.#turn : undefined)
     this.#dirty.clear()
-    if (this.#drained.length) this.#journal.drop(this.#drained.splice(0))
+    if (this.#drained.length) this.#journal.dropInbox(this.#drained.splice(0))
     this.#options.written()
     const events = this.#outgoing.splice(0)
     if (events.length) this.#options.publish(events)

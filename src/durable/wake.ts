@@ -16,14 +16,14 @@ export type Reasons = {
   readonly lookAt: number | undefined
   /** Something is on its way to a chat, or has to be sent then. */
   readonly sendAt?: number | undefined
-  /** The session goes by itself then. */
-  readonly goesAt?: number | undefined
+  /** The session is ephemeral and removes itself then. */
+  readonly expiresAt?: number | undefined
 }
 
 /** Milliseconds since 1970, or undefined: there is nothing to wake for. */
 export function wakeAt({ driving, ...reasons }: Reasons, now: number): number | undefined {
-  const { restsUntil, projectAt, lookAt, sendAt, goesAt } = reasons
-  const times = [driving ? now + leaseMs : undefined, restsUntil, projectAt, lookAt, sendAt, goesAt].filter(
+  const { restsUntil, projectAt, lookAt, sendAt, expiresAt } = reasons
+  const times = [driving ? now + leaseMs : undefined, restsUntil, projectAt, lookAt, sendAt, expiresAt].filter(
     (time) => time !== undefined,
   )
   return times.length ? Math.min(...times) : undefined
