@@ -1,4 +1,7 @@
-/** A session: one object, one transcript, at most one turn at a time. It only wires; the loop decides. */
+/**
+ * A session: one object, one transcript, at most one turn at a time. It only wires; the loop decides. Which file of
+ * this room does what: docs/design/durable.md.
+ */
 
 import { DurableObject } from 'cloudflare:workers'
 import type { RunEnded } from '../agent/model/event.ts'
@@ -52,6 +55,10 @@ export const statusHeader = 'x-talaria-run-status'
 /** Nothing begins, and there is nothing to follow: what the object answers then. */
 const notTaken: Partial<Record<Accepted['status'], number>> = { idle: 204, 'too-large': 413, passed: 409 }
 
+/**
+ * What the worker calls. Unless they say otherwise, methods answer undefined when there is no such session, neither
+ * here nor in history, and reject only when the platform fails or we do. What they tell of is durable by then.
+ */
 export class SessionDO extends DurableObject<Env> {
   #core: SessionCore
   readonly #arrival: Arrival
@@ -66,7 +73,6 @@ export class SessionDO extends DurableObject<Env> {
 
   // --- the session
 
-  /** Undefined when there is no such session. */
   async describe(): Promise<SessionView | undefined> {
     if (!(await this.#found())) return undefined
     return sessionView(this.#core.record(), statusOf(this.#core))
@@ -91,6 +97,7 @@ export class SessionDO extends DurableObject<Env> {
     return this.#shown()
   }
 
+  /** What is not named stays. `settings` is a patch: null takes a value back. */
   async update(change: {
     title?: string | null
     model?: string | null
@@ -134,7 +141,6 @@ export class SessionDO extends DurableObject<Env> {
 
   // --- talking
 
-  /** Undefined when there is no such session. What is accepted is durable before the caller hears of it. */
   async say(request: Say): Promise<Accepted | undefined> {
     return accept(this.#core, request, this.env.BLOBS)
   }
@@ -151,7 +157,7 @@ export class SessionDO extends DurableObject<Env> {
     return run && end && { accepted, run, end }
   }
 
-  /** What runs, or this run only: false when it does not run. */
+  /** Stops what runs, or only this run. False when it does not run. */
   async stop(runId?: string): Promise<boolean | undefined> {
     if (!(await this.#found())) return undefined
     const { store } = this.#core
@@ -171,7 +177,7 @@ export class SessionDO extends DurableObject<Env> {
     return isTaken || (wasCalled(core.journal, request) ? false : undefined)
   }
 
-  /** A person's decision about a call. Undefined when there is no such session or call. */
+  /** A person's decision about a call. Undefined also when there never was such a call. */
   async decide(request: string, answer: ApprovalAnswer): Promise<Decided | undefined> {
     if (!(await this.#found())) return undefined
     const core = this.#core
@@ -181,11 +187,12 @@ export class SessionDO extends DurableObject<Env> {
     return decided === 'gone' && !wasCalled(core.journal, request) ? undefined : decided
   }
 
-  /** What a chat tells. Undefined while the session is being deleted. */
+  /** What a chat tells. It makes the session when there is none; undefined only while that is being deleted. */
   async hear(said: FromChat) {
     return this.#core.isClosing ? undefined : takeFromChat(this.#core, said)
   }
 
+  /** A press of a button under a message of ours. */
   async press(pressed: Pressed) {
     return (await this.#found()) ? press(this.#core, pressed, this) : undefined
   }
@@ -201,6 +208,7 @@ export class SessionDO extends DurableObject<Env> {
     return (await this.#found()) ? eventsAfter(this.#core, after) : undefined
   }
 
+  /** A run in whatever state. Undefined also when the session has no such run. */
   async run(runId: string): Promise<RunView | undefined> {
     return (await this.#found()) ? runOf(this.#core, runId) : undefined
   }
@@ -291,14 +299,17 @@ export class SessionDO extends DurableObject<Env> {
     return true
   }
 
+  /** Shortens the context: now between turns, else before the next call of the model. */
   async compress(focus?: string) {
     return (await this.#found()) ? compressNow(this.#core, focus) : undefined
   }
 
+  /** What `become` of another session takes, up to a run when one is named. Its files have to be read or cancelled. */
   async copy(upTo?: string): Promise<SessionCopy | undefined> {
     return (await this.#found()) ? copySession(this.#core, upTo) : undefined
   }
 
+  /** Becomes the copy, with `spec` over it. Once a copy is complete, repeating it changes nothing. */
   async become(copy: SessionCopy, spec: NewSession): Promise<SessionView> {
     await this.#arrival.take(copy, spec)
     return this.#shown()
@@ -319,6 +330,7 @@ export class SessionDO extends DurableObject<Env> {
 
   // --- files
 
+  /** The bytes of a file, or the entries of a directory. */
   async file(path: string): Promise<FileAnswer | undefined> {
     return (await this.#found()) ? workspace(this.#core).read(path) : undefined
   }
@@ -335,6 +347,7 @@ export class SessionDO extends DurableObject<Env> {
     return (await this.#found()) ? reachable(() => listCheckpoints(this.#core)) : undefined
   }
 
+  /** What has changed since checkpoint `n`, 1 being the newest. */
   async difference(n: number) {
     return (await this.#found()) ? reachable(() => differenceSince(this.#core, n)) : undefined
   }

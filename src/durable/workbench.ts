@@ -51,7 +51,7 @@ export type RunOptions = Pick<PermissionWorld, 'policy' | 'judge'> & {
   readonly taken: number
   /** The turn that the calls are of. */
   readonly runId: string
-  /** The model of the turn does. */
+  /** The model of the turn reads images. */
   readonly seesImages: boolean
 }
 
