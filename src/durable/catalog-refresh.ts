@@ -12,6 +12,7 @@ import { readOpenRouter } from '../agent/wire/catalog/openrouter.ts'
 import { type Provider, providers } from '../agent/wire/providers.ts'
 import type { Variables } from '../agent/wire/route.ts'
 import { type CatalogRow, type CatalogRows, catalogRows } from '../db/catalog.ts'
+import { variablesOf } from './variables.ts'
 
 const dayMs = 86_400_000
 const publicCatalog = 'https://models.dev/api.json'
@@ -26,7 +27,7 @@ export const isOutdated = (at: number | undefined, now: number, everyMs: number)
  * a public list is in use, or it was turned off.
  */
 export async function loadCatalog(env: Env, now: number, paid = noneElse): Promise<Catalog | undefined> {
-  const variables = env as unknown as Variables
+  const variables = variablesOf(env)
   const used = providers.filter((one) => one.catalog && (paid.has(one.id) || !missingFor(one, { variables })))
   const address = variables['MODEL_CATALOG_URL']?.trim() || publicCatalog
   if (!used.length || address === 'off') return undefined

@@ -6,10 +6,11 @@
 import type { Settings } from '../agent/model/settings.ts'
 import type { KeySource } from '../agent/wire/availability.ts'
 import { type Catalog, noCatalog } from '../agent/wire/catalog/lookup.ts'
-import type { Sources, Variables } from '../agent/wire/route.ts'
+import type { Sources } from '../agent/wire/route.ts'
 import { learntWindows } from './catalog-learnt.ts'
 import { isOutdated, loadCatalog } from './catalog-refresh.ts'
 import { keySource, knownKeys, providersWithKeys } from './credentials.ts'
+import { variablesOf } from './variables.ts'
 
 /** How long an isolate goes by its copy before it looks again. */
 const copyMs = 600_000
@@ -49,7 +50,7 @@ type Tenant = {
 /** Everything that decides which models there are for a tenant. Without `later` the copy is taken as it is. */
 export function sourcesFor(env: Env, tenant?: Tenant, later?: Later): Sources {
   return {
-    variables: env as unknown as Variables,
+    variables: variablesOf(env),
     settings: tenant?.settings ?? {},
     ...(tenant && { tenantKeys: tenant.tenantKeys ?? keySource(knownKeys(tenant.id), tenant.settings) }),
     catalog: later ? catalogOf(env, later) : (copy?.catalog ?? noCatalog),

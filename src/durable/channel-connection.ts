@@ -9,6 +9,7 @@ import { channelOf } from '../channels/channels.ts'
 import { channelSettings, type ChannelSettings } from '../channels/settings.ts'
 import { connectionById, type Connection } from '../db/channels.ts'
 import { open, seal } from './seal.ts'
+import { variablesOf } from './variables.ts'
 
 export type Connected = {
   readonly id: string
@@ -70,7 +71,7 @@ async function opened(env: Env, connection: Connection): Promise<Connected | { r
 }
 
 export const lineOf = (env: Env, { apiBase }: Channel, secrets: Line['secrets']): Line => ({
-  apiBase: (env as unknown as Readonly<Record<string, string | undefined>>)[apiBase.variable] || apiBase.url,
+  apiBase: variablesOf(env)[apiBase.variable] || apiBase.url,
   secrets,
 })
 

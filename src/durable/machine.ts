@@ -8,7 +8,7 @@ import type { Turn } from '../agent/model/turn.ts'
 import { noUsage, type Usage } from '../agent/model/usage.ts'
 import { timeLeft } from '../agent/policy/deadline.ts'
 import { tokensIn } from '../agent/prompt/tokens.ts'
-import type { Route, Variables } from '../agent/wire/route.ts'
+import type { Route } from '../agent/wire/route.ts'
 import { judgeWith, policyOf } from './approvals.ts'
 import { imagesOf, withImages } from './attachments.ts'
 import { beside } from './beside.ts'
@@ -29,10 +29,11 @@ import type { SessionCore } from './session-core.ts'
 import { shrinkWith, withoutVastImages, withSmallImages } from './shrink-images.ts'
 import { missingForTurn, sessionRoutes } from './session-routes.ts'
 import { tenantStub } from './tenant-stub.ts'
+import { variablesOf } from './variables.ts'
 
 export function machineOf(core: SessionCore, env: Env): Machine {
   const dialects = dialectsOf(env)
-  const variables = env as unknown as Variables
+  const variables = variablesOf(env)
   const routesOf = sessionRoutes(core, env)
   const asking = (turn: Turn) => aggregated(turn, core.settings, variables['MODEL'])
   const routes = (turn: Turn) => routesOf(asking(turn))

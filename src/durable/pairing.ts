@@ -98,8 +98,8 @@ export class Pairing {
     const query =
       "SELECT platform, person, name, status, at FROM pairing WHERE status = 'approved' OR at >= ? ORDER BY at DESC"
     return this.#ready()
-      .exec<Omit<PairedPerson, 'status'> & { status: string }>(query, now - validMs)
-      .toArray() as unknown as readonly PairedPerson[]
+      .exec<PairedPerson>(query, now - validMs)
+      .toArray()
   }
 
   /** False when there was nobody. */

@@ -123,8 +123,9 @@ function firstWith(events: Iterable<PlacedEvent>, requestId: string): PlacedEven
 }
 
 /**
- * `joined`: the words went into the run that is open; `over`: this run has been and gone; `idle`: there was none to
- * join; `too-large`: it cannot be kept, so nothing was taken.
+ * What became of a request. `running`, `queued`: a run of its own; `joined`: its words went into the run that is open;
+ * `over`: a repeat, whose run has ended. Nothing was taken with the others: `idle`: there was no run to join;
+ * `too-large`: a row does not hold it; `passed`: something else came behind the run that it was to follow.
  */
 export type Accepted = {
   readonly runId: string

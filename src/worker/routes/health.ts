@@ -2,10 +2,11 @@
 
 import * as z from 'zod'
 import { missingFor } from '../../agent/wire/availability.ts'
-import { defaultModel, type Variables } from '../../agent/wire/route.ts'
+import { defaultModel } from '../../agent/wire/route.ts'
 import { providers } from '../../agent/wire/providers.ts'
 import { availableBackends } from '../../durable/backends.ts'
 import { missingForSealing } from '../../durable/seal.ts'
+import { variablesOf } from '../../durable/variables.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
 
@@ -32,7 +33,7 @@ export const healthRoutes = [
     summary: 'Bindings, providers and the database',
     responses: ok('What is there and what is not', detailsShape),
     handle: async ({ env }) => {
-      const variables = env as unknown as Variables
+      const variables = variablesOf(env)
       const database = await reachable(env.DB)
       return Response.json({
         status: database ? 'ok' : 'degraded',
