@@ -14,6 +14,6 @@ export function checkAddresses({ providers }: Settings): void {
   }
 }
 
-/** Braces belong encoded into an address; written out they look like the place of a variable, which is never filled. */
+/** In an address braces are encoded; plain ones look like a variable to be filled in, which never happens. */
 const refusedBase = (address: string): string | undefined =>
-  /[{}]/.test(address) ? 'there are braces in it' : refusedAddress(address)
+  /[{}]/.test(address) ? 'it contains braces' : refusedAddress(address)

@@ -80,11 +80,11 @@ const isHidden = (pathname: string): boolean => /^\/(v1|api)\//.test(pathname)
 async function elsewhere({ req, env, executionCtx }: Web): Promise<Response> {
   const pathname = req.path
   const shown = methodsOf(pathname, shownPatterns)
-  if (shown.length) return notPossible(req.method, shown)
+  if (shown.length) return notAllowed(req.method, shown)
   if (!isHidden(pathname)) return (await staticFile(req.raw, env)) ?? renderError(notFound())
   await authenticate(req.raw, env, (work) => executionCtx.waitUntil(work))
   const allowed = methodsOf(pathname, patterns)
-  return allowed.length ? notPossible(req.method, allowed) : renderError(notFound())
+  return allowed.length ? notAllowed(req.method, allowed) : renderError(notFound())
 }
 
 async function staticFile(request: Request, { ASSETS }: Env): Promise<Response | undefined> {
@@ -94,9 +94,9 @@ async function staticFile(request: Request, { ASSETS }: Env): Promise<Response |
   return undefined
 }
 
-function notPossible(method: string, allowed: readonly string[]): Response {
+function notAllowed(method: string, allowed: readonly string[]): Response {
   const refused = renderError(
-    new AppError(405, 'method_not_allowed', `${method} is not possible here, but ${allowed.join(', ')} is.`),
+    new AppError(405, 'method_not_allowed', `${method} is not allowed here; allowed: ${allowed.join(', ')}.`),
   )
   refused.headers.set('allow', allowed.join(', '))
   return refused

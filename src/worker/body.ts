@@ -70,7 +70,7 @@ export function refusalOf(issue: z.core.$ZodIssue | undefined, where: string): A
   const at = issue?.path.join('.') ?? ''
   if (issue?.code === 'unrecognized_keys') {
     const name = [at, issue.keys[0]].filter(Boolean).join('.')
-    return invalid(`There is no field ${name} here.`, name)
+    return invalid(`Unknown field: ${name}.`, name)
   }
   return invalid(`${at || where}: ${issue?.message ?? 'invalid'}`, at || where)
 }

@@ -60,6 +60,9 @@ export const notFound = (): AppError => new AppError(404, 'not_found', 'There is
 export const invalid = (message: string, param?: string): AppError =>
   new AppError(400, 'invalid_request', message, { param })
 
+/** Cursors are opaque: a client only hands back the one it was given. */
+export const invalidCursor = (): AppError => invalid('The cursor must be the next_cursor of another page.', 'cursor')
+
 export function renderError(error: unknown): Response {
   const known = error instanceof AppError ? error : unexpected(error)
   const body = {

@@ -4,13 +4,13 @@ export type RequestHeader = { readonly name: string; readonly description: strin
 
 export const idempotencyKey: RequestHeader = {
   name: 'Idempotency-Key',
-  description: 'Of 1 to 255 characters. The same with the same body gets the answer that is there already.',
+  description: '1 to 255 characters. The same key with the same body gets the answer of the first request.',
 }
 
-const storedSession = 'A stored session: it has the history, and only the last message counts.'
+const storedSession = 'The session to go on with: its own history counts, and of the request only the last message.'
 export const sessionId: readonly RequestHeader[] = [
   { name: 'X-Talaria-Session-Id', description: storedSession },
   { name: 'X-Hermes-Session-Id', description: storedSession },
 ]
 
-export const lastEventId: RequestHeader = { name: 'Last-Event-ID', description: 'Goes on behind this event.' }
+export const lastEventId: RequestHeader = { name: 'Last-Event-ID', description: 'Continues after this event.' }

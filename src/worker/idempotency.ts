@@ -24,12 +24,13 @@ export async function idsFor(call: Call<unknown, unknown>, sessionId?: string): 
   const fresh = { sessionId: sessionId ?? newSessionId(), runId: newRunId() }
   const key = call.web.req.header('idempotency-key')
   if (key === undefined) return { ...fresh, repeatable: false, replayed: false, release: async () => {} }
-  if (!key.trim() || key.length > 255) throw invalid('Idempotency-Key has 1 to 255 characters.', 'Idempotency-Key')
+  if (!key.trim() || key.length > 255)
+    throw invalid('Idempotency-Key must have 1 to 255 characters.', 'Idempotency-Key')
   const tenant = tenantStub(call.env, call.tenant.id)
   const name = `${call.web.req.method} ${call.web.req.path} ${key}`
   const claim = await tenant.claim(name, await hashOf(call.bodyText), fresh)
   if (claim.is === 'conflict')
-    throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was used with another body.', {
+    throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was already used with another body.', {
       param: 'Idempotency-Key',
     })
   const { sessionId: boundSession, runId } = claim

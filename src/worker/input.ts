@@ -45,8 +45,7 @@ export function userMessage(
   const length = content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
   if (length > maxText) throw invalid(`A message has at most ${maxText} characters; put more into a file.`, param)
   refuseLarge(sizeOf([system, textsIn(content)]), param)
-  if (content.every((part) => part.type === 'text' && !part.text.trim()))
-    throw invalid('There is nothing said in it.', param)
+  if (content.every((part) => part.type === 'text' && !part.text.trim())) throw invalid('The message is empty.', param)
   return { role: 'user', content }
 }
 

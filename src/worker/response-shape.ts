@@ -66,7 +66,7 @@ export const responseShape = z.object({
       total_tokens: z.int(),
     })
     .optional()
-    .describe('Once it has ended.'),
+    .describe('Present once it has ended.'),
 })
 
 export const deletedShape = z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) })

@@ -26,13 +26,17 @@ export function refuseNotTaken(status: Accepted['status'], param: string): void 
 }
 
 const passed = () =>
-  new AppError(409, 'conflict', 'Something else went on from there at the same time. Ask again to branch off.')
+  new AppError(
+    409,
+    'conflict',
+    'Another request continued from that response first. Send this one again to branch off.',
+  )
 
 export const tooLarge = (param: string) =>
   new AppError(
     413,
     'body_too_large',
-    'A session keeps 1.8 MB of what is said at once, with all that waits to be heard, and without R2 images of 1 MB. ' +
+    'A message and all that still wait before it may have 1.8 MB together, and an image 1 MB where there is no R2. ' +
       'Put more into files of the session.',
     { param },
   )

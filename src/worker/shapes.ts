@@ -45,7 +45,11 @@ const partShape = z.union([
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({
     type: z.literal('image_url'),
-    image_url: z.object({ url: z.string().describe('Of an image that was sent itself: its type in brackets.') }),
+    image_url: z.object({
+      url: z
+        .string()
+        .describe('The address of the image; in place of one that was sent as data, its type in parentheses.'),
+    }),
   }),
 ])
 

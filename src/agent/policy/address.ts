@@ -7,13 +7,13 @@
 export function refusedAddress(address: string): string | undefined {
   // The parser of URLs already turns decimal, octal, hexadecimal and shortened IPv4 into four numbers.
   const url = URL.parse(address)
-  if (!url) return 'it is no address'
+  if (!url) return 'it is not a valid address'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are called'
-  if (url.username || url.password) return 'names and passwords do not belong into an address'
+  if (url.username || url.password) return 'it contains a user name or a password'
   const host = url.hostname.replace(/\.$/, '').toLowerCase()
   if (host.startsWith('[')) return ipv6Range(host.slice(1, -1))
   if (/^\d+\.\d+\.\d+\.\d+$/.test(host)) return ipv4Range(host.split('.').map(Number))
-  if (!/^[\w.-]+$/.test(host)) return 'no host has such a name'
+  if (!/^[\w.-]+$/.test(host)) return 'its host name is not valid'
   if (!host.includes('.')) return 'a name without a dot belongs to a private network'
   const zone = privateZones.find((name) => host === name || host.endsWith(`.${name}`))
   return zone && `${zone} names belong to private networks`
@@ -92,7 +92,7 @@ const carriers: readonly (readonly [first: readonly number[], bits: number, at: 
 
 function ipv6Range(text: string): string | undefined {
   const groups = groupsOf(text)
-  if (!groups) return 'it is no address'
+  if (!groups) return 'it is not a valid address'
   const reason = within(groups, 16, v6)
   if (reason) return reason
   const carrier = carriers.find(([first, bits]) => begins(groups, 16, first, bits))

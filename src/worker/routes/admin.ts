@@ -14,7 +14,7 @@ import { route } from '../route.ts'
 import { found, sessionStub } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
 
-const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Small letters, digits and hyphens, at most 63.')
+const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case letters, digits and hyphens, at most 63.')
 const tenantShape = z.object({
   id: z.string(),
   name: z.string(),
@@ -45,7 +45,7 @@ const keyView = (key: ApiKey) => ({
   last_used_at: key.lastUsedAt && iso(key.lastUsedAt),
 })
 const iso = (ms: number) => new Date(ms).toISOString()
-const taken = (id: string) => new AppError(409, 'conflict', `There is a tenant ${id} already.`, { param: 'id' })
+const taken = (id: string) => new AppError(409, 'conflict', `A tenant ${id} exists already.`, { param: 'id' })
 
 const rows = z.object({ written: z.int(), read: z.int() })
 

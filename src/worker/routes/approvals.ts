@@ -67,8 +67,9 @@ export const approvalRoutes = [
       const decided = await sessionStub(env, tenant.id, sessionId).decide(request, body)
       if (decided === undefined) throw notFound()
       if (decided === 'unlasting')
-        throw invalid('This can only be allowed once: no rule would be safe that covers it.', 'decision')
-      if (decided === 'gone') throw new AppError(409, 'conflict', 'This was decided before, or the turn has ended.')
+        throw invalid('This can only be allowed once: no rule that covers it would be safe.', 'decision')
+      if (decided === 'gone')
+        throw new AppError(409, 'conflict', 'This has been decided already, or the turn has ended.')
       return Response.json({ id: param('id'), status: 'decided', decision: body.decision })
     },
   }),

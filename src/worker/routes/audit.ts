@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { type AuditEntry, auditLog } from '../../db/audit.ts'
-import { invalid } from '../errors.ts'
+import { invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 
@@ -42,7 +42,8 @@ export const auditRoutes = [
     path: '/api/audit',
     scope: 'read',
     tag: 'Approvals',
-    summary: 'Decisions about calls that were not simply allowed, newest first; a turn’s come when it has ended',
+    summary:
+      'Decisions about calls that were not simply allowed, newest first; those of a turn appear when it has ended',
     query: z.strictObject({ ...pageQuery, session_id: z.string().max(128).optional() }),
     responses: ok('A page of the log', listOf(entryShape)),
     handle: async ({ env, tenant, query: { limit, cursor, session_id: sessionId } }) => {
@@ -58,6 +59,6 @@ export const auditRoutes = [
 function readCursor(cursor: string | undefined): { readonly at: number; readonly num: number } | undefined {
   if (cursor === undefined) return undefined
   const [, at, num] = /^(\d{1,16})-(\d{1,15})$/.exec(cursor) ?? []
-  if (at === undefined) throw invalid('This cursor is not one of ours.', 'cursor')
+  if (at === undefined) throw invalidCursor()
   return { at: Number(at), num: Number(num) }
 }

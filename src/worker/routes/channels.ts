@@ -6,7 +6,7 @@ import { channelOf, channels } from '../../channels/channels.ts'
 import { channelSettings, settingsChange } from '../../channels/settings.ts'
 import { type Connection, type ConnectionChange, connections } from '../../db/channels.ts'
 import { forgetConnection, lineOf, openSecrets, sealSecrets } from '../../durable/channel-connection.ts'
-import { AppError, invalid } from '../errors.ts'
+import { AppError, invalid, invalidCursor } from '../errors.ts'
 import { type Call, route } from '../route.ts'
 import { requireSealing } from '../sealing.ts'
 import { found } from '../sessions.ts'
@@ -19,7 +19,7 @@ const channelShape = z.object({
   platform: z.string(),
   name: z.string(),
   status: z.enum(['active', 'paused']),
-  webhook_url: z.string().describe('What the platform has to send its updates to.'),
+  webhook_url: z.string().describe('The address to which the platform has to send its updates.'),
   settings: channelSettings,
   secrets: z.record(z.string(), z.string()).describe('The last four characters of each.'),
   created_at: z.iso.datetime(),
@@ -92,7 +92,7 @@ async function changeSecrets(
     const changed = await connections(env.DB, tenant.id).change(known.id, to)
     if (changed) return changed
   }
-  throw new AppError(409, 'conflict', 'Others change these secrets at the same moment. Try again.', {
+  throw new AppError(409, 'conflict', 'These secrets are being changed by another request. Try again.', {
     param: 'secrets',
   })
 }
@@ -233,7 +233,6 @@ export const channelRoutes = [
 function readCursor(cursor: string | undefined) {
   if (cursor === undefined) return undefined
   const [, at, id] = /^(\d{1,16})-([A-Za-z0-9_]{1,100})$/.exec(cursor) ?? []
-  if (at === undefined || id === undefined)
-    throw new AppError(400, 'invalid_request', 'This cursor is not one of ours.', { param: 'cursor' })
+  if (at === undefined || id === undefined) throw invalidCursor()
   return { at: Number(at), id }
 }

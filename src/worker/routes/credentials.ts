@@ -32,7 +32,7 @@ const credentialShape = z.object({
   id: z.string(),
   provider: z.string(),
   name: z.string().nullable(),
-  last_four: z.string().describe('Empty for keys of less than eight characters.'),
+  last_four: z.string().describe('Empty for keys of fewer than eight characters.'),
   created_at: z.iso.datetime(),
   status: z.enum(['usable', 'resting', 'dead']),
   until: z.iso.datetime().nullable().describe('When a key that rests may be used again.'),
@@ -59,7 +59,7 @@ function providerFor(name: string): string {
       `There is no provider ${name}. Use one of docs/providers.md, or custom: and a name of your own.`,
       'provider',
     )
-  if (!takesKeys(provider)) throw invalid(`${provider.id} is used without a key.`, 'provider')
+  if (!takesKeys(provider)) throw invalid(`${provider.id} needs no key.`, 'provider')
   return provider.id
 }
 

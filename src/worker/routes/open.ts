@@ -25,7 +25,7 @@ export const publicRoutes = (document: (origin: string) => object): readonly Ope
     open({
       path,
       tag: 'Health',
-      summary: 'Whether it works, and no more',
+      summary: 'Whether the service is up',
       responses: ok('It works', healthShape),
       handle: ({ env }) => health(env),
     }),

@@ -65,7 +65,7 @@ export const pairingRoutes = [
     path: '/api/pairing/:id',
     scope: 'write',
     tag,
-    summary: 'Let somebody in no longer',
+    summary: 'Remove a person who was let in, or who waits to be',
     responses: { 204: { description: 'Removed' } },
     handle: async (call) => {
       const [, platform, person] = /^([a-z]{1,40}):(.{1,200})$/.exec(call.param('id')) ?? []

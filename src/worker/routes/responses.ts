@@ -27,7 +27,7 @@ import { begunWith, messagesOf, type Place, placeOf, responseId, storedRun, with
 
 const conversationId = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,128}$/, 'A name of letters, digits, _ and -, at most 128: that of a session.')
+  .regex(/^[A-Za-z0-9_-]{1,128}$/, 'The name of a session has 1 to 128 letters, digits, _ or -.')
 
 const { max_tokens: _maxTokens, ...wishes } = wishFields
 const body = z.strictObject({
@@ -39,7 +39,7 @@ const body = z.strictObject({
   conversation: z.union([conversationId, z.looseObject({ id: conversationId })]).nullish(),
   store: z.boolean().nullish().describe('false: the session is removed once it has answered.'),
   stream: z.boolean().nullish(),
-  background: z.boolean().nullish().describe('Answers at once; GET says how it goes on.'),
+  background: z.boolean().nullish().describe('Answers at once; GET shows the progress.'),
   max_output_tokens: z.int().min(1).nullish(),
   reasoning: z.looseObject({ effort: z.string().max(20).nullish() }).nullish(),
   metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
@@ -81,7 +81,8 @@ async function create(call: CreateCall): Promise<Response> {
   refuseUnsupported(asked)
   const said = readInput(asked.input, asked.instructions ?? '')
   const goesOn = Boolean(asked.previous_response_id ?? asked.conversation)
-  if (goesOn && said.history.length) throw invalid('The conversation is stored: send only what is new in it.', 'input')
+  if (goesOn && said.history.length)
+    throw invalid('The earlier messages are stored already: send only the new ones.', 'input')
   const options = optionsOf(asked, await wishesIn(call), said.instructions)
   const { ids, conversation, branchOf, after } = await whereFor(call)
   const isKept = asked.store !== false
@@ -128,9 +129,9 @@ function refuseUnsupported({ tools, conversation, previous_response_id: previous
       param: 'tools',
     })
   if (conversation && previous)
-    throw invalid('A conversation goes on by itself: leave previous_response_id out.', 'previous_response_id')
+    throw invalid('Send either conversation or previous_response_id, not both.', 'previous_response_id')
   if (store === false && (conversation || background))
-    throw invalid(`With ${conversation ? 'conversation' : 'background'} a response is stored.`, 'store')
+    throw invalid(`store: false cannot be combined with ${conversation ? 'conversation' : 'background'}.`, 'store')
 }
 
 /** A session that is gone on with may have providers of its own. */

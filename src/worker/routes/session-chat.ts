@@ -109,7 +109,7 @@ export const sessionChatRoutes = [
       const session = sessionStub(env, tenant.id, param('id'))
       const last = web.req.header('last-event-id')
       if (last !== undefined && !/^\d{1,16}$/.test(last))
-        throw invalid('Last-Event-ID is the id of an event.', 'Last-Event-ID')
+        throw invalid('Last-Event-ID must be the id of an event.', 'Last-Event-ID')
       const after = last === undefined ? query.after : Number(last)
       const listen = (from?: number): Promise<Response> => {
         const url = new URL('https://session/events')

@@ -6,7 +6,7 @@ import { sessionView } from '../../durable/views.ts'
 import { readCursor } from '../../db/directory.ts'
 import { d1History } from '../../db/history.ts'
 import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
-import { AppError, invalid } from '../errors.ts'
+import { AppError, invalidCursor } from '../errors.ts'
 import { fork } from '../fork.ts'
 import { idempotencyKey } from '../headers.ts'
 import { idsFor, releasing, replayHeader } from '../idempotency.ts'
@@ -49,8 +49,7 @@ export const sessionRoutes = [
     query: z.strictObject({ ...pageQuery, source: z.string().max(64).optional(), q: z.string().max(200).optional() }),
     responses: ok('A page of sessions', listOf(sessionShape)),
     handle: async ({ env, tenant, query }) => {
-      if (query.cursor !== undefined && !readCursor(query.cursor))
-        throw invalid('The cursor is next_cursor of another page.', 'cursor')
+      if (query.cursor !== undefined && !readCursor(query.cursor)) throw invalidCursor()
       const { data, nextCursor } = await d1History(env.DB, tenant.id).sessions(query)
       const statuses = await statusesOf(env, tenant.id, data)
       return Response.json({

@@ -78,7 +78,7 @@ export const tenantRoutes = [
     path: '/api/questions',
     scope: 'read',
     tag: 'Questions',
-    summary: 'What the agent waits to be told',
+    summary: 'Questions of the agent that wait for an answer',
     responses: ok('Open questions', listOf(questionShape)),
     handle: async ({ env, tenant }) => {
       const waiting = await tenantStub(env, tenant.id).waiting()

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { type UsageCursor, usageGroups, usageReport } from '../../db/usage.ts'
-import { invalid } from '../errors.ts'
+import { invalid, invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
 import { ok, pageQuery, usageShape } from '../shapes.ts'
 
@@ -61,7 +61,7 @@ function spanOf(from: string | undefined, to: string | undefined, now: number) {
   const isDay = to !== undefined && !to.includes('T')
   const end = to === undefined ? now + 1 : Date.parse(to) + (isDay ? dayMs : 0)
   const begin = from === undefined ? end - standardDays * dayMs : Date.parse(from)
-  if (begin >= end) throw invalid('The span ends before it begins.', 'to')
+  if (begin >= end) throw invalid('`from` must be before `to`.', 'to')
   return { from: begin, to: end }
 }
 
@@ -73,6 +73,6 @@ function readCursor(cursor: string | undefined): UsageCursor | undefined {
     return cursorShape.parse(JSON.parse(decodeURIComponent(atob(cursor))))
   } catch {
     // Whatever is wrong with it: we did not write it.
-    throw invalid('The cursor is next_cursor of another page.', 'cursor')
+    throw invalidCursor()
   }
 }
