@@ -5,7 +5,7 @@
 
 import { and, eq, isNull } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
-import { apiKey, scopes, tenant, type Scope, type TenantLimits } from './schema.ts'
+import { apiKey, scopes, tenant, type Scope } from './schema.ts'
 
 export type ApiKey = {
   readonly id: string
@@ -31,7 +31,6 @@ export type Verified = {
   readonly tenantId: string
   readonly scopes: readonly Scope[]
   readonly status: 'active' | 'suspended'
-  readonly limits: TenantLimits
   /** Milliseconds since 1970, or null. */
   readonly expiresAt: number | null
 }
@@ -68,7 +67,7 @@ const columns = {
   revokedAt: apiKey.revokedAt,
 }
 
-const lookUp = `SELECT hash, tenant_id, scopes, expires_at, revoked_at, status, limits
+const lookUp = `SELECT hash, tenant_id, scopes, expires_at, revoked_at, status
   FROM api_key JOIN tenant ON tenant.id = api_key.tenant_id WHERE api_key.id = ?1`
 type Found = {
   readonly hash: string
@@ -77,7 +76,6 @@ type Found = {
   readonly expires_at: number | null
   readonly revoked_at: number | null
   readonly status: 'active' | 'suspended'
-  readonly limits: string
 }
 
 export function keys(db: D1Database): Keys {
@@ -133,7 +131,6 @@ async function verify(db: D1Database, presented: string, now: number): Promise<V
     tenantId: row.tenant_id,
     scopes: JSON.parse(row.scopes) as readonly Scope[],
     status: row.status,
-    limits: JSON.parse(row.limits) as TenantLimits,
     expiresAt: row.expires_at,
   }
 }

@@ -5,13 +5,11 @@
  */
 
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { Limits } from '../agent/model/settings.ts'
 import type { Usage } from '../agent/model/usage.ts'
 
 export const scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin'] as const
 export type Scope = (typeof scopes)[number]
-
-/** Names as in the API: requests_per_minute, usd_per_day, … */
-export type TenantLimits = Readonly<Record<string, number>>
 
 export const session = sqliteTable(
   'session',
@@ -74,7 +72,7 @@ export const tenant = sqliteTable('tenant', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
   status: text('status', { enum: ['active', 'suspended'] }).notNull(),
-  limits: text('limits', { mode: 'json' }).$type<TenantLimits>().notNull(),
+  limits: text('limits', { mode: 'json' }).$type<Limits>().notNull(),
   createdAt: integer('created_at').notNull(),
 })
 

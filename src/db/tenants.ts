@@ -6,13 +6,16 @@
 import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import { keys, type Keys } from './api-keys.ts'
-import { tenant, type TenantLimits } from './schema.ts'
+import type { Limits } from '../agent/model/settings.ts'
+import { tenant } from './schema.ts'
 
 export type Tenant = {
   readonly id: string
   readonly name: string
   readonly status: 'active' | 'suspended'
-  readonly limits: TenantLimits
+  /** What the operator allows. */
+  readonly limits: Limits
+  /** Milliseconds since 1970. */
   readonly createdAt: number
 }
 export type TenantChange = Partial<Pick<Tenant, 'name' | 'status' | 'limits'>>

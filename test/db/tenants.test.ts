@@ -44,16 +44,15 @@ describe('a tenant', () => {
 })
 
 describe('a key', () => {
-  it('opens its tenant with its scopes, limits and status', async () => {
+  it('opens its tenant with its scopes and status', async () => {
     const { tenantId, key, presented } = await ownedKey()
     expect(presented).toMatch(/^tal_[a-z2-7]{16}_[0-9A-Za-z]{43}$/)
-    await tenants.update(tenantId, { status: 'suspended', limits: { jobs: 1 } })
+    await tenants.update(tenantId, { status: 'suspended' })
     expect(await tenants.verify(presented, noon)).toEqual({
       keyId: key.id,
       tenantId,
       scopes: ['chat', 'read'],
       status: 'suspended',
-      limits: { jobs: 1 },
       expiresAt: null,
     })
   })

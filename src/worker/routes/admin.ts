@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { limitsSchema } from '../../agent/model/settings.ts'
-import { scopes, type TenantLimits } from '../../db/schema.ts'
+import { scopes } from '../../db/schema.ts'
 import type { ApiKey } from '../../db/api-keys.ts'
 import { billed } from '../../db/history.ts'
 import { type Tenant, tenants } from '../../db/tenants.ts'
@@ -99,13 +99,9 @@ export const adminRoutes = [
     responses: ok('The tenant', tenantShape),
     handle: async ({ env, param, body }) => {
       const { limits, name, status } = body
-      const change = {
-        ...(name && { name }),
-        ...(status && { status }),
-        ...(limits && { limits: limits as TenantLimits }),
-      }
+      const change = { ...(name && { name }), ...(status && { status }), ...(limits && { limits }) }
       const tenant = found(await tenants(env.DB).update(param('id'), change))
-      if (body.limits) await tenantStub(env, tenant.id).setLimits(body.limits)
+      if (limits) await tenantStub(env, tenant.id).setLimits(limits)
       forgetSnapshot(tenant.id)
       forgetKeys()
       return Response.json(tenantView(tenant))
