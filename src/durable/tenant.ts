@@ -124,20 +124,21 @@ export class TenantDO extends DurableObject<Env> {
   }
 
   /** Whether a turn may begin; it takes a place, where places are limited. Taking the same one twice is taking it once. */
-  async admitTurn(runId: string, places?: number): Promise<Admission> {
+  async admitTurn(runId: string): Promise<Admission> {
     await this.#countFrom(runId)
     const limits = this.#limits()
     const over = this.#over(limits) ?? this.#overStored(limits)
     if (over) return over
-    const concurrent = places ?? limits.concurrent_turns
-    if (concurrent === undefined) return { ok: true }
+    const places = limits.concurrent_turns
+    if (places === undefined) return { ok: true }
     this.#sql.exec('DELETE FROM active WHERE at < ?', Date.now() - day)
     const others = this.#sql.exec<{ n: number }>('SELECT count(*) AS n FROM active WHERE run <> ?', runId).one().n
-    if (others >= concurrent) return { ok: false, limit: 'concurrent_turns', retryAfter: 5 }
+    if (others >= places) return { ok: false, limit: 'concurrent_turns', retryAfter: 5 }
     this.#sql.exec('INSERT INTO active VALUES (?, ?) ON CONFLICT DO NOTHING', runId, Date.now())
     return { ok: true }
   }
 
+  /** Gives the place back, if the run has one. */
   releaseTurn(runId: string): void {
     this.#sql.exec('DELETE FROM active WHERE run = ?', runId)
   }
@@ -278,6 +279,7 @@ export class TenantDO extends DurableObject<Env> {
       .flatMap(({ body }) => JSON.parse(body) as Waiting[])
   }
 
+  /** Somebody whom no setting names has written. `asks`: and is told a code, if none was told lately. */
   meetPerson(who: { platform: string; person: string; name: string }, asks: boolean): Promise<Met> {
     return this.#pairing.meet(who, asks, Date.now())
   }
