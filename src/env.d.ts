@@ -19,11 +19,11 @@ interface Env {
   readonly SANDBOX_BACKEND?: string
   readonly SANDBOX_HTTP_URL?: string
   readonly SANDBOX_HTTP_TOKEN?: string
-  /** Comma list, what a machine that is not ours has: `bash,python`. */
+  /** Comma-separated: the languages on a machine that is not ours, as `bash,python`. */
   readonly SANDBOX_LANGUAGES?: string
   /** `off`: no machine of ours has a network. Else what the server of `http` allows. */
   readonly SANDBOX_NETWORK?: string
-  /** Comma list, what containers may reach. */
+  /** Comma-separated: the hosts that containers may reach. */
   readonly SANDBOX_ALLOWED_HOSTS?: string
   readonly SANDBOX?: DurableObjectNamespace
   readonly DAYTONA_API_KEY?: string

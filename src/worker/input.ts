@@ -5,7 +5,7 @@ import type { ImagePart, Message, TextPart, UserMessage } from '../agent/model/m
 import { bytesOf, mostSaid } from '../durable/row-size.ts'
 import { invalid } from './errors.ts'
 
-/** Characters of one message: what is longer belongs into a file of the session. */
+/** Characters of one message: what is longer belongs in a file of the session. */
 export const maxText = 600_000
 /** Bytes of all system text of one request: history has it in one row with what was said. */
 const maxSystem = 200_000

@@ -13,7 +13,7 @@ export function sessionStub(env: Env, tenantId: string, sessionId: string): Dura
   return env.SESSION.getByName(`t/${tenantId}/s/${sessionId}`)
 }
 
-/** What the object says of a session that it does not have. */
+/** An object answers undefined for a session that does not exist: to the client that is a 404. */
 export function found<T>(value: T | undefined): T {
   if (value === undefined) throw notFound()
   return value
