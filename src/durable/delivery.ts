@@ -41,6 +41,10 @@ type Session = {
 
 /** When the connection cannot be read, or we are at fault: not at once again. */
 const restMs = 15_000
+/** How long an answer waits, at most, until the platform lets the message be edited that shows its beginning. */
+const longestEditWaitMs = 5_000
+/** Of messages that only steer a turn. */
+const inBetween: ReadonlySet<Source> = new Set(['nudge', 'notice', 'summary'])
 
 type Line = { readonly connection: Connected; readonly origin: Origin }
 
@@ -174,7 +178,7 @@ export class Delivery {
     const isAwaited = preview !== undefined || this.#isToPerson()
     rendered(channel, policy.spokenOf(text, isAwaited)).forEach((chunk, n) => {
       const isFirst = n === 0
-      const due = isFirst && preview ? Math.min(editableAt, now + longestPauseMs) : 0
+      const due = isFirst && preview ? Math.min(editableAt, now + longestEditWaitMs) : 0
       this.outbox.add({
         run,
         kind: 'reply',
@@ -357,8 +361,3 @@ export class Delivery {
     return found
   }
 }
-
-/** Of messages that only steer a turn. */
-const inBetween: ReadonlySet<Source> = new Set(['nudge', 'notice', 'summary'])
-
-const longestPauseMs = 5_000
