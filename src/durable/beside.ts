@@ -2,7 +2,6 @@
 
 import type { Dialect, DialectName, Endpoint } from '../agent/model/dialect.ts'
 import type { Failure } from '../agent/model/failure.ts'
-import type { SideTask } from '../agent/model/settings.ts'
 import { newTurn, type Turn } from '../agent/model/turn.ts'
 import type { Usage } from '../agent/model/usage.ts'
 import { fullId, type Route, type Variables } from '../agent/wire/route.ts'
@@ -10,7 +9,7 @@ import { mixtureOf, referencesOf } from './mixture.ts'
 import type { Chosen, World } from './perform.ts'
 import { chainOf } from './routes.ts'
 import type { SessionCore } from './session-core.ts'
-import { type SideRequest, sideTask, type SideWorld } from './side-task.ts'
+import { type Side, sideTask, type SideWorld } from './side-task.ts'
 import { protectedMessages } from './summarise.ts'
 
 export type BesideOptions = {
@@ -25,7 +24,7 @@ type Parts = Pick<World, 'side' | 'references' | 'asides' | 'charge' | 'defaults
 export function beside(core: SessionCore, options: BesideOptions): Parts {
   const inTurn = worldOf(core, options, () => core.driver.abortable())
   const afterTurn = worldOf(core, options, () => new AbortController())
-  const side = async (task: SideTask, request: SideRequest) => {
+  const side: Side = async (task, request) => {
     const note = core.account.notes.next()
     const world = core.store.hasOpenTurn ? inTurn : afterTurn
     const noted = (usage: Usage) => void (core.exists && core.account.notes.put({ id: note, usage }))
@@ -33,7 +32,6 @@ export function beside(core: SessionCore, options: BesideOptions): Parts {
     if (request.bookedBy !== 'caller' && core.exists) core.account.add({ id: note, usage: answer.usage })
     return { ...answer, note }
   }
-  core.side = side
   let known: { readonly turn: string; readonly said: Promise<string | undefined> } | undefined
   return {
     side,

@@ -8,6 +8,7 @@ import type { Turn } from '../agent/model/turn.ts'
 import { noUsage, type Usage } from '../agent/model/usage.ts'
 import { timeLeft } from '../agent/policy/deadline.ts'
 import { tokensIn } from '../agent/prompt/tokens.ts'
+import type { Circumstances } from '../agent/wire/classify.ts'
 import type { Route } from '../agent/wire/route.ts'
 import { judgeWith, policyOf } from './approvals.ts'
 import { imagesOf, withImages } from './attachments.ts'
@@ -28,10 +29,11 @@ import { chainOf } from './routes.ts'
 import type { SessionCore } from './session-core.ts'
 import { shrinkWith, withoutVastImages, withSmallImages } from './shrink-images.ts'
 import { missingForTurn, sessionRoutes } from './session-routes.ts'
+import type { Side } from './side-task.ts'
 import { tenantStub } from './tenant-stub.ts'
 import { variablesOf } from './variables.ts'
 
-export function machineOf(core: SessionCore, env: Env): Machine {
+export function machineOf(core: SessionCore, env: Env): Machine & { readonly side: Side } {
   const dialects = dialectsOf(env)
   const variables = variablesOf(env)
   const routesOf = sessionRoutes(core, env)
@@ -74,21 +76,28 @@ export function machineOf(core: SessionCore, env: Env): Machine {
         },
         heardAll: (kept) => (kept ? deltas.flush() : deltas.discard()),
         abortable: () => core.driver.abortable(),
-        circumstances: ({ contextWindow, reasoning, aggregator }, stalled) => ({
-          promptTokens: contextTokens(core),
-          messages: core.store.transcript().length,
-          now: Date.now(),
-          contextWindow,
-          reasoning,
-          aggregator,
-          stalled,
-        }),
+        circumstances: (route, stalled) => circumstancesOf(core, route, stalled),
         limits: (route) => silences(core, route),
         estimate: (said) => estimated(core, said),
         ...besides,
       }),
     ),
     look: () => look(core, routes(core.store.turn()), env),
+    side: besides.side,
+  }
+}
+
+/** What the error of a call is read by. */
+function circumstancesOf(core: SessionCore, route: Route, stalled: boolean): Circumstances {
+  const { contextWindow, reasoning, aggregator } = route
+  return {
+    promptTokens: contextTokens(core),
+    messages: core.store.transcript().length,
+    now: Date.now(),
+    contextWindow,
+    reasoning,
+    aggregator,
+    stalled,
   }
 }
 

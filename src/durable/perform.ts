@@ -12,7 +12,7 @@ import {
 import type { Failure } from '../agent/model/failure.ts'
 import { type AssistantMessage, callsIn, type Message, textIn } from '../agent/model/message.ts'
 import type { Perform } from '../agent/model/ports.ts'
-import type { Settings, SideTask } from '../agent/model/settings.ts'
+import type { Settings } from '../agent/model/settings.ts'
 import type { Step } from '../agent/model/step.ts'
 import type { Result, ToolCall, Turn } from '../agent/model/turn.ts'
 import { addUsage, noUsage, type Usage } from '../agent/model/usage.ts'
@@ -21,7 +21,7 @@ import type { Route } from '../agent/wire/route.ts'
 import { failpoint } from './failpoint.ts'
 import { type IdleLimits, Stalled, withIdleLimit } from './idle-limit.ts'
 import { bill, billCut } from './price.ts'
-import type { SideAnswer, SideRequest } from './side-task.ts'
+import type { Side } from './side-task.ts'
 import { summarise } from './summarise.ts'
 
 export type Chosen = { readonly route: Route; readonly endpoint: Endpoint }
@@ -50,7 +50,7 @@ export type World = {
   /** How many messages at the end no summary takes; undefined: as many as usual. */
   readonly protectedMessages: () => number | undefined
   /** A call beside the conversation; a stop of the turn ends it. */
-  readonly side: (task: SideTask, request: SideRequest) => Promise<SideAnswer>
+  readonly side: Side
   /** What other models say to this, where the turn asks a mixture of them; only for this call. */
   readonly references: (turn: Turn, transcript: readonly Message[]) => Promise<string | undefined>
   /** What was spent beside the conversation since the last call. */

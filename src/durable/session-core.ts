@@ -6,7 +6,7 @@
 import type { Machine } from '../agent/loop/drive.ts'
 import type { Message, UserMessage } from '../agent/model/message.ts'
 import type { Entry, SessionRecord } from '../agent/model/history.ts'
-import type { Settings, SideTask } from '../agent/model/settings.ts'
+import type { Settings } from '../agent/model/settings.ts'
 import { requestStop } from '../agent/loop/intake.ts'
 import { nextTurn, type TurnRequest } from './next-turn.ts'
 import type { Turn } from '../agent/model/turn.ts'
@@ -26,7 +26,7 @@ import { settleRun } from './run-end.ts'
 import { newMeta, type NewSession, type SessionMeta } from './session-meta.ts'
 import { bookedAfter, expiresAt, sessionRecord, sessionUsage, usageOf } from './session-record.ts'
 import { SideNotes } from './side-notes.ts'
-import type { SideAnswer, SideRequest } from './side-task.ts'
+import type { Side } from './side-task.ts'
 import { SessionStore } from './store.ts'
 import { storedBytes } from './stored.ts'
 import { Streams } from './streams.ts'
@@ -37,6 +37,8 @@ import { titleOf, Titles } from './title.ts'
 import { WaitingList } from './waiting-list.ts'
 import { leaseMs, projectionDelay, wakeAt } from './wake.ts'
 import { Workbench } from './workbench.ts'
+
+type SessionMachine = Machine & { readonly side: Side }
 
 export class SessionCore {
   readonly tenantId: string
@@ -53,8 +55,7 @@ export class SessionCore {
   readonly waiting: WaitingList
   readonly delivery: Delivery
   readonly known: KnownTenant
-  /** A call beside the conversation; the machine puts it in. */
-  side!: (task: SideTask, request: SideRequest) => Promise<SideAnswer>
+  readonly side: Side
   /** The turn that was open when the object woke. */
   readonly openAtWake: string | undefined
   store: SessionStore
@@ -73,7 +74,7 @@ export class SessionCore {
   /** History has got everything, or is getting it, and the tenant has heard of it, since the object woke. */
   #sent = false
 
-  constructor(ctx: DurableObjectState, env: Env, machineOf: (core: SessionCore, env: Env) => Machine) {
+  constructor(ctx: DurableObjectState, env: Env, machineOf: (core: SessionCore, env: Env) => SessionMachine) {
     this.#ctx = ctx
     this.#env = env
     const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(ctx.id.name ?? '') ?? []
@@ -110,6 +111,7 @@ export class SessionCore {
     this.delivery = new Delivery(this, env)
     this.titles = new Titles(this, env)
     const machine = machineOf(this, env)
+    this.side = machine.side
     this.driver = new Driver({
       machine,
       store: () => this.store,

@@ -28,6 +28,9 @@ export type SideRequest = {
   readonly bookedBy?: 'caller'
 }
 
+/** Asks a model beside the conversation. Never rejects for what the world does. */
+export type Side = (task: SideTask, request: SideRequest) => Promise<SideAnswer>
+
 export type SideAnswer = (
   | { readonly of: 'said'; readonly text: string; readonly model: string; readonly usage: Usage }
   | { readonly of: 'failed'; readonly failure: Failure; readonly usage: Usage }

@@ -5,7 +5,7 @@ import { type Message, userText } from '../agent/model/message.ts'
 import type { Settings } from '../agent/model/settings.ts'
 import type { Summary } from '../agent/model/turn.ts'
 import { asText, excerpt, keepFrom, summaryRequestFor } from '../agent/prompt/compress.ts'
-import type { SideAnswer, SideRequest } from './side-task.ts'
+import type { Side } from './side-task.ts'
 
 export type Summarised =
   | ({ readonly of: 'summary' } & Summary)
@@ -17,10 +17,11 @@ export const protectedMessages = ({ compression }: Settings): number | undefined
 /** `keep`: messages at the end that stay as they are. */
 export type Wanted = { readonly focus?: string | undefined; readonly keep?: number | undefined }
 
+/** Never rejects for what the world does. `nothing`: all of it is protected. */
 export async function summarise(
   transcript: readonly Message[],
   { focus, keep }: Wanted,
-  side: (task: 'compression', request: SideRequest) => Promise<SideAnswer>,
+  side: Side,
 ): Promise<Summarised> {
   const replaces = keepFrom(transcript, keep)
   const old = transcript.slice(0, replaces)

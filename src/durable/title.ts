@@ -1,12 +1,12 @@
 /** A title for a session that nobody named: at first the beginning of what was said, later a model's words. */
 
 import { textIn, type UserMessage, userText } from '../agent/model/message.ts'
-import type { Settings, SideTask } from '../agent/model/settings.ts'
+import type { Settings } from '../agent/model/settings.ts'
 import type { Account } from './account.ts'
 import type { Projection } from './projection.ts'
 import type { SessionMeta } from './session-meta.ts'
 import { bookedAfter } from './session-record.ts'
-import { noAux, type SideAnswer, type SideRequest } from './side-task.ts'
+import { noAux, type Side } from './side-task.ts'
 import type { SessionStore } from './store.ts'
 
 const longest = 60
@@ -44,7 +44,7 @@ export type Titled = {
   readonly store: SessionStore
   readonly account: Account
   readonly projection: Projection
-  readonly side: (task: SideTask, request: SideRequest) => Promise<SideAnswer>
+  readonly side: Side
   readonly updateMeta: (change: Partial<SessionMeta>) => void
   readonly release: (runId: string) => void
   readonly later: (work: Promise<unknown>) => void
