@@ -46,7 +46,6 @@ const workerd = {
             'fast-check',
             'hono',
             'hono/cors',
-            'jsonrepair',
             'openai',
             'zod',
           ],

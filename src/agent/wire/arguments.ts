@@ -1,30 +1,23 @@
 /** Reads the arguments of a tool call. What is cut off is never completed; what is only untidy is mended. */
 
-import { jsonrepair } from 'jsonrepair'
+import { isNestedDeeply } from './nesting.ts'
+import { readUntidy } from './untidy-json.ts'
 
 export type Arguments = { readonly input: unknown } | { readonly input: unknown; readonly raw: string }
 
 export function readArguments(text: string): Arguments {
   const trimmed = text.trim()
   if (trimmed === '' || trimmed === 'null' || trimmed === 'None') return { input: {} }
-  const parsed = parse(trimmed) ?? (/[}\]]$/.test(trimmed) ? parse(mended(trimmed)) : undefined)
-  return parsed === undefined ? { input: {}, raw: text } : { input: parsed }
+  const input = parsed(trimmed) ?? (/[}\]]$/.test(trimmed) ? readUntidy(trimmed) : undefined)
+  return isSet(input) && !isNestedDeeply(input) ? { input } : { input: {}, raw: text }
 }
 
 /** Only an object is a set of arguments. */
-function parse(text: string | undefined): object | undefined {
-  if (text === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
+const isSet = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function mended(text: string): string | undefined {
+function parsed(text: string): unknown {
   try {
-    return jsonrepair(text)
+    return JSON.parse(text) as unknown
   } catch {
     return undefined
   }
