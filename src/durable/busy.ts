@@ -20,6 +20,7 @@ export function hearWhileBusy(
   { runId, mode: asked, options }: Words,
   message: UserMessage,
 ): Accepted {
+  if (!hasRoom(core, message)) return { runId, status: 'too-large' }
   const mode = asked ?? core.settings.busy_input_mode ?? defaults.busyMode
   if (mode === 'queue') {
     core.store.say({ kind: 'queued', runId, message, options })
@@ -38,4 +39,14 @@ export function hearWhileBusy(
   core.takeUp()
   void failpoint('accepted')
   return { runId: core.store.turn().id, status: 'joined' }
+}
+
+/** Messages that wait in one session, and their characters: all of them are in memory, and are again whenever it wakes. */
+const mostWaiting = 200
+const mostCharacters = 8_000_000
+
+function hasRoom({ store }: SessionCore, message: UserMessage): boolean {
+  const waiting = store.waiting()
+  const characters = waiting.reduce((sum, { size }) => sum + size, JSON.stringify(message).length)
+  return waiting.length < mostWaiting && characters <= mostCharacters
 }

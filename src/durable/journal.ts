@@ -40,6 +40,9 @@ export type InboxItem =
       readonly options: TurnOptions
     }
 
+/** `size`: characters of its row. */
+export type Waiting = { readonly id: number; readonly item: InboxItem; readonly size: number }
+
 /**
  * Row 0 is the session itself, with its description in `entries`, row -1 what side-notes.ts keeps: tables of their own
  * would cost more than they are worth. Both are `gone`: no part of the conversation.
@@ -275,18 +278,20 @@ export class Journal {
     this.#sql.exec('UPDATE step SET gone = 1 WHERE n >= ? AND gone = 0', from)
   }
 
-  inbox(): { readonly id: number; readonly item: InboxItem }[] {
+  inbox(): Waiting[] {
     if (!this.#tables.has('inbox')) return []
     return this.#sql
       .exec<{ id: number; body: string }>('SELECT id, body FROM inbox ORDER BY id')
       .toArray()
-      .map(({ id, body }) => ({ id, item: JSON.parse(body) as InboxItem }))
+      .map(({ id, body }) => ({ id, item: JSON.parse(body) as InboxItem, size: body.length }))
   }
 
-  putInbox(id: number, item: InboxItem): void {
+  putInbox(id: number, item: InboxItem): Waiting {
     if (!this.#tables.has('inbox')) this.#sql.exec(inboxSchema)
     this.#tables.add('inbox')
-    this.#sql.exec('INSERT INTO inbox VALUES (?, ?)', id, JSON.stringify(item))
+    const body = JSON.stringify(item)
+    this.#sql.exec('INSERT INTO inbox VALUES (?, ?)', id, body)
+    return { id, item, size: body.length }
   }
 
   /** Takes items out of the inbox. */

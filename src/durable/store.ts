@@ -16,7 +16,7 @@ import { summaryMessage } from '../agent/prompt/compress.ts'
 import { tokensOf } from '../agent/prompt/tokens.ts'
 import type { Given } from './session-meta.ts'
 import { deltaOf, isDelta, ofStep, place, type Place, replay } from './event-log.ts'
-import { importRun, type InboxItem, type Journal, type StepRow } from './journal.ts'
+import { importRun, type InboxItem, type Journal, type StepRow, type Waiting } from './journal.ts'
 
 /** More events than one model call can send: after a crash, numbers go on beyond all that may have been heard. */
 const unheard = 1_000_000
@@ -69,7 +69,7 @@ export class SessionStore implements Store {
   /** It was taken back: what is put into it is heard, but no part of the conversation. */
   #isRowGone = false
   #context: Context | undefined
-  #inbox: { readonly id: number; readonly item: InboxItem }[]
+  #inbox: Waiting[]
   #lastSeq = 0
   #lastEvent = 0
   /** The row with which the open turn began. */
@@ -140,6 +140,9 @@ export class SessionStore implements Store {
     return this.#inbox.flatMap(({ id, item }) => (item.kind === 'queued' ? [{ id, item }] : []))
   }
 
+  /** All of the inbox, which is in memory as long as the object is. */
+  waiting = (): readonly Waiting[] => this.#inbox
+
   // --- changing
 
   /** Begins a turn with these messages. The caller has made sure that none is open. */
@@ -160,8 +163,7 @@ export class SessionStore implements Store {
 
   say(item: InboxItem): number {
     const id = (this.#inbox.at(-1)?.id ?? 0) + 1
-    this.#journal.putInbox(id, item)
-    this.#inbox = [...this.#inbox, { id, item }]
+    this.#inbox = [...this.#inbox, this.#journal.putInbox(id, item)]
     return id
   }
 

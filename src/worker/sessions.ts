@@ -36,8 +36,8 @@ export const tooLarge = (param: string) =>
   new AppError(
     413,
     'body_too_large',
-    'A message and all that still wait before it may have 1.8 MB together, and an image 1 MB where there is no R2. ' +
-      'Put more into files of the session.',
+    'A message and all that still wait before it may have 1.8 MB together, and an image 1 MB where there is no R2; ' +
+      'at most 200 messages of 8 MB in all wait in a session. Put more into files of the session.',
     { param },
   )
 

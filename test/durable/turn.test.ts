@@ -205,6 +205,28 @@ describe('what is said while a turn runs', () => {
     expect(new Set(runs.map(({ body }) => body.run_id)).size).toBe(2)
   })
 
+  const short = { n: 200, text: 'wait' }
+  const long = { n: 16, text: 'x'.repeat(490_000) }
+  it.each([short, long])('queues no more than memory holds: $n of this length', async ({ n, text }) => {
+    const gate = new Gate()
+    const { id } = await newSession({ model: model([says('a', gate)]).id })
+    const first = await follow(id, { input: 'one' })
+    await gate.reached()
+    const queue = (input: string, mode = 'queue') =>
+      inObject(id, (object) => {
+        const message = { role: 'user', content: [{ type: 'text', text: input }] } as const
+        const tenant = { id: 'default', settings: {}, keys: {}, windows: {}, limits: {} }
+        const words = { runId: `run_${crypto.randomUUID()}`, mode: mode as 'queue' | 'steer' }
+        return object.say({ ...words, message, tenant, options: {} })
+      })
+    for (let at = 0; at < n; at++) expect(await queue(text)).toMatchObject({ status: 'queued' })
+    expect(await queue(text)).toMatchObject({ status: 'too-large' })
+    expect(await queue(text, 'steer')).toMatchObject({ status: 'too-large' })
+    await call('DELETE', `/api/sessions/${id}`)
+    gate.open()
+    await first.closed()
+  })
+
   it('knows a queued run before it begins', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says(gate, 'a'), says('b')]).id })
