@@ -17,7 +17,28 @@ describe('a glob', () => {
     ['a+b(1).txt', 'a+b(1).txt', true],
     ['{a}', '{a}', true],
     ['a.{b,{c,d}}', 'a.d', true],
+    ['**', 'a/b/c', true],
+    ['a/**', 'a/b/c', true],
+    ['**/c', 'a/b/c', true],
+    ['**/c', 'a/b/xc', false],
+    ['a/**/c', 'ab/c', false],
+    ['a/**b', 'a/x/yb', true],
+    ['*', '', true],
+    ['a*b*c', 'aXbYbZc', true],
+    ['[a-c]/[!/]', 'b/x', true],
+    ['a\\b', 'a\\b', true],
+    ['?', '/', false],
   ])('%s of %s: %s', (pattern, path, matches) => expect(glob(pattern)(path)).toBe(matches))
+
+  it.each(['{a,b}'.repeat(40), `x${'*a'.repeat(300)}`, 'a'.repeat(2_000)])(
+    'that asks for too much is refused: %s',
+    (pattern) => expect(() => glob(pattern)).toThrow(/too much/),
+  )
+  it.each([`${'*a'.repeat(60)}b`, `${'**/'.repeat(60)}b`, `${'*a**'.repeat(30)}/b`])(
+    'is matched in one pass: %s',
+    (pattern) => expect(glob(`x/${pattern}`)(`x/${'a/'.repeat(500)}${'a'.repeat(2_000)}`)).toBe(false),
+  )
+  it('says which set of characters is none', () => expect(() => glob('[z-a]')).toThrow(/\[z-a\] is no set/))
 })
 
 describe('an expression', () => {
