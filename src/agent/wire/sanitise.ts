@@ -12,9 +12,10 @@ export function sanitise(transcript: readonly Message[]): readonly Message[] {
   return startsWithUser(state.clean)
 }
 
-type State = { readonly clean: Message[]; readonly ids: Set<string>; upTo: number }
+/** `ids`: those that are taken, each with the number from which on it is free with a number behind it. */
+type State = { readonly clean: Message[]; readonly ids: Map<string, number>; upTo: number }
 
-const begin = (): State => ({ clean: [], ids: new Set(), upTo: 0 })
+const begin = (): State => ({ clean: [], ids: new Map(), upTo: 0 })
 
 /** How far a transcript that only grows has been sanitised. */
 const states = new WeakMap<readonly Message[], State>()
@@ -77,17 +78,27 @@ function endOfResults(transcript: readonly Message[], from: number): number {
 }
 
 /** Some models count their calls anew in every message; providers want ids that stand for one call only. */
-function withOwnIds(message: AssistantMessage, taken: Set<string>): AssistantMessage {
+function withOwnIds(message: AssistantMessage, taken: Map<string, number>): AssistantMessage {
   let isChanged = false
   const content = message.content.map((part) => {
     if (part.type !== 'call') return part
-    let id = part.id
-    for (let n = 2; taken.has(id); n++) id = `${part.id}_${n}`
-    taken.add(id)
+    const id = free(part.id, taken)
     isChanged ||= id !== part.id
     return id === part.id ? part : { ...part, id }
   })
   return isChanged ? { ...message, content } : message
+}
+
+function free(wanted: string, taken: Map<string, number>): string {
+  let n = taken.get(wanted)
+  let id = wanted
+  if (n !== undefined) {
+    do id = `${wanted}_${n++}`
+    while (taken.has(id))
+    taken.set(wanted, n)
+  }
+  taken.set(id, 2)
+  return id
 }
 
 const isEmptyUser = (message: UserMessage) =>
@@ -109,13 +120,11 @@ const joinAssistants = (a: AssistantMessage, b: AssistantMessage): AssistantMess
 
 /** One result per call, in the order of the calls, under the ids that the calls have now. */
 function resultsFor(message: AssistantMessage, asked: AssistantMessage, given: readonly Message[]): ToolMessage[] {
-  const results: (ToolMessage | undefined)[] = given.filter((next) => next.role === 'tool')
+  const results = Map.groupBy(given.filter((next) => next.role === 'tool').toReversed(), (result) => result.callId)
   const own = callsIn(asked)
   return callsIn(message).map(({ id, name }, i) => {
     const callId = own[i]?.id ?? id
-    const at = results.findIndex((result) => result?.callId === id)
-    const result = results[at]
-    if (result) results[at] = undefined
+    const result = results.get(id)?.pop()
     if (result) return result.callId === callId ? result : { ...result, callId }
     return { role: 'tool', callId, name, content: [{ type: 'text', text: lost }], failed: true }
   })

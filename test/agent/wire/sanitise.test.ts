@@ -25,6 +25,14 @@ const outline = (messages: readonly Message[]) =>
   })
 
 describe('sanitise', () => {
+  it('looks for a free id, and for a result, where it is', () => {
+    // To try all numbers and all results for each call would take for ever.
+    const ids = Array.from({ length: 100_000 }, (_, n) => (n % 2 ? 'same' : `c${n}`))
+    const clean = sanitise([userText('a'), asked(...ids), ...ids.map((id, n) => found(id, `${n}`))])
+    expect(new Set(callsIn(clean[1] as never).map(({ id }) => id)).size).toBe(100_000)
+    expect(outline(clean.slice(-2))).toEqual(['tool c99998: 99998', 'tool same_50000: 99999'])
+  })
+
   const cases: readonly (readonly [string, readonly Message[], readonly string[]])[] = [
     ['leaves what is fine as it is', [userText('a'), said('b')], ['user: a', 'assistant: b']],
     ['joins two users', [userText('a'), userText('b'), said('c')], ['user: a\n\nb', 'assistant: c']],
