@@ -43,15 +43,20 @@ function plan(turn: Turn, part: ToolCallPart, view: View, before: number): ToolC
 const offer = (view: View) =>
   view.toolbox.size ? `There are: ${[...view.toolbox.keys()].join(', ')}.` : 'No tools are available.'
 
+/** Of one reply. Each has its own write, of a turn that holds them all. */
+const mostCalls = 128
+
 /**
  * A reply as it can be worked with: names of tools as they are, ids that tell calls apart, and no call
- * twice. Some models send every call of a batch with the same id, or the same call several times.
+ * twice. Some models send every call of a batch with the same id, or the same call several times. Who sees that a call
+ * has no result asks again.
  */
 export function tidied(reply: AssistantMessage, view: View): AssistantMessage {
   const ids = new Set<string>()
   const seen = new Set<string>()
   const content = reply.content.flatMap((part, i): AssistantMessage['content'] => {
     if (part.type !== 'call') return [part]
+    if (ids.size === mostCalls) return []
     const name = view.toolbox.has(part.name) ? part.name : (repairName(part.name, view.toolbox.keys()) ?? part.name)
     const same = `${name} ${part.raw ?? canonical(part.input)}`
     if (seen.has(same)) return []

@@ -1,8 +1,11 @@
 /** What a model most likely meant by the name of a tool that does not exist. */
 
 const close = 0.7
+/** A name that is longer is none that was only misspelt. */
+const longest = 200
 
 export function repairName(name: string, known: Iterable<string>): string | undefined {
+  if (name.length > longest) return undefined
   const names = [...known]
   const has = new Set(names)
   for (const candidate of candidates(name)) if (has.has(candidate)) return candidate

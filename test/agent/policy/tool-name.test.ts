@@ -19,6 +19,6 @@ it.each([
   expect(repairName(name, known)).toBe(meant)
 })
 
-it.each(['launch_rocket', '', 'x'])('"%s" means nothing', (name) => {
+it.each(['launch_rocket', '', 'x', `read_file${'s'.repeat(200)}`])('"%s" means nothing', (name) => {
   expect(repairName(name, known)).toBeUndefined()
 })
