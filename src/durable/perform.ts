@@ -17,6 +17,7 @@ import type { Step } from '../agent/model/step.ts'
 import type { Result, ToolCall, Turn } from '../agent/model/turn.ts'
 import { addUsage, noUsage, type Usage } from '../agent/model/usage.ts'
 import { type Circumstances, classify } from '../agent/wire/classify.ts'
+import { isNestedDeeply, mostNested } from '../agent/wire/nesting.ts'
 import type { Route } from '../agent/wire/route.ts'
 import { failpoint } from './failpoint.ts'
 import { type IdleLimits, Stalled, withIdleLimit } from './idle-limit.ts'
@@ -167,12 +168,15 @@ type Call = {
   readonly hear: (delta: Delta) => void
 }
 
-function speak({ request, chosen: { route, endpoint }, controller, hear }: Call, world: World) {
+async function speak({ request, chosen: { route, endpoint }, controller, hear }: Call, world: World) {
   const dialect = world.dialects[route.dialect]
   if (!dialect) throw new Error(`There is no dialect ${route.dialect}.`)
-  return withIdleLimit(controller, world.limits(route), (signal, pulse) =>
+  const reply = await withIdleLimit(controller, world.limits(route), (signal, pulse) =>
     dialect.call(request, endpoint, { signal, hear, pulse, sleep }),
   )
+  // It could be read, but not written.
+  if (isNestedDeeply(reply.message, 2 * mostNested)) throw new Error('The answer is nested too deeply.')
+  return reply
 }
 
 const failureOf = (error: unknown, { route, endpoint }: Chosen, world: World): Failure =>

@@ -35,6 +35,19 @@ const quietly = async (act: () => Promise<void>) => {
   logged.mockRestore()
 }
 
+describe('an answer that is nested too deeply', () => {
+  it('is no answer: the turn ends, and the session goes on', async () => {
+    const deep = `${'['.repeat(300)}${']'.repeat(300)}`
+    const sealed = `data: {"choices":[{"delta":{"content":"Hi.","reasoning_details":[{"type":"x","data":${deep}}]}}]}\n\n`
+    const scripted = model((_asked, nth) => (nth < 20 ? [sealed, 'data: [DONE]\n\n'] : says('Back.')))
+    const { id } = await newSession({ model: scripted.id, settings: { agent: { max_wait_seconds: 0 } } })
+    expect(await say(id, 'go')).toMatchObject({ status: 'failed' })
+    await kill(id)
+    expect((await linesOf(id)).slice(0, 1)).toEqual(['user: go'])
+    expect(scripted.asked.length).toBeLessThan(10)
+  })
+})
+
 describe('a step that cannot be written', () => {
   it('of a tool ends its turn with an answer, and the session goes on, here and in its next life', () =>
     quietly(async () => {

@@ -13,7 +13,7 @@ import { noUsage, type Usage } from '../model/usage.ts'
 import type { Seal } from './anthropic-blocks.ts'
 import { readArguments } from './arguments.ts'
 import { ErrorInBody } from './openai-chat-stream.ts'
-import { asText, type Listening, readReply } from './pieces.ts'
+import { asText, boundedEvents, type Listening, readReply, Room } from './pieces.ts'
 
 type ErrorEvent = { readonly type: 'error'; readonly error?: { readonly type?: string; readonly message?: string } }
 type Event = RawMessageStreamEvent | ErrorEvent | { readonly type: 'ping' }
@@ -36,6 +36,7 @@ export async function readMessages(
       gathered.take(event)
     },
     onComment: () => pulse('keep-alive'),
+    ...boundedEvents,
   })
   return readReply(response.body, gathered, { feed: asText((text) => parser.feed(text)), told: ErrorInBody, sleep })
 }
@@ -56,6 +57,7 @@ class Gathered {
   readonly #by: string
   /** By index, in the order in which they began. */
   readonly #parts = new Map<number, Part>()
+  readonly #room = new Room()
   #stop: StopReason | undefined
   #explanation = ''
   #usage: Usage = noUsage
@@ -99,6 +101,8 @@ class Gathered {
   }
 
   #begin(index: number, block: Started): void {
+    this.#room.takePart()
+    this.#room.take(JSON.stringify(block))
     if (block.type === 'text') {
       const part: Part = { of: 'text', text: '' }
       this.#parts.set(index, part)
@@ -113,6 +117,7 @@ class Gathered {
   }
 
   #add(part: Part | undefined, delta: Added): void {
+    this.#room.takeTexts(delta)
     if (part?.of === 'text' && delta.type === 'text_delta') part.text += this.#heard('text', delta.text)
     else if (part?.of === 'call' && delta.type === 'input_json_delta') part.json += delta.partial_json
     else if (part?.of !== 'thinking') return

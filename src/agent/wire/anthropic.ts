@@ -9,6 +9,7 @@ import { BaseAnthropic } from '@anthropic-ai/sdk/client'
 import type { Dialect, Endpoint } from '../model/dialect.ts'
 import { sealerOf } from './anthropic-blocks.ts'
 import { bodyOf } from './anthropic-body.ts'
+import { bounded } from './bounded-body.ts'
 import { readMessages } from './anthropic-stream.ts'
 
 export const anthropic: Dialect = {
@@ -37,6 +38,13 @@ export const anthropic: Dialect = {
  */
 const version = '2023-06-01'
 
+/** It reads errors by itself. */
+class Client extends BaseAnthropic {
+  override async fetchWithTimeout(...request: Parameters<BaseAnthropic['fetchWithTimeout']>): Promise<Response> {
+    return bounded(await super.fetchWithTimeout(...request))
+  }
+}
+
 /** One client per endpoint and isolate: building one costs more than a request. */
 const clients = new Bounded<string, BaseAnthropic>(200)
 
@@ -47,7 +55,7 @@ function clientFor({ baseUrl, key, headers, quirks }: Endpoint): BaseAnthropic {
   if (!client) {
     const isBearer = quirks?.bearer === true
     const secret = key || 'none'
-    client = new BaseAnthropic({
+    client = new Client({
       baseURL: baseUrl.replace(/\/v1(\/messages)?\/?$/, ''),
       ...(isBearer ? { authToken: secret } : { apiKey: secret }),
       defaultHeaders: {

@@ -13,24 +13,33 @@ const longest = 24 * 1024 * 1024
 
 /** What is made reads one stream: the frames that are complete with the bytes it is given. */
 export function frameReader(): (bytes: Uint8Array) => Generator<Frame> {
-  let left = new Uint8Array()
+  let pieces: Uint8Array[] = []
+  let [waiting, needed] = [0, 0]
   return function* (bytes) {
-    const all = left.length ? joined(left, bytes) : bytes
+    pieces.push(bytes)
+    waiting += bytes.length
+    // A long frame comes in many pieces: joined with each of them, it would be copied as often.
+    if (waiting < needed) return
+    const all = pieces.length > 1 ? joined(pieces, waiting) : bytes
     let at = 0
-    for (let length; (length = lengthOf(all, at)) !== undefined; at += length)
+    for (let length; (length = lengthOf(all, at)) !== undefined; at += length) {
+      if (all.length - at < length) break
       yield frameOf(all.subarray(at, at + length))
-    left = all.slice(at)
+    }
+    pieces = [all.slice(at)]
+    waiting = all.length - at
+    needed = lengthOf(all, at) ?? preludeLength
   }
 }
 
-/** Of the frame that begins here; undefined when not all of it is there. */
+/** Of the frame that begins here; undefined when that cannot be said yet. */
 function lengthOf(bytes: Uint8Array, at: number): number | undefined {
   if (bytes.length - at < preludeLength) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset + at)
   const length = view.getUint32(0)
   if (crc32(bytes.subarray(at, at + 8)) !== view.getUint32(8)) throw new Error('A frame begins with a wrong checksum.')
   if (length < preludeLength + checksumLength || length > longest) throw new Error('A frame has no possible length.')
-  return bytes.length - at < length ? undefined : length
+  return length
 }
 
 function frameOf(bytes: Uint8Array): Frame {
@@ -64,10 +73,13 @@ function headersOf(bytes: Uint8Array): Record<string, string> {
   return headers
 }
 
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const all = new Uint8Array(a.length + b.length)
-  all.set(a)
-  all.set(b, a.length)
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    all.set(piece, at)
+    at += piece.length
+  }
   return all
 }
 

@@ -7,7 +7,7 @@ import { readArguments } from './arguments.ts'
 import { type Seal, sealedBy } from './bedrock-blocks.ts'
 import { BedrockError, errorOf, messageIn } from './bedrock-error.ts'
 import { type Frame, frameReader } from './bedrock-frames.ts'
-import { type Listening, readReply } from './pieces.ts'
+import { type Listening, readReply, Room } from './pieces.ts'
 
 export async function readConverse(response: Response, { hear, pulse, sleep }: Listening): Promise<Reply> {
   if (!response.ok || response.headers.get('content-type')?.includes('json')) throw await errorOf(response)
@@ -54,6 +54,7 @@ class Gathered {
   readonly #hear: Listening['hear']
   /** By index, in the order in which they began. Only calls say that they begin. */
   readonly #parts = new Map<number, Part>()
+  readonly #room = new Room()
   #stop: string | undefined
   #usage: Usage = noUsage
 
@@ -90,11 +91,21 @@ class Gathered {
 
   #begin({ contentBlockIndex = 0, start }: Start): void {
     const { toolUseId: id = '', name = '' } = start?.toolUse ?? {}
-    if (start?.toolUse) this.#parts.set(contentBlockIndex, { of: 'call', id, name, json: '' })
+    if (!start?.toolUse) return
+    this.#room.take(id + name)
+    this.#open(contentBlockIndex, { of: 'call', id, name, json: '' })
+  }
+
+  #open<P extends Part>(index: number, part: P): P {
+    this.#room.takePart()
+    this.#parts.set(index, part)
+    return part
   }
 
   #add({ contentBlockIndex: index = 0, delta = {} }: Delta): void {
     const { text, toolUse, reasoningContent: thought } = delta
+    this.#room.takeTexts({ ...delta, ...toolUse })
+    if (thought) this.#room.takeTexts(thought)
     if (text !== undefined) this.#text(index, text)
     if (thought) this.#think(index, thought)
     const part = this.#parts.get(index)
@@ -102,10 +113,9 @@ class Gathered {
   }
 
   #text(index: number, text: string): void {
-    const part = this.#parts.get(index) ?? { of: 'text', text: '' }
-    if (part.of !== 'text' || !text) return
+    const part = this.#parts.get(index) ?? (text ? this.#open(index, { of: 'text', text: '' }) : undefined)
+    if (part?.of !== 'text' || !text) return
     part.text += text
-    this.#parts.set(index, part)
     this.#hear({ of: 'text', text })
   }
 
@@ -113,9 +123,8 @@ class Gathered {
     index: number,
     { text, signature, redactedContent }: NonNullable<NonNullable<Delta['delta']>['reasoningContent']>,
   ) {
-    const part = this.#parts.get(index) ?? { of: 'thinking', text: '', signature: '', redacted: '' }
+    const part = this.#parts.get(index) ?? this.#open(index, { of: 'thinking', text: '', signature: '', redacted: '' })
     if (part.of !== 'thinking') return
-    this.#parts.set(index, part)
     part.signature += signature ?? ''
     part.redacted += redactedContent ?? ''
     if (!text) return

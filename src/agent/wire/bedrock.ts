@@ -7,6 +7,7 @@ import { Bounded } from '../model/bounded.ts'
 import { AwsClient } from 'aws4fetch'
 import type { Dialect, Endpoint } from '../model/dialect.ts'
 import { bodyOf } from './bedrock-body.ts'
+import { bounded } from './bounded-body.ts'
 import { readConverse } from './bedrock-stream.ts'
 
 /** Sends a request as it is. There is no SDK here that would do it. */
@@ -27,7 +28,7 @@ export const bedrockConverse = (send: Send): Dialect => ({
       body: bodyOf(request, endpoint.quirks),
       signal,
     }
-    return readConverse(await send(await authorized(url, init, endpoint)), listening)
+    return readConverse(bounded(await send(await authorized(url, init, endpoint))), listening)
   },
 })
 

@@ -17,6 +17,8 @@ export type Evidence = {
 const maxDepth = 5
 /** Google has lists of details. */
 const mostOfList = 20
+/** Characters that are read for what they mean, with expressions that look at some places many times. */
+const mostText = 10_000
 const codeFields = ['code', 'type', 'status', 'reason', 'name'] as const
 const textFields = ['message', 'errorMessage', 'error_description', 'detail', 'raw', 'reason'] as const
 const nestedFields = ['error', 'cause', 'metadata', 'errorArgs', 'body', 'details', 'headers'] as const
@@ -38,7 +40,7 @@ export function evidenceOf(error: unknown): Evidence {
   return {
     status: found.status,
     codes: [...new Set(found.codes.map((code) => code.toLowerCase()))],
-    text: texts.join('\n').toLowerCase(),
+    text: texts.join('\n').slice(0, mostText).toLowerCase(),
     message: texts[0] ?? '',
     headers: found.headers,
     resets: found.resets,

@@ -3,6 +3,7 @@
 import type { ToolCallPart } from '../model/message.ts'
 import { readArguments } from './arguments.ts'
 import { sealedBy } from './openai-chat-messages.ts'
+import type { Room } from './pieces.ts'
 
 export type CallFragment = {
   readonly index?: number
@@ -14,10 +15,21 @@ export type CallFragment = {
 
 type Call = { readonly index: number | undefined; id: string; name: string; json: string; extra?: object }
 
+/** No tool has a longer name: providers allow 64. */
+const longestName = 500
+/** Characters of arguments that are looked through for their end, again and again. */
+const mostChecked = 50_000_000
+
 export class CallFragments {
+  readonly #room: Room
   readonly #calls: Call[] = []
+  #checked = 0
   /** The call of an index, the last one that had it. An index is only a name: providers have sent any number. */
   readonly #byIndex = new Map<number, Call>()
+
+  constructor(room: Room) {
+    this.#room = room
+  }
 
   get length(): number {
     return this.#calls.length
@@ -26,11 +38,16 @@ export class CallFragments {
   take(fragment: CallFragment): void {
     const { id, function: called, extra_content: extra } = fragment
     const json = jsonOf(called?.arguments)
+    this.#room.take(json)
     const call = this.#callOf(fragment) ?? this.#begin(fragment)
     if (id && !call.id) call.id = id
-    if (called?.name && !call.name.endsWith(called.name)) call.name += called.name
+    if (called?.name && call.name.length < longestName && !call.name.endsWith(called.name))
+      call.name = (call.name + called.name).slice(0, longestName)
     call.json += json
-    if (extra) call.extra = extra
+    if (extra) {
+      this.#room.take(JSON.stringify(extra))
+      call.extra = extra
+    }
   }
 
   parts(): readonly ToolCallPart[] {
@@ -40,7 +57,9 @@ export class CallFragments {
     })
   }
 
-  #begin({ index }: CallFragment): Call {
+  #begin({ index, id }: CallFragment): Call {
+    this.#room.takePart()
+    this.#room.take(id ?? '')
     const call: Call = { index, id: '', name: '', json: '' }
     this.#calls.push(call)
     if (index !== undefined) this.#byIndex.set(index, call)
@@ -54,10 +73,17 @@ export class CallFragments {
   #callOf(fragment: CallFragment): Call | undefined {
     const { index, id, function: called } = fragment
     const last = index === undefined ? this.#calls.at(-1) : this.#byIndex.get(index)
-    if (!id) return last && isWholeBefore(last, fragment) ? undefined : last
+    if (!id) return last && this.#isWholeBefore(last, fragment) ? undefined : last
     const known = this.#ofId(id, fragment, last)
     if (known || index === undefined) return known
     return called?.name && last?.id ? undefined : last
+  }
+
+  /** Another call begins behind this one: there is a name again, with arguments or another one, and nothing is missing. */
+  #isWholeBefore({ name, json }: Call, { function: called }: CallFragment): boolean {
+    if (!called?.name || !name || !(jsonOf(called.arguments).trim() || called.name !== name)) return false
+    this.#checked += json.length
+    return this.#checked <= mostChecked && json.trimEnd().endsWith('}') && isJson(json)
   }
 
   #ofId(id: string, fragment: CallFragment, last: Call | undefined): Call | undefined {
@@ -72,12 +98,6 @@ const jsonOf = (given: string | object | null | undefined): string =>
 /** One id for two calls is told apart by the index; one index for each fragment by the name, which only the first has. */
 const isOf = (call: Call, { index, function: called }: CallFragment): boolean =>
   index === undefined || call.index === undefined || call.index === index || !called?.name
-
-/** Another call begins behind this one: there is a name again, with arguments or another one, and nothing is missing. */
-function isWholeBefore({ name, json }: Call, { function: called }: CallFragment): boolean {
-  if (!called?.name || !name || !/\}\s*$/.test(json)) return false
-  return Boolean(jsonOf(called.arguments).trim() || called.name !== name) && isJson(json)
-}
 
 function isJson(text: string): boolean {
   try {

@@ -5,7 +5,7 @@ import type OpenAI from 'openai'
 import { Dropped, type Reply } from '../model/dialect.ts'
 import type { AssistantMessage } from '../model/message.ts'
 import { noUsage, type Usage } from '../model/usage.ts'
-import { asText, type Listening, readReply } from './pieces.ts'
+import { asText, boundedEvents, type Listening, readReply, Room } from './pieces.ts'
 import { type ReasoningDetail, ReasoningDetails } from './reasoning-details.ts'
 import { type CallFragment, CallFragments } from './openai-chat-calls.ts'
 import { contentOf } from './openai-chat-content.ts'
@@ -71,6 +71,7 @@ export async function readChat(
     },
     // Gateways send comments while they wait for the model behind them.
     onComment: () => pulse('keep-alive'),
+    ...boundedEvents,
   })
   return readReply(response.body, gathered, { feed: asText((text) => parser.feed(text)), told: ErrorInBody, sleep })
 }
@@ -87,8 +88,9 @@ class Gathered {
   #text = ''
   #thinking = ''
   #refusal = ''
-  readonly #details = new ReasoningDetails()
-  readonly #calls = new CallFragments()
+  readonly #room = new Room()
+  readonly #details = new ReasoningDetails(this.#room)
+  readonly #calls = new CallFragments(this.#room)
   #finish: string | undefined
   #usage: Usage = noUsage
 
@@ -121,6 +123,7 @@ class Gathered {
   #takeFragment(fragment: Fragment) {
     const said = contentOf(fragment.content)
     const thinking = fragment.reasoning_content || fragment.reasoning || said.thinking
+    for (const text of [thinking, said.text, fragment.refusal]) if (text) this.#room.take(text)
     if (thinking) {
       this.#thinking += thinking
       this.#hear({ of: 'thinking', text: thinking })

@@ -2,7 +2,15 @@
 
 import { Bounded } from '../model/bounded.ts'
 import OpenAI from 'openai'
+import { bounded } from './bounded-body.ts'
 import type { Endpoint } from '../model/dialect.ts'
+
+/** It reads errors by itself. */
+class Client extends OpenAI {
+  override async fetchWithTimeout(...request: Parameters<OpenAI['fetchWithTimeout']>): Promise<Response> {
+    return bounded(await super.fetchWithTimeout(...request))
+  }
+}
 
 /** One client per endpoint and isolate: building one costs more than a request. */
 const clients = new Bounded<string, OpenAI>(200)
@@ -11,7 +19,7 @@ export function clientFor({ baseUrl, key, headers }: Endpoint): OpenAI {
   const name = JSON.stringify([baseUrl, key, headers])
   let client = clients.get(name)
   if (!client) {
-    client = new OpenAI({
+    client = new Client({
       baseURL: baseUrl,
       apiKey: key || 'none',
       defaultHeaders: headers,

@@ -11,7 +11,7 @@ import { readArguments } from './arguments.ts'
 import { ErrorInBody } from './openai-chat-stream.ts'
 import { type Body, failureOf, type Item, type StreamEvent, usageOf } from './openai-responses-events.ts'
 import { type PhaseSeal, reasoningSeal, sealedBy } from './openai-responses-input.ts'
-import { asText, type Listening, readReply } from './pieces.ts'
+import { asText, boundedEvents, type Listening, readReply, Room } from './pieces.ts'
 
 /** `from`: the host that answers, which alone can read its reasoning again. */
 export async function readResponse(
@@ -30,6 +30,7 @@ export async function readResponse(
       else pulse(gathered.take(JSON.parse(data) as StreamEvent, event) ? 'answer' : 'keep-alive')
     },
     onComment: () => pulse('keep-alive'),
+    ...boundedEvents,
   })
   return readReply(response.body, gathered, { feed: asText((text) => parser.feed(text)), told: ErrorInBody, sleep })
 }
@@ -62,6 +63,7 @@ class Gathered {
   hasEnded = false
   readonly #hear: Listening['hear']
   readonly #from: string | undefined
+  readonly #room = new Room()
   readonly #slots: Slot[] = []
   readonly #places = new Map<number, Slot>()
   #ended: { readonly reason: string | undefined } | undefined
@@ -99,6 +101,7 @@ class Gathered {
   /** Pieces of an item. */
   #grow(type: string, event: StreamEvent): boolean {
     const { delta = '' } = event
+    this.#room.take(delta)
     switch (type) {
       case 'response.output_text.delta':
         this.#say(this.#slotOf(event, { type: 'message' }), delta)
@@ -120,6 +123,7 @@ class Gathered {
         return delta !== ''
       case 'response.function_call_arguments.done':
         if (event.arguments) this.#slotOf(event, { type: 'function_call' }).text = event.arguments
+        this.#room.take(event.arguments ?? '')
         return true
       default:
         return false
@@ -138,6 +142,7 @@ class Gathered {
       way: undefined,
       item: undefined,
     }
+    this.#room.takePart()
     this.#slots.push(slot)
     if (index !== undefined) this.#places.set(index, slot)
     return slot
@@ -170,6 +175,7 @@ class Gathered {
 
   /** What an item is at its end counts; of words that were heard already only the rest is heard. */
   #close(item: Item, slot: Slot) {
+    this.#room.take(JSON.stringify(item))
     slot.item = item
     if (slot.kind === 'call') closeCall(slot, item)
     else if (slot.kind === 'reasoning') this.#think(slot, 'whole', thoughtsOf(item))

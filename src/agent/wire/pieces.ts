@@ -1,5 +1,6 @@
 /** Bodies of answers, piece by piece. */
 
+import type { ParseError } from 'eventsource-parser'
 import { type CallOptions, Dropped, type Reply } from '../model/dialect.ts'
 import { isAbort } from './cancelled.ts'
 
@@ -44,6 +45,37 @@ export async function readReply(
     throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
   }
   return gathered.reply()
+}
+
+/** Characters that are kept of one answer, and parts of it. No session could store more. */
+const mostKept = 4_000_000
+const mostParts = 1_000
+
+/** What is left for an answer that is coming in. Whoever keeps something of it takes it from here first. */
+export class Room {
+  #characters = mostKept
+  #parts = mostParts
+
+  take(text: string): void {
+    this.#characters -= text.length
+    if (this.#characters < 0) throw new Error(`The answer has more than ${mostKept} characters.`)
+  }
+
+  takeTexts(said: object): void {
+    for (const value of Object.values(said)) if (typeof value === 'string') this.take(value)
+  }
+
+  takePart(): void {
+    if (--this.#parts < 0) throw new Error(`The answer has more than ${mostParts} parts.`)
+  }
+}
+
+/** For the parser of events: one that never ends is not waited for. */
+export const boundedEvents = {
+  maxBufferSize: 4 * mostKept,
+  onError: (error: ParseError) => {
+    if (error.type === 'max-buffer-size-exceeded') throw error
+  },
 }
 
 export function asText(feed: (text: string) => void): (bytes: Uint8Array) => void {

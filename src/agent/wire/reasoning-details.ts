@@ -3,13 +3,22 @@
  * in fragments; those of one piece stand next to each other.
  */
 
+import type { Room } from './pieces.ts'
+
 export type ReasoningDetail = { readonly type?: string; readonly index?: number; readonly [more: string]: unknown }
+
+type Growing = { type?: string; index?: number; [more: string]: unknown }
 
 /** Fields that grow from fragment to fragment; of all others the last one holds. */
 const growing = ['text', 'summary', 'data'] as const
 
 export class ReasoningDetails {
-  readonly #all: ReasoningDetail[] = []
+  readonly #room: Room
+  readonly #all: Growing[] = []
+
+  constructor(room: Room) {
+    this.#room = room
+  }
 
   get all(): readonly ReasoningDetail[] {
     return this.#all
@@ -20,16 +29,29 @@ export class ReasoningDetails {
       const last = this.#all.at(-1)
       const goesOn =
         last && last.type === fragment.type && fragment.index !== undefined && last.index === fragment.index
-      if (goesOn) this.#all[this.#all.length - 1] = joined(last, fragment)
-      else this.#all.push(fragment)
+      if (goesOn) this.#grow(last, fragment)
+      else this.#begin(fragment)
+    }
+  }
+
+  #begin(fragment: ReasoningDetail): void {
+    this.#room.takePart()
+    this.#room.take(JSON.stringify(fragment))
+    this.#all.push({ ...fragment })
+  }
+
+  /** In its place: a copy for each fragment would take all that came before again and again. */
+  #grow(last: Growing, fragment: ReasoningDetail): void {
+    for (const [name, value] of Object.entries(fragment)) {
+      if (value === null || value === undefined) continue
+      const before = last[name]
+      if (typeof value === 'string') this.#room.take(value)
+      if (!Object.hasOwn(last, name)) this.#room.take(JSON.stringify([name, value]))
+      const grows = growing.some((one) => one === name) && typeof before === 'string' && typeof value === 'string'
+      Object.defineProperty(last, name, { ...plain, value: grows ? before + value : value })
     }
   }
 }
 
-function joined(a: ReasoningDetail, b: ReasoningDetail): ReasoningDetail {
-  const said = Object.fromEntries(Object.entries(b).filter(([, value]) => value !== null && value !== undefined))
-  const grown = growing.flatMap((name) =>
-    typeof a[name] === 'string' && typeof b[name] === 'string' ? [[name, `${a[name]}${b[name]}`] as const] : [],
-  )
-  return { ...a, ...said, ...Object.fromEntries(grown) }
-}
+/** A field may have any name, even one that means something to objects. */
+const plain = { configurable: true, enumerable: true, writable: true }

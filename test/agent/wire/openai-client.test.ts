@@ -16,6 +16,11 @@ const around = {
 }
 const full = 'The maximum context length is 8192 tokens'
 
+it('an error that does not end is read up to a length', async () => {
+  const { error } = await ask(requests['a greeting'].request, { body: 'x'.repeat(9_000_000), status: 500 })
+  expect((error as Error).message).toHaveLength('500 '.length + 8_000_000)
+})
+
 describe('an error with a status is read whatever its body looks like', () => {
   it.each<readonly [string, string, number, object]>([
     ['as usual', JSON.stringify({ error: { message: full } }), 400, { kind: 'too-long', message: `400 ${full}` }],

@@ -17,7 +17,7 @@ export function nextWindow(window: number, words: string): number | undefined {
 }
 
 const limits = [
-  /(?:maximum|max(?:imum)?[ _-]?)\s*(?:context|model|prompt|input)?[ _-]*(?:length|len|window|size|tokens)?\D{0,24}?(\d[\d,]{3,9})/i,
+  /max(?:imum)?[\s_-]{0,4}(?:context|model|prompt|input)?[ _-]{0,4}(?:length|len|window|size|tokens)?\D{0,24}?(\d[\d,]{3,9})/i,
   /(?:context (?:length|window|size)|limit|n_ctx(?:_slot)?)\D{0,16}(\d[\d,]{3,9})/i,
   /> ?(\d[\d,]{3,9}) maximum/i,
 ]
