@@ -211,7 +211,8 @@ function promptFor(parts: SystemParts): string {
   return lastPrompt.text
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>()
+/** A zone may be written in thousands of ways, in small letters and large ones. */
+const formats = new Bounded<string, Intl.DateTimeFormat>(100)
 
 /** YYYY-MM-DD. Making a format costs more than a hundred uses of it. */
 function dateIn(timeZone: string, at: number): string {
