@@ -25,7 +25,7 @@ const shown = 1_500
 
 /** What a model says when it is asked for a title, as one. Null: there is none in it. */
 export function titleIn(answer: string): string | null {
-  const [line = ''] = answer.trim().split('\n')
+  const [line = ''] = answer.trim().slice(0, shown).split('\n')
   const bare = line
     .replace(/^(?:#+\s*|title\s*:\s*)/i, '')
     .replace(/^["'“„«*_`]+|["'”“»*_`.]+$/g, '')

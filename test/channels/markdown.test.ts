@@ -143,6 +143,14 @@ describe('long texts', () => {
     expect(chunks.map(({ text }) => text)).toEqual(['a'.repeat(60), 'b'.repeat(60)])
   })
 
+  const spaces = ' '.repeat(200_000)
+  it.each([`[a](${spaces}x y)`, `|a|\n${spaces}x`, `\` ${'a '.repeat(100_000)}x\``])(
+    'come to an end on what is made to take for ever',
+    (source) => {
+      expect(inPieces(source).text.length).toBeGreaterThan(100)
+    },
+  )
+
   it('have a fence around both sides of a cut', () => {
     const code = Array.from({ length: 400 }, (_, n) => `line ${n} of some program`).join('\n')
     const { chunks } = inPieces(`Look:\n\n\`\`\`ts\n${code}\n\`\`\`\ndone`)

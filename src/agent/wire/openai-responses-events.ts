@@ -44,7 +44,7 @@ export function failureOf({ message, code, type }: Failed): ErrorInBody {
   const words = message || 'The provider broke the answer off.'
   if (code && refusals.has(code))
     return new ErrorInBody({ message: words, code: 'content_policy_violation', type: code })
-  if (code && /image.*too_large/.test(code))
+  if (code && /image.*too_large/.test(code.slice(0, 100)))
     return new ErrorInBody({ message: words, status: 400, reason: 'image too large' })
   return new ErrorInBody({ message: words, code: code ?? null, type })
 }

@@ -3,7 +3,11 @@
 import { BackendError } from '../../agent/model/backend.ts'
 import { canExplode } from '../isolate/compile/patterns.ts'
 
+const longest = 2_000
+
 export function expression(pattern: string): RegExp {
+  if (pattern.length > longest)
+    throw new BackendError('invalid', 'The pattern is too long.', `Use at most ${longest} characters.`)
   const insensitive = pattern.startsWith('(?i)')
   const source = insensitive ? pattern.slice(4) : pattern
   if (canExplode(source, insensitive)) throw tooSlow(pattern)

@@ -79,7 +79,7 @@ function readCode(source: string, at: number, { out, hopeless }: Reading): numbe
     return at + length
   }
   const code = source.slice(at + length, end)
-  const isPadded = /^ .*[^ ].* $/s.test(code)
+  const isPadded = code.startsWith(' ') && code.endsWith(' ') && /[^ ]/.test(code)
   put(out, ['code'], () => (out.text += isPadded ? code.slice(1, -1) : code))
   return end + length
 }
@@ -93,13 +93,17 @@ function endOfCode(source: string, from: number, length: number): number {
   return -1
 }
 
+/** Of an address with its title; it is looked at many times. */
+const longestTarget = 2_000
+
 /** `[label](address)` and `![label](address)`. */
 function readLink(source: string, at: number, { out, depth }: Reading): number {
   const open = source[at] === '!' ? at + 1 : at
   if (source[open] !== '[') return at
   const middle = closingBracket(source, open)
   if (middle < 0 || source[middle + 1] !== '(') return at
-  const target = /^\(\s*<?([^\s<>]*?)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)$/.exec(balanced(source, middle + 1))
+  const behind = balanced(source, middle + 1)
+  const target = behind.length <= longestTarget && /^\(\s*<?([^\s<>]*?)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)$/.exec(behind)
   if (!target) return at
   const label = source.slice(open + 1, middle)
   const url = target[1] ?? ''

@@ -10,7 +10,7 @@ const heading = /^ {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$/
 const rule = /^ {0,3}([-*_])(?: *\1){2,} *$/
 const quote = /^ {0,3}> ?/
 const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/
-const delimiterRow = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/
+const delimiterRow = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 
 export function styled(markdown: string): Styled {
   const out: Styled = { text: '', spans: [] }

@@ -58,7 +58,7 @@ async function run({ code, language }: Input, context: Context): Promise<ToolRes
   return report(withHint(end, code), calls.made(), clock.now() - since)
 }
 
-const PYTHON = /^(?:def \w+\(.*:|from [\w.]+ import |import \w+$|\s*print\(.*\)$|(?:for|if|with) .*:$)/m
+const PYTHON = /^(?:def \w+\(.*:|from [\w.]+ import |import \w+$|[^\S\n]*print\(.*\)$|(?:for|if|with) .*:$)/m
 
 /** Who takes the tool for one of Python finds out why it is not. */
 function withHint(end: ProgramEnd, code: string): ProgramEnd {

@@ -60,7 +60,7 @@ const INTERPRETERS =
 const NETWORK = /^(curl|wget|ssh|scp|git|ping|nc|docker|apt|apt-get|brew)$/
 
 function missing({ stderr, languages }: Ended): string {
-  const name = /(\S+): command not found/.exec(stderr)?.[1] ?? ''
+  const name = /(?<!\S)(\S+): command not found/.exec(stderr)?.[1] ?? ''
   if (INTERPRETERS.test(name))
     return `${name} does not exist on this machine (it has ${languages.join(', ')}). Use execute_code if you have it, or shell tools like awk, sed and jq.`
   if (NETWORK.test(name))

@@ -53,5 +53,7 @@ describe('masking', () => {
     expect(maskSecrets(text)).toBe(text)
     const words = 'sk-a-'.repeat(40_000)
     expect(maskSecrets(words)).toBe(words)
+    const tokens = 'eyJ-'.repeat(500_000)
+    expect(maskSecrets(tokens)).toBe(tokens)
   })
 })

@@ -42,6 +42,9 @@ describe('a glob', () => {
 })
 
 describe('an expression', () => {
+  it('that is longer than anybody writes is refused', () =>
+    expect(() => expression('['.repeat(2_001))).toThrow('The pattern is too long.'))
+
   it.each([
     '(a+)+$',
     '((a+))+b',

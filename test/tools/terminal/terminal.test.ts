@@ -236,6 +236,7 @@ describe('an exit code', () => {
     ['python3 x.py', 127, 'bash: python3: command not found', 'python3 does not exist', false],
     ['curl x', 127, 'bash: curl: command not found', 'no network', false],
     ['foo', 127, 'bash: foo: command not found', 'command not found', false],
+    ['foo', 127, 'x'.repeat(1_000_000), 'not found', false],
     ['x', 137, '', 'killed', false],
     ['x', 126, '', 'limit', false],
   ])('of %s, %i, means', (command, exitCode, stderr, ...[text, fine]) => {

@@ -8,7 +8,7 @@ export type Tag = {
 }
 export type Token = Tag | { readonly is: 'text'; readonly text: string }
 
-const TOKEN = /<(\/?)([\w:.-]+)([^<>]*?)(\/?)>|([^<]+)/g
+const TOKEN = /<(\/?)([\w:.-]+)(?![\w:.-])([^<>]*?)(\/?)>|([^<]+)/g
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 export function* tokens(xml: string): Generator<Token> {
