@@ -37,6 +37,7 @@ import { deliverAnswer, isQuestion, waitingFor, wasCalled } from './questions.ts
 import { retractTurns, type Retracted } from './retract.ts'
 import { accept, type Say } from './say.ts'
 import { type Format, renderOf } from './stream-format.ts'
+import { mostListeners } from './streams.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
 import { tenantStub } from './tenant-stub.ts'
 import type { Admission } from './tenant.ts'
@@ -239,6 +240,7 @@ export class SessionDO extends DurableObject<Env> {
     }
     if (!(await this.#found())) return new Response(null, { status: 404 })
     if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
+    if (this.ctx.getWebSockets().length >= mostListeners) return new Response(null, { status: 429 })
     const { 0: client, 1: server } = new WebSocketPair()
     this.ctx.acceptWebSocket(server)
     const asked = new URL(request.url).searchParams.get('after')

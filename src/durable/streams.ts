@@ -23,6 +23,8 @@ const keepAliveMs = 15_000
 const nobodyReads = (): void => {}
 /** Bytes that may wait for a slow reader. */
 const patience = 4 * 1024 * 1024
+/** Streams of one session, and as many sockets. */
+export const mostListeners = 200
 
 export class Streams {
   readonly #listeners = new Set<Listener>()
@@ -40,6 +42,7 @@ export class Streams {
     const { readable, writable } = new IdentityTransformStream({ highWaterMark: patience })
     const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>
     const listener: Listener = { render, runId, writer, past: 0 }
+    this.#makeRoom()
     this.#listeners.add(listener)
     this.#keepAlive ??= setInterval(() => this.#comment(), keepAliveMs)
     writer.closed.catch(() => this.#drop(listener)) // as every failed write does: nobody else has to hear of it
@@ -80,6 +83,14 @@ export class Streams {
   #runEnded(runId: string) {
     for (const resolve of this.#ends.get(runId) ?? []) resolve()
     this.#ends.delete(runId)
+  }
+
+  /** The one that has listened for longest comes back, if anybody is there, and asks for what it missed. */
+  #makeRoom() {
+    const [oldest] = this.#listeners
+    if (!oldest || this.#listeners.size < mostListeners) return
+    this.#drop(oldest)
+    oldest.writer.abort(new Error('Too many listen. Reconnect with Last-Event-ID.')).catch(nobodyReads)
   }
 
   #send(listener: Listener, event: PlacedEvent) {

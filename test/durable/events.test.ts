@@ -5,7 +5,8 @@ import { follow as tell } from '../../src/worker/event-bridge.ts'
 import { calls, Gate, model, says, until } from '../support/scripted-model.ts'
 import { migrated, newSession, request } from '../worker/client.ts'
 import { follow, type Heard, listen, listenBySocket, listenTo, messagesOf, say, textOf } from '../worker/listen.ts'
-import { evict, kill, ring } from './object.ts'
+import { evict, inObject, kill, ring } from './object.ts'
+import { mostListeners } from '../../src/durable/streams.ts'
 
 beforeAll(migrated)
 
@@ -17,6 +18,15 @@ async function start(...replies: readonly (readonly (string | Gate)[])[]) {
   const { id } = await newSession({ model: scripted.id })
   return { id, scripted }
 }
+
+it('a session has a bounded number of sockets', async () => {
+  const { id } = await start(['Hi.'])
+  await inObject(id, (_object, state) => {
+    for (let n = 0; n < mostListeners; n++) state.acceptWebSocket(new WebSocketPair()[1])
+  })
+  const refused = await request('GET', `/api/sessions/${id}/events`)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '15'])
+})
 
 describe('a run as events', () => {
   it('begins with what was said, brings the answer in pieces and ends with the whole of it', async () => {

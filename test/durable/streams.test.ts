@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { PlacedEvent } from '../../src/agent/model/event.ts'
 import { noUsage } from '../../src/agent/model/usage.ts'
 import { sse } from '../../src/agent/wire/serve-events.ts'
-import { Streams } from '../../src/durable/streams.ts'
+import { mostListeners, Streams } from '../../src/durable/streams.ts'
 import { follow } from '../../src/worker/event-bridge.ts'
 import type { EventPage } from '../../src/durable/session-read.ts'
 
@@ -32,6 +32,15 @@ async function read(stream: ReadableStream<Uint8Array> | null): Promise<string[]
 const megabyte = 'x'.repeat(2 ** 20)
 
 describe('a listener', () => {
+  it('makes room for another where too many listen', async () => {
+    const all = streams()
+    const readers = Array.from({ length: mostListeners + 1 }, () => read(all.open(sse, [], 'r1')))
+    all.publish([end()])
+    const ends = await Promise.allSettled(readers)
+    expect(ends.map(({ status }) => status).filter((status) => status === 'rejected')).toHaveLength(1)
+    expect(ends[0]?.status).toBe('rejected')
+  })
+
   it('gets what was before, then what comes, and is closed with the end of its run', async () => {
     const all = streams()
     const reading = read(all.open(sse, [delta('a')], 'r1'))

@@ -111,10 +111,13 @@ export const sessionChatRoutes = [
       if (last !== undefined && !/^\d{1,16}$/.test(last))
         throw invalid('Last-Event-ID must be the id of an event.', 'Last-Event-ID')
       const after = last === undefined ? query.after : Number(last)
-      const listen = (from?: number): Promise<Response> => {
+      const listen = async (from?: number): Promise<Response> => {
         const url = new URL('https://session/events')
         if (from !== undefined) url.searchParams.set('after', String(from))
-        return session.fetch(new Request(url, { headers: { upgrade: 'websocket' } }))
+        const answer = await session.fetch(new Request(url, { headers: { upgrade: 'websocket' } }))
+        if (answer.status === 429)
+          throw new AppError(429, 'limit_exceeded', 'Too many listen to this session already.', { retryAfter: 15 })
+        return answer
       }
       if (web.req.header('upgrade')?.toLowerCase() === 'websocket') {
         const answer = await listen(after)
