@@ -68,6 +68,9 @@ export const usageKept = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.runId] })],
 )
 
+/** The tenant of the deployment's owner, which migrations make. */
+export const ownerTenant = 'default'
+
 export const tenant = sqliteTable('tenant', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),

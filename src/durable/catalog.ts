@@ -7,6 +7,7 @@ import type { Settings } from '../agent/model/settings.ts'
 import type { KeySource } from '../agent/wire/availability.ts'
 import { type Catalog, noCatalog } from '../agent/wire/catalog/lookup.ts'
 import type { Sources } from '../agent/wire/route.ts'
+import { ownerTenant } from '../db/schema.ts'
 import { learntWindows } from './catalog-learnt.ts'
 import { isOutdated, loadCatalog } from './catalog-refresh.ts'
 import { keySource, knownKeys, providersWithKeys } from './credentials.ts'
@@ -52,6 +53,7 @@ export function sourcesFor(env: Env, tenant?: Tenant, later?: Later): Sources {
   return {
     variables: variablesOf(env),
     settings: tenant?.settings ?? {},
+    isOwner: tenant?.id === ownerTenant,
     ...(tenant && { tenantKeys: tenant.tenantKeys ?? keySource(knownKeys(tenant.id), tenant.settings) }),
     catalog: later ? catalogOf(env, later) : (copy?.catalog ?? noCatalog),
     learnt: tenant ? learntWindows(tenant.id) : {},

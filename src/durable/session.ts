@@ -36,7 +36,7 @@ import {
 import { deliverAnswer, isQuestion, waitingFor, wasCalled } from './questions.ts'
 import { retractTurns, type Retracted } from './retract.ts'
 import { accept, type Say } from './say.ts'
-import { type Format, renderOf } from './stream-format.ts'
+import { type FollowRequest, renderOf, type StreamRequest } from './stream-format.ts'
 import { mostListeners } from './streams.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
 import { tenantStub } from './tenant-stub.ts'
@@ -44,10 +44,6 @@ import type { Admission } from './tenant.ts'
 import { type RunView, type SessionStatus, type SessionView, sessionView } from './views.ts'
 import { leaseMs } from './wake.ts'
 import { type FileAnswer, workspace } from './workspace.ts'
-
-export type StreamRequest = { readonly say: Say; readonly format: Format }
-/** A run that is there already, from its beginning. */
-export type FollowRequest = { readonly runId: string; readonly format: Format }
 
 /** Names the run in answers that are streamed. */
 export const runHeader = 'x-talaria-run-id'

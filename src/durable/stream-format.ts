@@ -4,12 +4,17 @@ import { chatChunks, type ChatHead } from '../agent/wire/serve-chat.ts'
 import { sse } from '../agent/wire/serve-events.ts'
 import type { ResponseHead } from '../agent/wire/serve-responses.ts'
 import { responseEvents } from '../agent/wire/serve-responses-stream.ts'
+import type { Say } from './say.ts'
 import type { Render } from './streams.ts'
 
 export type Format =
   | { readonly as: 'events' }
   | { readonly as: 'chat'; readonly head: ChatHead; readonly usage: boolean }
   | { readonly as: 'response'; readonly head: ResponseHead; readonly after?: number | undefined }
+
+export type StreamRequest = { readonly say: Say; readonly format: Format }
+/** A run that is there already, from its beginning. */
+export type FollowRequest = { readonly runId: string; readonly format: Format }
 
 export function renderOf(format: Format): Render {
   if (format.as === 'events') return sse

@@ -5,7 +5,7 @@
 
 import { Bounded } from '../agent/model/bounded.ts'
 import { tenants } from '../db/tenants.ts'
-import type { Scope } from '../db/schema.ts'
+import { ownerTenant, type Scope } from '../db/schema.ts'
 import { AppError } from './errors.ts'
 
 export type Principal = {
@@ -13,8 +13,6 @@ export type Principal = {
   readonly keyId: string
   readonly scopes: ReadonlySet<Scope>
 }
-
-export const ownerTenant = 'default'
 
 const rememberedMs = 30_000
 const minimumLength = 16

@@ -1,6 +1,7 @@
 /** The way to a session object: by the tenant of the key and an id that could be one. */
 
-import { type FollowRequest, type SessionDO, statusHeader, type StreamRequest } from '../durable/session.ts'
+import { type SessionDO, statusHeader } from '../durable/session.ts'
+import type { FollowRequest, StreamRequest } from '../durable/stream-format.ts'
 import type { Accepted } from '../durable/session-read.ts'
 import type { SessionStatus } from '../durable/views.ts'
 import { AppError, notFound } from './errors.ts'

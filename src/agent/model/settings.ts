@@ -12,6 +12,8 @@ const count = (max: number) => z.int().min(1).max(max)
 /** The dialects that a setting may name. */
 const dialect = z.enum(['openai-chat', 'openai-responses', 'anthropic', 'bedrock-converse'])
 
+const perMillion = z.number().min(0).max(1_000_000)
+
 const perModel = z.strictObject({
   context_window: count(20_000_000).optional(),
   max_output: count(20_000_000).optional(),
@@ -20,10 +22,10 @@ const perModel = z.strictObject({
   reasoning: z.boolean().optional(),
   prices: z
     .strictObject({
-      input: z.number().min(0).optional(),
-      output: z.number().min(0).optional(),
-      cached_read: z.number().min(0).optional(),
-      cached_write: z.number().min(0).optional(),
+      input: perMillion.optional(),
+      output: perMillion.optional(),
+      cached_read: perMillion.optional(),
+      cached_write: perMillion.optional(),
     })
     .optional()
     .describe('USD per million tokens.'),

@@ -19,6 +19,8 @@ export type Sources = {
   readonly settings?: Settings
   /** Keys that belong to the tenant: they go before the deployment's, and pay for that tenant alone. */
   readonly tenantKeys?: KeySource
+  /** The settings are those of the deployment's owner. */
+  readonly isOwner?: boolean
   readonly catalog?: Catalog | undefined
   /** Windows that were found out by asking for too much, by `provider/model`. */
   readonly learnt?: Readonly<Record<string, number>>

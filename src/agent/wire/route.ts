@@ -5,7 +5,7 @@ import { addressOf, allKeysOf, findProvider, missingFor, type NamedKey, type Sou
 import type { Facts, Prices, Source } from './catalog/facts.ts'
 import { lookUp } from './catalog/lookup.ts'
 import { present } from './catalog/read.ts'
-import { factsSaid, type Said } from './catalog/said.ts'
+import { dearer, factsSaid, type Said } from './catalog/said.ts'
 import { keyName } from './credentials.ts'
 import { chooseDialect, samePool } from './dialect-choice.ts'
 import type { Settings } from '../model/settings.ts'
@@ -91,15 +91,14 @@ type Found = {
 
 function made(found: Found, sources: Sources): Route {
   const { id, model, provider, said } = found
-  const { settings = {}, catalog, learnt } = sources
+  const { settings = {} } = sources
   const { keys, ownKeys } = poolOf(provider, sources)
   const chosen = chooseDialect(
     provider,
     { model, address: addressOf(provider, sources.variables), key: keys[0]?.key ?? '' },
     said?.dialect ?? settings.providers?.[provider.id]?.dialect,
   )
-  const known = lookUp({ provider: provider.id, model, settings: factsSaid(said), catalog, learnt: learnt?.[id] })
-  const { source, ...facts } = known
+  const { source, ...facts } = knownOf(found, sources, keys.length > (ownKeys ?? 0))
   const quirks = quirksFor(chosen.dialect, model, facts, { profile: chosen.quirks, maxOutput: said?.max_output })
   return present<Route>({
     id,
@@ -117,6 +116,22 @@ function made(found: Found, sources: Sources): Route {
     cache: cacheFor(quirks, settings),
     facts,
   })
+}
+
+/**
+ * What a tenant says of prices counts where the deployment may pay (with its key, or without one) only as far as it is
+ * dearer: its limits in USD are the owner's.
+ */
+function knownOf({ model, provider, said }: Found, sources: Sources, isDeployments: boolean) {
+  const asked = {
+    provider: provider.id,
+    model,
+    catalog: sources.catalog,
+    learnt: sources.learnt?.[`${provider.id}/${model}`],
+  }
+  const known = lookUp({ ...asked, settings: factsSaid(said) })
+  if (!known.prices || !isDeployments || sources.isOwner || provider.id.startsWith('custom:')) return known
+  return { ...known, prices: dearer(known.prices, lookUp(asked).prices) }
 }
 
 const noKey: NamedKey = { id: keyName(''), key: '' }

@@ -330,3 +330,27 @@ describe('a prompt cache', () => {
     expect(asks('openai/gpt-4.1', { prompt_caching: { enabled: true } })).toBe(undefined)
   })
 })
+
+describe('prices of the settings', () => {
+  const free = { input: 0, output: 0, cached_read: 0, cached_write: 0 }
+  const settings: Settings = {
+    models: {
+      'openai/gpt-5': { prices: free },
+      'openai/unheard-of': { prices: free },
+      'custom:mine/m': { prices: free },
+    },
+    providers: { 'custom:mine': { base_url: 'https://models.example/v1' } },
+  }
+  const input = (id: string, more: Partial<Sources> = {}) =>
+    routeOf(id, of({ OPENAI_API_KEY: 'k' }, { settings, ...more }))?.prices?.input
+  const tenantKeys = () => [{ id: 'mine', key: 'sk-mine' }]
+
+  it('say what the tenant itself pays, or what nobody else knows, and not what a key of the deployment costs', () => {
+    expect(input('openai/gpt-5')).toBe(1.25)
+    expect(input('openai/gpt-5', { tenantKeys })).toBe(1.25)
+    expect(input('openai/gpt-5', { tenantKeys, variables: {} })).toBe(0)
+    expect(input('openai/gpt-5', { isOwner: true })).toBe(0)
+    expect(input('openai/unheard-of')).toBe(0)
+    expect(input('custom:mine/m')).toBe(0)
+  })
+})

@@ -15,6 +15,15 @@ export const factsSaid = (said: Said | undefined): Facts =>
     prices: said?.prices && pricesOf(said.prices),
   })
 
+/** Of each rate the higher one. */
+export const dearer = (one: Prices, other: Prices = one): Prices => ({
+  ...other,
+  input: Math.max(one.input, other.input),
+  output: Math.max(one.output, other.output),
+  cachedRead: Math.max(one.cachedRead, other.cachedRead),
+  cachedWrite: Math.max(one.cachedWrite, other.cachedWrite),
+})
+
 /** What is not named costs nothing; what comes from a cache costs as much as what does not. */
 const pricesOf = ({
   input = 0,
