@@ -11,7 +11,7 @@ import { boundBuiltIns, counted } from './bounds.ts'
 import { type Guard, newGuard } from './guard.ts'
 import { described, newOutput, type Output, shown } from './output.ts'
 import { newPending, type Pending } from './pending.ts'
-import { toolFunctions } from './tools.ts'
+import { type Call, toolFunctions } from './tools.ts'
 
 type Given = {
   readonly tick: Guard['tick']
@@ -47,7 +47,7 @@ export class Runner extends WorkerEntrypoint {
       stop(Number(code) === 0 ? { status: 'success' } : { status: 'error', error: `The program exited with ${code}.` })
       throw new Error('The program has exited.')
     }
-    prepare({ host, request, output, pending, exit })
+    prepare({ host, request, output, pending, guard, exit })
     const end = await Promise.race([ended, ran({ output, pending, guard, unhandled })])
     return { ...end, output: output.whole() }
   }
@@ -58,14 +58,22 @@ type Surroundings = {
   readonly request: RunRequest
   readonly output: Output
   readonly pending: Pending
+  readonly guard: Guard
   readonly exit: (code?: unknown) => never
 }
 
 /** The globals of the program. */
-function prepare({ host, request, output, pending, exit }: Surroundings): void {
+function prepare({ host, request, output, pending, guard, exit }: Surroundings): void {
   for (const kind of ['log', 'info', 'warn', 'error', 'debug', 'dir', 'table', 'trace'])
     Reflect.set(console, kind, (...values: unknown[]) => output.print(values))
-  const tools = toolFunctions(request.tools, (name, input) => pending.during(host.call(name, input, output.fresh())))
+  const call: Call = async (name, input) => {
+    try {
+      return await host.call(name, input, output.fresh())
+    } finally {
+      guard.rested()
+    }
+  }
+  const tools = toolFunctions(request.tools, (name, input) => pending.during(call(name, input)))
   Object.assign(globalThis, tools, { tools, require: (name: unknown) => loaded(name) })
   Object.defineProperties(process, { exit: { value: exit }, getBuiltinModule: { value: loaded } })
   boundBuiltIns()

@@ -21,6 +21,8 @@ export type Guard = {
    */
   readonly tick: (bytes: number) => boolean
   readonly pause: () => Promise<void>
+  /** The machine has been let go of: something has come from outside. */
+  readonly rested: () => void
   /** Nothing of the program runs on: every loop and function throws this. */
   readonly end: (why: string) => void
   /** Why it has ended. */
@@ -40,6 +42,7 @@ export function newGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: str
   let over: string | undefined
 
   const close = (): void => {
+    if (!open) return
     used += last - start
     open = false
   }
@@ -79,6 +82,8 @@ export function newGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: str
       return ++calls % EVERY === 0 && look()
     },
     pause: () => new Promise((resolve) => later(resolve, 0)),
+    // Answers that come one upon the other leave timers no turn.
+    rested: close,
     end,
     ended: () => over,
   }
