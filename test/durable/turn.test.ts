@@ -144,8 +144,8 @@ describe('the alarm', () => {
     expect(await ring(id)).toBe(false)
   })
 
-  it('is set to the time that a provider asks for, and the turn goes on then', async () => {
-    const scripted = model([fails(429, 'Slow down.', { 'retry-after': '1' }), says('later')])
+  it('is set to the time that a provider asks for', async () => {
+    const scripted = model([fails(429, 'Slow down.', { 'retry-after': '60' })])
     const { id } = await newSession({ model: scripted.id })
     const stream = await follow(id, { input: 'go' })
     const { until: told } = await stream.reached('waiting')
@@ -156,8 +156,16 @@ describe('the alarm', () => {
       activity: { doing: 'waiting: rate', since: expect.stringMatching(/^\d{4}-.*Z$/), until: told },
     })
     expect(scripted.asked.length).toBe(1)
+    stream.close()
+  })
+
+  it('brings a turn that waits for a provider on, and not before its time', async () => {
+    const scripted = model([fails(429, 'Slow down.', { 'retry-after': '1' }), says('later')])
+    const { id } = await newSession({ model: scripted.id })
+    const stream = await follow(id, { input: 'go' })
+    const { until: told } = await stream.reached('waiting')
     await stream.closed()
-    expect(Date.now()).toBeGreaterThanOrEqual(due)
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(String(told)))
     expect(stream.events.at(-1)).toMatchObject({ type: 'run.completed', output: 'later' })
   })
 
