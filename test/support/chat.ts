@@ -1,6 +1,6 @@
 /** A chat on Telegram, as its people and its platform see it: a bot, its channel here, and updates that come in. */
 
-import { inObject, ring } from '../durable/object.ts'
+import { inObject, objectOf, ring } from '../durable/object.ts'
 import { adminKey, call, request } from '../worker/client.ts'
 import { messagesOf, type Run } from '../worker/listen.ts'
 import { model, type Reply, type Script, until } from './scripted-model.ts'
@@ -88,11 +88,13 @@ export const outboxOf = (session: string) =>
 
 export const statesOf = async (session: string) => (await outboxOf(session)).map(({ state }) => state)
 
-/** Rings until nothing is on its way any more. */
+/** Rings until no turn runs, and nothing is on its way any more. */
 export const allSettled = (session: string) =>
   until(async () => {
+    const isRunning = (await objectOf(session).status()) === 'running'
     const states = await statesOf(session)
-    if (states.length && states.every((state) => state !== 'prepared' && state !== 'sending')) return true
+    const isSettled = states.length > 0 && states.every((state) => state !== 'prepared' && state !== 'sending')
+    if (isSettled && !isRunning) return true
     await ring(session)
     return false
   })
