@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { machineBackend } from '../../../src/backends/machine/machine.ts'
 import type { MachineMemory, MachinePort } from '../../../src/backends/machine/port.ts'
 import { conforms } from '../conformance.ts'
@@ -6,8 +6,6 @@ import { localMachine } from './local.mjs'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const T = { timeoutMs: 10_000 }
-// Each of them starts dozens of processes.
-vi.setConfig({ testTimeout: 30_000 })
 
 const drops: (() => void)[] = []
 afterEach(() => drops.splice(0).forEach((drop) => drop()))
@@ -92,7 +90,7 @@ describe('a command on a machine', () => {
   ])('may have %s', async (_, command, stdout) => {
     const result = await open().backend.exec(command, T)
     expect(result.stdout).toBe(stdout)
-    expect(result.ms).toBeLessThan(9_000)
+    expect(result.timedOut).toBe(false)
   })
 
   it('may be longer than what fits into arguments', async () => {

@@ -31,12 +31,14 @@ describe.each([
   it('goes on after it was started, and says how it ended', () =>
     inWorkspace({ loader }, async ({ backend }) => {
       const jobs = jobsOf(backend)
-      await jobs.start('a', 'echo one; sleep 0.1; echo two >&2; echo $WHO > here; pwd; exit 3', {
+      const wait = 'while [ ! -e go ]; do sleep 0.01; done'
+      await jobs.start('a', `echo one; ${wait}; echo two >&2; echo $WHO > here; pwd; exit 3`, {
         ...T,
         cwd: '/tmp',
         env: { WHO: 'job' },
       })
       expect(await jobs.state('a')).toEqual({ at: 'running' })
+      await backend.exec('touch /tmp/go', T)
       expect(await ended(jobs, 'a')).toEqual({ at: 'exited', exitCode: 3 })
       expect(await everything(jobs, 'a')).toBe('one\ntwo\n/tmp\n')
       expect((await backend.exec('cat /tmp/here', T)).stdout).toBe('job\n')
