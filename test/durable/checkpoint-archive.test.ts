@@ -8,9 +8,6 @@ import { sessionBackend } from '../../src/durable/session-backend.ts'
 import { upload } from '../../src/durable/upload.ts'
 import { bindings, inWorkspace } from '../backends/support/workspace.ts'
 
-// Archives go through R2, whose stand-in is slow on a busy machine.
-vi.setConfig({ testTimeout: 30_000 })
-
 const bytes = (text: string) => new TextEncoder().encode(text)
 const T = { timeoutMs: 5_000 }
 

@@ -1,14 +1,11 @@
 /** A copy of a session arrives as a whole or not at all, and has everything of its own. */
 
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SessionCopy } from '../../src/durable/fork.ts'
 import { calls, Gate, model, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, request } from '../worker/client.ts'
 import { linesOf, say } from '../worker/listen.ts'
 import { kill, objectOf, ring } from './object.ts'
-
-// Contents of files and images go through R2, whose stand-in is slow on a busy machine.
-vi.setConfig({ testTimeout: 30_000 })
 
 beforeAll(migrated)
 

@@ -1,14 +1,12 @@
 /** A conversation that is larger than what passes between objects in one message (32 MiB). */
 
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { Entry } from '../../src/agent/model/history.ts'
 import { userText } from '../../src/agent/model/message.ts'
 import { leave, type SessionCopy } from '../../src/durable/fork.ts'
 import { model, says } from '../support/scripted-model.ts'
 import { type Answer, call, migrated, newSession, request } from '../worker/client.ts'
 import { evict, inObject, objectOf } from './object.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const rows = 40
 /** Characters of a message. */

@@ -1,13 +1,10 @@
 /** Export and import, as a client of the API sees them. */
 
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, model, says, thinks } from '../support/scripted-model.ts'
 import { kill, objectOf } from '../durable/object.ts'
 import { bindings, call, migrated, newSession, newTenant, type Problem, request, type Session } from './client.ts'
 import { linesOf, messagesOf, say } from './listen.ts'
-
-// Images go through R2, whose stand-in is slow on a busy machine.
-vi.setConfig({ testTimeout: 30_000 })
 
 beforeAll(migrated)
 

@@ -3,7 +3,7 @@
  * failures are values without a class, a container may be replaced under a request, or never answer.
  */
 
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { Answer, SandboxPort, Trouble } from '../../../src/backends/cloudflare/box.ts'
 import { cloudflareBackend } from '../../../src/backends/cloudflare/cloudflare.ts'
 import type { Egress } from '../../../src/backends/cloudflare/egress.ts'
@@ -12,7 +12,6 @@ import { sandboxConfig } from '../../../scripts/lib/sandbox-config.mjs'
 import { conforms } from '../conformance.ts'
 import { localMachine } from '../machine/local.mjs'
 
-vi.setConfig({ testTimeout: 30_000 })
 const T = { timeoutMs: 10_000 }
 const drops: (() => void)[] = []
 afterEach(() => drops.splice(0).forEach((drop) => drop()))

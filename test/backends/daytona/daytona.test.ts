@@ -1,11 +1,10 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { daytonaBackend } from '../../../src/backends/daytona/daytona.ts'
 import type { MachineMemory } from '../../../src/backends/machine/port.ts'
 import type { Portable } from '../../../src/backends/portable.ts'
 import { conforms } from '../conformance.ts'
 import { playDaytona, type Vendor } from '../machine/vendors.mjs'
 
-vi.setConfig({ testTimeout: 60_000 })
 const T = { timeoutMs: 10_000 }
 
 type Rented = { readonly backend: Portable; readonly vendor: Vendor; readonly again: (key?: string) => Portable }

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { e2bBackend } from '../../../src/backends/e2b/e2b.ts'
 import { envelope, envelopes } from '../../../src/backends/e2b/envelopes.ts'
 import type { MachineMemory } from '../../../src/backends/machine/port.ts'
@@ -6,7 +6,6 @@ import type { Portable } from '../../../src/backends/portable.ts'
 import { conforms } from '../conformance.ts'
 import { playE2b, type Vendor } from '../machine/vendors.mjs'
 
-vi.setConfig({ testTimeout: 60_000 })
 const T = { timeoutMs: 10_000 }
 
 type Rented = { readonly backend: Portable; readonly vendor: Vendor; readonly again: (key?: string) => Portable }

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { MachineMemory } from '../../../src/backends/machine/port.ts'
 import type { Portable } from '../../../src/backends/portable.ts'
 import { follow } from '../../../src/backends/vercel/follow.ts'
@@ -6,7 +6,6 @@ import { vercelBackend, type VercelOptions } from '../../../src/backends/vercel/
 import { conforms } from '../conformance.ts'
 import { playVercel, type VercelVendor } from '../machine/vendors.mjs'
 
-vi.setConfig({ testTimeout: 60_000 })
 const T = { timeoutMs: 10_000 }
 
 type Rented = {

@@ -1,11 +1,8 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { limits } from '../../../src/backends/checkpoints.ts'
 import type { SnapshotEntry } from '../../../src/backends/virtual/snapshot.ts'
 import type { VirtualBackend } from '../../../src/backends/virtual/virtual.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
-
-// Large contents go through R2, whose stand-in is slow on a busy machine.
-vi.setConfig({ testTimeout: 30_000 })
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = async ({ files }: Pick<VirtualBackend, 'files'>, path: string) => {
