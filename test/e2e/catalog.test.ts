@@ -1,10 +1,11 @@
 /** The catalog of models, fetched from a server that has the documents of OpenRouter and models.dev, and kept. */
 
+import { once } from 'node:events'
 import { createServer, type Server as HttpServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { clientOf } from './support/client.ts'
-import { dropState, freePort, newState, type Server, startServer } from './support/server.ts'
+import { dropState, newState, type Server, startServer } from './support/server.ts'
 
 const documents: Readonly<Record<string, object>> = {
   '/api/v1/models': {
@@ -31,8 +32,9 @@ let catalog: HttpServer
 let server: Server
 const state = newState()
 
-const start = async (port: number) =>
-  startServer({
+function start(): Promise<Server> {
+  const { port } = catalog.address() as { port: number }
+  return startServer({
     state,
     env: {
       OPENROUTER_API_KEY: 'sk-router',
@@ -40,16 +42,17 @@ const start = async (port: number) =>
       MODEL_CATALOG_URL: `http://127.0.0.1:${port}/api.json`,
     },
   })
+}
 
 beforeAll(async () => {
-  const port = await freePort()
   catalog = createServer((request, response) => {
     asked.push(request.url ?? '')
     const document = documents[request.url ?? '']
     response.writeHead(document ? 200 : 404, { 'content-type': 'application/json' })
     response.end(JSON.stringify(document ?? {}))
-  }).listen(port, '127.0.0.1')
-  server = await start(port)
+  }).listen(0, '127.0.0.1')
+  await once(catalog, 'listening')
+  server = await start()
 })
 
 afterAll(async () => {
@@ -86,8 +89,7 @@ it('is fetched in the background, once, and is still there after a restart', asy
   expect(models[2]).toMatchObject({ context_window: 131_072, knowledge: '2025-08', prices: null })
   expect(asked.toSorted()).toEqual(['/api.json', '/api/v1/models'])
   await server.stop()
-  const address = catalog.address()
-  server = await start(typeof address === 'object' && address ? address.port : 0)
+  server = await start()
   expect(await known(3)).toEqual(models)
   expect(asked).toHaveLength(2)
 })

@@ -34,15 +34,25 @@ const follow = ({ url, key }: Server, session: string, after?: number): Promise<
 const answersTo = (nonce: string): number =>
   model.journal().filter((entry) => entry.nonce === nonce && entry.status === 200 && !entry.cut && entry.ended).length
 
-/** The model has given its last answer: that can be seen from outside, and nobody asks for the session meanwhile. */
-const untilAnswered = async (nonce: string, answers: number): Promise<void> => {
+/** The model has given its last answer and history knows the turn, and nobody asks for the session meanwhile. */
+const untilAnswered = async (back: Server, session: string, { nonce, answers }: Answered): Promise<void> => {
   await eventually(
     () => answersTo(nonce),
     (count) => count >= answers,
     patienceMs,
   )
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  await eventually(
+    async () =>
+      (
+        await clientTo(back)
+          .get('/api/usage?group=session&limit=200')
+          .catch(() => undefined)
+      )?.json?.data,
+    (lines: readonly { key: string }[] = []) => lines.some(({ key }) => key === session),
+    patienceMs,
+  )
 }
+type Answered = { readonly nonce: string; readonly answers: number }
 
 type Begun = { readonly session: string; readonly listener: Listener; readonly chat: Promise<unknown> }
 
@@ -137,7 +147,7 @@ describe('killed as a whole, with a turn at every place', () => {
 
   it.each(places)('$place: goes on by itself, and writes once', async ({ place, answers, allowed }) => {
     const turn = turns.get(place) as Begun
-    await untilAnswered(place, answers)
+    await untilAnswered(back, turn.session, { nonce: place, answers })
     await expectComplete(back, turn)
     expect(await written(clientTo(back), turn.session)).toMatch(allowed)
   })
@@ -145,7 +155,7 @@ describe('killed as a whole, with a turn at every place', () => {
   it('in the middle of an answer: gives one answer', async () => {
     const turn = turns.get('mid-stream') as Begun
     expect(turn.listener.events.length).toBeGreaterThan(5)
-    await untilAnswered('mid-stream', 1)
+    await untilAnswered(back, turn.session, { nonce: 'mid-stream', answers: 1 })
     await expectComplete(back, turn)
     const messages = await clientTo(back).messages(turn.session)
     expect(rolesOf(messages)).toEqual(['user', 'assistant'])
@@ -154,7 +164,7 @@ describe('killed as a whole, with a turn at every place', () => {
 
   it('with an accepted message that nobody waits for: it is answered', async () => {
     expect(accepted).toBe(202)
-    await untilAnswered('later', 1)
+    await untilAnswered(back, waiting, { nonce: 'later', answers: 1 })
     const messages = await clientTo(back).messages(waiting)
     expect(messages.map(({ role, content }) => [role, content?.trim()])).toEqual([
       ['user', later],
@@ -189,7 +199,7 @@ describe('killed again and again', () => {
     await kill(next)
     model.script(undefined)
     const last = await start()
-    await untilAnswered('silence', 1)
+    await untilAnswered(last, turn.session, { nonce: 'silence', answers: 1 })
     await expectComplete(last, turn)
     expect(rolesOf(await clientTo(last).messages(turn.session))).toEqual(['user', 'assistant'])
     await kill(last)
@@ -203,7 +213,7 @@ describe('killed again and again', () => {
     server.killRuntime()
     await chat
     await eventually(listener.ended, Boolean)
-    await untilAnswered('runtime', 2)
+    await untilAnswered(server, session, { nonce: 'runtime', answers: 2 })
     await eventually(
       async () => (await client.post('/api/sessions', {}).catch(() => undefined))?.status,
       (status) => status === 201,

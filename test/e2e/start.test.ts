@@ -1,11 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startModelServer } from '../support/model-server/server.ts'
 import { clientOf } from './support/client.ts'
-import { adminKey, dropState, freePort, newState, type Server, startServer } from './support/server.ts'
+import { adminKey, dropState, newState, type Server, startServer } from './support/server.ts'
 
-describe('npm start', () => {
+// Servers are started one after the other.
+describe('npm start', { timeout: 180_000 }, () => {
   const started: Server[] = []
   afterEach(async () => {
     for (const server of started.splice(0)) {
@@ -36,8 +38,9 @@ describe('npm start', () => {
   })
 
   it('says so when the port is taken', async () => {
-    const port = await freePort()
-    const other = createServer().listen(port, '127.0.0.1')
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as { port: number }
     const state = newState()
     await expect(startServer({ port, state })).rejects.toThrow(`Port ${port} is in use`)
     other.close()

@@ -4,6 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -45,15 +46,25 @@ export function newState(): string {
 }
 export const dropState = (state: string): void => rmSync(state, { recursive: true, force: true, maxRetries: 3 })
 
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
     const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
+
+/**
+ * It stays free until the server listens: below the ports that the system gives to connections by itself, and for each
+ * worker of the tests from a range of its own.
+ */
+async function freePort(): Promise<number> {
+  const range = 1_000
+  const first = 20_000 + (Number(process.env['VITEST_POOL_ID'] ?? 0) % 10) * range
+  for (;;) {
+    const port = first + randomInt(range)
+    if (await isFree(port)) return port
+  }
+}
 
 /** Only what the server should see: keys of whoever runs the tests stay out of it. */
 const environment = (extra: Start['env']): Record<string, string> => ({
@@ -85,7 +96,7 @@ export async function startServer({ state = newState(), port, env, args = [] }: 
     await gone(group)
   }
   try {
-    await printed(/^Talaria is ready on /m, 60_000)
+    await printed(/^Talaria is ready on .*\n/m, 60_000)
   } catch (error) {
     await kill()
     throw error
