@@ -188,6 +188,7 @@ describe('a program that is cut off', () => {
     await stream.heard('tool.completed', 3)
     await call('POST', `/api/sessions/${id}/stop`)
     expect(await ended(id, run)).toMatchObject({ status: 'cancelled' })
+    await stream.heard('run.cancelled')
     stream.close()
     const told = stream.events.filter(({ type }) => type.startsWith('tool.')).length
     await scheduler.wait(50)

@@ -17,7 +17,7 @@ import {
 import { armFailpoints } from '../../src/durable/failpoint.ts'
 import { call, migrated, newSession, newTenant, request } from '../worker/client.ts'
 import { messagesOf, say } from '../worker/listen.ts'
-import { alarmOf, kill, objectOf, ring } from './object.ts'
+import { alarmOf, inObject, kill, objectOf, ring } from './object.ts'
 
 beforeAll(migrated)
 
@@ -159,7 +159,8 @@ describe('a background process', () => {
     const busy = say(id, 'wait', { model: other.id })
     await gate.reached()
     await put(id, 'go')
-    await scheduler.wait(300)
+    const ended = "SELECT 1 FROM jobs WHERE state = 'exited'"
+    await until(async () => (await inObject(id, (_o, { storage }) => storage.sql.exec(ended).toArray())).length === 2)
     gate.open()
     await busy
     const news = await until(async () => {

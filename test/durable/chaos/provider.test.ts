@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { healthOf } from '../../../src/durable/key-pool.ts'
 import { until } from '../../support/scripted-model.ts'
 import { call, migrated } from '../../worker/client.ts'
-import type { Run } from '../../worker/listen.ts'
+import { listen, type Run, textOf } from '../../worker/listen.ts'
 import { cut, provider, stream } from './bytes.ts'
 import { linesOf, oddIn, placeFor, say, troubleIn } from './place.ts'
 import { absurdUsage, done, finish, fragment, openaiChat, text, usage } from './wires/openai-chat.ts'
@@ -53,15 +53,14 @@ describe('an answer', () => {
   })
 
   it('that never ends, or comes in drops, ends when it is told to stop', async () => {
-    const endless = [
-      provider(() => stream({ again: text('more '), everyMs: 20 })),
-      provider(() => stream({ again: ':', everyMs: 50 })),
-    ]
-    const runs = endless.map(async (one) => {
+    const words = provider(() => stream({ again: text('more '), everyMs: 20 }))
+    const drops = provider(() => stream({ again: ':', everyMs: 50 }))
+    const runs = [words, drops].map(async (one) => {
       const place = await placeFor(one)
+      const listener = await listen(place.id, undefined, place.key)
       const running = say(place, 'go')
-      await until(() => one.asked())
-      await scheduler.wait(300)
+      await until(() => (one === words ? textOf(listener.events).startsWith('more more') : one.asked()))
+      listener.close()
       await call('POST', `/api/sessions/${place.id}/stop`, { key: place.key })
       const { status: end, output } = await running
       return { end, output, trouble: troubleIn(await linesOf(place)) }
