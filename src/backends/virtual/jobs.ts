@@ -50,10 +50,12 @@ export function openJobs({ sql, shell, now }: JobWorld): Jobs {
         return KILLED
       })
       .then((exitCode) => {
+        running.delete(id)
         printer.flush()
         rows.end(id, 'exited', exitCode)
-        running.delete(id)
       })
+      // Gone with their session, for one; nobody may be waiting for it.
+      .catch((error: unknown) => console.warn('The end of a background job cannot be written.', error))
     return { stop: () => abort.abort(), gone, flush: printer.flush }
   }
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { ExecutionBackend, Jobs } from '../../../src/agent/model/backend.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
@@ -107,6 +107,20 @@ describe('background jobs', () => {
       expect(await later.state('a')).toEqual({ at: 'lost' })
       await later.kill('a')
       await jobsOf(backend).kill('a')
+    }))
+
+  it('may end when the session that they belonged to is gone', () =>
+    inWorkspace({}, async ({ backend, sql }) => {
+      const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+      await jobsOf(backend).start('a', 'while [ ! -e go ]; do sleep 0.01; done', T)
+      sql.exec('DROP TABLE jobs')
+      await backend.exec('touch go', T)
+      await until(
+        async () => warned.mock.calls.length,
+        (count) => count === 1,
+      )
+      expect(warned).toHaveBeenCalledOnce()
+      warned.mockRestore()
     }))
 
   it('are found again with their end and output by another object on the same rows', () =>
