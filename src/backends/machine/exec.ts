@@ -27,7 +27,8 @@ export async function exec(place: Place, text: string, options: ExecOptions): Pr
   const running = send(place, at, text, { ...options, cwd }).then((script) => session.run(script, timeoutMs + GRACE_MS))
   // Whoever gave up does not wait for it; that it may fail then is nobody's news.
   running.catch(() => undefined)
-  const result = await Promise.race([running, given(signal), late(timeoutMs + GRACE_MS)])
+  const late = wall(timeoutMs + GRACE_MS + 10_000)
+  const result = await Promise.race([running, given(signal), late.over]).finally(late.forget)
   if (result === 'stopped') {
     await session.run(stop(at))
     return stopped(cwd, performance.now() - started)
@@ -76,11 +77,12 @@ function given(signal: AbortSignal | undefined): Promise<'stopped'> {
   return new Promise((resolve) => signal?.addEventListener('abort', () => resolve('stopped'), { once: true }))
 }
 
-/** Beyond what the machine was told: it may never answer. */
-const late = (ms: number): Promise<'late'> =>
-  new Promise((resolve) => {
-    setTimeout(() => resolve('late'), ms + 10_000)
-  })
+/** Beyond what the machine was told: it may never answer. Forgotten, it no longer keeps the object in memory. */
+function wall(ms: number) {
+  const { promise: over, resolve } = Promise.withResolvers<'late'>()
+  const timer = setTimeout(() => resolve('late'), ms)
+  return { over, forget: () => clearTimeout(timer) }
+}
 
 const unknown = (): BackendError =>
   new BackendError(

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { machineBackend } from '../../../src/backends/machine/machine.ts'
 import type { MachineMemory, MachinePort } from '../../../src/backends/machine/port.ts'
 import { conforms } from '../conformance.ts'
@@ -9,6 +9,7 @@ const T = { timeoutMs: 10_000 }
 
 const drops: (() => void)[] = []
 afterEach(() => drops.splice(0).forEach((drop) => drop()))
+afterEach(() => vi.restoreAllMocks())
 
 function open(change: (port: MachinePort) => Partial<MachinePort> = () => ({})) {
   const machine = localMachine()
@@ -29,6 +30,15 @@ function open(change: (port: MachinePort) => Partial<MachinePort> = () => ({})) 
 }
 
 conforms('a machine that only runs scripts', (work) => work(open().backend))
+
+it('a command leaves no timer behind, which would keep its session in memory', async () => {
+  const { backend } = open()
+  const [set, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')]
+  await backend.exec('true', T)
+  const long = set.mock.results.filter((_, call) => Number(set.mock.calls[call]?.[1]) >= T.timeoutMs)
+  expect(long).not.toEqual([])
+  for (const { value } of long) expect(cleared).toHaveBeenCalledWith(value)
+})
 
 describe('a search on a machine', () => {
   it('says when it has found more than it can tell', async () => {
