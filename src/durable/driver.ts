@@ -38,7 +38,7 @@ export class Driver {
 
   look = (): View => this.#options.machine.look()
 
-  /** Resolves when the drive has come to rest; never rejects. Calling it again rides along. */
+  /** Resolves when the drive has come to rest; rejects when an object went away. Calling it again rides along. */
   start(): Promise<void> {
     return (this.#driving ??= this.#toRest())
   }

@@ -244,7 +244,8 @@ export class SessionCore {
     joinCrowd(this.sessionId, Date.now())
     this.#sent = false
     this.#restsUntil = undefined
-    if (this.known.snapshot) void this.driver.start()
+    // Where an object went away, the alarm takes the turn up again.
+    if (this.known.snapshot) this.driver.start().catch((error: unknown) => console.warn('The drive broke off.', error))
     else if (!this.#starting) this.#ctx.waitUntil(this.#startLater())
     this.arm()
   }
