@@ -7,13 +7,12 @@ import { type ExportFormat, writeExport } from '../agent/wire/export.ts'
 import type { Exported } from '../agent/wire/exported.ts'
 import { type ExportedMessage, fromExported, toExported } from '../agent/wire/export-message.ts'
 import { canKeep, imagesOf, withImages } from './attachments.ts'
+import { bytesOfTexts } from './byte-stream.ts'
 import { importRun, type Journal } from './journal.ts'
 import { kept } from './say.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession } from './session-meta.ts'
 import { iso } from './views.ts'
-
-const encoder = new TextEncoder()
 
 /** What was said so far; what is said while it is read is not in it. */
 export function exportSession(
@@ -30,15 +29,7 @@ export function exportSession(
       within: imagesOf(core.tenantId),
     }),
   }
-  const pieces = writeExport(format, exported)
-  return new ReadableStream({
-    type: 'bytes',
-    async pull(controller) {
-      const { done, value } = await pieces.next()
-      if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
-    },
-  })
+  return bytesOfTexts(writeExport(format, exported))
 }
 
 /** The conversation as it stands now, read row by row, so that it is not held all at once. */

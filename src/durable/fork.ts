@@ -5,6 +5,7 @@ import type { Turn } from '../agent/model/turn.ts'
 import type { SnapshotEntry } from '../backends/portable.ts'
 import { pack, unpack } from '../backends/tar.ts'
 import { ownImages } from './attachments.ts'
+import { bytesOf, bytesOfTexts } from './byte-stream.ts'
 import type { Journal, StepRow } from './journal.ts'
 import type { SessionCore } from './session-core.ts'
 import type { NewSession, SessionMeta } from './session-meta.ts'
@@ -40,20 +41,18 @@ export function copySession(core: SessionCore, upTo?: string): SessionCopy | und
   const places = ended.slice(0, end)
   return {
     meta: core.meta,
-    rows: bytesOf(linesOf(journal, places)),
+    rows: bytesOfTexts(linesOf(journal, places)),
     files: bytesOf(pack(withoutRoot(core.workbench.backend.snapshot()))),
     bytes: storedBytes(sql) - journal.bytesBehind(places.at(-1)?.n ?? 0),
   }
 }
 
-const encoder = new TextEncoder()
-
-async function* linesOf(journal: Journal, places: readonly { readonly n: number }[]): AsyncGenerator<Uint8Array> {
+async function* linesOf(journal: Journal, places: readonly { readonly n: number }[]): AsyncGenerator<string> {
   for (const { n } of places) {
     const { row, turn } = journal.at(n)
     const { runId, entries } = row
     const copied: Row = { n, runId, entries, ...(turn?.stage.at === 'done' && { turn }) }
-    yield encoder.encode(`${JSON.stringify(copied)}\n`)
+    yield `${JSON.stringify(copied)}\n`
   }
 }
 
@@ -199,20 +198,4 @@ async function* withoutRoot(entries: AsyncIterable<SnapshotEntry>): AsyncGenerat
 
 async function* withRoot(entries: AsyncIterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {
   for await (const entry of entries) yield { ...entry, path: `/${entry.path}` }
-}
-
-/** Only streams of bytes pass between objects. */
-function bytesOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    type: 'bytes',
-    async pull(controller) {
-      const { value, done } = await chunks.next()
-      if (!done) return controller.enqueue(value)
-      controller.close()
-      controller.byobRequest?.respond(0)
-    },
-    async cancel() {
-      await chunks.return(undefined)
-    },
-  })
 }

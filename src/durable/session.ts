@@ -225,8 +225,8 @@ export class SessionDO extends DurableObject<Env> {
   }
 
   /**
-   * What is streamed goes by `fetch` and not by RPC, because a response body is piped without a message for
-   * each piece. POST says something and follows the run, or only follows it; GET upgrades to a WebSocket of all events, which
+   * What is streamed goes by `fetch` and not by RPC, because a response body is piped without a message for each piece.
+   * POST says something and follows the run, or only follows it; GET upgrades to a WebSocket of all events, which
    * hibernates with the object and goes on after `?after=N`.
    */
   override async fetch(request: Request): Promise<Response> {
@@ -302,7 +302,7 @@ export class SessionDO extends DurableObject<Env> {
     return (await this.#found()) ? compressNow(this.#core, focus) : undefined
   }
 
-  /** What `become` of another session takes, up to a run when one is named. Its files have to be read or cancelled. */
+  /** What `become` of another session takes, up to a run when one is named. Its streams have to be read or cancelled. */
   async copy(upTo?: string): Promise<SessionCopy | undefined> {
     return (await this.#found()) ? copySession(this.#core, upTo) : undefined
   }
