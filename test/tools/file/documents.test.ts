@@ -147,6 +147,10 @@ describe('XML', () => {
     ])
     expect(unescape('&#x41;&#66;&quot;&unknown;&#9999999;')).toBe('AB"&unknown;&#9999999;')
   })
+
+  it.each(['a', 'a ', 'a/', '<a', '<'])('comes to an end where "%s" is repeated and no tag ends', (piece) => {
+    expect([...tokens(`<${piece.repeat(1_000_000)}`)].every(({ is }) => is === 'text')).toBe(true)
+  })
 })
 
 describe('reading again', () => {
