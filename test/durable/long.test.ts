@@ -3,10 +3,10 @@
 import { beforeAll, expect, it } from 'vitest'
 import type { Entry } from '../../src/agent/model/history.ts'
 import { userText } from '../../src/agent/model/message.ts'
-import { model, says } from '../support/scripted-model.ts'
+import { model, says, until } from '../support/scripted-model.ts'
 import { call, migrated, newSession } from '../worker/client.ts'
 import { messagesOf, say } from '../worker/listen.ts'
-import { evict, inObject } from './object.ts'
+import { alarmOf, evict, inObject } from './object.ts'
 
 beforeAll(migrated)
 
@@ -27,6 +27,8 @@ it('reads few rows once the conversation is in memory, however long it is', asyn
   })
   await evict(id)
   await say(id, 'first')
+  // History gets what was put under the object, and all of it is read once for that.
+  await until(async () => (await alarmOf(id)) === null)
   type Rows = { readonly session: { readonly read: number } }
   const read = async () => (await call<Rows>('GET', `/api/debug/rows?session=${id}`)).body.session.read
   const before = await read()
