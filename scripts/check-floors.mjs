@@ -6,9 +6,27 @@ import { dirname, join, normalize, relative } from 'node:path'
 
 const floors = [
   ['src/agent/model'],
-  ['src/agent/policy', 'src/agent/wire', 'src/agent/prompt'],
-  ['src/agent/loop', 'src/tools', 'src/backends', 'src/channels', 'src/db'],
-  ['src/durable'],
+  [
+    'src/agent/policy',
+    'src/agent/shell-policy',
+    'src/agent/providers',
+    'src/agent/prompt',
+    'src/agent/recall',
+    'src/agent/schedule',
+  ],
+  // Both read the tables of the providers (docs/adr/0017-routing-above-providers.md).
+  ['src/agent/routing', 'src/agent/public-api'],
+  ['src/agent/loop', 'src/tools', 'src/backends', 'src/channels', 'src/mcp', 'src/db'],
+  ['src/durable/platform'],
+  ['src/durable/storage'],
+  ['src/durable/models'],
+  ['src/durable/tenant'],
+  ['src/durable/workspace'],
+  ['src/durable/processes'],
+  ['src/durable/turn'],
+  ['src/durable/channels'],
+  ['src/durable/events'],
+  ['src/durable/session'],
   ['src/worker'],
 ]
 const floorOf = (file) => floors.findIndex((rooms) => rooms.some((room) => file.startsWith(`${room}/`)))

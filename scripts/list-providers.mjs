@@ -1,5 +1,5 @@
 // Prints the table of docs/providers.md from the profiles themselves.
-import { providers } from '../src/agent/wire/providers.ts'
+import { providers } from '../src/agent/providers/profiles/providers.ts'
 
 const code = (text) => `\`${text}\``
 const list = (texts) => texts.map(code).join(', ')

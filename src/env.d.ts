@@ -1,7 +1,7 @@
 interface Env {
   readonly DB: D1Database
-  readonly SESSION: DurableObjectNamespace<import('./durable/session.ts').SessionDO>
-  readonly TENANT: DurableObjectNamespace<import('./durable/tenant.ts').TenantDO>
+  readonly SESSION: DurableObjectNamespace<import('./durable/session/session-object.ts').SessionDO>
+  readonly TENANT: DurableObjectNamespace<import('./durable/tenant/tenant-object.ts').TenantDO>
   readonly BLOBS?: R2Bucket
   readonly LOADER?: WorkerLoader
   readonly IMAGES?: ImagesBinding

@@ -15,7 +15,7 @@ import {
   permit,
   plainAssessment,
 } from '../agent/policy/approval.ts'
-import type { Judgement } from '../agent/policy/judge.ts'
+import type { Judgement } from '../agent/policy/approval-judge.ts'
 
 export type PermissionWorld = {
   readonly services: Partial<Services>

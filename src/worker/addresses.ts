@@ -1,7 +1,7 @@
 /** Addresses in settings are checked where they are stored: what is not public is refused by name. */
 
 import type { Settings } from '../agent/model/settings.ts'
-import { refusedAddress } from '../agent/policy/address.ts'
+import { refusedAddress } from '../agent/policy/network-address.ts'
 import { AppError } from './errors.ts'
 
 export function checkAddresses({ providers }: Settings): void {

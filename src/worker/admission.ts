@@ -4,9 +4,9 @@
  */
 
 import type { Limits } from '../agent/model/settings.ts'
-import { countsSpending } from '../durable/spending.ts'
-import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
-import { tenantStub } from '../durable/tenant-stub.ts'
+import { countsSpending } from '../durable/tenant/spending.ts'
+import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '../durable/tenant/tenant-stub.ts'
 import { AppError } from './errors.ts'
 import type { Ids } from './idempotency.ts'
 import { refuseOver } from './limits.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { PlacedEvent } from '../agent/model/event.ts'
-import type { EventPage } from '../durable/session-read.ts'
+import type { EventPage } from '../durable/session/read-session.ts'
 import { eventStream } from './routes/chat-completions.ts'
 
 const keepAliveMs = 15_000

@@ -1,9 +1,9 @@
 /** Copying a session into another one of its tenant, as far as there is room. */
 
-import { leave, type SessionCopy } from '../durable/fork.ts'
-import type { NewSession } from '../durable/session-meta.ts'
-import type { SessionDO } from '../durable/session.ts'
-import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
+import { leave, type SessionCopy } from '../durable/session/fork.ts'
+import type { NewSession } from '../durable/storage/session-metadata.ts'
+import type { SessionDO } from '../durable/session/session-object.ts'
+import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { limitStorage } from './limits.ts'
 import { found } from './sessions.ts'
 

@@ -4,8 +4,8 @@
  * nothing has to be stored twice, and a crash in between changes nothing.
  */
 
-import { newRunId, newSessionId } from '../durable/ids.ts'
-import { tenantStub } from '../durable/tenant-stub.ts'
+import { newRunId, newSessionId } from '../durable/platform/ids.ts'
+import { tenantStub } from '../durable/tenant/tenant-stub.ts'
 import { AppError, invalid } from './errors.ts'
 import type { Call } from './route.ts'
 

@@ -6,5 +6,5 @@ const app = createApp()
 
 export default { fetch: (request, env, context) => app.fetch(request, env, context) } satisfies ExportedHandler<Env>
 
-export { SessionDO } from '../durable/session.ts'
-export { TenantDO } from '../durable/tenant.ts'
+export { SessionDO } from '../durable/session/session-object.ts'
+export { TenantDO } from '../durable/tenant/tenant-object.ts'

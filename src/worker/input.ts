@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { ImagePart, Message, TextPart, UserMessage } from '../agent/model/message.ts'
-import { bytesOf, mostSaid } from '../durable/row-size.ts'
+import { bytesOf, mostSaid } from '../durable/platform/row-size.ts'
 import { invalid } from './errors.ts'
 
 /** Characters of one message: what is longer belongs in a file of the session. */

@@ -1,8 +1,8 @@
 /** What a tenant may use. The tenant's object counts exactly; it is only asked when there is a limit. */
 
-import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
-import { tenantStub } from '../durable/tenant-stub.ts'
-import type { Admission } from '../durable/tenant.ts'
+import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '../durable/tenant/tenant-stub.ts'
+import type { Admission } from '../durable/tenant/tenant-object.ts'
 import { AppError } from './errors.ts'
 
 export async function limitRequests(env: Env, { id, limits }: TenantSnapshot): Promise<void> {

@@ -4,7 +4,7 @@
  * as the first. One behind the other, each is through when it is through, and the last no later.
  */
 
-import { platformTimers, type Timers } from '../durable/timers.ts'
+import { platformTimers, type Timers } from '../durable/platform/timers.ts'
 
 /** Enough to keep the thread busy while one of them waits for its storage; more of them when very many wait. */
 const abreast = 3

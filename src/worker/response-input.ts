@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { AssistantMessage, Message, UserMessage } from '../agent/model/message.ts'
-import { readArguments } from '../agent/wire/arguments.ts'
+import { readArguments } from '../agent/providers/shared/call-arguments.ts'
 import { AppError, invalid } from './errors.ts'
 import {
   type ContentPart,

@@ -6,7 +6,7 @@
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import type { Scope } from '../db/schema.ts'
-import { tenantSnapshot, type TenantSnapshot } from '../durable/tenant-snapshot.ts'
+import { tenantSnapshot, type TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { authenticate, type Principal, requireScope } from './auth.ts'
 import { check, parseJson, readText } from './body.ts'
 import type { RequestHeader } from './headers.ts'

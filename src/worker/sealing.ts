@@ -1,6 +1,6 @@
 /** Routes that take secrets refuse them where they could not be kept. */
 
-import { missingForSealing } from '../durable/seal.ts'
+import { missingForSealing } from '../durable/platform/seal.ts'
 import { AppError } from './errors.ts'
 
 export function requireSealing(env: Pick<Env, 'ENCRYPTION_KEY'>): void {

@@ -1,9 +1,9 @@
 /** The way to a session object: by the tenant of the key and an id that could be one. */
 
-import { type SessionDO, statusHeader } from '../durable/session.ts'
-import type { FollowRequest, StreamRequest } from '../durable/stream-format.ts'
-import type { Accepted } from '../durable/session-read.ts'
-import type { SessionStatus } from '../durable/views.ts'
+import { type SessionDO, statusHeader } from '../durable/session/session-object.ts'
+import type { FollowRequest, StreamRequest } from '../durable/session/submit.ts'
+import type { Accepted } from '../durable/session/read-session.ts'
+import type { SessionStatus } from '../durable/session/api-views.ts'
 import { AppError, notFound } from './errors.ts'
 
 const shape = /^[A-Za-z0-9_-]{1,128}$/

@@ -2,8 +2,8 @@
 
 import type * as z from 'zod'
 import { mergeSettings, type Settings, type SettingsFault, settingsSchema } from '../agent/model/settings.ts'
-import type { SessionDO } from '../durable/session.ts'
-import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
+import type { SessionDO } from '../durable/session/session-object.ts'
+import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { checkAddresses } from './addresses.ts'
 import { refusalOf } from './body.ts'
 import { AppError, invalid } from './errors.ts'

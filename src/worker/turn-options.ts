@@ -5,9 +5,9 @@
 
 import * as z from 'zod'
 import type { TurnOptions } from '../agent/model/options.ts'
-import { findProvider } from '../agent/wire/availability.ts'
-import { isVirtual } from '../durable/routes.ts'
-import type { TenantSnapshot } from '../durable/tenant-snapshot.ts'
+import { findProvider } from '../agent/routing/availability.ts'
+import { isVirtual } from '../durable/models/model-routes.ts'
+import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { askedModel } from './routes/models.ts'
 
 const temperature = z.number().min(0).max(2).nullish()

@@ -3,4 +3,4 @@
 export { default } from './index.ts'
 export * from './index.ts'
 export { ContainerProxy } from '@cloudflare/sandbox'
-export { SandboxBox } from '../durable/sandbox-box.ts'
+export { SandboxBox } from '../durable/workspace/sandbox-object.ts'

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { judgeCommand } from '../../src/agent/policy/command/judge.ts'
-import { mutate, randomOf } from '../agent/policy/command/mutations.ts'
+import { judgeCommand } from '../../src/agent/shell-policy/judge.ts'
+import { mutate, randomOf } from '../agent/shell-policy/mutations.ts'
 
 /**
  * The forms are no invention: run for real, with a file system that is read-only, without network, and with every

@@ -1,6 +1,6 @@
 /** A chat on Telegram, as its people and its platform see it: a bot, its channel here, and updates that come in. */
 
-import { inObject, objectOf, ring } from '../durable/object.ts'
+import { inObject, objectOf, ring } from '../durable/support/object.ts'
 import { adminKey, call, request } from '../worker/client.ts'
 import { messagesOf, type Run } from '../worker/listen.ts'
 import { model, type Reply, type Script, until } from './scripted-model.ts'

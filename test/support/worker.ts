@@ -1,12 +1,12 @@
 /** The worker of the tests that run inside workerd: the real one, and classes that only tests use. */
 
-import { SessionDO as Session } from '../../src/durable/session.ts'
+import { SessionDO as Session } from '../../src/durable/session/session-object.ts'
 import worker from '../../src/worker/index.ts'
 import { deployment } from './deployment.ts'
 import { breakable, breakableBlobs, breakableTenants } from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
-export { TenantDO } from '../../src/durable/tenant.ts'
+export { TenantDO } from '../../src/durable/tenant/tenant-object.ts'
 
 const bound = () => deployment.ai && { AI: deployment.ai as unknown as Ai }
 

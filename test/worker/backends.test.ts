@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runInDurableObject } from 'cloudflare:test'
 import type { Settings } from '../../src/agent/model/settings.ts'
-import { availableBackends, openBackend, wantedKind } from '../../src/durable/backends.ts'
+import { availableBackends, openBackend, wantedKind } from '../../src/durable/workspace/backends.ts'
 import { bindings, call, migrated, newSession, type Problem, request } from '../worker/client.ts'
 
 beforeAll(migrated)

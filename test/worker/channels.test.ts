@@ -19,7 +19,7 @@ import {
 import { telegramApi } from '../support/telegram-api.ts'
 import { linesOf } from './listen.ts'
 import { adminKey, bindings, call, migrated, newTenant, type Problem, request } from './client.ts'
-import { countRows, inObject } from '../durable/object.ts'
+import { countRows, inObject } from '../durable/support/object.ts'
 
 beforeAll(migrated)
 

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, Gate, model, says } from '../support/scripted-model.ts'
-import { countRows, evict, inObject, kill } from '../durable/object.ts'
+import { countRows, evict, inObject, kill } from '../durable/support/object.ts'
 import { call, migrated, newSession, type Problem, request } from './client.ts'
 import { linesOf, say } from './listen.ts'
 

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, fails, Gate, type Model, model, type Reply, saidIn, says } from '../support/scripted-model.ts'
-import { kill } from '../durable/object.ts'
+import { kill } from '../durable/support/object.ts'
 import { call, migrated, newSession, type Problem } from './client.ts'
 import { listen, messagesOf, say } from './listen.ts'
 

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, model, says, thinks } from '../support/scripted-model.ts'
-import { kill, objectOf } from '../durable/object.ts'
+import { kill, objectOf } from '../durable/support/object.ts'
 import { bindings, call, migrated, newSession, newTenant, type Problem, request, type Session } from './client.ts'
 import { linesOf, messagesOf, say } from './listen.ts'
 

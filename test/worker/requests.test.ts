@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../src/worker/app.ts'
 import { Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
-import { kill, ring } from '../durable/object.ts'
+import { kill, ring } from '../durable/support/object.ts'
 import { call, migrated, newSession, newTenant, type Problem, request } from './client.ts'
 import { linesOf, listenTo, messagesOf, type Run } from './listen.ts'
 

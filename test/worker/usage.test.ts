@@ -3,7 +3,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { calls, drops, fails, Gate, model, says, until } from '../support/scripted-model.ts'
-import { objectOf } from '../durable/object.ts'
+import { objectOf } from '../durable/support/object.ts'
 import { outage } from '../support/outage.ts'
 import { bindings, call, migrated, newSession, newTenant, type Problem, request } from './client.ts'
 import type { Run } from './listen.ts'

@@ -10,7 +10,7 @@ import { type Message, textIn } from '../model/message.ts'
 import type { Said } from '../model/ports.ts'
 import type { Awaited } from '../model/tool.ts'
 import type { Commit, Stage, ToolCall, Turn } from '../model/turn.ts'
-import { restartedWhile } from '../policy/death.ts'
+import { restartedWhile } from '../policy/lost-effects.ts'
 import { ofNested } from './nested.ts'
 
 /** `heard` = what the commit drains; `fromSeq` = where the answer that is being given up began. */

@@ -7,7 +7,7 @@ import { type Commit, mapCalls, modelCall, spend, type Turn } from '../model/tur
 import { halt } from '../policy/allowance.ts'
 import { summaryOf } from '../policy/budget.ts'
 import { done } from '../policy/ending.ts'
-import { released } from '../policy/people.ts'
+import { released } from '../policy/pending-requests.ts'
 import { cutShort, usableRoute } from '../policy/remedies.ts'
 import { refuse } from '../policy/plan.ts'
 

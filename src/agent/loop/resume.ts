@@ -5,7 +5,7 @@
 
 import type { View } from '../model/ports.ts'
 import { type Commit, mapCalls, type ToolCall, type Turn } from '../model/turn.ts'
-import { died } from '../policy/death.ts'
+import { died } from '../policy/lost-effects.ts'
 import { refuse } from '../policy/plan.ts'
 import { begunBy } from './nested.ts'
 import { closeBatch, settle } from './settle.ts'

@@ -6,7 +6,7 @@
 
 import type { LoopLimits, View } from '../model/ports.ts'
 import type { Turn } from '../model/turn.ts'
-import { heldFor } from './people.ts'
+import { heldFor } from './pending-requests.ts'
 import type { Gate } from './policy.ts'
 
 /** Milliseconds that are left of it; Infinity when it has none. */

@@ -7,7 +7,7 @@ import type { Failure } from '../model/failure.ts'
 import type { View } from '../model/ports.ts'
 import { noted, type Repairs, spend, timesUsed, type Turn } from '../model/turn.ts'
 import { isLate } from './deadline.ts'
-import { restartedWhile } from './death.ts'
+import { restartedWhile } from './lost-effects.ts'
 import { ceiling } from './pressure.ts'
 
 /** `key`: the name of the key that was used. */

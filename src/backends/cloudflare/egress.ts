@@ -3,7 +3,7 @@
  * never sees it. Pure; who applies it is the object that owns the container.
  */
 
-import { refusedAddress } from '../../agent/policy/address.ts'
+import { refusedAddress } from '../../agent/policy/network-address.ts'
 import { matches } from '../../agent/policy/wildcard.ts'
 
 /** Goes along with every script, so that a change of settings holds from the next one on. */

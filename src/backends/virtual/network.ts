@@ -3,7 +3,7 @@
  * ones that answers redirect to as well, and an answer has a size.
  */
 
-import { refusedAddress } from '../../agent/policy/address.ts'
+import { refusedAddress } from '../../agent/policy/network-address.ts'
 import type { NetworkAnswer, NetworkRequest } from './protocol.ts'
 
 export type Network = {

@@ -1,6 +1,6 @@
 /** What a command line would do where it is to run. */
 
-import { judgeCommand } from '../../agent/policy/command/judge.ts'
+import { judgeCommand } from '../../agent/shell-policy/judge.ts'
 import type { Services } from '../../agent/model/tool.ts'
 
 export function assessIn(command: string, cwd: string, { backend, shell }: Pick<Services, 'backend' | 'shell'>) {

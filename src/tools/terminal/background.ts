@@ -1,6 +1,6 @@
 /** Commands that go on after the terminal has answered: started on purpose, or told from the syntax tree. */
 
-import { detaches, leaves } from '../../agent/policy/command/detaches.ts'
+import { detaches, leaves } from '../../agent/shell-policy/detaches.ts'
 import type { CallContext, Services } from '../../agent/model/tool.ts'
 import { fail } from '../define.ts'
 

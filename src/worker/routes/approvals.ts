@@ -2,8 +2,8 @@
 
 import * as z from 'zod'
 import { choicesFor } from '../../agent/model/approval.ts'
-import { isApproval } from '../../durable/questions.ts'
-import { tenantStub } from '../../durable/tenant-stub.ts'
+import { isApproval } from '../../durable/turn/pending-requests.ts'
+import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { route } from '../route.ts'
 import { sessionStub, splitId } from '../sessions.ts'

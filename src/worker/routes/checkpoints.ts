@@ -1,7 +1,7 @@
 /** `/api/sessions/{id}/checkpoints` and `…/rollback`: how the workspace was before a turn, and going back there. */
 
 import * as z from 'zod'
-import type { Unreachable } from '../../durable/checkpoint.ts'
+import type { Unreachable } from '../../durable/session/checkpoints.ts'
 import { AppError } from '../errors.ts'
 import { route } from '../route.ts'
 import { found, sessionStub } from '../sessions.ts'

@@ -5,8 +5,8 @@
 
 import * as z from 'zod'
 import { ownProviderName } from '../../agent/model/settings.ts'
-import { takesKeys } from '../../agent/wire/availability.ts'
-import { providerOf } from '../../agent/wire/providers.ts'
+import { takesKeys } from '../../agent/routing/availability.ts'
+import { providerOf } from '../../agent/providers/profiles/providers.ts'
 import {
   type Credential,
   markedFor,
@@ -14,12 +14,12 @@ import {
   sealedFor,
   type Standing,
   standingOf,
-} from '../../durable/credentials.ts'
-import { newCredentialId } from '../../durable/ids.ts'
-import type { KeptHealth } from '../../durable/key-pool.ts'
-import { markOf, open, seal } from '../../durable/seal.ts'
-import { forgetSnapshot } from '../../durable/tenant-snapshot.ts'
-import { tenantStub } from '../../durable/tenant-stub.ts'
+} from '../../durable/models/credentials.ts'
+import { newCredentialId } from '../../durable/platform/ids.ts'
+import type { KeptHealth } from '../../durable/models/key-pool.ts'
+import { markOf, open, seal } from '../../durable/platform/seal.ts'
+import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid } from '../errors.ts'
 import { route } from '../route.ts'
 import { requireSealing } from '../sealing.ts'

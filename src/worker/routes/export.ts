@@ -1,10 +1,10 @@
 /** `…/export` writes a session down in five formats; `/api/sessions/import` takes two of them back. */
 
 import * as z from 'zod'
-import { exportFormats, exportName, exportVersion, mediaTypes } from '../../agent/wire/export.ts'
-import { exportedMessage } from '../../agent/wire/export-message.ts'
-import type { Imported } from '../../durable/export.ts'
-import { bytesOf } from '../../durable/row-size.ts'
+import { exportFormats, exportName, exportVersion, mediaTypes } from '../../agent/public-api/export.ts'
+import { exportedMessage } from '../../agent/public-api/export-message.ts'
+import type { Imported } from '../../durable/session/export.ts'
+import { bytesOf } from '../../durable/platform/row-size.ts'
 import { check, parseJson, readText } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKey } from '../headers.ts'

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { FileStat } from '../../agent/model/backend.ts'
-import type { FileAnswer } from '../../durable/workspace.ts'
+import type { FileAnswer } from '../../durable/session/files.ts'
 import { readBytes } from '../body.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { limitStorage } from '../limits.ts'

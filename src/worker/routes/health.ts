@@ -1,12 +1,12 @@
 /** Whether it works, and what is there to work with. */
 
 import * as z from 'zod'
-import { missingFor } from '../../agent/wire/availability.ts'
-import { defaultModel } from '../../agent/wire/route.ts'
-import { providers } from '../../agent/wire/providers.ts'
-import { availableBackends } from '../../durable/backends.ts'
-import { missingForSealing } from '../../durable/seal.ts'
-import { variablesOf } from '../../durable/variables.ts'
+import { missingFor } from '../../agent/routing/availability.ts'
+import { defaultModel } from '../../agent/routing/route.ts'
+import { providers } from '../../agent/providers/profiles/providers.ts'
+import { availableBackends } from '../../durable/workspace/backends.ts'
+import { missingForSealing } from '../../durable/platform/seal.ts'
+import { variablesOf } from '../../durable/platform/variables.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
 

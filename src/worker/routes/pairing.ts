@@ -1,8 +1,8 @@
 /** `/api/pairing`: people who wrote to a channel that does not know them, and the codes that let them in. */
 
 import * as z from 'zod'
-import type { PairedPerson } from '../../durable/pairing.ts'
-import { tenantStub } from '../../durable/tenant-stub.ts'
+import type { PairedPerson } from '../../durable/tenant/pairing.ts'
+import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
 import { route } from '../route.ts'
 import { listOf, ok } from '../shapes.ts'

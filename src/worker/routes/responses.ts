@@ -4,11 +4,11 @@
  */
 
 import * as z from 'zod'
-import { itemsOfRun, type ResponseHead, responseObject, statusOf } from '../../agent/wire/serve-responses.ts'
-import { publicUsage } from '../../agent/wire/serve-usage.ts'
-import type { Say } from '../../durable/say.ts'
-import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
-import { tenantStub } from '../../durable/tenant-stub.ts'
+import { itemsOfRun, type ResponseHead, responseObject, statusOf } from '../../agent/public-api/responses.ts'
+import { publicUsage } from '../../agent/public-api/usage.ts'
+import type { Say } from '../../durable/session/submit.ts'
+import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { idempotencyKey } from '../headers.ts'
 import { type Ids, idsFor, replayHeader } from '../idempotency.ts'

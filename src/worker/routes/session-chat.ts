@@ -1,8 +1,8 @@
 /** Talking to a session: chat, stream, steer, stop, retry; and listening to it. */
 
 import * as z from 'zod'
-import type { Say } from '../../durable/say.ts'
-import { runHeader } from '../../durable/session.ts'
+import type { Say } from '../../durable/session/submit.ts'
+import { runHeader } from '../../durable/session/session-object.ts'
 import { follow } from '../event-bridge.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKey, lastEventId } from '../headers.ts'

@@ -2,10 +2,10 @@
 
 import * as z from 'zod'
 import { modelId, settingsSchema } from '../../agent/model/settings.ts'
-import { sessionView } from '../../durable/views.ts'
+import { sessionView } from '../../durable/session/api-views.ts'
 import { readCursor } from '../../db/directory.ts'
 import { d1History } from '../../db/history.ts'
-import type { TenantSnapshot } from '../../durable/tenant-snapshot.ts'
+import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { AppError, invalidCursor } from '../errors.ts'
 import { fork } from '../fork.ts'
 import { idempotencyKey } from '../headers.ts'

@@ -7,9 +7,9 @@ import {
   type ResponseHead,
   responseObject,
   type StoredMessage,
-} from '../../agent/wire/serve-responses.ts'
-import type { SessionDO } from '../../durable/session.ts'
-import type { RunView } from '../../durable/views.ts'
+} from '../../agent/public-api/responses.ts'
+import type { SessionDO } from '../../durable/session/session-object.ts'
+import type { RunView } from '../../durable/session/api-views.ts'
 import { AppError, notFound } from '../errors.ts'
 import { deletedShape, inputItemsShape, responseShape } from '../response-shape.ts'
 import { route } from '../route.ts'

@@ -9,7 +9,7 @@ import {
   permit,
   plainAssessment,
 } from '../../../src/agent/policy/approval.ts'
-import { judgeInstructions, judgementIn, judgeQuestion } from '../../../src/agent/policy/judge.ts'
+import { judgeInstructions, judgementIn, judgeQuestion } from '../../../src/agent/policy/approval-judge.ts'
 import { matches } from '../../../src/agent/policy/wildcard.ts'
 
 const command = (text: string, more: Partial<Assessment> = {}): Asked => ({

@@ -3,7 +3,7 @@
  * of what it is answered, and throws words in place of statuses. Headers never come through.
  */
 
-import type { AiBinding } from '../../../src/agent/wire/workers-ai.ts'
+import type { AiBinding } from '../../../src/agent/providers/workers-ai/workers-ai.ts'
 import type { Asked } from '../../support/scripted-model.ts'
 import { answerTo } from './bytes.ts'
 

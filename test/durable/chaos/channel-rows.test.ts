@@ -5,7 +5,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { duplicateMark } from '../../../src/agent/policy/deliver.ts'
-import { armFailpoints } from '../../../src/durable/failpoint.ts'
+import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
 import {
   allSettled,
   type Chat,
@@ -20,7 +20,7 @@ import {
 import { Gate, says, until } from '../../support/scripted-model.ts'
 import { migrated } from '../../worker/client.ts'
 import { linesOf } from '../../worker/listen.ts'
-import { alarmOf, inObject, kill } from '../object.ts'
+import { alarmOf, inObject, kill } from '../support/object.ts'
 import { cameTo, dieAt, disarm, forgetPassages, hangAt, watchFailpoints } from './passing.ts'
 
 beforeAll(migrated)

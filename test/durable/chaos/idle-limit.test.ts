@@ -1,7 +1,7 @@
 /** When a call that says nothing is given up: the arithmetic, and that the clock really ends it. */
 
 import { describe, expect, it } from 'vitest'
-import { givenUpAt, idleLimits, Stalled, withIdleLimit } from '../../../src/durable/idle-limit.ts'
+import { givenUpAt, idleLimits, Stalled, withIdleLimit } from '../../../src/durable/models/idle-timeout.ts'
 
 const usual = { reasoning: false, promptTokens: 1_000, leftMs: Infinity }
 const same = (ms: number) => ({ silentMs: ms, keptAliveMs: ms })

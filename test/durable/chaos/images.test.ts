@@ -1,7 +1,7 @@
 /** An image that is too large for the provider: made smaller by the Images binding, left out when that is not enough. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { shrinkWith, withoutVastImages, withSmallImages } from '../../../src/durable/shrink-images.ts'
+import { shrinkWith, withoutVastImages, withSmallImages } from '../../../src/durable/workspace/shrink-images.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import { bindings, call, migrated } from '../../worker/client.ts'
 import type { Run } from '../../worker/listen.ts'

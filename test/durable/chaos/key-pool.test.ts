@@ -2,8 +2,15 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Failure } from '../../../src/agent/model/failure.ts'
-import { orderKeys } from '../../../src/agent/wire/credentials.ts'
-import { benchKey, countStalls, healthOf, leaseKey, learnHealth, stallsOf } from '../../../src/durable/key-pool.ts'
+import { orderKeys } from '../../../src/agent/routing/credentials.ts'
+import {
+  benchKey,
+  countStalls,
+  healthOf,
+  leaseKey,
+  learnHealth,
+  stallsOf,
+} from '../../../src/durable/models/key-pool.ts'
 
 const failed = (kind: Failure['kind'], retryAfterMs?: number): Failure => ({
   kind,

@@ -1,9 +1,9 @@
 /** Failpoints as tests use them: which were passed, and what happens at that moment in the same stretch of code. */
 
 import { afterEach, beforeEach, vi } from 'vitest'
-import { armFailpoints, type FailpointName } from '../../../src/durable/failpoint.ts'
+import { armFailpoints, type FailpointName } from '../../../src/durable/platform/failpoint.ts'
 import { until } from '../../support/scripted-model.ts'
-import { inObject } from '../object.ts'
+import { inObject } from '../support/object.ts'
 
 let passed: string[] = []
 let atOnce: () => void = () => {}

@@ -1,7 +1,7 @@
 /** Answers of a provider that are odd and yet have to be taken, and what must never come of them. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { healthOf } from '../../../src/durable/key-pool.ts'
+import { healthOf } from '../../../src/durable/models/key-pool.ts'
 import { until } from '../../support/scripted-model.ts'
 import { call, migrated } from '../../worker/client.ts'
 import { listen, type Run, textOf } from '../../worker/listen.ts'

@@ -6,11 +6,11 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { armFailpoints } from '../../../src/durable/failpoint.ts'
+import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
 import { calls, Gate, hangs, model, type Reply, saidIn, says, until } from '../../support/scripted-model.ts'
 import { call, migrated, newSession, request } from '../../worker/client.ts'
 import { linesOf, listen, messagesOf, type Run } from '../../worker/listen.ts'
-import { inObject, kill, ring } from '../object.ts'
+import { inObject, kill, ring } from '../support/object.ts'
 import { cameTo, dieAt, disarm, hangAt, passages, watchFailpoints } from './passing.ts'
 
 beforeAll(migrated)

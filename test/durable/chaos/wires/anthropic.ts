@@ -1,6 +1,6 @@
 /** The wire of `anthropic`: events of the Messages API. */
 
-import { block, call, end, type Event, start, stream as written } from '../../../agent/wire/fixtures/anthropic.ts'
+import { block, call, end, type Event, start, stream as written } from '../../../agent/providers/fixtures/anthropic.ts'
 import { failing, type Piece, stream, whole } from '../bytes.ts'
 import { broken, harmless } from '../outcomes.ts'
 import type { Wire } from '../wire.ts'

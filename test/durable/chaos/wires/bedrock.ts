@@ -1,6 +1,6 @@
 /** The wire of `bedrock-converse`: binary frames with checksums. */
 
-import { call, end, event, exception } from '../../../agent/wire/fixtures/bedrock.ts'
+import { call, end, event, exception } from '../../../agent/providers/fixtures/bedrock.ts'
 import { failing, streamOf } from '../bytes.ts'
 import { harmless } from '../outcomes.ts'
 import type { Wire } from '../wire.ts'

@@ -1,0 +1,152 @@
+/** Sessions, runs and messages in the shapes of the public API. */
+
+import type { Entry, SessionRecord } from '../../agent/model/history.ts'
+import { callsIn, textIn, thinkingIn, type UserMessage } from '../../agent/model/message.ts'
+import { runEnded } from '../../agent/loop/announce.ts'
+import type { TurnOptions } from '../../agent/model/options.ts'
+import { modelCall, newTurn, timesUsed, type Turn } from '../../agent/model/turn.ts'
+import { publicTallies, publicUsage } from '../../agent/public-api/usage.ts'
+import type { SessionMeta } from '../storage/session-metadata.ts'
+
+export const iso = (ms: number): string => new Date(ms).toISOString()
+
+export type SessionStatus = 'idle' | 'running' | 'waiting'
+
+export function sessionView(record: SessionRecord, status: SessionStatus) {
+  const { settings } = record.state as SessionMeta
+  return {
+    id: record.id,
+    title: record.title,
+    source: record.source,
+    status,
+    model: record.model,
+    created_at: iso(record.createdAt),
+    updated_at: iso(record.updatedAt),
+    parent_id: record.parentId,
+    usage: publicUsage(record.usage),
+    settings,
+  }
+}
+export type SessionView = ReturnType<typeof sessionView>
+
+export function messageView({ id, seq, runId, at, message }: Entry, compactedThrough: number) {
+  const thinking = message.role === 'assistant' ? thinkingIn(message) : ''
+  return {
+    id,
+    seq,
+    run_id: runId,
+    role: message.role,
+    content: message.role === 'user' ? userContent(message) : textIn(message) || null,
+    ...(message.role === 'assistant' &&
+      callsIn(message).length && {
+        tool_calls: callsIn(message).map(({ id: callId, name, input, raw }) => ({
+          id: callId,
+          type: 'function',
+          function: { name, arguments: raw ?? JSON.stringify(input) },
+        })),
+      }),
+    ...(message.role === 'tool' && { tool_call_id: message.callId, name: message.name }),
+    ...(thinking && { reasoning: thinking }),
+    ...('source' in message && message.source && { source: message.source }),
+    created_at: iso(at),
+    compacted: seq <= compactedThrough,
+  }
+}
+export type MessageView = ReturnType<typeof messageView>
+
+/** Text where there is only text; parts, images by their address, where there is more. */
+function userContent({ content }: UserMessage) {
+  if (content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('')
+  return content.map((part) =>
+    part.type === 'text'
+      ? part
+      : { type: 'image_url', image_url: { url: part.mediaType.endsWith(';url') ? part.data : `(${part.mediaType})` } },
+  )
+}
+
+export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]) {
+  const { stage } = turn
+  const base = {
+    run_id: turn.id,
+    session_id: sessionId,
+    status: statusOf(turn),
+    output: null as string | null,
+    usage: publicUsage(turn.usage),
+    usage_by_model: publicTallies(turn.usage),
+    exit_reason: null as string | null,
+    completed: false,
+    error: null as string | null,
+    activity: activityOf(turn),
+    started_at: iso(turn.startedAt) as string | null,
+    ended_at: stage.at === 'done' ? iso(stage.endedAt) : null,
+    steps: turn.budget.spent,
+    attempts: timesUsed(turn, modelCall),
+    waited_ms: turn.waited,
+    notes: turn.notes.map(({ at, did, why }) => ({ at: iso(at), did, why })),
+  }
+  if (stage.at !== 'done') return base
+  const end = runEnded(
+    turn,
+    entries.map(({ message }) => message),
+  )
+  return {
+    ...base,
+    output: end.output,
+    exit_reason: end.exit_reason,
+    completed: end.completed,
+    error: end.error ?? null,
+  }
+}
+export type RunView = ReturnType<typeof runView> & {
+  /** What of it did not reach the chat. */
+  readonly delivery_error?: string
+}
+
+/** A run that waits for its turn. */
+export const queuedRun = (
+  { runId, options }: { readonly runId: string; readonly options: TurnOptions },
+  sessionId: string,
+): RunView => ({
+  ...runView(newTurn(runId, 0, 0, options), sessionId, []),
+  status: 'queued',
+  activity: { doing: 'queued', since: null },
+  started_at: null,
+})
+
+type RunStatus = 'queued' | 'running' | 'waiting' | 'stopping' | 'completed' | 'failed' | 'cancelled'
+
+function statusOf({ stage, stopRequested }: Turn): RunStatus {
+  if (stage.at === 'done')
+    return stage.outcome === 'failed' ? 'failed' : stage.outcome === 'stopped' ? 'cancelled' : 'completed'
+  if (stopRequested) return 'stopping'
+  return isAway(stage) ? 'waiting' : 'running'
+}
+
+/** Nothing moves until somebody does something. */
+export const isAway = (stage: Turn['stage']): boolean =>
+  stage.at === 'tools' && stage.calls.every(({ state }) => state === 'away' || state === 'settled')
+
+function activityOf({ stage, people }: Turn): {
+  readonly doing: string
+  readonly since: string | null
+  readonly until?: string
+} {
+  switch (stage.at) {
+    case 'calling-model':
+    case 'compressing':
+      return { doing: stage.at.replace('-', '_'), since: iso(stage.since) }
+    case 'tools': {
+      const running = stage.calls.filter((call) => call.state === 'running')
+      if (!running.length)
+        return { doing: 'waiting_for_a_person', since: people?.since === undefined ? null : iso(people.since) }
+      const since = Math.min(...running.map((call) => (call.state === 'running' ? call.since : 0)))
+      return { doing: `running ${running.map(({ name }) => name).join(', ')}`, since: iso(since) }
+    }
+    case 'waiting':
+      return { doing: `waiting: ${stage.why}`, since: iso(stage.since), until: iso(stage.until) }
+    case 'ready':
+      return { doing: 'deciding', since: null }
+    case 'done':
+      return { doing: 'done', since: iso(stage.endedAt) }
+  }
+}

@@ -1,0 +1,60 @@
+/** The files of a session, as the API reads and writes them. */
+
+import { BackendError, type FileStat } from '../../agent/model/backend.ts'
+import type { SessionCore } from './session.ts'
+
+export type FileAnswer =
+  | { readonly is: 'file'; readonly bytes: Uint8Array; readonly stat: FileStat }
+  | { readonly is: 'directory'; readonly entries: readonly FileStat[] }
+  | { readonly is: 'written'; readonly created: boolean; readonly stat: FileStat | undefined }
+  | { readonly is: 'removed' | 'missing' }
+  | { readonly is: 'refused'; readonly message: string; readonly code: BackendError['code'] }
+
+export function workspace({ workbench: { backend }, account }: SessionCore) {
+  const { byHand: files } = backend
+  const root = backend.resolve('.')
+  const at = (path: string): string => {
+    const resolved = backend.resolve(path)
+    if (resolved === root || resolved.startsWith(`${root}/`)) return resolved
+    throw new BackendError('invalid', 'This path is not in the workspace.', 'Paths are relative to it.')
+  }
+  const inside = (path: string): string => {
+    const resolved = at(path)
+    if (resolved !== root) return resolved
+    throw new BackendError('invalid', 'The workspace itself cannot be deleted.', 'Name what is in it.')
+  }
+  return {
+    read: (path: string) =>
+      said(async () => {
+        const stat = await files.stat(at(path))
+        if (!stat) return { is: 'missing' }
+        if (stat.type === 'directory') return { is: 'directory', entries: await files.list(at(path)) }
+        const bytes = await files.read(at(path))
+        return bytes ? { is: 'file', bytes, stat } : { is: 'missing' }
+      }),
+
+    write: (path: string, bytes: Uint8Array) =>
+      said(async () => {
+        const { created } = await files.write(at(path), bytes)
+        await account.tellStored()
+        return { is: 'written', created, stat: await files.stat(at(path)) }
+      }),
+
+    remove: (path: string) =>
+      said(async () => {
+        const is = (await files.remove(inside(path))) ? 'removed' : 'missing'
+        await account.tellStored()
+        return { is }
+      }),
+  }
+}
+
+/** What the machine refuses is an answer. */
+async function said(work: () => Promise<FileAnswer>): Promise<FileAnswer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error
+    return { is: 'refused', message: `${error.message} ${error.hint}`.trim(), code: error.code }
+  }
+}

@@ -1,0 +1,133 @@
+/** Reading a session: its messages page by page, its runs, its status. */
+
+import { runEnded } from '../../agent/loop/announce.ts'
+import type { PlacedEvent, RunEnded } from '../../agent/model/event.ts'
+import type { Entry } from '../../agent/model/history.ts'
+import { isOver } from '../../agent/model/turn.ts'
+import { sse } from '../../agent/public-api/events.ts'
+import { place } from '../storage/event-log.ts'
+import type { SessionCore } from './session.ts'
+import { usageOf } from '../storage/session-record.ts'
+import { messageView, type MessageView, queuedRun, type RunView, runView, type SessionStatus } from './api-views.ts'
+
+/** The newest `limit` messages with a seq below `before`, fewer where they are long; given back oldest first. */
+export type MessagePage = { readonly limit: number; readonly before?: number | undefined }
+
+/** Characters after which no further row is put into a page: it passes between objects in one message of 32 MiB. */
+const longPage = 4_000_000
+
+export function listMessages(
+  { journal }: SessionCore,
+  { limit, before = Number.MAX_SAFE_INTEGER }: MessagePage,
+): { readonly data: MessageView[]; readonly next_cursor: string | null } {
+  const newestFirst: Entry[] = []
+  let compactedThrough = journal.coveredFrom(before)
+  let [length, more] = [0, false]
+  for (const row of journal.entriesBackwards(before)) {
+    more = newestFirst.length > limit || length > longPage
+    if (more) break
+    for (const entry of row.entries.toReversed()) {
+      compactedThrough = Math.max(compactedThrough, entry.covers ?? 0)
+      if (entry.seq < before) newestFirst.push(entry)
+    }
+    length += row.length
+  }
+  more ||= newestFirst.length > limit
+  const page = newestFirst.slice(0, limit).toReversed()
+  return {
+    data: page.map((entry) => messageView(entry, compactedThrough)),
+    next_cursor: more ? String(page[0]?.seq ?? 0) : null,
+  }
+}
+
+export function statusOf({ store, isWaiting }: SessionCore): SessionStatus {
+  if (!store.hasOpenTurn) return 'idle'
+  return isWaiting ? 'waiting' : 'running'
+}
+
+export function runOf(core: SessionCore, runId: string): RunView | undefined {
+  const current = core.store.current()
+  const turn = current?.id === runId ? current : core.journal.turnOf(runId)
+  const usage = turn && usageOf(core.meta, turn)
+  if (usage) {
+    const view = runView({ ...turn, usage }, core.sessionId, isOver(turn) ? core.journal.entriesOf(runId) : [])
+    const error = core.delivery.errorOf(runId)
+    return error === undefined ? view : { ...view, delivery_error: error }
+  }
+  const queued = core.store.queued().find(({ item }) => item.runId === runId)
+  return queued && queuedRun(queued.item, core.sessionId)
+}
+
+/** Nothing has come behind the run, and nothing waits to. */
+export function isLastRun(core: SessionCore, runId: string): boolean {
+  const queued = core.store.queued().at(-1)
+  if (queued) return queued.item.runId === runId
+  if (core.store.hasOpenTurn) return core.store.turn().id === runId
+  return listMessages(core, { limit: 1 }).data[0]?.run_id === runId
+}
+
+/** How a run ended; undefined while it has not. */
+export function endOf(core: SessionCore, runId: string): RunEnded | undefined {
+  const current = core.store.current()
+  const turn = current?.id === runId ? current : core.journal.turnOf(runId)
+  if (turn?.stage.at !== 'done') return undefined
+  return runEnded(
+    turn,
+    core.journal.entriesOf(runId).map(({ message }) => message),
+  )
+}
+
+/** The events of a run so far. Where they are lost, what is known of a run that is over: its answer and its end. */
+export function eventsOf(core: SessionCore, runId: string): PlacedEvent[] {
+  const logged = core.store.eventsOfRun(runId)
+  const end = logged.length ? undefined : endOf(core, runId)
+  if (!end) return logged
+  const where = { seq: core.store.lastEventSeq(), at: Date.now(), runId, sessionId: core.sessionId }
+  return [place({ type: 'message.delta', delta: end.output }, where), place(end, where)]
+}
+
+/** What a listener has missed, or a piece of it. */
+export type EventPage = {
+  /** Server-sent events. */
+  readonly text: string
+  /** seq of the last event; the next page begins behind it. */
+  readonly through: number
+  readonly isLast: boolean
+}
+
+/** Characters of a page; its last event may go beyond them. */
+const pageLength = 512 * 1024
+
+export function eventsAfter({ store }: SessionCore, after: number): EventPage {
+  let text = ''
+  let through = after
+  for (const event of store.eventsSince(after)) {
+    if (text.length >= pageLength) return { text, through, isLast: false }
+    text += sse(event)
+    through = event.seq
+  }
+  return { text, through, isLast: true }
+}
+
+/** The run that a request joined, found by the id that the request would have given to a run of its own. */
+export function joinedBefore(core: SessionCore, requestId: string): Accepted | undefined {
+  const heard = firstWith(core.store.eventsSince(0), requestId)
+  const waits = core.store.inbox().some((said) => said.requestId === requestId)
+  if (heard) return { runId: heard.run_id, status: 'joined' }
+  return waits ? { runId: core.store.turn().id, status: 'joined' } : undefined
+}
+
+function firstWith(events: Iterable<PlacedEvent>, requestId: string): PlacedEvent | undefined {
+  for (const event of events) if ('request_id' in event && event.request_id === requestId) return event
+  return undefined
+}
+
+/**
+ * What became of a request. `running`, `queued`: a run of its own; `joined`: its words went into the run that is open;
+ * `over`: a repeat, whose run has ended. Nothing was taken with the others: `idle`: there was no run to join;
+ * `too-large`: a row does not hold it; `passed`: something else came behind the run that it was to follow.
+ */
+export type Accepted = {
+  readonly runId: string
+  readonly status: 'running' | 'queued' | 'joined' | 'over' | 'idle' | 'too-large' | 'passed'
+}

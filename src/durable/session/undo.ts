@@ -1,0 +1,41 @@
+/** Taking turns back: their messages leave the conversation and the search, and are told once more. */
+
+import type { Entry } from '../../agent/model/history.ts'
+import { textIn, type UserMessage } from '../../agent/model/message.ts'
+import type { TurnOptions } from '../../agent/model/options.ts'
+import { importRun } from '../storage/journal.ts'
+import type { SessionCore } from './session.ts'
+
+export type Retracted = {
+  /** Newest first: what a person said to begin the turn, and what it asked for. */
+  readonly turns: readonly { readonly message: UserMessage; readonly options: TurnOptions; readonly text: string }[]
+}
+
+export function retractTurns(core: SessionCore, n: number): Retracted {
+  const turns: { message: UserMessage; options: TurnOptions; text: string }[] = []
+  let runId: string | undefined
+  let from: number | undefined
+  let first: Entry | undefined
+  const close = () => {
+    if (first?.message.role !== 'user' || runId === undefined) return
+    const options = core.journal.turnOf(runId)?.options ?? {}
+    turns.push({ message: first.message, options, text: textIn(first.message) })
+  }
+  for (const row of core.journal.backwards()) {
+    if (row.runId === importRun) break
+    if (row.runId !== runId) {
+      close()
+      first = undefined
+      if (turns.length === n) break
+      runId = row.runId
+    }
+    from = row.n
+    first = row.entries.find(({ message }) => message.role === 'user' && !message.source) ?? first
+  }
+  if (turns.length < n) close()
+  if (from === undefined) return { turns: [] }
+  core.store.retract(from)
+  core.updateMeta({ retractedFrom: Math.min(from, core.meta.retractedFrom ?? from) })
+  core.later(core.project())
+  return { turns }
+}

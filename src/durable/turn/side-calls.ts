@@ -1,0 +1,77 @@
+/** What a machine does beside the conversation itself: side tasks, mixtures, and the books of what is spent. */
+
+import type { Dialect, DialectName, Endpoint } from '../../agent/model/dialect.ts'
+import type { Failure } from '../../agent/model/failure.ts'
+import { newTurn, type Turn } from '../../agent/model/turn.ts'
+import type { Usage } from '../../agent/model/usage.ts'
+import { fullId, type Route, type Variables } from '../../agent/routing/route.ts'
+import { mixtureOf, referencesOf } from '../models/mixture-of-agents.ts'
+import type { Chosen, World } from './effects.ts'
+import { chainOf } from '../models/model-routes.ts'
+import type { TurnSession } from './turn-session.ts'
+import { type Side, sideTask, type SideWorld } from '../models/side-task.ts'
+import { protectedMessages } from './summarise.ts'
+
+export type BesideOptions = {
+  readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
+  readonly variables: Variables
+  readonly routes: (turn: Turn) => readonly Route[]
+  readonly lease: (chosen: Chosen) => (failure?: Failure) => void
+}
+
+type Parts = Pick<World, 'side' | 'references' | 'asides' | 'charge' | 'defaults' | 'protectedMessages'>
+
+export function beside(core: TurnSession, options: BesideOptions): Parts {
+  const inTurn = worldOf(core, options, () => core.driver.abortable())
+  const afterTurn = worldOf(core, options, () => new AbortController())
+  const side: Side = async (task, request) => {
+    const note = core.account.notes.next()
+    const world = core.store.hasOpenTurn ? inTurn : afterTurn
+    const noted = (usage: Usage) => void (core.exists && core.account.notes.put({ id: note, usage }))
+    const answer = await sideTask(task, request, { ...world, note: noted })
+    if (request.bookedBy !== 'caller' && core.exists) core.account.add({ id: note, usage: answer.usage })
+    return { ...answer, note }
+  }
+  let known: { readonly turn: string; readonly said: Promise<string | undefined> } | undefined
+  return {
+    side,
+    references: (turn, transcript) => {
+      const mixture = mixtureOf(turn.options.model, core.settings, options.variables['MODEL'])
+      if (!mixture) return Promise.resolve(undefined)
+      // Once for a turn: what comes after it was asked again follows from its own tools.
+      if (known?.turn !== turn.id)
+        known = { turn: turn.id, said: referencesOf(mixture, transcript, (request) => side('moa_reference', request)) }
+      return known.said
+    },
+    asides: () => core.account.take(core.store.current()),
+    charge: (turn, usage) => core.account.charge(turn, usage),
+    defaults: () => core.settings.model ?? {},
+    protectedMessages: () => protectedMessages(core.settings),
+  }
+}
+
+function worldOf(core: TurnSession, options: BesideOptions, abortable: () => AbortController): Omit<SideWorld, 'note'> {
+  const { dialects, variables, routes, lease } = options
+  const { tenantId } = core
+  const turnOf = () => core.store.current() ?? newTurn('', 0, 0)
+  return {
+    tenantId,
+    dialects,
+    abortable,
+    settings: () => core.settings,
+    deployed: variables['AUX_MODEL']?.trim(),
+    chain: () => {
+      const turn = turnOf()
+      const chain = routes(turn)
+      return [...chain.slice(turn.route.model), ...chain.slice(0, turn.route.model)]
+    },
+    routeOf: (id) => routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === fullId(id, core.settings)),
+    lease: (route) => {
+      const endpoint = endpointOf(route, chainOf([route], tenantId, core.settings, turnOf())[0]?.keys ?? [])
+      return endpoint && { endpoint, end: lease({ route, endpoint }) }
+    },
+  }
+}
+
+const endpointOf = ({ endpoints }: Route, keys: readonly string[]): Endpoint | undefined =>
+  endpoints.find(({ id }) => id === keys[0]) ?? endpoints[0]

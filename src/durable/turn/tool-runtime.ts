@@ -1,0 +1,227 @@
+/** What the tools of one session work with: its machine, its files, its lists, the tenant's history. */
+
+import { Bounded } from '../../agent/model/bounded.ts'
+import type { Services, ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
+import { hash53 } from '../../agent/model/hash.ts'
+import type { ToolSchema } from '../../agent/model/dialect.ts'
+import { defaults, type Limits, type Settings } from '../../agent/model/settings.ts'
+import type { Result, ToolCall } from '../../agent/model/turn.ts'
+import { type SystemParts, systemPrompt } from '../../agent/prompt/system.ts'
+import { d1History } from '../../db/history.ts'
+import { openDocuments } from '../../backends/pdf/pdf.ts'
+import { openPrograms, type RunProgram } from '../../backends/isolate/isolate.ts'
+import { type Dispatch, dispatch, together } from '../../tools/dispatch.ts'
+import { permission, type PermissionWorld } from '../../tools/permission.ts'
+import { tools } from '../../tools/index.ts'
+import { selectTools } from '../../tools/toolsets.ts'
+import { attachmentsOf, withImagesStored } from '../workspace/attachments.ts'
+import { noCapabilities, openBackend, wantedKind } from '../workspace/backends.ts'
+import { archives } from '../workspace/checkpoint-archive.ts'
+import { failpoint } from '../platform/failpoint.ts'
+import type { Meter } from '../platform/metering.ts'
+import { type ProgramLog, withPrograms } from './programs.ts'
+import { SessionProcesses } from '../processes/process-registry.ts'
+import type { ProcessRows } from '../processes/process-rows.ts'
+import {
+  memoryOf,
+  type SessionBackend,
+  sessionBackend,
+  type SessionBackendOptions,
+} from '../workspace/session-backend.ts'
+import type { SessionMeta } from '../storage/session-metadata.ts'
+
+export type WorkbenchOptions = {
+  readonly env: Env
+  readonly sql: SqlStorage
+  readonly meter: Meter
+  readonly tenantId: string
+  readonly sessionId: string
+  readonly meta: () => SessionMeta
+  /** All of them are there once the tenant is known. */
+  readonly settings: {
+    readonly now: () => Settings
+    readonly limits: () => Limits | undefined
+    readonly known: () => Promise<void>
+  }
+  readonly updateMeta: (change: Partial<SessionMeta>) => void
+  readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
+}
+
+export type RunOptions = Pick<PermissionWorld, 'policy' | 'judge'> & {
+  readonly settings: Settings
+  readonly signal: AbortSignal
+  /** Where the calls of programs are written down. */
+  readonly programs: ProgramLog
+  /** Characters of the results that their batch has already. */
+  readonly taken: number
+  /** The turn that the calls are of. */
+  readonly runId: string
+  /** The model of the turn reads images. */
+  readonly seesImages: boolean
+}
+
+export class Workbench {
+  readonly #options: WorkbenchOptions
+  readonly #services: Omit<Services, 'programs'>
+  /** Absent without a loader of isolates. */
+  readonly #runProgram: RunProgram | undefined
+  readonly backend: SessionBackend
+  readonly processes: SessionProcesses
+  #toolbox: { readonly of: Settings; readonly selected: Selected } | undefined
+
+  constructor(options: WorkbenchOptions) {
+    this.#options = options
+    const { env, sql, tenantId, sessionId, meta, updateMeta, meter } = options
+    const kept: Pick<SessionBackendOptions, 'record' | 'write'> = {
+      record: () => meta().machine,
+      write: (machine) => updateMeta({ machine }),
+    }
+    const { now, limits } = options.settings
+    const whose = { env, sql, tenantId, sessionId, settings: now, limits }
+    this.backend = sessionBackend({
+      ...kept,
+      open: (kind) => openBackend(kind, { ...whose, memory: memoryOf(kind, kept) }),
+      wanted: () => wantedKind(options.settings.now(), env),
+      settled: options.settings.known,
+      missing: noCapabilities,
+      archives:
+        env.BLOBS &&
+        archives({ sql, blobs: env.BLOBS, prefix: `t/${tenantId}/s/${sessionId}/checkpoints/`, now: Date.now }),
+    })
+    this.processes = new SessionProcesses({
+      ...options.processes,
+      jobs: () => this.backend.jobs,
+      kind: () => this.backend.kind,
+      jobsOn: this.backend.jobsOn,
+      now: Date.now,
+    })
+    this.#runProgram = env.LOADER && openPrograms({ loader: env.LOADER, tenantId })
+    this.#services = {
+      backend: this.backend,
+      documents: openDocuments({ loader: env.LOADER }),
+      history: d1History(env.DB, tenantId, meter),
+      todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
+      shell: {
+        read: () => meta().shell ?? { cwd: this.backend.capabilities.root, env: {} },
+        write: (shell) => {
+          if (JSON.stringify(shell) !== JSON.stringify(meta().shell)) updateMeta({ shell })
+        },
+      },
+      processes: this.processes,
+      person: true,
+    }
+  }
+
+  systemPrompt({ instructions, timezone = defaults.timezone }: Settings, at: number): string {
+    return promptFor({ machine: this.backend.describe(), instructions, date: dateIn(timezone, at), timezone })
+  }
+
+  /** The tools that these settings allow and that have what they need. */
+  toolbox(settings: Settings): Toolbox {
+    return this.#selected(settings).tools
+  }
+
+  schemas(settings: Settings): readonly ToolSchema[] {
+    return this.#selected(settings).schemas
+  }
+
+  /** The first of these calls that may run side by side. */
+  together(calls: readonly ToolCall[], settings: Settings): readonly ToolCall[] {
+    return together(calls, { toolbox: this.toolbox(settings), services: this.#services })
+  }
+
+  run(
+    calls: readonly ToolCall[],
+    { settings, signal, runId, programs, seesImages, taken, ...approvals }: RunOptions,
+  ): AsyncIterable<Result> {
+    const services = this.#services
+    const { env, tenantId, sessionId } = this.#options
+    this.backend.begin(runId)
+    const { backend, shell } = services
+    const place = () => `${backend.kind} ${shell.read().cwd}`
+    const world: Dispatch = {
+      toolbox: this.toolbox(settings),
+      services,
+      permit: (call, tool) => permission(call, tool, { services, place, now: Date.now, ...approvals }),
+      context: { sessionId, signal, clock: Date, seesImages },
+      taken,
+      spill: (callId, text) => this.#spill(callId, text),
+      around: (moment) => failpoint(`${moment}-tool`),
+      report: (error, tool) => console.error(`The tool ${tool} failed.`, error),
+    }
+    const results = dispatch(calls, this.#runProgram ? withPrograms(world, this.#runProgram, programs) : world)
+    return withImagesStored(results, env.BLOBS, attachmentsOf(tenantId, sessionId))
+  }
+
+  /** Everything the session keeps outside its own rows. */
+  async removeFiles(): Promise<void> {
+    const { env, tenantId, sessionId } = this.#options
+    await this.backend.destroy()
+    for (;;) {
+      const found = await env.BLOBS?.list({ prefix: `t/${tenantId}/s/${sessionId}/` })
+      if (!found?.objects.length) return
+      await env.BLOBS?.delete(found.objects.map(({ key }) => key))
+    }
+  }
+
+  /** Models use the ids of their calls again in later turns: the text is part of the name, so that none takes the place of another. */
+  async #spill(callId: string, text: string): Promise<string> {
+    const path = `/tmp/results/${callId.replace(/[^\w-]/g, '_').slice(0, 64)}-${hash53(text).toString(36)}.txt`
+    await this.backend.files.write(path, new TextEncoder().encode(text))
+    return path
+  }
+
+  #offered(): readonly ServiceName[] {
+    const names = Object.keys(this.#services) as ServiceName[]
+    return this.#runProgram ? [...names, 'programs'] : names
+  }
+
+  #selected(settings: Settings): Selected {
+    if (this.#toolbox?.of !== settings) this.#toolbox = { of: settings, selected: select(settings, this.#offered()) }
+    return this.#toolbox.selected
+  }
+}
+
+type Selected = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
+
+/** Sessions with the same choice of tools share them, and with them what is counted and rendered once. */
+const selections = new Bounded<string, Selected>(1_000)
+
+function select({ toolsets }: Settings, services: readonly ServiceName[]): Selected {
+  const key = JSON.stringify([toolsets ?? {}, services])
+  let selected = selections.get(key)
+  if (!selected) {
+    const { toolbox } = selectTools(tools, {
+      enabled: toolsets?.enabled,
+      disabled: toolsets?.disabled,
+      services: new Set(services),
+    })
+    const schemas = [...toolbox.values()].map(({ name, description, describeWith, inputSchema }: Tool) => ({
+      name,
+      description: describeWith ? description + describeWith(toolbox) : description,
+      inputSchema,
+    }))
+    selected = { tools: toolbox, schemas }
+    selections.set(key, selected)
+  }
+  return selected
+}
+
+/** The last one made: sessions of one tenant and day have the same. */
+let lastPrompt: { readonly key: string; readonly text: string } | undefined
+
+function promptFor(parts: SystemParts): string {
+  const key = JSON.stringify(parts)
+  if (lastPrompt?.key !== key) lastPrompt = { key, text: systemPrompt(parts) }
+  return lastPrompt.text
+}
+
+/** A zone may be written in thousands of ways, in small letters and large ones. */
+const formats = new Bounded<string, Intl.DateTimeFormat>(100)
+
+/** YYYY-MM-DD. Making a format costs more than a hundred uses of it. */
+function dateIn(timeZone: string, at: number): string {
+  let format = formats.get(timeZone)
+  if (!format) formats.set(timeZone, (format = new Intl.DateTimeFormat('en-CA', { timeZone })))
+  return format.format(at)
+}

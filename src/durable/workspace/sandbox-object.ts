@@ -1,0 +1,178 @@
+/**
+ * The object that owns a container: `SandboxPort` on version 0.12.10 of the SDK. It is only part of builds that have
+ * containers (src/worker/with-sandbox.ts). What was learned about this version and is designed for:
+ * - the default session dies or hangs with `exit`: every script runs in a process of its own
+ * - a running process does not keep the container awake: before it sleeps it is asked whether a job runs
+ * - files are gone after sleep: they are saved before it, and now and then
+ * - egress is closed, and opened for named hosts with each script; keys are added outside of the container. What was
+ *   last set outlives the object, as the SDK keeps it
+ */
+
+import { type DirectoryBackup, Sandbox } from '@cloudflare/sandbox'
+import type { Answer, SandboxPort, Trouble } from '../../backends/cloudflare/box.ts'
+import { type Egress, injected, type InjectParams, openGate, type Variables } from '../../backends/cloudflare/egress.ts'
+import type { Ran } from '../../backends/machine/port.ts'
+
+/** Makes the SDK run a command outside of any session. */
+const noSession = '__DISABLE_SESSION__'
+const savedKey = 'talaria:saved'
+const workspace = '/workspace'
+/** Time between two copies while it is used. */
+const saveEveryMs = 5 * 60_000
+const keepSeconds = 30 * 24 * 3600
+/** What the SDK may take beyond the script's own time. */
+const graceMs = 10_000
+
+/** Answers `running` while a job of ours does. */
+const anyJob = `for d in /tmp/.talaria/j-*; do
+  [ -e "$d/exit" ] && continue
+  grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$(cat "$d/pid" 2>/dev/null)/status" 2>/dev/null && { echo running; exit 0; }
+done; echo none`
+
+type BoxEnv = Env &
+  Variables & {
+    readonly BACKUP_BUCKET?: R2Bucket
+    readonly R2_ACCESS_KEY_ID?: string
+  }
+
+export class SandboxBox extends Sandbox<BoxEnv> {
+  override sleepAfter = '10m'
+  override enableInternet = false
+  override interceptHttps = true
+  override allowedHosts: string[] = []
+  /** What has been applied in this life. */
+  #egress: string | undefined
+  #savedAt = Date.now()
+  #saving: Promise<void> | undefined
+
+  constructor(ctx: DurableObjectState<{}>, env: BoxEnv) {
+    super(ctx, env)
+    // A job may still run from before the deployment was closed.
+    if (env.SANDBOX_NETWORK === 'off') ctx.waitUntil(this.setAllowedHosts([]))
+  }
+
+  async boxRun(script: string, timeoutMs: number, egress?: Egress): Promise<Answer<Ran>> {
+    const closed = egress && (await this.#opened(egress))
+    if (closed) return { trouble: closed }
+    return told(async () => {
+      const { exitCode, stdout } = await this.execWithSessionToken(script, noSession, { timeout: timeoutMs + graceMs })
+      if (Date.now() - this.#savedAt > saveEveryMs) this.ctx.waitUntil(this.#save())
+      return { code: exitCode, output: stdout }
+    })
+  }
+
+  /** What hinders it. Then nothing has begun. */
+  async #opened(egress: Egress): Promise<Trouble | undefined> {
+    const wanted = JSON.stringify(egress)
+    if (wanted === this.#egress) return undefined
+    const set = await told(() => openGate(this, egress, this.env))
+    if ('trouble' in set) return { ...set.trouble, code: 'CONTAINER_UNAVAILABLE' }
+    this.#egress = wanted
+    return undefined
+  }
+
+  async boxRead(path: string): Promise<Answer<Uint8Array>> {
+    return told(async () => {
+      const { content } = await this.readFile(path, { encoding: 'base64', sessionId: noSession })
+      return Uint8Array.from(atob(content), (char) => char.charCodeAt(0))
+    })
+  }
+
+  async boxWrite(path: string, bytes: Uint8Array): Promise<Answer<null>> {
+    return told(async () => {
+      await this.writeFile(path, base64Of(bytes), { encoding: 'base64', sessionId: noSession })
+      return null
+    })
+  }
+
+  async boxRestore(): Promise<Answer<boolean>> {
+    return told(async () => {
+      const saved = await this.ctx.storage.get<DirectoryBackup>(savedKey)
+      if (!saved) return false
+      await this.restoreBackup(saved)
+      return true
+    })
+  }
+
+  async boxDestroy(): Promise<Answer<null>> {
+    return told(async () => {
+      await this.ctx.storage.delete(savedKey)
+      await this.destroy()
+      return null
+    })
+  }
+
+  /** Nobody has asked for a while. A job keeps it awake; otherwise the files are saved first. */
+  override async onActivityExpired(): Promise<void> {
+    const jobs = await this.boxRun(anyJob, 10_000)
+    if ('ok' in jobs && jobs.ok.output.includes('running')) return this.renewActivityTimeout()
+    await this.#save()
+    await super.onActivityExpired()
+  }
+
+  /** One copy at a time. Without a bucket there is none, and a container that sleeps has forgotten. */
+  async #save(): Promise<void> {
+    if (!this.env.BACKUP_BUCKET) return
+    this.#saving ??= this.#saveNow().finally(() => (this.#saving = undefined))
+    await this.#saving
+  }
+
+  async #saveNow(): Promise<void> {
+    try {
+      const local = this.env.R2_ACCESS_KEY_ID === undefined
+      const saved = await this.createBackup({ dir: workspace, ttl: keepSeconds, ...(local && { localBucket: true }) })
+      await this.ctx.storage.put(savedKey, saved)
+      this.#savedAt = Date.now()
+    } catch (error) {
+      // The copy of before is still there, and the next one will be tried.
+      console.error('The workspace of a container could not be saved.', error)
+    }
+  }
+}
+
+SandboxBox.outboundHandlers = {
+  inject: (request: Request, env: unknown, { params }: { params?: unknown }) =>
+    fetch(injected(request, params as InjectParams, env as BoxEnv)),
+}
+
+/** Errors keep their fields only as values. */
+async function told<T>(work: () => Promise<T>): Promise<Answer<T>> {
+  try {
+    return { ok: await work() }
+  } catch (error) {
+    return { trouble: troubleOf(error) }
+  }
+}
+
+function troubleOf(error: unknown): Trouble {
+  const { message = String(error), errorResponse } = error as { message?: string; errorResponse?: ErrorBody }
+  const { code = 'UNKNOWN', context = {} } = errorResponse ?? {}
+  const { admitted, retryable, retryAfterMs, reason } = context
+  return { code, message: reason ? `${message} (${reason})` : message, admitted, retryable, retryAfterMs }
+}
+
+type ErrorBody = {
+  readonly code?: string
+  readonly context?: {
+    readonly admitted?: boolean
+    readonly retryable?: boolean
+    readonly retryAfterMs?: number
+    readonly reason?: string
+  }
+}
+
+function base64Of(bytes: Uint8Array): string {
+  let text = ''
+  for (let from = 0; from < bytes.length; from += 0x8000)
+    text += String.fromCharCode(...bytes.subarray(from, from + 0x8000))
+  return btoa(text)
+}
+
+/** The methods of the object under the names of the port. */
+export type BoxStub = {
+  readonly boxRun: SandboxPort['run']
+  readonly boxRead: SandboxPort['read']
+  readonly boxWrite: SandboxPort['write']
+  readonly boxRestore: SandboxPort['restore']
+  readonly boxDestroy: SandboxPort['destroy']
+}

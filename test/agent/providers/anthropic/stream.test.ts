@@ -1,0 +1,190 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Dropped, type Sign } from '../../../../src/agent/model/dialect.ts'
+import { readMessages } from '../../../../src/agent/providers/anthropic/stream.ts'
+import { anthropicAnswers, block, call, end, type Event, start, stream, text, thinking } from '../fixtures/anthropic.ts'
+import { inPieces, noPause } from '../support/byte-pieces.ts'
+
+const encoder = new TextEncoder()
+
+async function read(body: string, size = 1_000_000) {
+  const heard: string[] = []
+  const signs: (Sign | undefined)[] = []
+  const response = inPieces(encoder.encode(body), size, 'text/event-stream')
+  const reply = await readMessages(response, {
+    hear: (delta) => heard.push(`${delta.of}: ${delta.text}`),
+    pulse: (sign) => signs.push(sign),
+    sleep: noPause,
+  })
+  return { ...reply, heard, signs }
+}
+const answer = (...events: readonly (Event | readonly Event[])[]) => stream(start(), ...events.flat())
+
+describe('an answer of the Messages API', { timeout: 60_000 }, () => {
+  it('is the same wherever the bytes are cut', async () => {
+    const body = answer(
+      thinking(0, 'c2ln', 'hm ', 'ja 😀'),
+      text(1, 'Grüße'),
+      call(2, 'c1', 'look', '{"at"', ':1}'),
+      end('tool_use'),
+    )
+    const whole = await read(body)
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (size) => {
+        expect(await read(body, size)).toEqual(whole)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('that breaks off anywhere is never taken for whole', async () => {
+    const body = anthropicAnswers.calls.body as string
+    const whole = await read(body)
+    const stop = body.indexOf('"stop_reason"')
+    const outcomeOf = async (length: number) => {
+      const cut: unknown = await read(body.slice(0, length)).catch((error: unknown) => error)
+      return cut instanceof Dropped ? 'dropped' : cut
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: stop }), async (length) => {
+        expect(await outcomeOf(length)).toBe('dropped')
+      }),
+    )
+    expect(await outcomeOf(body.indexOf('event: message_stop'))).toMatchObject({ message: whole.message })
+  })
+
+  it('keeps thinking with its seals, in its order', async () => {
+    const { message } = await read(
+      answer(
+        thinking(0, 'c2ln', 'one'),
+        block(1, { type: 'redacted_thinking', data: 'cmVk' }),
+        text(2, 'between'),
+        thinking(3, 'c2lnMg==', ''),
+        thinking(4, '', 'unsigned'),
+        call(5, 'c1', 'look'),
+        end('tool_use'),
+      ),
+    )
+    expect(message.content).toEqual([
+      { type: 'thinking', text: 'one', sealed: { by: 'anthropic', data: { signature: 'c2ln' } } },
+      { type: 'thinking', text: '', sealed: { by: 'anthropic', data: { redacted: 'cmVk' } } },
+      { type: 'text', text: 'between' },
+      { type: 'thinking', text: '', sealed: { by: 'anthropic', data: { signature: 'c2lnMg==' } } },
+      { type: 'thinking', text: 'unsigned' },
+      { type: 'call', id: 'c1', name: 'look', input: {} },
+    ])
+  })
+
+  const stops: readonly (readonly [string, string])[] = [
+    ['end_turn', 'end'],
+    ['stop_sequence', 'end'],
+    ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['pause_turn', 'length'],
+    ['refusal', 'refused'],
+    ['something_new', 'end'],
+  ]
+  it.each(stops)('that stops for %s is %s', async (reason, stop) => {
+    expect((await read(answer(text(0, 'x'), end(reason)))).message.stop).toBe(stop)
+  })
+
+  it('that is a refusal without words has those of the provider', async () => {
+    const { message } = await read(anthropicAnswers.refusal.body as string)
+    expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'I will not.' }], stop: 'refused' })
+  })
+
+  it('cut at its length keeps the arguments of its call as they came', async () => {
+    const { message } = await read(answer(call(0, 'c1', 'look', '{"at": "unfin'), end('max_tokens')))
+    expect(message).toEqual({
+      role: 'assistant',
+      content: [{ type: 'call', id: 'c1', name: 'look', input: {}, raw: '{"at": "unfin' }],
+      stop: 'length',
+    })
+  })
+
+  it('may bring whole blocks at once, and blocks nobody knows', async () => {
+    const { message, heard } = await read(
+      answer(
+        block(0, { type: 'text', text: 'whole' }),
+        block(
+          1,
+          { type: 'server_tool_use', id: 's1', name: 'x', input: {} },
+          { type: 'input_json_delta', partial_json: '{}' },
+        ),
+        block(2, { type: 'tool_use', id: 'c1', name: 'look', input: { at: 1 } }),
+        end('tool_use'),
+      ),
+    )
+    expect(message.content).toEqual([
+      { type: 'text', text: 'whole' },
+      { type: 'call', id: 'c1', name: 'look', input: { at: 1 } },
+    ])
+    expect(heard).toEqual(['text: whole'])
+  })
+
+  it('counts the usage of its end, and that of its beginning where the end has none', async () => {
+    const body = (first: object, last: object) => stream(start(first), ...text(0, 'x'), ...end('end_turn', {}, last))
+    const usage = async (first: object, last: object) => (await read(body(first, last))).usage
+    const beginning = { input_tokens: 50, cache_read_input_tokens: 7, cache_creation_input_tokens: 3, output_tokens: 1 }
+    const counted = {
+      input: 50,
+      output: 9,
+      cachedRead: 7,
+      cachedWrite: 3,
+      reasoning: 0,
+      costUsd: 0,
+      costStatus: 'unknown',
+    }
+    expect(await usage(beginning, { output_tokens: 9 })).toEqual(counted)
+    expect(await usage({ input_tokens: 0, output_tokens: 0 }, { ...beginning, output_tokens: 9 })).toEqual(counted)
+    expect(
+      await usage(beginning, { input_tokens: 0, output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } }),
+    ).toEqual({
+      ...counted,
+      reasoning: 4,
+    })
+    expect(await usage({ input_tokens: -5, output_tokens: 'many' }, {})).toMatchObject({ input: 0, output: 0 })
+  })
+
+  it('counts what is written to the cache for an hour apart from the rest, and never more of it than there is', async () => {
+    const usage = async (hour: unknown) => {
+      const cache_creation = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: hour }
+      const first = { input_tokens: 1, cache_creation_input_tokens: 100, cache_creation, output_tokens: 1 }
+      return (await read(stream(start(first), ...text(0, 'x'), ...end('end_turn')))).usage
+    }
+    expect(await usage(70)).toMatchObject({ cachedWrite: 100, hourWrite: 70 })
+    expect(await usage(700)).toMatchObject({ cachedWrite: 100, hourWrite: 100 })
+    expect(await usage('many')).not.toHaveProperty('hourWrite')
+  })
+
+  it('is kept alive by pings, without a word', async () => {
+    const { signs } = await read(answer({ type: 'ping' }, text(0, 'x'), end('end_turn')))
+    expect(signs.filter((sign) => sign === 'keep-alive')).toHaveLength(1)
+    expect(signs[1]).toBe('keep-alive')
+  })
+
+  it('may come in one piece', async () => {
+    const whole = {
+      type: 'message',
+      content: [
+        { type: 'thinking', thinking: 'hm', signature: 'c2ln' },
+        { type: 'text', text: 'whole' },
+      ],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 3, output_tokens: 1 },
+    }
+    const quiet = { hear: () => {}, pulse: () => {}, sleep: noPause }
+    const { message, usage } = await readMessages(Response.json(whole), quiet)
+    expect(message).toEqual({
+      role: 'assistant',
+      content: [
+        { type: 'thinking', text: 'hm', sealed: { by: 'anthropic', data: { signature: 'c2ln' } } },
+        { type: 'text', text: 'whole' },
+      ],
+      stop: 'end',
+    })
+    expect(usage).toMatchObject({ input: 3, output: 1 })
+    const refused = Response.json({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })
+    await expect(readMessages(refused, quiet)).rejects.toThrow('Overloaded')
+  })
+})

@@ -1,0 +1,172 @@
+/** One conversation through all dialects: what one said, the next must be able to hear. */
+
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ModelRequest } from '../../../src/agent/model/dialect.ts'
+import { type AssistantMessage, callsIn, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
+import type { Answer, Wire } from './support/conformance.ts'
+import { found, pixel, tools } from './support/requests.ts'
+import { wires } from './support/dialects.ts'
+
+const image = { type: 'image', mediaType: 'image/png', data: pixel } as const
+const request = (transcript: readonly Message[], more: Partial<ModelRequest> = {}): ModelRequest => ({
+  model: 'model-1',
+  system: 'Be kind.',
+  transcript,
+  tools,
+  maxTokens: 16_000,
+  ...more,
+})
+
+async function hear(wire: Wire, transcript: readonly Message[], answer: Answer): Promise<AssistantMessage> {
+  const quirks = wire.thinking ?? {}
+  const asked = request(transcript, { reasoningEffort: 'high', cache: '1h' })
+  const { body, reply, error } = await wire.exchange(asked, answer, { quirks })
+  const said = JSON.stringify(body)
+  const results = transcript.flatMap((one) => (one.role === 'tool' ? [textIn(one)] : []))
+  expect({
+    dialect: wire.name,
+    faults: wire.faults(body),
+    lost: results.filter((result) => !said.includes(result)),
+    error,
+  }).toEqual({ dialect: wire.name, faults: [], lost: [], error: undefined })
+  return reply?.message as AssistantMessage
+}
+
+/** Recorded answers come more than once, those of a provider have ids of their own. */
+function anew(answer: AssistantMessage, nth: number): AssistantMessage {
+  const content = answer.content.map((part) => {
+    const data = part.type === 'text' ? undefined : part.sealed?.data
+    if (part.type === 'text' || typeof data !== 'object' || data === null || !('id' in data)) return part
+    return { ...part, sealed: { by: part.sealed?.by ?? '', data: { ...data, id: `${String(data.id)}_${nth}` } } }
+  })
+  return { ...answer, content }
+}
+
+const resultsFor = (answer: AssistantMessage, at: number): Message[] =>
+  callsIn(answer).map(({ id, name }, i) =>
+    found(id, `result ${at}.${i}`, {
+      name,
+      failed: i === 1,
+      content: [{ type: 'text', text: `result ${at}.${i}` }, ...(at % 3 === 0 ? [image] : [])],
+    }),
+  )
+
+/** Hundreds of exchanges each: a busy machine may take its time. */
+const patient = { timeout: 120_000 }
+
+describe('a conversation of twenty turns', patient, () => {
+  it('is understood by every dialect, with another one at every call', async () => {
+    const transcript: Message[] = []
+    let calls = 0
+    const next = () => wires[calls++ % wires.length] as Wire
+    for (let turn = 0; turn < 20; turn++) {
+      transcript.push({
+        role: 'user',
+        content: [{ type: 'text', text: `turn ${turn}` }, ...(turn % 4 === 0 ? [image] : [])],
+      })
+      for (const situation of ['thoughtfulCall', 'calls', turn % 2 ? 'thinking' : 'text'] as const) {
+        const wire = next()
+        const answer = anew(await hear(wire, transcript, wire.answers[situation]), calls)
+        transcript.push(answer, ...resultsFor(answer, turn))
+      }
+      // So that the same dialect does not always meet the same situation.
+      calls += turn % 2
+    }
+    expect(transcript.filter(({ role }) => role === 'tool')).toHaveLength(20 * 3)
+  })
+
+  it('is begun by one dialect and gone on with by another, for every pair', async () => {
+    let ended = 0
+    for (const first of wires)
+      for (const second of wires) {
+        const transcript: Message[] = [userText('hello')]
+        for (const [nth, wire] of [first, second, first].entries()) {
+          const answer = anew(await hear(wire, transcript, wire.answers.thoughtfulCall), nth)
+          transcript.push(answer, ...resultsFor(answer, 1))
+        }
+        const end = await hear(second, transcript, second.answers.thinking)
+        await hear(first, [...transcript, end, userText('and?')], first.answers.text)
+        ended++
+      }
+    expect(ended).toBe(wires.length ** 2)
+  })
+})
+
+describe('any stored history', patient, () => {
+  const text = fc.constantFrom('', ' ', '\n\n', 'a', 'long text', 'half \ud83d of it', '漢字 😀')
+  const words = text.map((one) => ({ type: 'text', text: one }) as const)
+  const picture = fc
+    .constantFrom(
+      { mediaType: 'image/png', data: pixel },
+      { mediaType: 'image/jpg', data: pixel },
+      { mediaType: 'image/tiff', data: pixel },
+      { mediaType: 'image/*;url', data: 'https://x.test/a.png' },
+    )
+    .map((one) => ({ type: 'image', ...one }) as const)
+  const id = fc.constantFrom('1', '2', 'call_1', 'call|fc/1', 'é', '', 'x'.repeat(80))
+  const input = fc.constantFrom<unknown>({}, { at: 'a' }, { at: '\ud83d' }, { deep: [{ n: null }] })
+  const call = fc
+    .record({ id, name: fc.constantFrom('look', 'find', 'no.such tool!', ''), input, broken: fc.boolean() })
+    .map(({ broken, ...one }) => ({ type: 'call', ...one, ...(broken && { input: {}, raw: '{"at' }) }) as const)
+  const thought = fc.constantFrom(
+    { type: 'thinking', text: 'hm' } as const,
+    { type: 'thinking', text: '', sealed: { by: 'anthropic', data: { redacted: 'c2VhbGVk' } } } as const,
+    { type: 'thinking', text: 'hm', sealed: { by: 'anthropic', data: { signature: 'c2VhbGVk' } } } as const,
+    { type: 'thinking', text: 'hm', sealed: { by: 'bedrock-converse', data: { signature: 'c2VhbGVk' } } } as const,
+    { type: 'thinking', text: 'hm', sealed: { by: 'nobody', data: 'c2VhbGVk' } } as const,
+  )
+  const answer = fc
+    .array(fc.oneof(words, thought, call), { maxLength: 4 })
+    .map((content): Message => ({ role: 'assistant', content, stop: 'end' }))
+  const result = fc
+    .record({ callId: id, content: fc.array(fc.oneof(words, picture), { maxLength: 2 }), failed: fc.boolean() })
+    .map((one): Message => ({ role: 'tool', name: 'look', ...one }))
+  const asked = fc
+    .array(fc.oneof(words, picture), { maxLength: 3 })
+    .map((content): Message => ({ role: 'user', content }))
+  /** What the dialects themselves have said, with their own seals. */
+  const spoken = Promise.all(
+    wires.flatMap((wire) =>
+      (['thinking', 'thoughtfulCall', 'calls'] as const).map(async (situation) => {
+        const { reply } = await wire.exchange(request([userText('hello')]), wire.answers[situation])
+        return reply?.message as Message
+      }),
+    ),
+  )
+  const options = fc.record({
+    tools: fc.constantFrom(tools, []),
+    system: fc.constantFrom('', 'Be kind.'),
+    cache: fc.constantFrom(undefined, '5m', '1h'),
+    reasoningEffort: fc.constantFrom(undefined, 'none', 'low', 'high'),
+    temperature: fc.constantFrom(undefined, 0.5),
+    maxTokens: fc.constantFrom(1_000, 16_000),
+    draft: fc.constantFrom(undefined, 'so far '),
+    say: fc.constantFrom(undefined, 'Go on now.'),
+    repairs: fc.constantFrom(
+      {},
+      { images: 'left-out' } as const,
+      { thinking: 'left-out', toolContent: 'text' } as const,
+      { schemas: 'plain', longContext: 'off' } as const,
+    ),
+  })
+
+  it.each(wires.map((wire) => [wire.name, wire] as const))('is a request that is taken: %s', async (_name, wire) => {
+    const said = fc.constantFrom(...(await spoken))
+    const histories = fc.array(fc.oneof(asked, answer, result, said), { maxLength: 14 })
+    const quirks = fc.constantFrom({}, { cacheMarks: 'native' } as const, wire.thinking ?? {})
+    await fc.assert(
+      fc.asyncProperty(histories, options, quirks, async (history, more, own) => {
+        // A request is only made when somebody has said something.
+        const all = history.map((one, nth) => (one.role === 'assistant' ? anew(one, nth) : one))
+        const transcript = [...all, userText('now?')]
+        const model = own.reasoning === 'adaptive' ? 'claude-opus-5' : 'claude-sonnet-4-5'
+        const { body } = await wire.exchange(request(transcript, { ...more, model }), wire.answers.text, {
+          quirks: own,
+        })
+        expect(wire.faults(body)).toEqual([])
+      }),
+      { numRuns: 150 },
+    )
+  })
+})

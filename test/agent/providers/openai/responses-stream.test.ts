@@ -1,0 +1,309 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Dropped, type Sign } from '../../../../src/agent/model/dialect.ts'
+import { readResponse } from '../../../../src/agent/providers/openai/responses-stream.ts'
+import { kindOf } from '../support/conformance.ts'
+import { calls, complete, cutAfter, ended, says, stream, thinks, usage } from '../fixtures/openai-responses.ts'
+import { sse } from '../support/exchange.ts'
+import { noPause } from '../support/byte-pieces.ts'
+
+const encoder = new TextEncoder()
+
+/** The answer as a stream of these bytes, cut into pieces of `size`. */
+function answer(text: string, { size = 1_000_000, breaks = false } = {}) {
+  const bytes = encoder.encode(text)
+  let at = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (at < bytes.length) controller.enqueue(bytes.slice(at, (at += size)))
+      else if (breaks) controller.error(new TypeError('terminated'))
+      else controller.close()
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+async function read(
+  from: { readonly body: string | Uint8Array } | Response,
+  options?: { size?: number; breaks?: boolean },
+) {
+  const heard: string[] = []
+  const signs: (Sign | undefined)[] = []
+  const { message, usage: used } = await readResponse(
+    from instanceof Response ? from : answer(from.body as string, options),
+    { hear: (delta) => heard.push(`${delta.of}: ${delta.text}`), pulse: (sign) => signs.push(sign), sleep: noPause },
+  )
+  return { message, usage: used, heard, signs }
+}
+const failure = async (...given: Parameters<typeof read>): Promise<unknown> =>
+  read(...given).then(
+    () => 'no error',
+    (error: unknown) => error,
+  )
+const text = (words: string) => ({ type: 'text', text: words })
+const call = (id: string, input: object) => ({ type: 'call', id, name: 'look', input })
+const done = { body: 'data: [DONE]\n\n' }
+const joined = (...answers: readonly { readonly body: string | Uint8Array }[]) => ({
+  body: answers.map(({ body }) => body as string).join(''),
+})
+
+describe('an answer', () => {
+  const whole = complete(
+    thinks([['hm ', 'yes']]),
+    says(['Grüße, ', '世界 👋']),
+    calls('c1', 'look', ['{"at"', ':"a"}']),
+  )
+
+  it('is the same wherever the bytes are cut', async () => {
+    const { message, heard } = await read(whole)
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (size) => {
+        const pieces = await read(whole, { size })
+        expect({ message: pieces.message, heard: pieces.heard }).toEqual({ message, heard })
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('keeps the reasoning as it was at its end, sealed, before what it led to', async () => {
+    const { message } = await read(complete(thinks([['one'], ['two']], 'rs_7'), calls('c1', 'look', ['{}'])))
+    const summary = [
+      { type: 'summary_text', text: 'one' },
+      { type: 'summary_text', text: 'two' },
+    ]
+    const data = { type: 'reasoning', id: 'rs_7', summary, encrypted_content: 'gAAAArs_7' }
+    expect(message.content).toEqual([
+      { type: 'thinking', text: 'one\n\ntwo', sealed: { by: 'openai-responses', data } },
+      call('c1', {}),
+    ])
+  })
+
+  it('keeps reasoning without a word of it, for the provider alone', async () => {
+    const { message, heard } = await read(complete(thinks([]), says(['Yes.'])))
+    expect(message.content.map((part) => part.type)).toEqual(['thinking', 'text'])
+    expect(heard).toEqual(['text: Yes.'])
+  })
+
+  it('remembers of a text what it was meant to be', async () => {
+    const { message } = await read(complete(says(['I look.'], 'commentary'), calls('c1', 'look', ['{}'])))
+    const sealed = { by: 'openai-responses', data: { type: 'message', phase: 'commentary' } }
+    expect(message.content).toEqual([{ type: 'thinking', text: '', sealed }, text('I look.'), call('c1', {})])
+  })
+
+  it('may come in one piece instead of a stream', async () => {
+    const output = [says(['whole'])(0).item, calls('c1', 'look', ['{"at":1}'])(1).item]
+    const {
+      message,
+      heard,
+      usage: used,
+    } = await read(Response.json({ status: 'completed', output, usage: usage(3, 1) }))
+    expect(message).toEqual({ role: 'assistant', content: [text('whole'), call('c1', { at: 1 })], stop: 'tools' })
+    expect(heard).toEqual(['text: whole'])
+    expect(used).toMatchObject({ input: 3, output: 1 })
+  })
+
+  it('gives signs of an answer for what is said, and of life for what is not', async () => {
+    const begun = { type: 'response.in_progress', response: { status: 'in_progress' } }
+    const { signs } = await read(joined(sse(begun), { body: ': waiting\n\n' }, complete()))
+    expect(signs).toEqual(['keep-alive', 'keep-alive', 'keep-alive', 'keep-alive', 'answer'])
+  })
+})
+
+describe('servers that differ', () => {
+  const item = (fields: object) => ({ type: 'function_call', call_id: 'c1', name: 'look', ...fields })
+  const completed = { type: 'response.completed', response: { status: 'completed' } }
+  const cases: readonly (readonly [string, readonly object[], readonly object[]])[] = [
+    [
+      'name an item anew in every event',
+      [
+        { type: 'response.output_item.added', output_index: 0, item: item({ id: 'a1', arguments: '' }) },
+        { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'a2', delta: '{"at":1}' },
+        { type: 'response.output_item.done', output_index: 0, item: item({ id: 'a3', arguments: '{"at":1}' }) },
+        completed,
+      ],
+      [call('c1', { at: 1 })],
+    ],
+    [
+      'give no places, only ids',
+      [
+        { type: 'response.output_item.added', item: item({ id: 'a', arguments: '' }) },
+        { type: 'response.output_item.added', item: item({ id: 'b', call_id: 'c2', arguments: '' }) },
+        { type: 'response.function_call_arguments.delta', item_id: 'a', delta: '{"at":1}' },
+        { type: 'response.function_call_arguments.delta', item_id: 'b', delta: '{"at":2}' },
+        completed,
+      ],
+      [call('c1', { at: 1 }), call('c2', { at: 2 })],
+    ],
+    [
+      'give neither places nor ids',
+      [
+        { type: 'response.output_text.delta', delta: 'Hel' },
+        { type: 'response.output_text.delta', delta: 'lo' },
+        completed,
+      ],
+      [text('Hello')],
+    ],
+    [
+      'send whole items only',
+      [
+        {
+          type: 'response.output_item.done',
+          output_index: 0,
+          item: { type: 'message', content: [{ type: 'output_text', text: 'Hello' }] },
+        },
+        completed,
+      ],
+      [text('Hello')],
+    ],
+    [
+      'send everything with the end',
+      [
+        {
+          type: 'response.completed',
+          response: { output: [{ type: 'message', content: [{ type: 'output_text', text: 'Hello' }] }, item({})] },
+        },
+      ],
+      [text('Hello'), call('c1', {})],
+    ],
+    [
+      'think aloud, in summary and in full',
+      [
+        { type: 'response.reasoning_summary_text.delta', output_index: 0, delta: 'short' },
+        { type: 'response.reasoning_text.delta', output_index: 0, delta: 'at length' },
+        { type: 'response.output_text.delta', output_index: 1, delta: 'Hello' },
+        completed,
+      ],
+      [{ type: 'thinking', text: 'short' }, text('Hello')],
+    ],
+    [
+      'search by themselves',
+      [
+        { type: 'response.output_item.added', output_index: 0, item: { type: 'web_search_call', id: 'ws' } },
+        { type: 'response.web_search_call.searching', output_index: 0, item_id: 'ws' },
+        { type: 'response.output_item.done', output_index: 0, item: { type: 'web_search_call', id: 'ws' } },
+        { type: 'response.output_text.delta', output_index: 1, delta: 'Hello' },
+        completed,
+      ],
+      [text('Hello')],
+    ],
+    [
+      'send what was heard and more',
+      [
+        { type: 'response.output_text.delta', output_index: 0, delta: 'Hel' },
+        {
+          type: 'response.output_item.done',
+          output_index: 0,
+          item: { type: 'message', content: [{ type: 'output_text', text: 'Hello' }] },
+        },
+        completed,
+      ],
+      [text('Hello')],
+    ],
+  ]
+  it.each(cases)('are understood when they %s', async (_name, events, expected) => {
+    const { message, heard } = await read(sse(...events))
+    expect(message.content).toEqual(expected)
+    const said = heard.filter((line) => line.startsWith('text: ')).map((line) => line.slice(6))
+    const texts = message.content.map((part) => (part.type === 'text' ? part.text : ''))
+    expect(said.join('')).toBe(texts.join(''))
+  })
+
+  it('name the event beside the data', async () => {
+    const body = 'event: response.output_text.delta\ndata: {"delta":"Hi"}\n\nevent: response.completed\ndata: {}\n\n'
+    expect((await read({ body })).message.content).toEqual([text('Hi')])
+  })
+
+  it('say only that they are done, when every item is', async () => {
+    const made = says(['Hello'])(0)
+    expect((await read(joined(stream(made.events), done))).message.content).toEqual([text('Hello')])
+    expect(await failure(joined(cutAfter('response.output_text.delta', says(['Hel', 'lo'])), done))).toBeInstanceOf(
+      Dropped,
+    )
+  })
+
+  it('give open reasoning that others could not read is not kept', async () => {
+    const open = { type: 'reasoning', id: 'rs_1', summary: [], content: [{ type: 'reasoning_text', text: 'hm' }] }
+    const bare = { type: 'reasoning', id: 'rs_2', summary: [{ type: 'summary_text', text: 'so' }] }
+    const output = [open, bare, { type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }]
+    const { message } = await read(Response.json({ status: 'completed', output }))
+    expect(message.content).toEqual([
+      { type: 'thinking', text: 'hm', sealed: { by: 'openai-responses', data: open } },
+      { type: 'thinking', text: 'so' },
+      text('Hi'),
+    ])
+  })
+})
+
+describe('the end', () => {
+  it.each([
+    ['max_output_tokens', 'length'],
+    ['content_filter', 'refused'],
+    ['something new', 'length'],
+  ])('that is incomplete for %s is %s', async (reason, stop) => {
+    const details = { incomplete_details: { reason: reason as 'max_output_tokens' } }
+    expect((await read(ended('incomplete', details, [says(['half'])]))).message.stop).toBe(stop)
+  })
+
+  it('inside a call leaves what cannot be run', async () => {
+    const cut = cutAfter('response.function_call_arguments.delta', calls('c1', 'look', ['{"at": "unfin', 'ished"}']))
+    const end = { type: 'response.incomplete', response: { incomplete_details: { reason: 'max_output_tokens' } } }
+    const { message } = await read(joined(cut, sse(end)))
+    expect(message.stop).toBe('length')
+    expect(message.content).toEqual([{ ...call('c1', {}), raw: '{"at": "unfin' }])
+  })
+
+  it('stands, whatever breaks behind it', async () => {
+    expect((await read(complete(says(['Hello'])), { breaks: true })).message.content).toEqual([text('Hello')])
+  })
+
+  it('brings usage: what was read from the cache and written to it apart, reasoning counted', async () => {
+    const counted = {
+      ...usage(100, 20, 30),
+      input_tokens_details: { cached_tokens: 30, cache_write_tokens: 10 },
+      output_tokens_details: { reasoning_tokens: 5 },
+    }
+    const { usage: used } = await read(ended('completed', { usage: counted }, [says(['x'])]))
+    expect(used).toEqual({
+      input: 60,
+      output: 20,
+      cachedRead: 30,
+      cachedWrite: 10,
+      reasoning: 5,
+      costUsd: 0,
+      costStatus: 'unknown',
+    })
+  })
+
+  const failed = (error: object) => sse({ type: 'response.failed', response: { status: 'failed', error } })
+  const errors: readonly (readonly [string, { readonly body: string | Uint8Array }, string])[] = [
+    ['failed for a rate', failed({ code: 'rate_limit_exceeded', message: 'Slow down.' }), 'rate'],
+    ['failed inside', failed({ code: 'server_error', message: 'The server had an error.' }), 'server'],
+    ['failed for its length', failed({ code: 'context_length_exceeded', message: 'No.' }), 'too-long'],
+    ['failed for money', failed({ code: 'insufficient_quota', message: 'No.' }), 'quota'],
+    ['failed for its seals', failed({ code: 'invalid_encrypted_content', message: 'No.' }), 'encrypted-reasoning'],
+    ['failed for what was asked', failed({ code: 'invalid_prompt', message: 'Limited access.' }), 'refused'],
+    ['failed for a picture', failed({ code: 'image_too_large', message: 'No.' }), 'image-too-large'],
+    ['an error', sse({ type: 'error', code: 'server_error', message: 'Oh.', param: null }), 'server'],
+    ['an error in an error', sse({ type: 'error', error: { type: 'overloaded_error', message: 'Oh.' } }), 'overloaded'],
+    [
+      'an error about summaries',
+      sse({
+        type: 'error',
+        error: {
+          type: 'invalid_request_error',
+          message: 'Your organization must be verified to generate reasoning summaries.',
+        },
+      }),
+      'encrypted-reasoning',
+    ],
+    ['an error without a type', sse({ error: { code: 'rate_limit_exceeded', message: 'Oh.' } }), 'rate'],
+  ]
+  it.each(errors)('that is %s is that error', async (_name, from, kind) => {
+    expect(kindOf(await failure(from)).kind).toBe(kind)
+  })
+
+  it('in one piece that failed is that error', async () => {
+    const body = { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'Slow down.' }, output: [] }
+    expect(kindOf(await failure(Response.json(body))).kind).toBe('rate')
+  })
+})

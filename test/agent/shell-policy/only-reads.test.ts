@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { onlyReads } from '../../../src/agent/shell-policy/only-reads.ts'
+
+it.each([
+  'ls -la',
+  'cat a.txt | grep x | wc -l',
+  'cd d && pwd; head -n 3 b',
+  'rg -n "a b" src',
+  'if [ -f a ]; then cat a; fi',
+])('%s changes no file', (command) => {
+  expect(onlyReads(command)).toBe(true)
+})
+
+it.each([
+  'echo x > a',
+  'cat a | tee b',
+  'ls; rm a',
+  'cat "$(touch a)"',
+  'eval ls',
+  'bash -c ls',
+  'sed -i s/a/b/ a',
+  'sort -o a a',
+  'uniq a b',
+  'find . -delete',
+  'X=1 make',
+  'cat <<E | sh\nls\nE',
+  'git status',
+  '',
+  'ls |',
+])('%s may change one, for all that is known', (command) => {
+  expect(onlyReads(command)).toBe(false)
+})

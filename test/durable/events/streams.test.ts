@@ -1,0 +1,233 @@
+/** The listeners of a session on their own: who gets what, who is let go, and when they are closed. */
+
+import { describe, expect, it } from 'vitest'
+import type { PlacedEvent } from '../../../src/agent/model/event.ts'
+import { noUsage } from '../../../src/agent/model/usage.ts'
+import { sse } from '../../../src/agent/public-api/events.ts'
+import { mostListeners, Streams } from '../../../src/durable/events/streams.ts'
+import { follow } from '../../../src/worker/event-bridge.ts'
+import type { EventPage } from '../../../src/durable/session/read-session.ts'
+
+let seq = 0
+const place = (run_id: string) => ({ seq: ++seq, at: '2026-11-21T12:00:00.000Z', run_id, session_id: 's' })
+const delta = (text: string, run = 'r1'): PlacedEvent => ({ type: 'message.delta', delta: text, ...place(run) })
+const end = (run = 'r1'): PlacedEvent => ({
+  type: 'run.completed',
+  output: '',
+  usage: noUsage,
+  exit_reason: 'answered',
+  completed: true,
+  ...place(run),
+})
+
+const streams = (sockets: readonly WebSocket[] = []) => new Streams(() => sockets)
+/** The deltas and ends in a stream, until it closes. */
+async function read(stream: ReadableStream<Uint8Array> | null): Promise<string[]> {
+  const text = await new Response(stream).text()
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => {
+    const event = JSON.parse(json ?? '') as { type: string; delta?: string }
+    return event.delta ?? event.type
+  })
+}
+const megabyte = 'x'.repeat(2 ** 20)
+
+describe('a listener', () => {
+  it('makes room for another where too many listen', async () => {
+    const all = streams()
+    const readers = Array.from({ length: mostListeners + 1 }, () => read(all.open(sse, [], 'r1')))
+    all.publish([end()])
+    const ends = await Promise.allSettled(readers)
+    expect(ends.map(({ status }) => status).filter((status) => status === 'rejected')).toHaveLength(1)
+    expect(ends[0]?.status).toBe('rejected')
+  })
+
+  it('gets what was before, then what comes, and is closed with the end of its run', async () => {
+    const all = streams()
+    const reading = read(all.open(sse, [delta('a')], 'r1'))
+    all.publish([delta('b'), delta('of another', 'r2'), end('r2')])
+    all.publish([delta('c'), end()])
+    all.publish([delta('too late')])
+    expect(await reading).toEqual(['a', 'b', 'c', 'run.completed'])
+  })
+
+  it('of a run that is over gets its end at once', async () => {
+    expect(await read(streams().open(sse, [delta('a'), end()], 'r1'))).toEqual(['a', 'run.completed'])
+  })
+
+  it('of a long run that is over gets all of it, however much that is', async () => {
+    const past = Array.from({ length: 6 }, () => delta(megabyte))
+    expect((await read(streams().open(sse, [...past, end()], 'r1'))).length).toBe(7)
+  })
+
+  it('of a long run that goes on gets all of it and what comes, however much there was before', async () => {
+    const all = streams()
+    const stream = all.open(
+      sse,
+      Array.from({ length: 6 }, () => delta(megabyte)),
+      'r1',
+    )
+    all.publish([delta('b')])
+    const reading = read(stream)
+    all.publish([delta('c'), end()])
+    expect((await reading).slice(6)).toEqual(['b', 'c', 'run.completed'])
+  })
+
+  it('that has read what was before is let go for what it does not read then', async () => {
+    const all = streams()
+    const stream = all.open(
+      sse,
+      Array.from({ length: 6 }, () => delta(megabyte)),
+      'r1',
+    )
+    const reader = stream.getReader()
+    let bytes = 0
+    while (bytes < 6 * 2 ** 20) bytes += (await reader.read()).value?.length ?? 0
+    for (let i = 0; i < 8; i++) all.publish([delta(megabyte)])
+    await expect(reader.read().then(() => reader.read())).rejects.toThrow(/connection lost/)
+  })
+
+  it('is let go when nothing more comes, and so is who waits for an end', async () => {
+    const all = streams()
+    const reading = read(all.open(sse, [delta('a')], 'r1'))
+    const ended = all.ended('r2')
+    all.end()
+    all.publish([delta('b'), end()])
+    expect(await reading).toEqual(['a'])
+    await ended
+  })
+
+  it('that does not read is let go, and the others get everything', async () => {
+    const all = streams()
+    const slow = all.open(sse, [], 'r1')
+    const reading = read(all.open(sse, [], 'r1'))
+    for (let i = 0; i < 8; i++) {
+      all.publish([delta(megabyte)])
+      await scheduler.wait(5)
+    }
+    all.publish([end()])
+    expect((await reading).length).toBe(9)
+    await expect(new Response(slow).text()).rejects.toThrow(/connection lost/)
+  })
+
+  it('that has left costs no more than what finds out', async () => {
+    const all = streams()
+    let rendered = 0
+    const stream = all.open(
+      (event) => {
+        rendered++
+        return sse(event)
+      },
+      [],
+      'r1',
+    )
+    await stream.cancel()
+    all.publish([delta('a')])
+    await scheduler.wait(1)
+    for (let i = 0; i < 3; i++) all.publish([delta('b')])
+    expect(rendered).toBe(1)
+  })
+})
+
+describe('waiting for the end of a run', () => {
+  it('is over with that run and no other', async () => {
+    const all = streams()
+    let isOver = false
+    const ended = all.ended('r1').then(() => (isOver = true))
+    all.publish([end('r2')])
+    await scheduler.wait(1)
+    expect(isOver).toBe(false)
+    all.publish([end('r1')])
+    expect(await ended).toBe(true)
+  })
+})
+
+describe('server-sent events of a session', () => {
+  async function bridge(past?: { readonly pages: readonly EventPage[]; readonly isGone?: boolean }) {
+    const { 0: client, 1: server } = new WebSocketPair()
+    server.accept()
+    const stop = new AbortController()
+    const asked: number[] = []
+    let from: number | undefined
+    const source = {
+      page: async (after: number) => {
+        asked.push(after)
+        return past?.pages[asked.length - 1]
+      },
+      socket: async (after?: number) => {
+        from = after
+        return past?.isGone ? undefined : client
+      },
+    }
+    const response = await follow(source, past && 0, stop.signal)
+    let closed: number | undefined
+    server.addEventListener('close', ({ code }) => void (closed = code))
+    return {
+      server,
+      stop,
+      response: response as Response,
+      asked,
+      from: () => from,
+      isClosed: () => closed !== undefined,
+    }
+  }
+  const json = (event: PlacedEvent) => JSON.stringify(event)
+  const page = (through: number, text: string, isLast = false): EventPage => ({ text, through, isLast })
+
+  it('say at once that they are connected, then each event with its number', async () => {
+    const { server, response } = await bridge()
+    const event = delta('a')
+    server.send(json(event))
+    server.close(1000)
+    expect(response.headers.get('content-type')).toContain('text/event-stream')
+    expect(await response.text()).toBe(
+      `: connected\n\nid: ${event.seq}\nevent: message.delta\ndata: ${json(event)}\n\n`,
+    )
+  })
+
+  it('close the socket when the reader goes', async () => {
+    const { server, stop, response, isClosed } = await bridge()
+    server.send(json(delta('a')))
+    const reading = response.text()
+    await scheduler.wait(5)
+    stop.abort()
+    await reading
+    await scheduler.wait(5)
+    expect(isClosed()).toBe(true)
+  })
+
+  it('let a reader go that does not read', async () => {
+    const { server, response, isClosed } = await bridge()
+    for (let i = 0; i < 8; i++) server.send(json(delta(megabyte)))
+    await scheduler.wait(50)
+    expect(isClosed()).toBe(true)
+    await expect(response.text()).rejects.toThrow(/too slow/)
+  })
+
+  it('begin with what was before, as fast as it is read, and go on behind it', async () => {
+    const pages = Array.from({ length: 10 }, (_, n) => page(n + 1, `${n}${megabyte}`, n === 9))
+    const { server, response, asked, from } = await bridge({ pages })
+    await scheduler.wait(20)
+    expect(asked.length).toBeLessThan(3)
+    const event = delta('a')
+    server.send(json(event))
+    server.close(1000)
+    expect(await response.text()).toBe(
+      `: connected\n\n${pages.map(({ text }) => text).join('')}id: ${event.seq}\nevent: message.delta\ndata: ${json(event)}\n\n`,
+    )
+    expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    expect(from()).toBe(10)
+  })
+
+  it.each([
+    ['between two pages', [page(1, 'one')]],
+    ['behind the last one', [page(1, 'one', true)]],
+  ])('end when the session goes %s', async (_when, pages) => {
+    const { response } = await bridge({ pages, isGone: true })
+    expect(await response.text()).toBe(': connected\n\none')
+  })
+
+  it('are none where there is no session', async () => {
+    expect((await bridge({ pages: [] })).response).toBeUndefined()
+    expect((await bridge({ pages: [], isGone: true })).response).toBeUndefined()
+  })
+})

@@ -1,0 +1,147 @@
+/** Keys of tenants in the memory of an isolate, and where they may be sent. */
+
+import { describe, expect, it } from 'vitest'
+import {
+  type Credential,
+  keySource,
+  knownKeys,
+  openKeys,
+  sealedFor,
+  sealedKeys,
+  standingOf,
+  withCredential,
+  withoutCredential,
+} from '../../../src/durable/models/credentials.ts'
+import { seal } from '../../../src/durable/platform/seal.ts'
+import { forgetSnapshot, tenantSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
+import { Gate } from '../../support/scripted-model.ts'
+import { bindings } from '../../worker/client.ts'
+
+const none = { revision: 0, list: [] }
+const stored = async (tenant: string, id: string, secret: string, provider = 'openai'): Promise<Credential> => ({
+  id,
+  provider,
+  name: null,
+  lastFour: '',
+  createdAt: 0,
+  sealed: await seal(bindings, secret, sealedFor(tenant, { id, provider })),
+  mark: secret,
+})
+
+describe('the keys of a tenant', () => {
+  it('are opened in order, by provider', async () => {
+    const list = [await stored('a', 'c1', 'one'), await stored('a', 'c2', 'two'), await stored('a', 'c3', 'x', 'xai')]
+    const keys = await openKeys(bindings, { id: 'a', credentials: { revision: 3, list } })
+    expect([...keys.of]).toEqual([
+      [
+        'openai',
+        [
+          { id: 'c1', key: 'one' },
+          { id: 'c2', key: 'two' },
+        ],
+      ],
+      ['xai', [{ id: 'c3', key: 'x' }]],
+    ])
+  })
+
+  it('that were deleted do not come back with a snapshot that is late', async () => {
+    const both = { revision: 2, list: [await stored('late', 'c1', 'one'), await stored('late', 'c2', 'two')] }
+    await openKeys(bindings, { id: 'late', credentials: sealedKeys(both) })
+    const left = await openKeys(bindings, { id: 'late', credentials: sealedKeys(withoutCredential(both, 'c1')) })
+    expect(left.of.get('openai')).toEqual([{ id: 'c2', key: 'two' }])
+    expect(await openKeys(bindings, { id: 'late', credentials: sealedKeys(both) })).toBe(left)
+    expect(await openKeys(bindings, { id: 'late' })).toBe(left)
+    const nothing = await openKeys(bindings, { id: 'late', credentials: { revision: 4, list: [] } })
+    expect([nothing.of.size, knownKeys('late').of.size]).toEqual([0, 0])
+  })
+
+  it.each([0, 5_001, 12_000])(
+    'that are changed while somebody asks are asked for again, with %i others',
+    async (others) => {
+      const id = `changing ${others}`
+      const gate = new Gate()
+      const answers = [{ model: { default: 'a/old' } }, { model: { default: 'a/new' } }]
+      const snapshot = async () => {
+        const settings = answers.shift()
+        if (answers.length) await gate.opens()
+        return { id, settings, limits: {}, keys: {}, windows: {} }
+      }
+      const env = { ...bindings, TENANT: { getByName: () => ({ snapshot }) } } as unknown as Env
+      const early = tenantSnapshot(env, id)
+      forgetSnapshot(id)
+      // So many that not all of them are remembered.
+      for (let n = 0; n < others; n++) forgetSnapshot(`other ${n}`)
+      gate.open()
+      expect((await early).settings).toEqual({ model: { default: 'a/old' } })
+      const now = async () => (await tenantSnapshot(env, id)).settings
+      expect([await now(), await now()]).toEqual([{ model: { default: 'a/new' } }, { model: { default: 'a/new' } }])
+    },
+  )
+
+  it('are the latest ones, whoever is ready first', async () => {
+    const list = await Promise.all(['1', '2', '3', '4'].map((id) => stored('race', id, `key ${id}`)))
+    const asked = [4, 1, 3, 2].map((n) =>
+      openKeys(bindings, { id: 'race', credentials: { revision: n, list: list.slice(0, n) } }),
+    )
+    await Promise.all(asked)
+    expect(knownKeys('race').of.get('openai')).toHaveLength(4)
+  })
+
+  it('that cannot be opened are left out', async () => {
+    const list = [await stored('other', 'c1', 'one'), await stored('shut', 'c2', 'two')]
+    const keys = await openKeys(bindings, { id: 'shut', credentials: { revision: 1, list } })
+    expect(keys.of.get('openai')).toEqual([{ id: 'c2', key: 'two' }])
+  })
+})
+
+describe('a change of what is stored', () => {
+  it('counts up, and changes nothing when there is nothing to change', async () => {
+    const one = await stored('a', 'c1', 'one')
+    const { kept } = withCredential(none, one)
+    expect(kept).toEqual({ revision: 1, list: [one] })
+    expect(withCredential(kept!, { ...one, id: 'c2' })).toEqual({ is: 'known' })
+    expect(withCredential(kept!, { ...one, id: 'c2', provider: 'xai' })).toMatchObject({ is: 'added' })
+    expect(withoutCredential(kept!, 'c2')).toBe(undefined)
+    expect(withoutCredential(kept!, 'c1')).toEqual({ revision: 2, list: [] })
+  })
+})
+
+describe('a key for a provider of the tenant’s own', () => {
+  const own = [{ id: 'c1', key: 'own' }]
+  const keys = {
+    revision: 1,
+    of: new Map([
+      ['custom:mine', own],
+      ['openai', own],
+    ] as const),
+  }
+  const settings = { providers: { 'custom:mine': { base_url: 'https://llm.example.com/v1/' } } }
+
+  it.each([
+    ['custom:mine', 'https://llm.example.com/v1', own],
+    ['custom:mine', 'https://llm.example.com/v1/', own],
+    ['custom:mine', 'https://llm.example.com/v2', []],
+    ['custom:mine', 'https://llm.example.com.evil.example/v1', []],
+    ['custom:other', 'https://llm.example.com/v1', []],
+    ['openai', 'https://anywhere.example.com', own],
+  ])('%s at %s', (provider, address, expected) => {
+    expect(keySource(keys, settings)(provider, address)).toEqual(expected)
+  })
+
+  it('goes nowhere while the settings of the tenant name no address', () => {
+    expect(keySource(keys, {})('custom:mine', '')).toEqual([])
+    expect(keySource(keys, {})('custom:mine', 'https://llm.example.com/v1')).toEqual([])
+  })
+})
+
+describe('the standing of a key', () => {
+  it.each([
+    [undefined, 'usable', null, null],
+    [{ until: 5, dead: false }, 'usable', null, null],
+    [{ until: 50, dead: false, why: 'quota' }, 'resting', 50, 'Its quota is used up.'],
+    [{ until: 50, dead: false }, 'resting', 50, 'The provider refused it.'],
+    [{ until: 0, dead: true, why: 'key-dead' }, 'dead', null, 'The provider says that it is not valid any more.'],
+  ] as const)('%j is %s', (health, status, until, reason) => {
+    expect(standingOf(health, 10)).toEqual({ status, until, reason })
+  })
+})

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import type { ModelRequest } from '../../../src/agent/model/dialect.ts'
+import { userText } from '../../../src/agent/model/message.ts'
+import type { AiBinding } from '../../../src/agent/providers/workers-ai/workers-ai.ts'
+import { dialectsOf } from '../../../src/durable/models/dialects.ts'
+
+const request: ModelRequest = { model: '@cf/x/y', system: '', transcript: [userText('hello')], tools: [] }
+const endpoint = { id: '', baseUrl: '', key: '', headers: {} }
+
+/** What the binding gives in this runtime: the body of a response. */
+const streamOf = (text: string) => new Response(text).body as ReadableStream<Uint8Array>
+
+const bound = (ai: AiBinding) => dialectsOf({ AI: ai } as unknown as Env)['workers-ai']
+
+async function call(ai: AiBinding, signal = new AbortController().signal) {
+  const heard: string[] = []
+  const reply = await bound(ai)?.call(request, endpoint, {
+    signal,
+    hear: ({ text }) => heard.push(text),
+    pulse: () => {},
+    sleep: () => Promise.resolve(),
+  })
+  return { content: reply?.message.content, heard }
+}
+
+describe('the dialect of the AI binding', () => {
+  it('is there with the binding, and only with it', () => {
+    expect(dialectsOf({} as Env)).not.toHaveProperty('workers-ai')
+    expect(bound({ run: () => Promise.resolve({}) })).toBeDefined()
+  })
+
+  it('reads a stream of this runtime', async () => {
+    const ai = { run: () => Promise.resolve(streamOf('data: {"response":"Hi"}\n\ndata: [DONE]\n\n')) }
+    expect(await call(ai)).toEqual({ content: [{ type: 'text', text: 'Hi' }], heard: ['Hi'] })
+  })
+
+  it('gives up a stream in which nothing comes any more', async () => {
+    const controller = new AbortController()
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const writer = writable.getWriter()
+    const ai = { run: () => Promise.resolve(readable) }
+    const calling = call(ai, controller.signal).catch((error: unknown) => error)
+    await writer.write(new TextEncoder().encode('data: {"response":"half"}\n\n'))
+    controller.abort()
+    expect(await calling).toMatchObject({ name: 'AbortError' })
+    await expect(writer.closed).rejects.toMatchObject({ name: 'AbortError' })
+  })
+})
+
+describe('the stand-in', () => {
+  it('says that it is there with every word: a slow answer is no silence', async () => {
+    const signs: string[] = []
+    await dialectsOf({} as Env).demo?.call(request, endpoint, {
+      signal: new AbortController().signal,
+      hear: ({ text }) => signs.push(text),
+      pulse: () => signs.push('pulse'),
+      sleep: () => Promise.resolve(),
+    })
+    expect(signs.length).toBeGreaterThan(2)
+    expect(signs.filter((_, at) => at % 2)).toEqual(Array(signs.length / 2).fill('pulse'))
+  })
+})

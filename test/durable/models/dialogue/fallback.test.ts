@@ -1,0 +1,68 @@
+/**
+ * A model that fails for good in the middle of a turn, with thoughts, calls and images behind it: one of another
+ * dialect goes on where it stopped, and in the next turn the first one has it back. For every pair of dialects.
+ */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { pixel } from '../../../agent/providers/support/requests.ts'
+import { deployment } from '../../../support/deployment.ts'
+import { call, migrated, request } from '../../../worker/client.ts'
+import type { Run } from '../../../worker/listen.ts'
+import { binding } from '../../chaos/binding.ts'
+import { linesOf, notesIn, placeFor, troubleIn } from '../../chaos/place.ts'
+import { type Call, settingsFor, speaker, type Speech, tongues } from './speaker.ts'
+
+deployment.ai = binding
+beforeAll(migrated)
+
+const look = (id: string): Call => ({ id, name: 'read_file', input: { path: 'dot.png' } })
+const note = (id: string, content: string): Call => ({
+  id,
+  name: 'todo',
+  input: { todos: [{ id: '1', content, status: 'pending' }] },
+})
+const says = (text: string): Speech => ({ thought: 'So.', text })
+const url = `data:image/png;base64,${pixel}`
+const countOf = (text: string, part: string) => text.split(part).length - 1
+
+const pairs = tongues.flatMap((first) =>
+  tongues
+    .filter((second) => second !== first)
+    .map((second) => ({ names: `${first.wire.name} → ${second.wire.name}`, first, second })),
+)
+
+describe('a fallback to another dialect in the middle of a turn', () => {
+  it.each(pairs)('understands what was done so far, and so does the first one afterwards: $names', async (pair) => {
+    const gone = pair.first.wire.error(404, 'The model `x` does not exist.')
+    const first = speaker(pair.first, (nth) => {
+      if (nth === 0) return { thought: 'I must look.', calls: [look('call_1'), note('call_2', 'from the first')] }
+      return nth === 1 ? gone : says('Back with the first.')
+    })
+    const second = speaker(pair.second, (nth) =>
+      nth === 0 ? { thought: 'I go on.', calls: [note('call_1', 'from the second')] } : says('Done by the second.'),
+    )
+    const place = await placeFor(first, { ...settingsFor(first, second), fallback_providers: [second.id] })
+    const ask = async (input: string, more: object = {}) =>
+      (await call<Run>('POST', `/api/sessions/${place.id}/chat`, { key: place.key, body: { input, ...more } })).body
+    const bytes = Uint8Array.from(atob(pixel), (char) => char.charCodeAt(0))
+    await request('PUT', `/api/sessions/${place.id}/files/dot.png`, { key: place.key, body: bytes })
+
+    const run = await ask('What is it?', { attachments: [{ type: 'image', url }] })
+    expect({ output: run.output, did: notesIn(run) }).toEqual({
+      output: 'Done by the second.',
+      did: [`fall back to ${second.id}`],
+    })
+    expect(await ask('And now?')).toMatchObject({ output: 'Back with the first.', notes: [] })
+
+    expect([...first.faults, ...second.faults]).toEqual([])
+    expect([first.asked(), second.asked()]).toEqual([3, 2])
+    // The one that took over had the picture and the results; the first one has all of the second's.
+    const images = (body: string | undefined) => countOf(body ?? '', pixel)
+    const showsResults = pair.second.wire.name === 'workers-ai' ? 1 : 2
+    expect(images(second.bodies[0])).toBe(showsResults)
+    expect(second.bodies[0]).toContain('from the first')
+    expect(first.bodies[2]).toContain('from the second')
+    expect(first.bodies[2]).toContain('Done by the second.')
+    expect(troubleIn(await linesOf(place))).toEqual([])
+  })
+})

@@ -1,0 +1,131 @@
+/**
+ * Models that think, call and see, one for each dialect, behind the addresses of the provider: what they say is written
+ * in their dialect, and what they are asked is read by the fake that refuses what the real one would.
+ */
+
+import { anthropicFaults } from '../../../agent/providers/fakes/anthropic.ts'
+import { bedrockFaults } from '../../../agent/providers/fakes/bedrock.ts'
+import { chatFaults } from '../../../agent/providers/fakes/openai-chat.ts'
+import { validateResponses } from '../../../agent/providers/fakes/responses.ts'
+import { workersAiFaults } from '../../../agent/providers/fakes/workers-ai.ts'
+import * as messages from '../../../agent/providers/fixtures/anthropic.ts'
+import * as converse from '../../../agent/providers/fixtures/bedrock.ts'
+import * as responses from '../../../agent/providers/fixtures/openai-responses.ts'
+import type { Asked } from '../../../support/scripted-model.ts'
+import { type Answer, type Piece, type Provider, provider, stream } from '../../chaos/bytes.ts'
+import type { Wire } from '../../chaos/wire.ts'
+import { anthropic } from '../../chaos/wires/anthropic.ts'
+import { bedrock } from '../../chaos/wires/bedrock.ts'
+import { frame, openaiChat } from '../../chaos/wires/openai-chat.ts'
+import { openaiResponses } from '../../chaos/wires/openai-responses.ts'
+import { workersAi } from '../../chaos/wires/workers-ai.ts'
+
+export type Call = { readonly id: string; readonly name: string; readonly input: object }
+/** One answer: a thought, then words or calls. */
+export type Speech = { readonly thought: string; readonly text?: string; readonly calls?: readonly Call[] }
+
+export type Tongue = {
+  readonly wire: Wire
+  /** `nth`: no two answers of a model have the same ids. */
+  readonly answer: (speech: Speech, nth: number) => Answer
+  readonly faults: (body: unknown) => readonly string[]
+  /** How thinking is asked for in the settings of the model. */
+  readonly reasoning?: true
+}
+
+const argumentsOf = ({ input }: Call) => JSON.stringify(input)
+const hasCalls = ({ calls = [] }: Speech) => calls.length > 0
+
+const inChunks =
+  (wire: Wire) =>
+  ({ thought, text, calls = [] }: Speech): Answer => {
+    const pieces: Piece[] = [frame({ delta: { reasoning_content: thought } })]
+    if (text !== undefined) pieces.push(wire.text(text))
+    for (const [at, call] of calls.entries()) pieces.push(...wire.call(at, call.id, call.name, argumentsOf(call)))
+    return wire.stream(...pieces, ...wire.end(calls.length ? 'tools' : 'stop'))
+  }
+
+/** Sealed by its provider: with another seal it is refused. */
+const seal = (nth: number) => `c2VhbA${nth}=`.slice(0, 8)
+
+export const tongues: readonly Tongue[] = [
+  { wire: openaiChat, answer: inChunks(openaiChat), faults: chatFaults },
+  {
+    wire: anthropic,
+    reasoning: true,
+    faults: anthropicFaults,
+    answer: (speech, nth) =>
+      stream(
+        messages.stream(
+          messages.start(),
+          ...messages.thinking(0, seal(nth), speech.thought),
+          ...(speech.text === undefined ? [] : messages.text(1, speech.text)),
+          ...(speech.calls ?? []).flatMap((call, at) => messages.call(at + 2, call.id, call.name, argumentsOf(call))),
+          ...messages.end(hasCalls(speech) ? 'tool_use' : 'end_turn'),
+        ),
+      ),
+  },
+  {
+    wire: openaiResponses,
+    reasoning: true,
+    faults: validateResponses,
+    answer: (speech, nth) => {
+      const { body } = responses.complete(
+        responses.thinks([[speech.thought]], `rs_${nth}`),
+        ...(speech.text === undefined ? [] : [responses.says([speech.text])]),
+        ...(speech.calls ?? []).map((call) => responses.calls(call.id, call.name, [argumentsOf(call)])),
+      )
+      return stream(body as string)
+    },
+  },
+  {
+    wire: bedrock,
+    reasoning: true,
+    faults: bedrockFaults,
+    answer: (speech, nth) =>
+      bedrock.stream(
+        ...bedrock.open,
+        ...converse.thinking(0, seal(nth), speech.thought),
+        ...(speech.text === undefined ? [] : converse.text(1, speech.text)),
+        ...(speech.calls ?? []).flatMap((call, at) => converse.call(at + 2, call.id, call.name, argumentsOf(call))),
+        ...converse.end(hasCalls(speech) ? 'tool_use' : 'end_turn'),
+      ),
+  },
+  { wire: workersAi, answer: inChunks(workersAi), faults: workersAiFaults },
+]
+
+export type Speaker = Provider & {
+  readonly tongue: Tongue
+  /** What the provider would have refused, in words. */
+  readonly faults: string[]
+  /** Every request, as text. */
+  readonly bodies: string[]
+}
+
+/** A model that answers its nth request with this, or fails. */
+export function speaker(tongue: Tongue, script: (nth: number) => Speech | Answer): Speaker {
+  const faults: string[] = []
+  const bodies: string[] = []
+  const hear = (asked: Asked, nth: number) => {
+    bodies.push(JSON.stringify(asked))
+    faults.push(...tongue.faults(asked).map((fault) => `${tongue.wire.name} ${nth}: ${fault}`))
+  }
+  const played = provider((nth, asked) => {
+    hear(asked, nth)
+    const said = script(nth)
+    return typeof said === 'function' ? said : tongue.answer(said, nth)
+  }, tongue.wire.provider)
+  return { ...played, tongue, faults, bodies }
+}
+
+/** Settings under which these models are asked in their dialects, to think, and are shown images. */
+export const settingsFor = (...speakers: readonly Speaker[]) => ({
+  models: Object.fromEntries(
+    speakers.map(({ id, tongue: { wire, reasoning } }) => [
+      id,
+      { images: true, ...(reasoning && { reasoning }), ...(!wire.provider && { dialect: wire.name }) },
+    ]),
+  ),
+  model: { reasoning_effort: 'high' },
+  compression: { enabled: false },
+})

@@ -1,0 +1,97 @@
+/** What a call cost: by the provider's word, by prices, or unknown. */
+
+import { describe, expect, it } from 'vitest'
+import { noUsage, type Usage } from '../../../src/agent/model/usage.ts'
+import { bill, billCut, price } from '../../../src/durable/models/pricing.ts'
+
+const prices = { input: 2, output: 10, cachedRead: 0.2, cachedWrite: 2.5 }
+const million = 1_000_000
+const used: Usage = { ...noUsage, input: million, output: million, reasoning: 400_000, costStatus: 'unknown' }
+const route = { id: 'a/one', dialect: 'openai-chat', prices } as const
+const unpriced = { id: 'a/one', dialect: 'openai-chat' } as const
+const free = { ...route, prices: { input: 0, output: 0, cachedRead: 0, cachedWrite: 0 } }
+
+const tiered = {
+  ...route,
+  prices: {
+    ...prices,
+    above: [
+      { tokens: 200_000, input: 4, output: 15, cachedRead: 0.4, cachedWrite: 5 },
+      { tokens: 500_000, input: 8, output: 20, cachedRead: 0.8, cachedWrite: 10 },
+    ],
+  },
+} as const
+
+describe('a price', () => {
+  const cached = { ...noUsage, cachedRead: million, cachedWrite: million, costStatus: 'unknown' } as const
+  const cases: readonly (readonly [
+    string,
+    Usage,
+    Parameters<typeof price>[1],
+    readonly [number, Usage['costStatus']],
+  ])[] = [
+    ['counts reasoning as the output that it is part of', used, route, [12, 'estimated']],
+    ['counts what is read from a cache and written to it apart', cached, route, [2.7, 'estimated']],
+    [
+      'is higher for what is written to a cache for an hour',
+      { ...cached, hourWrite: 400_000 },
+      route,
+      [0.2 + 0.6 * 2.5 + 0.4 * 4, 'estimated'],
+    ],
+    [
+      'is the same for an hour where writing costs no more than input',
+      { ...cached, cachedRead: 0, hourWrite: million },
+      { ...route, prices: { ...prices, cachedWrite: 2 } },
+      [2, 'estimated'],
+    ],
+    ['is the usual one up to a length of the prompt', { ...used, input: 200_000 }, tiered, [10.4, 'estimated']],
+    [
+      'is that of the longest length that the prompt is beyond, caches included',
+      { ...used, input: 200_000, cachedRead: 1 },
+      tiered,
+      [15.8000004, 'estimated'],
+    ],
+    ['is that of the next length', used, tiered, [28, 'estimated']],
+    ['is what the provider says', { ...used, costUsd: 3, costStatus: 'actual' }, route, [3, 'actual']],
+    ['is unknown without prices', used, unpriced, [0, 'unknown']],
+    ['is included when the model is free', used, free, [0, 'included']],
+    ['is nothing for the stand-in', noUsage, { dialect: 'demo' }, [0, 'included']],
+  ]
+  it.each(cases)('%s', (_what, usage, at, [costUsd, costStatus]) => {
+    const priced = price(usage, at)
+    expect([Number(priced.costUsd.toFixed(9)), priced.costStatus]).toEqual([costUsd, costStatus])
+  })
+})
+
+describe('a bill', () => {
+  const estimate = { ...noUsage, input: 100, output: 5, costStatus: 'unknown' } as const
+
+  it('is for one call of one model', () => {
+    expect(bill(used, estimate, { route }).by).toEqual({
+      'a/one': { ...used, costUsd: 12, costStatus: 'estimated', calls: 1, cut: 0 },
+    })
+    expect(Object.keys(bill(used, estimate, { route, task: 'vision' }).by ?? {})).toEqual(['a/one vision'])
+  })
+
+  it('keeps nothing of what only its price needed', () => {
+    const long = { ...used, cachedWrite: 10, hourWrite: 10 }
+    expect(JSON.stringify(bill(long, estimate, { route }))).not.toContain('hourWrite')
+  })
+
+  it('is estimated and marked when the provider never said what was used', () => {
+    const billed = bill(noUsage, estimate, { route })
+    expect(billed).toMatchObject({ input: 100, output: 5, costStatus: 'estimated' })
+    expect(billed.by?.['a/one']).toMatchObject({ calls: 1, cut: 1 })
+  })
+
+  it('of the stand-in is not estimated', () => {
+    expect(bill(noUsage, estimate, { route: { id: 'demo/agent', dialect: 'demo' } })).toMatchObject({ input: 0 })
+  })
+
+  it('of a call that was cut is marked, with or without a price', () => {
+    expect(billCut(estimate, { route: unpriced })).toMatchObject({
+      costStatus: 'unknown',
+      by: { 'a/one': { input: 100, cut: 1 } },
+    })
+  })
+})

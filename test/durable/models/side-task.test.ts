@@ -1,0 +1,383 @@
+/** Calls of a model beside the conversation: summaries, titles, mixtures; and what becomes of those that fail. */
+
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { userText } from '../../../src/agent/model/message.ts'
+import type { Settings, SideTask } from '../../../src/agent/model/settings.ts'
+import type { Usage } from '../../../src/agent/model/usage.ts'
+import { openaiChat } from '../../../src/agent/providers/openai/chat.ts'
+import type { Route } from '../../../src/agent/routing/route.ts'
+import { d1History } from '../../../src/db/history.ts'
+import { routesFor } from '../../../src/durable/models/model-routes.ts'
+import { type SideAnswer, type SideRequest, sideTask } from '../../../src/durable/models/side-task.ts'
+import { titleIn } from '../../../src/durable/session/title.ts'
+import { deployment } from '../../support/deployment.ts'
+import { type Asked, calls, fails, hangs, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
+import { bindings, call, migrated, newSession, newTenant, type Problem } from '../../worker/client.ts'
+import { type Run, say } from '../../worker/listen.ts'
+
+beforeAll(migrated)
+afterEach(() => delete deployment.auxModel)
+
+const isSummary = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('Summarise the conversation')
+
+const variables = { OPENAI_API_KEY: 'test-key', OPENAI_BASE_URL: 'https://model.test/v1' }
+const request: SideRequest = { system: 'Judge.', transcript: [userText('this')] }
+
+/** The task of a conversation with this model. */
+function ask(
+  task: SideTask,
+  main: string,
+  settings: Settings = {},
+  { tenantId = 'default', stopper = new AbortController(), notes = [] as Usage[], asked = request } = {},
+): Promise<SideAnswer> {
+  const routeOf = (id: string): Route | undefined => routesFor(id, { variables, settings })[0]
+  return sideTask(task, asked, {
+    tenantId,
+    settings: () => settings,
+    dialects: { 'openai-chat': openaiChat },
+    deployed: undefined,
+    chain: () => [routeOf(main)].filter((route) => route !== undefined),
+    routeOf,
+    lease: ({ endpoints: [endpoint] }) => endpoint && { endpoint, end: () => {} },
+    note: (usage) => void notes.push(usage),
+    abortable: () => stopper,
+  })
+}
+const said = (answer: SideAnswer) => (answer.of === 'said' ? answer.text : answer.failure.kind)
+
+describe('a side task', () => {
+  it('asks the model of the conversation, with its own words alone and without tools', async () => {
+    const main = model([says('fine')])
+    const answer = await ask('approval', main.id)
+    expect(said(answer)).toBe('fine')
+    expect(saidIn(main.asked[0]!)).toEqual(['user: this'])
+    expect(main.asked[0]?.tools ?? []).toEqual([])
+    expect(answer.usage.by).toMatchObject({ [`${main.id} approval`]: { calls: 1, input: 60, output: 10 } })
+  })
+
+  it('is as long as the model that is asked has room for', async () => {
+    const [main, small] = [model([says('fine')]), model([fails(400, 'no')])]
+    const settings: Settings = {
+      auxiliary: { monitor: { model: small.id } },
+      models: { [small.id]: { context_window: 70_000 }, [main.id]: { context_window: 200_000 } },
+    }
+    const rooms: number[] = []
+    const asked = { system: 'Judge.', transcript: (room: number) => (rooms.push(room), [userText('this')]) }
+    expect(said(await ask('monitor', main.id, settings, { tenantId: 'roomy', asked }))).toBe('fine')
+    const [smaller = 0, larger = 0] = rooms
+    expect([smaller > 50_000, smaller < 70_000, larger > 150_000, larger < 200_000]).toEqual([true, true, true, true])
+  })
+
+  it('asks the model that the settings name for it, and that one only for it', async () => {
+    const [main, judge] = [model([says('no')]), model([says('yes')])]
+    const settings = { auxiliary: { approval: { model: judge.id } } }
+    expect(said(await ask('approval', main.id, settings))).toBe('yes')
+    expect(said(await ask('monitor', main.id, settings))).toBe('no')
+    expect([main.asked.length, judge.asked.length]).toEqual([1, 1])
+  })
+
+  it('takes no key for a model whose dialect is not there', async () => {
+    const route = routesFor(model([]).id, { variables, settings: {} })[0]
+    let leased = 0
+    const answer = await sideTask('approval', request, {
+      tenantId: 'default',
+      settings: () => ({}),
+      dialects: {},
+      deployed: undefined,
+      chain: () => (route ? [route] : []),
+      routeOf: () => undefined,
+      lease: ({ endpoints: [endpoint] }) => {
+        leased++
+        return endpoint && { endpoint, end: () => leased-- }
+      },
+      note: () => {},
+      abortable: () => new AbortController(),
+    })
+    expect([said(answer), leased]).toEqual(['unconfigured', 0])
+  })
+
+  it('tries again twice when a provider is busy, then asks another model, and lets the first one rest', async () => {
+    const main = model([says('from the main one'), says('again')])
+    const busy = fails(503, 'overloaded')
+    const judge = model([busy, busy, busy, says('late')])
+    const settings = { auxiliary: { monitor: { model: judge.id } } }
+    expect([said(await ask('monitor', main.id, settings)), judge.asked.length]).toEqual(['from the main one', 3])
+    expect([said(await ask('monitor', main.id, settings)), judge.asked.length]).toEqual(['again', 3])
+    // Somebody else's account may be better off.
+    expect(said(await ask('monitor', main.id, settings, { tenantId: 'another' }))).toBe('late')
+  })
+
+  it('goes on with its own chain where it has one, else with whatever provider can be asked', async () => {
+    const [main, other] = [model([fails(401, 'bad key'), says('main')]), model([says('mine')])]
+    const settings = { auxiliary: { monitor: { model: main.id, fallback_providers: [other.id] } } }
+    expect(said(await ask('monitor', 'openai/not-asked', settings, { tenantId: 'chained' }))).toBe('mine')
+    const cheap = model([says('cheap')], 'gpt-5.4-mini')
+    const refused = model([fails(401, 'bad key')])
+    expect(said(await ask('monitor', refused.id, {}, { tenantId: 'anywhere' }))).toBe('cheap')
+    expect(cheap.asked).toHaveLength(1)
+  })
+
+  it('of a provider that the tenant brought stays there', async () => {
+    const settings: Settings = { providers: { 'custom:mine': { base_url: 'https://model.test/v1' } } }
+    const mine = model([fails(401, 'bad key')])
+    const main = mine.id.replace('openai/', 'custom:mine/')
+    expect(said(await ask('monitor', main, settings, { tenantId: 'at-home' }))).toBe('auth')
+    expect(mine.asked).toHaveLength(1)
+  })
+
+  it('is given up after its own time', async () => {
+    const gate = new Gate()
+    const [main, judge] = [model([says('instead')]), model([hangs(gate)])]
+    const answer = await ask('vision', main.id, { auxiliary: { vision: { model: judge.id, timeout: 1 } } })
+    expect(said(answer)).toBe('instead')
+    expect(answer.usage.by).toMatchObject({
+      [`${judge.id} vision`]: { calls: 1, cut: 1 },
+      [`${main.id} vision`]: { calls: 1, cut: 0 },
+    })
+    gate.open()
+  })
+
+  it('ends with the turn that is stopped, also between two tries', async () => {
+    const gate = new Gate()
+    const [hanging, busy] = [model([hangs(gate)]), model([fails(503, 'overloaded'), says('never')])]
+    const stopper = new AbortController()
+    const asked = [hanging, busy].map(({ id }) => ask('vision', id, {}, { stopper }))
+    await gate.reached()
+    await until(() => busy.asked.length)
+    stopper.abort()
+    expect((await Promise.all(asked)).map(said)).toEqual(['aborted', 'aborted'])
+    expect([hanging.asked.length, busy.asked.length]).toEqual([1, 1])
+    gate.open()
+  })
+
+  it('says before each call what the task costs if nothing is heard of it again', async () => {
+    const main = model([fails(503, 'overloaded'), says('fine')])
+    const notes: Usage[] = []
+    await ask('vision', main.id, {}, { notes })
+    const key = `${main.id} vision`
+    expect(notes.map(({ by }) => by?.[key])).toMatchObject([
+      { calls: 1, cut: 1, output: 0, costStatus: 'unknown' },
+      { calls: 1, cut: 1, output: 0, costStatus: 'unknown' },
+    ])
+    expect(notes[0]?.input).toBeGreaterThan(0)
+  })
+
+  it('fails with a reason and never with an error, when nobody can be asked', async () => {
+    const bad = model([fails(401, 'bad key')])
+    const settings = { auxiliary: { goal_judge: { model: bad.id, fallback_providers: [] } } }
+    expect(said(await ask('goal_judge', 'openai/not-asked', settings))).toBe('auth')
+    expect(said(await ask('goal_judge', 'demo/agent'))).toBe('unconfigured')
+    expect(said(await ask('goal_judge', model([says('  ')]).id))).toBe('ok')
+  })
+})
+
+it('only a title can be switched off', async () => {
+  const { key } = await newTenant()
+  const patch = (task: string) =>
+    call('PATCH', '/api/settings', { key, body: { auxiliary: { [task]: { enabled: true } } } })
+  expect([(await patch('vision')).status, (await patch('title_generation')).status]).toEqual([400, 200])
+})
+
+describe('compression', () => {
+  it('is written by the model that is set for it, and counted to the turn', async () => {
+    const summariser = model([says('They said hello.')])
+    const main = model([])
+    const settings = {
+      auxiliary: { compression: { model: summariser.id } },
+      models: { [main.id]: { context_window: 70_000 } },
+      compression: { threshold: 0.1 },
+    }
+    const { id } = await newSession({ model: main.id, settings })
+    await say(id, 'x '.repeat(12_000))
+    await say(id, 'y '.repeat(12_000))
+    await say(id, 'short')
+    const { body } = await call<{ usage: object }>('GET', `/api/sessions/${id}`)
+    const asked = 3 + summariser.asked.length
+    expect(summariser.asked.length).toBeGreaterThan(0)
+    expect(summariser.asked.every(isSummary)).toBe(true)
+    expect(main.asked.some(isSummary)).toBe(false)
+    expect(JSON.stringify(main.asked.at(-1))).toContain('They said hello.')
+    expect(body.usage).toMatchObject({ input: 60 * asked, output: 10 * asked })
+  })
+})
+
+describe('a title', () => {
+  it('is what the model says, as one line', () => {
+    expect(titleIn('"Rivers of the north."\nIt is about…')).toBe('Rivers of the north')
+    expect(titleIn('Title: **Wings**')).toBe('Wings')
+    expect(titleIn(`# ${'long '.repeat(40)}`)).toHaveLength(60)
+    expect(titleIn(' \n ')).toBe(null)
+  })
+
+  const titles = { auxiliary: { title_generation: { enabled: true } } }
+  const isTitle = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
+  const sessionOf = async (id: string) => (await call<Record<string, unknown>>('GET', `/api/sessions/${id}`)).body
+  const titleOf = async (id: string) => (await sessionOf(id))['title']
+  /** What history has of it. */
+  const listed = async (q: string) => (await call<{ data: object[] }>('GET', `/api/sessions?q=${q}`)).body.data.length
+
+  it('is given once, after the first turn, and counted to it', async () => {
+    deployment.auxModel = ''
+    const main = model((asked) => (isTitle(asked) ? says('Wombats at dusk') : says('They dig.')))
+    const { id } = await newSession({ model: main.id, settings: titles })
+    const { run_id: run } = await say(id, 'what do wombats do?')
+    await until(async () => (await titleOf(id)) === 'Wombats at dusk')
+    await until(async () => (await listed('Wombats%20at')) === 1)
+    const first = await call<Run>('GET', `/api/sessions/${id}/runs/${run}`)
+    expect(first.body['usage']).toMatchObject({ input: 120, output: 20 })
+    expect(first.body['usage_by_model']).toMatchObject([
+      { model: main.id, task: null, calls: 1, input: 60 },
+      { model: main.id, task: 'title_generation', calls: 1, input: 60 },
+    ])
+    await say(id, 'and then?')
+    expect(main.asked.filter(isTitle).length).toBe(1)
+    expect((await sessionOf(id))['usage']).toMatchObject({ input: 180, output: 30 })
+    expect(JSON.stringify(main.asked.find(isTitle)?.messages)).toContain('They dig.')
+  })
+
+  it('never replaces one that a person gave', async () => {
+    deployment.auxModel = ''
+    const gate = new Gate()
+    const main = model((asked) => (isTitle(asked) ? says('Of the ', gate, 'model') : says('ok')))
+    const { id } = await newSession({ model: main.id, settings: titles })
+    await say(id, 'hello')
+    await gate.reached()
+    await call('PATCH', `/api/sessions/${id}`, { body: { title: 'Mine' } })
+    gate.open()
+    await until(async () => Number(((await sessionOf(id))['usage'] as { input: number }).input) === 120)
+    expect(await titleOf(id)).toBe('Mine')
+  })
+
+  it('that comes late is found in lists all the same', async () => {
+    deployment.auxModel = ''
+    const gate = new Gate()
+    const main = model((asked) => (isTitle(asked) ? says(gate, 'Quolls by night') : says('ok')))
+    const { id } = await newSession({ model: main.id, settings: titles })
+    await say(id, 'tell me about quolls')
+    await until(async () => (await listed('about%20quolls')) === 1)
+    gate.open()
+    expect(await until(() => listed('Quolls%20by'))).toBe(1)
+  })
+
+  it('that comes late leaves every message once in history, and is counted there', async () => {
+    deployment.auxModel = ''
+    const gate = new Gate()
+    const question = calls({ id: 'q', name: 'clarify', input: { question: 'Which?' } })
+    const answers = [question, says('The red one.')]
+    const main = model((asked) => (isTitle(asked) ? says(gate, 'Pademelons at noon') : answers.shift()!))
+    const { id } = await newSession({ model: main.id, settings: titles })
+    const history = d1History(bindings.DB, 'default')
+    const seqs = async () =>
+      (await history.pages(id, 0)).map(({ n, entries }) => [n, ...entries.map(({ seq }) => seq)].join(' '))
+    await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'tell me about pademelons' } })
+    await until(async () => (await seqs()).length === 1)
+    const asked = await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/questions')
+    const open = asked.body.data.find((one) => one.session_id === id)?.id
+    expect((await call('POST', `/api/questions/${open}`, { body: { answer: 'any' } })).status).toBe(200)
+    await until(async () => (await seqs()).length === 2)
+    const sent = await seqs()
+    expect(sent).toEqual(['1 1 2', '3 3 4'])
+    gate.open()
+    expect(await until(() => listed('Pademelons%20at'))).toBe(1)
+    expect(await seqs()).toEqual(sent)
+    expect((await history.pages(id, 0)).at(-1)?.usage).toMatchObject({ input: 180, output: 30 })
+  })
+
+  it('is asked of the model that the deployment names for side tasks', async () => {
+    const cheap = model([says('Numbats')])
+    deployment.auxModel = cheap.id
+    const main = model([])
+    const { id } = await newSession({ model: main.id })
+    await say(id, 'what do numbats eat?')
+    await until(async () => (await titleOf(id)) === 'Numbats')
+    expect([main.asked.length, cheap.asked.length]).toEqual([1, 1])
+  })
+
+  it.each([
+    ['where AUX_MODEL is none', 'none', titles, {}],
+    ['where no model is named for it', '', {}, {}],
+    ['where it is switched off', '', { auxiliary: { title_generation: { enabled: false } } }, {}],
+    ['of a session that has a name', '', titles, { title: 'a plain question' }],
+  ])('is not asked for %s', async (_where, auxModel, settings, named) => {
+    deployment.auxModel = auxModel
+    const main = model([])
+    const { id } = await newSession({ model: main.id, settings, ...named })
+    await say(id, 'a plain question')
+    // History has the turn: whatever comes after a turn has come.
+    await until(async () =>
+      (await call<{ data: object[] }>('GET', `/api/usage?group=session&limit=200`)).body.data.some(
+        (line) => 'key' in line && line.key === id,
+      ),
+    )
+    expect([main.asked.length, await titleOf(id)]).toEqual([1, 'a plain question'])
+  })
+})
+
+describe('a mixture of models', () => {
+  const presets = (references: readonly string[], aggregator: string) => ({
+    moa: { presets: { panel: { references, aggregator, max_tokens: 77 } } },
+  })
+
+  it('asks the references side by side, and the aggregator with what they said', async () => {
+    const { key } = await newTenant()
+    const gate = new Gate()
+    const [one, two, three] = [
+      model([says('I say ', gate, 'one')]),
+      model([says('I say two')], 'of-the-panel'),
+      model([fails(400, 'no')]),
+    ]
+    const aggregator = model([calls({ name: 'todo', input: {} }), says('Together.'), says('Again.')])
+    await call('PATCH', '/api/settings', { key, body: presets([one.id, 'or/of-the-panel', three.id], aggregator.id) })
+    const list = await call<{ data: { id: string }[] }>('GET', '/v1/models', { key })
+    expect(list.body.data.map(({ id }) => id)).toContain('moa/panel')
+    const { id } = await newSession({ model: 'moa/panel' }, key)
+    const running = call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'What now?' } })
+    await gate.reached()
+    await until(() => two.asked.length && three.asked.length)
+    expect(aggregator.asked.length).toBe(0)
+    gate.open()
+    const { body: run } = await running
+    expect(run.output).toBe('Together.')
+    for (const reference of [one, two, three]) {
+      expect(reference.asked.length).toBe(1)
+      expect(reference.asked[0]?.tools ?? []).toEqual([])
+      expect(reference.asked[0]?.['max_tokens'] ?? reference.asked[0]?.['max_completion_tokens']).toBe(77)
+    }
+    const [first, second] = aggregator.asked
+    for (const asked of [first, second]) {
+      expect(JSON.stringify(asked?.messages.at(-1))).toContain('I say one')
+      expect(JSON.stringify(asked?.messages.at(-1))).toContain('I say two')
+    }
+    expect(first?.tools?.length).toBeGreaterThan(0)
+    const stored = await call<{ data: object[] }>('GET', `/api/sessions/${id}/messages`, { key })
+    expect(JSON.stringify(stored.body.data)).not.toContain('I say')
+    expect(run['usage']).toMatchObject({ input: 60 * 4, output: 10 * 4 })
+  })
+
+  it('that does not exist is refused, and one whose references all fail answers alone', async () => {
+    const { key } = await newTenant()
+    const [bad, aggregator] = [model([fails(400, 'no')]), model([says('Alone.')])]
+    await call('PATCH', '/api/settings', { key, body: presets([bad.id], aggregator.id) })
+    expect((await call('POST', '/api/sessions', { key, body: { model: 'moa/nobody' } })).status).toBe(404)
+    const { id } = await newSession({ model: 'moa/panel' }, key)
+    const { body: run } = await call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'go' } })
+    expect(run.output).toBe('Alone.')
+    expect(saidIn(aggregator.asked[0]!)).toEqual(['user: go'])
+  })
+
+  it('whose aggregator cannot be asked is refused, and not listed', async () => {
+    const { key } = await newTenant()
+    const listed = async () => (await call<{ data: { id: string }[] }>('GET', '/v1/models', { key })).body.data
+    await call('PATCH', '/api/settings', { key, body: presets(['openai/one'], 'anthropic/claude-opus-5') })
+    const refused = await call<Problem>('POST', '/api/sessions', { key, body: { model: 'moa/panel' } })
+    expect([refused.status, refused.body.error.code]).toEqual([404, 'model_not_found'])
+    expect(refused.body.error.message).toContain('anthropic/claude-opus-5 is not available here: set ANTHROPIC_API_KEY')
+    expect((await listed()).map(({ id }) => id)).not.toContain('moa/panel')
+    await call('PATCH', '/api/settings', { key, body: presets(['openai/one'], 'openai/gpt-4.1') })
+    expect((await listed()).map(({ id }) => id)).toContain('moa/panel')
+    const known = await call<{ data: object[] }>('GET', '/api/settings/models', { key })
+    expect(known.body.data).toContainEqual(
+      expect.objectContaining({ id: 'moa/panel', provider: 'moa', context_window: 1_047_576 }),
+    )
+  })
+})

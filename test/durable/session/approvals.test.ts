@@ -1,0 +1,316 @@
+/** Calls that wait for consent: asked, decided, judged, refused, through deaths; and the log of it. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { userText } from '../../../src/agent/model/message.ts'
+import { newRunId, newSessionId } from '../../../src/durable/platform/ids.ts'
+import { type AskedCall, calls, model, type Reply, saidIn, says, until } from '../../support/scripted-model.ts'
+import { bindings, call, migrated, newKey, newSession, newTenant, type Problem } from '../../worker/client.ts'
+import { follow, messagesOf, type Run } from '../../worker/listen.ts'
+import { evict, kill, objectOf, ring } from '../support/object.ts'
+
+beforeAll(migrated)
+
+type Pending = {
+  readonly id: string
+  readonly tool: string
+  readonly call_id: string
+  readonly [more: string]: unknown
+}
+type List<T> = { readonly data: readonly T[] }
+
+const push = (id: string, command = 'git push origin main'): AskedCall => ({ id, name: 'terminal', input: { command } })
+const pendingOf = async (id: string, key?: string) =>
+  (await call<List<Pending>>('GET', '/api/approvals', key ? { key } : {})).body.data.filter(
+    ({ session_id }) => session_id === id,
+  )
+const pending = (id: string) => until(async () => (await pendingOf(id))[0])
+const decide = (id: string, decision: string, more: object = {}) =>
+  call<Problem>('POST', `/api/approvals/${id}`, { body: { decision, ...more } })
+const begin = (id: string, input = 'push it') => call<Run>('POST', `/api/sessions/${id}/steer`, { body: { input } })
+const ended = (id: string, run: string) =>
+  until(async () => {
+    const { body } = await call<Run>('GET', `/api/sessions/${id}/runs/${run}`)
+    return body.exit_reason && body
+  })
+const resultsOf = async (id: string) =>
+  (await messagesOf(id))
+    .filter(({ role }) => role === 'tool')
+    .map(({ content }) => JSON.parse(String(content).split('[The user')[0] ?? '') as object)
+const auditOf = async (id: string) =>
+  (await call<List<Record<string, unknown>>>('GET', `/api/audit?session_id=${id}`)).body.data
+
+const manual = { approvals: { mode: 'manual' } }
+const session = async (replies: readonly Reply[], settings: object = manual) => {
+  const scripted = model(replies)
+  const { id } = await newSession({ model: scripted.id, settings })
+  return { id, scripted }
+}
+
+describe('a call that is asked about', () => {
+  it('waits, is shown in the list and the stream, and runs when it is allowed once', async () => {
+    const { id } = await session([calls(push('c1')), says('Done.')])
+    const stream = await follow(id, { input: 'push it' })
+    const asked = await pending(id)
+    expect(asked).toMatchObject({
+      id: expect.stringMatching(`^${id}\\..+`) as string,
+      call_id: 'c1',
+      tool: 'terminal',
+      input: { command: 'git push origin main' },
+      risk: 'exec',
+      choices: ['once', 'session', 'always', 'deny'],
+    })
+    const request = await until(() => stream.events.find(({ type }) => type === 'approval.request'))
+    expect(request).toMatchObject({
+      approval_id: asked.id,
+      tool: 'terminal',
+      choices: asked['choices'],
+      created_at: asked['created_at'],
+    })
+    expect((await call('GET', `/api/sessions/${id}`)).body['status']).toBe('waiting')
+    expect((await decide(asked.id, 'once')).status).toBe(200)
+    await stream.closed()
+    expect(stream.types.filter((type) => /approval|tool/.test(type))).toEqual([
+      'tool.started',
+      'approval.request',
+      'approval.responded',
+      'tool.started',
+      'tool.completed',
+    ])
+    expect((await resultsOf(id))[0]).toMatchObject({ exit_code: expect.any(Number) as number })
+    expect((await decide(asked.id, 'once')).status).toBe(409)
+    expect(await pendingOf(id)).toEqual([])
+  })
+
+  it('is decided by no answer to an earlier one, whose id in its reply was the same', async () => {
+    const same = ['main', 'main', 'other'].map((branch) => calls(push('call_0', `git push origin ${branch}`)))
+    const { id } = await session([...same.slice(0, 2), says('Done.'), ...same.slice(2), says('Done again.')])
+    const first = await begin(id)
+    const old = [(await pending(id)).id]
+    expect((await decide(old[0]!, 'once')).status).toBe(200)
+    const next = async () => (await until(async () => (await pendingOf(id)).find((one) => !old.includes(one.id)))).id
+    const late = async () => Promise.all(old.map(async (one) => (await decide(one, 'once')).status))
+    const second = await next()
+    expect(await late()).toEqual([409])
+    expect((await pending(id)).id).toBe(second)
+    await decide(second, 'deny')
+    expect(await ended(id, first.body.run_id)).toMatchObject({ output: 'Done.' })
+    old.push(second)
+    const again = await begin(id)
+    const third = await next()
+    expect(await late()).toEqual([409, 409])
+    expect((await pending(id)).id).toBe(third)
+    await decide(third, 'deny')
+    expect(await ended(id, again.body.run_id)).toMatchObject({ output: 'Done again.' })
+    expect((await resultsOf(id)).slice(1)).toMatchObject([{ status: 'denied' }, { status: 'denied' }])
+  })
+
+  it('has an id: nobody was ever asked under another one', async () => {
+    const { id } = await session([calls(push('c1')), says('Done.')])
+    const { body } = await begin(id)
+    const { id: approval } = await pending(id)
+    const others = [`${id}.c1`, `${id}.`, `${id}.run_x.1.c1`, `${approval.slice(0, -3)}`]
+    for (const other of others) expect((await decide(other, 'once')).status).toBe(404)
+    await decide(approval, 'deny')
+    await ended(id, body.run_id)
+  })
+
+  it('is denied with a reason, which the model is told in the shape of the tool', async () => {
+    const { id, scripted } = await session([calls(push('c1')), says('Understood.')])
+    const { body } = await begin(id)
+    const { id: approval } = await pending(id)
+    await decide(approval, 'deny', { reason: 'not on a Friday' })
+    expect(await ended(id, body.run_id)).toMatchObject({ exit_reason: 'answered', output: 'Understood.' })
+    const [result] = await resultsOf(id)
+    expect(result).toMatchObject({
+      exit_code: -1,
+      status: 'denied',
+      error: expect.stringContaining('not on a Friday') as string,
+    })
+    expect(saidIn(scripted.asked[1]!).at(-1)).toContain('not on a Friday')
+  })
+
+  it('waits through deaths, and is decided in a later life', async () => {
+    const { id } = await session([calls(push('c1')), says('Done.')])
+    const { body } = await begin(id)
+    const { id: approval } = await pending(id)
+    await kill(id)
+    await evict(id).catch(() => undefined)
+    await ring(id)
+    expect(await pending(id)).toMatchObject({ id: approval })
+    await decide(approval, 'once')
+    expect(await ended(id, body.run_id)).toMatchObject({ exit_reason: 'answered' })
+  })
+
+  it('is not allowed by words in the chat', async () => {
+    const { id } = await session([calls(push('c1')), says('Done.')])
+    const { body } = await begin(id)
+    const { id: approval } = await pending(id)
+    await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'yes' } })
+    expect((await pending(id)).id).toBe(approval)
+    expect(await resultsOf(id)).toEqual([])
+    await decide(approval, 'deny')
+    await ended(id, body.run_id)
+    expect(await resultsOf(id)).toMatchObject([{ status: 'denied' }])
+  })
+
+  it('is not asked again for the session, or ever, when that was allowed', async () => {
+    const tenant = await newTenant()
+    const ask = <T>(method: string, path: string, body?: unknown) => call<T>(method, path, { key: tenant.key, body })
+    const scripted = model([
+      calls(push('c1')),
+      calls(push('c2', 'git push --tags')),
+      says('ok'),
+      calls(push('c3')),
+      says('ok'),
+    ])
+    const newOne = async () =>
+      (await ask<{ id: string }>('POST', '/api/sessions', { model: scripted.id, settings: manual })).body.id
+    const id = await newOne()
+    await ask('POST', `/api/sessions/${id}/steer`, { input: 'push' })
+    const first = await until(async () => (await pendingOf(id, tenant.key))[0])
+    await ask('POST', `/api/approvals/${first.id}`, { decision: 'always' })
+    await until(async () => (await ask<{ status: string }>('GET', `/api/sessions/${id}`)).body.status === 'idle')
+    const { body: settings } = await ask<{ approvals: unknown }>('GET', '/api/settings')
+    expect(settings.approvals).toEqual({ rules: [{ do: 'allow', tool: 'terminal', match: 'git push' }] })
+    const other = await newOne()
+    const run = await ask<Run>('POST', `/api/sessions/${other}/chat`, { input: 'push' })
+    expect(run.body).toMatchObject({ exit_reason: 'answered', output: 'ok' })
+  })
+
+  it('is answered by nobody without the scope, by no other tenant, and only in ways that were offered', async () => {
+    const { id } = await session([calls(push('c1', 'git push && frobnicate --all')), says('Done.')])
+    await begin(id)
+    const { id: approval } = await pending(id)
+    const stranger = await newTenant()
+    const weak = await newKey('default', ['chat', 'read', 'write'])
+    const by = (key: string, path = approval) =>
+      call('POST', `/api/approvals/${path}`, { key, body: { decision: 'once' } })
+    expect((await by(stranger.key)).status).toBe(404)
+    expect((await by(stranger.key, 'ses_unknown.c1')).status).toBe(404)
+    expect((await by(weak)).status).toBe(403)
+    expect((await decide(approval, 'maybe')).body.error.param).toBe('decision')
+    expect((await pending(id))['choices']).toEqual(['once', 'deny'])
+    expect((await decide(approval, 'always')).status).toBe(400)
+    expect((await decide(approval, 'deny')).status).toBe(200)
+  })
+
+  it('does not start when the turn is stopped', async () => {
+    const { id } = await session([calls(push('c1')), says('Done.')])
+    const { body } = await begin(id)
+    const { id: approval } = await pending(id)
+    await call('POST', `/api/sessions/${id}/stop`)
+    expect(await ended(id, body.run_id)).toMatchObject({ status: 'cancelled' })
+    expect((await decide(approval, 'once')).status).toBe(409)
+    await until(async () => !(await pendingOf(id)).length)
+  })
+
+  it('ends the asking after three denials', async () => {
+    const three = ['c1', 'c2', 'c3'].map((name) => calls(push(name, `git push origin ${name}`)))
+    const { id } = await session([...three, calls(push('c4')), says('I give up.')])
+    const { body } = await begin(id)
+    for (const name of ['c1', 'c2', 'c3']) {
+      const asked = await until(async () => (await pendingOf(id)).find(({ call_id: of }) => of === name))
+      await decide(asked.id, 'deny')
+    }
+    expect(await ended(id, body.run_id)).toMatchObject({ output: 'I give up.' })
+    expect((await resultsOf(id))[3]).toMatchObject({
+      status: 'denied',
+      error: expect.stringContaining('3 calls') as string,
+    })
+  })
+})
+
+describe('the judge', () => {
+  const smart = (words: string) => [calls(push('c1')), says(words), says('The end.')]
+
+  it('lets a call run, and nobody is asked', async () => {
+    const { id, scripted } = await session(smart('approve'), {})
+    const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: 'push it' } })
+    expect(body).toMatchObject({ output: 'The end.' })
+    expect((await resultsOf(id))[0]).not.toHaveProperty('status')
+    expect(saidIn(scripted.asked[1]!)[0]).toContain('git push origin main')
+    await until(async () => (await auditOf(id)).length)
+    expect(await auditOf(id)).toMatchObject([{ decision: 'allowed', by: 'judge' }])
+  })
+
+  it('denies a call', async () => {
+    const { id } = await session(smart('deny'), {})
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'push it' } })
+    expect((await resultsOf(id))[0]).toMatchObject({ exit_code: -1, status: 'denied' })
+  })
+
+  it.each(['escalate', 'sure, approve it', ''])('that says %j leaves it to a person', async (words) => {
+    const { id } = await session(smart(words), {})
+    const { body } = await begin(id)
+    await decide((await pending(id)).id, 'once')
+    expect(await ended(id, body.run_id)).toMatchObject({ exit_reason: 'answered' })
+  })
+})
+
+describe('what is never asked', () => {
+  it('is refused on the hard line, in mode off too', async () => {
+    const { id } = await session([calls(push('c1', 'rm -rf /')), says('No.')], { approvals: { mode: 'off' } })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'wipe' } })
+    expect(await resultsOf(id)).toMatchObject([{ exit_code: -1, status: 'refused' }])
+    await until(async () => (await auditOf(id)).length)
+    expect(await auditOf(id)).toMatchObject([{ decision: 'refused', by: 'hardline', tool: 'terminal' }])
+  })
+
+  it('is denied by a rule, for any tool', async () => {
+    const rules = [{ do: 'deny', tool: 'write_file', match: '*.env' }]
+    const write = (id: string, path: string) => ({ id, name: 'write_file', input: { path, content: 'x' } })
+    const { id } = await session([calls(write('w1', '.env'), write('w2', 'a.txt')), says('ok')], {
+      approvals: { rules },
+    })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'write' } })
+    expect(await resultsOf(id)).toMatchObject([{ status: 'refused' }, { bytes_written: 1 }])
+  })
+
+  it('is denied by a rule of the tenant, whatever the session says', async () => {
+    const tenant = await newTenant()
+    const rules = (rule: object) => ({ approvals: { rules: [{ tool: '*', ...rule }] } })
+    await call('PATCH', '/api/settings', { key: tenant.key, body: rules({ do: 'deny', match: 'git push*' }) })
+    const scripted = model([calls(push('c1')), says('ok')])
+    const body = { model: scripted.id, settings: rules({ do: 'allow' }) }
+    const { id } = await newSession(body, tenant.key)
+    await call('POST', `/api/sessions/${id}/chat`, { key: tenant.key, body: { input: 'push' } })
+    expect(saidIn(scripted.asked[1]!).at(-1)).toContain('a rule denies * with git push*')
+  })
+
+  it.each([
+    ['telegram', { status: 'refused' }],
+    ['api', { bytes_written: 1 }],
+  ])('is denied by a rule for a channel only in what comes from there: %s', async (source, result) => {
+    const write = { id: 'w1', name: 'write_file', input: { path: 'a.txt', content: 'x' } }
+    const scripted = model([calls(write), says('ok')])
+    const id = newSessionId()
+    const tenant = await bindings.TENANT.getByName('t/default').snapshot()
+    const rules = [{ do: 'deny' as const, tool: 'toolset:file', channel: 'telegram' }]
+    await objectOf(id).sayAndWait({
+      runId: newRunId(),
+      message: userText('write'),
+      options: {},
+      tenant,
+      create: { source, model: scripted.id, settings: { approvals: { rules } } },
+    })
+    expect(await resultsOf(id)).toMatchObject([result])
+  })
+
+  it.each([
+    ['is denied', {}, { status: 'denied' }],
+    ['runs, if the settings say so', { approvals: { unattended: 'allow' as const } }, { exit_code: 128 }],
+  ])('in a session that a job began %s', async (_what, settings, result) => {
+    const scripted = model([calls(push('c1')), says('Left it.')])
+    const id = newSessionId()
+    const tenant = await bindings.TENANT.getByName('t/default').snapshot()
+    const run = await objectOf(id).sayAndWait({
+      runId: newRunId(),
+      message: userText('push it'),
+      options: {},
+      tenant,
+      create: { source: 'cron', model: scripted.id, settings },
+    })
+    expect(run?.end).toMatchObject({ exit_reason: 'answered' })
+    expect((await resultsOf(id))[0]).toMatchObject(result)
+  })
+})

@@ -1,0 +1,351 @@
+/** Background processes of a session: what becomes of them, and how the session hears of it. */
+
+import { runDurableObjectAlarm } from 'cloudflare:test'
+import { beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Asked,
+  type AskedCall,
+  calls,
+  Gate,
+  hangs,
+  model,
+  type Reply,
+  saidIn,
+  says,
+  until,
+} from '../../support/scripted-model.ts'
+import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
+import { call, migrated, newSession, newTenant, request } from '../../worker/client.ts'
+import { messagesOf, say } from '../../worker/listen.ts'
+import { alarmOf, inObject, kill, objectOf, ring } from '../support/object.ts'
+
+beforeAll(migrated)
+
+const background = (command: string, more: object = {}): AskedCall => ({
+  name: 'terminal',
+  input: { command, background: true, ...more },
+})
+const look = (input: object): AskedCall => ({ name: 'process', input })
+/** Runs until a test puts the file there. */
+const untilFile = (file: string) => `while [ ! -e ${file} ]; do sleep 0.02; done`
+const put = (id: string, file: string) => request('PUT', `/api/sessions/${id}/files/${file}`, { body: 'x' })
+type Stored = { readonly role: string; readonly content: unknown; readonly source?: string | null }
+const stored = (id: string) => messagesOf<Stored>(id)
+const statusOf = async (id: string) => (await call('GET', `/api/sessions/${id}`)).body['status']
+const newsIn = async (id: string) =>
+  (await stored(id)).filter(({ source }) => source === 'process').map(({ content }) => String(content))
+const resultsIn = async (id: string) =>
+  (await stored(id))
+    .filter(({ role }) => role === 'tool')
+    .map(({ content }) => JSON.parse(String(content)) as Record<string, unknown>)
+/** Rings without waiting for what follows. */
+const knock = (id: string) => void ring(id).catch(() => undefined)
+/** Lets the alarm ring until the session has heard so much of its processes, and rests. */
+const hears = (id: string, count: number) =>
+  until(async () => {
+    await ring(id)
+    const news = await newsIn(id)
+    return news.length >= count && (await statusOf(id)) === 'idle' ? news : undefined
+  })
+
+async function session(...replies: readonly Reply[]) {
+  const scripted = model(replies)
+  const { id } = await newSession({ model: scripted.id })
+  return { id, scripted }
+}
+
+describe('a background process', () => {
+  it('is started at once, listed, and goes on after its turn', async () => {
+    const { id } = await session(
+      calls(background(`${untilFile('go')}; echo made > out.txt`)),
+      calls(look({ action: 'list' })),
+      says('Started.'),
+    )
+    await say(id, 'go')
+    const [started, list] = await resultsIn(id)
+    expect(started).toMatchObject({ exit_code: 0, cwd: '/workspace' })
+    expect(list).toMatchObject({ count: 1, processes: [{ session_id: started?.['session_id'], status: 'running' }] })
+    expect(await alarmOf(id)).not.toBeNull()
+    await put(id, 'go')
+    await until(async () => (await request('GET', `/api/sessions/${id}/files/out.txt`)).status === 200)
+    await until(async () => {
+      await ring(id)
+      return (await alarmOf(id)) === null
+    })
+    expect(await newsIn(id)).toEqual([])
+  })
+
+  it('that ends while the session is idle opens one turn, and no second one', async () => {
+    const { id, scripted } = await session(
+      calls(background(`${untilFile('go')}; echo all done; exit 3`, { notify_on_complete: true })),
+      says('Started.'),
+      says('It failed.'),
+    )
+    await say(id, 'go')
+    await put(id, 'go')
+    const [news] = await hears(id, 1)
+    expect(news).toContain('exited with code 3')
+    expect(news).toContain('| all done')
+    expect(saidIn(scripted.asked[2] as Asked).at(-1)).toContain('exited with code 3')
+    await kill(id)
+    await ring(id)
+    await ring(id)
+    expect(await newsIn(id)).toHaveLength(1)
+    expect(scripted.asked).toHaveLength(3)
+  })
+
+  it('that prints what is watched for opens a turn, and runs on', async () => {
+    const { id } = await session(
+      calls(background(`echo starting; echo server ready; ${untilFile('never')}`, { watch_patterns: ['ready'] })),
+      says('Started.'),
+      calls(look({ action: 'list' })),
+      says('I see.'),
+    )
+    await say(id, 'go')
+    const [news] = await hears(id, 1)
+    expect(news).toContain('| server ready')
+    expect(news).not.toContain('starting\n')
+    expect(await resultsIn(id)).toMatchObject([{}, { processes: [{ status: 'running' }] }])
+    await ring(id)
+    expect(await newsIn(id)).toHaveLength(1)
+    await call('DELETE', `/api/sessions/${id}`)
+  })
+
+  it('does not interrupt a turn: its end is told behind it', async () => {
+    const gate = new Gate()
+    const { id, scripted } = await session(
+      calls(background(`${untilFile('go')}`, { notify_on_complete: true })),
+      says('Started.'),
+      hangs(gate),
+      says('So it ended.'),
+    )
+    await say(id, 'go')
+    const busy = say(id, 'something else')
+    await gate.reached()
+    await put(id, 'go')
+    for (let n = 0; n < 5; n++) {
+      await scheduler.wait(30)
+      knock(id)
+    }
+    expect(await newsIn(id)).toEqual([])
+    gate.open()
+    expect((await busy).output).toBe('released')
+    await hears(id, 1)
+    expect((await stored(id)).map(({ role, source }) => source ?? role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+      'assistant',
+      'process',
+      'assistant',
+    ])
+    expect(scripted.asked).toHaveLength(4)
+  })
+
+  it('and another that end together are one turn', async () => {
+    const { id, scripted } = await session(
+      calls(
+        background(`${untilFile('go')}; echo one`, { notify_on_complete: true }),
+        background(`${untilFile('go')}; echo two`, { notify_on_complete: true }),
+      ),
+      says('Started.'),
+      hangs(new Gate()),
+    )
+    await say(id, 'go')
+    const gate = new Gate()
+    const other = model([hangs(gate)])
+    const busy = say(id, 'wait', { model: other.id })
+    await gate.reached()
+    await put(id, 'go')
+    const ended = "SELECT 1 FROM jobs WHERE state = 'exited'"
+    await until(async () => (await inObject(id, (_o, { storage }) => storage.sql.exec(ended).toArray())).length === 2)
+    gate.open()
+    await busy
+    const news = await until(async () => {
+      knock(id)
+      const found = await newsIn(id)
+      return found.length ? found : undefined
+    })
+    expect(news).toHaveLength(1)
+    expect(news[0]).toContain('2 background processes')
+    expect(news[0]).toContain('| one')
+    expect(news[0]).toContain('| two')
+    expect(scripted.asked.length).toBeLessThanOrEqual(3)
+  })
+
+  it('that was waited for is not told of again', async () => {
+    const scripted = model(({ messages }) => {
+      const result = messages.findLast(({ role }) => role === 'tool')
+      const last = result && (JSON.parse(String(result.content)) as Record<string, unknown>)
+      if (!last) return calls(background('echo quick', { notify_on_complete: true }))
+      if (last['status']) return says('Done.')
+      return calls(look({ action: 'wait', session_id: last['session_id'], timeout: 10 }))
+    })
+    const { id } = await newSession({ model: scripted.id })
+    await say(id, 'go')
+    expect((await resultsIn(id))[1]).toMatchObject({ status: 'exited', exit_code: 0, output: 'quick' })
+    await ring(id)
+    await ring(id)
+    expect(await newsIn(id)).toEqual([])
+    expect(scripted.asked).toHaveLength(3)
+  })
+
+  it('of the virtual machine is lost when the object dies, which is told once', async () => {
+    const { id, scripted } = await session(
+      calls(background(`echo begun; ${untilFile('never')}`, { notify_on_complete: true })),
+      says('Started.'),
+      says('Too bad.'),
+    )
+    await say(id, 'go')
+    await kill(id)
+    const [news] = await hears(id, 1)
+    expect(news).toContain('is lost')
+    expect(news).not.toContain('exited')
+    await kill(id)
+    await ring(id)
+    expect(await newsIn(id)).toHaveLength(1)
+    expect(scripted.asked).toHaveLength(3)
+  })
+
+  it('whose end was being answered when the object died is told of once', async () => {
+    const gate = new Gate()
+    const { id, scripted } = await session(
+      calls(background('echo quick', { notify_on_complete: true })),
+      says('Started.'),
+      hangs(gate),
+      says('It has ended.'),
+    )
+    await say(id, 'go')
+    await until(async () => {
+      knock(id)
+      return gate.isReached
+    })
+    await kill(id)
+    await hears(id, 1)
+    expect((await stored(id)).at(-1)?.content).toBe('It has ended.')
+    expect(await newsIn(id)).toHaveLength(1)
+    expect(scripted.asked).toHaveLength(4)
+  })
+
+  it('that was being started when the object died is found, not started again', async () => {
+    const { id } = await session(
+      calls(background(`echo once >> count; ${untilFile('never')}`, { notify_on_complete: true })),
+      says('Started.'),
+      says('Lost, then.'),
+    )
+    armFailpoints('during-tool=hang@1')
+    await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'go' } })
+    await until(async () => (await request('GET', `/api/sessions/${id}/files/count`)).status === 200)
+    armFailpoints('')
+    await kill(id)
+    const [news] = await hears(id, 1)
+    expect(news).toContain('is lost')
+    expect((await resultsIn(id))[0]).toMatchObject({ session_id: expect.stringMatching(/^proc_/), exit_code: 0 })
+    expect(await (await request('GET', `/api/sessions/${id}/files/count`)).text()).toBe('once\n')
+  })
+
+  it('is waited for again when the object died meanwhile', async () => {
+    const waiting = (asked: Asked) => {
+      const result = asked.messages.findLast(({ role }) => role === 'tool')
+      const last = result && (JSON.parse(String(result.content)) as Record<string, unknown>)
+      if (!last) return calls(background(untilFile('never'), { notify_on_complete: true }))
+      if (last['status']) return says('Lost, then.')
+      return calls(look({ action: 'wait', session_id: last['session_id'], timeout: 60 }))
+    }
+    const { id } = await newSession({ model: model(waiting).id })
+    await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'go' } })
+    await until(async () => (await stored(id)).filter(({ role }) => role === 'tool').length === 1)
+    await kill(id)
+    await until(async () => {
+      await ring(id)
+      return (await statusOf(id)) === 'idle'
+    })
+    expect((await resultsIn(id))[1]).toMatchObject({ status: 'lost', exit_code: null })
+    expect(await newsIn(id)).toEqual([])
+  })
+
+  it('is not ended by stopping a turn', async () => {
+    const gate = new Gate()
+    const { id } = await session(
+      calls(background(untilFile('go'))),
+      hangs(gate),
+      calls(look({ action: 'list' })),
+      says('Still there.'),
+    )
+    const stopped = say(id, 'go')
+    await gate.reached()
+    await call('POST', `/api/sessions/${id}/stop`)
+    await stopped
+    await say(id, 'and now?')
+    expect((await resultsIn(id)).at(-1)).toMatchObject({ processes: [{ status: 'running' }] })
+    await put(id, 'go')
+  })
+
+  it('is looked after without a word to history, while nothing else happens', async () => {
+    const { id } = await session(calls(background(untilFile('never'))), says('Started.'))
+    const rowsIn = async () => (await call<{ d1: { written: number } }>('GET', `/api/debug/rows?session=${id}`)).body
+    await say(id, 'go')
+    await ring(id)
+    const before = (await rowsIn()).d1.written
+    for (let n = 0; n < 3; n++) {
+      expect(await ring(id)).toBe(true)
+      expect(await alarmOf(id)).not.toBeNull()
+    }
+    expect((await rowsIn()).d1.written).toBe(before)
+  })
+
+  it('is looked after while a turn waits for a person, which it does not move', async () => {
+    const { id, scripted } = await session(
+      calls(background(`${untilFile('go')}`, { notify_on_complete: true })),
+      calls({ name: 'clarify', input: { question: 'Which?', choices: ['a', 'b'] } }),
+      says('Thank you.'),
+      says('It has ended.'),
+    )
+    const waiting = say(id, 'go')
+    await until(async () => (await statusOf(id)) === 'waiting')
+    await put(id, 'go')
+    // Its end was seen, so there is nothing more to look after.
+    await until(async () => {
+      await ring(id)
+      return (await alarmOf(id)) === null
+    })
+    expect(await statusOf(id)).toBe('waiting')
+    expect(scripted.asked).toHaveLength(2)
+    const [question] = (await call<{ data: { id: string }[] }>('GET', '/api/questions')).body.data
+    await call('POST', `/api/questions/${question?.id}`, { body: { answer: 'a' } })
+    expect((await waiting).output).toBe('Thank you.')
+    await hears(id, 1)
+    expect((await stored(id)).at(-1)?.content).toBe('It has ended.')
+  })
+
+  it('keeps its news while the tenant may not begin a turn', async () => {
+    const { id: tenant, key } = await newTenant()
+    await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits: { concurrent_turns: 1 } } })
+    const gate = new Gate()
+    const scripted = model([calls(background('echo quick', { notify_on_complete: true })), says('Started.')])
+    const { id } = await newSession({ model: scripted.id }, key)
+    const other = await newSession({ model: model([hangs(gate)]).id }, key)
+    const chat = (session: string) => call('POST', `/api/sessions/${session}/chat`, { key, body: { input: 'go' } })
+    const news = async () => (await messagesOf<Stored>(id, key)).filter(({ source }) => source === 'process').length
+    const rung = () => runDurableObjectAlarm(objectOf(id, tenant))
+    expect((await chat(id)).status).toBe(200)
+    const busy = chat(other.id)
+    await gate.reached()
+    for (let n = 0; n < 3; n++) expect(await rung()).toBe(true)
+    expect(await news()).toBe(0)
+    gate.open()
+    await busy
+    await until(async () => {
+      await rung()
+      return (await news()) === 1
+    })
+  })
+
+  it('is judged as every command: what never runs does not run in the background either', async () => {
+    const { id } = await session(calls(background('rm -rf /')), calls(look({ action: 'list' })), says('Refused.'))
+    await say(id, 'go')
+    expect(await resultsIn(id)).toMatchObject([{ exit_code: -1, status: 'refused' }, { count: 0 }])
+  })
+})

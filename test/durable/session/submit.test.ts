@@ -1,0 +1,178 @@
+/** What comes in twice, or at the wrong moment: it is taken once, and by the session that is there. */
+
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { d1History } from '../../../src/db/history.ts'
+import { outage } from '../../support/outage.ts'
+import { calls, drops, fails, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
+import { bindings, call, migrated, newSession } from '../../worker/client.ts'
+import { follow, linesOf, messagesOf, say } from '../../worker/listen.ts'
+import { evict, wipe } from '../support/object.ts'
+
+beforeAll(migrated)
+afterEach(() => {
+  outage.mend()
+  vi.restoreAllMocks()
+})
+
+const history = d1History(bindings.DB, 'default')
+
+const image = { type: 'image', url: `data:image/png;base64,${'A'.repeat(20_000)}` }
+
+/** Says something with an image; resolves with the status and the answer. */
+const show = (id: string, input: string, key: string) =>
+  call('POST', `/api/sessions/${id}/chat`, {
+    body: { input, attachments: [image] },
+    headers: { 'idempotency-key': key },
+  })
+
+const storedOf = async (id: string) =>
+  (await bindings.BLOBS!.list({ prefix: `t/default/s/${id}/attachments/` })).objects.length
+
+/** The first image that comes waits for the gate, the others pass. */
+function holdFirstPut(): Gate {
+  const gate = new Gate()
+  outage.beforePut = () => {
+    outage.beforePut = undefined
+    return gate.opens()
+  }
+  return gate
+}
+
+describe('while its image is being stored', () => {
+  it('a request that comes again begins one run', async () => {
+    const scripted = model([says('A picture.')])
+    const { id } = await newSession({ model: scripted.id })
+    const gate = holdFirstPut()
+    const first = show(id, 'look', 'look')
+    await gate.reached()
+    const second = await show(id, 'look', 'look')
+    gate.open()
+    expect((await first).body).toEqual(second.body)
+    expect(second.body).toMatchObject({ status: 'completed', output: 'A picture.' })
+    expect(scripted.asked).toHaveLength(1)
+    await until(async () => (await storedOf(id)) === 1)
+  })
+
+  it('a request that comes again is heard once by the run that is open', async () => {
+    const answering = new Gate()
+    const scripted = model([says(answering, 'One.'), says('Two.')])
+    const { id } = await newSession({ model: scripted.id })
+    const running = say(id, 'go')
+    await answering.reached()
+    const gate = holdFirstPut()
+    const first = show(id, 'look', 'look too')
+    await gate.reached()
+    const second = await show(id, 'look', 'look too')
+    gate.open()
+    expect((await first).body).toEqual(second.body)
+    expect((await running).output).toBe('Two.')
+    expect((await linesOf(id)).filter((line) => line.startsWith('user'))).toHaveLength(2)
+    expect(scripted.asked).toHaveLength(2)
+  })
+
+  it('the session can be deleted, and nothing begins or stays', async () => {
+    const scripted = model([says('never')])
+    const { id } = await newSession({ model: scripted.id })
+    const gate = holdFirstPut()
+    const first = show(id, 'look', 'look where')
+    await gate.reached()
+    expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
+    gate.open()
+    expect((await first).status).toBe(404)
+    expect([scripted.asked.length, await storedOf(id)]).toEqual([0, 0])
+  })
+})
+
+describe('an object that has lost its storage', () => {
+  /** A session with one turn, which is in history and not in its object any more. */
+  async function lost(id: string) {
+    await until(async () => (await history.standing(id))?.through === 2)
+    await wipe(id)
+  }
+
+  it('is loaded once, however many ask at the same time, and a turn that has begun goes on', async () => {
+    const answering = new Gate()
+    const scripted = model([says('one'), says(answering, 'two')])
+    const { id } = await newSession({ model: scripted.id })
+    await say(id, 'first')
+    await lost(id)
+    const loading = new Gate()
+    outage.beforeStatement = () => {
+      outage.beforeStatement = undefined
+      return loading.opens()
+    }
+    const slow = messagesOf(id)
+    await loading.reached()
+    const running = say(id, 'second')
+    await answering.reached()
+    loading.open()
+    expect(await slow).toHaveLength(3)
+    answering.open()
+    expect(await running).toMatchObject({ status: 'completed', output: 'two' })
+    expect(await linesOf(id)).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
+    expect(scripted.asked).toHaveLength(2)
+  })
+
+  it('goes on with the conversation that a client names', async () => {
+    const scripted = model([says('one'), says('two')])
+    const ask = (input: string) =>
+      call('POST', '/v1/responses', { body: { model: scripted.id, conversation: 'named', input } })
+    expect((await ask('first')).status).toBe(200)
+    await lost('named')
+    expect((await ask('second')).status).toBe(200)
+    expect(saidIn(scripted.asked[1]!)).toEqual(['user: first', 'assistant: one', 'user: second'])
+    await until(async () => (await history.standing('named'))?.through === 4)
+    expect(await linesOf('named')).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
+  })
+})
+
+describe('a repeated request', () => {
+  const keyed = (id: string, way: string, body: object, key: string) =>
+    call('POST', `/api/sessions/${id}/${way}`, { body, headers: { 'idempotency-key': key } })
+
+  it('that answers a question has answered it once, and gets the end of that run again', async () => {
+    const scripted = model([calls({ name: 'clarify', input: { question: 'Which colour?' } }), says('Blue it is.')])
+    const { id } = await newSession({ model: scripted.id })
+    const stream = await follow(id, { input: 'paint it' })
+    await stream.heard('question.request')
+    const answer = () => keyed(id, 'chat', { input: 'blue' }, 'colour')
+    const first = await answer()
+    await stream.closed()
+    await evict(id)
+    expect(first.body).toMatchObject({ output: 'Blue it is.', run_id: stream.events[0]?.run_id })
+    expect((await answer()).body).toEqual(first.body)
+    expect(scripted.asked).toHaveLength(2)
+  })
+
+  it('that came too late for its turn has begun the next one, once', async () => {
+    const failing = new Gate()
+    const scripted = model([drops(failing), fails(400, 'This cannot be done.'), says('Late, but heard.')])
+    const { id } = await newSession({ model: scripted.id })
+    const running = say(id, 'go')
+    await failing.reached()
+    const steer = (input: string) => keyed(id, 'steer', { input }, input)
+    await steer('one')
+    await steer('two')
+    failing.open()
+    expect(await running).toMatchObject({ status: 'failed' })
+    await until(async () => (await linesOf(id)).at(-1) === 'assistant: Late, but heard.')
+    const before = await linesOf(id)
+    const again = [await steer('one'), await steer('two')]
+    const runs = new Set(again.map(({ body }) => body['run_id']))
+    const [run] = [...runs]
+    expect([runs.size, again.map(({ body }) => body['status'])]).toEqual([1, ['over', 'joined']])
+    const { body } = await call('GET', `/api/sessions/${id}/runs/${String(run)}`)
+    expect(body).toMatchObject({ status: 'completed', output: 'Late, but heard.' })
+    expect(await linesOf(id)).toEqual(before)
+  })
+})
+
+it('the first word of a new session does not wait for history', async () => {
+  vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+  outage.cut = true
+  const scripted = model([says('one'), says('two')])
+  const messages = [{ role: 'user', content: 'hello' }]
+  const chat = await call('POST', '/v1/chat/completions', { body: { model: scripted.id, messages } })
+  const response = await call('POST', '/v1/responses', { body: { model: scripted.id, input: 'hello' } })
+  expect([chat.status, response.status, scripted.asked.length]).toEqual([200, 200, 2])
+})

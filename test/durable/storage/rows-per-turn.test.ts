@@ -1,0 +1,59 @@
+/** Rows that a turn costs, as the storage bills them: the figures of docs/design/storage.md. */
+
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { deployment } from '../../support/deployment.ts'
+import { type Asked, calls, model, says, until } from '../../support/scripted-model.ts'
+import { call, migrated, request } from '../../worker/client.ts'
+import { say } from '../../worker/listen.ts'
+
+beforeAll(migrated)
+afterEach(() => delete deployment.auxModel)
+
+type Rows = { readonly session: { readonly written: number }; readonly d1: { readonly written: number } }
+
+const written = async (id: string) => {
+  const { body } = await call<Rows>('GET', `/api/debug/rows?session=${id}`)
+  return [body.session.written, body.d1.written] as const
+}
+const turnsInHistory = async (id: string) => {
+  const { body } = await call<{ data: { key: string; turns: number }[] }>('GET', '/api/usage?group=session&limit=200')
+  return body.data.find(({ key }) => key === id)?.turns ?? 0
+}
+
+/** A session that its first message makes, as clients of the OpenAI API do. */
+async function begin(id: string, turns = 1) {
+  const body = { model: id, messages: [{ role: 'user', content: 'first' }] }
+  const answer = await request('POST', '/v1/chat/completions', { body })
+  const session = answer.headers.get('x-talaria-session-id') ?? ''
+  await until(async () => (await turnsInHistory(session)) === turns)
+  return session
+}
+
+/** Written by what is done, until history has so many turns. */
+async function cost(id: string, turns: number, act: () => Promise<unknown>) {
+  const before = await written(id)
+  await act()
+  await until(async () => (await turnsInHistory(id)) === turns)
+  const after = await written(id)
+  return [after[0] - before[0], after[1] - before[1]]
+}
+
+describe('rows written', () => {
+  it('are 5 and 8 for a first turn, 2 and 4 for a plain one, 4 and 4 for one with a tool', async () => {
+    const scripted = model([says('one'), says('two'), calls({ name: 'no_such_tool', input: {} }), says('three')])
+    const id = await begin(scripted.id)
+    expect(await written(id)).toEqual([5, 8])
+    expect(await cost(id, 2, () => say(id, 'second', { model: scripted.id }))).toEqual([2, 4])
+    expect(await cost(id, 3, () => say(id, 'third', { model: scripted.id }))).toEqual([4, 4])
+  })
+
+  it('are three more, in the object, for a title that comes in time, and none for the turn behind it', async () => {
+    const isTitle = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('a title')
+    const scripted = model((asked) => (isTitle(asked) ? says('A name') : says('ok')))
+    deployment.auxModel = scripted.id
+    const id = await begin(scripted.id)
+    expect(scripted.asked.filter(isTitle).length).toBe(1)
+    expect(await written(id)).toEqual([8, 8])
+    expect(await cost(id, 2, () => say(id, 'second', { model: scripted.id }))).toEqual([2, 4])
+  })
+})

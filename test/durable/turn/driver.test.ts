@@ -1,0 +1,71 @@
+import { expect, it, vi } from 'vitest'
+import type { Machine } from '../../../src/agent/loop/drive.ts'
+import { type Commit, isOver, newTurn, type Turn } from '../../../src/agent/model/turn.ts'
+import { Driver } from '../../../src/durable/turn/driver.ts'
+import type { SessionStore } from '../../../src/durable/storage/store.ts'
+
+const memoryStore = () => {
+  let turn: Turn = newTurn('run_1', 0, 90)
+  const written: Commit[] = []
+  const store = {
+    get hasOpenTurn() {
+      return !isOver(turn)
+    },
+    current: () => turn,
+    turn: () => turn,
+    save: (commit: Commit) => {
+      turn = commit.turn
+      written.push(commit)
+    },
+    write: () => {},
+  }
+  return { store: store as unknown as SessionStore, written, turn: () => turn }
+}
+
+const never = () => {
+  throw new Error('This is not needed here.')
+}
+
+it('ends a turn with an explanation when everything the machine is asked fails', async () => {
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const { store, written, turn } = memoryStore()
+  const broken = () => {
+    throw new Error('a defect')
+  }
+  const machine: Machine = { store, perform: broken, look: broken }
+  const rested: (number | undefined)[] = []
+  const driver = new Driver({
+    store: () => store,
+    machine,
+    openNext: () => false,
+    abandon: never,
+    die: never,
+    rested: (at) => rested.push(at),
+  })
+  await driver.start()
+  expect(turn().stage).toMatchObject({ at: 'done', outcome: 'failed' })
+  expect(written.at(-1)?.append?.at(-1)).toMatchObject({ role: 'assistant', source: 'notice' })
+  expect({ rested, isDriving: driver.isDriving }).toEqual({ rested: [undefined], isDriving: false })
+  logged.mockRestore()
+})
+
+it('gives the object up when no end can be written, and does not hold on to the drive that failed', async () => {
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const { store } = memoryStore()
+  const full = () => {
+    throw new Error('string or blob too big')
+  }
+  const machine: Machine = { store, perform: full, look: full }
+  const died: string[] = []
+  const driver = new Driver({
+    store: () => ({ ...store, hasOpenTurn: true, write: full }) as unknown as SessionStore,
+    machine,
+    openNext: never,
+    abandon: full,
+    die: (reason) => died.push(reason),
+    rested: never,
+  })
+  await expect(driver.start()).rejects.toThrow('too big')
+  expect({ died, isDriving: driver.isDriving }).toEqual({ died: ['The session cannot be written.'], isDriving: false })
+  logged.mockRestore()
+})

@@ -1,0 +1,257 @@
+/** Checkpoints by archive, on a machine that keeps no old versions itself. */
+
+import { describe, expect, it, vi } from 'vitest'
+import type { Portable } from '../../../src/backends/portable.ts'
+import type { VirtualBackend } from '../../../src/backends/virtual/virtual.ts'
+import { archives } from '../../../src/durable/workspace/checkpoint-archive.ts'
+import { sessionBackend } from '../../../src/durable/workspace/session-backend.ts'
+import { upload } from '../../../src/durable/workspace/upload.ts'
+import { bindings, inWorkspace } from '../../backends/support/workspace.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const T = { timeoutMs: 5_000 }
+
+/** A machine by the files of a virtual one, without what that can do beyond. */
+function machineOf({
+  files,
+  exec,
+  resolve,
+  snapshot,
+  restore,
+  capabilities,
+  describe: told,
+}: VirtualBackend): Portable {
+  const tree: Portable['tree'] = async () => {
+    const found = []
+    for await (const { path } of snapshot()) found.push(await files.stat(path))
+    return found.filter((stat) => stat !== undefined)
+  }
+  async function* wantedOf(wanted: (path: string) => boolean = () => true) {
+    for await (const entry of snapshot()) if (wanted(entry.path)) yield entry
+  }
+  const nothing = async () => undefined
+  const rest = {
+    capabilities: { ...capabilities, background: false },
+    describe: told,
+    clear: nothing,
+    destroy: nothing,
+  }
+  return { kind: 'e2b', files, exec, resolve, tree, snapshot: wantedOf, restore, ...rest }
+}
+
+/** `life` is a new object on the same storage and machine. */
+async function onMachine(
+  work: (world: {
+    life: (machine?: Portable) => ReturnType<typeof sessionBackend>
+    machine: Portable
+    prefix: string
+  }) => Promise<void>,
+) {
+  const prefix = `t/test/${crypto.randomUUID()}/`
+  await inWorkspace({}, async ({ backend, sql }) => {
+    const machine = machineOf(backend)
+    const life = (used: Portable = machine) =>
+      sessionBackend({
+        open: () => used,
+        wanted: () => 'e2b',
+        settled: async () => undefined,
+        record: () => ({ kind: 'e2b', been: ['e2b'] }),
+        write: () => undefined,
+        missing: machine.capabilities,
+        archives: archives({ sql, blobs: bindings.BLOBS, prefix, now: Date.now }),
+      })
+    await work({ life, machine, prefix })
+  })
+}
+
+type Session = ReturnType<typeof sessionBackend>
+
+const listed = async (session: Session) =>
+  ((await (await session.checkpoints())?.list()) ?? []).map(({ run, files }) => [run, files])
+const stored = async (prefix: string) => (await bindings.BLOBS.list({ prefix })).objects.length
+const tree = async (machine: Portable) =>
+  (await machine.exec('find . -type f | sort | xargs grep -r ""; find . -type d | sort', T)).stdout
+
+/** Decides it; `sweep` then does it. */
+async function decide(session: Session, nth = 1, selection: { path?: string; all?: boolean } = {}) {
+  const checkpoints = await session.checkpoints()
+  const id = (await checkpoints?.list())?.[nth - 1]?.id ?? 0
+  await checkpoints?.prepare(id, selection)
+  return { restored: checkpoints?.restore(id, selection), sweep: async () => checkpoints?.sweep() }
+}
+
+async function back(session: Session, nth = 1, selection: { path?: string; all?: boolean } = {}) {
+  const { restored, sweep } = await decide(session, nth, selection)
+  await sweep()
+  return restored
+}
+
+describe('a turn on another machine', () => {
+  it('that changes nothing makes no archive; one that does makes one', () =>
+    onMachine(async ({ life, prefix }) => {
+      const session = life()
+      session.begin('run1')
+      await session.exec('ls; cat x', T)
+      await session.files.read('x')
+      await session.files.write('/tmp/results/r.txt', bytes('x'))
+      expect([await stored(prefix), await listed(session)]).toEqual([0, []])
+      await session.exec('echo 1 > a', T)
+      await session.files.write('b', bytes('1'))
+      expect([await stored(prefix), await listed(session)]).toEqual([2, [['run1', ['/workspace/a', '/workspace/b']]]])
+      const again = life()
+      again.begin('run1')
+      await again.exec('echo 2 > c', T)
+      expect(await stored(prefix)).toBe(2)
+    }))
+
+  it('is undone as it was', () =>
+    onMachine(async ({ life, machine, prefix }) => {
+      const session = life()
+      await session.byHand.write('d/e/f', bytes('0'))
+      await session.byHand.write('a', bytes('0'))
+      const before = await tree(machine)
+      session.begin('run1')
+      await session.exec('echo 1 > a; mv d moved; mkdir -p n/m; echo n > n/m/n', T)
+      session.begin('run2')
+      await session.exec('echo 2 > a; rm -r moved; echo x > d', T)
+      expect(await listed(session)).toEqual([
+        ['run2', ['/workspace/a', '/workspace/d', '/workspace/moved/e/f']],
+        ['run1', ['/workspace/a', '/workspace/d/e/f', '/workspace/moved/e/f', '/workspace/n/m/n']],
+      ])
+      await back(session, 2)
+      expect(await tree(machine)).toBe(before)
+      expect([await stored(prefix), await listed(session)]).toEqual([0, []])
+    }))
+
+  it('leaves what a person changed since, unless all is asked for', () =>
+    onMachine(async ({ life }) => {
+      const session = life()
+      session.begin('run1')
+      await session.exec('mkdir d; echo 1 > d/a; echo 1 > b', T)
+      await session.byHand.write('d/note', bytes('person'))
+      await session.byHand.write('b', bytes('person'))
+      expect(await listed(session)).toEqual([['run1', ['/workspace/d/a']]])
+      expect(await back(session)).toEqual({
+        restored: ['/workspace/d/a'],
+        kept: ['/workspace/b', '/workspace/d/note'],
+        left: [],
+      })
+      expect((await session.exec('cat b d/note; ls d', T)).stdout).toBe('personpersonnote\n')
+    }))
+
+  it('gives one file back alone', () =>
+    onMachine(async ({ life }) => {
+      const session = life()
+      await session.byHand.write('a', bytes('0'))
+      session.begin('run1')
+      await session.exec('echo 1 > a; echo 1 > b', T)
+      await back(session, 1, { path: '/workspace/a' })
+      expect((await session.exec('cat a b', T)).stdout).toBe('01\n')
+      expect(await listed(session)).toHaveLength(1)
+    }))
+
+  it('names what is too large for an archive, and leaves it alone', () =>
+    onMachine(async ({ life }) => {
+      const session = life()
+      await session.byHand.write('node_modules/x', bytes('0'))
+      session.begin('run1')
+      await session.exec('echo 1 > node_modules/x; echo 1 > a', T)
+      expect(await back(session)).toEqual({
+        restored: ['/workspace/a'],
+        kept: [],
+        left: ['/workspace/node_modules'],
+      })
+      expect((await session.exec('cat node_modules/x; ls', T)).stdout).toBe('1\nnode_modules\n')
+    }))
+
+  it('tells what has changed since', () =>
+    onMachine(async ({ life }) => {
+      const session = life()
+      await session.byHand.write('a', bytes('0'))
+      session.begin('run1')
+      await session.exec('echo 1 > a; echo 1 > b; seq 999 > long', T)
+      const checkpoints = await session.checkpoints()
+      const changes: unknown[] = []
+      for await (const change of checkpoints?.changes(1, 100) ?? []) changes.push(change)
+      expect(changes).toEqual([
+        { path: '/workspace/a', before: bytes('0'), after: bytes('1\n') },
+        { path: '/workspace/b', before: undefined, after: bytes('1\n') },
+        { path: '/workspace/long', tooLarge: true },
+      ])
+    }))
+
+  it('goes on without a checkpoint when none can be made', () =>
+    onMachine(async ({ life, machine }) => {
+      const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+      const session = life({
+        ...machine,
+        tree: async () => {
+          throw new Error('the machine does not say')
+        },
+      })
+      session.begin('run1')
+      expect(await session.exec('echo 1 > a; cat a', T)).toMatchObject({ stdout: '1\n' })
+      expect(warned).toHaveBeenCalledOnce()
+      warned.mockRestore()
+    }))
+})
+
+describe('a rollback that a crash interrupts', () => {
+  it.each(['before anything is done', 'after files were removed', 'after files came back'])(
+    '%s is ended by whoever looks at the machine next',
+    (when) =>
+      onMachine(async ({ life, machine, prefix }) => {
+        const session = life()
+        await session.byHand.write('a', bytes('0'))
+        await session.byHand.write('b', bytes('0'))
+        session.begin('run1')
+        await session.exec('echo 1 > a; rm b; echo 1 > c', T)
+        const dying: Portable = {
+          ...machine,
+          restore: async (entries) => {
+            if (when === 'after files came back') await machine.restore(entries)
+            throw new Error('the object dies')
+          },
+        }
+        const { sweep } = await decide(life(dying))
+        const died = when === 'before anything is done' ? undefined : await sweep().catch(String)
+        expect(died).toBe(when === 'before anything is done' ? undefined : 'Error: the object dies')
+        const next = life()
+        expect((await next.files.list('/workspace')).map(({ path }) => path)).toEqual(['/workspace/a', '/workspace/b'])
+        expect(new TextDecoder().decode(await next.files.read('a'))).toBe('0')
+        expect([await stored(prefix), await listed(next)]).toEqual([0, []])
+      }),
+  )
+
+  it('does not lock anybody out when its archive is gone', () =>
+    onMachine(async ({ life, prefix }) => {
+      const session = life()
+      session.begin('run1')
+      await session.exec('echo 1 > a', T)
+      await decide(session)
+      const error = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+      for (const { key } of (await bindings.BLOBS.list({ prefix })).objects) await bindings.BLOBS.delete(key)
+      expect((await life().exec('cat a', T)).stdout).toBe('1\n')
+      expect(error).toHaveBeenCalledOnce()
+      error.mockRestore()
+    }))
+})
+
+describe('an upload', () => {
+  it.each([0, 1, 8 * 1024 * 1024, 8 * 1024 * 1024 + 1, 17 * 1024 * 1024])('of %i bytes arrives whole', async (size) => {
+    const key = `t/test/${crypto.randomUUID()}`
+    async function* chunks() {
+      for (let at = 0; at < size; at += 3_000_000) {
+        const chunk = new Uint8Array(Math.min(3_000_000, size - at))
+        for (let i = 0; i < chunk.length; i += 1_000) chunk[i] = (at + i) % 251
+        yield chunk
+      }
+    }
+    expect(await upload(bindings.BLOBS, key, chunks())).toBe(size)
+    const found = new Uint8Array((await (await bindings.BLOBS.get(key))?.arrayBuffer()) ?? new ArrayBuffer(1))
+    expect(found.byteLength).toBe(size)
+    const places = Array.from({ length: Math.ceil(size / 3_000_000) }, (_, i) => i * 3_000_000)
+    expect(places.map((at) => found[at])).toEqual(places.map((at) => at % 251))
+    await bindings.BLOBS.delete(key)
+  })
+})

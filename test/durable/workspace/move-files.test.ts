@@ -1,0 +1,264 @@
+/** From one machine to another: what goes along, what a crash in between does, and who is told. */
+
+import { describe, expect, it } from 'vitest'
+import { BackendError, type BackendKind, type FileStat } from '../../../src/agent/model/backend.ts'
+import type { Portable, SnapshotEntry } from '../../../src/backends/portable.ts'
+import { handOver, plan } from '../../../src/durable/workspace/move-files.ts'
+import type { MachineRecord } from '../../../src/durable/storage/session-metadata.ts'
+import { sessionBackend } from '../../../src/durable/workspace/session-backend.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)
+
+/** A machine that is a map. `root` is where its workspace is; `trouble` stops an archive that comes half-way, or holds it up. */
+function machine(kind: BackendKind, root = '/workspace') {
+  const held = new Map<string, SnapshotEntry>()
+  const trouble = { after: Number.POSITIVE_INFINITY, before: async () => undefined as void, destroyed: 0 }
+  const absolute = (path: string) => (path.startsWith('/') ? path : `${root}/${path}`)
+  const put = (path: string, content: Uint8Array) =>
+    held.set(absolute(path), { path: absolute(path), kind: 'file', bytes: content, mode: 0o644, modified: 1 })
+  const statOf = (entry: SnapshotEntry): FileStat => ({
+    path: entry.path,
+    type: entry.kind,
+    size: entry.kind === 'file' ? entry.bytes.length : 0,
+    modified: 1,
+  })
+  const unused = () => Promise.reject(new Error('not asked in these tests'))
+  const backend: Portable = {
+    kind,
+    capabilities: { streaming: false, background: false, pty: false, network: 'none', languages: ['bash'], root },
+    describe: () => `the machine ${kind}`,
+    exec: async (command) => ({
+      exitCode: 0,
+      stdout: `${kind}: ${command}`,
+      stderr: '',
+      truncated: false,
+      timedOut: false,
+      cwd: root,
+      env: {},
+      ms: 1,
+    }),
+    files: {
+      read: async (path) => {
+        const entry = held.get(absolute(path))
+        return entry?.kind === 'file' ? entry.bytes : undefined
+      },
+      write: async (path, content) => ({ created: put(path, content).size > 0 }),
+      stat: async (path) => {
+        const entry = held.get(absolute(path))
+        return entry && statOf(entry)
+      },
+      list: unused,
+      remove: unused,
+      move: unused,
+      search: unused,
+    },
+    resolve: absolute,
+    tree: async () => [...held.values()].map(statOf),
+    async *snapshot(wanted = () => true) {
+      for (const entry of held.values()) if (wanted(entry.path)) yield entry
+    },
+    async restore(entries) {
+      await trouble.before()
+      for await (const entry of entries) {
+        if (trouble.after-- <= 0) throw new BackendError('unavailable', 'It went away.')
+        held.set(entry.path, entry)
+      }
+    },
+    clear: async () => held.clear(),
+    destroy: async () => {
+      held.clear()
+      trouble.destroyed++
+    },
+  }
+  return { backend, held, trouble, put }
+}
+
+function session(first: BackendKind = 'virtual') {
+  const all = {
+    virtual: machine('virtual'),
+    http: machine('http'),
+    daytona: machine('daytona', '/home/daytona'),
+  } as const
+  const state: { wanted: BackendKind; record: MachineRecord | undefined } = { wanted: first, record: undefined }
+  const open = () =>
+    sessionBackend({
+      open: (kind) => {
+        const found = (all as Partial<Record<BackendKind, ReturnType<typeof machine>>>)[kind]
+        if (found) return found.backend
+        throw new BackendError('unavailable', `The backend ${kind} is not set up.`, 'Set it up.')
+      },
+      wanted: () => state.wanted,
+      settled: async () => undefined,
+      record: () => state.record,
+      write: (record) => (state.record = record),
+      missing: { streaming: false, background: false, pty: false, network: 'none', languages: [], root: '/workspace' },
+    })
+  return { all, state, open }
+}
+
+const file = (path: string, size: number): FileStat => ({ path, type: 'file', size, modified: 1 })
+
+describe('what goes along', () => {
+  it('is everything that fits, the small before the large', () => {
+    const { take, left } = plan([file('/w/large', 80), file('/w/b', 30), file('/w/a', 20)], 100)
+    expect([...take]).toEqual(['/w/a', '/w/b'])
+    expect(left).toEqual([{ path: '/w/large', bytes: 80 }])
+  })
+
+  it('is a whole repository or nothing of it', () => {
+    const git = [file('/w/p/.git/HEAD', 1), file('/w/p/.git/objects/pack', 60)]
+    expect([...plan([...git, file('/w/p/x', 10)], 100).take]).toEqual(['/w/p/x', ...git.map(({ path }) => path)])
+    expect(plan([...git, file('/w/p/x', 50)], 100)).toEqual({
+      take: new Set(['/w/p/x']),
+      left: [{ path: '/w/p/.git', bytes: 61 }],
+    })
+  })
+
+  it('is never what is made again by a tool', () => {
+    const tree = [file('/w/node_modules/a/i.js', 1), file('/w/node_modules/b.js', 2), file('/w/package.json', 3)]
+    expect(plan(tree)).toEqual({
+      take: new Set(['/w/package.json']),
+      left: [{ path: '/w/node_modules', bytes: 3 }],
+    })
+  })
+
+  it('lands in the workspace of the other machine, links included', async () => {
+    const [from, to] = [machine('virtual'), machine('daytona', '/home/daytona')]
+    from.put('a/b.txt', bytes('b'))
+    from.put('/tmp/t', bytes('t'))
+    const link = { kind: 'link', mode: 0o777, modified: 1 } as const
+    from.held.set('/workspace/l', { ...link, path: '/workspace/l', target: '/workspace/a' })
+    to.put('old', bytes('gone'))
+    expect(await handOver(from.backend, to.backend)).toEqual([])
+    expect([...to.held.keys()]).toEqual(['/home/daytona/a/b.txt', '/tmp/t', '/home/daytona/l'])
+    expect(to.held.get('/home/daytona/l')).toMatchObject({ target: '/home/daytona/a' })
+    expect(from.held.size).toBe(3)
+  })
+})
+
+describe('a session', () => {
+  it('goes on where its files are until the setting changes, then takes them along first', async () => {
+    const { all, state, open } = session()
+    const backend = open()
+    await backend.files.write('a', bytes('one'))
+    state.wanted = 'http'
+    expect(all.http.held.size).toBe(0)
+    expect((await backend.exec('ls', { timeoutMs: 1 })).stdout).toBe('http: ls')
+    expect(text(all.http.held.get('/workspace/a') && (await all.http.backend.files.read('a')))).toBe('one')
+    await backend.files.write('a', bytes('two'))
+    state.wanted = 'virtual'
+    expect(text(await backend.files.read('a'))).toBe('two')
+  })
+
+  it('does not lose a deletion by moving back', async () => {
+    const { all, state, open } = session()
+    const backend = open()
+    await backend.files.write('a', bytes('one'))
+    state.wanted = 'http'
+    await backend.files.read('a')
+    all.http.held.delete('/workspace/a')
+    state.wanted = 'virtual'
+    expect(await backend.files.read('a')).toBeUndefined()
+  })
+
+  it('moves once, however many ask at once', async () => {
+    const { all, state, open } = session()
+    const backend = open()
+    await backend.files.write('a', bytes('one'))
+    state.wanted = 'http'
+    await Promise.all([
+      backend.files.read('a'),
+      backend.exec('x', { timeoutMs: 1 }),
+      backend.files.write('b', bytes('b')),
+    ])
+    expect([...all.http.held.keys()]).toEqual(['/workspace/a', '/workspace/b'])
+  })
+
+  it.each(['daytona', 'virtual'] as const)(
+    'whose setting becomes %s while its files move has them there',
+    async (then) => {
+      const { all, state, open } = session()
+      const backend = open()
+      await backend.files.write('a', bytes('one'))
+      const { promise: arrival, resolve: arrive } = Promise.withResolvers<void>()
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+      all.http.trouble.before = async () => {
+        begin()
+        await arrival
+      }
+      state.wanted = 'http'
+      const first = backend.files.read('a')
+      await begun
+      state.wanted = then
+      const second = backend.files.write('b', bytes('two'))
+      arrive()
+      await Promise.all([first, second])
+      expect(state.record?.kind).toBe(then)
+      expect([text(await first), text(await backend.files.read('a')), text(await backend.files.read('b'))]).toEqual([
+        'one',
+        'one',
+        'two',
+      ])
+    },
+  )
+
+  it('moves again after a move that broke off, or after a crash in it', async () => {
+    const { all, state, open } = session()
+    await open().files.write('a', bytes('one'))
+    await open().files.write('b', bytes('two'))
+    state.wanted = 'http'
+    all.http.trouble.after = 1
+    await expect(open().files.read('a')).rejects.toMatchObject({ code: 'unavailable' })
+    expect(state.record).toEqual({ kind: 'virtual', been: ['http'] })
+    all.http.trouble.after = Number.POSITIVE_INFINITY
+    expect(text(await open().files.read('b'))).toBe('two')
+    expect(state.record).toMatchObject({ kind: 'http', been: ['http'] })
+  })
+
+  it('is told once what stayed behind', async () => {
+    const { state, open } = session()
+    const backend = open()
+    await backend.files.write('node_modules/x', bytes('x'))
+    state.wanted = 'http'
+    const first = await backend.exec('ls', { timeoutMs: 1 })
+    expect(first.stderr).toContain('moved from virtual to http without /workspace/node_modules')
+    expect(text(await backend.files.read('/tmp/left-behind.txt'))).toBe('/workspace/node_modules\t1 bytes\n')
+    expect((await backend.exec('ls', { timeoutMs: 1 })).stderr).toBe('')
+  })
+
+  it('keeps its files where they are when the new machine is not set up, and says what to do', async () => {
+    const { state, open } = session()
+    const backend = open()
+    await backend.files.write('a', bytes('one'))
+    state.wanted = 'e2b'
+    await expect(backend.files.read('a')).rejects.toMatchObject({ code: 'unavailable', hint: 'Set it up.' })
+    expect(backend.jobs).toBeUndefined()
+    expect(backend.capabilities.languages).toEqual([])
+    expect(backend.describe().length).toBeGreaterThan(20)
+    state.wanted = 'virtual'
+    expect(text(await backend.files.read('a'))).toBe('one')
+  })
+
+  it('gives a copy what would move, and not what a tool makes again', async () => {
+    const { state, open } = session()
+    const backend = open()
+    state.wanted = 'http'
+    await backend.files.write('a', bytes('one'))
+    await backend.files.write('node_modules/x', bytes('x'))
+    const paths: string[] = []
+    for await (const { path } of backend.snapshot()) paths.push(path)
+    expect(paths).toEqual(['/workspace/a'])
+  })
+
+  it('leaves nothing on any machine when it is deleted', async () => {
+    const { all, state, open } = session()
+    const backend = open()
+    for (const kind of ['http', 'daytona'] as const) {
+      state.wanted = kind
+      await backend.files.write('a', bytes('one'))
+    }
+    await open().destroy()
+    expect([all.http.trouble.destroyed, all.daytona.trouble.destroyed]).toEqual([1, 1])
+  })
+})
