@@ -4,7 +4,7 @@
  * as the first. One behind the other, each is through when it is through, and the last no later.
  */
 
-import { platformTimers, type Timers } from '../durable/platform/timers.ts'
+import { clock, type Timers } from '../durable/platform/clock.ts'
 
 /** Enough to keep the thread busy while one of them waits for its storage; more of them when very many wait. */
 const abreast = 3
@@ -67,7 +67,7 @@ export class Pace {
   }
 }
 
-const pace = new Pace(platformTimers)
+const pace = new Pace(clock)
 
 /** One request wakes another one here, which the platform allows by this flag. Without it, nobody waits for anybody. */
 const mayWakeOthers = Cloudflare.compatibilityFlags['handle_cross_request_promise_resolution'] === true

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { Pace } from '../../src/worker/pace.ts'
-import { ownTime, settled } from '../support/timers.ts'
+import { ownTime, settled } from '../support/clock.ts'
 
 const upTo = (end: number) => Array.from({ length: end }, (_, n) => n)
 

@@ -90,5 +90,5 @@ export type View = {
   /** Images can be made smaller here. */
   readonly shrinks: boolean
   /** 0 ≤ x < 1, for jitter: data, so that the pure parts stay pure. */
-  readonly dice: number
+  readonly random: number
 }

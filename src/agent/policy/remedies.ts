@@ -29,7 +29,7 @@ const waiting =
     // Some providers are overloaded for minutes, and say nothing of it.
     const step = failure.kind === 'overloaded' ? view.chain[model]?.overloadMs : undefined
     if (attempt >= times) return undefined
-    const own = step ? step * (attempt + 1) : Math.min(base * 2 ** attempt, cap) * (1 + view.dice / 2)
+    const own = step ? step * (attempt + 1) : Math.min(base * 2 ** attempt, cap) * (1 + view.random / 2)
     const delay = Math.round(failure.retryAfterMs === undefined ? own : Math.min(failure.retryAfterMs, longestTold))
     const until = view.now + delay
     if (turn.waited + delay > view.limits.maxWait || isLate(turn, view, until)) return undefined

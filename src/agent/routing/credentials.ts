@@ -27,12 +27,12 @@ export const keyName = (key: string): string => `k${hash53(key).toString(36)}`
 export function orderKeys(
   names: readonly string[],
   health: Health,
-  { strategy, now, dice }: { readonly strategy: Strategy; readonly now: number; readonly dice: number },
+  { strategy, now, random }: { readonly strategy: Strategy; readonly now: number; readonly random: number },
 ): readonly string[] {
   const of = (name: string) => health[name] ?? fresh
   const usable = names.filter((name) => !of(name).dead && of(name).until <= now)
   // Counts are those of one isolate: where they say nothing yet, turns begin at different keys all the same.
-  const first = Math.floor(dice * usable.length)
+  const first = Math.floor(random * usable.length)
   const turned = [...usable.slice(first), ...usable.slice(0, first)]
   switch (strategy) {
     case 'fill_first':

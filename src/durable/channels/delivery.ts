@@ -17,11 +17,12 @@ import { type Chat, Presence } from './presence.ts'
 import { rendered } from './preview.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { failpoint } from '../platform/failpoint.ts'
-import { HeardEvents } from './inbound-events.ts'
+import { InboundEvents } from './inbound-events.ts'
 import { Outbox, type PartRow } from './outbox.ts'
 import { waitingItems } from '../turn/pending-requests.ts'
 import type { SessionStore } from '../storage/store.ts'
 import { leaseMs } from '../platform/schedule.ts'
+import { clock } from '../platform/clock.ts'
 
 /** The session, as far as this needs it. */
 type Session = {
@@ -50,7 +51,7 @@ type Line = { readonly connection: Connected; readonly origin: Origin }
 
 export class Delivery {
   readonly outbox: Outbox
-  readonly heard: HeardEvents
+  readonly inboundEvents: InboundEvents
   readonly #session: Session
   readonly #env: Env
   readonly #presence: Presence
@@ -64,7 +65,7 @@ export class Delivery {
     this.#session = session
     this.#env = env
     this.outbox = new Outbox(session.sql, session.journal.had('outbox'))
-    this.heard = new HeardEvents(session.sql, session.journal.had('heard'))
+    this.inboundEvents = new InboundEvents(session.sql, session.journal.had('heard'))
     this.#presence = new Presence({
       outbox: this.outbox,
       chat: () => this.#chat,
@@ -123,7 +124,7 @@ export class Delivery {
   /** Words of our own. */
   say(text: string, run = ''): void {
     for (const chunk of this.#chat?.channel.render(text, 'plain') ?? [])
-      this.outbox.add({ run, kind: 'notice', custody: policy.prepared(Date.now()), chunk })
+      this.outbox.add({ run, kind: 'notice', custody: policy.prepared(clock.now()), chunk })
     this.#go()
   }
 
@@ -171,7 +172,7 @@ export class Delivery {
 
   #reply(run: string, text: string, { channel }: Chat): void {
     const editableAt = this.#presence.end()
-    const now = Date.now()
+    const now = clock.now()
     const replyTo = this.#replyTo()
     const preview = this.#previewOf(run)
     // Whoever has seen an answer begin is told its end.
@@ -203,7 +204,7 @@ export class Delivery {
       this.outbox.add({
         run,
         kind: 'ask',
-        custody: policy.prepared(Date.now()),
+        custody: policy.prepared(clock.now()),
         chunk: n === chunks.length - 1 ? { ...chunk, buttons: ask.buttons } : chunk,
         asks: { request, choices: ask.choices, ...(person !== undefined && { person }) },
       }),
@@ -249,7 +250,7 @@ export class Delivery {
       // A fresh object goes on from the rows.
       if (isOwnReset(error)) return
       console.warn('Something could not be delivered now; it will be tried again.', error)
-      this.#restsUntil = Date.now() + restMs
+      this.#restsUntil = clock.now() + restMs
     }
     this.#sending = undefined
     if (!this.#isClosed) this.#session.arm()
@@ -257,7 +258,7 @@ export class Delivery {
 
   /** What was on its way when the object died. */
   #wake(): void {
-    const now = Date.now()
+    const now = clock.now()
     for (const row of this.outbox.open()) {
       if (row.custody.state !== 'sending') continue
       // A message that only shows what is being written is not sent twice.
@@ -272,7 +273,7 @@ export class Delivery {
     const origin = this.#chat?.origin
     if (!row || !origin || this.#isClosed) return false
     const manner = this.#mannerOf(row)
-    const step = policy.nextStep(row.custody, manner, Date.now())
+    const step = policy.nextStep(row.custody, manner, clock.now())
     if (step.do === 'wait') return false
     if (step.do === 'expire') {
       this.#expire(row)
@@ -291,7 +292,7 @@ export class Delivery {
     await failpoint('before-send')
     if (step.asksFirst) {
       const reached = await channel.typing(line, origin)
-      if (reached.of !== 'sent') return this.#keep(row, policy.notReached(row.custody, reached, manner, Date.now()))
+      if (reached.of !== 'sent') return this.#keep(row, policy.notReached(row.custody, reached, manner, clock.now()))
     }
     if (this.#isClosed) return
     const sending = { ...row, custody: policy.sending(row.custody) }
@@ -317,7 +318,7 @@ export class Delivery {
   }
 
   #settle(row: PartRow, outcome: Outcome): void {
-    const custody = policy.afterAttempt(row.custody, outcome, this.#mannerOf(row), Date.now())
+    const custody = policy.afterAttempt(row.custody, outcome, this.#mannerOf(row), clock.now())
     const { edits, ...rest } = row
     this.#keep(outcome.of === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
     if (outcome.of !== 'refused' || outcome.scope !== 'chat') return
@@ -340,7 +341,7 @@ export class Delivery {
     const missed = (known?.missed ?? 0) + 1
     const chunk = { text: policy.digestOf(missed, row.chunk.text), spans: [] }
     if (known) this.outbox.put({ ...known, chunk, missed })
-    else this.outbox.add({ run: row.run, kind: 'notice', custody: policy.prepared(Date.now()), chunk, missed })
+    else this.outbox.add({ run: row.run, kind: 'notice', custody: policy.prepared(clock.now()), chunk, missed })
   }
 
   #mannerOf(row: PartRow): policy.Manner {
@@ -355,7 +356,7 @@ export class Delivery {
   }
 
   async #connected({ connection: id }: Origin): Promise<Connected | { readonly refused: string }> {
-    const found = await connected(this.#env, id, Date.now())
+    const found = await connected(this.#env, id, clock.now())
     if (!found || ('tenantId' in found && found.tenantId !== this.#session.tenantId))
       return { refused: 'the channel was removed' }
     return found

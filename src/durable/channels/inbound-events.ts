@@ -9,7 +9,7 @@ const keptMs = 5 * 86_400_000
 const mostOverheard = 50
 const longest = 1_000
 
-export class HeardEvents {
+export class InboundEvents {
   readonly #sql: SqlStorage
   #hasTable: boolean
   #isTidy = false

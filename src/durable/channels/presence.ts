@@ -10,6 +10,7 @@ import type { Connected } from './connection.ts'
 import { firstOf, Preview, rendered } from './preview.ts'
 import { Typing } from './typing.ts'
 import type { Outbox, PartRow } from './outbox.ts'
+import { clock } from '../platform/clock.ts'
 
 export type Chat = { readonly origin: Origin; readonly channel: Channel }
 
@@ -86,7 +87,7 @@ export class Presence {
     const row = outbox.add({
       run,
       kind: 'preview',
-      custody: prepared(Date.now()),
+      custody: prepared(clock.now()),
       chunk: firstOf(chat ? rendered(chat.channel, text) : []),
       ...(replyTo !== undefined && { replyTo }),
     })

@@ -7,6 +7,7 @@ import type { Chunk, Outcome } from '../../agent/model/delivery.ts'
 import { mayBeSilence } from '../../agent/policy/deliver.ts'
 import type { Channel } from '../../channels/channel.ts'
 import type { PartRow } from './outbox.ts'
+import { clock } from '../platform/clock.ts'
 
 export type PreviewOptions = {
   /** Milliseconds between two edits; undefined: nobody wants to see it. */
@@ -69,9 +70,9 @@ export class Preview {
       if (!isHeldBack(shown.text)) {
         shown.row ??= this.#options.row(shown.run, shown.text + cursor).id
         if (!(await this.#step(shown, shown.row))) return
-        this.#lastAt = Date.now() + pauseMs
+        this.#lastAt = clock.now() + pauseMs
       }
-      await scheduler.wait(pauseMs)
+      await clock.wait(pauseMs)
     }
   }
 

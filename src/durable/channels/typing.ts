@@ -1,6 +1,7 @@
 /** The sign that somebody is typing. It is shown again and again while a turn is at work, and always comes to an end. */
 
 import type { Outcome } from '../../agent/model/delivery.ts'
+import { clock } from '../platform/clock.ts'
 
 /** However long a turn takes: nobody looks at it that long. */
 const longestMs = 10 * 60_000
@@ -12,13 +13,13 @@ export class Typing {
   async begin(show: () => Promise<Outcome>, everyMs: number): Promise<void> {
     this.end()
     const mine = (this.#current = new AbortController())
-    const until = Date.now() + longestMs
-    while (!mine.signal.aborted && Date.now() < until) {
+    const until = clock.now() + longestMs
+    while (!mine.signal.aborted && clock.now() < until) {
       // It is an ornament: whatever goes wrong with it ends it, and nothing else.
       const outcome = await show().catch(() => undefined)
       if (outcome?.of !== 'sent') break
       // Nothing is left over that would keep the object in memory.
-      await scheduler.wait(everyMs, { signal: mine.signal }).catch(() => undefined)
+      await clock.wait(everyMs, { signal: mine.signal }).catch(() => undefined)
     }
     if (this.#current === mine) this.#current = undefined
   }

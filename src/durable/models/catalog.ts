@@ -12,6 +12,7 @@ import { learntWindows } from './learned-windows.ts'
 import { isOutdated, loadCatalog } from './catalog-refresh.ts'
 import { keySource, knownKeys, providersWithKeys } from './credentials.ts'
 import { variablesOf } from '../platform/variables.ts'
+import { clock } from '../platform/clock.ts'
 
 /** How long an isolate goes by its copy before it looks again. */
 const copyMs = 600_000
@@ -24,7 +25,7 @@ let lookedAt = 0
 export type Later = (work: Promise<unknown>) => void
 
 function catalogOf(env: Env, later: Later): Catalog {
-  const now = Date.now()
+  const now = clock.now()
   if (isOutdated(copy?.at, now, copyMs) && isOutdated(lookedAt, now, lookMs)) later(look(env, now))
   return copy?.catalog ?? noCatalog
 }

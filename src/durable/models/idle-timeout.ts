@@ -5,6 +5,7 @@
  */
 
 import type { Sign } from '../../agent/model/dialect.ts'
+import { clock } from '../platform/clock.ts'
 
 /** `silentMs`: nothing at all came; `keptAliveMs`: nothing but keep-alives. */
 export type Silence = { readonly silentMs: number; readonly keptAliveMs: number }
@@ -66,7 +67,7 @@ export async function withIdleLimit<T>(
   { first, next, wholeMs: whole, leftMs }: IdleLimits,
   run: (signal: AbortSignal, pulse: (sign?: Sign) => void) => Promise<T>,
 ): Promise<T> {
-  const began = Date.now()
+  const began = clock.now()
   const most = Math.min(whole, leftMs)
   const begins = Math.min(first.silentMs, most)
   let [current, answered, alive, stalled, due] = [first, began, began, false, began + begins]
@@ -76,33 +77,33 @@ export async function withIdleLimit<T>(
   }
   // Looks again when it is due: to move it with every chunk would cost more than the chunk.
   const look = () => {
-    const now = Date.now()
+    const now = clock.now()
     // While the isolate was busy nobody listened: what has come meanwhile is heard before it is called a silence.
     const ends = Math.min(givenUpAt(current, { answered, alive }), began + most)
     const left = Math.max(ends - now, now - due > lateMs ? now - due : 0)
     if (left <= 0) return giveUp()
     due = now + left
-    timer = setTimeout(look, left)
+    cancelTimer = clock.later(left, look)
   }
-  let timer = setTimeout(look, begins)
+  let cancelTimer = clock.later(begins, look)
   const pulse = (sign: Sign = 'answer') => {
-    alive = Date.now()
+    alive = clock.now()
     if (sign === 'keep-alive') return
     answered = alive
     if (current === next) return
     current = next
     // From here on the end may be nearer than before.
     if (next.silentMs >= first.silentMs) return
-    clearTimeout(timer)
+    cancelTimer()
     due = alive + next.silentMs
     look()
   }
   try {
     return await run(controller.signal, pulse)
   } catch (error) {
-    if (stalled) throw new Stalled(Date.now() >= began + leftMs, error)
+    if (stalled) throw new Stalled(clock.now() >= began + leftMs, error)
     throw error
   } finally {
-    clearTimeout(timer)
+    cancelTimer()
   }
 }

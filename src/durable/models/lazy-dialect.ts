@@ -2,16 +2,16 @@
 
 import type { Dialect } from '../../agent/model/dialect.ts'
 
-function lateDialect(load: () => Promise<Dialect>): Dialect {
+function lazyDialect(load: () => Promise<Dialect>): Dialect {
   let loading: Promise<Dialect> | undefined
   return { call: async (...said) => (await (loading ??= load())).call(...said) }
 }
 
-export const anthropic = lateDialect(
+export const anthropic = lazyDialect(
   async () => (await import('../../agent/providers/anthropic/anthropic.ts')).anthropic,
 )
 
-export const bedrock = lateDialect(async () => {
+export const bedrock = lazyDialect(async () => {
   const { bedrockConverse } = await import('../../agent/providers/bedrock/bedrock.ts')
   return bedrockConverse((request) => fetch(request))
 })

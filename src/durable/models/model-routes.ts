@@ -6,6 +6,7 @@ import type { Turn } from '../../agent/model/turn.ts'
 import { orderKeys, soonest, type Strategy } from '../../agent/routing/credentials.ts'
 import { defaultModel, missingForModel, type Route, routeOf, type Sources } from '../../agent/routing/route.ts'
 import { healthOf } from './key-pool.ts'
+import { clock } from '../platform/clock.ts'
 
 /** Names under which clients ask for "the agent" and not for a model of a provider. */
 const virtualNames = new Set(['', 'talaria', 'hermes-agent'])
@@ -39,11 +40,11 @@ export const missingFor = (asked: string | undefined, sources: Sources): string 
 export function chainOf(routes: readonly Route[], tenantId: string, settings: Settings, turn: Turn): View['chain'] {
   if (routes.every(({ endpoints }) => endpoints.length === 1 && !endpoints[0]?.key)) return routes.map(keyless)
   const health = healthOf(tenantId)
-  const now = Date.now()
+  const now = clock.now()
   const chain = routes.map(({ id, provider, endpoints, overloadMs, ownKeys = 0 }) => {
     const strategy: Strategy = settings.credential_pool?.[provider]?.strategy ?? 'fill_first'
     const names = endpoints.map((endpoint) => endpoint.id)
-    const ordered = (some: readonly string[]) => orderKeys(some, health, { strategy, now, dice: diceOf(turn) })
+    const ordered = (some: readonly string[]) => orderKeys(some, health, { strategy, now, random: randomOf(turn) })
     return { id, names, overloadMs, keys: [...ordered(names.slice(0, ownKeys)), ...ordered(names.slice(ownKeys))] }
   })
   if (chain.some(({ keys }) => keys.length)) return chain
@@ -53,4 +54,4 @@ export function chainOf(routes: readonly Route[], tenantId: string, settings: Se
 const keyless = ({ id, endpoints }: Route) => ({ id, keys: endpoints.map((endpoint) => endpoint.id) })
 
 /** The same for one turn, so that a random choice stays with its key. */
-const diceOf = (turn: Turn): number => (Number.parseInt(turn.id.slice(-6), 16) % 1_000) / 1_000 || 0
+const randomOf = (turn: Turn): number => (Number.parseInt(turn.id.slice(-6), 16) % 1_000) / 1_000 || 0

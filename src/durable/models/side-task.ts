@@ -16,6 +16,7 @@ import { classify } from '../../agent/providers/errors/classify.ts'
 import { providerOf, providers } from '../../agent/providers/profiles/providers.ts'
 import type { Route } from '../../agent/routing/route.ts'
 import { bill, billCut } from './pricing.ts'
+import { clock } from '../platform/clock.ts'
 
 export type SideRequest = {
   readonly system: string
@@ -75,7 +76,7 @@ const patience = 2
 
 export async function sideTask(task: SideTask, request: SideRequest, world: SideWorld): Promise<SideAnswer> {
   const perCall = timeoutOf(task, world.settings().auxiliary?.[task]?.timeout)
-  const until = Date.now() + patience * perCall
+  const until = clock.now() + patience * perCall
   // Before anything is waited for: a stop reaches the controllers that are there, and no later ones.
   const { signal } = world.abortable()
   let usage = noUsage
@@ -83,8 +84,8 @@ export async function sideTask(task: SideTask, request: SideRequest, world: Side
   for (const route of routesFor(task, request, world)) {
     let next: Next = { do: 'again', afterMs: 0 }
     for (let tries = 1; next.do === 'again'; tries++) {
-      await scheduler.wait(next.afterMs)
-      const timeoutMs = Math.min(perCall, until - Date.now())
+      await clock.wait(next.afterMs)
+      const timeoutMs = Math.min(perCall, until - clock.now())
       if (signal.aborted) return { of: 'failed', failure: { kind: 'aborted', message: '' }, usage }
       if (timeoutMs <= 0) return { of: 'failed', failure: last, usage }
       const answer = await ask({ task, route, request, timeoutMs, signal, spent: usage }, world)
@@ -94,7 +95,7 @@ export async function sideTask(task: SideTask, request: SideRequest, world: Side
       next = afterFailure({ ...last, tries, keys: route.endpoints.length })
     }
     if (next.do === 'stop') return { of: 'failed', failure: last, usage }
-    if (next.restMs) park(place(world.tenantId, route), Date.now() + next.restMs)
+    if (next.restMs) park(place(world.tenantId, route), clock.now() + next.restMs)
   }
   return { of: 'failed', failure: last, usage }
 }
@@ -123,7 +124,7 @@ function routesFor(task: SideTask, { models }: SideRequest, world: SideWorld): r
   const known = ids.flatMap((id) => chain.find((route) => route.id === id) ?? world.routeOf(id) ?? [])
   const isFit = ({ dialect, facts }: Route) => dialect !== 'demo' && (task !== 'vision' || facts?.images !== false)
   const routes = known.filter(isFit)
-  const now = Date.now()
+  const now = clock.now()
   const awake = routes.filter((route) => (parked.get(place(world.tenantId, route)) ?? 0) <= now)
   return awake.length ? awake : routes
 }
@@ -161,10 +162,10 @@ async function ask({ task, route, request, timeoutMs, signal, spent }: Ask, worl
   world.note(addUsage(spent, billCut(estimate(), { route, task })))
   const controller = new AbortController()
   let isLate = false
-  const timer = setTimeout(() => {
+  const cancelTimer = clock.later(timeoutMs, () => {
     isLate = true
     controller.abort()
-  }, timeoutMs)
+  })
   try {
     const { message, usage } = await dialect.call(
       { model: route.model, system, transcript, tools: [], maxTokens },
@@ -173,7 +174,7 @@ async function ask({ task, route, request, timeoutMs, signal, spent }: Ask, worl
         signal: AbortSignal.any([signal, controller.signal]),
         hear: ({ text }) => void (heard += text),
         pulse: () => undefined,
-        sleep: (ms) => scheduler.wait(ms),
+        sleep: (ms) => clock.wait(ms),
       },
     )
     leased.end()
@@ -188,7 +189,7 @@ async function ask({ task, route, request, timeoutMs, signal, spent }: Ask, worl
     const around = {
       promptTokens: prompt,
       messages,
-      now: Date.now(),
+      now: clock.now(),
       contextWindow,
       reasoning,
       aggregator,
@@ -200,7 +201,7 @@ async function ask({ task, route, request, timeoutMs, signal, spent }: Ask, worl
     const isCut = heard !== '' || isLate || failure.kind === 'aborted'
     return { of: 'failed', failure, usage: isCut ? billCut(estimate(), { route, task }) : noUsage }
   } finally {
-    clearTimeout(timer)
+    cancelTimer()
   }
 }
 

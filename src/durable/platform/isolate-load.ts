@@ -3,7 +3,7 @@
  * each other the thread for that.
  */
 
-import { platformTimers } from './timers.ts'
+import { clock } from './clock.ts'
 
 /** When a session was last heard of, by its id. Objects die without a word, so nobody is counted for long. */
 const answered = new Map<string, number>()
@@ -33,7 +33,7 @@ const longestMs = 2_000
  * A moment for work that nobody waits for: soon, but not while anybody is being answered, and in time all the same.
  * Where the database is in the same process, as it is locally, its work would make a first word a quarter later.
  */
-export async function quietMoment({ now, wait } = platformTimers): Promise<void> {
+export async function quietMoment({ now, wait } = clock): Promise<void> {
   const latest = now() + longestMs
   do await wait(pauseMs)
   while (crowdSize(now()) > 0 && now() < latest)

@@ -12,6 +12,7 @@ import { asShown, withTerminal } from '../../tools/terminal/pty.ts'
 import { noticeText } from './process-notice.ts'
 import type { ProcessRow, ProcessRows } from './process-rows.ts'
 import { flowed, leastBetweenMs, mayFlow, newWatch, quiet, taken, watched } from './process-watch.ts'
+import { clock } from '../platform/clock.ts'
 
 export type ProcessWorld = {
   readonly rows: ProcessRows
@@ -104,7 +105,7 @@ export class SessionProcesses implements Processes {
       const process = await this.look(id)
       const left = deadline - this.#now()
       if (process.state.at !== 'running' || left <= 0 || signal.aborted) return process
-      await scheduler.wait(Math.min(pause, left), { signal }).catch(nothing)
+      await clock.wait(Math.min(pause, left), { signal }).catch(nothing)
     }
   }
 

@@ -6,14 +6,14 @@ import { runEnded } from '../../agent/loop/announce.ts'
 import type { TurnOptions } from '../../agent/model/options.ts'
 import { modelCall, newTurn, timesUsed, type Turn } from '../../agent/model/turn.ts'
 import { publicTallies, publicUsage } from '../../agent/public-api/usage.ts'
-import type { SessionMeta } from '../storage/session-metadata.ts'
+import type { SessionMetadata } from '../storage/session-metadata.ts'
 
 export const iso = (ms: number): string => new Date(ms).toISOString()
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
 export function sessionView(record: SessionRecord, status: SessionStatus) {
-  const { settings } = record.state as SessionMeta
+  const { settings } = record.state as SessionMetadata
   return {
     id: record.id,
     title: record.title,

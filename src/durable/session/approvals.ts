@@ -7,15 +7,16 @@ import type { Awaited } from '../../agent/model/tool.ts'
 import { decided, type ToolCall } from '../../agent/model/turn.ts'
 import { refusalFor, refusalText } from '../../tools/permission.ts'
 import { waitingFor } from '../turn/pending-requests.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
 import type { TenantDO } from '../tenant/tenant-object.ts'
 import { forgetSnapshot } from '../tenant/tenant-snapshot.ts'
+import { clock } from '../platform/clock.ts'
 
 type Pending = Extract<ToolCall, { state: 'away' }> & { readonly awaits: Extract<Awaited, { kind: 'approval' }> }
 
 const isPending = (call: ToolCall): call is Pending => call.state === 'away' && call.awaits.kind === 'approval'
 
-function pendingIn(core: SessionCore, request: string): Pending | undefined {
+function pendingIn(core: Session, request: string): Pending | undefined {
   const callId = waitingFor(core, request)?.call_id
   const turn = core.store.current()
   const calls = turn?.stage.at === 'tools' ? turn.stage.calls : []
@@ -30,7 +31,7 @@ export type Decided = 'decided' | 'gone' | 'unlasting'
  * can be given again.
  */
 export async function decideApproval(
-  core: SessionCore,
+  core: Session,
   tenant: DurableObjectStub<TenantDO>,
   request: string,
   answer: ApprovalAnswer,
@@ -56,7 +57,7 @@ export async function decideApproval(
 const lasts = ({ decision }: ApprovalAnswer) => decision === 'session' || decision === 'always'
 
 async function remember(
-  core: SessionCore,
+  core: Session,
   tenant: DurableObjectStub<TenantDO>,
   { awaits: { tool, rule } }: Pending,
   { decision }: ApprovalAnswer,
@@ -73,7 +74,7 @@ async function remember(
 }
 
 const decisionBy = ({ decision, reason = '' }: ApprovalAnswer, { id, awaits }: Pending): Decision => ({
-  at: Date.now(),
+  at: clock.now(),
   callId: id,
   tool: awaits.tool,
   risk: awaits.risk,

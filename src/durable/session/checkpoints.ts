@@ -8,7 +8,8 @@ import { textIn } from '../../agent/model/message.ts'
 import type { Checkpoint, Checkpoints, Selection } from '../../backends/checkpoints.ts'
 import { limits } from '../../backends/checkpoints.ts'
 import { unified } from '../../tools/file/patch/unified.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
+import { clock } from '../platform/clock.ts'
 
 export type CheckpointView = {
   /** As `rollback` takes it: 1 is the last turn that changed something. */
@@ -62,13 +63,13 @@ export async function reachable<T>(work: () => Promise<T>): Promise<T | Unreacha
 type Standing = { readonly all: Checkpoints; readonly now: readonly Checkpoint[] }
 
 /** Undefined where the machine keeps none. */
-async function standing(core: SessionCore): Promise<Standing | undefined> {
-  const all = await core.workbench.backend.checkpoints()
-  const oldest = Date.now() - limits.ageMs
+async function standing(core: Session): Promise<Standing | undefined> {
+  const all = await core.toolRuntime.backend.checkpoints()
+  const oldest = clock.now() - limits.ageMs
   return all && { all, now: (await all.list()).filter(({ at }) => at >= oldest) }
 }
 
-export async function listCheckpoints(core: SessionCore): Promise<readonly CheckpointView[]> {
+export async function listCheckpoints(core: Session): Promise<readonly CheckpointView[]> {
   const { now = [] } = (await standing(core)) ?? {}
   const short = shortened(core)
   return now.map(({ run, at, files, count, left }, i) => ({
@@ -82,7 +83,7 @@ export async function listCheckpoints(core: SessionCore): Promise<readonly Check
 }
 
 /** How files were before the turn, against how they are now. Null when there is no such checkpoint. */
-export async function differenceSince(core: SessionCore, n: number): Promise<Difference | null> {
+export async function differenceSince(core: Session, n: number): Promise<Difference | null> {
   const { all, now } = (await standing(core)) ?? {}
   const checkpoint = now?.[n - 1]
   if (!all || !checkpoint) return null
@@ -118,11 +119,11 @@ function text(bytes: Uint8Array | undefined): { readonly text: string } | 'binar
  * as it is.
  */
 export async function rollback(
-  core: SessionCore,
+  core: Session,
   storage: Pick<DurableObjectStorage, 'transactionSync'>,
   { n, ...given }: Rollback,
 ): Promise<RollbackAnswer> {
-  const { backend } = core.workbench
+  const { backend } = core.toolRuntime
   const selection = given.path === undefined ? given : { ...given, path: backend.resolve(given.path) }
   const { all, now } = (await standing(core)) ?? {}
   const checkpoint = now?.[n - 1]
@@ -150,7 +151,7 @@ type Taken = { readonly undone: number; readonly messages: readonly string[] }
 const nothing: Taken = { undone: 0, messages: [] }
 
 /** The run and what came after it leave the conversation. */
-function retractRun(core: SessionCore, runId: string): Taken {
+function retractRun(core: Session, runId: string): Taken {
   const from = core.journal.rowsOf(runId)[0]?.n
   if (from === undefined) return nothing
   const said: string[] = []
@@ -169,7 +170,7 @@ function retractRun(core: SessionCore, runId: string): Taken {
 }
 
 const shortened =
-  ({ workbench }: SessionCore) =>
+  ({ toolRuntime: workbench }: Session) =>
   (path: string): string => {
     const root = `${workbench.backend.capabilities.root}/`
     return path.startsWith(root) ? path.slice(root.length) : path

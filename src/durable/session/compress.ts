@@ -9,8 +9,9 @@ import type { Limits } from '../../agent/model/settings.ts'
 import type { Summary } from '../../agent/model/turn.ts'
 import { summaryMessage } from '../../agent/prompt/compress.ts'
 import { tokensOf } from '../../agent/prompt/tokens.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
 import { protectedMessages, summarise, type Summarised } from '../turn/summarise.ts'
+import { clock } from '../platform/clock.ts'
 
 export type Compressed =
   | { readonly is: 'asked' | 'nothing' | 'busy' }
@@ -20,7 +21,7 @@ export type Compressed =
 /** Shorter conversations have nothing to shorten. */
 const least = 4
 
-export async function compressNow(core: SessionCore, focus: string | undefined): Promise<Compressed> {
+export async function compressNow(core: Session, focus: string | undefined): Promise<Compressed> {
   await core.ensureTenant()
   const { store } = core
   const turn = store.current()
@@ -31,7 +32,7 @@ export async function compressNow(core: SessionCore, focus: string | undefined):
     core.takeUp()
     return { is: 'asked' }
   }
-  const limit = core.account.over(turn, Date.now())
+  const limit = core.billing.over(turn, clock.now())
   if (limit !== undefined) return { is: 'over', limit }
   const transcript = store.transcript()
   const { length } = transcript

@@ -2,13 +2,14 @@
 
 import { d1History } from '../../db/history.ts'
 import { settleRun } from '../turn/run-end.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
+import { clock } from '../platform/clock.ts'
 
 /** How long it waits for what still runs. */
 const patienceMs = 2_000
 
 /** Ends what runs and what waits to run, and lets go of whoever waits for it. From here on nothing is sent to history any more. */
-export async function close(core: SessionCore): Promise<void> {
+export async function close(core: Session): Promise<void> {
   core.shut()
   core.delivery.close()
   try {
@@ -18,27 +19,27 @@ export async function close(core: SessionCore): Promise<void> {
   }
 }
 
-async function endAll(core: SessionCore): Promise<void> {
+async function endAll(core: Session): Promise<void> {
   await core.ensureTenant()
   const { store, driver } = core
   const queued = store.queued()
   store.unsay(queued.map(({ id }) => id))
   const run = core.stop() ? [store.turn().id] : []
-  if (driver.isDriving) await Promise.race([driver.start(), scheduler.wait(patienceMs)])
-  const others = [core.projection.settled(), core.workbench.processes.killAll()]
-  await Promise.race([Promise.all(others), scheduler.wait(patienceMs)])
+  if (driver.isDriving) await Promise.race([driver.start(), clock.wait(patienceMs)])
+  const others = [core.projection.settled(), core.toolRuntime.processes.killAll()]
+  await Promise.race([Promise.all(others), clock.wait(patienceMs)])
   await Promise.all([...run, ...queued.map(({ item }) => item.runId)].map((id) => settleRun(core, id)))
   // An attempt before this one may have stopped the last run, and failed to give its place back.
   const last = store.current()
-  if (last && !run.length) await core.account.settle(last.id, undefined)
+  if (last && !run.length) await core.billing.settle(last.id, undefined)
 }
 
 /** Removes what is kept outside the object: history, files, what waits for a person. Throws when that fails. */
-export async function forget(core: SessionCore, env: Env): Promise<void> {
+export async function forget(core: Session, env: Env): Promise<void> {
   // What is still on its way would come after the end.
   await core.projection.settled()
   await d1History(env.DB, core.tenantId).forget(core.sessionId, core.projection.unsent())
-  await core.workbench.removeFiles()
+  await core.toolRuntime.removeFiles()
   await core.waiting.clear()
-  await core.account.forget()
+  await core.billing.forget()
 }

@@ -10,13 +10,14 @@ import { canKeep, imagesOf, withImages } from '../workspace/attachments.ts'
 import { bytesOfTexts } from '../platform/byte-stream.ts'
 import { importRun, type Journal } from '../storage/journal.ts'
 import { kept } from './submit.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
 import type { NewSession } from '../storage/session-metadata.ts'
 import { iso } from './api-views.ts'
+import { clock } from '../platform/clock.ts'
 
 /** What was said so far; what is said while it is read is not in it. */
 export function exportSession(
-  core: SessionCore,
+  core: Session,
   format: ExportFormat,
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
@@ -66,11 +67,11 @@ const rowLength = 400_000
 
 /** Doing it twice is doing it once. Gives back which message no row holds: then nothing was imported. */
 export async function importSession(
-  core: SessionCore,
+  core: Session,
   { title, model, messages }: Imported,
   blobs: R2Bucket | undefined,
 ): Promise<number | undefined> {
-  const now = Date.now()
+  const now = clock.now()
   const given = messages.map(fromExported)
   const tooLarge = given.findIndex((message) => !canKeep(message, blobs))
   if (tooLarge >= 0) return tooLarge
@@ -93,7 +94,7 @@ export async function importSession(
   const spec: NewSession = { title, model, source: 'import' }
   core.create(spec)
   core.adopt(core.meta, rowsOf(entries))
-  await core.account.tellStored()
+  await core.billing.tellStored()
   return undefined
 }
 

@@ -1,7 +1,7 @@
 /** The files of a session, as the API reads and writes them. */
 
 import { BackendError, type FileStat } from '../../agent/model/backend.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
 
 export type FileAnswer =
   | { readonly is: 'file'; readonly bytes: Uint8Array; readonly stat: FileStat }
@@ -10,7 +10,7 @@ export type FileAnswer =
   | { readonly is: 'removed' | 'missing' }
   | { readonly is: 'refused'; readonly message: string; readonly code: BackendError['code'] }
 
-export function workspace({ workbench: { backend }, account }: SessionCore) {
+export function workspace({ toolRuntime: { backend }, billing: account }: Session) {
   const { byHand: files } = backend
   const root = backend.resolve('.')
   const at = (path: string): string => {

@@ -7,14 +7,15 @@ import { pack, unpack } from '../../backends/tar.ts'
 import { ownImages } from '../workspace/attachments.ts'
 import { bytesOf, bytesOfTexts } from '../platform/byte-stream.ts'
 import type { Journal, StepRow } from '../storage/journal.ts'
-import type { SessionCore } from './session.ts'
-import type { NewSession, SessionMeta } from '../storage/session-metadata.ts'
+import type { Session } from './session.ts'
+import type { NewSession, SessionMetadata } from '../storage/session-metadata.ts'
 import { storedBytes } from '../storage/storage-usage.ts'
 import { leaseMs } from '../platform/schedule.ts'
+import { clock } from '../platform/clock.ts'
 
 /** Neither the conversation nor the files would always fit into one message between objects, nor into memory. */
 export type SessionCopy = {
-  readonly meta: SessionMeta
+  readonly meta: SessionMetadata
   /** A row a line, as JSON. */
   readonly rows: ReadableStream<Uint8Array>
   /** An archive. */
@@ -31,7 +32,7 @@ type Row = {
 }
 
 /** Up to the end of that run; undefined when no such run is there. What comes or goes meanwhile changes nothing. */
-export function copySession(core: SessionCore, upTo?: string): SessionCopy | undefined {
+export function copySession(core: Session, upTo?: string): SessionCopy | undefined {
   const { journal, store, sql } = core
   // A turn that is still open stays with the original: its last words are not in yet.
   const open = store.hasOpenTurn ? store.turn().id : undefined
@@ -42,7 +43,7 @@ export function copySession(core: SessionCore, upTo?: string): SessionCopy | und
   return {
     meta: core.meta,
     rows: bytesOfTexts(linesOf(journal, places)),
-    files: bytesOf(pack(withoutRoot(core.workbench.backend.snapshot()))),
+    files: bytesOf(pack(withoutRoot(core.toolRuntime.backend.snapshot()))),
     bytes: storedBytes(sql) - journal.bytesBehind(places.at(-1)?.n ?? 0),
   }
 }
@@ -69,7 +70,7 @@ async function* rowsIn(lines: ReadableStream<Uint8Array>): AsyncGenerator<Row> {
 }
 
 export type ArrivalOptions = {
-  readonly core: () => SessionCore
+  readonly core: () => Session
   readonly storage: DurableObjectStorage
   readonly blobs: R2Bucket | undefined
   /** The storage is empty: what memory knows of it goes too. */
@@ -99,7 +100,7 @@ export class Arrival {
   async lookAfter(): Promise<void> {
     if (this.#underWay) return
     if (!this.#isHalfThere) return this.#options.storage.deleteAlarm()
-    if (!(await this.#discarded())) await this.#options.storage.setAlarm(Date.now() + againMs)
+    if (!(await this.#discarded())) await this.#options.storage.setAlarm(clock.now() + againMs)
   }
 
   get #isHalfThere(): boolean {
@@ -109,7 +110,7 @@ export class Arrival {
   async #take(copy: SessionCopy, spec: NewSession): Promise<void> {
     const { core, storage, blobs } = this.#options
     if (this.#isHalfThere) await this.#discard()
-    await storage.setAlarm(Date.now() + leaseMs)
+    await storage.setAlarm(clock.now() + leaseMs)
     try {
       await takeCopy(core(), copy, spec, blobs)
     } catch (error) {
@@ -137,7 +138,7 @@ export class Arrival {
 
   async #removeAll(): Promise<void> {
     const { core, storage, forgetMemory } = this.#options
-    await core().workbench.removeFiles()
+    await core().toolRuntime.removeFiles()
     await storage.deleteAlarm()
     await storage.deleteAll()
     forgetMemory()
@@ -148,7 +149,7 @@ export class Arrival {
 const againMs = 10 * 60_000
 
 async function takeCopy(
-  core: SessionCore,
+  core: Session,
   { meta, rows, files }: SessionCopy,
   spec: NewSession,
   blobs: R2Bucket | undefined,
@@ -164,17 +165,17 @@ async function takeCopy(
     parentId: spec.parentId ?? null,
     // A machine of its own, of the same kind.
     ...(meta.machine && { machine: { kind: meta.machine.kind, been: meta.machine.been } }),
-    createdAt: Date.now(),
+    createdAt: clock.now(),
     arriving: true,
     ...(spec.ephemeral && { ephemeral: true }),
   } as const
   core.adopt(arriving, [])
   const own = blobs && ownImages(blobs, core)
   for await (const row of rowsIn(rows)) core.journal.putStep(await arrivedRow(row, own), row.turn)
-  await core.workbench.backend.restore(withRoot(unpack(files)))
+  await core.toolRuntime.backend.restore(withRoot(unpack(files)))
   const { arriving: _arriving, ...arrived } = core.meta
   core.adopt(arrived, [])
-  await core.account.tellStored()
+  await core.billing.tellStored()
 }
 
 /** Nobody reads it: whoever sends it need not go on. */

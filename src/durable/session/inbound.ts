@@ -10,8 +10,9 @@ import { hearWhileBusy } from './submit-while-busy.ts'
 import { pressedIn } from '../channels/pending-request-message.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { isQuestion, waitingFor, waitingItems } from '../turn/pending-requests.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
 import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
+import { clock } from '../platform/clock.ts'
 
 export type FromChat = {
   /** The same for every delivery of the same event. */
@@ -31,54 +32,54 @@ export type FromChat = {
 /** `known`: it had been delivered before. `full`: a limit of the tenant is reached, and the chat is told so. */
 export type Taken = 'taken' | 'known' | 'full'
 
-export async function takeFromChat(core: SessionCore, said: FromChat): Promise<Taken> {
+export async function takeFromChat(core: Session, said: FromChat): Promise<Taken> {
   await core.known.know(said.tenant)
   const { origin } = said
   if (!core.exists && !(await core.load())) core.create({ source: origin.platform, origin })
-  if (core.delivery.heard.has(said.key)) return 'known'
+  if (core.delivery.inboundEvents.has(said.key)) return 'known'
   return said.isOverheard ? overhear(core, said) : take(core, said)
 }
 
 const lineOf = ({ origin, name, text }: FromChat) => (origin.isGroup ? `${name}: ${text}` : text)
 
 /** The row of the session has to be there for whoever wakes the object. */
-function storeSession(core: SessionCore): void {
+function storeSession(core: Session): void {
   if (core.journal.isBlank) core.updateMeta({})
 }
 
-function overhear(core: SessionCore, said: FromChat): Taken {
+function overhear(core: Session, said: FromChat): Taken {
   storeSession(core)
-  core.delivery.heard.note(said.key, Date.now(), lineOf(said))
+  core.delivery.inboundEvents.note(said.key, clock.now(), lineOf(said))
   return 'taken'
 }
 
-async function take(core: SessionCore, said: FromChat): Promise<Taken> {
-  const { heard } = core.delivery
+async function take(core: Session, said: FromChat): Promise<Taken> {
+  const { inboundEvents: heard } = core.delivery
   const { runId } = said
   const needsPlace = !core.store.hasOpenTurn
-  const isAdmitted = !needsPlace || (await core.account.admit(runId))
+  const isAdmitted = !needsPlace || (await core.billing.admit(runId))
   // The same may have come a second time while that was asked, and something else may have begun.
   const isKnown = heard.has(said.key)
   const begins = isAdmitted && !isKnown && !core.store.hasOpenTurn
   if (isKnown) return 'known'
   if (needsPlace && isAdmitted && !begins) core.release(runId)
-  heard.note(said.key, Date.now())
+  heard.note(said.key, clock.now())
   if (!isAdmitted) return refuse(core)
   say(core, said, begins)
   void failpoint('accepted')
   return 'taken'
 }
 
-function refuse(core: SessionCore): Taken {
+function refuse(core: Session): Taken {
   storeSession(core)
   core.delivery.say('A limit of this tenant is reached, so this was not taken. Please try again later.')
   return 'full'
 }
 
-function say(core: SessionCore, said: FromChat, begins: boolean): void {
+function say(core: Session, said: FromChat, begins: boolean): void {
   const { runId, asker, mode } = said
   const line = lineOf(said)
-  const before = core.delivery.heard.overheard()
+  const before = core.delivery.inboundEvents.overheard()
   const words = before.length ? `[Said in the group before, not to you:]\n${before.join('\n')}\n\n${line}` : line
   const message = userText(words)
   const options = { asker }
@@ -102,7 +103,7 @@ export type PressAnswer = { readonly toast: string; readonly ends?: string }
 
 const expired: PressAnswer = { toast: 'Expired: nobody waits for this any more.' }
 
-export async function press(core: SessionCore, { data, person, isAdmin }: Pressed, on: Pressing): Promise<PressAnswer> {
+export async function press(core: Session, { data, person, isAdmin }: Pressed, on: Pressing): Promise<PressAnswer> {
   const pressed = askedBy(core, data)
   if (!pressed) return expired
   const { asks, text, choice } = pressed
@@ -116,7 +117,7 @@ export async function press(core: SessionCore, { data, person, isAdmin }: Presse
 }
 
 /** The row that the button stands on, and what the button stands for. */
-function askedBy(core: SessionCore, data: string) {
+function askedBy(core: Session, data: string) {
   const pressed = pressedIn(data)
   const row = pressed && core.delivery.outbox.get(pressed.row)
   const choice = row?.asks?.choices[pressed?.n ?? -1]

@@ -3,7 +3,7 @@
  * the door, so the limits of the tenant are asked here; while they say no, the news wait.
  */
 
-import type { Account } from '../tenant/session-billing.ts'
+import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Driver } from '../turn/driver.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { newRunId } from '../platform/ids.ts'
@@ -13,8 +13,8 @@ import type { SessionStore } from '../storage/store.ts'
 
 type Listening = {
   readonly store: SessionStore
-  readonly workbench: { readonly processes: SessionProcesses }
-  readonly account: Account
+  readonly toolRuntime: { readonly processes: SessionProcesses }
+  readonly billing: SessionBilling
   readonly driver: Driver
   readonly isClosing: boolean
   readonly begin: (request: TurnRequest) => void
@@ -24,7 +24,7 @@ type Listening = {
 /** Looks how they stand. A machine that cannot be asked, and a defect of ours, are no reason to look after nothing else. */
 export async function lookAfterProcesses(session: Listening): Promise<void> {
   try {
-    await session.workbench.processes.lookAtAll()
+    await session.toolRuntime.processes.lookAtAll()
     await tell(session)
   } catch (error) {
     if (isOwnReset(error)) throw error
@@ -33,10 +33,10 @@ export async function lookAfterProcesses(session: Listening): Promise<void> {
 }
 
 async function tell(session: Listening): Promise<void> {
-  const { processes } = session.workbench
+  const { processes } = session.toolRuntime
   if (!isIdle(session) || !processes.hasNews()) return
   const runId = newRunId()
-  if (!(await session.account.admit(runId).catch(() => false))) return processes.putOff()
+  if (!(await session.billing.admit(runId).catch(() => false))) return processes.putOff()
   // Somebody may have said something meanwhile; then the news come behind that.
   const message = isIdle(session) ? processes.take() : undefined
   // It counts as told with the write that opens the turn: both are in one stretch.

@@ -6,9 +6,10 @@ import type { Entry } from '../../agent/model/history.ts'
 import { isOver } from '../../agent/model/turn.ts'
 import { sse } from '../../agent/public-api/events.ts'
 import { place } from '../storage/event-log.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
 import { usageOf } from '../storage/session-record.ts'
 import { messageView, type MessageView, queuedRun, type RunView, runView, type SessionStatus } from './api-views.ts'
+import { clock } from '../platform/clock.ts'
 
 /** The newest `limit` messages with a seq below `before`, fewer where they are long; given back oldest first. */
 export type MessagePage = { readonly limit: number; readonly before?: number | undefined }
@@ -17,7 +18,7 @@ export type MessagePage = { readonly limit: number; readonly before?: number | u
 const longPage = 4_000_000
 
 export function listMessages(
-  { journal }: SessionCore,
+  { journal }: Session,
   { limit, before = Number.MAX_SAFE_INTEGER }: MessagePage,
 ): { readonly data: MessageView[]; readonly next_cursor: string | null } {
   const newestFirst: Entry[] = []
@@ -40,12 +41,12 @@ export function listMessages(
   }
 }
 
-export function statusOf({ store, isWaiting }: SessionCore): SessionStatus {
+export function statusOf({ store, isWaiting }: Session): SessionStatus {
   if (!store.hasOpenTurn) return 'idle'
   return isWaiting ? 'waiting' : 'running'
 }
 
-export function runOf(core: SessionCore, runId: string): RunView | undefined {
+export function runOf(core: Session, runId: string): RunView | undefined {
   const current = core.store.current()
   const turn = current?.id === runId ? current : core.journal.turnOf(runId)
   const usage = turn && usageOf(core.meta, turn)
@@ -59,7 +60,7 @@ export function runOf(core: SessionCore, runId: string): RunView | undefined {
 }
 
 /** Nothing has come behind the run, and nothing waits to. */
-export function isLastRun(core: SessionCore, runId: string): boolean {
+export function isLastRun(core: Session, runId: string): boolean {
   const queued = core.store.queued().at(-1)
   if (queued) return queued.item.runId === runId
   if (core.store.hasOpenTurn) return core.store.turn().id === runId
@@ -67,7 +68,7 @@ export function isLastRun(core: SessionCore, runId: string): boolean {
 }
 
 /** How a run ended; undefined while it has not. */
-export function endOf(core: SessionCore, runId: string): RunEnded | undefined {
+export function endOf(core: Session, runId: string): RunEnded | undefined {
   const current = core.store.current()
   const turn = current?.id === runId ? current : core.journal.turnOf(runId)
   if (turn?.stage.at !== 'done') return undefined
@@ -78,11 +79,11 @@ export function endOf(core: SessionCore, runId: string): RunEnded | undefined {
 }
 
 /** The events of a run so far. Where they are lost, what is known of a run that is over: its answer and its end. */
-export function eventsOf(core: SessionCore, runId: string): PlacedEvent[] {
+export function eventsOf(core: Session, runId: string): PlacedEvent[] {
   const logged = core.store.eventsOfRun(runId)
   const end = logged.length ? undefined : endOf(core, runId)
   if (!end) return logged
-  const where = { seq: core.store.lastEventSeq(), at: Date.now(), runId, sessionId: core.sessionId }
+  const where = { seq: core.store.lastEventSeq(), at: clock.now(), runId, sessionId: core.sessionId }
   return [place({ type: 'message.delta', delta: end.output }, where), place(end, where)]
 }
 
@@ -98,7 +99,7 @@ export type EventPage = {
 /** Characters of a page; its last event may go beyond them. */
 const pageLength = 512 * 1024
 
-export function eventsAfter({ store }: SessionCore, after: number): EventPage {
+export function eventsAfter({ store }: Session, after: number): EventPage {
   let text = ''
   let through = after
   for (const event of store.eventsSince(after)) {
@@ -110,7 +111,7 @@ export function eventsAfter({ store }: SessionCore, after: number): EventPage {
 }
 
 /** The run that a request joined, found by the id that the request would have given to a run of its own. */
-export function joinedBefore(core: SessionCore, requestId: string): Accepted | undefined {
+export function joinedBefore(core: Session, requestId: string): Accepted | undefined {
   const heard = firstWith(core.store.eventsSince(0), requestId)
   const waits = core.store.inbox().some((said) => said.requestId === requestId)
   if (heard) return { runId: heard.run_id, status: 'joined' }

@@ -19,8 +19,8 @@ import { exportSession, type Imported, importSession } from './export.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { armFailpoints } from '../platform/failpoint.ts'
 import { Arrival, copySession, type SessionCopy } from './fork.ts'
-import { machineOf } from '../turn/turn-machine.ts'
-import { SessionCore } from './session.ts'
+import { createTurnMachine } from '../turn/turn-machine.ts'
+import { Session } from './session.ts'
 import type { NewSession } from '../storage/session-metadata.ts'
 import {
   type Accepted,
@@ -34,7 +34,7 @@ import {
   statusOf,
 } from './read-session.ts'
 import { deliverAnswer, isQuestion, waitingFor, wasCalled } from '../turn/pending-requests.ts'
-import { retractTurns, type Retracted } from './undo.ts'
+import { undoTurns, type UndoneTurns } from './undo.ts'
 import { accept, type FollowRequest, type Say, type StreamRequest } from './submit.ts'
 import { renderOf } from '../events/stream-format.ts'
 import { mostListeners } from '../events/streams.ts'
@@ -44,6 +44,7 @@ import type { Admission } from '../tenant/tenant-object.ts'
 import { type RunView, type SessionStatus, type SessionView, sessionView } from './api-views.ts'
 import { leaseMs } from '../platform/schedule.ts'
 import { type FileAnswer, workspace } from './files.ts'
+import { clock } from '../platform/clock.ts'
 
 /** Names the run in answers that are streamed. */
 export const runHeader = 'x-talaria-run-id'
@@ -57,13 +58,13 @@ const notTaken: Partial<Record<Accepted['status'], number>> = { idle: 204, 'too-
  * here nor in history, and reject only when the platform fails or we do. What they tell of is durable by then.
  */
 export class SessionDO extends DurableObject<Env> {
-  #core: SessionCore
+  #core: Session
   readonly #arrival: Arrival
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env)
     armFailpoints(env.FAILPOINTS)
-    this.#core = new SessionCore(ctx, env, machineOf)
+    this.#core = new Session(ctx, env, createTurnMachine)
     const forgetMemory = () => this.#forgetMemory()
     this.#arrival = new Arrival({ core: () => this.#core, storage: ctx.storage, blobs: env.BLOBS, forgetMemory })
   }
@@ -120,7 +121,7 @@ export class SessionDO extends DurableObject<Env> {
       await this.ctx.storage.deleteAll()
     } catch (error) {
       // What goes by itself tries again.
-      await this.ctx.storage.setAlarm(Date.now() + leaseMs)
+      await this.ctx.storage.setAlarm(clock.now() + leaseMs)
       throw error
     } finally {
       for (const socket of this.ctx.getWebSockets()) socket.close(1000, 'The session was deleted.')
@@ -132,8 +133,8 @@ export class SessionDO extends DurableObject<Env> {
   /** Memory must not outlive the storage. Only what cannot be stopped in time takes the object with it. */
   #forgetMemory(): void {
     if (this.#core.driver.isDriving)
-      this.ctx.waitUntil(scheduler.wait(10).then(() => this.ctx.abort('The session was deleted.')))
-    else this.#core = new SessionCore(this.ctx, this.env, machineOf)
+      this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The session was deleted.')))
+    else this.#core = new Session(this.ctx, this.env, createTurnMachine)
   }
 
   // --- talking
@@ -279,10 +280,10 @@ export class SessionDO extends DurableObject<Env> {
   // --- changing what was said
 
   /** Takes back the last n turns. False while a turn is open. */
-  async undo(n: number): Promise<Retracted | false | undefined> {
+  async undo(n: number): Promise<UndoneTurns | false | undefined> {
     if (!(await this.#found())) return undefined
     if (this.#core.store.hasOpenTurn) return false
-    return retractTurns(this.#core, n)
+    return undoTurns(this.#core, n)
   }
 
   /** Takes back the last turn and asks the same again. False when there is nothing to ask again, or a turn is open. */
@@ -291,7 +292,7 @@ export class SessionDO extends DurableObject<Env> {
     await this.#core.known.know(tenant)
     if (runOf(this.#core, runId)) return true
     if (this.#core.store.hasOpenTurn) return false
-    const last = retractTurns(this.#core, 1).turns[0]
+    const last = undoTurns(this.#core, 1).turns[0]
     if (!last) return false
     this.#core.begin({ runId, message: last.message, options: last.options })
     return true
@@ -358,11 +359,11 @@ export class SessionDO extends DurableObject<Env> {
 
   /** Re-arms first; then looks after whatever is due. Application errors end here, a dying object does not. */
   override async alarm(): Promise<void> {
-    await this.ctx.storage.setAlarm(Date.now() + leaseMs)
+    await this.ctx.storage.setAlarm(clock.now() + leaseMs)
     const core = this.#core
     if (core.isClosing) return
     if (!core.exists) return this.#arrival.lookAfter()
-    if ((core.expiresAt ?? Infinity) <= Date.now()) return this.#expire()
+    if ((core.expiresAt ?? Infinity) <= clock.now()) return this.#expire()
     await lookAfter(core, this.ctx.storage)
   }
 
@@ -386,7 +387,7 @@ export class SessionDO extends DurableObject<Env> {
 
   /** Waits a moment for history, so that lists have it. */
   async #shown(): Promise<SessionView> {
-    await Promise.race([this.#core.project(), scheduler.wait(1_000)])
+    await Promise.race([this.#core.project(), clock.wait(1_000)])
     return sessionView(this.#core.record(), statusOf(this.#core))
   }
 

@@ -12,7 +12,7 @@ import { nextTurn, type TurnRequest } from '../turn/next-turn.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import { d1History } from '../../db/history.ts'
 import { abandon } from '../storage/abandon-turn.ts'
-import { Account } from '../tenant/session-billing.ts'
+import { SessionBilling } from '../tenant/session-billing.ts'
 import { joinCrowd, leaveCrowd, quietMoment } from '../platform/isolate-load.ts'
 import { Delivery } from '../channels/delivery.ts'
 import { Driver } from '../turn/driver.ts'
@@ -23,7 +23,7 @@ import { Projection } from '../storage/projection.ts'
 import { processRows } from '../processes/process-rows.ts'
 import { rebuild } from '../storage/rebuild.ts'
 import { settleRun } from '../turn/run-end.ts'
-import { newMeta, type NewSession, type SessionMeta } from '../storage/session-metadata.ts'
+import { newMetadata, type NewSession, type SessionMetadata } from '../storage/session-metadata.ts'
 import { bookedAfter, expiresAt, sessionRecord, sessionUsage, usageOf } from '../storage/session-record.ts'
 import { SideNotes } from '../storage/side-call-notes.ts'
 import type { Side } from '../models/side-task.ts'
@@ -36,11 +36,12 @@ import { isAway } from './api-views.ts'
 import { titleOf, Titles } from './title.ts'
 import { WaitingList } from '../turn/pending-list.ts'
 import { leaseMs, projectionDelay, wakeAt } from '../platform/schedule.ts'
-import { Workbench } from '../turn/tool-runtime.ts'
+import { ToolRuntime } from '../turn/tool-runtime.ts'
+import { clock } from '../platform/clock.ts'
 
 type SessionMachine = Machine & { readonly side: Side }
 
-export class SessionCore {
+export class Session {
   readonly tenantId: string
   readonly sessionId: string
   readonly meter = { session: newMeter(), history: newMeter() }
@@ -48,9 +49,9 @@ export class SessionCore {
   readonly journal: Journal
   readonly streams: Streams
   readonly driver: Driver
-  readonly workbench: Workbench
+  readonly toolRuntime: ToolRuntime
   readonly projection: Projection
-  readonly account: Account
+  readonly billing: SessionBilling
   readonly titles: Titles
   readonly waiting: WaitingList
   readonly delivery: Delivery
@@ -61,7 +62,7 @@ export class SessionCore {
   store: SessionStore
   readonly #ctx: DurableObjectState
   readonly #env: Env
-  #meta: SessionMeta | undefined
+  #meta: SessionMetadata | undefined
   #settings: { readonly tenant: Settings; readonly session: Settings; readonly value: Settings } | undefined
   #restsUntil: number | undefined
   #projectAt: number | undefined
@@ -74,7 +75,7 @@ export class SessionCore {
   /** History has got everything, or is getting it, and the tenant has heard of it, since the object woke. */
   #sent = false
 
-  constructor(ctx: DurableObjectState, env: Env, machineOf: (core: SessionCore, env: Env) => SessionMachine) {
+  constructor(ctx: DurableObjectState, env: Env, machineOf: (core: Session, env: Env) => SessionMachine) {
     this.#ctx = ctx
     this.#env = env
     const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(ctx.id.name ?? '') ?? []
@@ -87,7 +88,7 @@ export class SessionCore {
     this.streams = new Streams(() => ctx.getWebSockets())
     this.store = this.#openStore()
     this.openAtWake = this.store.hasOpenTurn ? this.store.turn().id : undefined
-    this.workbench = new Workbench({
+    this.toolRuntime = new ToolRuntime({
       env,
       sql,
       meter: this.meter.history,
@@ -100,7 +101,7 @@ export class SessionCore {
     })
     const tenant = () => tenantStub(env, this.tenantId)
     this.waiting = new WaitingList(this, tenant)
-    this.account = new Account({
+    this.billing = new SessionBilling({
       tenant,
       limits: () => stricter(this.known.limits ?? {}, this.#meta?.settings.limits ?? {}),
       usage: () => sessionUsage(this.meta, this.store),
@@ -116,7 +117,7 @@ export class SessionCore {
       machine,
       store: () => this.store,
       openNext: () => this.#openQueued(),
-      abandon: (turn) => abandon(turn, (this.store = this.#openStore()), Date.now()),
+      abandon: (turn) => abandon(turn, (this.store = this.#openStore()), clock.now()),
       die: (reason) => this.die(reason),
       rested: (until) => this.#rested(until),
     })
@@ -146,7 +147,7 @@ export class SessionCore {
     return this.#closing
   }
 
-  get meta(): SessionMeta {
+  get meta(): SessionMetadata {
     if (!this.#meta) throw new Error('The session does not exist.')
     return this.#meta
   }
@@ -185,7 +186,7 @@ export class SessionCore {
 
   create(spec: NewSession, history: readonly Message[] = []): void {
     if (this.#meta) return
-    this.#meta = newMeta({ id: this.sessionId, tenantId: this.tenantId }, spec, Date.now())
+    this.#meta = newMetadata({ id: this.sessionId, tenantId: this.tenantId }, spec, clock.now())
     this.projection.startsAt(0, 'nothing')
     if (!history.length) return
     this.journal.putMeta(this.#meta)
@@ -196,7 +197,7 @@ export class SessionCore {
 
   /** Becomes a copy of another session. */
   adopt(
-    meta: SessionMeta,
+    meta: SessionMetadata,
     rows: readonly { n: number; runId: string; entries: readonly Entry[]; turn?: Turn }[],
   ): void {
     this.#meta = meta
@@ -209,7 +210,7 @@ export class SessionCore {
     this.projection.startsAt(0, 'nothing')
   }
 
-  updateMeta(change: Partial<SessionMeta>): void {
+  updateMeta(change: Partial<SessionMetadata>): void {
     this.#meta = { ...this.meta, ...change }
     this.journal.putMeta(this.#meta)
   }
@@ -241,7 +242,7 @@ export class SessionCore {
   /** Goes on with the turn, if there is one and it can. The alarm looks after it from now on. */
   move(): void {
     if (!this.store.hasOpenTurn) return
-    joinCrowd(this.sessionId, Date.now())
+    joinCrowd(this.sessionId, clock.now())
     this.#sent = false
     this.#restsUntil = undefined
     // Where an object went away, the alarm takes the turn up again.
@@ -267,8 +268,8 @@ export class SessionCore {
   /** One alarm for all reasons. Storage orders it with the writes of this stretch. */
   arm(): void {
     const driving = this.driver.isDriving || this.#starting || this.#isDue
-    const lookAt = this.#closing ? undefined : this.workbench.processes.lookAt(!this.store.hasOpenTurn)
-    const now = Date.now()
+    const lookAt = this.#closing ? undefined : this.toolRuntime.processes.lookAt(!this.store.hasOpenTurn)
+    const now = clock.now()
     const sendAt = this.delivery.wakeAt(now)
     const reasons = { driving, restsUntil: this.#restsUntil, projectAt: this.#projectAt, lookAt, sendAt }
     const at = wakeAt({ ...reasons, expiresAt: this.expiresAt }, now)
@@ -285,11 +286,11 @@ export class SessionCore {
   /** Sends what history lacks. The alarm stays set until it has arrived. */
   async project(): Promise<void> {
     if (this.#closing) return
-    this.#projectAt = Date.now() + projectionDelay(this.#failures + 4)
+    this.#projectAt = clock.now() + projectionDelay(this.#failures + 4)
     this.#sent = true
     if (!this.#isArmed) this.arm()
     try {
-      await Promise.all([this.projection.run(), this.account.flush()])
+      await Promise.all([this.projection.run(), this.billing.flush()])
       this.#failures = 0
       // A turn that began meanwhile has more to send.
       if (this.#sent) this.#projectAt = undefined
@@ -297,7 +298,7 @@ export class SessionCore {
       console.warn('History cannot be reached; it will be sent later.', error)
       this.#sent = false
       this.#failures++
-      this.#projectAt = Date.now() + projectionDelay(this.#failures)
+      this.#projectAt = clock.now() + projectionDelay(this.#failures)
     }
     // The storage may be another session's by now.
     if (!this.#closing) this.arm()
@@ -346,13 +347,13 @@ export class SessionCore {
   #openStore(): SessionStore {
     return new SessionStore(this.journal, {
       sessionId: this.sessionId,
-      now: Date.now,
+      now: clock.now,
       given: this.#meta?.given,
       publish: (events) => {
         this.delivery.hear(events)
         this.streams.publish(events)
       },
-      written: () => this.account.written(this.store.current()),
+      written: () => this.billing.written(this.store.current()),
     })
   }
 
@@ -363,7 +364,7 @@ export class SessionCore {
     this.titles.isUntitled = meta.title === null
     this.updateMeta({
       title: meta.title ?? titleOf(message),
-      prompt: meta.prompt ?? this.workbench.systemPrompt(this.settings, meta.createdAt),
+      prompt: meta.prompt ?? this.toolRuntime.systemPrompt(this.settings, meta.createdAt),
     })
   }
 
@@ -381,7 +382,7 @@ export class SessionCore {
     const unheard = (error: unknown) => {
       console.warn('The tenant cannot be reached.', error)
       if (this.#closing) return
-      this.#projectAt ??= Date.now() + projectionDelay(this.#failures)
+      this.#projectAt ??= clock.now() + projectionDelay(this.#failures)
       this.arm()
     }
     this.later(settleRun(this, runId).catch(unheard))
@@ -391,7 +392,7 @@ export class SessionCore {
     leaveCrowd(this.sessionId)
     this.#restsUntil = until
     if (until === undefined && this.store.current()) {
-      this.#projectAt ??= Date.now() + leaseMs
+      this.#projectAt ??= clock.now() + leaseMs
       this.#ctx.waitUntil(this.#projectSoon())
     } else this.arm()
   }

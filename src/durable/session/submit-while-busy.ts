@@ -6,7 +6,7 @@ import { defaults } from '../../agent/model/settings.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { deliverAnswer, isQuestion, waitingItems } from '../turn/pending-requests.ts'
 import { fitRow } from '../platform/row-size.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
 import type { Accepted } from './read-session.ts'
 
 export type Words = {
@@ -15,11 +15,7 @@ export type Words = {
   readonly options: TurnOptions
 }
 
-export function hearWhileBusy(
-  core: SessionCore,
-  { runId, mode: asked, options }: Words,
-  message: UserMessage,
-): Accepted {
+export function hearWhileBusy(core: Session, { runId, mode: asked, options }: Words, message: UserMessage): Accepted {
   if (!hasRoom(core, message)) return { runId, status: 'too-large' }
   const mode = asked ?? core.settings.busy_input_mode ?? defaults.busyMode
   if (mode === 'queue') {
@@ -45,7 +41,7 @@ export function hearWhileBusy(
 const mostWaiting = 200
 const mostCharacters = 8_000_000
 
-function hasRoom({ store }: SessionCore, message: UserMessage): boolean {
+function hasRoom({ store }: Session, message: UserMessage): boolean {
   const waiting = store.waiting()
   const characters = waiting.reduce((sum, { size }) => sum + size, JSON.stringify(message).length)
   return waiting.length < mostWaiting && characters <= mostCharacters

@@ -6,7 +6,7 @@ import type { Format } from '../events/stream-format.ts'
 import { attachmentsOf, canKeep, discardImages, storeImages } from '../workspace/attachments.ts'
 import { hearWhileBusy } from './submit-while-busy.ts'
 import { failpoint } from '../platform/failpoint.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
 import type { NewSession } from '../storage/session-metadata.ts'
 import { type Accepted, isLastRun, joinedBefore, runOf } from './read-session.ts'
 import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
@@ -40,11 +40,7 @@ export type StreamRequest = { readonly say: Say; readonly format: Format }
 export type FollowRequest = { readonly runId: string; readonly format: Format }
 
 /** Undefined when there is no such session. What is accepted is durable before the caller hears of it. */
-export async function accept(
-  core: SessionCore,
-  request: Say,
-  blobs: R2Bucket | undefined,
-): Promise<Accepted | undefined> {
+export async function accept(core: Session, request: Say, blobs: R2Bucket | undefined): Promise<Accepted | undefined> {
   const { runId, options, history = [] } = request
   if (![...history, request.message].every((one) => canKeep(one, blobs))) return { runId, status: 'too-large' }
   if (!(await isReady(core, request, blobs))) return undefined
@@ -70,7 +66,7 @@ export async function accept(
 }
 
 async function isReady(
-  core: SessionCore,
+  core: Session,
   { tenant, create, isFresh, history }: Say,
   blobs: R2Bucket | undefined,
 ): Promise<boolean> {
@@ -87,20 +83,20 @@ async function isReady(
 
 /** A message that comes from outside, as it is kept. */
 export const kept = (
-  { tenantId, sessionId }: SessionCore,
+  { tenantId, sessionId }: Session,
   message: Message,
   blobs: R2Bucket | undefined,
 ): Promise<Message> | Message =>
   message.role === 'user' ? storeImages(message, blobs, attachmentsOf(tenantId, sessionId)) : message
 
 /** What became of the request while its images were stored: the session may be gone, or it came a second time. */
-function meanwhile(core: SessionCore, request: Say): { readonly accepted: Accepted | undefined } | undefined {
+function meanwhile(core: Session, request: Say): { readonly accepted: Accepted | undefined } | undefined {
   if (!core.exists) return { accepted: undefined }
   const accepted = acceptedBefore(core, { ...request, replayed: true })
   return accepted && { accepted }
 }
 
-function acceptedBefore(core: SessionCore, { runId, repeatable, replayed }: Say): Accepted | undefined {
+function acceptedBefore(core: Session, { runId, repeatable, replayed }: Say): Accepted | undefined {
   if (!repeatable) return undefined
   const run = runOf(core, runId)
   if (!run) return replayed ? joinedBefore(core, runId) : undefined

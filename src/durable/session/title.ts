@@ -2,12 +2,13 @@
 
 import { textIn, type UserMessage, userText } from '../../agent/model/message.ts'
 import type { Settings } from '../../agent/model/settings.ts'
-import type { Account } from '../tenant/session-billing.ts'
+import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Projection } from '../storage/projection.ts'
-import type { SessionMeta } from '../storage/session-metadata.ts'
+import type { SessionMetadata } from '../storage/session-metadata.ts'
 import { bookedAfter } from '../storage/session-record.ts'
 import { noAux, type Side } from '../models/side-task.ts'
 import type { SessionStore } from '../storage/store.ts'
+import { clock } from '../platform/clock.ts'
 
 const longest = 60
 
@@ -39,13 +40,13 @@ const pauseMs = 2_000
 /** The session, as far as its title goes. */
 export type Titled = {
   readonly exists: boolean
-  readonly meta: SessionMeta
+  readonly meta: SessionMetadata
   readonly settings: Settings
   readonly store: SessionStore
-  readonly account: Account
+  readonly billing: SessionBilling
   readonly projection: Projection
   readonly side: Side
-  readonly updateMeta: (change: Partial<SessionMeta>) => void
+  readonly updateMeta: (change: Partial<SessionMetadata>) => void
   readonly release: (runId: string) => void
   readonly later: (work: Promise<unknown>) => void
   readonly project: () => Promise<void>
@@ -68,7 +69,7 @@ export class Titles {
     if (!isWanted) return
     const { id } = this.#core.store.turn()
     const titled = giveTitle(this.#core)
-    const isLate = await Promise.race([titled.then(() => false), scheduler.wait(pauseMs).then(() => true)])
+    const isLate = await Promise.race([titled.then(() => false), clock.wait(pauseMs).then(() => true)])
     if (isLate) this.#core.later(titled.then(() => this.#again(id)))
   }
 
@@ -108,11 +109,11 @@ async function giveTitle(core: Titled): Promise<void> {
   const named = said !== null && core.meta.title === before ? { title: said } : {}
   const turn = core.store.turn()
   if (turn.id !== id) {
-    if (answer.note !== undefined) core.account.add({ id: answer.note, usage: answer.usage })
+    if (answer.note !== undefined) core.billing.add({ id: answer.note, usage: answer.usage })
     if ('title' in named) core.updateMeta(named)
     return
   }
-  if (answer.note !== undefined) core.account.notes.drop([answer.note])
+  if (answer.note !== undefined) core.billing.notes.drop([answer.note])
   if (!answer.usage.by && !('title' in named)) return
   core.updateMeta({ ...named, ...bookedAfter(core.meta, id, answer.usage) })
   core.release(id)

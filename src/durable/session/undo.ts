@@ -4,14 +4,14 @@ import type { Entry } from '../../agent/model/history.ts'
 import { textIn, type UserMessage } from '../../agent/model/message.ts'
 import type { TurnOptions } from '../../agent/model/options.ts'
 import { importRun } from '../storage/journal.ts'
-import type { SessionCore } from './session.ts'
+import type { Session } from './session.ts'
 
-export type Retracted = {
+export type UndoneTurns = {
   /** Newest first: what a person said to begin the turn, and what it asked for. */
   readonly turns: readonly { readonly message: UserMessage; readonly options: TurnOptions; readonly text: string }[]
 }
 
-export function retractTurns(core: SessionCore, n: number): Retracted {
+export function undoTurns(core: Session, n: number): UndoneTurns {
   const turns: { message: UserMessage; options: TurnOptions; text: string }[] = []
   let runId: string | undefined
   let from: number | undefined

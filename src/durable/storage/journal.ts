@@ -11,7 +11,7 @@ import type { TurnOptions } from '../../agent/model/options.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import type { Usage } from '../../agent/model/usage.ts'
 import type { LoggedEvent } from './event-log.ts'
-import type { SessionMeta } from './session-metadata.ts'
+import type { SessionMetadata } from './session-metadata.ts'
 
 export type StepRow = {
   /** seq of the first entry. */
@@ -92,13 +92,13 @@ export class Journal {
     return this.#tables.has('step')
   }
 
-  meta(): SessionMeta | undefined {
+  meta(): SessionMetadata | undefined {
     if (!this.#ready) return undefined
     const [row] = this.#sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = 0').toArray()
-    return row && (JSON.parse(row.entries) as SessionMeta)
+    return row && (JSON.parse(row.entries) as SessionMetadata)
   }
 
-  putMeta(meta: SessionMeta): void {
+  putMeta(meta: SessionMetadata): void {
     if (!this.#ready) {
       this.#sql.exec(schema)
       this.#tables.add('step')

@@ -7,7 +7,7 @@
 import type { Entry, HistoryStore, Known, Page, SessionRecord, SpentTurn } from '../../agent/model/history.ts'
 import { isOver, type Turn } from '../../agent/model/turn.ts'
 import type { Usage } from '../../agent/model/usage.ts'
-import { fitting, fittingTurn } from './truncate-for-history.ts'
+import { truncateForHistory, truncateTurnForHistory } from './truncate-for-history.ts'
 import { importRun, type Journal, type StepRow } from './journal.ts'
 
 /** Characters of messages in one page. */
@@ -155,7 +155,7 @@ class Pages {
     const { length } = text
     if (this.#open && (this.#open.runId !== runId || this.#open.length + length > pageLength)) this.close()
     this.#open ??= { runId, entries: [], length: 0 }
-    this.#open.entries.push(fitting(entry, text))
+    this.#open.entries.push(truncateForHistory(entry, text))
     this.#open.length += length
   }
 
@@ -185,7 +185,7 @@ function pageOf({ runId, entries }: Open, turn: Turn | undefined, usageOf: Usage
     runId,
     at: entries.at(-1)?.at ?? 0,
     entries,
-    ...(turn && { turn: fittingTurn(turn, entries), usage: usageOf(turn) }),
+    ...(turn && { turn: truncateTurnForHistory(turn, entries), usage: usageOf(turn) }),
     ...(turn?.options.model && { model: turn.options.model }),
     ...(runId === importRun && { indexed: false }),
   }

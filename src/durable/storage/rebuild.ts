@@ -3,13 +3,13 @@
 import type { HistoryStore, Page } from '../../agent/model/history.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import type { Journal, StepRow } from './journal.ts'
-import type { SessionMeta } from './session-metadata.ts'
+import type { SessionMetadata } from './session-metadata.ts'
 
 /** Undefined when history has never heard of the session. Returns the last seq that history has. */
 export async function rebuild(journal: Journal, history: HistoryStore, sessionId: string): Promise<number | undefined> {
   const standing = await history.standing(sessionId)
   if (!standing) return undefined
-  const meta = standing.record.state as SessionMeta
+  const meta = standing.record.state as SessionMetadata
   const pages: Page[] = []
   for (let after = 0; after < standing.through;) {
     const more = await history.pages(sessionId, after)

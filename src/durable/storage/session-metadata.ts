@@ -9,7 +9,7 @@ import { noUsage, type Usage } from '../../agent/model/usage.ts'
 import type { MachineMemory } from '../../backends/machine/port.ts'
 
 /** Where the files of a session are. Without it they are in its object. */
-export type MachineRecord = {
+export type HostRecord = {
   readonly kind: BackendKind
   /** Machines that may still have something of this session. */
   readonly been: readonly BackendKind[]
@@ -34,7 +34,7 @@ export type NewSession = {
 /** The last numbers of messages and events that were given out. */
 export type Given = { readonly message: number; readonly event: number }
 
-export type SessionMeta = {
+export type SessionMetadata = {
   readonly id: string
   readonly tenantId: string
   readonly title: string | null
@@ -49,7 +49,7 @@ export type SessionMeta = {
   readonly shell?: ShellState
   /** What a person has allowed for this session, as `tool: rule`. */
   readonly grants?: readonly string[]
-  readonly machine?: MachineRecord
+  readonly machine?: HostRecord
   /** Usage of turns that this object no longer has in its rows: those of a parent, or of a rebuilt session. */
   readonly usageBefore: Usage
   /** What was spent for a run after it had ended: a row of its own would be written for little. */
@@ -65,11 +65,11 @@ export type SessionMeta = {
   readonly ephemeral?: boolean
 }
 
-export const newMeta = (
-  { id, tenantId }: Pick<SessionMeta, 'id' | 'tenantId'>,
+export const newMetadata = (
+  { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,
   { title, source, model, parentId, settings, origin, ephemeral }: NewSession,
   now: number,
-): SessionMeta => ({
+): SessionMetadata => ({
   id,
   tenantId,
   title: title ?? null,

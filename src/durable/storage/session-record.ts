@@ -3,10 +3,11 @@
 import type { SessionRecord } from '../../agent/model/history.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import { addUsage, type Usage } from '../../agent/model/usage.ts'
-import type { SessionMeta } from './session-metadata.ts'
+import type { SessionMetadata } from './session-metadata.ts'
 import type { SessionStore } from './store.ts'
+import { clock } from '../platform/clock.ts'
 
-export function sessionRecord(meta: SessionMeta, store: SessionStore): SessionRecord {
+export function sessionRecord(meta: SessionMetadata, store: SessionStore): SessionRecord {
   const turn = store.current()
   return {
     id: meta.id,
@@ -25,7 +26,7 @@ export function sessionRecord(meta: SessionMeta, store: SessionStore): SessionRe
 const readingMs = 60_000
 
 /** When a session goes by itself: behind its last turn, or without any. Undefined while one is open, and for all others. */
-export const expiresAt = (meta: SessionMeta, store: SessionStore): number | undefined =>
+export const expiresAt = (meta: SessionMetadata, store: SessionStore): number | undefined =>
   meta.ephemeral && !store.hasOpenTurn ? Math.max(meta.createdAt, movedAt(store.current())) + readingMs : undefined
 
 /** Turns of a fork are older than the fork. */
@@ -35,22 +36,22 @@ function movedAt(turn: Turn | undefined): number {
 }
 
 /** What a run has cost, with what was spent for it after its end. */
-export const usageOf = ({ after }: SessionMeta, run: { readonly id: string; readonly usage: Usage }): Usage =>
+export const usageOf = ({ after }: SessionMetadata, run: { readonly id: string; readonly usage: Usage }): Usage =>
   after?.run === run.id ? addUsage(run.usage, after.usage) : run.usage
 
 /** What is spent for a run whose turn is written already. */
-export const bookedAfter = ({ after }: SessionMeta, run: string, usage: Usage): Pick<SessionMeta, 'after'> => ({
+export const bookedAfter = ({ after }: SessionMetadata, run: string, usage: Usage): Pick<SessionMetadata, 'after'> => ({
   after: { run, usage: after?.run === run ? addUsage(after.usage, usage) : usage },
 })
 
 /** The same with the time it counts at. */
-export const spentBy = (meta: SessionMeta, turn: Turn): { readonly usage: Usage; readonly at: number } => ({
+export const spentBy = (meta: SessionMetadata, turn: Turn): { readonly usage: Usage; readonly at: number } => ({
   usage: usageOf(meta, turn),
-  at: turn.stage.at === 'done' ? turn.stage.endedAt : Date.now(),
+  at: turn.stage.at === 'done' ? turn.stage.endedAt : clock.now(),
 })
 
 /** Of the whole session, the open turn included. */
-export function sessionUsage(meta: SessionMeta, store: SessionStore): Usage {
+export function sessionUsage(meta: SessionMetadata, store: SessionStore): Usage {
   const turn = store.current()
   return turn ? addUsage(turn.usageBefore, usageOf(meta, turn)) : meta.usageBefore
 }

@@ -16,7 +16,7 @@ const kept = 100_000
 const keptInstructions = 10_000
 
 /** `text`: the entry as JSON. */
-export function fitting(entry: Entry, text: string): Entry {
+export function truncateForHistory(entry: Entry, text: string): Entry {
   if (fits(text, mostOfMessage)) return entry
   for (let room = kept; room > 100; room /= 2) {
     const shorter = { ...entry, message: cut(entry.message, room) }
@@ -27,7 +27,7 @@ export function fitting(entry: Entry, text: string): Entry {
 }
 
 /** A turn that finds no room beside the messages of its page is stored without the middle of its instructions. */
-export function fittingTurn(turn: Turn, entries: readonly Entry[]): Turn {
+export function truncateTurnForHistory(turn: Turn, entries: readonly Entry[]): Turn {
   const { instructions = '' } = turn.options
   if (instructions.length <= keptInstructions) return turn
   if (bytesOf(JSON.stringify(entries)) + bytesOf(JSON.stringify(turn)) <= maxPageBytes) return turn

@@ -8,6 +8,7 @@ import type { Limits } from '../../agent/model/settings.ts'
 import { noKeys, openKeys, type TenantKeys } from '../models/credentials.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { freshMs, sharing, type TenantSnapshot, tenantSnapshot } from './tenant-snapshot.ts'
+import { clock } from '../platform/clock.ts'
 
 export class KnownTenant {
   snapshot: TenantSnapshot | undefined
@@ -30,7 +31,7 @@ export class KnownTenant {
   async know(snapshot: TenantSnapshot): Promise<void> {
     this.keys = await openKeys(this.#env, snapshot)
     this.snapshot = sharing(snapshot)
-    this.#at = Date.now()
+    this.#at = clock.now()
   }
 
   /** After a wake-up without a request, the tenant has to be asked for. */
@@ -54,7 +55,7 @@ export class KnownTenant {
   isOldFor(turn: string): boolean {
     const isNew = turn !== this.#turn
     this.#turn = turn
-    return isNew && Date.now() - this.#at > freshMs
+    return isNew && clock.now() - this.#at > freshMs
   }
 
   /** While the tenant is away, what is known goes on holding. */

@@ -11,8 +11,9 @@ import { overLimit, type Reached } from '../../agent/policy/allowance.ts'
 import { countsSpending } from './spending.ts'
 import type { SideNote, SideNotes } from '../storage/side-call-notes.ts'
 import type { Settled, Stored, TenantDO } from './tenant-object.ts'
+import { clock } from '../platform/clock.ts'
 
-export type AccountOptions = {
+export type SessionBillingOptions = {
   readonly tenant: () => DurableObjectStub<TenantDO>
   /** The tenant's and, where they are stricter, the session's own. */
   readonly limits: () => Limits
@@ -28,9 +29,9 @@ type Spent = { readonly usage: Usage; readonly at: number }
 
 const amountOf = (usage: Usage) => ({ tokens: tokensUsed(usage), usd: usage.costUsd })
 
-export class Account {
+export class SessionBilling {
   readonly notes: SideNotes
-  readonly #options: AccountOptions
+  readonly #options: SessionBillingOptions
   /** Calls beside the conversation that no turn has taken over, and the notes of them. */
   #asides: Usage | undefined
   #notes: number[] = []
@@ -38,9 +39,9 @@ export class Account {
   #taken: { readonly notes: readonly number[]; readonly before: Usage | undefined } | undefined
   #reached: Reached | undefined
   /** Runs that have ended, of which the tenant's object has not heard yet: what it cost, or only that its place is free. */
-  readonly #unheard = new Map<string, Settled | 'place'>()
+  readonly #unreported = new Map<string, Settled | 'place'>()
 
-  constructor(options: AccountOptions) {
+  constructor(options: SessionBillingOptions) {
     this.#options = options
     this.notes = options.notes
     for (const note of this.notes.left()) this.#hold(note)
@@ -94,11 +95,11 @@ export class Account {
   }
 
   /** Resolves when the tenant's object has heard of it, which is before the next call is decided on. */
-  async charge(turn: Turn, usage: Usage): Promise<void> {
+  async report(turn: Turn, usage: Usage): Promise<void> {
     if (!countsSpending(this.#options.limits())) return
     try {
       const answer = await this.#options.tenant().charge(turn.id, amountOf(addUsage(turn.usage, usage)))
-      this.#reached = answer.ok ? undefined : { limit: answer.limit, until: Date.now() + answer.retryAfter * 1_000 }
+      this.#reached = answer.ok ? undefined : { limit: answer.limit, until: clock.now() + answer.retryAfter * 1_000 }
     } catch (error) {
       // Each report holds the whole run: the next one brings this one along.
       console.warn('The tenant cannot hear what was spent.', error)
@@ -113,21 +114,21 @@ export class Account {
       this.#options.book(runId, left)
       this.#forgetTaken()
     }
-    this.#owe(runId, spent && { ...spent, usage: addUsage(spent.usage, left ?? noUsage) })
+    this.#enqueue(runId, spent && { ...spent, usage: addUsage(spent.usage, left ?? noUsage) })
     await this.flush()
   }
 
   /** A run that had ended when the object died: whether the tenant's object has heard of it, nobody knows. */
-  recall(run: (Spent & { readonly id: string }) | undefined): void {
-    if (run && !this.#unheard.has(run.id)) this.#owe(run.id, run)
+  restore(run: (Spent & { readonly id: string }) | undefined): void {
+    if (run && !this.#unreported.has(run.id)) this.#enqueue(run.id, run)
   }
 
   /** Only what a limit of the tenant is about. */
-  #owe(runId: string, spent: Spent | undefined): void {
+  #enqueue(runId: string, spent: Spent | undefined): void {
     const limits = this.#options.limits()
     const counts = countsSpending(limits) || limits.storage_bytes !== undefined
-    if (spent && counts) this.#unheard.set(runId, { ...amountOf(spent.usage), at: spent.at })
-    else if (limits.concurrent_turns !== undefined && !this.#unheard.has(runId)) this.#unheard.set(runId, 'place')
+    if (spent && counts) this.#unreported.set(runId, { ...amountOf(spent.usage), at: spent.at })
+    else if (limits.concurrent_turns !== undefined && !this.#unreported.has(runId)) this.#unreported.set(runId, 'place')
   }
 
   /** What was stored without a turn. While the tenant's object is away, the end of the next turn tells it. */
@@ -148,10 +149,10 @@ export class Account {
 
   /** Rejects while the tenant's object is away; what it has to hear is kept. */
   async flush(): Promise<void> {
-    for (const [runId, owed] of this.#unheard) {
+    for (const [runId, owed] of this.#unreported) {
       if (owed === 'place') await this.#options.tenant().releaseTurn(runId)
       else await this.#options.tenant().settleTurn(runId, owed, this.#options.stored())
-      if (this.#unheard.get(runId) === owed) this.#unheard.delete(runId)
+      if (this.#unreported.get(runId) === owed) this.#unreported.delete(runId)
     }
   }
 }

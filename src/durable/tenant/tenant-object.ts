@@ -21,6 +21,7 @@ import { spentSince } from '../../db/usage-totals.ts'
 import { type Approval, type Met, type PairedPerson, Pairing } from './pairing.ts'
 import { type Amount, countsSpending, spansOf, Spending } from './spending.ts'
 import { stricter, type TenantSnapshot } from './tenant-snapshot.ts'
+import { clock } from '../platform/clock.ts'
 
 export type Waiting = Awaited & {
   readonly id: string
@@ -113,7 +114,7 @@ export class TenantDO extends DurableObject<Env> {
 
   /** Counts a request against `requests_per_minute`. */
   countRequest(perMinute: number): Admission {
-    const now = Date.now()
+    const now = clock.now()
     this.#requests = this.#requests.filter((at) => at > now - 60_000)
     if (this.#requests.length >= perMinute) {
       const retryAfter = Math.ceil(((this.#requests[0] ?? now) + 60_000 - now) / 1_000)
@@ -131,10 +132,10 @@ export class TenantDO extends DurableObject<Env> {
     if (over) return over
     const places = limits.concurrent_turns
     if (places === undefined) return { ok: true }
-    this.#sql.exec('DELETE FROM active WHERE at < ?', Date.now() - day)
+    this.#sql.exec('DELETE FROM active WHERE at < ?', clock.now() - day)
     const others = this.#sql.exec<{ n: number }>('SELECT count(*) AS n FROM active WHERE run <> ?', runId).one().n
     if (others >= places) return { ok: false, limit: 'concurrent_turns', retryAfter: 5 }
-    this.#sql.exec('INSERT INTO active VALUES (?, ?) ON CONFLICT DO NOTHING', runId, Date.now())
+    this.#sql.exec('INSERT INTO active VALUES (?, ?) ON CONFLICT DO NOTHING', runId, clock.now())
     return { ok: true }
   }
 
@@ -146,7 +147,7 @@ export class TenantDO extends DurableObject<Env> {
   /** All that a run has spent so far. The answer says whether the tenant may go on. */
   async charge(runId: string, amount: Amount): Promise<Admission> {
     await this.#countFrom(runId)
-    this.#spending.charge(runId, amount, Date.now())
+    this.#spending.charge(runId, amount, clock.now())
     return this.#over(this.#limits()) ?? { ok: true }
   }
 
@@ -175,7 +176,7 @@ export class TenantDO extends DurableObject<Env> {
   }
 
   #over(limits: Limits): Admission | undefined {
-    const over = countsSpending(limits) ? this.#spending.over(limits, Date.now()) : undefined
+    const over = countsSpending(limits) ? this.#spending.over(limits, clock.now()) : undefined
     return over && { ok: false, ...over }
   }
 
@@ -188,7 +189,7 @@ export class TenantDO extends DurableObject<Env> {
   /** History is asked once, when counting begins; while it is away, it is tried again with the next turn. */
   async #countFrom(runId: string): Promise<void> {
     if (this.#spending.isCounting || !countsSpending(this.#limits())) return
-    const now = Date.now()
+    const now = clock.now()
     const { day: today, month } = spansOf(now)
     try {
       const totals = await spentSince(this.env.DB, this.#id, { month: month.from, day: today.from, without: runId })
@@ -200,7 +201,7 @@ export class TenantDO extends DurableObject<Env> {
 
   /** Binds an idempotency key to a body and to the ids that the work will have. */
   claim(name: string, hash: string, ids: { readonly sessionId: string; readonly runId: string }): Claim {
-    const now = Date.now()
+    const now = clock.now()
     this.#sweepClaims(now)
     const [row] = this.#sql
       .exec<ClaimRow>('SELECT hash, session, run FROM claim WHERE name = ? AND at >= ?', name, now - claimsKeptMs)
@@ -224,7 +225,7 @@ export class TenantDO extends DurableObject<Env> {
 
   /** A provider key that failed rests, or is dead; all sessions of the tenant go by it. */
   benchKey(name: string, state: KeptHealth[string]): void {
-    const now = Date.now()
+    const now = clock.now()
     const known = Object.entries(this.#kept<KeptHealth>('keys') ?? {}).filter(
       ([, { until, dead }]) => dead || until > now,
     )
@@ -281,15 +282,15 @@ export class TenantDO extends DurableObject<Env> {
 
   /** Somebody whom no setting names has written. `asks`: and is told a code, if none was told lately. */
   meetPerson(who: { platform: string; person: string; name: string }, asks: boolean): Promise<Met> {
-    return this.#pairing.meet(who, asks, Date.now())
+    return this.#pairing.meet(who, asks, clock.now())
   }
 
   approvePairing(platform: string, code: string): Promise<Approval> {
-    return this.#pairing.approve(platform, code, Date.now())
+    return this.#pairing.approve(platform, code, clock.now())
   }
 
   pairedPeople(): readonly PairedPerson[] {
-    return this.#pairing.list(Date.now())
+    return this.#pairing.list(clock.now())
   }
 
   unpair(platform: string, person: string): boolean {

@@ -10,6 +10,7 @@ import { takeWindows, type Windows } from '../models/learned-windows.ts'
 import { isSameAddress, openKeys, type SealedKeys } from '../models/credentials.ts'
 import { type KeptHealth, learnHealth } from '../models/key-pool.ts'
 import { tenantStub } from './tenant-stub.ts'
+import { clock } from '../platform/clock.ts'
 
 export type TenantSnapshot = {
   readonly id: string
@@ -40,7 +41,7 @@ let [counted, forgotten] = [0, 0]
 const lastChange = (id: string): number => changes.get(id) ?? forgotten
 
 export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
-  const now = Date.now()
+  const now = clock.now()
   const known = kept.get(id)
   if (known && now - known.at < agingMs) return known.snapshot
   // Whoever asks may be cancelled, so nobody waits for another's answer.

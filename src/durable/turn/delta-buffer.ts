@@ -6,14 +6,14 @@
 
 import type { Delta } from '../../agent/model/dialect.ts'
 import { joinCrowd } from '../platform/isolate-load.ts'
-import { platformTimers, type Timers } from '../platform/timers.ts'
+import { clock, type Timers } from '../platform/clock.ts'
 
 /** Milliseconds. Where many are answered at once, fewer and larger pieces let everybody end sooner. */
 const window = { least: 40, each: 1.25, most: 200 }
 
 const windowFor = (sessions: number): number => Math.min(Math.max(window.least, window.each * sessions), window.most)
 
-export class Coalescer {
+export class DeltaBuffer {
   readonly #sessionId: string
   readonly #emit: (kind: 'm' | 'r', text: string) => void
   #kind: 'm' | 'r' = 'm'
@@ -25,7 +25,7 @@ export class Coalescer {
   /** Takes the timer back. */
   #cancel: (() => void) | undefined
 
-  constructor(sessionId: string, emit: (kind: 'm' | 'r', text: string) => void, timers = platformTimers) {
+  constructor(sessionId: string, emit: (kind: 'm' | 'r', text: string) => void, timers = clock) {
     this.#sessionId = sessionId
     this.#emit = emit
     this.#timers = timers

@@ -9,6 +9,7 @@ import type { Turn } from '../../agent/model/turn.ts'
 import { giveUp } from '../../agent/policy/ending.ts'
 import { isObjectReset } from '../platform/object-reset.ts'
 import type { SessionStore } from '../storage/store.ts'
+import { clock } from '../platform/clock.ts'
 
 export type DriverOptions = {
   /** Read anew each time: a rebuilt session has another one. */
@@ -97,6 +98,6 @@ export class Driver {
 /** A turn that is over in memory may not be in storage: then this writes it, or throws. */
 function giveUpIn(store: SessionStore): void {
   const turn = store.turn()
-  if (turn.stage.at !== 'done') store.save(giveUp(turn, { kind: 'unknown', message: 'an internal error' }, Date.now()))
+  if (turn.stage.at !== 'done') store.save(giveUp(turn, { kind: 'unknown', message: 'an internal error' }, clock.now()))
   store.write()
 }

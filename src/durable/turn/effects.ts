@@ -24,6 +24,7 @@ import { type IdleLimits, Stalled, withIdleLimit } from '../models/idle-timeout.
 import { bill, billCut } from '../models/pricing.ts'
 import type { Side } from '../models/side-task.ts'
 import { summarise } from './summarise.ts'
+import { clock } from '../platform/clock.ts'
 
 export type Chosen = { readonly route: Route; readonly endpoint: Endpoint }
 
@@ -190,7 +191,7 @@ const isContinued = ({ kind }: Failure, inCall: boolean) => !inCall && (kind ===
 
 const refusal = (words: string): Failure => ({ kind: 'refused', message: words.slice(0, 300) })
 
-const sleep = (ms: number) => scheduler.wait(ms)
+const sleep = (ms: number) => clock.wait(ms)
 
 async function compress(turn: Turn, world: World): Promise<Extract<Result, { of: 'summary' | 'failure' }>> {
   const { stage } = turn

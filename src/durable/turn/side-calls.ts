@@ -12,7 +12,7 @@ import type { TurnSession } from './turn-session.ts'
 import { type Side, sideTask, type SideWorld } from '../models/side-task.ts'
 import { protectedMessages } from './summarise.ts'
 
-export type BesideOptions = {
+export type SideCallOptions = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
   readonly variables: Variables
   readonly routes: (turn: Turn) => readonly Route[]
@@ -21,15 +21,15 @@ export type BesideOptions = {
 
 type Parts = Pick<World, 'side' | 'references' | 'asides' | 'charge' | 'defaults' | 'protectedMessages'>
 
-export function beside(core: TurnSession, options: BesideOptions): Parts {
+export function sideCalls(core: TurnSession, options: SideCallOptions): Parts {
   const inTurn = worldOf(core, options, () => core.driver.abortable())
   const afterTurn = worldOf(core, options, () => new AbortController())
   const side: Side = async (task, request) => {
-    const note = core.account.notes.next()
+    const note = core.billing.notes.next()
     const world = core.store.hasOpenTurn ? inTurn : afterTurn
-    const noted = (usage: Usage) => void (core.exists && core.account.notes.put({ id: note, usage }))
+    const noted = (usage: Usage) => void (core.exists && core.billing.notes.put({ id: note, usage }))
     const answer = await sideTask(task, request, { ...world, note: noted })
-    if (request.bookedBy !== 'caller' && core.exists) core.account.add({ id: note, usage: answer.usage })
+    if (request.bookedBy !== 'caller' && core.exists) core.billing.add({ id: note, usage: answer.usage })
     return { ...answer, note }
   }
   let known: { readonly turn: string; readonly said: Promise<string | undefined> } | undefined
@@ -43,14 +43,18 @@ export function beside(core: TurnSession, options: BesideOptions): Parts {
         known = { turn: turn.id, said: referencesOf(mixture, transcript, (request) => side('moa_reference', request)) }
       return known.said
     },
-    asides: () => core.account.take(core.store.current()),
-    charge: (turn, usage) => core.account.charge(turn, usage),
+    asides: () => core.billing.take(core.store.current()),
+    charge: (turn, usage) => core.billing.report(turn, usage),
     defaults: () => core.settings.model ?? {},
     protectedMessages: () => protectedMessages(core.settings),
   }
 }
 
-function worldOf(core: TurnSession, options: BesideOptions, abortable: () => AbortController): Omit<SideWorld, 'note'> {
+function worldOf(
+  core: TurnSession,
+  options: SideCallOptions,
+  abortable: () => AbortController,
+): Omit<SideWorld, 'note'> {
   const { dialects, variables, routes, lease } = options
   const { tenantId } = core
   const turnOf = () => core.store.current() ?? newTurn('', 0, 0)

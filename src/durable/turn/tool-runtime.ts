@@ -28,22 +28,23 @@ import {
   sessionBackend,
   type SessionBackendOptions,
 } from '../workspace/session-backend.ts'
-import type { SessionMeta } from '../storage/session-metadata.ts'
+import type { SessionMetadata } from '../storage/session-metadata.ts'
+import { clock } from '../platform/clock.ts'
 
-export type WorkbenchOptions = {
+export type ToolRuntimeOptions = {
   readonly env: Env
   readonly sql: SqlStorage
   readonly meter: Meter
   readonly tenantId: string
   readonly sessionId: string
-  readonly meta: () => SessionMeta
+  readonly meta: () => SessionMetadata
   /** All of them are there once the tenant is known. */
   readonly settings: {
     readonly now: () => Settings
     readonly limits: () => Limits | undefined
     readonly known: () => Promise<void>
   }
-  readonly updateMeta: (change: Partial<SessionMeta>) => void
+  readonly updateMeta: (change: Partial<SessionMetadata>) => void
   readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
 }
 
@@ -60,8 +61,8 @@ export type RunOptions = Pick<PermissionWorld, 'policy' | 'judge'> & {
   readonly seesImages: boolean
 }
 
-export class Workbench {
-  readonly #options: WorkbenchOptions
+export class ToolRuntime {
+  readonly #options: ToolRuntimeOptions
   readonly #services: Omit<Services, 'programs'>
   /** Absent without a loader of isolates. */
   readonly #runProgram: RunProgram | undefined
@@ -69,7 +70,7 @@ export class Workbench {
   readonly processes: SessionProcesses
   #toolbox: { readonly of: Settings; readonly selected: Selected } | undefined
 
-  constructor(options: WorkbenchOptions) {
+  constructor(options: ToolRuntimeOptions) {
     this.#options = options
     const { env, sql, tenantId, sessionId, meta, updateMeta, meter } = options
     const kept: Pick<SessionBackendOptions, 'record' | 'write'> = {
@@ -86,14 +87,14 @@ export class Workbench {
       missing: noCapabilities,
       archives:
         env.BLOBS &&
-        archives({ sql, blobs: env.BLOBS, prefix: `t/${tenantId}/s/${sessionId}/checkpoints/`, now: Date.now }),
+        archives({ sql, blobs: env.BLOBS, prefix: `t/${tenantId}/s/${sessionId}/checkpoints/`, now: clock.now }),
     })
     this.processes = new SessionProcesses({
       ...options.processes,
       jobs: () => this.backend.jobs,
       kind: () => this.backend.kind,
       jobsOn: this.backend.jobsOn,
-      now: Date.now,
+      now: clock.now,
     })
     this.#runProgram = env.LOADER && openPrograms({ loader: env.LOADER, tenantId })
     this.#services = {
@@ -142,8 +143,8 @@ export class Workbench {
     const world: Dispatch = {
       toolbox: this.toolbox(settings),
       services,
-      permit: (call, tool) => permission(call, tool, { services, place, now: Date.now, ...approvals }),
-      context: { sessionId, signal, clock: Date, seesImages },
+      permit: (call, tool) => permission(call, tool, { services, place, now: clock.now, ...approvals }),
+      context: { sessionId, signal, clock, seesImages },
       taken,
       spill: (callId, text) => this.#spill(callId, text),
       around: (moment) => failpoint(`${moment}-tool`),

@@ -12,9 +12,9 @@ import type { Circumstances } from '../../agent/providers/errors/classify.ts'
 import type { Route } from '../../agent/routing/route.ts'
 import { judgeWith, policyOf } from './approval-policy.ts'
 import { imagesOf, withImages } from '../workspace/attachments.ts'
-import { beside } from './side-calls.ts'
+import { sideCalls } from './side-calls.ts'
 import { learnWindow } from '../models/learned-windows.ts'
-import { Coalescer } from './delta-buffer.ts'
+import { DeltaBuffer } from './delta-buffer.ts'
 import { dialectsOf } from '../models/dialects.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { type IdleLimits, idleLimits } from '../models/idle-timeout.ts'
@@ -32,16 +32,17 @@ import { missingForTurn, sessionRoutes } from '../models/session-routes.ts'
 import type { Side } from '../models/side-task.ts'
 import { tenantStub } from '../tenant/tenant-stub.ts'
 import { variablesOf } from '../platform/variables.ts'
+import { clock } from '../platform/clock.ts'
 
-export function machineOf(core: TurnSession, env: Env): Machine & { readonly side: Side } {
+export function createTurnMachine(core: TurnSession, env: Env): Machine & { readonly side: Side } {
   const dialects = dialectsOf(env)
   const variables = variablesOf(env)
   const routesOf = sessionRoutes(core, env)
   const asking = (turn: Turn) => aggregated(turn, core.settings, variables['MODEL'])
   const routes = (turn: Turn) => routesOf(asking(turn))
   const leased = (chosen: Chosen) => lease(core, env, chosen, routes(core.store.turn())[0])
-  const besides = beside(core, { dialects, variables, routes, lease: leased })
-  const deltas = new Coalescer(core.sessionId, (kind, text) => core.store.hear(kind, text))
+  const besides = sideCalls(core, { dialects, variables, routes, lease: leased })
+  const deltas = new DeltaBuffer(core.sessionId, (kind, text) => core.store.hear(kind, text))
   return {
     get store() {
       return core.store
@@ -55,9 +56,9 @@ export function machineOf(core: TurnSession, env: Env): Machine & { readonly sid
         lease: leased,
         system: (turn) => [core.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n'),
         transcript: () => transcriptOf(core, env),
-        toolSchemas: () => core.workbench.schemas(core.settings),
+        toolSchemas: () => core.toolRuntime.schemas(core.settings),
         runTools: (calls, signal) =>
-          core.workbench.run(calls, {
+          core.toolRuntime.run(calls, {
             settings: core.settings,
             signal,
             runId: core.store.turn().id,
@@ -82,7 +83,7 @@ export function machineOf(core: TurnSession, env: Env): Machine & { readonly sid
         ...besides,
       }),
     ),
-    look: () => look(core, routes(core.store.turn()), env),
+    look: () => viewOfTurn(core, routes(core.store.turn()), env),
     side: besides.side,
   }
 }
@@ -93,7 +94,7 @@ function circumstancesOf(core: TurnSession, route: Route, stalled: boolean): Cir
   return {
     promptTokens: contextTokens(core),
     messages: core.store.transcript().length,
-    now: Date.now(),
+    now: clock.now(),
     contextWindow,
     reasoning,
     aggregator,
@@ -102,20 +103,20 @@ function circumstancesOf(core: TurnSession, route: Route, stalled: boolean): Cir
 }
 
 function silences(core: TurnSession, { reasoning }: Route): IdleLimits {
-  const leftMs = timeLeft(core.store.turn(), loopLimits(core.settings), Date.now())
+  const leftMs = timeLeft(core.store.turn(), loopLimits(core.settings), clock.now())
   return idleLimits(core.settings.agent, { reasoning, promptTokens: contextTokens(core), leftMs })
 }
 
-function look(core: TurnSession, routes: readonly Route[], env: Env): View {
+function viewOfTurn(core: TurnSession, routes: readonly Route[], env: Env): View {
   const turn = core.store.turn()
   return {
-    now: Date.now(),
+    now: clock.now(),
     inbox: core.store.inbox(),
     lastRole: core.store.lastRole(),
     images: core.store.hasImages(),
     shrinks: env.IMAGES !== undefined,
-    toolbox: core.workbench.toolbox(core.settings),
-    together: (calls) => core.workbench.together(calls, core.settings),
+    toolbox: core.toolRuntime.toolbox(core.settings),
+    together: (calls) => core.toolRuntime.together(calls, core.settings),
     stalls: stallsOf(core.tenantId, routes[turn.route.model]?.id ?? ''),
     messages: core.store.transcript().length,
     contextTokens: contextTokens(core),
@@ -123,13 +124,13 @@ function look(core: TurnSession, routes: readonly Route[], env: Env): View {
     chain: chainOf(routes, core.tenantId, core.settings, turn),
     limits: loopLimits(core.settings),
     ...spending(core, turn, routes[turn.route.model]),
-    dice: Math.random(),
+    random: Math.random(),
   }
 }
 
 /** Which limit is reached; and what a call costs that is in flight, in case that it is never heard of again. */
 function spending(core: TurnSession, turn: Turn, route: Route | undefined): Pick<View, 'over' | 'lost'> {
-  const over = core.account.over(turn, Date.now())
+  const over = core.billing.over(turn, clock.now())
   // A summary in flight is a call beside the conversation, and noted as such.
   const isInFlight = turn.stage.at === 'calling-model'
   return {
@@ -169,7 +170,7 @@ function choose(core: TurnSession, turn: Turn, routes: readonly Route[]): Chosen
 
 /** Counts the call, and benches its key for everybody when it turns out to be the key's fault. */
 function lease(core: TurnSession, env: Env, { route, endpoint }: Chosen, first: Route | undefined) {
-  const end = leaseKey(core.tenantId, endpoint.id, Date.now())
+  const end = leaseKey(core.tenantId, endpoint.id, clock.now())
   return (failure?: Failure) => {
     end()
     countStalls(core.tenantId, route.id, failure)
@@ -178,7 +179,7 @@ function lease(core: TurnSession, env: Env, { route, endpoint }: Chosen, first: 
     if (!failure || !endpoint.key) return
     const isOnly = route.endpoints.length === 1
     const isBorrowed = route.id !== first?.id && Boolean(first?.endpoints.some(({ id }) => id === endpoint.id))
-    const state = benchKey(core.tenantId, endpoint.id, failure, { now: Date.now(), isOnly, isBorrowed })
+    const state = benchKey(core.tenantId, endpoint.id, failure, { now: clock.now(), isOnly, isBorrowed })
     if (state) core.later(tenantStub(env, core.tenantId).benchKey(endpoint.id, state))
   }
 }
@@ -197,7 +198,7 @@ const contextTokens = (core: TurnSession) => core.store.contextTokens() + prompt
 const counted = new WeakMap<object, number>()
 
 function promptTokens(core: TurnSession): number {
-  const schemas = core.workbench.schemas(core.settings)
+  const schemas = core.toolRuntime.schemas(core.settings)
   let tokens = counted.get(schemas)
   if (tokens === undefined) {
     tokens = tokensIn(JSON.stringify(schemas)) + tokensIn(core.meta.prompt ?? '')

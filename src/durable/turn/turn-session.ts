@@ -2,25 +2,25 @@
 
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Side } from '../models/side-task.ts'
-import type { SessionMeta } from '../storage/session-metadata.ts'
+import type { SessionMetadata } from '../storage/session-metadata.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { KnownTenant } from '../tenant/known-tenant.ts'
-import type { Account } from '../tenant/session-billing.ts'
+import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Driver } from './driver.ts'
-import type { Workbench } from './tool-runtime.ts'
+import type { ToolRuntime } from './tool-runtime.ts'
 
 export type TurnSession = {
   readonly tenantId: string
   readonly sessionId: string
   readonly exists: boolean
-  readonly meta: SessionMeta
+  readonly meta: SessionMetadata
   /** The effective settings: the session's over the tenant's. */
   readonly settings: Settings
   /** A rebuilt session has another one: read it again after each wait. */
   readonly store: SessionStore
   readonly known: KnownTenant
-  readonly account: Account
-  readonly workbench: Workbench
+  readonly billing: SessionBilling
+  readonly toolRuntime: ToolRuntime
   readonly driver: Driver
   readonly side: Side
   /** Runs work in the background; the platform keeps the object alive for it. */

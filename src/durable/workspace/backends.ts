@@ -14,6 +14,7 @@ import type { Portable } from '../../backends/portable.ts'
 import { vercelBackend } from '../../backends/vercel/vercel.ts'
 import type { Network } from '../../backends/virtual/network.ts'
 import { QUOTA, virtualBackend } from '../../backends/virtual/virtual.ts'
+import { clock } from '../platform/clock.ts'
 
 export type Whose = {
   readonly env: Env
@@ -122,7 +123,7 @@ function openVirtual({ env, sql, tenantId, sessionId, settings, limits }: Whose)
   const backend = virtualBackend({
     sql,
     prefix: `t/${tenantId}/s/${sessionId}/files/`,
-    now: Date.now,
+    now: clock.now,
     quotaBytes: () => limits()?.storage_bytes ?? QUOTA,
     network: () => (settings().terminal?.network === 'public' && !isClosed(env) ? internet : undefined),
     ...(env.BLOBS && { blobs: env.BLOBS }),

@@ -12,6 +12,7 @@ import { type DirectoryBackup, Sandbox } from '@cloudflare/sandbox'
 import type { Answer, SandboxPort, Trouble } from '../../backends/cloudflare/box.ts'
 import { type Egress, injected, type InjectParams, openGate, type Variables } from '../../backends/cloudflare/egress.ts'
 import type { Ran } from '../../backends/machine/port.ts'
+import { clock } from '../platform/clock.ts'
 
 /** Makes the SDK run a command outside of any session. */
 const noSession = '__DISABLE_SESSION__'
@@ -42,7 +43,7 @@ export class SandboxBox extends Sandbox<BoxEnv> {
   override allowedHosts: string[] = []
   /** What has been applied in this life. */
   #egress: string | undefined
-  #savedAt = Date.now()
+  #savedAt = clock.now()
   #saving: Promise<void> | undefined
 
   constructor(ctx: DurableObjectState<{}>, env: BoxEnv) {
@@ -56,7 +57,7 @@ export class SandboxBox extends Sandbox<BoxEnv> {
     if (closed) return { trouble: closed }
     return told(async () => {
       const { exitCode, stdout } = await this.execWithSessionToken(script, noSession, { timeout: timeoutMs + graceMs })
-      if (Date.now() - this.#savedAt > saveEveryMs) this.ctx.waitUntil(this.#save())
+      if (clock.now() - this.#savedAt > saveEveryMs) this.ctx.waitUntil(this.#save())
       return { code: exitCode, output: stdout }
     })
   }
@@ -122,7 +123,7 @@ export class SandboxBox extends Sandbox<BoxEnv> {
       const local = this.env.R2_ACCESS_KEY_ID === undefined
       const saved = await this.createBackup({ dir: workspace, ttl: keepSeconds, ...(local && { localBucket: true }) })
       await this.ctx.storage.put(savedKey, saved)
-      this.#savedAt = Date.now()
+      this.#savedAt = clock.now()
     } catch (error) {
       // The copy of before is still there, and the next one will be tried.
       console.error('The workspace of a container could not be saved.', error)

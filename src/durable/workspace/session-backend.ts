@@ -14,7 +14,7 @@ import type { Memory } from '../../backends/machine/port.ts'
 import type { Checkpoints } from '../../backends/checkpoints.ts'
 import type { Portable } from '../../backends/portable.ts'
 import { onlyReads } from '../../agent/shell-policy/only-reads.ts'
-import type { MachineRecord } from '../storage/session-metadata.ts'
+import type { HostRecord } from '../storage/session-metadata.ts'
 import type { Archives } from './checkpoint-archive.ts'
 import { handOver, leftBehind, type Left, plan } from './move-files.ts'
 
@@ -24,8 +24,8 @@ export type SessionBackendOptions = {
   readonly wanted: () => BackendKind
   /** Resolves when the settings are known. */
   readonly settled: () => Promise<void>
-  readonly record: () => MachineRecord | undefined
-  readonly write: (record: MachineRecord) => void
+  readonly record: () => HostRecord | undefined
+  readonly write: (record: HostRecord) => void
   readonly missing: ExecutionBackend['capabilities']
   /** For machines that do not keep old versions themselves. */
   readonly archives?: Archives | undefined
@@ -180,7 +180,7 @@ export function memoryOf(
   }
 }
 
-const whereFilesAre = (record: MachineRecord | undefined): BackendKind => record?.kind ?? 'virtual'
+const whereFilesAre = (record: HostRecord | undefined): BackendKind => record?.kind ?? 'virtual'
 const together = (been: readonly BackendKind[] = [], ...more: readonly BackendKind[]): readonly BackendKind[] =>
   [...new Set([...been, ...more])].filter((kind) => kind !== 'virtual')
 

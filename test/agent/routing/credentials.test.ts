@@ -3,7 +3,7 @@ import { fresh, keyName, orderKeys, restAfter, soonest } from '../../../src/agen
 
 const now = 1_000
 const order = (strategy: Parameters<typeof orderKeys>[2]['strategy'], health = {}, dice = 0) =>
-  orderKeys(['a', 'b', 'c'], health, { strategy, now, dice })
+  orderKeys(['a', 'b', 'c'], health, { strategy, now, random: dice })
 
 describe('the order of keys', () => {
   it('is as given for fill_first, whatever was used', () => {

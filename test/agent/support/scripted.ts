@@ -152,7 +152,7 @@ export class Bench {
     shrinks: this.shrinks,
     together: (planned) => planned.slice(0, this.width),
     lastRole: this.store.transcript().at(-1)?.role,
-    dice: this.dice,
+    random: this.dice,
   })
   perform: Perform = (step, turn) => this.#perform(step, turn)
   async *#perform(...[step, turn]: Parameters<Perform>): AsyncGenerator<Result> {

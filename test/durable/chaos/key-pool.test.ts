@@ -19,7 +19,7 @@ const failed = (kind: Failure['kind'], retryAfterMs?: number): Failure => ({
 })
 const now = 1_000
 const usable = (tenant: string, at = now) =>
-  orderKeys(['a', 'b'], healthOf(tenant), { strategy: 'fill_first', now: at, dice: 0 })
+  orderKeys(['a', 'b'], healthOf(tenant), { strategy: 'fill_first', now: at, random: 0 })
 
 describe('a key', () => {
   it('that was revoked is never used again, whatever is learnt later; the others are', () => {
@@ -55,7 +55,7 @@ describe('a key', () => {
 
   it('with a call under way gives way to one without', () => {
     const end = leaseKey('busy', 'a', now)
-    const order = () => orderKeys(['a', 'b'], healthOf('busy'), { strategy: 'least_used', now, dice: 0 })
+    const order = () => orderKeys(['a', 'b'], healthOf('busy'), { strategy: 'least_used', now, random: 0 })
     expect(order()).toEqual(['b', 'a'])
     leaseKey('busy', 'b', now)
     end()

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { joinCrowd, leaveCrowd, quietMoment } from '../../../src/durable/platform/isolate-load.ts'
-import { ownTime } from '../../support/timers.ts'
+import { ownTime } from '../../support/clock.ts'
 
 const sessions = Array.from({ length: 20 }, (_, n) => `session ${n}`)
 

@@ -5,7 +5,7 @@ import type { Entry } from '../../../src/agent/model/history.ts'
 import type { Message } from '../../../src/agent/model/message.ts'
 import { newTurn } from '../../../src/agent/model/turn.ts'
 import { storedPage } from '../../../src/db/page-row.ts'
-import { fitting, fittingTurn } from '../../../src/durable/storage/truncate-for-history.ts'
+import { truncateForHistory, truncateTurnForHistory } from '../../../src/durable/storage/truncate-for-history.ts'
 
 const entryOf = (message: Message): Entry => ({ id: 'msg_1', seq: 1, runId: 'run_1', at: 0, tokens: 1, message })
 const said = (...texts: readonly string[]): Message => ({
@@ -18,9 +18,9 @@ it.each([
   ['letters that are escaped', said('\u0001'.repeat(600_000))],
   ['very many parts', said(...Array.from({ length: 20_000 }, () => 'x'.repeat(300)))],
 ])('a message of %s fits, and so does a turn that was told as much', (_what, message) => {
-  const entries = [fitting(entryOf(message), JSON.stringify(entryOf(message)))]
+  const entries = [truncateForHistory(entryOf(message), JSON.stringify(entryOf(message)))]
   const instructions = '\u0001'.repeat(600_000)
-  const turn = fittingTurn(newTurn('run_1', 0, 1, { instructions }), entries)
+  const turn = truncateTurnForHistory(newTurn('run_1', 0, 1, { instructions }), entries)
   const { size } = storedPage({ n: 1, runId: 'run_1', at: 0, entries, turn })
   expect(size).toBeGreaterThan(0)
   expect(turn.options.instructions).toMatch(/characters were too many/)
@@ -28,7 +28,7 @@ it.each([
 
 it('what fits stays as it is', () => {
   const entry = entryOf(said('x'.repeat(600_000)))
-  expect(fitting(entry, JSON.stringify(entry))).toBe(entry)
+  expect(truncateForHistory(entry, JSON.stringify(entry))).toBe(entry)
   const turn = newTurn('run_1', 0, 1, { instructions: 'x'.repeat(200_000) })
-  expect(fittingTurn(turn, [entry])).toBe(turn)
+  expect(truncateTurnForHistory(turn, [entry])).toBe(turn)
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Limits } from '../../../src/agent/model/settings.ts'
 import { newTurn } from '../../../src/agent/model/turn.ts'
 import { addUsage, noUsage, oneCall, type Usage } from '../../../src/agent/model/usage.ts'
-import { Account, type AccountOptions } from '../../../src/durable/tenant/session-billing.ts'
+import { SessionBilling, type SessionBillingOptions } from '../../../src/durable/tenant/session-billing.ts'
 import type { SideNote, SideNotes } from '../../../src/durable/storage/side-call-notes.ts'
 import type { Admission } from '../../../src/durable/tenant/tenant-object.ts'
 
@@ -44,8 +44,8 @@ function open(limits: Limits, answer: Admission = { ok: true }, left: readonly S
       hear(`settle ${run} ${tokens} at ${at}`),
     releaseTurn: (run: string) => hear(`release ${run}`),
   }
-  const account = new Account({
-    tenant: () => tenant as unknown as ReturnType<AccountOptions['tenant']>,
+  const account = new SessionBilling({
+    tenant: () => tenant as unknown as ReturnType<SessionBillingOptions['tenant']>,
     limits: () => limits,
     usage: () => noUsage,
     stored: () => ({ sessionId: 's', bytes: 1 }),
@@ -58,7 +58,7 @@ function open(limits: Limits, answer: Admission = { ok: true }, left: readonly S
 describe('an account', () => {
   it('says nothing to anybody where nothing is limited', async () => {
     const { account, heard } = open({})
-    await account.charge(turn, paid('a/one', 5))
+    await account.report(turn, paid('a/one', 5))
     await account.settle('r1', { usage: turn.usage, at: 7 })
     expect(heard).toEqual([])
     expect(account.over(turn, 0)).toBeUndefined()
@@ -66,7 +66,7 @@ describe('an account', () => {
 
   it('says what the whole turn has cost, after each call and at its end', async () => {
     const { account, heard } = open({ tokens_per_day: 1_000 })
-    await account.charge(turn, paid('a/one', 5))
+    await account.report(turn, paid('a/one', 5))
     await account.settle('r1', { usage: turn.usage, at: 7 })
     expect(heard).toEqual(['charge r1 105', 'settle r1 100 at 7'])
   })
@@ -96,7 +96,7 @@ describe('an account', () => {
 
   it('knows from the answer that a limit is reached, and for how long', async () => {
     const { account } = open({ usd_per_day: 1 }, { ok: false, limit: 'usd_per_day', retryAfter: 60 })
-    await account.charge(turn, noUsage)
+    await account.report(turn, noUsage)
     expect(account.over(turn, Date.now())).toBe('usd_per_day')
     expect(account.over(turn, Date.now() + 61_000)).toBeUndefined()
   })

@@ -1,16 +1,16 @@
 /** Deltas on their way out: what comes at once, what waits for how long, and that nothing is lost or mixed. */
 
 import { describe, expect, it } from 'vitest'
-import { Coalescer } from '../../../src/durable/turn/delta-buffer.ts'
+import { DeltaBuffer } from '../../../src/durable/turn/delta-buffer.ts'
 import { leaveCrowd } from '../../../src/durable/platform/isolate-load.ts'
-import { ownTime } from '../../support/timers.ts'
+import { ownTime } from '../../support/clock.ts'
 
 let sessions = 0
 
 function listen(time = ownTime()) {
   const heard: string[] = []
   const who = `session ${sessions++}`
-  const deltas = new Coalescer(who, (kind, text) => heard.push(`${kind}:${text}`), time)
+  const deltas = new DeltaBuffer(who, (kind, text) => heard.push(`${kind}:${text}`), time)
   const say = (text: string) => deltas.take({ of: 'text', text })
   const think = (text: string) => deltas.take({ of: 'thinking', text })
   return { who, heard, deltas, say, think, wait: time.pass }

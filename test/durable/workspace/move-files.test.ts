@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { BackendError, type BackendKind, type FileStat } from '../../../src/agent/model/backend.ts'
 import type { Portable, SnapshotEntry } from '../../../src/backends/portable.ts'
 import { handOver, plan } from '../../../src/durable/workspace/move-files.ts'
-import type { MachineRecord } from '../../../src/durable/storage/session-metadata.ts'
+import type { HostRecord } from '../../../src/durable/storage/session-metadata.ts'
 import { sessionBackend } from '../../../src/durable/workspace/session-backend.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -80,7 +80,7 @@ function session(first: BackendKind = 'virtual') {
     http: machine('http'),
     daytona: machine('daytona', '/home/daytona'),
   } as const
-  const state: { wanted: BackendKind; record: MachineRecord | undefined } = { wanted: first, record: undefined }
+  const state: { wanted: BackendKind; record: HostRecord | undefined } = { wanted: first, record: undefined }
   const open = () =>
     sessionBackend({
       open: (kind) => {

@@ -1,6 +1,6 @@
 /** Time that passes when a test says so. */
 
-import type { Timers } from '../../src/durable/platform/timers.ts'
+import type { Timers } from '../../src/durable/platform/clock.ts'
 
 /** Whatever is ready has been done. */
 export const settled = async (): Promise<void> => {
