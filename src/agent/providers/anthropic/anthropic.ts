@@ -4,12 +4,12 @@
  */
 
 import { Bounded } from '../../model/bounded.ts'
-import { cancelled } from '../shared/cancellation.ts'
+import { cancelled } from '../shared/abort-error.ts'
 import { BaseAnthropic } from '@anthropic-ai/sdk/client'
 import type { Dialect, Endpoint } from '../../model/dialect.ts'
 import { sealerOf } from './blocks.ts'
 import { bodyOf } from './body.ts'
-import { bounded } from '../shared/bounded-body.ts'
+import { bounded } from '../shared/limit-body.ts'
 import { readMessages } from './stream.ts'
 
 export const anthropic: Dialect = {

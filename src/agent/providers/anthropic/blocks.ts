@@ -11,7 +11,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '../../model/message.ts'
 import type { Repairs } from '../../model/turn.ts'
-import type { Block, Writer } from '../shared/alternating.ts'
+import type { Block, Writer } from '../shared/alternating-body.ts'
 import { wireId, wireName } from '../shared/call-id.ts'
 import { wholeJson } from '../shared/json.ts'
 import { leftOut, pictureOf } from '../shared/image-content.ts'

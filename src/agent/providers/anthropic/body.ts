@@ -5,14 +5,14 @@
 
 import type { ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
-import { type Marks, alternatingBody } from '../shared/alternating.ts'
+import { type Marks, alternatingBody } from '../shared/alternating-body.ts'
 import { writerFor } from './blocks.ts'
 import { optionsOf, takesThinking } from './options.ts'
 import { fewerImages, type ImageLimits, widest } from '../shared/image-limits.ts'
 import { wholeJson } from '../shared/json.ts'
 import { behind, namesOfCalls, plain } from '../shared/request-parts.ts'
 import { sanitiseGrowing } from '../shared/sanitise.ts'
-import { wellFormed } from '../shared/text.ts'
+import { wellFormed } from '../shared/well-formed.ts'
 
 type Mark = (json: string) => string
 

@@ -4,7 +4,7 @@ import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/m
 import type { ModelRequest, Quirks } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
 import { clampEffort } from '../shared/effort.ts'
-import { claudeEffort, mayThink, thinkingBudget } from '../shared/thinking-budget.ts'
+import { claudeEffort, mayThink, thinkingBudget } from '../shared/claude-thinking.ts'
 
 type Params = MessageCreateParamsStreaming
 type Options = Pick<Params, 'max_tokens' | 'thinking' | 'output_config'> & { readonly temperature?: number }

@@ -7,7 +7,7 @@ import { Bounded } from '../../model/bounded.ts'
 import { AwsClient } from 'aws4fetch'
 import type { Dialect, Endpoint } from '../../model/dialect.ts'
 import { bodyOf } from './body.ts'
-import { bounded } from '../shared/bounded-body.ts'
+import { bounded } from '../shared/limit-body.ts'
 import { readConverse } from './stream.ts'
 
 /** Sends a request as it is. There is no SDK here that would do it. */

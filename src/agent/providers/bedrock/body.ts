@@ -5,15 +5,15 @@
 
 import type { ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
-import { type Marks, alternatingBody } from '../shared/alternating.ts'
+import { type Marks, alternatingBody } from '../shared/alternating-body.ts'
 import { sealedBy, writerFor } from './blocks.ts'
 import { clampEffort } from '../shared/effort.ts'
 import { fewerImages, type ImageLimits, widest } from '../shared/image-limits.ts'
 import { wholeJson } from '../shared/json.ts'
 import { behind, namesOfCalls, plain } from '../shared/request-parts.ts'
 import { sanitiseGrowing } from '../shared/sanitise.ts'
-import { wellFormed } from '../shared/text.ts'
-import { claudeEffort, mayThink, thinkingBudget } from '../shared/thinking-budget.ts'
+import { wellFormed } from '../shared/well-formed.ts'
+import { claudeEffort, mayThink, thinkingBudget } from '../shared/claude-thinking.ts'
 
 /** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html; bytes: bedrock-blocks.ts. */
 const imageLimits: ImageLimits = { count: 20, side: widest }

@@ -5,7 +5,7 @@ import type { AssistantMessage } from '../../model/message.ts'
 import { noUsage, type Usage } from '../../model/usage.ts'
 import { readArguments } from '../shared/call-arguments.ts'
 import { type Seal, sealedBy } from './blocks.ts'
-import { BedrockError, errorOf, messageIn } from './error.ts'
+import { BedrockError, errorOf, messageIn } from './bedrock-error.ts'
 import { type Frame, frameReader } from './frames.ts'
 import { type Listening, readReply, Room } from '../shared/read-body.ts'
 

@@ -5,7 +5,7 @@ import { clampEffort } from '../shared/effort.ts'
 import { geminiSchema } from './gemini-schema.ts'
 import { type Mark, textPart, type Style } from './chat-messages.ts'
 import { plain } from '../shared/request-parts.ts'
-import { wellFormed } from '../shared/text.ts'
+import { wellFormed } from '../shared/well-formed.ts'
 
 /** Up to the system message. */
 export function headOf(request: ModelRequest, quirks: Quirks, style: Style): string {

@@ -16,7 +16,7 @@ import type { Repairs } from '../../model/turn.ts'
 import { wireId, wireName } from '../shared/call-id.ts'
 import { wholeJson } from '../shared/json.ts'
 import { leftOut, pictureOf } from '../shared/image-content.ts'
-import { wellFormed } from '../shared/text.ts'
+import { wellFormed } from '../shared/well-formed.ts'
 
 /** Whoever made a sealed part of this dialect. */
 export const sealedBy = 'openai-chat'

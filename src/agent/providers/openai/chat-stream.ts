@@ -7,7 +7,7 @@ import type { AssistantMessage } from '../../model/message.ts'
 import { noUsage, type Usage } from '../../model/usage.ts'
 import { asText, boundedEvents, type Listening, readReply, Room } from '../shared/read-body.ts'
 import { type ReasoningDetail, ReasoningDetails } from './reasoning-details.ts'
-import { type CallFragment, CallFragments } from './chat-calls.ts'
+import { type CallFragment, CallFragments } from './chat-tool-calls.ts'
 import { contentOf } from './chat-content.ts'
 import { sealedBy } from './chat-messages.ts'
 

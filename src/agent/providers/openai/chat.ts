@@ -4,10 +4,10 @@
  * of times. What providers do differently is data: the quirks of the endpoint.
  */
 
-import { cancelled } from '../shared/cancellation.ts'
+import { cancelled } from '../shared/abort-error.ts'
 import type { Dialect, ModelRequest, Quirks } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
-import { GrowingBytes } from '../shared/growing-bytes.ts'
+import { GrowingBytes } from '../shared/utf8-builder.ts'
 import { headOf, markOf } from './chat-head.ts'
 import { type Style, styleOf, writtenAt, writtenBetween } from './chat-messages.ts'
 import { readChat } from './chat-stream.ts'

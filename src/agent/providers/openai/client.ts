@@ -2,7 +2,7 @@
 
 import { Bounded } from '../../model/bounded.ts'
 import OpenAI from 'openai'
-import { bounded } from '../shared/bounded-body.ts'
+import { bounded } from '../shared/limit-body.ts'
 import type { Endpoint } from '../../model/dialect.ts'
 
 /** It reads errors by itself. */

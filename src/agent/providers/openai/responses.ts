@@ -5,20 +5,20 @@
  */
 
 import { Bounded } from '../../model/bounded.ts'
-import { cancelled } from '../shared/cancellation.ts'
+import { cancelled } from '../shared/abort-error.ts'
 import type OpenAI from 'openai'
 import type { Dialect, ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
 import type { Repairs } from '../../model/turn.ts'
-import { cacheKey } from '../shared/cache-key.ts'
+import { cacheKey } from '../shared/prompt-cache-key.ts'
 import { clampEffort } from '../shared/effort.ts'
-import { GrowingBytes } from '../shared/growing-bytes.ts'
+import { GrowingBytes } from '../shared/utf8-builder.ts'
 import { clientFor } from './client.ts'
 import { itemsOf } from './responses-input.ts'
 import { readResponse } from './responses-stream.ts'
 import { behind, plain } from '../shared/request-parts.ts'
 import { sanitiseGrowing, withMore } from '../shared/sanitise.ts'
-import { wellFormed } from '../shared/text.ts'
+import { wellFormed } from '../shared/well-formed.ts'
 
 export const openaiResponses: Dialect = {
   async call(request, endpoint, { signal, ...listening }) {

@@ -1,6 +1,6 @@
 /** JSON as providers take it. */
 
-import { wellFormed } from './text.ts'
+import { wellFormed } from './well-formed.ts'
 
 /** JSON writes half of a surrogate pair as an escape, which the provider reads back as what it was. */
 export function wholeJson(value: unknown): string {

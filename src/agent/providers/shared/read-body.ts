@@ -2,7 +2,7 @@
 
 import type { ParseError } from 'eventsource-parser'
 import { type CallOptions, Dropped, type Reply } from '../../model/dialect.ts'
-import { isAbort } from './cancellation.ts'
+import { isAbort } from './abort-error.ts'
 
 /** What whoever reads an answer is given. */
 export type Listening = Pick<CallOptions, 'hear' | 'pulse' | 'sleep'>

@@ -11,7 +11,7 @@ import {
 import { wireId, wireName } from '../shared/call-id.ts'
 import { wholeJson } from '../shared/json.ts'
 import { leftOut, pictureOf } from '../shared/image-content.ts'
-import { wellFormed } from '../shared/text.ts'
+import { wellFormed } from '../shared/well-formed.ts'
 
 type Part =
   | { readonly type: 'text'; readonly text: string }

@@ -5,7 +5,7 @@
 
 import { textOf } from '../openai/chat-content.ts'
 import type { Chunk } from '../openai/chat-stream.ts'
-import { workersAiFailure } from './errors.ts'
+import { workersAiFailure } from './binding-error.ts'
 
 type NativeCall = {
   readonly id?: string | null

@@ -5,16 +5,16 @@
 
 import type { Dialect, ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
-import { cacheKey } from '../shared/cache-key.ts'
+import { cacheKey } from '../shared/prompt-cache-key.ts'
 import { clampEffort } from '../shared/effort.ts'
 import { readChat } from '../openai/chat-stream.ts'
 import { behind, plain } from '../shared/request-parts.ts'
 import { sanitiseGrowing, withMore } from '../shared/sanitise.ts'
-import { wellFormed } from '../shared/text.ts'
-import { workersAiFailure } from './errors.ts'
+import { wellFormed } from '../shared/well-formed.ts'
+import { workersAiFailure } from './binding-error.ts'
 import { type ChatMessage, chatMessage } from './messages.ts'
 import { chunkReader, wholeAnswer } from './stream.ts'
-import { isAbort } from '../shared/cancellation.ts'
+import { isAbort } from '../shared/abort-error.ts'
 
 /** What we need of the binding. */
 export type AiBinding = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { classify } from '../../../../src/agent/providers/errors/classify.ts'
+import { classify } from '../../../../src/agent/providers/errors/classify-error.ts'
 import { openaiChat } from '../../../../src/agent/providers/openai/chat.ts'
 import { overHttp } from '../support/exchange.ts'
 import { requests } from '../support/requests.ts'

@@ -9,7 +9,7 @@ import type { Delta, ModelRequest, Quirks, Reply } from '../../../../src/agent/m
 import { Dropped } from '../../../../src/agent/model/dialect.ts'
 import type { FailureKind } from '../../../../src/agent/model/failure.ts'
 import type { AssistantMessage } from '../../../../src/agent/model/message.ts'
-import { classify } from '../../../../src/agent/providers/errors/classify.ts'
+import { classify } from '../../../../src/agent/providers/errors/classify-error.ts'
 import { requests, withResults } from './requests.ts'
 
 /** What the provider sends back. */

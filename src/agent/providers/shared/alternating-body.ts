@@ -5,7 +5,7 @@
  */
 
 import { type Message, userText } from '../../model/message.ts'
-import { GrowingBytes } from './growing-bytes.ts'
+import { GrowingBytes } from './utf8-builder.ts'
 
 /** One block of content as JSON. */
 export type Block = { readonly json: string; readonly markable: boolean }

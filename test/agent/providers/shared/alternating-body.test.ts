@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Message, textIn, userText } from '../../../../src/agent/model/message.ts'
-import { alternatingBody, type Marks, type Writer } from '../../../../src/agent/providers/shared/alternating.ts'
+import { alternatingBody, type Marks, type Writer } from '../../../../src/agent/providers/shared/alternating-body.ts'
 import { answered, asked, found } from '../support/requests.ts'
 
 /** Counts how often it writes a message. */

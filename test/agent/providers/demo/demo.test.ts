@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import type { ModelRequest } from '../../../../src/agent/model/dialect.ts'
+import { callsIn, type Message, textIn, userText } from '../../../../src/agent/model/message.ts'
+import { answer, demo } from '../../../../src/agent/providers/demo/demo.ts'
+
+describe('demo/agent', () => {
+  const names = [
+    'terminal',
+    'write_file',
+    'read_file',
+    'memory',
+    'session_search',
+    'cronjob',
+    'delegate_task',
+    'clarify',
+  ]
+  const tools = names.map((name) => ({ name, description: '', inputSchema: {} }))
+  const request = (transcript: readonly Message[], more: Partial<ModelRequest> = {}): ModelRequest => ({
+    model: 'agent',
+    system: '',
+    transcript,
+    tools,
+    ...more,
+  })
+  it.each<readonly [string, string, object]>([
+    ['run: ls -la', 'terminal', { command: 'ls -la' }],
+    ['Run: echo a\necho b', 'terminal', { command: 'echo a\necho b' }],
+    ['write notes/a.txt: one\ntwo', 'write_file', { path: 'notes/a.txt', content: 'one\ntwo' }],
+    ['read notes/a.txt', 'read_file', { path: 'notes/a.txt' }],
+    ['remember: I like tea', 'memory', { target: 'memory', action: 'add', content: 'I like tea' }],
+    ['recall: tea', 'session_search', { query: 'tea' }],
+    ['every 30m: look outside', 'cronjob', { action: 'create', schedule: 'every 30m', prompt: 'look outside' }],
+    ['delegate: find it', 'delegate_task', { goal: 'find it' }],
+    ['ask: which one?', 'clarify', { question: 'which one?' }],
+  ])('answers %j with a call of %s', (text, name, input) => {
+    expect(callsIn(answer(request([userText(text)])))).toEqual([{ type: 'call', id: 'demo_1', name, input }])
+  })
+
+  it('repeats everything else, and says what it is', () => {
+    const text = textIn(answer(request([userText('good morning')])))
+    expect(text).toMatch(/^You said: good morning\n\n/)
+    expect(text).toContain('not a language model')
+  })
+
+  it('offers the phrases whose tool there is', () => {
+    const help = (some: readonly string[]) =>
+      textIn(answer(request([], { tools: tools.filter(({ name }) => some.includes(name)) })))
+    expect(help(['clarify', 'terminal'])).toContain('I understand: run: CMD · ask: QUESTION. Set')
+    expect(help([])).not.toContain('I understand')
+    expect(help(names)).toContain('every 30m: PROMPT · delegate: GOAL')
+  })
+
+  it('reports what the tool returned', () => {
+    const asked = answer(request([userText('read a.txt')]))
+    const result: Message = {
+      role: 'tool',
+      callId: 'demo_1',
+      name: 'read_file',
+      content: [{ type: 'text', text: 'alpha' }],
+      failed: false,
+    }
+    expect(textIn(answer(request([userText('read a.txt'), asked, result])))).toBe('read_file returned:\nalpha')
+  })
+
+  it('says so when it may not use the tool', () => {
+    expect(textIn(answer(request([userText('run: ls')], { tools: [] })))).toContain('terminal, which is not available')
+  })
+
+  it('streams word by word, at its pace, until it is stopped', async () => {
+    const heard: string[] = []
+    const stop = new AbortController()
+    const options = {
+      signal: stop.signal,
+      hear: ({ text }: { text: string }) => {
+        heard.push(text)
+        if (heard.length === 2) stop.abort()
+      },
+      pulse: () => {},
+      sleep: () => Promise.resolve(),
+    }
+    const endpoint = { id: '', baseUrl: '', key: '', headers: {} }
+    await expect(demo.call(request([userText('one two three')]), endpoint, options)).rejects.toThrow(/abort/i)
+    expect(heard).toEqual(['You ', 'said: '])
+  })
+})

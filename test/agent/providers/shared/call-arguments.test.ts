@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { readArguments } from '../../../../src/agent/providers/shared/call-arguments.ts'
+
+describe('arguments of a call', () => {
+  const cases: readonly (readonly [string, object])[] = [
+    ['{"a":1}', { input: { a: 1 } }],
+    ['', { input: {} }],
+    [' \n', { input: {} }],
+    ['null', { input: {} }],
+    ['None', { input: {} }],
+    [' {"a":1} ', { input: { a: 1 } }],
+    ["{'a': 1}", { input: { a: 1 } }],
+    ['{"a": 1,}', { input: { a: 1 } }],
+    ['{a: "b"}', { input: { a: 'b' } }],
+    ['{"a": "cut of', { input: {}, raw: '{"a": "cut of' }],
+    ['{"a": [1, 2', { input: {}, raw: '{"a": [1, 2' }],
+    ['[1, 2]', { input: {}, raw: '[1, 2]' }],
+    ['"text"', { input: {}, raw: '"text"' }],
+    ['5', { input: {}, raw: '5' }],
+    ['run it', { input: {}, raw: 'run it' }],
+    ['{"a": {"b": 1}', { input: {}, raw: '{"a": {"b": 1}' }],
+    ['{"a": 1}}', { input: { a: 1 } }],
+    [
+      '{"a": True, "b": None, "c": False, "d": -1.5e3, "e": [1, 2,], "f": {}}',
+      { input: { a: true, b: null, c: false, d: -1500, e: [1, 2], f: {} } },
+    ],
+    ['{"a": "two\nlines\tand \\" an \\u00e9 \\d"}\n', { input: { a: 'two\nlines\tand " an é d' } }],
+    ['{"a": "said "yes" and left", "b": 1,}', { input: { a: 'said "yes" and left', b: 1 } }],
+    ["{'it': 'isn't', \"b\": 'x'}", { input: { it: "isn't", b: 'x' } }],
+    ['{“a”: “b”}', { input: { a: 'b' } }],
+    ['{"a": 1 /* one */, // two\n "b": 2 "c": 3,}', { input: { a: 1, b: 2, c: 3 } }],
+    ['{"a": ls -la, }', { input: { a: 'ls -la' } }],
+    ['{"a": 1 /* }', { input: {}, raw: '{"a": 1 /* }' }],
+    ['{"a" 1}', { input: {}, raw: '{"a" 1}' }],
+    ['{"a": 1} {"a": 2}', { input: {}, raw: '{"a": 1} {"a": 2}' }],
+    ['{"a": }', { input: {}, raw: '{"a": }' }],
+    ['{:1}', { input: {}, raw: '{:1}' }],
+    ['{"a": [1}', { input: {}, raw: '{"a": [1}' }],
+  ]
+  it.each(cases)('%j', (text, expected) => {
+    expect(readArguments(text)).toEqual(expected)
+  })
+
+  it('with a prototype in them are plain data', () => {
+    readArguments('{"__proto__":{"polluted":1}}')
+    const { input } = readArguments("{'__proto__':{'polluted':1}}")
+    expect(Object.keys(input as object)).toEqual(['__proto__'])
+    expect(({} as { polluted?: number }).polluted).toBe(undefined)
+  })
+
+  const deep = (times: number) => `${'{"a":'.repeat(times)}1${'}'.repeat(times)}`
+  it.each([deep(101), deep(100_000), deep(100_000).replace('1', "'1',")])(
+    'that are nested without measure are none: what is kept is written with a stack',
+    (text) => {
+      expect(readArguments(text)).toEqual({ input: {}, raw: text })
+    },
+  )
+  it('may be nested as deeply as anybody needs', () => {
+    expect(readArguments(deep(90))).toEqual({ input: JSON.parse(deep(90)) })
+  })
+
+  it.each(['"b\n', "'b", '"a\n', '"x", ', '[', "{'a':", '/*', '//\n', ' ', '\\', ',', '" :', 'f(', '“', '"   '])(
+    'with %j again and again are read in one pass',
+    (piece) => {
+      // What goes back and tries again needs hours for this.
+      const text = `{'a':${piece.repeat(300_000 / piece.length)}}`
+      expect(readArguments(text)).toHaveProperty('input')
+    },
+  )
+})
