@@ -11,7 +11,6 @@ import { authenticate, type Principal, requireScope } from './auth.ts'
 import { check, parseJson, readText } from './body.ts'
 import type { RequestHeader } from './headers.ts'
 import { limitRequests } from './limits.ts'
-import { paced } from './pace.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 export type App = Hono<{ Bindings: Env }>
@@ -81,8 +80,7 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
         const param = (name: string) => web.req.param(name) ?? ''
         return handle({ web, env: web.env, principal, tenant, query, body, bodyText, param })
       }
-      const isPaced = definition.scope === 'chat'
-      app.on(definition.method.toUpperCase(), path, (web) => (isPaced ? paced(() => serve(web)) : serve(web)))
+      app.on(definition.method.toUpperCase(), path, serve)
     },
   }
 }

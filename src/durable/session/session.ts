@@ -13,7 +13,6 @@ import type { Turn } from '../../agent/model/turn.ts'
 import { d1History } from '../../db/history.ts'
 import { abandon } from '../storage/abandon-turn.ts'
 import { SessionBilling } from '../tenant/session-billing.ts'
-import { joinCrowd, leaveCrowd, quietMoment } from '../platform/isolate-load.ts'
 import { Delivery } from '../channels/delivery.ts'
 import { Driver } from '../turn/driver.ts'
 import { importRun, Journal } from '../storage/journal.ts'
@@ -242,7 +241,6 @@ export class Session {
   /** Goes on with the turn, if there is one and it can. The alarm looks after it from now on. */
   move(): void {
     if (!this.store.hasOpenTurn) return
-    joinCrowd(this.sessionId, clock.now())
     this.#sent = false
     this.#restsUntil = undefined
     // Where an object went away, the alarm takes the turn up again.
@@ -304,10 +302,9 @@ export class Session {
     if (!this.#closing) this.arm()
   }
 
-  /** Not in the moment in which others wait for their answers. Questions are told at once. */
+  /** Announces pending requests before the slower title and history. */
   async #projectSoon(): Promise<void> {
     await this.waiting.tell()
-    if (!this.isWaiting) await quietMoment()
     if (!this.store.hasOpenTurn) await this.titles.give()
     if (!this.driver.isDriving) await this.project()
   }
@@ -389,7 +386,6 @@ export class Session {
   }
 
   #rested(until: number | undefined): void {
-    leaveCrowd(this.sessionId)
     this.#restsUntil = until
     if (until === undefined && this.store.current()) {
       this.#projectAt ??= clock.now() + leaseMs

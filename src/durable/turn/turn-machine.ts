@@ -7,8 +7,8 @@ import type { View } from '../../agent/model/ports.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import { noUsage, type Usage } from '../../agent/model/usage.ts'
 import { timeLeft } from '../../agent/policy/deadline.ts'
-import { tokensIn } from '../../agent/prompt/tokens.ts'
-import type { Circumstances } from '../../agent/providers/errors/classify.ts'
+import { tokensIn } from '../../agent/prompt/estimate-tokens.ts'
+import type { Circumstances } from '../../agent/providers/errors/classify-error.ts'
 import type { Route } from '../../agent/routing/route.ts'
 import { judgeWith, policyOf } from './approval-policy.ts'
 import { imagesOf, withImages } from '../workspace/attachments.ts'
@@ -42,7 +42,7 @@ export function createTurnMachine(core: TurnSession, env: Env): Machine & { read
   const routes = (turn: Turn) => routesOf(asking(turn))
   const leased = (chosen: Chosen) => lease(core, env, chosen, routes(core.store.turn())[0])
   const besides = sideCalls(core, { dialects, variables, routes, lease: leased })
-  const deltas = new DeltaBuffer(core.sessionId, (kind, text) => core.store.hear(kind, text))
+  const deltas = new DeltaBuffer((kind, text) => core.store.hear(kind, text))
   return {
     get store() {
       return core.store
@@ -72,7 +72,7 @@ export function createTurnMachine(core: TurnSession, env: Env): Machine & { read
             ),
           }),
         hear: (delta) => {
-          deltas.take(delta)
+          deltas.append(delta)
           void failpoint('mid-stream')
         },
         heardAll: (kept) => (kept ? deltas.flush() : deltas.discard()),

@@ -1,105 +1,79 @@
-/** Deltas on their way out: what comes at once, what waits for how long, and that nothing is lost or mixed. */
+/** Tests when the delta buffer emits, and that it neither loses, mixes nor reorders deltas. */
 
 import { describe, expect, it } from 'vitest'
 import { DeltaBuffer } from '../../../src/durable/turn/delta-buffer.ts'
-import { leaveCrowd } from '../../../src/durable/platform/isolate-load.ts'
 import { ownTime } from '../../support/clock.ts'
 
-let sessions = 0
-
-function listen(time = ownTime()) {
-  const heard: string[] = []
-  const who = `session ${sessions++}`
-  const deltas = new DeltaBuffer(who, (kind, text) => heard.push(`${kind}:${text}`), time)
-  const say = (text: string) => deltas.take({ of: 'text', text })
-  const think = (text: string) => deltas.take({ of: 'thinking', text })
-  return { who, heard, deltas, say, think, wait: time.pass }
+function createBuffer() {
+  const time = ownTime()
+  const emitted: string[] = []
+  const buffer = new DeltaBuffer((kind, text) => emitted.push(`${kind}:${text}`), time)
+  const appendText = (text: string) => buffer.append({ of: 'text', text })
+  const appendThinking = (text: string) => buffer.append({ of: 'thinking', text })
+  return { emitted, buffer, appendText, appendThinking, pass: time.pass }
 }
 
-describe('deltas', () => {
-  it('the first goes out at once, what follows waits, and the end brings all', async () => {
-    const { heard, deltas, say } = listen()
-    say('a')
-    expect(heard).toEqual(['m:a'])
-    say('b')
-    say('c')
-    expect(heard).toEqual(['m:a'])
-    deltas.flush()
-    expect(heard).toEqual(['m:a', 'm:bc'])
+describe('the delta buffer', () => {
+  it('emits the first delta at once and the rest on flush', () => {
+    const { emitted, buffer, appendText } = createBuffer()
+    appendText('a')
+    expect(emitted).toEqual(['m:a'])
+    appendText('b')
+    appendText('c')
+    expect(emitted).toEqual(['m:a'])
+    buffer.flush()
+    expect(emitted).toEqual(['m:a', 'm:bc'])
   })
 
-  it('push each other out once the window is over', async () => {
-    const { heard, deltas, say, wait } = listen()
-    say('a')
-    say('b')
-    await wait(45)
-    say('c')
-    expect(heard).toEqual(['m:a', 'm:bc'])
-    deltas.flush()
+  it('emits the buffered deltas with the first delta after the interval', async () => {
+    const { emitted, buffer, appendText, pass } = createBuffer()
+    appendText('a')
+    appendText('b')
+    await pass(45)
+    appendText('c')
+    expect(emitted).toEqual(['m:a', 'm:bc'])
+    buffer.flush()
   })
 
-  it('come by themselves when none follows', async () => {
-    const { heard, say, wait } = listen()
-    say('a')
-    say('b')
-    await wait(400)
-    expect(heard).toEqual(['m:a', 'm:b'])
+  it('emits buffered deltas after a while when no delta follows', async () => {
+    const { emitted, appendText, pass } = createBuffer()
+    appendText('a')
+    appendText('b')
+    await pass(400)
+    expect(emitted).toEqual(['m:a', 'm:b'])
   })
 
-  it('that come after a timer was set for earlier ones wait no longer than their window', async () => {
-    const { heard, say, wait } = listen()
-    say('a')
-    say('b')
-    await wait(60)
-    say('c')
-    say('d')
-    expect(heard).toEqual(['m:a', 'm:bc'])
-    await wait(400)
-    expect(heard).toEqual(['m:a', 'm:bc', 'm:d'])
+  it('does not delay deltas beyond their interval when an older timer fires', async () => {
+    const { emitted, appendText, pass } = createBuffer()
+    appendText('a')
+    appendText('b')
+    await pass(60)
+    appendText('c')
+    appendText('d')
+    expect(emitted).toEqual(['m:a', 'm:bc'])
+    await pass(400)
+    expect(emitted).toEqual(['m:a', 'm:bc', 'm:d'])
   })
 
-  it('of thinking and of the answer are not mixed, and keep their order', () => {
-    const { heard, deltas, say, think } = listen()
-    think('a')
-    think('b')
-    say('c')
-    think('d')
-    deltas.flush()
-    expect(heard).toEqual(['r:a', 'r:b', 'm:c', 'r:d'])
+  it('keeps thinking and answer apart and in order', () => {
+    const { emitted, buffer, appendText, appendThinking } = createBuffer()
+    appendThinking('a')
+    appendThinking('b')
+    appendText('c')
+    appendThinking('d')
+    buffer.flush()
+    expect(emitted).toEqual(['r:a', 'r:b', 'm:c', 'r:d'])
   })
 
-  it('of a call that was given up reach nobody, and the next call begins at once', async () => {
-    const { heard, deltas, say, wait } = listen()
-    say('a')
-    say('b')
-    deltas.discard()
-    say('c')
-    expect(heard).toEqual(['m:a', 'm:c'])
-    await wait(200)
-    expect(heard).toEqual(['m:a', 'm:c'])
-    deltas.flush()
-  })
-
-  it('wait longer where many sessions are answered at once, and no longer once they are through', async () => {
-    const time = ownTime()
-    const crowd = Array.from({ length: 100 }, () => listen(time))
-    for (const { say } of crowd) say('a')
-    const late = listen(time)
-    late.say('a')
-    late.say('b')
-    await time.pass(60)
-    late.say('c')
-    expect(late.heard).toEqual(['m:a'])
-    await time.pass(80)
-    late.say('d')
-    expect(late.heard).toEqual(['m:a', 'm:bcd'])
-    for (const { who } of crowd) leaveCrowd(who)
-    late.deltas.flush()
-    late.say('a')
-    late.say('b')
-    await time.pass(45)
-    late.say('c')
-    expect(late.heard.slice(2)).toEqual(['m:a', 'm:bc'])
-    late.deltas.flush()
+  it('drops the deltas of a discarded call and emits the first one of the next call at once', async () => {
+    const { emitted, buffer, appendText, pass } = createBuffer()
+    appendText('a')
+    appendText('b')
+    buffer.discard()
+    appendText('c')
+    expect(emitted).toEqual(['m:a', 'm:c'])
+    await pass(200)
+    expect(emitted).toEqual(['m:a', 'm:c'])
+    buffer.flush()
   })
 })
