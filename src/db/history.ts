@@ -3,14 +3,14 @@
  */
 
 import type { HistoryStore } from '../agent/model/history.ts'
-import { append } from './append.ts'
-import { boundTo, type Meter } from './bound.ts'
-import { recent, sessions, standing } from './directory.ts'
+import { append } from './append-pages.ts'
+import { boundTo, type Meter } from './tenant-db.ts'
+import { recent, sessions, standing } from './session-directory.ts'
 import { pages, read } from './read-pages.ts'
-import { forget, truncate } from './remove.ts'
+import { forget, truncate } from './delete-pages.ts'
 import { search } from './search.ts'
 
-export { billed, type Meter } from './bound.ts'
+export { billed, type Meter } from './tenant-db.ts'
 
 /** `meter` sums the rows that D1 bills for the calls of this store. */
 export function d1History(db: D1Database, tenantId: string, meter?: Meter): HistoryStore {

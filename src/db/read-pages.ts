@@ -3,7 +3,7 @@
 import type { Entry, Page } from '../agent/model/history.ts'
 import { callsIn, textIn } from '../agent/model/message.ts'
 import type { HistoryMessage } from '../agent/model/tool.ts'
-import type { Bound } from './bound.ts'
+import type { Bound } from './tenant-db.ts'
 import { entriesIn, pageColumns, pageKeys, pageOf, type PageRow } from './page-row.ts'
 
 const portion = 8 * 2 ** 20

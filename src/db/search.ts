@@ -5,7 +5,7 @@
 
 import type { Entry } from '../agent/model/history.ts'
 import type { HistoryHit } from '../agent/model/tool.ts'
-import type { Bound } from './bound.ts'
+import type { Bound } from './tenant-db.ts'
 import { plainText, searchable, weekOf } from './index-text.ts'
 import { entriesIn, pageKeys } from './page-row.ts'
 import { parseQuery, piecesMatch, wordsMatch, type Group } from './search-query.ts'

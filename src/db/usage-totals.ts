@@ -1,7 +1,7 @@
 /** What a tenant has spent since two moments, for counters that begin in the middle of a month. */
 
-import { dayOf } from './append.ts'
-import { boundTo } from './bound.ts'
+import { dayOf } from './append-pages.ts'
+import { boundTo } from './tenant-db.ts'
 import { parts, tokens } from './usage-sql.ts'
 
 type Amount = { readonly tokens: number; readonly usd: number }

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Known } from '../../src/agent/model/history.ts'
 import { d1History, type Meter } from '../../src/db/history.ts'
 import { maxPageBytes } from '../../src/db/page-row.ts'
-import { database, migrated, newTenant, noon, page, record, said } from './sample.ts'
+import { database, migrated, newTenant, noon, page, record, said } from './fixtures.ts'
 
 const day = 24 * 60 * 60 * 1000
 beforeAll(migrated)

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from '../../src/agent/model/history.ts'
 import { userText } from '../../src/agent/model/message.ts'
 import { d1History } from '../../src/db/history.ts'
-import { database, migrated, newTenant, noon, page, record, returned } from './sample.ts'
+import { database, migrated, newTenant, noon, page, record, returned } from './fixtures.ts'
 
 beforeAll(migrated)
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { tenants as repositoryOf } from '../../src/db/tenants.ts'
-import { database, migrated, newTenant, noon } from './sample.ts'
+import { database, migrated, newTenant, noon } from './fixtures.ts'
 
 const hour = 60 * 60 * 1000
 const tenants = repositoryOf(database)

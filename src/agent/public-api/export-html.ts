@@ -1,7 +1,7 @@
 /** A session as one page of HTML: nothing is loaded, nothing runs, and whatever was said is text. */
 
-import type { ExportedMessage } from './export-message.ts'
-import type { Exported, Pieces } from './exported.ts'
+import type { ExportedMessage } from './exported-message.ts'
+import type { Exported, Pieces } from './export-source.ts'
 
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
 h1{font-size:1.5rem;overflow-wrap:anywhere}section{border-top:1px solid #ddd;padding:.75rem 0}

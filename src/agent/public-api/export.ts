@@ -4,8 +4,8 @@
  */
 
 import { htmlExport } from './export-html.ts'
-import type { ExportedMessage } from './export-message.ts'
-import type { Exported, Pieces } from './exported.ts'
+import type { ExportedMessage } from './exported-message.ts'
+import type { Exported, Pieces } from './export-source.ts'
 
 export const exportFormats = ['json', 'jsonl', 'md', 'html', 'sharegpt'] as const
 export type ExportFormat = (typeof exportFormats)[number]

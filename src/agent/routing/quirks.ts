@@ -2,23 +2,23 @@
 
 import type { DialectName, Quirks } from '../model/dialect.ts'
 import type { Settings } from '../model/settings.ts'
-import type { Facts } from '../providers/catalog/facts.ts'
+import type { ModelFacts } from '../providers/catalog/model-facts.ts'
 
 /** More is not asked for unless somebody names a number. */
-const mostAskedFor = 128_000
+const maxDefaultOutputTokens = 128_000
 
-export function quirksFor(
+export function resolveQuirks(
   dialect: DialectName,
   model: string,
-  facts: Facts,
+  facts: ModelFacts,
   { profile, maxOutput }: { readonly profile: Quirks; readonly maxOutput?: number | undefined },
 ): Quirks {
-  const reasoning = reasoningOf(dialect, facts, profile.reasoning)
+  const reasoning = resolveReasoning(dialect, facts, profile.reasoning)
   return {
     ...(facts.efforts && { efforts: facts.efforts }),
     ...(facts.temperature === false && { temperature: 'omitted' as const }),
-    ...(dialect === 'anthropic' && facts.maxOutput && { defaultMaxTokens: Math.min(facts.maxOutput, mostAskedFor) }),
-    ...(dialect === 'anthropic' && markedModels.test(model) && { cacheMarks: 'native' as const }),
+    ...(dialect === 'anthropic' && facts.maxOutput && { defaultMaxTokens: Math.min(facts.maxOutput, maxDefaultOutputTokens) }),
+    ...(dialect === 'anthropic' && cacheMarkModels.test(model) && { cacheMarks: 'native' as const }),
     ...profile,
     ...(reasoning && { reasoning }),
     ...(maxOutput && { defaultMaxTokens: maxOutput }),
@@ -26,10 +26,10 @@ export function quirksFor(
 }
 
 /** Of those that speak Anthropic's dialect, the ones that read its marks. */
-const markedModels = /claude|minimax-m[12]/i
+const cacheMarkModels = /claude|minimax-m[12]/i
 
 /** A profile speaks of its usual dialect: in Anthropic's, and in Bedrock's, the model decides. */
-function reasoningOf(dialect: DialectName, facts: Facts, profile: Quirks['reasoning']): Quirks['reasoning'] {
+function resolveReasoning(dialect: DialectName, facts: ModelFacts, profile: Quirks['reasoning']): Quirks['reasoning'] {
   if (facts.reasoning === false) return 'none'
   if (dialect !== 'anthropic' && dialect !== 'bedrock-converse') return profile
   if (profile === 'budget' || profile === 'adaptive') return profile
@@ -38,5 +38,5 @@ function reasoningOf(dialect: DialectName, facts: Facts, profile: Quirks['reason
 }
 
 /** How long the provider is asked to keep the beginning of a prompt; undefined: nothing is marked. */
-export const cacheFor = (quirks: Quirks, { prompt_caching: caching }: Settings): '5m' | '1h' | undefined =>
+export const resolveCacheTtl = (quirks: Quirks, { prompt_caching: caching }: Settings): '5m' | '1h' | undefined =>
   quirks.cacheMarks === 'native' && caching?.enabled !== false ? (caching?.ttl ?? '5m') : undefined

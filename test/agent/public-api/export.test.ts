@@ -7,7 +7,7 @@ import {
   exportedMessage,
   fromExported,
   toExported,
-} from '../../../src/agent/public-api/export-message.ts'
+} from '../../../src/agent/public-api/exported-message.ts'
 
 const session = {
   id: 'ses_1',

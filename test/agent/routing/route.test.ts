@@ -3,11 +3,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../src/agent/model/dialect.ts'
 import type { Settings } from '../../../src/agent/model/settings.ts'
-import { addressOf, missingFor, type Sources } from '../../../src/agent/routing/availability.ts'
-import { keyName } from '../../../src/agent/routing/credentials.ts'
-import { dialectOfAddress } from '../../../src/agent/routing/dialect-choice.ts'
-import { providerOf, providers } from '../../../src/agent/providers/profiles/providers.ts'
-import { defaultModel, routeOf, splitId, type Variables } from '../../../src/agent/routing/route.ts'
+import { resolveBaseUrl, getMissingRequirement, type Sources } from '../../../src/agent/routing/availability.ts'
+import { keyIdOf } from '../../../src/agent/routing/key-selection.ts'
+import { detectDialect } from '../../../src/agent/routing/choose-dialect.ts'
+import { getProvider, providers } from '../../../src/agent/providers/profiles/providers.ts'
+import { resolveDefaultModel, resolveRoute, splitModelId, type Variables } from '../../../src/agent/routing/route.ts'
 
 const of = (variables: Record<string, string>, more: Partial<Sources> = {}): Sources => ({ variables, ...more })
 const everything: Variables = new Proxy(
@@ -17,7 +17,7 @@ const everything: Variables = new Proxy(
   },
 )
 const keyless = (variable: string) => `set ${variable}, or store a key of your own with POST /api/credentials`
-const first = (id: string, sources: Sources): Endpoint | undefined => routeOf(id, sources)?.endpoints[0]
+const first = (id: string, sources: Sources): Endpoint | undefined => resolveRoute(id, sources)?.endpoints[0]
 const quirksOf = (id: string, sources: Sources = { variables: everything }) => first(id, sources)?.quirks
 
 describe('an id', () => {
@@ -27,7 +27,7 @@ describe('an id', () => {
     ['custom:mine/a/b', ['custom:mine', 'a/b']],
     ['gpt-5', ['', 'gpt-5']],
   ])('%s is a provider and a model', (id, parts) => {
-    expect(splitId(id)).toEqual(parts)
+    expect(splitModelId(id)).toEqual(parts)
   })
 })
 
@@ -47,7 +47,7 @@ describe('the default model', () => {
     ['workers-ai/@cf/openai/gpt-oss-120b', { AI: 'bound' }],
     ['openai/gpt-5.4-mini', { AI: 'bound', OPENAI_API_KEY: 'k' }],
   ])('is %s with %j', (expected, variables) => {
-    expect(defaultModel({ variables })).toBe(expected)
+    expect(resolveDefaultModel({ variables })).toBe(expected)
   })
 })
 
@@ -55,13 +55,13 @@ describe('a provider', () => {
   it('has names of its own', () => {
     const names = providers.flatMap(({ id, aliases = [] }) => [id, ...aliases])
     expect(new Set(names).size).toBe(names.length)
-    expect(providerOf('claude')?.id).toBe('anthropic')
-    expect(providerOf('nobody')).toBe(undefined)
+    expect(getProvider('claude')?.id).toBe('anthropic')
+    expect(getProvider('nobody')).toBe(undefined)
   })
 
   it('is asked over https, unless the deployment says where it is', () => {
     const addresses = providers
-      .map((provider) => [provider.id, addressOf(provider, {})])
+      .map((provider) => [provider.id, resolveBaseUrl(provider, {})])
       .filter(([, address]) => address)
     expect(addresses.map(([id]) => id)).toContain('bedrock')
     for (const [id, address = ''] of addresses) expect([id, URL.parse(address)?.protocol]).toEqual([id, 'https:'])
@@ -83,7 +83,7 @@ describe('a provider', () => {
     ['workers-ai', { AI: 'bound' }, undefined],
     ['demo', {}, undefined],
   ])('%s with %j: %s', (id, variables, missing) => {
-    expect(missingFor(providerOf(id)!, { variables })).toBe(missing)
+    expect(getMissingRequirement(getProvider(id)!, { variables })).toBe(missing)
   })
 })
 
@@ -97,11 +97,11 @@ describe('a route', () => {
     ['custom/x', { CUSTOM_API_KEY: 'k' }, false],
     ['custom/x', { CUSTOM_BASE_URL: 'http://here' }, true],
   ])('%s with %j exists: %s', (id, variables, exists) => {
-    expect(routeOf(id, { variables }) !== undefined).toBe(exists)
+    expect(resolveRoute(id, { variables }) !== undefined).toBe(exists)
   })
 
   it('has an endpoint for each key of a pool, at the address of the deployment', () => {
-    const route = routeOf('openai/gpt-5', of({ OPENAI_API_KEY: 'a, b,,', OPENAI_BASE_URL: 'http://here/v1//' }))
+    const route = resolveRoute('openai/gpt-5', of({ OPENAI_API_KEY: 'a, b,,', OPENAI_BASE_URL: 'http://here/v1//' }))
     expect(route?.endpoints.map(({ key, baseUrl }) => [key, baseUrl])).toEqual([
       ['a', 'http://here/v1'],
       ['b', 'http://here/v1'],
@@ -113,20 +113,20 @@ describe('a route', () => {
   it('takes keys of the tenant before those of the deployment, each once', () => {
     const own = [{ id: 'cred_t', key: 't' }]
     const sources = of({ OPENAI_API_KEY: 'd,t' }, { tenantKeys: (id) => (id === 'openai' ? own : []) })
-    const route = routeOf('openai/x', sources)
+    const route = resolveRoute('openai/x', sources)
     expect(route?.endpoints.map(({ id, key }) => [id, key])).toEqual([
       ['cred_t', 't'],
-      [keyName('d'), 'd'],
+      [keyIdOf('d'), 'd'],
     ])
-    expect(route?.ownKeys).toBe(1)
-    expect(routeOf('openai/x', of({}, { tenantKeys: () => own }))?.endpoints.map(({ key }) => key)).toEqual(['t'])
-    expect(routeOf('openai/x', of({ OPENAI_API_KEY: 'd' }))).not.toHaveProperty('ownKeys')
+    expect(route?.tenantKeyCount).toBe(1)
+    expect(resolveRoute('openai/x', of({}, { tenantKeys: () => own }))?.endpoints.map(({ key }) => key)).toEqual(['t'])
+    expect(resolveRoute('openai/x', of({ OPENAI_API_KEY: 'd' }))).not.toHaveProperty('ownKeys')
   })
 
   it('goes by the name of the provider, whatever it was asked by', () => {
     const settings: Settings = { models: { 'claude/claude-opus-5': { context_window: 77_000 } } }
     for (const name of ['claude/claude-opus-5', 'anthropic/claude-opus-5'])
-      expect(routeOf(name, of({ ANTHROPIC_API_KEY: 'k' }, { settings }))).toMatchObject({
+      expect(resolveRoute(name, of({ ANTHROPIC_API_KEY: 'k' }, { settings }))).toMatchObject({
         id: 'anthropic/claude-opus-5',
         provider: 'anthropic',
         contextWindow: 77_000,
@@ -151,12 +151,12 @@ describe('a route', () => {
       providers: { 'custom:mine': { base_url: 'https://llm.example.com/anthropic', headers: { 'x-team': 'a' } } },
     }
     const sources = of({ CUSTOM_API_KEY: 'secret', OPENAI_API_KEY: 'secret', MINE_API_KEY: 'secret' }, { settings })
-    const route = routeOf('custom:mine/some/model', sources)
+    const route = resolveRoute('custom:mine/some/model', sources)
     expect(route).toMatchObject({ model: 'some/model', provider: 'custom:mine', dialect: 'anthropic' })
     expect(route?.endpoints).toHaveLength(1)
     expect(route?.endpoints[0]).toMatchObject({ key: '', headers: { 'x-team': 'a' } })
     expect(JSON.stringify(route)).not.toContain('secret')
-    expect(routeOf('custom:other/x', sources)).toBe(undefined)
+    expect(resolveRoute('custom:other/x', sources)).toBe(undefined)
     const tenantKeys = (id: string, address: string) =>
       id === 'custom:mine' ? [{ id: 'cred_1', key: `own, for ${address}` }] : []
     expect(first('custom:mine/x', { ...sources, tenantKeys })?.key).toBe('own, for https://llm.example.com/anthropic')
@@ -178,7 +178,7 @@ describe('a route', () => {
 
   it('knows who is overloaded for long', () => {
     const sources = of({ GLM_API_KEY: 'z', OPENAI_API_KEY: 'o' })
-    expect([routeOf('glm/glm-5', sources)?.overloadMs, routeOf('openai/gpt-5', sources)?.overloadMs]).toEqual([
+    expect([resolveRoute('glm/glm-5', sources)?.overloadMs, resolveRoute('openai/gpt-5', sources)?.overloadMs]).toEqual([
       30_000,
       undefined,
     ])
@@ -192,7 +192,7 @@ describe('a route', () => {
     const named = (id: string) => first(id, sources)?.headers
     expect(named('fireworks/x')?.['User-Agent']).toMatch(/^Talaria /)
     expect(named('custom:mine/x')).toEqual({ 'User-Agent': 'mine' })
-    expect(routeOf('workers-ai/x', of({ AI: 'bound' }))?.endpoints[0]?.headers).toEqual({})
+    expect(resolveRoute('workers-ai/x', of({ AI: 'bound' }))?.endpoints[0]?.headers).toEqual({})
     expect(named('or/x')).toMatchObject({
       'X-Title': 'Talaria',
       'X-OpenRouter-Categories': 'personal-agent,cloud-agent',
@@ -201,13 +201,13 @@ describe('a route', () => {
   })
 
   it('of a kind of key goes where that kind belongs, without keys of another kind', () => {
-    const route = routeOf('kimi/kimi-k2.6', of({ KIMI_API_KEY: 'sk-kimi-a,sk-b,sk-kimi-c' }))
+    const route = resolveRoute('kimi/kimi-k2.6', of({ KIMI_API_KEY: 'sk-kimi-a,sk-b,sk-kimi-c' }))
     expect(route?.dialect).toBe('anthropic')
     expect(route?.endpoints.map(({ key, baseUrl }) => [key, baseUrl])).toEqual([
       ['sk-kimi-a', 'https://api.kimi.com/coding'],
       ['sk-kimi-c', 'https://api.kimi.com/coding'],
     ])
-    expect(routeOf('kimi/kimi-k2.6', of({ KIMI_API_KEY: 'sk-b' }))?.dialect).toBe('openai-chat')
+    expect(resolveRoute('kimi/kimi-k2.6', of({ KIMI_API_KEY: 'sk-b' }))?.dialect).toBe('openai-chat')
   })
 })
 
@@ -239,7 +239,7 @@ describe('the dialect', () => {
     ['custom/x', { CUSTOM_BASE_URL: 'http://here/v1' }, 'openai-chat'],
     ['demo/agent', {}, 'demo'],
   ])('of %s with %j is %s', (id, variables, dialect) => {
-    expect(routeOf(id, { variables: { ...keysFor(id), ...variables } })?.dialect).toBe(dialect)
+    expect(resolveRoute(id, { variables: { ...keysFor(id), ...variables } })?.dialect).toBe(dialect)
   })
 
   it('is what the settings say, for a model before its provider', () => {
@@ -247,7 +247,7 @@ describe('the dialect', () => {
       providers: { 'custom:m': { base_url: 'https://llm.example.com/anthropic', dialect: 'openai-chat' } },
       models: { 'custom:m/r': { dialect: 'openai-responses' }, 'openai/gpt-5': { dialect: 'openai-chat' } },
     }
-    const dialectOf = (id: string) => routeOf(id, of({ OPENAI_API_KEY: 'k' }, { settings }))?.dialect
+    const dialectOf = (id: string) => resolveRoute(id, of({ OPENAI_API_KEY: 'k' }, { settings }))?.dialect
     expect(['custom:m/x', 'custom:m/r', 'openai/gpt-5'].map(dialectOf)).toEqual([
       'openai-chat',
       'openai-responses',
@@ -264,12 +264,12 @@ describe('the dialect', () => {
   })
 
   it('of what is no address is not known', () => {
-    expect(dialectOfAddress('nowhere', 'x')).toBe(undefined)
+    expect(detectDialect('nowhere', 'x')).toBe(undefined)
   })
 })
 
 const keysFor = (id: string): Variables => {
-  const provider = providerOf(splitId(id)[0])
+  const provider = getProvider(splitModelId(id)[0])
   return Object.fromEntries((provider?.keys ?? []).slice(0, 1).map((name) => [name, 'k']))
 }
 
@@ -322,7 +322,7 @@ describe('quirks', () => {
 })
 
 describe('a prompt cache', () => {
-  const asks = (id: string, settings: Settings = {}) => routeOf(id, { variables: everything, settings })?.cache
+  const asks = (id: string, settings: Settings = {}) => resolveRoute(id, { variables: everything, settings })?.cache
   it('is asked for where marks are read, for as long as the settings say, or not at all', () => {
     expect(asks('anthropic/claude-opus-5')).toBe('5m')
     expect(asks('anthropic/claude-opus-5', { prompt_caching: { ttl: '1h' } })).toBe('1h')
@@ -342,7 +342,7 @@ describe('prices of the settings', () => {
     providers: { 'custom:mine': { base_url: 'https://models.example/v1' } },
   }
   const input = (id: string, more: Partial<Sources> = {}) =>
-    routeOf(id, of({ OPENAI_API_KEY: 'k' }, { settings, ...more }))?.prices?.input
+    resolveRoute(id, of({ OPENAI_API_KEY: 'k' }, { settings, ...more }))?.prices?.input
   const tenantKeys = () => [{ id: 'mine', key: 'sk-mine' }]
 
   it('say what the tenant itself pays, or what nobody else knows, and not what a key of the deployment costs', () => {

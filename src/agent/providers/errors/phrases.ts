@@ -1,7 +1,7 @@
 /**
- * Words by which providers name what is wrong, and behind each where it comes from: "gateways" are proxies in front of
- * several providers, and "usual" is what many say in the same words. All are lower-case substrings; order within a
- * group does not matter, the order of the groups is the classifier's.
+ * Lists the phrases in error messages, grouped by meaning. All are lower-case substrings, and their order does not
+ * matter. The comment after a phrase names its source: "gateways" are proxies in front of several providers, "usual"
+ * means that many providers use it.
  */
 
 export type PhraseGroup = keyof typeof phrases
@@ -21,7 +21,7 @@ export const phrases = {
     'responsibleaipolicyviolation', // Azure, code of the inner error
     'new_sensitive', // MiniMax
   ],
-  /** Replay of thinking. */
+  /** A replayed thinking block does not verify. */
   thinkingSignature: [
     'signature in thinking block', // Anthropic: "Invalid `signature` in `thinking` block"
     'thinking block signature', // Bedrock
@@ -30,7 +30,7 @@ export const phrases = {
     'expected `thinking` or `redacted_thinking`', // Anthropic, a tool call whose thinking is missing
     'cannot contain `thinking`', // Anthropic, thinking switched off in between
   ],
-  /** Replay of reasoning items. */
+  /** A replayed reasoning item does not decrypt. */
   encryptedReasoning: [
     'invalid_encrypted_content', // OpenAI Responses, code
     'the encrypted content', // OpenAI Responses
@@ -38,7 +38,7 @@ export const phrases = {
     'encrypted_content', // OpenAI Responses, path of the field
     'verified to generate reasoning summaries', // OpenAI, organisations without verification
   ],
-  /** Accounts without the window of 1 M. */
+  /** The account may not use the context window of 1 M tokens. */
   longContextTier: [
     'extra usage is required for long context', // Anthropic, subscriptions
     'long context beta', // Anthropic, 429
@@ -91,15 +91,15 @@ export const phrases = {
     'too many concurrent requests', // Z.AI, gateways
     'servicequotaexceededexception', // Bedrock
   ],
-  /** Quota or rate: what stands beside it decides. */
+  /** Quota or rate limit; the `transient` phrases decide. */
   usageLimit: [
     'usage limit', // ChatGPT and Claude subscriptions
     'quota', // usual
     'limit exceeded', // usual
     'key limit exceeded', // OpenRouter, 403
   ],
-  /** It will be lifted by waiting: said beside a limit by whoever it was. */
-  passing: [
+  /** Next to a limit: waiting lifts it. */
+  transient: [
     'try again', // usual
     'retry', // usual
     'resets at', // ChatGPT subscriptions
@@ -175,7 +175,7 @@ export const phrases = {
     'unsupported model', // gateways
     'no endpoints found that support tool use', // OpenRouter
   ],
-  /** Our own mistake, whatever the status says. */
+  /** The request is invalid, whatever the status says. */
   badRequest: [
     'must have non-empty content', // Anthropic
     'content field is required', // Bedrock
@@ -185,7 +185,7 @@ export const phrases = {
     'unrecognized request argument', // OpenAI
     'invalid type for', // OpenAI
   ],
-  /** Privacy and guardrail settings of the account. */
+  /** Privacy or guardrail settings of the account exclude every provider of the model. */
   accountPolicy: [
     'no endpoints available matching your guardrail', // OpenRouter
     'no endpoints found matching your guardrail', // OpenRouter
@@ -193,7 +193,7 @@ export const phrases = {
     'no endpoints found matching your data policy', // OpenRouter
     'matching your data policy', // OpenRouter
   ],
-  /** Whoever is behind a gateway is gone for a moment. */
+  /** The provider behind a gateway is unavailable for a moment. */
   emptyProvider: [
     'provider returned error', // OpenRouter
     'no available providers', // gateways
@@ -234,7 +234,7 @@ export const phrases = {
     'certificate is not trusted', // Workers: "TLS peer's certificate is not trusted"
     'provided no certificate', // Workers: "TLS peer provided no certificate"
   ],
-  tlsPassing: [
+  tlsTransient: [
     'bad record mac', // OpenSSL
     'ssl alert', // OpenSSL
     'tls alert', // OpenSSL
@@ -275,5 +275,5 @@ export const phrases = {
   ],
 } as const satisfies Record<string, readonly string[]>
 
-export const says = (text: string, group: PhraseGroup): boolean =>
+export const containsPhrase = (text: string, group: PhraseGroup): boolean =>
   phrases[group].some((phrase) => text.includes(phrase))

@@ -1,15 +1,15 @@
 /** Those who serve models of others, or pass requests on to them. */
 
-import { provider, site, type Rule } from './profile.ts'
+import { defineProvider, projectUrl, type ProviderRule } from './define-provider.ts'
 
 /** The families whose marks these gateways hand on to the model's provider. */
-const marked: Rule = { model: /claude|kimi|qwen/i, quirks: { cacheMarks: 'native' } }
+const cacheMarkRule: ProviderRule = { model: /claude|kimi|qwen/i, quirks: { cacheMarks: 'native' } }
 
-export const openrouter = provider({
+export const openrouter = defineProvider({
   id: 'openrouter',
   aliases: ['or'],
   baseUrl: 'https://openrouter.ai/api/v1',
-  headers: { 'HTTP-Referer': site, 'X-Title': 'Talaria', 'X-OpenRouter-Categories': 'personal-agent,cloud-agent' },
+  headers: { 'HTTP-Referer': projectUrl, 'X-Title': 'Talaria', 'X-OpenRouter-Categories': 'personal-agent,cloud-agent' },
   quirks: { reasoning: 'object', echoThinking: 'reasoning_details' },
   rules: [{ model: /claude|kimi/i, quirks: { cacheMarks: 'native' } }],
   aggregator: true,
@@ -17,15 +17,15 @@ export const openrouter = provider({
   catalog: 'openrouter',
 })
 
-export const nous = provider({
+export const nous = defineProvider({
   id: 'nous',
   baseUrl: 'https://inference-api.nousresearch.com/v1',
   quirks: { reasoning: 'object' },
-  rules: [marked, { model: /claude/i, dialect: 'anthropic', quirks: { bearer: true } }],
+  rules: [cacheMarkRule, { model: /claude/i, dialect: 'anthropic', quirks: { bearer: true } }],
   aggregator: true,
 })
 
-export const huggingface = provider({
+export const huggingface = defineProvider({
   id: 'huggingface',
   aliases: ['hf'],
   baseUrl: 'https://router.huggingface.co/v1',
@@ -34,7 +34,7 @@ export const huggingface = provider({
   catalog: 'huggingface',
 })
 
-export const aiGateway = provider({
+export const aiGateway = defineProvider({
   id: 'ai-gateway',
   aliases: ['vercel'],
   baseUrl: 'https://ai-gateway.vercel.sh/v1',
@@ -43,7 +43,7 @@ export const aiGateway = provider({
   catalog: 'vercel',
 })
 
-export const kilocode = provider({
+export const kilocode = defineProvider({
   id: 'kilocode',
   aliases: ['kilo'],
   baseUrl: 'https://api.kilo.ai/api/gateway',
@@ -52,7 +52,7 @@ export const kilocode = provider({
   catalog: 'kilo',
 })
 
-export const opencodeZen = provider({
+export const opencodeZen = defineProvider({
   id: 'opencode-zen',
   aliases: ['opencode'],
   baseUrl: 'https://opencode.ai/zen/v1',
@@ -65,7 +65,7 @@ export const opencodeZen = provider({
   catalog: 'opencode',
 })
 
-export const opencodeGo = provider({
+export const opencodeGo = defineProvider({
   id: 'opencode-go',
   baseUrl: 'https://opencode.ai/zen/go/v1',
   rules: [
@@ -76,24 +76,24 @@ export const opencodeGo = provider({
   catalog: 'opencode-go',
 })
 
-export const nvidia = provider({
+export const nvidia = defineProvider({
   id: 'nvidia',
   baseUrl: 'https://integrate.api.nvidia.com/v1',
   quirks: { defaultMaxTokens: 16_384 },
   catalog: 'nvidia',
 })
 
-export const fireworks = provider({
+export const fireworks = defineProvider({
   id: 'fireworks',
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   catalog: 'fireworks-ai',
 })
 
-export const deepinfra = provider({
+export const deepinfra = defineProvider({
   id: 'deepinfra',
   baseUrl: 'https://api.deepinfra.com/v1/openai',
   catalog: 'deepinfra',
 })
 
-export const novita = provider({ id: 'novita', baseUrl: 'https://api.novita.ai/openai/v1', catalog: 'novita-ai' })
-export const gmi = provider({ id: 'gmi', baseUrl: 'https://api.gmi-serving.com/v1' })
+export const novita = defineProvider({ id: 'novita', baseUrl: 'https://api.novita.ai/openai/v1', catalog: 'novita-ai' })
+export const gmi = defineProvider({ id: 'gmi', baseUrl: 'https://api.gmi-serving.com/v1' })

@@ -1,14 +1,14 @@
 /** Those who make the models they serve. */
 
-import { provider } from './profile.ts'
+import { defineProvider } from './define-provider.ts'
 
 /** Signatures that a call has to come back with; this one is documented for calls that another model made. */
-const geminiUnsealed = { google: { thought_signature: 'skip_thought_signature_validator' } }
+const geminiPlaceholderSignature = { google: { thought_signature: 'skip_thought_signature_validator' } }
 
 /** Their thinking has to come back with the calls it led to, else the next request is refused. */
-const echoes = { echoThinking: 'reasoning_content' } as const
+const echoThinking = { echoThinking: 'reasoning_content' } as const
 const kimi = {
-  quirks: { ...echoes, temperature: 'omitted', defaultMaxTokens: 32_000, reasoning: 'toggle' },
+  quirks: { ...echoThinking, temperature: 'omitted', defaultMaxTokens: 32_000, reasoning: 'toggle' },
   rules: [
     // Keys of the coding plan belong to another address and speak another dialect.
     { key: /^sk-kimi-/, dialect: 'anthropic', baseUrl: 'https://api.kimi.com/coding' },
@@ -18,7 +18,7 @@ const minimax = { dialect: 'anthropic', quirks: { bearer: true }, defaultModel: 
 /** Its own words for thinking are none of ours: effort is not said. */
 const qwen = { quirks: { content: 'parts', reasoning: 'none' } } as const
 
-export const openai = provider({
+export const openai = defineProvider({
   id: 'openai',
   baseUrl: 'https://api.openai.com/v1',
   quirks: { maxTokensField: 'max_completion_tokens' },
@@ -32,7 +32,7 @@ export const openai = provider({
   catalog: 'openai',
 })
 
-export const anthropic = provider({
+export const anthropic = defineProvider({
   id: 'anthropic',
   aliases: ['claude'],
   dialect: 'anthropic',
@@ -44,18 +44,18 @@ export const anthropic = provider({
   catalog: 'anthropic',
 })
 
-export const gemini = provider({
+export const gemini = defineProvider({
   id: 'gemini',
   aliases: ['google'],
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
   keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
   quirks: { schemas: 'gemini', sealedCalls: {} },
-  rules: [{ model: /^gemini-([3-9]|\d\d)/, quirks: { sealedCalls: { unsealed: geminiUnsealed } } }],
+  rules: [{ model: /^gemini-([3-9]|\d\d)/, quirks: { sealedCalls: { unsealed: geminiPlaceholderSignature } } }],
   defaultModel: 'gemini-3.5-flash',
   catalog: 'google',
 })
 
-export const xai = provider({
+export const xai = defineProvider({
   id: 'xai',
   aliases: ['grok'],
   dialect: 'openai-responses',
@@ -64,28 +64,28 @@ export const xai = provider({
   catalog: 'xai',
 })
 
-export const deepseek = provider({
+export const deepseek = defineProvider({
   id: 'deepseek',
   baseUrl: 'https://api.deepseek.com/v1',
-  quirks: { ...echoes, reasoning: 'toggle' },
+  quirks: { ...echoThinking, reasoning: 'toggle' },
   rules: [{ model: /^deepseek-chat/, quirks: { reasoning: 'none' } }],
   defaultModel: 'deepseek-v4-flash',
   auxModel: 'deepseek-v4-flash',
   catalog: 'deepseek',
 })
 
-export const zai = provider({
+export const zai = defineProvider({
   id: 'zai',
   aliases: ['glm', 'z-ai', 'zhipu'],
   baseUrl: 'https://api.z.ai/api/paas/v4',
   keys: ['GLM_API_KEY', 'ZAI_API_KEY'],
   overloadMs: 30_000,
-  quirks: { ...echoes, reasoning: 'toggle' },
+  quirks: { ...echoThinking, reasoning: 'toggle' },
   defaultModel: 'glm-4.7',
   catalog: 'zai',
 })
 
-export const kimiCoding = provider({
+export const kimiCoding = defineProvider({
   id: 'kimi-coding',
   aliases: ['kimi', 'moonshot', 'moonshotai'],
   baseUrl: 'https://api.moonshot.ai/v1',
@@ -96,7 +96,7 @@ export const kimiCoding = provider({
   catalog: 'moonshotai',
 })
 
-export const kimiCodingCn = provider({
+export const kimiCodingCn = defineProvider({
   id: 'kimi-coding-cn',
   aliases: ['kimi-cn', 'moonshot-cn'],
   baseUrl: 'https://api.moonshot.cn/v1',
@@ -107,21 +107,21 @@ export const kimiCodingCn = provider({
   catalog: 'moonshotai-cn',
 })
 
-export const minimaxGlobal = provider({
+export const minimaxGlobal = defineProvider({
   id: 'minimax',
   baseUrl: 'https://api.minimax.io/anthropic',
   ...minimax,
   catalog: 'minimax',
 })
 
-export const minimaxCn = provider({
+export const minimaxCn = defineProvider({
   id: 'minimax-cn',
   baseUrl: 'https://api.minimaxi.com/anthropic',
   ...minimax,
   catalog: 'minimax-cn',
 })
 
-export const alibaba = provider({
+export const alibaba = defineProvider({
   id: 'alibaba',
   aliases: ['qwen', 'dashscope'],
   baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
@@ -133,7 +133,7 @@ export const alibaba = provider({
   catalog: 'alibaba',
 })
 
-export const alibabaCodingPlan = provider({
+export const alibabaCodingPlan = defineProvider({
   id: 'alibaba-coding-plan',
   baseUrl: 'https://coding-intl.dashscope.aliyuncs.com/v1',
   keys: ['ALIBABA_CODING_PLAN_API_KEY', 'DASHSCOPE_API_KEY'],
@@ -142,24 +142,24 @@ export const alibabaCodingPlan = provider({
   defaultModel: 'qwen3-coder-plus',
 })
 
-export const metaAi = provider({
+export const metaAi = defineProvider({
   id: 'meta-ai',
   dialect: 'openai-responses',
   baseUrl: 'https://api.meta.ai/v1',
   quirks: { defaultMaxTokens: 16_384 },
 })
 
-export const stepfun = provider({ id: 'stepfun', baseUrl: 'https://api.stepfun.ai/step_plan/v1', catalog: 'stepfun' })
-export const upstage = provider({ id: 'upstage', baseUrl: 'https://api.upstage.ai/v1', catalog: 'upstage' })
+export const stepfun = defineProvider({ id: 'stepfun', baseUrl: 'https://api.stepfun.ai/step_plan/v1', catalog: 'stepfun' })
+export const upstage = defineProvider({ id: 'upstage', baseUrl: 'https://api.upstage.ai/v1', catalog: 'upstage' })
 
-export const arcee = provider({
+export const arcee = defineProvider({
   id: 'arcee',
   baseUrl: 'https://api.arcee.ai/api/v1',
   keys: ['ARCEEAI_API_KEY', 'ARCEE_API_KEY'],
   rules: [{ model: /trinity-large-thinking/, quirks: { temperature: 0.5 } }],
 })
 
-export const xiaomi = provider({
+export const xiaomi = defineProvider({
   id: 'xiaomi',
   aliases: ['mimo'],
   baseUrl: 'https://api.xiaomimimo.com/v1',

@@ -2,10 +2,10 @@
 
 import * as gateways from './gateways.ts'
 import * as makers from './makers.ts'
-import * as own from './own.ts'
-import { type Provider, provider } from './profile.ts'
+import * as own from './deployment-specific.ts'
+import { type Provider, defineProvider } from './define-provider.ts'
 
-export type { Provider } from './profile.ts'
+export type { Provider } from './define-provider.ts'
 
 export const providers: readonly Provider[] = [
   makers.openai,
@@ -46,10 +46,10 @@ export const providers: readonly Provider[] = [
   own.demo,
 ]
 
-const byName = new Map(providers.flatMap((one) => [one.id, ...(one.aliases ?? [])].map((name) => [name, one])))
+const providersByName = new Map(providers.flatMap((one) => [one.id, ...(one.aliases ?? [])].map((name) => [name, one])))
 
-export const providerOf = (name: string): Provider | undefined => byName.get(name)
+export const getProvider = (name: string): Provider | undefined => providersByName.get(name)
 
 /** A provider that a tenant has written down, `custom:<name>`. Keys of the deployment are never sent there. */
-export const ownProvider = (id: string, baseUrl: string, headers: Provider['headers'] = {}): Provider =>
-  provider({ id, baseUrl, headers, dialect: undefined, keys: [], baseUrlVariable: '', optionalKey: true })
+export const defineCustomProvider = (id: string, baseUrl: string, headers: Provider['headers'] = {}): Provider =>
+  defineProvider({ id, baseUrl, headers, dialect: undefined, keys: [], baseUrlVariable: '', optionalKey: true })

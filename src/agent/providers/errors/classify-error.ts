@@ -1,0 +1,283 @@
+/**
+ * Classifies an error of a provider or of the network as a `Failure`. The rules are an ordered list; the
+ * first match wins. Rules read the status together with the message, because providers use one status
+ * for several errors.
+ */
+
+import type { Failure, FailureKind } from '../../model/failure.ts'
+import { type ErrorDetails, extractErrorDetails } from './error-details.ts'
+import { kindsByCode, requestFaultCodes, providerFaultCodes } from './error-codes.ts'
+import { containsPhrase } from './phrases.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import { isAbortError } from '../shared/abort-error.ts'
+
+/** Facts about the failed call that disambiguate its error. */
+export type CallContext = {
+  readonly promptTokens: number
+  readonly contextWindow: number
+  readonly messages: number
+  /** The model reasons before it answers, so a long silence is not a sign of an oversized prompt. */
+  readonly reasoning: boolean
+  /** The provider forwards requests to other providers. */
+  readonly aggregator: boolean
+  /** The call was cancelled by the idle timeout. */
+  readonly stalled: boolean
+  readonly now: number
+  /** The API key of the call; it is removed from the error message. */
+  readonly key?: string | undefined
+}
+
+type Rule = (details: ErrorDetails, context: CallContext) => FailureKind | undefined
+
+export function classifyError(error: unknown, context: CallContext): Failure {
+  const details = extractErrorDetails(error)
+  const { status, message, text, headers } = details
+  const kind = context.stalled ? 'stalled' : isAbortError(error) ? 'aborted' : classifyDetails(details, context)
+  const after = kindsWithRetryAfter.has(kind) ? parseRetryAfter(headers, details, context.now) : undefined
+  const available = kind === 'output-cap' ? parseAvailableTokens(text) : undefined
+  return {
+    kind,
+    message:
+      kind === 'stalled' ? 'the provider sent nothing for too long' : redactKeys(message, context.key).slice(0, 500),
+    ...(status !== undefined && { status }),
+    ...(after !== undefined && { retryAfterMs: after }),
+    ...(available !== undefined && { available }),
+  }
+}
+
+/** Kinds for which `retryAfterMs` is reported. */
+const kindsWithRetryAfter: ReadonlySet<FailureKind> = new Set([
+  'rate',
+  'upstream-rate',
+  'quota',
+  'overloaded',
+  'server',
+  'conflict',
+])
+
+/** Removes API keys from a message, because providers quote the key they refuse. */
+const redactKeys = (message: string, key = '') =>
+  key
+    .split(':')
+    .filter((part) => part.length >= 6)
+    .reduce((text, part) => text.replaceAll(part, '…'), message)
+    .replace(/\b(sk|pk|key|tok|gsk|xai)[-_][\w*.-]{6,}/gi, '$1-…')
+
+function classifyDetails(details: ErrorDetails, context: CallContext): FailureKind {
+  for (const rule of rules) {
+    const kind = rule(details, context)
+    if (kind) return kind
+  }
+  return 'unknown'
+}
+
+const whenPhrase =
+  (kind: FailureKind, group: Parameters<typeof containsPhrase>[1]): Rule =>
+  ({ text }) =>
+    containsPhrase(text, group) ? kind : undefined
+
+const whenStatus =
+  (statuses: readonly number[], rule: Rule): Rule =>
+  (details, context) =>
+    details.status !== undefined && statuses.includes(details.status) ? rule(details, context) : undefined
+
+const firstMatch =
+  (...list: readonly Rule[]): Rule =>
+  (details, context) => {
+    for (const rule of list) {
+      const kind = rule(details, context)
+      if (kind) return kind
+    }
+    return undefined
+  }
+
+const always =
+  (kind: FailureKind): Rule =>
+  () =>
+    kind
+
+/** Matches content refusals. This rule is first in the list, because a refusal must not be retried. */
+const matchRefusal = firstMatch(whenPhrase('refused', 'refused'), ({ codes }) =>
+  codes.some((code) => code === 'content_filter' || code === 'content_policy_violation') ? 'refused' : undefined,
+)
+
+/** Classifies "usage limit" as `rate` when the message says that waiting helps, else as `quota`. */
+const matchUsageLimit: Rule = ({ text }) => {
+  if (!containsPhrase(text, 'usageLimit')) return undefined
+  return containsPhrase(text, 'transient') ? 'rate' : 'quota'
+}
+
+const matchOutputCap: Rule = ({ text }) => {
+  if (!text.includes('max_tokens')) return undefined
+  const remaining = parseRemainingTokens(text)
+  if (remaining !== undefined) return remaining < minOutputTokens ? 'too-long' : 'output-cap'
+  const isOutputCap =
+    /(available|maximum|at most|less than|supports)/.test(text) && parseAvailableTokens(text) !== undefined
+  return isOutputCap ? 'output-cap' : undefined
+}
+
+/** With less room than this an answer would be truncated on every retry, so the prompt counts as too long. */
+const minOutputTokens = 1_000
+
+/** Error messages that give the window and the prompt tokens, as vLLM, Anthropic and OpenAI write them. */
+const tokenSumPatterns = [
+  /> *(?<window>\d+) *- *(?<prompt>\d+)/,
+  /(?<prompt>\d+) *\+ *\d+ *> *(?<window>\d+)/,
+  /maximum context length is (?<window>\d+) tokens.{0,80}?(?<prompt>\d+) (?:input tokens|(?:tokens )?in the messages)/s,
+]
+
+/** Parses how many tokens the prompt leaves in the context window. */
+function parseRemainingTokens(text: string): number | undefined {
+  const digits = text.replaceAll(/(?<=\d),(?=\d{3})/g, '')
+  const { window, prompt } = tokenSumPatterns.map((pattern) => pattern.exec(digits)?.groups).find(Boolean) ?? {}
+  return window === undefined ? undefined : Number(window) - Number(prompt)
+}
+
+/** Parses the output tokens that are left: window minus prompt, else the number after "available", "at most" and the like. */
+function parseAvailableTokens(text: string): number | undefined {
+  const remaining = parseRemainingTokens(text)
+  if (remaining !== undefined) return remaining
+  const digits =
+    /(?:available(?: tokens)?|at most|maximum(?: of| is| output tokens(?: is)?)?|less than or equal to|supports(?: at most)?|<=)\D{0,30}?(\d[\d,]{1,9})/.exec(
+      text,
+    )?.[1]
+  return digits === undefined ? undefined : Number(digits.replaceAll(',', ''))
+}
+
+const matchRate: Rule = ({ text }, { aggregator }) =>
+  aggregator && /upstream|provider returned|temporarily rate-limited/.test(text) ? 'upstream-rate' : 'rate'
+
+/** Aggregators and gateways answer an oversized prompt with a short 400 without a reason. */
+const matchBareBadRequest: Rule = ({ text }, { promptTokens, contextWindow, messages }) => {
+  if (text.length >= 30) return undefined
+  const isFull = promptTokens > contextWindow * 0.4
+  const isLong = contextWindow <= 256_000 && (promptTokens > 80_000 || messages > 80)
+  return isFull || isLong ? 'too-long' : 'invalid'
+}
+
+const matchBadRequest = firstMatch(
+  whenPhrase('tool-content', 'toolContent'),
+  whenPhrase('image-too-large', 'image'),
+  whenPhrase('encrypted-reasoning', 'encryptedReasoning'),
+  matchOutputCap,
+  whenPhrase('invalid', 'badRequest'),
+  whenPhrase('server', 'emptyProvider'),
+  whenPhrase('too-large', 'payload'),
+  whenPhrase('too-long', 'overflow'),
+  whenPhrase('account-policy', 'accountPolicy'),
+  whenPhrase('missing-model', 'model'),
+  whenPhrase('rate', 'rate'),
+  whenPhrase('quota', 'billing'),
+  whenPhrase('key-dead', 'keyDead'),
+  whenPhrase('auth', 'auth'),
+  matchBareBadRequest,
+  always('invalid'),
+)
+
+/** Google uses OpenAI's message for an empty account for its per-minute limit too, but adds when to retry. */
+const matchQuota: Rule = ({ text, codes }) => {
+  if (codes.includes('insufficient_quota')) return 'quota'
+  if (!containsPhrase(text, 'billing')) return undefined
+  return text.includes('exceeded your current quota') && containsPhrase(text, 'transient') ? undefined : 'quota'
+}
+
+const matchTooManyRequests = firstMatch(whenPhrase('overloaded', 'overloaded'), matchQuota, matchRate)
+
+const matchServerError = firstMatch(
+  whenPhrase('overloaded', 'overloaded'),
+  whenPhrase('invalid', 'badRequest'),
+  whenPhrase('too-long', 'overflow'),
+  always('server'),
+)
+
+const matchStatus = firstMatch(
+  whenStatus([401], firstMatch(whenPhrase('key-dead', 'keyDead'), always('auth'))),
+  whenStatus([402], firstMatch(matchUsageLimit, always('quota'))),
+  whenStatus(
+    [403],
+    firstMatch(
+      whenPhrase('quota', 'billing'),
+      whenPhrase('key-dead', 'keyDead'),
+      matchUsageLimit,
+      whenPhrase('auth', 'auth'),
+      always('forbidden'),
+    ),
+  ),
+  whenStatus(
+    [404],
+    firstMatch(
+      whenPhrase('quota', 'billing'),
+      whenPhrase('account-policy', 'accountPolicy'),
+      whenPhrase('missing-model', 'model'),
+      always('unknown'),
+    ),
+  ),
+  whenStatus([408], always('network')),
+  whenStatus(
+    [409, 425],
+    firstMatch(whenPhrase('overloaded', 'overloaded'), whenPhrase('rate', 'rate'), always('conflict')),
+  ),
+  whenStatus([413], firstMatch(whenPhrase('image-too-large', 'image'), always('too-large'))),
+  whenStatus([429], matchTooManyRequests),
+  whenStatus([503, 529], firstMatch(whenPhrase('invalid', 'badRequest'), always('overloaded'))),
+  whenStatus([400, 422], matchBadRequest),
+  ({ status, text }, context) => {
+    if (status === undefined) return undefined
+    if (status >= 500) return matchServerError({ status, text, codes: [], message: '', headers: undefined }, context)
+    if (status >= 300 && status < 400) return 'network'
+    return status >= 400 ? 'invalid' : undefined
+  },
+)
+
+/** A connection that breaks without an error on a huge prompt is treated as `too-long`: the server could not process it. */
+const matchDisconnect: Rule = ({ text }, { reasoning, promptTokens, contextWindow, messages }) => {
+  if (!containsPhrase(text, 'disconnect')) return undefined
+  if (reasoning) return 'network'
+  const isFull = promptTokens > contextWindow * 0.6
+  const isLong = contextWindow <= 256_000 && (promptTokens > 120_000 || messages > 200)
+  return isFull || isLong ? 'too-long' : 'network'
+}
+
+/** Matches codes that name a specific error. */
+const matchCode: Rule = ({ codes }) => kindsByCode.find(([, names]) => names.some((name) => codes.includes(name)))?.[0]
+
+/** Matches codes that only say whose fault it is. The message decides the kind. */
+const matchFaultCode: Rule = (details, context) => {
+  const { codes } = details
+  if (codes.some((code) => providerFaultCodes.has(code))) return matchServerError(details, context)
+  return codes.some((code) => requestFaultCodes.has(code)) ? matchBadRequest(details, context) : undefined
+}
+
+const rules: readonly Rule[] = [
+  matchRefusal,
+  whenStatus([400], whenPhrase('thinking-signature', 'thinkingSignature')),
+  whenStatus([429], whenPhrase('long-context-tier', 'longContextTier')),
+  whenStatus([400], whenPhrase('long-context-beta', 'longContextBeta')),
+  whenStatus([400, 500], whenPhrase('grammar', 'grammar')),
+  matchStatus,
+  matchCode,
+  matchFaultCode,
+  whenPhrase('quota', 'billing'),
+  whenPhrase('rate', 'rate'),
+  whenPhrase('overloaded', 'overloaded'),
+  whenPhrase('too-large', 'payload'),
+  whenPhrase('too-long', 'overflow'),
+  whenPhrase('missing-model', 'model'),
+  whenPhrase('key-dead', 'keyDead'),
+  whenPhrase('auth', 'auth'),
+  whenPhrase('forbidden', 'forbidden'),
+  whenPhrase('tls', 'certificate'),
+  whenPhrase('network', 'tlsTransient'),
+  matchDisconnect,
+  whenPhrase('network', 'connect'),
+  ({ codes }) => (codes.some((code) => transportCodes.has(code)) ? 'network' : undefined),
+  ({ codes }) => (codes.includes('syntaxerror') ? 'malformed' : undefined),
+]
+
+/** Error names that mean a network failure, whatever their message says. */
+const transportCodes: ReadonlySet<string> = new Set([
+  'apiconnectionerror',
+  'apiconnectiontimeouterror',
+  'typeerror',
+  'dropped',
+])

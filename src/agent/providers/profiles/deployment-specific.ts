@@ -1,0 +1,67 @@
+/** Those that a deployment brings itself: a cloud account, a server of its own, a binding, the stand-in. */
+
+import { defineProvider } from './define-provider.ts'
+
+export const azureFoundry = defineProvider({
+  id: 'azure-foundry',
+  aliases: ['azure'],
+  // A resource has an address of its own; /anthropic at its end is the Anthropic dialect.
+  dialect: undefined,
+  baseUrl: '',
+  quirks: { maxTokensField: 'max_completion_tokens' },
+  rules: [{ model: /^(gpt-([5-9]|\d\d)|o\d)/, quirks: { systemRole: 'developer', temperature: 'omitted' } }],
+  catalog: 'azure',
+})
+
+export const bedrock = defineProvider({
+  id: 'bedrock',
+  aliases: ['aws', 'amazon-bedrock'],
+  dialect: 'bedrock-converse',
+  baseUrl: '',
+  baseUrlTemplate: 'https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION|us-east-1}.amazonaws.com',
+  keys: ['BEDROCK_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK'],
+  keyParts: ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
+  rules: [{ model: /anthropic\.claude|amazon\.nova/, quirks: { cacheMarks: 'native' } }],
+  catalog: 'amazon-bedrock',
+})
+
+export const ollamaCloud = defineProvider({
+  id: 'ollama-cloud',
+  aliases: ['ollama'],
+  baseUrl: 'https://ollama.com/v1',
+  baseUrlVariable: 'OLLAMA_BASE_URL',
+  keys: ['OLLAMA_API_KEY'],
+  catalog: 'ollama-cloud',
+})
+
+/** On the deployment's own machine: it is there when its address was given. */
+export const lmstudio = defineProvider({
+  id: 'lmstudio',
+  aliases: ['lm-studio'],
+  baseUrl: '',
+  keys: ['LMSTUDIO_API_KEY'],
+  optionalKey: true,
+})
+
+export const custom = defineProvider({ id: 'custom', dialect: undefined, baseUrl: '', optionalKey: true })
+
+export const workersAi = defineProvider({
+  id: 'workers-ai',
+  aliases: ['cloudflare'],
+  dialect: 'workers-ai',
+  baseUrl: '',
+  baseUrlVariable: '',
+  keys: [],
+  binding: 'AI',
+  defaultModel: '@cf/openai/gpt-oss-120b',
+  catalog: 'cloudflare-workers-ai',
+})
+
+export const demo = defineProvider({
+  id: 'demo',
+  dialect: 'demo',
+  baseUrl: '',
+  baseUrlVariable: '',
+  keys: [],
+  defaultModel: 'agent',
+})

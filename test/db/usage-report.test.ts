@@ -1,0 +1,143 @@
+/** What turns have spent, as history has it: each turn once, whatever became of its pages. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from '../../src/agent/model/history.ts'
+import { addUsage, noUsage, oneCall, type Usage } from '../../src/agent/model/usage.ts'
+import { d1History } from '../../src/db/history.ts'
+import { spentSince } from '../../src/db/usage-totals.ts'
+import { type UsageFilter, type UsageGroup, usageReport } from '../../src/db/usage-report.ts'
+import { database, migrated, newTenant, noon, page, record } from './fixtures.ts'
+
+beforeAll(migrated)
+
+const day = 24 * 60 * 60 * 1000
+const paid = (model: string, input: number, costUsd = 0, costStatus: Usage['costStatus'] = 'estimated') =>
+  oneCall({ ...noUsage, input, costUsd, costStatus }, model)
+
+/** A turn of two messages that ends a page. */
+const turn = (n: number, runId: string, usage: Usage, changes: Partial<Page> = {}): Page =>
+  page(n, ['question', 'answer'], { runId, usage, turn: { id: runId }, ...changes })
+
+function open() {
+  const tenant = newTenant()
+  const all: UsageFilter = { group: 'model', from: noon - 30 * day, to: noon + 30 * day, limit: 100 }
+  return {
+    tenant,
+    store: d1History(database, tenant),
+    report: (changes: Partial<UsageFilter> = {}) => usageReport(database, tenant, { ...all, ...changes }),
+    keys: async (group: UsageGroup) =>
+      (await usageReport(database, tenant, { ...all, group })).data.map(({ key, turns, input }) => [key, turns, input]),
+  }
+}
+
+describe('the report', () => {
+  it('tells models and tasks of a turn apart, and puts the tasks of a model together', async () => {
+    const { store, report, keys } = open()
+    const usage = [paid('a/one', 10, 1), paid('a/one compression', 5, 0.5), paid('b/two', 100, 0, 'unknown')]
+    await store.append(record('s1'), [turn(1, 'r1', usage.reduce(addUsage, noUsage))])
+    expect(await keys('model')).toEqual([
+      ['b/two', 1, 100],
+      ['a/one', 1, 15],
+    ])
+    const { totals, data } = await report()
+    expect(totals).toMatchObject({ turns: 1, calls: 3, input: 115, cost_usd: 1.5, cost_status: 'unknown' })
+    expect(data[1]).toMatchObject({ calls: 2, cost_usd: 1.5, cost_status: 'estimated' })
+  })
+
+  it('counts turns of before models were told apart under the model that was asked for', async () => {
+    const { store, keys } = open()
+    const usage = { ...noUsage, input: 7 }
+    await store.append(record('s1'), [turn(1, 'r1', usage, { model: 'a/old' }), turn(3, 'r2', usage)])
+    expect(await keys('model')).toEqual([
+      ['a/old', 1, 7],
+      ['unknown', 1, 7],
+    ])
+  })
+
+  it('goes by days, sessions and sources, and by a span that ends before its end', async () => {
+    const { store, report, keys } = open()
+    const later = { updatedAt: noon + day }
+    await store.append(record('s1', later), [
+      turn(1, 'r1', paid('a/one', 1)),
+      turn(3, 'r2', paid('a/one', 2), { at: noon + day }),
+    ])
+    await store.append(record('s2', { source: 'cron' }), [turn(1, 'r3', paid('a/one', 4))])
+    expect(await keys('day')).toEqual([
+      ['2026-11-22', 1, 2],
+      ['2026-11-21', 2, 5],
+    ])
+    expect(await keys('session')).toEqual([
+      ['s2', 1, 4],
+      ['s1', 2, 3],
+    ])
+    expect(await keys('source')).toEqual([
+      ['cron', 1, 4],
+      ['api', 2, 3],
+    ])
+    expect((await report({ from: noon + day, to: noon + 2 * day })).totals.input).toBe(2)
+    expect((await report({ from: noon, to: noon + day })).totals.input).toBe(5)
+  })
+
+  it('is empty for a tenant without turns', async () => {
+    expect(await open().report()).toEqual({
+      data: [],
+      next: undefined,
+      totals: {
+        turns: 0,
+        calls: 0,
+        cut_calls: 0,
+        input: 0,
+        output: 0,
+        cached_read: 0,
+        cached_write: 0,
+        reasoning: 0,
+        cost_usd: 0,
+        cost_status: 'included',
+      },
+    })
+  })
+})
+
+describe('what was spent', () => {
+  it('stays counted, once, when pages are taken back, sessions are removed, and all of that is repeated', async () => {
+    const { store, keys } = open()
+    await store.append(record('s1'), [turn(1, 'r1', paid('a/one', 1)), turn(3, 'r2', paid('a/one', 2))])
+    const unsent = [{ runId: 'r3', at: noon, source: 'api', usage: paid('a/one', 4) }]
+    for (const _ of [1, 2]) await store.truncate('s1', 3, unsent)
+    expect(await keys('session')).toEqual([['s1', 3, 7]])
+    await store.append(record('s1'), [turn(5, 'r4', paid('a/one', 8))])
+    for (const _ of [1, 2]) await store.forget('s1', [{ ...unsent[0]!, runId: 'r5', usage: paid('a/one', 16) }])
+    expect(await store.standing('s1')).toBeUndefined()
+    expect(await keys('session')).toEqual([['s1', 5, 31]])
+  })
+
+  it('by a turn that two sessions have counts once, for the one that it was said in', async () => {
+    const { store, keys } = open()
+    for (const id of ['first', 'copy']) await store.append(record(id), [turn(1, 'r1', paid('a/one', 1))])
+    expect(await keys('session')).toEqual([['first', 1, 1]])
+    await store.forget('copy')
+    expect(await keys('session')).toEqual([['first', 1, 1]])
+  })
+
+  it('is nobody else’s', async () => {
+    const [one, other] = [open(), open()]
+    await one.store.append(record('s1'), [turn(1, 'r1', paid('a/one', 1))])
+    await one.store.truncate('s1', 1)
+    expect(await other.keys('session')).toEqual([])
+    await other.store.append(record('s1'), [turn(1, 'r1', paid('a/one', 2))])
+    expect([await one.keys('session'), await other.keys('session')]).toEqual([[['s1', 1, 1]], [['s1', 1, 2]]])
+  })
+
+  it('since two moments is summed for both, without the run that is asked about', async () => {
+    const { store, tenant } = open()
+    await store.append(record('s1', { updatedAt: noon + day }), [
+      turn(1, 'r1', paid('a/one', 1, 0.5)),
+      turn(3, 'r2', paid('a/one', 2, 0.25), { at: noon + day }),
+      turn(5, 'r3', paid('a/one', 4, 0.125), { at: noon + day }),
+    ])
+    expect(await spentSince(database, tenant, { month: noon - day, day: noon + day, without: 'r3' })).toEqual({
+      month: { tokens: 3, usd: 0.75 },
+      day: { tokens: 2, usd: 0.25 },
+    })
+  })
+})
