@@ -6,8 +6,8 @@
 import type { ToolMessage } from '../agent/model/message.ts'
 import type { CallContext, Services, Tool, Toolbox, ToolResult } from '../agent/model/tool.ts'
 import type { Result, ToolCall } from '../agent/model/turn.ts'
-import { refuse } from '../agent/policy/plan.ts'
-import { groupCalls } from './groups.ts'
+import { errorResult } from '../agent/policy/plan-calls.ts'
+import { groupCalls } from './group-calls.ts'
 import { type Permitted, type Refusal, refusalText } from './permission.ts'
 
 export type Dispatch = {
@@ -63,8 +63,9 @@ type Room = { left: number }
 
 async function runCall(call: ToolCall, world: Dispatch, room: Room): Promise<CallResult> {
   const tool = world.toolbox.get(call.name)
-  if (!tool) return { of: 'tool', message: refuse(call, `There is no tool named ${call.name} any more.`) }
-  if (world.context.signal.aborted) return { of: 'tool', message: refuse(call, 'Not run: the user stopped the turn.') }
+  if (!tool) return { of: 'tool', message: errorResult(call, `There is no tool named ${call.name} any more.`) }
+  if (world.context.signal.aborted)
+    return { of: 'tool', message: errorResult(call, 'Not run: the user stopped the turn.') }
   const asked = world.permit(call, tool)
   const permitted = asked instanceof Promise ? await asked : asked
   const { decision } = permitted

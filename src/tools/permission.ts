@@ -5,7 +5,8 @@
 
 import type { Decision } from '../agent/model/approval.ts'
 import { maskedValue } from '../agent/model/secrets.ts'
-import type { Awaited, Services, Tool } from '../agent/model/tool.ts'
+import type { ApprovalRequest } from '../agent/model/pending-request.ts'
+import type { Services, Tool } from '../agent/model/tool.ts'
 import type { ToolCall } from '../agent/model/turn.ts'
 import {
   type ApprovalPolicy,
@@ -30,7 +31,7 @@ export type PermissionWorld = {
 export type Permitted =
   | { readonly do: 'run'; readonly decision?: Decision }
   | { readonly do: 'refuse'; readonly refusal: Refusal; readonly decision: Decision }
-  | { readonly do: 'later'; readonly awaits: Awaited; readonly decision: Decision }
+  | { readonly do: 'later'; readonly awaits: ApprovalRequest; readonly decision: Decision }
 
 /** What the model reads in place of a result. */
 export type Refusal = { readonly status: 'refused' | 'denied'; readonly error: string }
@@ -77,7 +78,7 @@ async function judged(asked: Asked, world: PermissionWorld): Promise<Permitted> 
   return { do: 'refuse', refusal: refusalFor(decision), decision }
 }
 
-const approvalOf = (asked: Asked, since: number): Awaited => {
+const approvalOf = (asked: Asked, since: number): ApprovalRequest => {
   const { tool, input, risk, assessment } = asked
   const { reasons, rule } = assessment
   const shown = { tool, input: JSON.stringify(maskedValue(input)), risk, reasons, hash: hashOf(asked), since }

@@ -1,14 +1,17 @@
-/** Names for groups of tools, and the choice of what a session gets. A name nobody knows hides nothing and breaks nothing. */
+/** Lists the toolsets by name and expands a name to the tools that it stands for. */
 
-import type { ServiceName, Tool, Toolbox } from '../agent/model/tool.ts'
+import type { Tool } from '../agent/model/tool.ts'
 
-/** `tools` by name, and other sets by name. Members that are not built in yet are simply absent. */
+/** `tools` holds names of tools, which need not exist; `includes` holds names of other toolsets. */
 export type Toolset = { readonly tools?: readonly string[]; readonly includes?: readonly string[] }
 
-const single = (...names: string[]): Record<string, Toolset> =>
+/** The toolset of all tools that the tenant brings. `toolsFor` adds its members, which differ from tenant to tenant. */
+export const tenantToolset = 'tenant'
+
+const toolsetPerTool = (...names: string[]): Record<string, Toolset> =>
   Object.fromEntries(names.map((name) => [name, { tools: [name] }]))
 
-const CORE: readonly string[] = [
+const core: readonly string[] = [
   'web',
   'terminal',
   'file',
@@ -25,11 +28,12 @@ const CORE: readonly string[] = [
   'tts',
   'browser',
   'homeassistant',
+  tenantToolset,
 ]
-const without = (...names: string[]): Toolset => ({ includes: CORE.filter((name) => !names.includes(name)) })
+const coreWithout = (...names: string[]): Toolset => ({ includes: core.filter((name) => !names.includes(name)) })
 
-const GROUPS: Readonly<Record<string, Toolset>> = {
-  ...single('memory', 'todo', 'session_search', 'clarify', 'cronjob', 'x_search'),
+const groups: Readonly<Record<string, Toolset>> = {
+  ...toolsetPerTool('memory', 'todo', 'session_search', 'clarify', 'cronjob', 'x_search'),
   web: { tools: ['web_search', 'web_extract'] },
   search: { tools: ['web_search'] },
   terminal: { tools: ['terminal', 'process'] },
@@ -45,7 +49,7 @@ const GROUPS: Readonly<Record<string, Toolset>> = {
   homeassistant: { tools: ['ha_list_entities', 'ha_get_state', 'ha_list_services', 'ha_call_service'] },
 }
 
-const COMPOSITES: Readonly<Record<string, Toolset>> = {
+const composites: Readonly<Record<string, Toolset>> = {
   safe: { includes: ['web', 'vision', 'image_gen'] },
   debugging: { includes: ['file', 'terminal', 'web'] },
   coding: {
@@ -66,7 +70,7 @@ const COMPOSITES: Readonly<Record<string, Toolset>> = {
   },
 }
 
-const CHATS = [
+const platforms = [
   'telegram',
   'discord',
   'slack',
@@ -79,77 +83,55 @@ const CHATS = [
   'teams',
 ] as const
 
-/** What each way in may use when nothing else is set. */
-const PRESETS: Readonly<Record<string, Toolset>> = {
-  'talaria-cli': { includes: CORE },
-  ...Object.fromEntries(CHATS.map((name) => [`talaria-${name}`, { includes: CORE }])),
-  'talaria-acp': without('clarify', 'cronjob', 'image_gen', 'tts', 'homeassistant'),
-  'talaria-api-server': without('clarify', 'tts'),
-  // Nobody is there to answer, and a job that makes jobs never ends.
-  'talaria-cron': without('clarify', 'cronjob'),
-  // Its input is written by strangers.
+/** The toolset of each source of messages. */
+const presets: Readonly<Record<string, Toolset>> = {
+  'talaria-cli': { includes: core },
+  ...Object.fromEntries(platforms.map((name) => [`talaria-${name}`, { includes: core }])),
+  'talaria-acp': coreWithout('clarify', 'cronjob', 'image_gen', 'tts', 'homeassistant'),
+  'talaria-api-server': coreWithout('clarify', 'tts'),
+  // A job has no person who could answer, and a job that creates jobs may never end.
+  'talaria-cron': coreWithout('clarify', 'cronjob'),
+  // Strangers write the input of a webhook.
   'talaria-webhook': { tools: ['web_search', 'web_extract', 'vision_analyze', 'clarify'] },
-  'talaria-gateway': { includes: CORE },
+  'talaria-gateway': { includes: core },
 }
 
-const TOOLSETS: Readonly<Record<string, Toolset>> = { ...GROUPS, ...COMPOSITES, ...PRESETS }
-const DEFAULT = ['talaria-cli']
-/** Only given by name. */
-const NEVER_BY_WILDCARD = 'kanban'
+export const toolsets: Readonly<Record<string, Toolset>> = { ...groups, ...composites, ...presets }
 
-export type Choice = {
-  readonly enabled?: readonly string[] | undefined
-  /** Wins over everything enabled. */
-  readonly disabled?: readonly string[] | undefined
-  readonly services: ReadonlySet<ServiceName>
-}
+/** Toolsets whose tools may be absent. Their names are never reported as unknown. */
+const optionalToolsets: ReadonlySet<string> = new Set(['all', '*', 'browser', 'browser-cdp', 'kanban', 'a2a'])
 
-export type Selection = {
-  readonly toolbox: Toolbox
+/** `*` and `all` leave this toolset out: it has to be enabled by its name. */
+const explicitToolset = 'kanban'
+
+export type ToolsetExpansion = {
+  /** Names of tools. They need not exist. */
+  readonly members: Set<string>
   /** Names that are neither a toolset nor a tool. */
-  readonly unknown: readonly string[]
+  readonly unknown: Set<string>
+  /** Names that were expanded before. They end cycles. */
+  readonly visited: Set<string>
 }
 
-export function selectTools(all: readonly Tool[], { enabled = DEFAULT, disabled = [], services }: Choice): Selection {
-  const unknown = new Set<string>()
-  const gather = (names: readonly string[]): Set<string> => {
-    const found = new Set<string>()
-    for (const name of names) expand(all, name, { found, unknown, seen: new Set() })
-    return found
-  }
-  const wanted = gather(enabled)
-  const refused = gather(disabled)
-  const usable = all.filter(
-    ({ name, needs }) => wanted.has(name) && !refused.has(name) && needs.every((need) => services.has(need)),
-  )
-  return { toolbox: new Map(usable.map((tool) => [tool.name, tool])), unknown: [...unknown] }
-}
-
-export type Expansion = { readonly found: Set<string>; readonly unknown: Set<string>; readonly seen: Set<string> }
-
-/** Adds the members of a name to `found`. `sets` is given by tests; cycles end where they began. */
-export function expand(
-  all: readonly Tool[],
-  given: string,
-  into: Expansion,
-  sets: Readonly<Record<string, Toolset>> = TOOLSETS,
+/** Adds the members of a toolset, or the tool of this name, to `expansion`. */
+export function expandToolset(
+  tools: readonly Tool[],
+  requestedName: string,
+  expansion: ToolsetExpansion,
+  sets: Readonly<Record<string, Toolset>>,
 ): void {
-  const name = given.replace(/^hermes-/, 'talaria-')
-  if (into.seen.has(name)) return
-  into.seen.add(name)
-  const own = all.filter((tool) => belongs(tool, name)).map((tool) => tool.name)
+  const name = requestedName.replace(/^hermes-/, 'talaria-')
+  if (expansion.visited.has(name)) return
+  expansion.visited.add(name)
+  const ownMembers = tools.filter((tool) => belongsTo(tool, name)).map((tool) => tool.name)
   const set = Object.hasOwn(sets, name) ? sets[name] : undefined
-  if (!set && own.length === 0 && !NAMED_LATER.has(name)) into.unknown.add(given)
-  const { tools = [], includes = [] } = set ?? {}
-  for (const member of [...own, ...tools]) into.found.add(member)
-  for (const include of includes) expand(all, include, into, sets)
+  if (!set && ownMembers.length === 0 && !optionalToolsets.has(name)) expansion.unknown.add(requestedName)
+  const { tools: listed = [], includes = [] } = set ?? {}
+  for (const member of [...ownMembers, ...listed]) expansion.members.add(member)
+  for (const included of includes) expandToolset(tools, included, expansion, sets)
 }
 
-/** Tools of servers and of optional groups say themselves where they belong; a tool's own name works too. */
-function belongs(tool: Tool, name: string): boolean {
-  if (name === 'all' || name === '*') return tool.toolset !== NEVER_BY_WILDCARD
+function belongsTo(tool: Tool, name: string): boolean {
+  if (name === 'all' || name === '*') return tool.toolset !== explicitToolset
   return tool.toolset === name || tool.name === name
 }
-
-/** Toolsets whose members come with their own code, so that their names are never reported as mistakes. */
-const NAMED_LATER: ReadonlySet<string> = new Set(['all', '*', 'browser', 'browser-cdp', 'kanban', 'a2a'])

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTool } from '../define.ts'
+import { defineTool } from '../define-tool.ts'
 
 const MAX_CHOICES = 4
 

@@ -2,7 +2,8 @@ import * as z from 'zod'
 import type { Assessment } from '../../agent/model/approval.ts'
 import type { ProgramEnd } from '../../agent/model/program.ts'
 import type { CallContext, Services, Toolbox, ToolResult } from '../../agent/model/tool.ts'
-import { defineTool, failedWith } from '../define.ts'
+import { defineTool } from '../define-tool.ts'
+import { failWith } from '../tool-result.ts'
 import { answering } from '../file/text.ts'
 import { callable, declarations, functionOf, MOST_CALLS, newCalls } from './calls.ts'
 import { runPython } from './python.ts'
@@ -74,6 +75,6 @@ function report({ status, output, error }: ProgramEnd, made: number, ms: number)
     duration_seconds: Math.round(ms / 10) / 100,
     ...(error !== undefined && { error }),
   }
-  if (status !== 'success') return failedWith(answer)
+  if (status !== 'success') return failWith(answer)
   return { content: [{ type: 'text', text: JSON.stringify(answer) }], failed: false }
 }

@@ -1,13 +1,13 @@
 /**
  * Calls of one program, which come when they come: those that touch nothing in common run side by side, the others one
- * after the other, in the order in which they were made. The same rules as for the calls of a message (../groups.ts).
+ * after the other, in the order in which they were made. The same rules as for the calls of a message (../group-calls.ts).
  */
 
-import type { Touched } from '../groups.ts'
+import type { TouchedResources } from '../group-calls.ts'
 
 const WIDTH = 8
 
-type Waiting = { readonly touched: Touched; readonly start: () => void }
+type Waiting = { readonly touched: TouchedResources; readonly start: () => void }
 
 export function newLanes() {
   const running = new Set<Waiting>()
@@ -24,8 +24,8 @@ export function newLanes() {
     }
     waiting = left
   }
-  return async <T>(touched: Touched, work: () => Promise<T>): Promise<T> => {
-    const one: { touched: Touched; start: () => void } = { touched, start: () => {} }
+  return async <T>(touched: TouchedResources, work: () => Promise<T>): Promise<T> => {
+    const one: { touched: TouchedResources; start: () => void } = { touched, start: () => {} }
     await new Promise<void>((start) => {
       one.start = start
       waiting = [...waiting, one]
@@ -40,7 +40,7 @@ export function newLanes() {
   }
 }
 
-function collide(one: Touched, other: Touched): boolean {
+function collide(one: TouchedResources, other: TouchedResources): boolean {
   if (one === 'nothing' || other === 'nothing') return false
   if (one === 'alone' || other === 'alone') return true
   return one.some((name) => other.includes(name))

@@ -2,7 +2,7 @@
 
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import type { ToolResult } from '../../agent/model/tool.ts'
-import { fail } from '../define.ts'
+import { fail } from '../tool-result.ts'
 
 export const isImageName = (path: string): boolean => /\.(png|jpe?g|gif|webp|bmp|ico|avif|heic|tiff?)$/i.test(path)
 

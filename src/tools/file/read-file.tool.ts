@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineTool } from '../define.ts'
+import { defineTool } from '../define-tool.ts'
 import { readImage } from './image.ts'
 import { linesOf, view } from './lines.ts'
 import { readDocument } from './documents/render.ts'

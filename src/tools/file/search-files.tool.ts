@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { ExecutionBackend, SearchHit, SearchQuery } from '../../agent/model/backend.ts'
-import { defineTool, fail } from '../define.ts'
+import { defineTool } from '../define-tool.ts'
+import { fail } from '../tool-result.ts'
 import { similarFiles } from './similar.ts'
 import { answering } from './text.ts'
 

@@ -2,7 +2,7 @@
 
 import { BackendError, type ExecutionBackend } from '../../agent/model/backend.ts'
 import type { ToolResult } from '../../agent/model/tool.ts'
-import { fail } from '../define.ts'
+import { fail } from '../tool-result.ts'
 import { isImageName } from './image.ts'
 import { similarFiles } from './similar.ts'
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
-import { defineTool, fail } from '../define.ts'
+import { defineTool } from '../define-tool.ts'
+import { fail } from '../tool-result.ts'
 import { isViewOf, looksNumbered } from './lines.ts'
 import { answering } from './text.ts'
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { History, HistoryHit, HistoryMessage } from '../../agent/model/tool.ts'
-import { defineTool, fail } from '../define.ts'
+import { defineTool } from '../define-tool.ts'
+import { fail } from '../tool-result.ts'
 
 const MAX_SESSIONS = 10
 /** Hits asked for per session wanted: they are grouped, and one session may have most of them. */

@@ -2,7 +2,7 @@
 
 import { detaches, leaves } from '../../agent/shell-policy/detaches.ts'
 import type { CallContext, Services } from '../../agent/model/tool.ts'
-import { fail } from '../define.ts'
+import { fail } from '../tool-result.ts'
 
 export { detaches }
 

@@ -3,7 +3,8 @@ import type { Assessment } from '../../agent/model/approval.ts'
 import { BackendError, type ExecResult, type ExecutionBackend } from '../../agent/model/backend.ts'
 import { hash53 } from '../../agent/model/hash.ts'
 import type { CallContext, Services, ShellState } from '../../agent/model/tool.ts'
-import { defineTool, fail, failedWith } from '../define.ts'
+import { defineTool } from '../define-tool.ts'
+import { fail, failWith } from '../tool-result.ts'
 import { answering } from '../file/text.ts'
 import { assessIn } from './assess.ts'
 import { MAX_BACKGROUND_SECONDS, mustDetach, startInBackground } from './background.ts'
@@ -121,7 +122,7 @@ async function report(result: ExecResult, { command, timeout = DEFAULT_SECONDS }
     ...(truncated && (await spilled(whole, context))),
     cwd,
   }
-  return exitCode === 0 || meaning?.fine ? answer : failedWith(answer)
+  return exitCode === 0 || meaning?.fine ? answer : failWith(answer)
 }
 
 const join = (stdout: string, stderr: string): string =>

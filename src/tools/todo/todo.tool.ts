@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Todo } from '../../agent/model/tool.ts'
-import { defineTool, fail } from '../define.ts'
+import { defineTool } from '../define-tool.ts'
+import { fail } from '../tool-result.ts'
 
 const MAX_ITEMS = 256
 const MAX_CHARS = 4000

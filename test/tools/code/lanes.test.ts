@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Touched } from '../../../src/tools/groups.ts'
+import type { TouchedResources } from '../../../src/tools/group-calls.ts'
 import { newLanes } from '../../../src/tools/code/lanes.ts'
 
 /** Calls that end when they are told to, in the order in which they began. */
@@ -7,7 +7,7 @@ function world() {
   const lane = newLanes()
   const begun: string[] = []
   const ends = new Map<string, () => void>()
-  const call = (name: string, touched: Touched) =>
+  const call = (name: string, touched: TouchedResources) =>
     lane(touched, () => {
       begun.push(name)
       return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
@@ -23,14 +23,14 @@ function world() {
 }
 
 describe('calls of a program', () => {
-  it.each<[string, readonly Touched[], number]>([
+  it.each<[string, readonly TouchedResources[], number]>([
     ['that touch nothing run side by side', ['nothing', 'nothing', 'nothing'], 3],
     ['that touch different things run side by side', [['a'], ['b'], 'nothing'], 3],
     ['that touch the same wait for each other', [['a'], ['a', 'b'], ['b']], 1],
     ['that must be alone wait for those before', [['a'], 'alone', ['b']], 1],
     ['that must be alone are a barrier', ['alone', ['a']], 1],
     ['that touch nothing pass a barrier', ['alone', 'nothing', ['a']], 2],
-    ['are at most eight at a time', Array<Touched>(12).fill('nothing'), 8],
+    ['are at most eight at a time', Array<TouchedResources>(12).fill('nothing'), 8],
   ])('%s', async (_, touched, atOnce) => {
     const { begun, call, settle } = world()
     for (const [i, what] of touched.entries()) void call(String(i), what)

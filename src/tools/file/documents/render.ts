@@ -1,7 +1,7 @@
 /** Documents that are no text, or text nobody can read, as text; or the reason why not, with what to do. */
 
 import type { ToolResult } from '../../../agent/model/tool.ts'
-import { fail } from '../../define.ts'
+import { fail } from '../../tool-result.ts'
 import type { TextFile } from '../text.ts'
 import { docxText } from './docx.ts'
 import { notebookText } from './notebook.ts'

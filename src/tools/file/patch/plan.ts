@@ -2,7 +2,7 @@
 
 import type { ExecutionBackend } from '../../../agent/model/backend.ts'
 import type { ToolResult } from '../../../agent/model/tool.ts'
-import { fail } from '../../define.ts'
+import { fail } from '../../tool-result.ts'
 import { isTextFile, readEditable } from '../text.ts'
 import { applyHunks } from './apply-hunks.ts'
 import type { FileChange } from './v4a.ts'

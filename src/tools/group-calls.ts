@@ -3,11 +3,11 @@
  * that must be alone is a group of its own, and nothing moves past it.
  */
 
-export type Touched = readonly string[] | 'nothing' | 'alone'
+export type TouchedResources = readonly string[] | 'nothing' | 'alone'
 
 export function groupCalls<Call>(
   calls: readonly Call[],
-  touched: (call: Call) => Touched,
+  touched: (call: Call) => TouchedResources,
   width: number,
 ): readonly (readonly Call[])[] {
   const groups: Call[][] = []

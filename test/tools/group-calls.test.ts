@@ -1,14 +1,12 @@
 /** What of a batch runs side by side, and that it really does. */
 
 import { describe, expect, it } from 'vitest'
-import * as z from 'zod'
-import type { Result, ToolCall } from '../../src/agent/model/turn.ts'
-import { defineTool } from '../../src/tools/define.ts'
-import { dispatch, together } from '../../src/tools/dispatch.ts'
+import type { ToolCall } from '../../src/agent/model/turn.ts'
+import { together } from '../../src/tools/dispatch.ts'
 import readFile from '../../src/tools/file/read-file.tool.ts'
 import writeFile from '../../src/tools/file/write-file.tool.ts'
 import terminal from '../../src/tools/terminal/terminal.tool.ts'
-import { groupCalls } from '../../src/tools/groups.ts'
+import { groupCalls } from '../../src/tools/group-calls.ts'
 import { memoryBackend } from './support/memory-backend.ts'
 
 type Planned = Extract<ToolCall, { state: 'planned' }>
@@ -56,41 +54,4 @@ describe('a batch', () => {
     const touched = (name: string) => (name === '!' ? 'alone' : [name])
     expect(groupCalls(['a', 'b', '!', 'c', 'c', 'd'], touched, 8)).toEqual([['a', 'b'], ['!'], ['c'], ['c', 'd']])
   })
-})
-
-it('the calls of a group run at the same time: each of three waits until all have begun', async () => {
-  let begun = 0
-  let open = () => {}
-  const all = new Promise<void>((go) => (open = go))
-  const meeting = defineTool({
-    name: 'meeting',
-    toolset: 'x',
-    description: 'waits for the others',
-    input: z.object({ n: z.number() }),
-    effect: 'pure',
-    run: async ({ n }) => {
-      if (++begun === 3) open()
-      await all
-      return { n }
-    },
-  })
-  const results: Result[] = []
-  const world = {
-    toolbox: new Map([['meeting', meeting]]),
-    services: {},
-    context: { sessionId: 's', signal: new AbortController().signal, clock: { now: () => 0 } },
-    spill: () => Promise.reject(new Error('nothing is long here')),
-    report: () => {},
-    permit: () => ({ do: 'run' }) as const,
-  }
-  for await (const result of dispatch(
-    [0, 1, 2].map((n) => call('meeting', { n }, n)),
-    world,
-  ))
-    results.push(result)
-  expect(results.map((result) => result.of === 'tool' && result.message.callId)).toEqual([
-    'meeting-0',
-    'meeting-1',
-    'meeting-2',
-  ])
 })

@@ -1,0 +1,83 @@
+/** Turns the definition of a tool into the plain `Tool` record that the loop and the dispatcher use. */
+
+import type * as z from 'zod'
+import type { Assessment } from '../agent/model/approval.ts'
+import type { CallContext, Effect, Risk, ServiceName, Services, Tool } from '../agent/model/tool.ts'
+import type { TouchedResources } from './group-calls.ts'
+import { type ToolInput, zodInput } from './tool-input.ts'
+import { fail, resultOf, type ToolAnswer } from './tool-result.ts'
+
+type Definition<Input, Need extends ServiceName> = {
+  readonly name: string
+  readonly toolset: string
+  readonly description: string
+  readonly needs?: readonly Need[]
+  readonly roles?: readonly string[]
+  readonly effect: Effect
+  /** For a tool whose effect depends on the input. */
+  readonly effectOf?: (input: Input) => Effect
+  readonly risk?: (input: Input) => Risk
+  readonly assess?: (input: Input, services: Pick<Services, Need>) => Assessment
+  readonly touches?: (input: Input, services: Pick<Services, Need>) => TouchedResources
+  readonly maxResult?: number
+  /** A plain object becomes one JSON text. Expected failures are returned with `fail()`. */
+  readonly run: (input: Input, context: CallContext & Pick<Services, Need>) => Promise<ToolAnswer>
+}
+
+/** Defines a built-in tool. The zod schema is the only description of its input. */
+export const defineTool = <Schema extends z.ZodObject, Need extends ServiceName = never>(
+  definition: Definition<z.infer<Schema>, Need> & { readonly input: Schema },
+): Tool => createTool(definition, zodInput(definition.input))
+
+/**
+ * Defines a tool whose JSON schema is only known at run time, such as one of an MCP server. Its owner also brings the
+ * parser, because a foreign schema may not be compiled without bounds.
+ */
+export const defineSchemaTool = <Input, Need extends ServiceName = never>(
+  definition: Definition<Input, Need> & { readonly input: ToolInput<Input> },
+): Tool => createTool(definition, definition.input)
+
+/** The type parameters end here: a toolbox maps names to tools and does not list their types. */
+function createTool<Input, Need extends ServiceName>(
+  definition: Definition<Input, Need>,
+  input: ToolInput<Input>,
+): Tool {
+  const { name, toolset, description, needs = [], roles, effect, maxResult } = definition
+  const { effectOf, risk, assess, touches } = definition
+  /** Input that does not fit the schema never runs, so it gets the answer for a call without consequences. */
+  const ifValid = <Answer, Otherwise>(raw: unknown, use: (value: Input) => Answer, otherwise: Otherwise) => {
+    const parsed = input.parse(raw)
+    return parsed.ok ? use(parsed.value) : otherwise
+  }
+  return {
+    name,
+    toolset,
+    description,
+    needs,
+    effect,
+    ...(roles && { roles }),
+    ...(maxResult !== undefined && { maxResult }),
+    get inputSchema() {
+      return input.schema
+    },
+    risk: (raw) => (risk ? ifValid(raw, risk, 'none') : 'none'),
+    ...(effectOf && { effectOf: (raw) => ifValid(raw, effectOf, effect) }),
+    ...(assess && {
+      assess: (raw, services) => ifValid(raw, (value) => assess(value, services as Pick<Services, Need>), undefined),
+    }),
+    touches: (raw, services) =>
+      ifValid(
+        raw,
+        (value) => {
+          if (touches) return touches(value, services as Pick<Services, Need>)
+          return effect === 'pure' ? 'nothing' : 'alone'
+        },
+        'nothing',
+      ),
+    async run(raw, context, services) {
+      const parsed = input.parse(raw)
+      if (!parsed.ok) return fail(`Invalid input for ${name}: ${parsed.error}`)
+      return resultOf(await definition.run(parsed.value, { ...context, ...(services as Pick<Services, Need>) }))
+    },
+  }
+}

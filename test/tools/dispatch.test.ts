@@ -1,0 +1,180 @@
+/** Tests the dispatcher with built-in tools and with one that a tenant brings at run time. */
+
+import * as z from 'zod'
+import { describe, expect, it } from 'vitest'
+import { standardLimits, type View } from '../../src/agent/model/ports.ts'
+import { newTurn, type Result, type ToolCall } from '../../src/agent/model/turn.ts'
+import type { ApprovalPolicy } from '../../src/agent/policy/approval.ts'
+import { planAll } from '../../src/agent/policy/plan-calls.ts'
+import { defineSchemaTool, defineTool } from '../../src/tools/define-tool.ts'
+import { type Dispatch, dispatch } from '../../src/tools/dispatch.ts'
+import { tools } from '../../src/tools/index.ts'
+import { permission } from '../../src/tools/permission.ts'
+import { toolsFor } from '../../src/tools/tools-for.ts'
+
+const sessionOf = (world: Pick<Dispatch, 'toolbox'> & Partial<Dispatch>): Dispatch => ({
+  services: {},
+  context: { sessionId: 's', signal: new AbortController().signal, clock: { now: () => 0 } },
+  permit: () => ({ do: 'run' }),
+  spill: () => Promise.reject(new Error('no result is that long')),
+  report: () => {},
+  ...world,
+})
+
+async function resultsOf(calls: readonly ToolCall[], session: Dispatch): Promise<Result[]> {
+  const results: Result[] = []
+  for await (const result of dispatch(calls, session)) results.push(result)
+  return results
+}
+
+describe('a tool that a tenant brings with a JSON schema', () => {
+  const schema: z.core.JSONSchema.JSONSchema = {
+    type: 'object',
+    properties: { text: { type: 'string', minLength: 1 }, times: { type: 'integer', minimum: 1, maximum: 1_000_000 } },
+    required: ['text'],
+    additionalProperties: false,
+  }
+  const validator = z.fromJSONSchema(schema)
+  const ran: unknown[] = []
+  const echo = defineSchemaTool({
+    name: 'mcp__demo__echo',
+    toolset: 'mcp-demo',
+    description: 'Repeats a text.',
+    input: {
+      schema,
+      parse(raw) {
+        const { data, error } = validator.safeParse(raw)
+        return error
+          ? { ok: false, error: z.prettifyError(error) }
+          : { ok: true, value: data as { readonly text: string; readonly times?: number } }
+      },
+    },
+    effect: 'effect',
+    risk: () => 'send',
+    run: async ({ text, times = 1 }, { callId }) => {
+      ran.push(callId)
+      return { echo: text.repeat(times) }
+    },
+  })
+  const { toolbox } = toolsFor({ builtIn: tools, tenantTools: [echo], services: new Set() })
+
+  const planned = (input: object) => {
+    const part = { type: 'call', id: `call-${ran.length}`, name: 'mcp__demo__echo', input } as const
+    const view = { toolbox, limits: standardLimits } as View
+    const [call] = planAll(newTurn('turn', 0, 10), [part], view)
+    return call!
+  }
+  const runWith = async (input: object, policy: Partial<ApprovalPolicy> = {}, world: Partial<Dispatch> = {}) => {
+    const permit: Dispatch['permit'] = (call, tool) =>
+      permission(call, tool, {
+        services: {},
+        policy: () => ({ mode: 'off', rules: [], grants: [], decisions: [], ...policy }),
+        place: () => 'virtual /workspace',
+        judge: async () => 'escalate',
+        now: () => 0,
+      })
+    const [result] = await resultsOf([planned(input)], sessionOf({ toolbox, permit, ...world }))
+    return result!
+  }
+  const textOf = (result: Result): Record<string, unknown> => {
+    const part = result.of === 'tool' ? result.message.content[0] : undefined
+    return JSON.parse(part?.type === 'text' ? part.text : '{}')
+  }
+
+  it('runs and answers like a built-in tool', async () => {
+    const result = await runWith({ text: 'ab', times: 2 })
+    expect(result).toMatchObject({ of: 'tool', message: { name: 'mcp__demo__echo', failed: false } })
+    expect(textOf(result)).toEqual({ echo: 'abab' })
+  })
+
+  it.each([{}, { text: 1 }, { text: '' }, { text: 'a', times: 1.5 }, { text: 'a', other: true }])(
+    'does not run with %j, which does not fit its schema',
+    async (input) => {
+      const before = ran.length
+      const result = await runWith(input)
+      expect(result).toMatchObject({ of: 'tool', message: { failed: true } })
+      expect(textOf(result)['error']).toContain('Invalid input for mcp__demo__echo')
+      expect(ran).toHaveLength(before)
+    },
+  )
+
+  it('waits for an approval', async () => {
+    const before = ran.length
+    expect(await runWith({ text: 'a' }, { mode: 'manual' })).toMatchObject({
+      of: 'later',
+      awaits: { kind: 'approval', tool: 'mcp__demo__echo', risk: 'send', input: '{"text":"a"}' },
+    })
+    expect(ran).toHaveLength(before)
+  })
+
+  it.each([{ tool: 'mcp__demo__*' }, { tool: 'toolset:mcp-demo' }, { tool: '*', match: '*secret*' }])(
+    'is denied by the rule %j',
+    async (rule) => {
+      const before = ran.length
+      const result = await runWith({ text: 'a secret' }, { rules: [{ do: 'deny', ...rule }] })
+      expect(result).toMatchObject({ of: 'tool', message: { failed: true }, decision: { did: 'refused', by: 'rule' } })
+      expect(ran).toHaveLength(before)
+    },
+  )
+
+  it('is planned with its effect, so that a crash does not repeat it', () => {
+    expect(planned({ text: 'a' })).toMatchObject({ state: 'planned', effect: 'effect' })
+  })
+
+  it('runs alone, because its schema does not name what it touches', () => {
+    expect(echo.touches({ text: 'a' }, {})).toBe('alone')
+  })
+
+  it('has its long result stored and shortened', async () => {
+    const stored = new Map<string, string>()
+    const spill: Dispatch['spill'] = async (callId, text) => {
+      stored.set(callId, text)
+      return `/tmp/results/${callId}.txt`
+    }
+    const result = await runWith({ text: 'a', times: 150_000 }, {}, { spill })
+    const [[callId, text]] = [...stored] as [[string, string]]
+    expect(text).toHaveLength(150_000 + '{"echo":""}'.length)
+    expect(textOf(result)).toMatchObject({
+      persisted_output: { path: `/tmp/results/${callId}.txt`, characters: text.length },
+    })
+  })
+
+  it('reports an error inside it without its details', async () => {
+    const reported: unknown[] = []
+    const broken = { ...echo, inputSchema: schema, run: () => Promise.reject(new Error('the key is sk-1234')) }
+    const session = sessionOf({
+      toolbox: new Map([[echo.name, broken]]),
+      report: (error, tool) => reported.push([tool, String(error)]),
+    })
+    const [result] = await resultsOf([planned({ text: 'a' })], session)
+    expect(textOf(result!)['error']).not.toContain('sk-1234')
+    expect(reported).toEqual([['mcp__demo__echo', 'Error: the key is sk-1234']])
+  })
+})
+
+it('calls of a group run at the same time: each of three waits until all have started', async () => {
+  let started = 0
+  let startAll = () => {}
+  const allStarted = new Promise<void>((resolve) => (startAll = resolve))
+  const barrier = defineTool({
+    name: 'barrier',
+    toolset: 'test',
+    description: 'Waits for the other calls.',
+    input: z.object({ n: z.number() }),
+    effect: 'pure',
+    run: async ({ n }) => {
+      if (++started === 3) startAll()
+      await allStarted
+      return { n }
+    },
+  })
+  const calls = [0, 1, 2].map((n): ToolCall => ({
+    id: `barrier-${n}`,
+    name: 'barrier',
+    input: { n },
+    effect: 'pure',
+    state: 'planned',
+  }))
+  const results = await resultsOf(calls, sessionOf({ toolbox: new Map([['barrier', barrier]]) }))
+  expect(results.map((result) => result.of === 'tool' && result.message.callId)).toEqual(calls.map(({ id }) => id))
+})

@@ -1,0 +1,123 @@
+import * as z from 'zod'
+import { describe, expect, it } from 'vitest'
+import type { ServiceName } from '../../src/agent/model/tool.ts'
+import { defineTool } from '../../src/tools/define-tool.ts'
+import { tools } from '../../src/tools/index.ts'
+import { toolsFor, type ToolSources } from '../../src/tools/tools-for.ts'
+
+const allServices = new Set<ServiceName>([
+  'backend',
+  'documents',
+  'history',
+  'todos',
+  'shell',
+  'processes',
+  'programs',
+  'person',
+])
+const fakeTool = (name: string, toolset: string, roles?: readonly string[]) =>
+  defineTool({
+    name,
+    toolset,
+    description: `${name} of ${toolset}`,
+    input: z.object({}),
+    ...(roles && { roles }),
+    effect: 'pure',
+    run: async () => ({}),
+  })
+const builtIn = [...tools, fakeTool('web_search', 'web'), fakeTool('kanban_show', 'kanban')]
+const gitLog = fakeTool('mcp__git__log', 'mcp-git')
+
+const choose = (choice: Partial<ToolSources>) =>
+  toolsFor({ builtIn, tenantTools: [gitLog], services: allServices, ...choice })
+const namesFor = (choice: Partial<ToolSources>) => [...choose(choice).toolbox.keys()]
+const sortedNamesFor = (choice: Partial<ToolSources>) => namesFor(choice).toSorted()
+
+const fileTools = ['patch', 'read_file', 'search_files', 'write_file']
+
+describe('toolsets', () => {
+  it.each([
+    [['file'], [], fileTools],
+    [['debugging'], [], [...fileTools, 'process', 'terminal', 'web_search'].toSorted()],
+    [['safe'], [], ['web_search']],
+    [['talaria-webhook'], [], ['clarify', 'web_search']],
+    [['hermes-webhook'], [], ['clarify', 'web_search']],
+    [['file', 'terminal'], ['file'], ['process', 'terminal']],
+    [['file'], ['patch'], ['read_file', 'search_files', 'write_file']],
+    [['mcp-git'], [], ['mcp__git__log']],
+    [['tenant'], [], ['mcp__git__log']],
+    [['read_file'], [], ['read_file']],
+    [['kanban'], [], ['kanban_show']],
+    [['all'], ['all'], []],
+    [[], [], []],
+  ])('%j without %j are %j', (enabled, disabled, expected) => {
+    expect(sortedNamesFor({ enabled, disabled })).toEqual(expected)
+  })
+
+  it('default to the whole core', () => {
+    expect(namesFor({})).toEqual(namesFor({ enabled: ['talaria-cli'] }))
+    expect(namesFor({})).toEqual([...tools.map(({ name }) => name), 'web_search', 'mcp__git__log'])
+  })
+
+  it('exclude clarify from sources without a person', () => {
+    expect(namesFor({ enabled: ['talaria-cron'] })).not.toContain('clarify')
+    expect(namesFor({ enabled: ['talaria-api-server'] })).not.toContain('clarify')
+    expect(namesFor({ enabled: ['talaria-telegram'] })).toContain('clarify')
+  })
+
+  it('exclude explicit toolsets from a wildcard', () => {
+    expect(namesFor({ enabled: ['*'] })).toContain('mcp__git__log')
+    expect(namesFor({ enabled: ['*'] })).not.toContain('kanban_show')
+  })
+
+  it('report unknown names', () => {
+    expect(choose({ enabled: ['file', 'fyle'], disabled: ['nope'] }).unknown).toEqual(['fyle', 'nope'])
+    expect(choose({ enabled: ['tenant', 'browser'], tenantTools: [] }).unknown).toEqual([])
+    expect(namesFor({ enabled: ['constructor'] })).toEqual([])
+  })
+})
+
+describe('needs and roles', () => {
+  it('exclude a tool without its services', () => {
+    const services = new Set<ServiceName>(['todos'])
+    expect(sortedNamesFor({ enabled: ['coding'], services })).toEqual(['todo', 'web_search'])
+  })
+
+  it('offer a tool with roles only to sessions that have one of them', () => {
+    const tenantTools = [gitLog, fakeTool('mcp__git__push', 'mcp-git', ['maintainer', 'admin'])]
+    const enabled = ['mcp-git']
+    expect(namesFor({ enabled, tenantTools })).toEqual(['mcp__git__log'])
+    expect(namesFor({ enabled, tenantTools, roles: ['guest'] })).toEqual(['mcp__git__log'])
+    expect(namesFor({ enabled, tenantTools, roles: ['guest', 'admin'] })).toEqual(['mcp__git__log', 'mcp__git__push'])
+  })
+})
+
+describe('tenant tools', () => {
+  it('follow the built-in tools, sorted by name', () => {
+    const [a, b] = [fakeTool('mcp__a__x', 'mcp-a'), fakeTool('mcp__b__x', 'mcp-b')]
+    const expected = [...namesFor({ tenantTools: [] }), 'mcp__a__x', 'mcp__b__x']
+    expect(namesFor({ tenantTools: [a, b] })).toEqual(expected)
+    expect(namesFor({ tenantTools: [b, a] })).toEqual(expected)
+  })
+
+  it('never replace a built-in tool of the same name, even a disabled one', () => {
+    const impostor = fakeTool('terminal', 'mcp-evil')
+    const enabled = ['terminal', 'mcp-evil']
+    expect(choose({ enabled, tenantTools: [impostor] }).toolbox.get('terminal')).toBe(
+      tools.find(({ name }) => name === 'terminal'),
+    )
+    expect(namesFor({ enabled, disabled: ['file'], tenantTools: [fakeTool('read_file', 'mcp-evil')] })).toEqual([
+      'process',
+      'terminal',
+    ])
+  })
+
+  it('keep the first of two with the same name', () => {
+    const [first, second] = [fakeTool('mcp__a__x', 'mcp-a'), fakeTool('mcp__a__x', 'mcp-b')]
+    expect(choose({ tenantTools: [first, second] }).toolbox.get('mcp__a__x')).toBe(first)
+  })
+
+  it('are absent where strangers write the input', () => {
+    expect(namesFor({ enabled: ['talaria-webhook'] })).not.toContain('mcp__git__log')
+  })
+})
