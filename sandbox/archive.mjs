@@ -9,6 +9,8 @@ import { Refusal } from './refusal.mjs'
 
 const patienceMs = 600_000
 const complaintBytes = 2_000
+/** Readers of the protocol need no more than the plain format; a time before 1970 becomes 0 instead of a binary number. */
+const format = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime'
 const nameShape = /^[\w.@+ -]{1,100}$/
 
 export function openArchive({ workspaces, box, limits, takePlace }) {
@@ -44,7 +46,7 @@ export function openArchive({ workspaces, box, limits, takePlace }) {
     const free = takePlace(name)
     try {
       const excluded = exclude.map((each) => `--exclude='${each}'`).join(' ')
-      const { child, ended } = await launch(name, { path, command: `tar ${excluded} -cf - .` })
+      const { child, ended } = await launch(name, { path, command: `tar ${format} ${excluded} -cf - .` })
       response.on('close', () => response.writableFinished || killGroup(child.pid))
       child.stdin.end()
       response.writeHead(200, { 'content-type': 'application/x-tar' })

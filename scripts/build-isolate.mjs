@@ -31,6 +31,7 @@ const inputs = [
   join(root, 'node_modules/just-bash/package.json'),
   join(root, 'node_modules/diff/package.json'),
   join(root, 'node_modules/isomorphic-git/package.json'),
+  join(root, 'node_modules/modern-tar/package.json'),
   join(root, 'node_modules/acorn/package.json'),
   join(root, 'node_modules/sucrase/package.json'),
   join(root, 'node_modules/openai/package.json'),

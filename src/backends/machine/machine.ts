@@ -7,6 +7,7 @@ import { exec, type Place } from './exec.ts'
 import { entries, filesOf } from './files.ts'
 import type { MachineOptions } from './port.ts'
 import {
+  archiveFormat,
   jobOutput,
   jobState,
   killJob,
@@ -117,7 +118,7 @@ async function* packed({ session, port }: Place, paths: readonly string[]): Asyn
   const at = `${session.state}/t-${crypto.randomUUID()}`
   await session.run(`mkdir -p '${at}'`)
   await port.write(`${at}/list`, new TextEncoder().encode(paths.map((path) => `${path.slice(1)}\0`).join('')))
-  const script = `cd / && tar --no-recursion --null -T '${at}/list' -cf - 2>/dev/null | split -b ${PIECE} -d -a 4 - '${at}/p'; ls '${at}' | grep -c ^p`
+  const script = `cd / && tar ${archiveFormat} --no-recursion --null -T '${at}/list' -cf - 2>/dev/null | split -b ${PIECE} -d -a 4 - '${at}/p'; ls '${at}' | grep -c ^p`
   const count = Number((await session.run(script, 600_000)).output.trim())
   let next = 0
   const stream = new ReadableStream<Uint8Array>({

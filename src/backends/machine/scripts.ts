@@ -164,6 +164,9 @@ export const linesOf = (path: string, ranges: readonly (readonly [number, number
   return `sed -n '${program}' -- ${quoted(path)} 2>/dev/null | cut -b1-${bytes} | base64 -w0; echo`
 }
 
+/** Options of GNU tar: the plain format, in which a time before 1970 becomes 0 instead of a binary number. */
+export const archiveFormat = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime'
+
 /** What stays as it is where somebody else owns it: no file is lost by that. */
 const HARMLESS = ': Cannot (utime|change mode)'
 
