@@ -31,6 +31,7 @@ const floors = [
 ]
 const floorOf = (file) => floors.findIndex((rooms) => rooms.some((room) => file.startsWith(`${room}/`)))
 const roomOf = (file) => floors.flat().find((room) => file.startsWith(`${room}/`))
+const policyLists = 'src/agent/loop/policies.ts'
 const vague = /(^|[/-])(utils?|helpers?|manager|service|base|common)([-.]|$)/
 
 const files = readdirSync('src', { recursive: true })
@@ -50,6 +51,10 @@ for (const file of files) {
     if (!to.startsWith('src/')) continue
     if (roomOf(to) !== room && floorOf(to) >= floorOf(file)) offences.push(`${file} -> ${to}`)
   }
+  // The loop calls policies only through its lists. Types of policies may be imported.
+  if (room === 'src/agent/loop' && file !== policyLists)
+    for (const [, target] of source.matchAll(/import (?!type )(?:\{[^}]*\}|[^'{]*) from '(\.\.\/policy\/[^']+)'/g))
+      offences.push(`${file} -> ${target} (a policy is called from the lists in ${policyLists} only)`)
 }
 
 /** Names that are imported from each file; `*` where that may be any. */

@@ -1,7 +1,7 @@
 /** Addresses in settings are checked where they are stored: what is not public is refused by name. */
 
 import type { Settings } from '../agent/model/settings.ts'
-import { refusedAddress } from '../agent/policy/network-address.ts'
+import { checkPublicAddress } from '../agent/policy/network-address.ts'
 import { AppError } from './errors.ts'
 
 export function checkAddresses({ providers }: Settings): void {
@@ -16,4 +16,4 @@ export function checkAddresses({ providers }: Settings): void {
 
 /** In an address braces are encoded; plain ones look like a variable to be filled in, which never happens. */
 const refusedBase = (address: string): string | undefined =>
-  /[{}]/.test(address) ? 'it contains braces' : refusedAddress(address)
+  /[{}]/.test(address) ? 'it contains braces' : checkPublicAddress(address)

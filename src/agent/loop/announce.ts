@@ -8,9 +8,8 @@ import { choicesFor } from '../model/approval.ts'
 import type { Event, RunEnded } from '../model/event.ts'
 import { type Message, textIn } from '../model/message.ts'
 import type { Said } from '../model/ports.ts'
-import type { Awaited } from '../model/tool.ts'
-import type { Commit, Stage, ToolCall, Turn } from '../model/turn.ts'
-import { restartedWhile } from '../policy/lost-effects.ts'
+import { type PersonRequest, waitsForPerson } from '../model/pending-request.ts'
+import { type Commit, describeRestart, type Stage, type ToolCall, type Turn } from '../model/turn.ts'
 import { ofNested } from './nested.ts'
 
 /** `heard` = what the commit drains; `fromSeq` = where the answer that is being given up began. */
@@ -36,7 +35,7 @@ function ofTrouble(before: Turn, turn: Turn, fromSeq: number): Event[] {
   if (before.restarts.count !== turn.restarts.count)
     events.push({ type: 'turn.restarted', from_seq: fromSeq, reason: turn.restarts.reason })
   else if (hasDied)
-    events.push({ type: 'status', state: 'resumed', detail: `${restartedWhile(before)}; the turn goes on` })
+    events.push({ type: 'status', state: 'resumed', detail: `${describeRestart(before)}; the turn goes on` })
   if (before.route.model !== turn.route.model)
     events.push({ type: 'provider.fallback', from: before.route.model, to: turn.route.model, reason: whyLast(turn) })
   const last = turn.notes.at(-1)
@@ -76,13 +75,13 @@ function ofCall(call: ToolCall, old: ToolCall | undefined, change: Change): Even
     case 'running':
       return [{ type: 'tool.started', call_id: call.id, tool: call.name, input: call.input }]
     case 'away':
-      return [asked(call.id, call.awaits)]
+      return waitsForPerson(call.awaits) ? [asked(call.id, call.awaits)] : []
     case 'settled':
       return old ? ended(old, call.result, change) : []
   }
 }
 
-function asked(id: string, awaits: Awaited): Event {
+function asked(id: string, awaits: PersonRequest): Event {
   if (awaits.kind === 'question') {
     const { question, choices, multiSelect } = awaits
     return { type: 'question.request', question_id: id, question, choices, multi_select: multiSelect }
@@ -103,7 +102,7 @@ function asked(id: string, awaits: Awaited): Event {
 }
 
 function answered(old: ToolCall, allowed: boolean, { requestId }: Change): Event[] {
-  if (old.state !== 'away') return []
+  if (old.state !== 'away' || !waitsForPerson(old.awaits)) return []
   if (old.awaits.kind === 'question')
     return [{ type: 'question.answered', question_id: old.id, ...(requestId && { request_id: requestId }) }]
   return [{ type: 'approval.responded', approval_id: old.id, decision: allowed ? 'allow' : 'deny' }]

@@ -1,18 +1,15 @@
-/** Writes down what is about to happen, before it does. After a crash, this is how we know. */
+/** Writes the intent of a step into the turn before the effect begins. After a crash, `resume` reads it. */
 
-import { notice, type Message, type UserMessage } from '../model/message.ts'
+import { errorResult, notice, type Message, type UserMessage } from '../model/message.ts'
+import { endPersonWait } from '../model/person-wait.ts'
 import type { Said, View } from '../model/ports.ts'
 import type { Step } from '../model/step.ts'
-import { type Commit, mapCalls, modelCall, spend, type Turn } from '../model/turn.ts'
-import { halt } from '../policy/allowance.ts'
-import { summaryOf } from '../policy/budget.ts'
-import { done } from '../policy/ending.ts'
-import { released } from '../policy/pending-requests.ts'
-import { cutShort, usableRoute } from '../policy/remedies.ts'
-import { refuse } from '../policy/plan.ts'
+import { type Commit, endTurn, mapCalls, modelCall, spend, type Turn } from '../model/turn.ts'
+import { onEnter } from './policies.ts'
 
 export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: View): Commit {
-  const turn = released(cutShort(halt(before, step), view.now), view.now)
+  const changed = onEnter.reduce((turn, policy) => policy(turn, step, view), before)
+  const turn = endPersonWait(changed, view.now)
   switch (step.do) {
     case 'call-model': {
       const { say: _said, ...rest } = spend(turn, modelCall)
@@ -22,7 +19,7 @@ export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: V
         tools: step.tools,
         ...(step.say !== undefined && { say: step.say }),
       } as const
-      return { turn: { ...rest, route: usableRoute(turn, view), stage }, ...hear(view) }
+      return { turn: { ...rest, stage }, ...drainInbox(view) }
     }
 
     case 'run-tools': {
@@ -43,26 +40,26 @@ export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: V
     case 'finish': {
       const open = turn.stage.at === 'tools' ? turn.stage.calls : []
       const results = open.map((call) =>
-        call.state === 'settled' ? call.result : refuse(call, 'Not finished: the user stopped the turn.'),
+        call.state === 'settled' ? call.result : errorResult(call, 'Not finished: the user stopped the turn.'),
       )
-      const words = step.outcome === 'out-of-budget' ? summaryOf(turn) : notice('Stopped before there was an answer.')
-      // Someone said more after the answer and then stopped: the answer stands.
+      const last = step.notice ?? notice('Stopped before there was an answer.')
+      // The user wrote more after the answer and then stopped the turn: the answer stands.
       const isAnswered = !results.length && view.lastRole === 'assistant'
-      return { turn: done(turn, step.outcome, view.now), append: isAnswered ? [] : [...results, words] }
+      return { turn: endTurn(turn, step.outcome, view.now), append: isAnswered ? [] : [...results, last] }
     }
   }
 }
 
-/** What people said meanwhile joins the transcript; never as a second user message in a row. */
-function hear({ inbox, lastRole }: View): Pick<Commit, 'append' | 'drain'> {
-  const heard = inbox.filter(({ mode }) => mode === 'redirect' || lastRole !== 'user')
-  if (!heard.length) return {}
+/** Moves messages of the inbox to the transcript, never as a second user message in a row. */
+function drainInbox({ inbox, lastRole }: View): Pick<Commit, 'append' | 'drain'> {
+  const ready = inbox.filter(({ mode }) => mode === 'redirect' || lastRole !== 'user')
+  if (!ready.length) return {}
   const before: Message[] = lastRole === 'user' ? [notice('Not answered: the user said more first.')] : []
-  return { append: [...before, together(heard)], drain: heard.map(({ id }) => id) }
+  return { append: [...before, joinMessages(ready)], drain: ready.map(({ id }) => id) }
 }
 
-/** Several things said are one message. */
-export const together = (heard: readonly Said[]): UserMessage => ({
+/** Joins messages that arrived during a turn into one user message. */
+export const joinMessages = (messages: readonly Said[]): UserMessage => ({
   role: 'user',
-  content: heard.flatMap(({ message }) => message.content),
+  content: messages.flatMap(({ message }) => message.content),
 })

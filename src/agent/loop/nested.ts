@@ -1,8 +1,6 @@
 /** The calls that a running program makes: begun, ended, told. They are part of the running call and go with it. */
 
 import type { Event } from '../model/event.ts'
-import type { View } from '../model/ports.ts'
-import { exhausted } from '../policy/guard.ts'
 import { type Commit, mapCalls, type NestedCall, type ToolCall, type Turn } from '../model/turn.ts'
 
 type Ended = NonNullable<NestedCall['ended']>
@@ -25,13 +23,6 @@ export function endNested(
   const { id, name, ...ended } = end
   const counted = { ...turn, ran: { ...turn.ran, [name]: (turn.ran[name] ?? 0) + 1 } }
   return change(counted, parent, (nested) => nested.map((call) => (call.id === id ? { ...call, ended } : call)))
-}
-
-/** Why a program may not call this any more in this turn; undefined when it may. */
-export function exhaustedNested(turn: Turn, name: string, view: View): string | undefined {
-  const calls = turn.stage.at === 'tools' ? turn.stage.calls : []
-  const open = calls.flatMap(nestedIn).filter((call) => call.name === name && !call.ended)
-  return exhausted(turn, name, open.length, view)
 }
 
 const nestedIn = (call: ToolCall | undefined) => (call?.state === 'running' ? (call.nested ?? []) : [])

@@ -1,31 +1,23 @@
 /**
- * Decides the next step from where the turn stands. Pure: the same turn and view always give the
- * same step, whether it is the first time or after a crash.
+ * Decides the next step from the stage of the turn. Pure: the same turn and view always give the same step, also after
+ * a crash.
  */
 
 import type { View } from '../model/ports.ts'
 import type { Step } from '../model/step.ts'
 import type { Turn } from '../model/turn.ts'
-import { allowance } from '../policy/allowance.ts'
-import { budget } from '../policy/budget.ts'
-import { deadline } from '../policy/deadline.ts'
-import { firstOpinion, type Gate } from '../policy/policy.ts'
-import { pressure } from '../policy/pressure.ts'
-import { stop } from '../policy/stop.ts'
-
-/** Asked in this order before every model call; the first with an opinion wins. */
-const gates: readonly Gate[] = [stop, allowance, deadline, pressure, budget]
+import { beforeModel } from './policies.ts'
 
 export function next(turn: Turn, view: View): Step {
   const { stage } = turn
   switch (stage.at) {
     case 'ready':
-      return beforeModel(turn, view)
+      return stepBeforeModel(turn, view)
 
     case 'waiting':
       return view.now < stage.until && !turn.stopRequested
         ? { do: 'rest', until: stage.until }
-        : beforeModel(turn, view)
+        : stepBeforeModel(turn, view)
 
     case 'tools': {
       if (turn.stopRequested) return { do: 'finish', outcome: 'stopped' }
@@ -44,5 +36,10 @@ export function next(turn: Turn, view: View): Step {
   }
 }
 
-const beforeModel = (turn: Turn, view: View): Step =>
-  firstOpinion(gates, turn, view) ?? { do: 'call-model', tools: true, ...(turn.say !== undefined && { say: turn.say }) }
+function stepBeforeModel(turn: Turn, view: View): Step {
+  for (const policy of beforeModel) {
+    const step = policy(turn, view)
+    if (step) return step
+  }
+  return { do: 'call-model', tools: true, ...(turn.say !== undefined && { say: turn.say }) }
+}

@@ -1,28 +1,35 @@
 /**
- * What a turn found in storage means. If an effect was in flight when the object went away, nobody
- * knows whether it happened; this is the one place that says what we do about that.
+ * Decides how a turn from storage goes on. An effect that was in flight when the object died may or may not have
+ * happened: this file alone decides what follows from that.
  */
 
+import { errorResult } from '../model/message.ts'
 import type { View } from '../model/ports.ts'
-import { type Commit, mapCalls, type ToolCall, type Turn } from '../model/turn.ts'
-import { died } from '../policy/lost-effects.ts'
-import { refuse } from '../policy/plan.ts'
+import {
+  type Commit,
+  describeInFlight,
+  describeRestart,
+  mapCalls,
+  noted,
+  type ToolCall,
+  type Turn,
+} from '../model/turn.ts'
 import { begunBy } from './nested.ts'
 import { closeBatch, settle } from './settle.ts'
 
-const lost =
+const lostCall =
   'Interrupted: the system restarted during this call. It is unknown whether it took effect; check before you repeat it.'
 
 export function resume(turn: Turn, view: View): Commit {
-  const after = died(turn, view.now)
+  const after = countDeath(turn, view.now)
   switch (turn.stage.at) {
-    // The reply is lost, though it may have been paid for. To the policies that is one more failure.
+    // The reply is lost, although it may have been billed. The policies treat it like any other failure.
     case 'calling-model':
     case 'compressing':
       return settle(after, { of: 'failure', failure: { kind: 'interrupted', message: '' }, ...view.lost }, view)
 
     case 'tools':
-      return closeBatch({ turn: mapCalls(after, (call) => afterDeath(call, turn.deaths.here)) }, view)
+      return closeBatch({ turn: mapCalls(after, (call) => resumeCall(call, turn.deaths.here)) }, view)
 
     case 'ready':
     case 'waiting':
@@ -31,11 +38,19 @@ export function resume(turn: Turn, view: View): Commit {
   }
 }
 
-/** A call that can be repeated is planned again, but one that keeps killing us is not. */
-function afterDeath(call: ToolCall, deaths: number): ToolCall {
+/** Counts the death of the object when an effect was in flight. */
+function countDeath(turn: Turn, now: number): Turn {
+  if (describeInFlight(turn) === undefined) return turn
+  const counted = { ...turn, deaths: { here: turn.deaths.here + 1, total: turn.deaths.total + 1 } }
+  // Recovery adds its own note about a lost model call or summary.
+  return turn.stage.at === 'tools' ? noted(counted, now, 'go on', describeRestart(turn)) : counted
+}
+
+/** Plans a repeatable call again, unless the object died too often during it. */
+function resumeCall(call: ToolCall, deaths: number): ToolCall {
   if (call.state !== 'running') return call
   const { id, name, input, effect, granted } = call
   return effect === 'effect' || deaths >= 3
-    ? { id, name, input, effect, state: 'settled', result: refuse(call, lost + begunBy(call)) }
+    ? { id, name, input, effect, state: 'settled', result: errorResult(call, lostCall + begunBy(call)) }
     : { id, name, input, effect, ...(granted !== undefined && { granted }), state: 'planned' }
 }

@@ -57,6 +57,15 @@ export const notice = (text: string): AssistantMessage => ({
   source: 'notice',
 })
 
+/** Creates the result of a call that did not run or failed without one. */
+export const errorResult = (call: { readonly id: string; readonly name: string }, error: string): ToolMessage => ({
+  role: 'tool',
+  callId: call.id,
+  name: call.name,
+  content: [{ type: 'text', text: JSON.stringify({ error }) }],
+  failed: true,
+})
+
 export const callsIn = (message: AssistantMessage): ToolCallPart[] =>
   message.content.filter((part) => part.type === 'call')
 

@@ -1,5 +1,6 @@
 /** What the machine wants done next: exactly one effect, or none. */
 
+import type { AssistantMessage } from './message.ts'
 import type { Outcome, ToolCall } from './turn.ts'
 
 export type Step =
@@ -10,5 +11,6 @@ export type Step =
   | { readonly do: 'call-model'; readonly tools: boolean; readonly say?: string; readonly halted?: string }
   | { readonly do: 'run-tools'; readonly calls: readonly ToolCall[] }
   | { readonly do: 'compress' }
-  | { readonly do: 'finish'; readonly outcome: Outcome; readonly halted?: string }
+  /** `notice`: the last message of the turn. Default: that it was stopped. */
+  | { readonly do: 'finish'; readonly outcome: Outcome; readonly halted?: string; readonly notice?: AssistantMessage }
   | { readonly do: 'rest'; readonly until?: number }

@@ -5,6 +5,7 @@ import type { ExecutionBackend } from './backend.ts'
 import type { Clock } from './clock.ts'
 import type { Documents } from './document.ts'
 import type { ImagePart, Message, TextPart, ToolMessage } from './message.ts'
+import type { PendingRequest } from './pending-request.ts'
 import type { Program, ProgramEnd } from './program.ts'
 import type { Processes } from './process.ts'
 
@@ -16,32 +17,9 @@ export type Effect = 'pure' | 'keyed' | 'effect'
 
 export type { Risk } from './approval.ts'
 
-/** Something a call waits for while nothing is kept in memory. */
-export type Awaited =
-  | {
-      readonly kind: 'question'
-      readonly question: string
-      readonly choices: readonly string[]
-      readonly multiSelect: boolean
-    }
-  | {
-      readonly kind: 'approval'
-      readonly tool: string
-      /** As people see it: JSON, secrets masked. */
-      readonly input: string
-      readonly risk: Risk
-      readonly reasons: readonly string[]
-      /** What "for this session" and "always" would allow. Absent: neither is offered. */
-      readonly rule?: string
-      /** Of what is shown: the answer counts for that. */
-      readonly hash: string
-      /** Milliseconds since 1970. */
-      readonly since: number
-    }
-
 export type ToolResult =
   | { readonly content: readonly (TextPart | ImagePart)[]; readonly failed: boolean }
-  | { readonly later: Awaited }
+  | { readonly later: PendingRequest }
 
 export type Todo = {
   readonly id: string
@@ -132,6 +110,8 @@ export type Tool = {
   readonly describeWith?: (toolbox: Toolbox) => string
   readonly inputSchema: object
   readonly needs: readonly ServiceName[]
+  /** A session gets the tool only when it has one of these roles. Absent: no role is needed. */
+  readonly roles?: readonly string[]
   readonly effect: Effect
   /** Where it depends on the input. */
   readonly effectOf?: (input: unknown) => Effect

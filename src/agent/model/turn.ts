@@ -7,9 +7,10 @@ import type { Decision } from './approval.ts'
 import type { Failure } from './failure.ts'
 import type { AssistantMessage, Message, ToolMessage } from './message.ts'
 import type { TurnOptions } from './options.ts'
-import type { Awaited, Effect } from './tool.ts'
+import type { PendingRequest } from './pending-request.ts'
+import type { Effect } from './tool.ts'
 import type { Usage } from './usage.ts'
-import { noUsage } from './usage.ts'
+import { addUsage, noUsage } from './usage.ts'
 
 /** A call that a running program made. Its result stays with the program. */
 export type NestedCall = {
@@ -31,7 +32,7 @@ export type ToolCall = {
 } & (
   | { readonly state: 'planned' }
   | { readonly state: 'running'; readonly since: number; readonly nested?: readonly NestedCall[] }
-  | { readonly state: 'away'; readonly awaits: Awaited } // a person, a child session or a process will deliver the result
+  | { readonly state: 'away'; readonly awaits: PendingRequest }
   | { readonly state: 'settled'; readonly result: ToolMessage }
 )
 
@@ -129,7 +130,7 @@ export type Summary = { readonly text: string; readonly replaces: number }
 export type Result =
   | { readonly of: 'model'; readonly reply: AssistantMessage; readonly usage: Usage }
   | { readonly of: 'tool'; readonly message: ToolMessage; readonly decision?: Decision }
-  | { readonly of: 'later'; readonly callId: string; readonly awaits: Awaited; readonly decision?: Decision }
+  | { readonly of: 'later'; readonly callId: string; readonly awaits: PendingRequest; readonly decision?: Decision }
   | ({ readonly of: 'summary'; readonly usage: Usage } & Summary)
   /** `partial`: what people already saw of an answer that did not finish. `inCall`: it broke off inside a tool call. */
   | {
@@ -196,6 +197,31 @@ export const spend = (turn: Turn, remedy: string): Turn => ({
 export const modelCall = 'model call'
 
 export const timesUsed = (turn: Turn, remedy: string): number => turn.used[remedy] ?? 0
+
+/** Adds the usage of a successful call, and starts the counts of deaths and attempts anew. */
+export const countProgress = (turn: Turn, usage: Usage): Turn => ({
+  ...turn,
+  deaths: { ...turn.deaths, here: 0 },
+  route: { ...turn.route, attempt: 0 },
+  usage: addUsage(turn.usage, usage),
+})
+
+/** Moves the turn to its last stage, without what was meant for a next model call. */
+export function endTurn(turn: Turn, outcome: Outcome, now: number, failure?: Failure): Turn {
+  const { draft: _draft, say: _say, ...rest } = turn
+  return { ...rest, stage: { at: 'done', outcome, endedAt: now, ...(failure && { failure }) } }
+}
+
+/** Names the effects that are in flight, for notes and events; undefined when there are none. */
+export function describeInFlight({ stage }: Turn): string | undefined {
+  if (stage.at === 'calling-model') return 'the model answered'
+  if (stage.at === 'compressing') return 'the context was shortened'
+  const running = stage.at === 'tools' ? stage.calls.filter(({ state }) => state === 'running') : []
+  return running.length ? `this ran: ${running.map(({ name }) => name).join(', ')}` : undefined
+}
+
+export const describeRestart = (turn: Turn): string =>
+  `the system restarted while ${describeInFlight(turn) ?? 'the turn waited'}`
 
 export const isOver = (turn: Turn | undefined): boolean => turn === undefined || turn.stage.at === 'done'
 

@@ -7,7 +7,7 @@ import type { ApprovalRule, Assessment, Decision } from '../model/approval.ts'
 import { hash53 } from '../model/hash.ts'
 import { maskSecrets } from '../model/secrets.ts'
 import type { Risk } from '../model/tool.ts'
-import { matches } from './wildcard.ts'
+import { matchesWildcard } from './wildcard.ts'
 
 /** `smart`: a model judges what would be asked, and asks when it is not sure. `off`: nothing is asked. */
 export type ApprovalMode = 'smart' | 'manual' | 'off'
@@ -46,7 +46,7 @@ export type Whence = {
 export function concerns({ channel }: ApprovalRule, { source, origin }: Whence): boolean {
   if (channel === undefined) return true
   const places = origin ? [origin.connection, `${origin.connection}:${origin.chat}`] : []
-  return [source, ...places].some((place) => matches(channel, place))
+  return [source, ...places].some((place) => matchesWildcard(channel, place))
 }
 
 type Verdict = Pick<Decision, 'by' | 'reason'>
@@ -94,14 +94,14 @@ const applies =
 
 /** A tool by its name, or all of a set: `toolset:file`. */
 const names = ({ tool, toolset }: Asked, pattern: string) =>
-  matches(pattern, tool) || matches(pattern, `toolset:${toolset}`)
+  matchesWildcard(pattern, tool) || matchesWildcard(pattern, `toolset:${toolset}`)
 
 /** One command that is denied denies the whole script; a rule that allows has to cover all of it, or be its own. */
 function suits({ assessment: { subjects, summary, rule: own } }: Asked, rule: ApprovalRule): boolean {
   const { match } = rule
   if (match === undefined) return true
   if (rule.do === 'allow' && match === own) return true
-  const covered = (text: string) => matches(match, text)
+  const covered = (text: string) => matchesWildcard(match, text)
   return rule.do === 'allow'
     ? subjects.length > 0 && subjects.every(covered)
     : [summary ?? '', ...subjects].some(covered)

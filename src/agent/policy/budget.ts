@@ -1,62 +1,62 @@
 /**
- * A turn may take `limit` replies. When they are spent, the model gets one grace call to say what it
- * has; if it asks for tools again, one more request for a summary; if there is still no text, we say
- * ourselves what was done. People always end up with an answer. No warnings on the way: models that
- * are told that they are running out give up early.
+ * Limits the replies of a turn. After the last one the model gets one call without tools for its answer, and one more
+ * for a summary if it asks for tools again. Without any text the turn ends with a notice that lists the tools that ran.
+ * The model gets no warning before: models that know about the limit give up early.
  */
 
 import { callsIn, notice, textIn, type AssistantMessage } from '../model/message.ts'
-import { type Commit, noted, spend, timesUsed, type ToolCall, type Turn } from '../model/turn.ts'
-import { done } from './ending.ts'
-import type { Gate } from './policy.ts'
+import { endTurn, noted, spend, timesUsed, type Turn } from '../model/turn.ts'
+import type { BeforeModel, OnReply } from './policy.ts'
 
-const words = {
+const instructions = {
   no: 'The steps allowed for this task are used up and tools are switched off. Give your final answer now, from what you have.',
   grace: 'Do not call tools: they are off. Write a summary in plain text: what was done, what was found, what is left.',
 } as const
 
-/** Steps that only ran code are free: a program that calls many tools is one thought, not many. */
+/** Replies that only run code are free, because one program replaces many calls. */
 const freeTool = 'execute_code'
-/** But not for ever: every turn ends. */
-const mostFree = 500
+/** Bounds the free replies, so that every turn ends. */
+const maxFreeReplies = 500
 
-/** The guard's halt winds a turn up in the same way as an empty budget. */
+/** A halt of the tools winds the turn up in the same way as a spent budget. */
 export const isSpent = ({ budget, guard }: Turn) => budget.spent >= budget.limit || guard.halted !== undefined
 
-export const budget: Gate = (turn) => {
+export const stopAtStepLimit: BeforeModel = (turn) => {
   if (!isSpent(turn)) return undefined
   const { closing } = turn.budget
-  if (closing === 'summary') return { do: 'finish', outcome: 'out-of-budget' }
-  const why = turn.guard.halted && closing === 'no' ? `${turn.guard.halted} ${words.no}` : words[closing]
+  if (closing === 'summary') return { do: 'finish', outcome: 'out-of-budget', notice: noticeOfWork(turn) }
+  const why = turn.guard.halted && closing === 'no' ? `${turn.guard.halted} ${instructions.no}` : instructions[closing]
   return { do: 'call-model', tools: false, say: why }
 }
 
-/** The replies of a turn, after one that asked for these calls. */
-export function pay(turn: Turn, calls: readonly ToolCall[]): Turn {
+/** Counts a reply, unless all its calls run code. */
+export const countStep: OnReply = ({ turn, calls }) => {
   const isFree = calls.length > 0 && calls.every(({ name, state }) => name === freeTool && state !== 'settled')
-  if (isFree && timesUsed(turn, freeTool) < mostFree) return spend(turn, freeTool)
-  return { ...turn, budget: { ...turn.budget, spent: turn.budget.spent + 1 } }
+  if (isFree && timesUsed(turn, freeTool) < maxFreeReplies) return { turn: spend(turn, freeTool) }
+  return { turn: { ...turn, budget: { ...turn.budget, spent: turn.budget.spent + 1 } } }
 }
 
-/** A reply that came after the budget was spent: its text is the answer, its calls never run. */
-export function windUp(turn: Turn, reply: AssistantMessage, now: number): Commit {
+/** Takes the text of a reply after the last step as the answer. Its calls never run. */
+export const windUp: OnReply = ({ turn, reply }, { now }) => {
+  if (!isSpent(turn)) return undefined
   const { closing } = turn.budget
   const text = textIn(reply).trim()
-  // Words around a tool call announce work; they are not an answer. Only the last resort takes them.
+  // Text beside a tool call announces work and is no answer. Only the last attempt accepts it.
   if (!text || (callsIn(reply).length && closing === 'no')) {
     const next = closing === 'no' ? 'grace' : 'summary'
     const tried = noted(turn, now, next === 'grace' ? 'ask for a summary' : 'summarise ourselves', 'out of budget')
-    return { turn: { ...tried, stage: { at: 'ready' }, budget: { ...turn.budget, closing: next } } }
+    return { commit: { turn: { ...tried, stage: { at: 'ready' }, budget: { ...turn.budget, closing: next } } } }
   }
   const content = reply.content.filter((part) => part.type !== 'call')
-  return { turn: done(turn, 'out-of-budget', now), append: [{ ...reply, content, stop: 'end' }] }
+  return { commit: { turn: endTurn(turn, 'out-of-budget', now), append: [{ ...reply, content, stop: 'end' }] } }
 }
 
-export function summaryOf(turn: Turn): AssistantMessage {
+/** Creates the last message of a turn that ends without an answer. */
+export function noticeOfWork(turn: Turn, halted = turn.guard.halted): AssistantMessage {
   const ran = Object.entries(turn.ran).map(([name, times]) => (times > 1 ? `${name} ×${times}` : name))
   const did = ran.length ? `These tools ran: ${ran.join(', ')}.` : 'No tool ran.'
-  const why = turn.guard.halted ?? `I used up the ${turn.budget.limit} steps allowed for this task.`
-  const orMore = turn.guard.halted === undefined ? ', or raise agent.max_turns' : ''
+  const why = halted ?? `I used up the ${turn.budget.limit} steps allowed for this task.`
+  const orMore = halted === undefined ? ', or raise agent.max_turns' : ''
   return notice(
     `${why} There is no final answer. ${did} Everything up to here is kept: send a message to go on${orMore}.`,
   )

@@ -4,7 +4,7 @@
  * refused redirects stand behind it. Says why not, or nothing.
  */
 
-export function refusedAddress(address: string): string | undefined {
+export function checkPublicAddress(address: string): string | undefined {
   // The parser of URLs already turns decimal, octal, hexadecimal and shortened IPv4 into four numbers.
   const url = URL.parse(address)
   if (!url) return 'it is not a valid address'

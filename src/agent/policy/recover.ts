@@ -1,15 +1,15 @@
 /**
- * What to do about a failure. The table is the policy: for every kind of failure, the remedies to try,
- * in order. Fallback is for the turn: the next one begins with the first model again.
+ * Recovers from a failed call. The table lists the remedies for every kind of failure, in the order in which they are
+ * tried. A fallback to another model holds for the turn: the next turn begins with the first model again.
  */
 
 import type { FailureKind } from '../model/failure.ts'
-import type { Turn } from '../model/turn.ts'
-import { timesUsed } from '../model/turn.ts'
+import type { View } from '../model/ports.ts'
+import { type Commit, type Result, timesUsed, type Turn } from '../model/turn.ts'
 import { addUsage } from '../model/usage.ts'
-import { cancelled, giveUp } from './ending.ts'
-import type { Verdict } from './policy.ts'
-import { ceiling } from './pressure.ts'
+import { endCancelledCall, giveUp } from './give-up.ts'
+import type { AfterEffect } from './policy.ts'
+import { maxCompressions } from './compress-context.ts'
 import {
   again,
   compress,
@@ -59,7 +59,7 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   'encrypted-reasoning': [leaveOutThinking, nextModel],
   grammar: [plainSchemas, nextModel],
   'long-context-beta': [noLongContext, nextModel],
-  // An image that no model takes would make every later turn fail as well.
+  // An image that every model rejects would make every later turn fail too.
   invalid: [leaveOutImages, nextModel],
   interrupted: [again],
   aborted: [],
@@ -67,22 +67,27 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   unknown: [wait, nextModel],
 }
 
-/** Two models that both decline have said it: a third is not asked. */
-const declined = (turn: Turn, kind: FailureKind) => kind === 'refused' && timesUsed(turn, 'refused') > 1
+/** A third model is not asked after two have declined. */
+const hasDeclinedTwice = (turn: Turn, kind: FailureKind) => kind === 'refused' && timesUsed(turn, 'refused') > 1
 
-export const recover: Verdict = (turn, result, view) => {
-  if (result.of !== 'failure') return undefined
-  const { failure, partial, usage, key } = result
-  const paid = counted(usage ? { ...turn, usage: addUsage(turn.usage, usage) } : turn, failure.kind)
-  if (failure.kind === 'aborted') return cancelled(paid, partial, view.now)
-  // A failed summary is no reason to lose the turn: go on without, the provider will say if it does not fit.
+export const recover: AfterEffect = ({ turn, result }, view) =>
+  result.of === 'failure' ? { commit: recoverFrom(result, turn, view) } : undefined
+
+function recoverFrom(
+  { failure, partial, usage, key }: Extract<Result, { of: 'failure' }>,
+  turn: Turn,
+  view: View,
+): Commit {
+  const billed = counted(usage ? { ...turn, usage: addUsage(turn.usage, usage) } : turn, failure.kind)
+  if (failure.kind === 'aborted') return endCancelledCall(billed, partial, view.now)
+  // A failed summary does not end the turn: it goes on without one, and a context that is too long fails by itself.
   if (turn.stage.at === 'compressing' && failure.kind !== 'interrupted')
-    return { turn: { ...paid, used: { ...paid.used, compress: ceiling }, stage: { at: 'ready' } } }
-  for (const remedy of declined(paid, failure.kind) ? [] : remedies[failure.kind]) {
-    const next = remedy(paid, { failure, key }, view)
-    if (next) return { turn: restarted(next, turn, failure.kind, partial) }
+    return { turn: { ...billed, used: { ...billed.used, compress: maxCompressions }, stage: { at: 'ready' } } }
+  for (const remedy of hasDeclinedTwice(billed, failure.kind) ? [] : remedies[failure.kind]) {
+    const next = remedy(billed, { failure, key }, view)
+    if (next) return { turn: countRestart(next, turn, failure.kind, partial) }
   }
-  return giveUp(paid, failure, view.now)
+  return giveUp(billed, failure, view.now)
 }
 
 const counted = (turn: Turn, kind: FailureKind): Turn => ({
@@ -90,8 +95,8 @@ const counted = (turn: Turn, kind: FailureKind): Turn => ({
   used: { ...turn.used, [kind]: timesUsed(turn, kind) + 1 },
 })
 
-/** Whoever saw the beginning of an answer has to hear that another one is coming. A kept draft goes on instead. */
-function restarted(next: Turn, before: Turn, kind: FailureKind, partial: string | undefined): Turn {
-  const seen = Boolean(partial) || (kind === 'interrupted' && before.stage.at === 'calling-model')
-  return seen ? { ...next, restarts: { count: before.restarts.count + 1, reason: kind } } : next
+/** Counts a restart when clients saw a part of the answer, so that they are told to drop it. A draft continues instead. */
+function countRestart(next: Turn, before: Turn, kind: FailureKind, partial: string | undefined): Turn {
+  const isSeen = Boolean(partial) || (kind === 'interrupted' && before.stage.at === 'calling-model')
+  return isSeen ? { ...next, restarts: { count: before.restarts.count + 1, reason: kind } } : next
 }

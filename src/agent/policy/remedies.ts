@@ -5,10 +5,10 @@
 
 import type { Failure } from '../model/failure.ts'
 import type { View } from '../model/ports.ts'
-import { noted, type Repairs, spend, timesUsed, type Turn } from '../model/turn.ts'
-import { isLate } from './deadline.ts'
-import { restartedWhile } from './lost-effects.ts'
-import { ceiling } from './pressure.ts'
+import { describeRestart, noted, type Repairs, spend, timesUsed, type Turn } from '../model/turn.ts'
+import { isLate } from './time-limit.ts'
+import { maxCompressions } from './compress-context.ts'
+import type { OnEnter } from './policy.ts'
 
 /** `key`: the name of the key that was used. */
 export type Trouble = { readonly failure: Failure; readonly key?: string | undefined }
@@ -42,12 +42,11 @@ const waiting =
     )
   }
 
-/** Whoever ends a pause before its time has not waited for the rest of it. */
-export const cutShort = (turn: Turn, now: number): Turn => {
+/** Takes back the rest of a wait that ends early. */
+export const refundUnusedWait: OnEnter = (turn, _step, { now }) => {
   const { stage, waited } = turn
-  return stage.at === 'waiting' && now < stage.until
-    ? { ...turn, waited: waited - (stage.until - Math.max(now, stage.since)) }
-    : turn
+  if (stage.at !== 'waiting' || now >= stage.until) return turn
+  return { ...turn, waited: waited - (stage.until - Math.max(now, stage.since)) }
 }
 
 /** Up to three times on one model, with growing pauses or as long as the provider says. */
@@ -63,7 +62,7 @@ export const sameKeyOnce: Remedy = (turn, trouble, view) =>
 /** Right away: it was us who went away. The third death without progress is the last: what kills us may be the turn. */
 export const again: Remedy = (turn, _trouble, view) =>
   turn.deaths.here < 3 && turn.deaths.total < 1_000
-    ? noted({ ...turn, stage: ready }, view.now, 'repeat', restartedWhile(turn))
+    ? noted({ ...turn, stage: ready }, view.now, 'repeat', describeRestart(turn))
     : undefined
 
 /** A stream that broke before it said anything: at once, twice. When the time is over, only to ask for the last words. */
@@ -100,11 +99,11 @@ export const nextModel: Remedy = (turn, { failure }, view) => {
   return noted(moved, view.now, `fall back to ${view.chain[next]?.id ?? 'the next model'}`, failure.kind)
 }
 
-/** A model all of whose keys rest is passed over; when all of them do, we stay where we are. */
-export const usableRoute = (turn: Turn, view: View): Turn['route'] => ({
-  ...turn.route,
-  model: usableFrom(turn, view, turn.route.model) ?? turn.route.model,
-})
+/** Skips models without a usable key before a model call. Without any such model the route stays. */
+export const selectUsableModel: OnEnter = (turn, step, view) => {
+  if (step.do !== 'call-model') return turn
+  return { ...turn, route: { ...turn.route, model: usableFrom(turn, view, turn.route.model) ?? turn.route.model } }
+}
 
 function usableFrom({ route: { avoid } }: Turn, { chain }: View, from: number): number | undefined {
   const next = chain.findIndex(({ keys }, index) => index >= from && keys.some((key) => !avoid.includes(key)))
@@ -112,7 +111,7 @@ function usableFrom({ route: { avoid } }: Turn, { chain }: View, from: number): 
 }
 
 export const compress: Remedy = (turn, { failure }, view) => {
-  if (timesUsed(turn, 'compress') >= ceiling || !view.limits.compression.enabled) return undefined
+  if (timesUsed(turn, 'compress') >= maxCompressions || !view.limits.compression.enabled) return undefined
   return noted(
     { ...spend(turn, 'compress'), stage: { at: 'compressing', since: view.now } },
     view.now,

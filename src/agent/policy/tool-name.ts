@@ -4,7 +4,7 @@ const close = 0.7
 /** A name that is longer is none that was only misspelt. */
 const longest = 200
 
-export function repairName(name: string, known: Iterable<string>): string | undefined {
+export function repairToolName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > longest) return undefined
   const names = [...known]
   const has = new Set(names)

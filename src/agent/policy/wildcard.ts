@@ -1,6 +1,6 @@
 /** `*` stands for any characters, `?` for one. Linear in practice and never exponential: no regular expression is built. */
 
-export function matches(pattern: string, text: string): boolean {
+export function matchesWildcard(pattern: string, text: string): boolean {
   let at = 0
   let inText = 0
   let star = -1

@@ -3,8 +3,8 @@
  * never sees it. Pure; who applies it is the object that owns the container.
  */
 
-import { refusedAddress } from '../../agent/policy/network-address.ts'
-import { matches } from '../../agent/policy/wildcard.ts'
+import { checkPublicAddress } from '../../agent/policy/network-address.ts'
+import { matchesWildcard } from '../../agent/policy/wildcard.ts'
 
 /** Goes along with every script, so that a change of settings holds from the next one on. */
 export type Egress = {
@@ -22,7 +22,7 @@ export type Variables = {
 /** The hosts of the deployment and those of the tenant, as far as they are public. */
 export function egressOf(tenant: string, own: readonly string[] = [], variables: Variables): Egress {
   if (variables.SANDBOX_NETWORK === 'off') return { tenant, hosts: [] }
-  const named = own.filter((host) => refusedAddress(`https://${host.replace(/^\*\./, '')}/`) === undefined)
+  const named = own.filter((host) => checkPublicAddress(`https://${host.replace(/^\*\./, '')}/`) === undefined)
   return { tenant, hosts: [...new Set([...deploymentHosts(variables), ...named])].toSorted() }
 }
 
@@ -38,7 +38,7 @@ const deploymentHosts = ({ SANDBOX_ALLOWED_HOSTS = '' }: Variables): readonly st
 export function keysFor(tenant: string, variables: Variables): Readonly<Record<string, string>> {
   const all = Object.entries(JSON.parse(variables.SANDBOX_INJECT || '{}') as Readonly<Record<string, string>>)
   const opened = deploymentHosts(variables)
-  const shared = all.filter(([host]) => !host.includes('/') && opened.some((pattern) => matches(pattern, host)))
+  const shared = all.filter(([host]) => !host.includes('/') && opened.some((pattern) => matchesWildcard(pattern, host)))
   const prefix = `${tenant}/`
   const own = all.filter(([name]) => name.startsWith(prefix)).map(([name, key]) => [name.slice(prefix.length), key])
   return Object.fromEntries([...shared, ...own]) as Readonly<Record<string, string>>

@@ -3,7 +3,7 @@
  * ones that answers redirect to as well, and an answer has a size.
  */
 
-import { refusedAddress } from '../../agent/policy/network-address.ts'
+import { checkPublicAddress } from '../../agent/policy/network-address.ts'
 import type { NetworkAnswer, NetworkRequest } from './protocol.ts'
 
 export type Network = {
@@ -22,7 +22,7 @@ export async function guarded(network: Network, request: NetworkRequest, signal:
   let current = request
   for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
     const { url, method, headers, body, follow } = current
-    const refused = refusedAddress(url)
+    const refused = checkPublicAddress(url)
     if (refused !== undefined) throw new Error(`${url} may not be called: ${refused}`)
     const init = { method, headers, redirect: 'manual' as const, signal: limit, ...(body && { body }) }
     const response = await network.fetch(new Request(url, init))

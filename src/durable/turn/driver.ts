@@ -6,7 +6,7 @@
 import { drive, type Machine } from '../../agent/loop/drive.ts'
 import type { View } from '../../agent/model/ports.ts'
 import type { Turn } from '../../agent/model/turn.ts'
-import { giveUp } from '../../agent/policy/ending.ts'
+import { giveUp } from '../../agent/policy/give-up.ts'
 import { isObjectReset } from '../platform/object-reset.ts'
 import type { SessionStore } from '../storage/store.ts'
 import { clock } from '../platform/clock.ts'

@@ -1,6 +1,6 @@
 /** Which turn follows the one that has ended: what was said too late for it, then what was queued. */
 
-import { together } from '../../agent/loop/enter.ts'
+import { joinMessages } from '../../agent/loop/enter.ts'
 import type { UserMessage } from '../../agent/model/message.ts'
 import type { TurnOptions } from '../../agent/model/options.ts'
 import { newRunId } from '../platform/ids.ts'
@@ -24,7 +24,7 @@ export function nextTurn(store: SessionStore): TurnRequest | undefined {
     store.unsay([first.id])
     // Repeated requests find the turn: the first by the id, the others by the events that tell of them.
     const drain = others.map(({ id }) => id)
-    return { runId: first.requestId ?? newRunId(), message: together(late), options, drain }
+    return { runId: first.requestId ?? newRunId(), message: joinMessages(late), options, drain }
   }
   store.unsay(late.map(({ id }) => id))
   const [queued] = store.queued()

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { announce } from '../../../src/agent/loop/announce.ts'
-import { beginNested, begunBy, endNested, exhaustedNested } from '../../../src/agent/loop/nested.ts'
+import { beginNested, begunBy, endNested } from '../../../src/agent/loop/nested.ts'
 import { standardLimits, type View } from '../../../src/agent/model/ports.ts'
+import { explainNestedCallLimit } from '../../../src/agent/policy/tool-loop-guard.ts'
 import { newTurn, type NestedCall, type ToolCall, type Turn } from '../../../src/agent/model/turn.ts'
 
 const program: ToolCall = { id: 'c1', name: 'execute_code', input: {}, effect: 'effect', state: 'running', since: 1 }
@@ -60,9 +61,9 @@ describe('calls of a program', () => {
       end('c1.1', 'web_search'),
     ).turn
     expect(one.ran).toEqual({ web_search: 1 })
-    expect(exhaustedNested(one, 'web_search', view)).toBeUndefined()
+    expect(explainNestedCallLimit(one, 'web_search', view)).toBeUndefined()
     const two = beginNested(one, 'c1', child('c1.2', 'web_search')).turn
-    expect(exhaustedNested(two, 'web_search', view)).toMatch(/limit of 2 calls/)
-    expect(exhaustedNested(two, 'read_file', view)).toBeUndefined()
+    expect(explainNestedCallLimit(two, 'web_search', view)).toMatch(/limit of 2 calls/)
+    expect(explainNestedCallLimit(two, 'read_file', view)).toBeUndefined()
   })
 })

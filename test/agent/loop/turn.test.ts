@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { drive } from '../../../src/agent/loop/drive.ts'
-import { refuse } from '../../../src/agent/policy/plan.ts'
 import { allow, deliver, requestStop } from '../../../src/agent/loop/intake.ts'
-import { type Message, textIn, userText } from '../../../src/agent/model/message.ts'
+import { errorResult, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
 import { Bench, calls, Evicted, fails, says } from '../support/scripted.ts'
 import { askPerson, danger, failing, readFile, writeFile } from '../support/tools.ts'
 
@@ -270,7 +269,10 @@ describe('approval', () => {
   it('rests until a person decides, and tells the model when they say no', async () => {
     const asked = bench()
     expect((await asked.run()).stage.at).toBe('tools')
-    save(asked, deliver(asked.store.turn(), refuse({ id: 'danger-0', name: 'danger' }, 'did not allow'), asked.look()))
+    save(
+      asked,
+      deliver(asked.store.turn(), errorResult({ id: 'danger-0', name: 'danger' }, 'did not allow'), asked.look()),
+    )
     await asked.run()
     expect(asked.ran).toEqual([])
     expect(nth(asked, 2)).toContain('did not allow')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refusedAddress } from '../../../src/agent/policy/network-address.ts'
+import { checkPublicAddress } from '../../../src/agent/policy/network-address.ts'
 
 describe('an address', () => {
   it.each([
@@ -15,7 +15,7 @@ describe('an address', () => {
     'https://mylocal.example',
     'https://xn--bcher-kva.example',
   ])('%s may be called', (address) => {
-    expect(refusedAddress(address)).toBe(undefined)
+    expect(checkPublicAddress(address)).toBe(undefined)
   })
 
   it.each([
@@ -83,11 +83,11 @@ describe('an address', () => {
     '',
     '//example.com',
   ])('%s is refused', (address) => {
-    expect(refusedAddress(address)).toMatch(/\w/)
+    expect(checkPublicAddress(address)).toMatch(/\w/)
   })
 
   it('is refused with the reason', () => {
-    expect(refusedAddress('https://0x7f.1')).toBe('loopback')
-    expect(refusedAddress('https://[fd00::1]')).toBe('a private network')
+    expect(checkPublicAddress('https://0x7f.1')).toBe('loopback')
+    expect(checkPublicAddress('https://[fd00::1]')).toBe('a private network')
   })
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { repairName } from '../../../src/agent/policy/tool-name.ts'
+import { repairToolName } from '../../../src/agent/policy/tool-name.ts'
 
 const known = ['read_file', 'write_file', 'terminal', 'todo', 'web_search', 'search_files']
 
@@ -16,9 +16,9 @@ it.each([
   ['read_files', 'read_file'],
   ['serch_files', 'search_files'],
 ])('%s means %s', (name, meant) => {
-  expect(repairName(name, known)).toBe(meant)
+  expect(repairToolName(name, known)).toBe(meant)
 })
 
 it.each(['launch_rocket', '', 'x', `read_file${'s'.repeat(200)}`])('"%s" means nothing', (name) => {
-  expect(repairName(name, known)).toBeUndefined()
+  expect(repairToolName(name, known)).toBeUndefined()
 })

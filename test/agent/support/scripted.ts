@@ -8,7 +8,8 @@ import type { Failure } from '../../../src/agent/model/failure.ts'
 import { type Commit, newTurn, type Result, type Turn } from '../../../src/agent/model/turn.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import type { Step } from '../../../src/agent/model/step.ts'
-import type { Awaited, Risk, Tool } from '../../../src/agent/model/tool.ts'
+import type { PendingRequest } from '../../../src/agent/model/pending-request.ts'
+import type { Risk, Tool } from '../../../src/agent/model/tool.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
 import { announce } from '../../../src/agent/loop/announce.ts'
 import { drive } from '../../../src/agent/loop/drive.ts'
@@ -88,7 +89,7 @@ const label = (event: Event) => {
   return event.type === 'status' ? `status ${event.state}` : event.type
 }
 
-const consent = (tool: string): Awaited => ({
+const consent = (tool: string): PendingRequest => ({
   kind: 'approval',
   tool,
   input: '{}',

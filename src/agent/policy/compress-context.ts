@@ -2,20 +2,22 @@
 
 import { timesUsed, type Turn } from '../model/turn.ts'
 import type { View } from '../model/ports.ts'
-import type { Gate } from './policy.ts'
+import type { BeforeModel } from './policy.ts'
 
 type Test = (turn: Turn, view: View) => boolean
 
-export const ceiling = 3
+export const maxCompressions = 3
 
 /** In less than this nothing is left to shorten. */
 const least = 4
 
-export const pressure: Gate = (turn, view) =>
+export const compressContext: BeforeModel = (turn, view) =>
   isAsked(turn, view) || isTight(turn, view) ? { do: 'compress' } : undefined
 
 /** By a person, once: whatever the settings say. */
 const isAsked: Test = ({ compress }, { messages }) => compress !== undefined && messages >= least
 
 const isTight: Test = (turn, { contextTokens, contextWindow, limits: { compression } }) =>
-  compression.enabled && contextTokens > contextWindow * compression.threshold && timesUsed(turn, 'compress') < ceiling
+  compression.enabled &&
+  contextTokens > contextWindow * compression.threshold &&
+  timesUsed(turn, 'compress') < maxCompressions

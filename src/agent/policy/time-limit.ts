@@ -6,16 +6,16 @@
 
 import type { LoopLimits, View } from '../model/ports.ts'
 import type { Turn } from '../model/turn.ts'
-import { heldFor } from './pending-requests.ts'
-import type { Gate } from './policy.ts'
+import { personWaitMs } from '../model/person-wait.ts'
+import type { BeforeModel } from './policy.ts'
 
 /** Milliseconds that are left of it; Infinity when it has none. */
-export const timeLeft = (turn: Turn, { maxTurn = Infinity }: LoopLimits, at: number): number =>
-  maxTurn - (at - turn.startedAt - heldFor(turn, at))
+export const getTimeLeftMs = (turn: Turn, { maxTurn = Infinity }: LoopLimits, at: number): number =>
+  maxTurn - (at - turn.startedAt - personWaitMs(turn, at))
 
-export const isLate = (turn: Turn, { limits }: View, at: number): boolean => timeLeft(turn, limits, at) <= 0
+export const isLate = (turn: Turn, { limits }: View, at: number): boolean => getTimeLeftMs(turn, limits, at) <= 0
 
-export const deadline: Gate = (turn, view) => {
+export const stopAtTimeLimit: BeforeModel = (turn, view) => {
   // Once it winds up, the budget's gate leads it to its end.
   if (turn.guard.halted !== undefined || turn.budget.closing !== 'no' || !isLate(turn, view, view.now)) return undefined
   const halted = `The ${Math.round((view.limits.maxTurn ?? 0) / 1_000)} seconds allowed for this turn are over.`

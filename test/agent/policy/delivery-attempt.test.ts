@@ -15,7 +15,7 @@ import {
   sending,
   mayBeSilence,
   spokenOf,
-} from '../../../src/agent/policy/deliver.ts'
+} from '../../../src/agent/policy/delivery-attempt.ts'
 
 const plain: Manner = { keyed: false, isPatient: false }
 const keyed: Manner = { keyed: true, isPatient: false }

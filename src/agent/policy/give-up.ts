@@ -1,8 +1,8 @@
-/** How a turn ends without a full answer: always with words, and always honest ones. */
+/** Ends a turn that has no full answer, with a last message that explains why. */
 
 import type { Failure, FailureKind } from '../model/failure.ts'
 import { type AssistantMessage, notice } from '../model/message.ts'
-import type { Commit, Outcome, Turn } from '../model/turn.ts'
+import { type Commit, endTurn, type Turn } from '../model/turn.ts'
 
 const reasons: Record<FailureKind, string> = {
   auth: 'the provider refused the API key',
@@ -48,27 +48,22 @@ export function giveUp(turn: Turn, failure: Failure, now: number): Commit {
           .slice(-6)
           .join(', ')}.`
       : ''
-  const words = `I could not finish this: ${reasons[failure.kind]}${detail}.${tries} Nothing of the conversation is lost; you can try again.`
-  return { turn: done(turn, 'failed', now, failure), append: [withDraft(turn, notice(words))] }
+  const text = `I could not finish this: ${reasons[failure.kind]}${detail}.${tries} Nothing of the conversation is lost; you can try again.`
+  return { turn: endTurn(turn, 'failed', now, failure), append: [withDraft(turn, notice(text))] }
 }
 
-/** We cancelled the call: what was said of the answer stays, and the turn ends or listens to what is new. */
-export function cancelled(turn: Turn, partial: string | undefined, now: number): Commit {
+/** Keeps the text of a call that a stop or a new message cancelled. The turn ends, or goes on with the new message. */
+export function endCancelledCall(turn: Turn, partial: string | undefined, now: number): Commit {
   if (turn.stage.at !== 'calling-model') return { turn: { ...turn, stage: { at: 'ready' } } }
   const text = `${turn.draft ?? ''}${partial ?? ''}`.trim()
-  const said: AssistantMessage | undefined = text
+  const message: AssistantMessage | undefined = text
     ? { role: 'assistant', content: [{ type: 'text', text }], stop: 'end' }
     : undefined
   const { draft: _draft, ...rest } = turn
-  if (!turn.stopRequested) return { turn: { ...rest, stage: { at: 'ready' } }, append: said ? [said] : [] }
-  return { turn: done(rest, 'stopped', now), append: [said ?? notice('Stopped before there was an answer.')] }
+  if (!turn.stopRequested) return { turn: { ...rest, stage: { at: 'ready' } }, append: message ? [message] : [] }
+  return { turn: endTurn(rest, 'stopped', now), append: [message ?? notice('Stopped before there was an answer.')] }
 }
 
-/** What was already said of a longer answer is not thrown away with the rest of it. */
+/** Puts the text of an unfinished answer before the message. */
 const withDraft = ({ draft }: Turn, message: AssistantMessage): AssistantMessage =>
   draft ? { ...message, content: [{ type: 'text', text: `${draft}\n\n` }, ...message.content] } : message
-
-export function done(turn: Turn, outcome: Outcome, now: number, failure?: Failure): Turn {
-  const { draft: _draft, say: _say, ...rest } = turn
-  return { ...rest, stage: { at: 'done', outcome, endedAt: now, ...(failure && { failure }) } }
-}

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Limits } from '../../../src/agent/model/settings.ts'
 import { textIn } from '../../../src/agent/model/message.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
-import { overLimit, type Spent } from '../../../src/agent/policy/allowance.ts'
+import { overLimit, type Spent } from '../../../src/agent/policy/spending-limit.ts'
 import { Bench, calls, says } from '../support/scripted.ts'
 import { readFile } from '../support/tools.ts'
 

@@ -3,20 +3,19 @@
  * again, a bounded number of times, with a word that stays out of the transcript.
  */
 
-import { type AssistantMessage, callsIn, notice, textIn, thinkingIn } from '../model/message.ts'
+import { type AssistantMessage, callsIn, errorResult, notice, textIn, thinkingIn } from '../model/message.ts'
 import type { View } from '../model/ports.ts'
-import { type Commit, noted, type Result, spend, timesUsed, type Turn } from '../model/turn.ts'
+import { type Commit, endTurn, noted, type Result, spend, timesUsed, type Turn } from '../model/turn.ts'
 import { addUsage, noUsage } from '../model/usage.ts'
 import { isSpent } from './budget.ts'
-import { done, giveUp } from './ending.ts'
-import type { Verdict } from './policy.ts'
-import { refuse } from './plan.ts'
+import { giveUp } from './give-up.ts'
+import type { AfterEffect, OnReply } from './policy.ts'
 import { nextModel, waitLonger } from './remedies.ts'
 
-type ModelResult = Extract<Result, { of: 'model' }>
-type Case = (turn: Turn, result: ModelResult, view: View) => Commit | undefined
+type Reply = Pick<Extract<Result, { of: 'model' }>, 'reply' | 'usage'>
+type Check = (turn: Turn, reply: Reply, view: View) => Commit | undefined
 
-const say = {
+const instructions = {
   continue: 'Your answer was cut off. Go on exactly where it stopped; do not repeat and do not comment.',
   empty: 'Your last message was empty. Go on with the task, or give your final answer.',
   emptyAfterTools: 'The results are in. Go on with the task, or give your final answer.',
@@ -26,43 +25,49 @@ const say = {
 } as const
 
 /** Requests for one answer, the first included. */
-const parts = 4
-const outputBase = 4_096
-const outputCap = 32_768
+const maxRequests = 4
+const minOutputTokens = 4_096
+const maxOutputTokens = 32_768
 
-type Retry = { readonly name: string; readonly word: string; readonly change?: Partial<Turn> }
+type Retry = { readonly name: string; readonly instruction: string; readonly change?: Partial<Turn> }
 
 /** Asks again. What people saw of a reply that is dropped is announced as given up. */
-function again(turn: Turn, at: number, { name, word, change = {} }: Retry, dropped?: AssistantMessage): Commit {
+function askAgain(
+  turn: Turn,
+  at: number,
+  { name, instruction, change = {} }: Retry,
+  dropped?: AssistantMessage,
+): Commit {
   const asked = noted(spend(turn, name), at, name, 'the answer is not complete')
   const seen = dropped && (textIn(dropped) || thinkingIn(dropped))
   const restarts = seen ? { count: turn.restarts.count + 1, reason: name } : turn.restarts
-  return { turn: { ...asked, restarts, ...change, stage: { at: 'ready' }, say: word } }
+  return { turn: { ...asked, restarts, ...change, stage: { at: 'ready' }, say: instruction } }
 }
 
 /** A text that reached the length limit, or whose stream broke, is continued; parts become one message. */
-const cutText: Case = (turn, { reply }, { now }) => {
+const cutText: Check = (turn, { reply }, { now }) => {
   if (reply.stop !== 'length' || callsIn(reply).length || !textIn(reply)) return undefined
   const draft = `${turn.draft ?? ''}${textIn(reply)}`
-  if (timesUsed(turn, 'continue') < parts - 1)
-    return again(turn, now, { name: 'continue', word: say.continue, change: { draft } })
+  if (timesUsed(turn, 'continue') < maxRequests - 1)
+    return askAgain(turn, now, { name: 'continue', instruction: instructions.continue, change: { draft } })
   const whole: AssistantMessage = { ...reply, content: [{ type: 'text', text: draft }], stop: 'length' }
-  return { turn: done(turn, 'partial', now), append: [whole] }
+  return { turn: endTurn(turn, 'partial', now), append: [whole] }
 }
 
 /** A cut tool call is never run and never completed by guessing: the whole request is made again, with more room. */
-const cutCall: Case = (turn, { reply, usage }, { now }) => {
+const cutCall: Check = (turn, { reply, usage }, { now }) => {
   if (reply.stop !== 'length' || !callsIn(reply).length) return undefined
   const tries = timesUsed(turn, 'cut call')
   // Twice what it had: many models begin with more room than we would ask for.
-  const more = Math.max(outputBase * 2 ** (tries + 1), usage.output * 2)
-  const room = Math.max(Math.min(more, outputCap), turn.options.maxTokens ?? 0, usage.output)
+  const more = Math.max(minOutputTokens * 2 ** (tries + 1), usage.output * 2)
+  const room = Math.max(Math.min(more, maxOutputTokens), turn.options.maxTokens ?? 0, usage.output)
   const repairs = { ...turn.repairs, maxTokens: room }
   const hint =
     'Your message was cut off inside a tool call, so nothing was run. Send it again; split long contents into several calls.'
-  if (tries < parts - 1) return again(turn, now, { name: 'cut call', word: hint, change: { repairs } }, reply)
+  if (tries < maxRequests - 1)
+    return askAgain(turn, now, { name: 'cut call', instruction: hint, change: { repairs } }, reply)
   return {
-    turn: done(turn, 'partial', now),
+    turn: endTurn(turn, 'partial', now),
     append: [
       notice(
         'I could not finish: the model kept exceeding the longest possible message inside a tool call. Nothing of it was run. Ask for it in smaller parts.',
@@ -72,48 +77,48 @@ const cutCall: Case = (turn, { reply, usage }, { now }) => {
 }
 
 /** Everything went into thinking: asking again would end the same way. */
-const cutThought: Case = (turn, { reply }, { now }) =>
+const cutThought: Check = (turn, { reply }, { now }) =>
   reply.stop === 'length' && !textIn(reply) && !callsIn(reply).length
     ? {
-        turn: done(turn, 'partial', now),
+        turn: endTurn(turn, 'partial', now),
         append: [
           notice('The model used up its whole output on thinking. Raise max_tokens, or lower the reasoning effort.'),
         ],
       }
     : undefined
 
-const thoughtOnly: Case = (turn, { reply }, { now }) =>
+const thoughtOnly: Check = (turn, { reply }, { now }) =>
   isSilent(reply) && thinkingIn(reply).trim() && timesUsed(turn, 'thought only') < 2
-    ? again(turn, now, { name: 'thought only', word: say.thoughtOnly }, reply)
+    ? askAgain(turn, now, { name: 'thought only', instruction: instructions.thoughtOnly }, reply)
     : undefined
 
-const noCalls: Case = (turn, { reply }, { now }) =>
+const noCalls: Check = (turn, { reply }, { now }) =>
   reply.stop === 'tools' && !callsIn(reply).length && timesUsed(turn, 'no calls') < 3
-    ? again(turn, now, { name: 'no calls', word: say.noCalls }, reply)
+    ? askAgain(turn, now, { name: 'no calls', instruction: instructions.noCalls }, reply)
     : undefined
 
 /** After tools that only keep house, what was said beside them was the answer. */
-const emptyAfterTools: Case = (turn, { reply }, { now, lastRole }) => {
+const emptyAfterTools: Check = (turn, { reply }, { now, lastRole }) => {
   if (!isSilent(reply) || lastRole !== 'tool') return undefined
   if (turn.said !== undefined)
     return {
-      turn: done(turn, 'answered', now),
+      turn: endTurn(turn, 'answered', now),
       append: [{ role: 'assistant', content: [{ type: 'text', text: turn.said }], stop: 'end' }],
     }
   return timesUsed(turn, 'empty after tools') < 1
-    ? again(turn, now, { name: 'empty after tools', word: say.emptyAfterTools }, reply)
+    ? askAgain(turn, now, { name: 'empty after tools', instruction: instructions.emptyAfterTools }, reply)
     : undefined
 }
 
 /** Nothing at all: three more tries with pauses, one when it was dear, none when it is clearly not going to change. */
-const empty: Case = (turn, { reply, usage }, view) => {
+const empty: Check = (turn, { reply, usage }, view) => {
   if (!isSilent(reply)) return undefined
   const tries = timesUsed(turn, 'empty')
   const sure = usage.output === 0 && tries >= 1 && timesUsed(turn, 'empty without output') >= 1
   const most = usage.costUsd > 0.25 ? 1 : 3
   const counted = usage.output === 0 ? spend(turn, 'empty without output') : turn
   const failure = { kind: 'malformed', message: 'the model sends empty answers' } as const
-  const asked = again(counted, view.now, { name: 'empty', word: say.empty }, reply).turn
+  const asked = askAgain(counted, view.now, { name: 'empty', instruction: instructions.empty }, reply).turn
   const next =
     (!sure && tries < most ? waitLonger(asked, { failure }, view) : undefined) ?? nextModel(counted, { failure }, view)
   return next ? { turn: next } : giveUp(counted, failure, view.now)
@@ -125,24 +130,24 @@ const promise =
 /** Offers and questions are answers. */
 const offer = /\?\s*$|let me know|if you (?:want|like|need)|wait|when you|once you/i
 
-const announced: Case = (turn, { reply }, { now, toolbox }) => {
+const announced: Check = (turn, { reply }, { now, toolbox }) => {
   const text = textIn(reply).trim()
   if (!toolbox.size || callsIn(reply).length || text.length > 400 || timesUsed(turn, 'announced') >= 2) return undefined
   if (!promise.test(text) || offer.test(text)) return undefined
-  return again(turn, now, { name: 'announced', word: say.announced }, reply)
+  return askAgain(turn, now, { name: 'announced', instruction: instructions.announced }, reply)
 }
 
 /** A model that keeps asking for tools that do not exist will not stop by itself. */
-const unknownTools: Case = (turn, { reply }, { now, toolbox }) => {
+const unknownTools: Check = (turn, { reply }, { now, toolbox }) => {
   const calls = callsIn(reply)
   if (!calls.length || calls.some(({ name }) => toolbox.has(name)) || timesUsed(turn, 'unknown tools') < 2)
     return undefined
   const names = [...new Set(calls.map(({ name }) => name))].join(', ')
   return {
-    turn: done(turn, 'partial', now),
+    turn: endTurn(turn, 'partial', now),
     append: [
       reply,
-      ...calls.map((call) => refuse(call, `There is no tool named ${call.name}.`)),
+      ...calls.map((call) => errorResult(call, `There is no tool named ${call.name}.`)),
       notice(
         `I could not go on: the model keeps asking for tools that do not exist (${names}). Try again, or another model.`,
       ),
@@ -162,15 +167,20 @@ const counters = [
   'unknown tools',
 ] as const
 
-/** The model called tools that there are: a long turn has as many tries for its last step as for its first. */
-export const forgiven = (turn: Turn): Turn => ({
-  ...turn,
-  used: Object.fromEntries(Object.entries(turn.used).filter(([name]) => !counters.some((one) => one === name))),
-})
+/**
+ * Counts replies whose calls name no existing tool. Any other call starts all counts anew: a long turn gets as many
+ * attempts for its last step as for its first.
+ */
+export const countUnknownTools: OnReply = ({ turn, calls }, { toolbox }) => {
+  if (!calls.length) return undefined
+  if (!calls.some(({ name }) => toolbox.has(name))) return { turn: spend(turn, 'unknown tools') }
+  const used = Object.entries(turn.used).filter(([name]) => !counters.some((counter) => counter === name))
+  return { turn: { ...turn, used: Object.fromEntries(used) } }
+}
 
 const isSilent = (reply: AssistantMessage) => !textIn(reply).trim() && !callsIn(reply).length
 
-const cases: readonly Case[] = [
+const checks: readonly Check[] = [
   unknownTools,
   cutText,
   cutCall,
@@ -182,22 +192,25 @@ const cases: readonly Case[] = [
   announced,
 ]
 
-export const output: Verdict = (turn, result, view) => {
-  if (result.of !== 'model' || isSpent(turn)) return undefined
-  const paid = { ...turn, usage: addUsage(turn.usage, result.usage), deaths: { ...turn.deaths, here: 0 } }
-  for (const one of cases) {
-    const commit = one(paid, result, view)
-    if (commit) return commit
+/** Asks again for a reply that is no answer yet, or ends the turn when that has been tried often enough. */
+export const retryIncompleteReply: OnReply = ({ turn, reply, usage }, view) => {
+  if (isSpent(turn)) return undefined
+  const billed = { ...turn, usage: addUsage(turn.usage, usage), deaths: { ...turn.deaths, here: 0 } }
+  for (const check of checks) {
+    const commit = check(billed, { reply, usage }, view)
+    if (commit) return { commit }
   }
   return undefined
 }
 
-/** A stream that broke in the middle of a text: the text stays, and the model goes on from there. */
-export const broken: Verdict = (turn, result, view) => {
+/** Keeps the text of a stream that broke, and lets the model go on from there. */
+export const continueBrokenStream: AfterEffect = ({ turn, result }, { now }) => {
   if (result.of !== 'failure' || !result.partial?.trim() || result.inCall) return undefined
   if (result.failure.kind !== 'network' && result.failure.kind !== 'stalled') return undefined
-  if (timesUsed(turn, 'continue') >= parts - 1 || isSpent(turn)) return undefined
+  if (timesUsed(turn, 'continue') >= maxRequests - 1 || isSpent(turn)) return undefined
   const draft = `${turn.draft ?? ''}${result.partial}`
   const usage = addUsage(turn.usage, result.usage ?? noUsage)
-  return again(turn, view.now, { name: 'continue', word: say.continue, change: { draft, usage } })
+  return {
+    commit: askAgain(turn, now, { name: 'continue', instruction: instructions.continue, change: { draft, usage } }),
+  }
 }

@@ -3,12 +3,12 @@ import { enter } from '../../../src/agent/loop/enter.ts'
 import { requestCompression } from '../../../src/agent/loop/intake.ts'
 import { standardLimits, type View } from '../../../src/agent/model/ports.ts'
 import { newTurn, spend, type Turn } from '../../../src/agent/model/turn.ts'
-import { ceiling, pressure } from '../../../src/agent/policy/pressure.ts'
-import { summaryRequestFor } from '../../../src/agent/prompt/compress.ts'
+import { maxCompressions, compressContext } from '../../../src/agent/policy/compress-context.ts'
+import { renderSummaryRequest } from '../../../src/agent/prompt/compression.ts'
 
 const turn = newTurn('run', 0, 90)
 const asked = requestCompression(turn, { focus: 'the tests' }).turn
-const spent = Array.from({ length: ceiling }).reduce<Turn>((one) => spend(one, 'compress'), turn)
+const spent = Array.from({ length: maxCompressions }).reduce<Turn>((one) => spend(one, 'compress'), turn)
 const view = (more: object = {}): View =>
   ({ now: 5, contextTokens: 10, contextWindow: 100, messages: 20, limits: standardLimits, ...more }) as View
 const off = { ...standardLimits, compression: { enabled: false, threshold: 0.75 } }
@@ -23,14 +23,14 @@ describe('the context', () => {
     ['is so whatever is set', asked, view({ limits: off }), 'compress'],
     ['is not when there is nothing to shorten', asked, view({ messages: 3 }), undefined],
   ])('%s', (_name, given, seen, step) => {
-    expect(pressure(given, seen)?.do).toBe(step)
+    expect(compressContext(given, seen)?.do).toBe(step)
   })
 
   it('is shortened once for one wish, with its focus in the request', () => {
     const { turn: entered } = enter(asked, { do: 'compress' }, view())
     expect(entered.stage).toEqual({ at: 'compressing', since: 5, focus: 'the tests' })
-    expect(pressure({ ...entered, stage: { at: 'ready' } }, view())).toBe(undefined)
-    expect(summaryRequestFor('the tests')).toContain('the tests')
-    expect(summaryRequestFor(undefined)).not.toContain('undefined')
+    expect(compressContext({ ...entered, stage: { at: 'ready' } }, view())).toBe(undefined)
+    expect(renderSummaryRequest('the tests')).toContain('the tests')
+    expect(renderSummaryRequest(undefined)).not.toContain('undefined')
   })
 })

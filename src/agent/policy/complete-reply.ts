@@ -1,0 +1,12 @@
+/** Counts a complete reply as progress, and joins it to the draft that it continues. */
+
+import { textIn } from '../model/message.ts'
+import { countProgress } from '../model/turn.ts'
+import type { OnReply } from './policy.ts'
+
+export const completeReply: OnReply = ({ turn, reply, usage }) => {
+  const { draft, said: _said, ...rest } = countProgress(turn, usage)
+  if (!draft) return { turn: rest }
+  const others = reply.content.filter(({ type }) => type !== 'text')
+  return { turn: rest, reply: { ...reply, content: [{ type: 'text', text: draft + textIn(reply) }, ...others] } }
+}

@@ -1,0 +1,15 @@
+/**
+ * Remembers the text beside calls that serve the agent and not the task. Models often give their answer there and send
+ * an empty message afterwards: then this text is the answer.
+ */
+
+import { textIn } from '../model/message.ts'
+import type { OnReply } from './policy.ts'
+
+const housekeepingTools: ReadonlySet<string> = new Set(['memory', 'todo', 'skill_manage', 'session_search'])
+
+export const rememberHousekeepingText: OnReply = ({ turn, reply, calls }) => {
+  const text = textIn(reply).trim()
+  const isHousekeeping = calls.length > 0 && calls.every(({ name }) => housekeepingTools.has(name))
+  return text && isHousekeeping ? { turn: { ...turn, said: text } } : undefined
+}

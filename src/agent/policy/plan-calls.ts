@@ -1,0 +1,38 @@
+/**
+ * Decides for each requested call whether it runs or gets an error result at once. Approval is checked later, when the
+ * call is about to run (approval.ts).
+ */
+
+import { callsIn, errorResult, type ToolCallPart } from '../model/message.ts'
+import type { View } from '../model/ports.ts'
+import type { ToolCall, Turn } from '../model/turn.ts'
+import type { OnReply } from './policy.ts'
+import { explainCallLimit } from './tool-loop-guard.ts'
+
+export const planCalls: OnReply = ({ turn, reply }, view) => ({ calls: planAll(turn, callsIn(reply), view) })
+
+/** Plans calls in their order. */
+export function planAll(turn: Turn, parts: readonly ToolCallPart[], view: View): ToolCall[] {
+  const counts: Record<string, number> = {}
+  return parts.map((part) => {
+    const earlier = counts[part.name] ?? 0
+    counts[part.name] = earlier + 1
+    return plan(turn, part, view, earlier)
+  })
+}
+
+function plan(turn: Turn, part: ToolCallPart, view: View, earlierCalls: number): ToolCall {
+  const tool = view.toolbox.get(part.name)
+  const effect = tool?.effectOf?.(part.input) ?? tool?.effect ?? 'effect'
+  const call = { id: part.id, name: part.name, input: part.input, effect } as const
+  const reject = (why: string): ToolCall => ({ ...call, state: 'settled', result: errorResult(part, why) })
+  if (!tool) return reject(`There is no tool named ${part.name}. ${listTools(view)}`)
+  if (part.raw !== undefined)
+    return reject(`Not run: the arguments of ${part.name} are not valid JSON. Send the call again with valid JSON.`)
+  const limit = explainCallLimit(turn, part.name, earlierCalls, view)
+  if (limit) return reject(`Not run: ${limit} Go on with what you have.`)
+  return { ...call, state: 'planned' }
+}
+
+const listTools = (view: View) =>
+  view.toolbox.size ? `There are: ${[...view.toolbox.keys()].join(', ')}.` : 'No tools are available.'

@@ -1,0 +1,42 @@
+/**
+ * Corrects a reply of a model: names of tools that exist, ids that differ, and each call once. Some models send every
+ * call of a batch with the same id, or the same call several times.
+ */
+
+import type { AssistantMessage } from '../model/message.ts'
+import type { OnReply } from './policy.ts'
+import { repairToolName } from './tool-name.ts'
+
+/** Calls of one reply. Each result costs a write of the whole turn. The model can ask for the others again. */
+const maxCalls = 128
+
+export const tidyReply: OnReply = ({ reply }, { toolbox }) => {
+  const ids = new Set<string>()
+  const seen = new Set<string>()
+  const content = reply.content.flatMap((part, i): AssistantMessage['content'] => {
+    if (part.type !== 'call') return [part]
+    if (ids.size === maxCalls) return []
+    const name = toolbox.has(part.name) ? part.name : (repairToolName(part.name, toolbox.keys()) ?? part.name)
+    const key = `${name} ${part.raw ?? canonicalJson(part.input)}`
+    if (seen.has(key)) return []
+    seen.add(key)
+    const id = uniqueId(part.id || `call_${i}`, ids)
+    return [{ ...part, name: name || 'invalid_tool_call', id }]
+  })
+  return { reply: { ...reply, content } }
+}
+
+function uniqueId(id: string, used: Set<string>): string {
+  let free = id
+  for (let n = 2; used.has(free); n++) free = `${id}_d${n}`
+  used.add(free)
+  return free
+}
+
+/** Encodes equal values as the same JSON, in whatever order their keys are. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, part]) => `${JSON.stringify(key)}:${canonicalJson(part)}`).join(',')}}`
+}
