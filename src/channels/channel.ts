@@ -1,69 +1,97 @@
-/** What every messaging platform looks like from here. One folder per platform; the list is in channels.ts. */
+/** Defines the port that every messaging platform implements. Each platform has a folder; channels.ts lists them. */
 
 import type { Chunk, Outcome } from '../agent/model/delivery.ts'
 
 export type Secrets = Readonly<Record<string, string>>
 
-/** The way to a platform: where its API is, and what opens it. */
-export type Line = { readonly apiBase: string; readonly secrets: Secrets }
+/** A tenant's connection to a platform: its API address, its secrets and its webhook address. */
+export type ChannelConnection = {
+  readonly apiBase: string
+  readonly secrets: Secrets
+  /** The address registered with the platform. Some signatures cover it. */
+  readonly webhookUrl: string
+}
 
-/** What the platform says of the account that we are there. */
-export type Account = { readonly id: string; readonly name: string }
+/** The account under which the agent acts on the platform. */
+export type BotAccount = { readonly id: string; readonly name: string }
 
-export type Place = { readonly chat: string; readonly thread?: string }
+export type ChatAddress = { readonly chat: string; readonly thread?: string }
 
-export type Person = { readonly id: string; readonly name: string }
+export type Sender = { readonly id: string; readonly name: string }
 
-/** One event of a chat, as far as anything is made of it. */
-export type Heard = {
-  /** The same for every delivery of the same event. */
+/** A webhook request as it arrived. Signatures are checked against `body`, never against re-serialised content. */
+export type InboundRequest = {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Headers
+  readonly body: Uint8Array
+  /** Milliseconds since 1970; the reference for time windows of signatures. */
+  readonly receivedAt: number
+}
+
+/** One message or button press that a platform reported. */
+export type InboundEvent = {
+  /** Deduplication key: the same in every delivery of the event, unique within the connection. */
   readonly key: string
-  readonly place: Place
+  readonly address: ChatAddress
   readonly isGroup: boolean
-  readonly person: Person
+  readonly sender: Sender
 } & (
   | {
-      readonly of: 'message'
-      readonly message: string
+      readonly kind: 'message'
+      readonly messageId: string
       readonly text: string
-      /** Ids and names (in small letters) of the accounts that are named in it. */
+      /** Ids and lower-case names of the mentioned accounts. */
       readonly mentions: readonly string[]
-      /** Whose message it replies to. */
-      readonly repliesTo?: string
+      /** The author of the message that this one replies to. */
+      readonly repliesToSender?: string
     }
-  | { readonly of: 'press'; readonly press: string; readonly message: string; readonly data: string }
+  | { readonly kind: 'press'; readonly pressId: string; readonly messageId: string; readonly data: string }
 )
 
-export type Outgoing = {
-  readonly place: Place
+export type Received = {
+  /** Sent after all events are stored. Without one, the platform gets an empty 200. */
+  readonly response?: Response
+  readonly events: readonly InboundEvent[]
+}
+
+export type OutboundMessage = {
+  readonly address: ChatAddress
   readonly chunk: Chunk
-  /** The message it answers. */
-  readonly replyTo?: string
-  /** A message of ours that becomes this one. */
-  readonly edits?: string
+  readonly replyToMessageId?: string
+  /** The bot's own message that this one replaces. */
+  readonly editedMessageId?: string
 }
 
 export type Channel = {
   readonly platform: string
-  /** Where its API is, unless the deployment says otherwise in the variable `apiBase.variable`. */
+  /** The default API address, and the variable of the deployment that replaces it. */
   readonly apiBase: { readonly variable: string; readonly url: string }
-  /** What has to be entered, and what it looks like. */
+  /** The secrets that a connection needs, with the shape of each. */
   readonly secrets: Readonly<Record<string, { readonly shape: RegExp; readonly hint: string }>>
-  /** A message that is sent twice with the same key is there once. */
-  readonly keyed: boolean
-  /** Milliseconds between two edits of one message. */
-  readonly editPause: (isGroup: boolean) => number
-  /** How long the sign that somebody is typing stays. */
-  readonly typingMs: number
-  /** By the bytes as they came. */
-  readonly verify: (headers: Headers, body: Uint8Array, secrets: Secrets) => Promise<boolean>
-  /** Undefined for what is none of our business. */
-  readonly parse: (body: unknown) => Heard | undefined
-  /** `plain`: as it is written, whatever it looks like. */
-  readonly render: (text: string, how: 'markdown' | 'plain') => readonly Chunk[]
-  readonly send: (line: Line, outgoing: Outgoing) => Promise<Outcome>
-  readonly typing: (line: Line, place: Place) => Promise<Outcome>
-  /** Says to whoever pressed a button what came of it. */
-  readonly answerPress: (line: Line, press: string, text: string) => Promise<Outcome>
-  readonly account: (line: Line) => Promise<Account | { readonly refused: string }>
+  /** The platform stores a message once, however often `send` repeats its key. */
+  readonly hasIdempotencyKeys: boolean
+  /** Pause between two edits of one message. */
+  readonly editIntervalMs: (isGroup: boolean) => number
+  /** How long the platform shows a typing indicator. */
+  readonly typingDurationMs: number
+  /**
+   * Verifies the request, then parses it. A request that is not proven to come from the platform returns `refused()`.
+   * A proven one never fails: unknown content returns no events. Has no effects of its own.
+   */
+  readonly receive: (request: InboundRequest, connection: ChannelConnection) => Promise<Received>
+  /** Splits a text into messages that the platform accepts. `plain` shows markup characters as they are. */
+  readonly render: (text: string, format: 'markdown' | 'plain') => readonly Chunk[]
+  /** Never rejects. `key` identifies the message over all attempts to send it. */
+  readonly send: (connection: ChannelConnection, message: OutboundMessage, key: string) => Promise<Outcome>
+  readonly showTyping: (connection: ChannelConnection, address: ChatAddress) => Promise<Outcome>
+  /** Shows a short text to the person who pressed a button. */
+  readonly answerPress: (connection: ChannelConnection, pressId: string, text: string) => Promise<Outcome>
+  readonly getAccount: (connection: ChannelConnection) => Promise<BotAccount | { readonly refused: string }>
 }
+
+/** The result of `receive` for a request with a missing, wrong or outdated proof. It gives no reason. */
+export const refused = (status: 401 | 403 = 401): Received => ({
+  response: new Response(null, { status }),
+  events: [],
+})

@@ -1,4 +1,4 @@
-/** Settings of a connection: whom it listens to, and how. */
+/** Defines the settings of a connection: who may use it, and how the agent answers there. */
 
 import * as z from 'zod'
 
@@ -10,8 +10,8 @@ const ids = z
 const fields = {
   allow_users: ids,
   allow_chats: ids,
-  admins: ids.describe('Who may press the buttons of others.'),
-  require_mention: z.boolean().describe('In groups: only what is said to the bot begins a turn.'),
+  admins: ids.describe('People who may press buttons that others were asked to press.'),
+  require_mention: z.boolean().describe('In groups, only messages that address the bot begin a turn.'),
   busy_mode: z.enum(['interrupt', 'queue', 'steer']),
   streaming: z.boolean().describe('Answers appear while they are written.'),
   burst_ms: z.literal(0, 'Messages are never merged here: only 0 is possible.'),
@@ -28,5 +28,5 @@ export const channelSettings = z.strictObject({
 })
 export type ChannelSettings = z.infer<typeof channelSettings>
 
-/** Some of them, for a change. */
+/** A change of some settings. */
 export const settingsChange = z.strictObject(fields).partial()

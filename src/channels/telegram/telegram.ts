@@ -1,14 +1,15 @@
-/** Telegram, by its Bot API: updates come by webhook, answers go by JSON. */
+/** Implements the channel port for Telegram: updates arrive by webhook, messages leave through the Bot API. */
 
 import type { Chunk, Outcome, Span } from '../../agent/model/delivery.ts'
-import type { Channel, Line, Outgoing, Place } from '../channel.ts'
-import { styled } from '../text/markdown.ts'
-import { split } from '../text/split.ts'
-import { call, type Called } from './api.ts'
-import { parse } from './parse.ts'
+import { type Channel, type ChannelConnection, type ChatAddress, type OutboundMessage, refused } from '../channel.ts'
+import { isSameSecret } from '../is-same-secret.ts'
+import { parseMarkdown } from '../text/parse-markdown.ts'
+import { splitText } from '../text/split-text.ts'
+import { type BotApiResult, callBotApi } from './bot-api.ts'
+import { parseUpdate } from './parse-update.ts'
 
-/** Telegram takes 4096 units; some are left for a line in front. */
-const bounds = { length: 4_000, spans: 100 }
+/** Telegram accepts 4096 UTF-16 units; the rest is room for a line in front. */
+const limits = { maxChars: 4_000, maxSpans: 100 }
 
 export const telegram: Channel = {
   platform: 'telegram',
@@ -17,62 +18,68 @@ export const telegram: Channel = {
     bot_token: { shape: /^[A-Za-z0-9_:-]{1,200}$/, hint: 'The token that @BotFather gave, like 123456:ABC-DEF.' },
     webhook_secret: { shape: /^[A-Za-z0-9_-]{1,256}$/, hint: '1 to 256 letters, digits, "_" and "-".' },
   },
-  keyed: false,
-  editPause: (isGroup) => (isGroup ? 3_100 : 1_100),
-  typingMs: 5_000,
-  verify: async (headers, _body, secrets) => {
-    const given = headers.get('x-telegram-bot-api-secret-token')
-    const expected = secrets['webhook_secret']
-    return Boolean(given) && Boolean(expected) && isSame(given ?? '', expected ?? '')
+  hasIdempotencyKeys: false,
+  editIntervalMs: (isGroup) => (isGroup ? 3_100 : 1_100),
+  typingDurationMs: 5_000,
+  receive: async ({ headers, body }, { secrets }) => {
+    const token = headers.get('x-telegram-bot-api-secret-token')
+    if (!(await isSameSecret(token, secrets['webhook_secret']))) return refused()
+    const event = parseUpdate(parseJson(body))
+    return { events: event ? [event] : [] }
   },
-  parse,
-  render: (source, how) => {
-    const { text, spans } = how === 'plain' ? { text: source, spans: [] } : styled(source)
-    return split(text, spans, bounds)
+  render: (source, format) => {
+    const { text, spans } = format === 'plain' ? { text: source, spans: [] } : parseMarkdown(source)
+    return splitText(text, spans, limits)
   },
   send,
-  typing: (line, place) => outcomeOf(call(line, 'sendChatAction', { ...addressOf(place), action: 'typing' })),
-  answerPress: (line, press, text) => outcomeOf(call(line, 'answerCallbackQuery', { callback_query_id: press, text })),
-  account: async (line) => {
-    const answer = await call(line, 'getMe', {})
+  showTyping: (connection, address) =>
+    outcomeOf(callBotApi(connection, 'sendChatAction', { ...addressFields(address), action: 'typing' })),
+  answerPress: (connection, pressId, text) =>
+    outcomeOf(callBotApi(connection, 'answerCallbackQuery', { callback_query_id: pressId, text })),
+  getAccount: async (connection) => {
+    const answer = await callBotApi(connection, 'getMe', {})
     if (answer.of !== 'done') return { refused: answer.detail }
     const { id, username } = (answer.result ?? {}) as { id?: number; username?: string }
     return { id: String(id ?? ''), name: username ?? '' }
   },
 }
 
-/** Digests are compared: they are of one length whatever was sent, and the comparison takes as long for each. */
-async function isSame(given: string, expected: string): Promise<boolean> {
-  const digest = (text: string) => crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  const [one, other] = await Promise.all([digest(given), digest(expected)])
-  return crypto.subtle.timingSafeEqual(one, other)
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined // a signed body that is no update
+  }
 }
 
-async function send(line: Line, outgoing: Outgoing): Promise<Outcome> {
-  const answer = await call(line, outgoing.edits ? 'editMessageText' : 'sendMessage', bodyOf(outgoing))
-  // Nothing was taken: without the topic it goes to the chat as a whole.
-  if (answer.of !== 'no-thread') return outcomeOf(answer, outgoing.edits)
-  const { thread: _thread, ...place } = outgoing.place
-  return outcomeOf(call(line, 'sendMessage', bodyOf({ ...outgoing, place })))
+async function send(connection: ChannelConnection, message: OutboundMessage): Promise<Outcome> {
+  const { editedMessageId } = message
+  const method = editedMessageId === undefined ? 'sendMessage' : 'editMessageText'
+  const answer = await callBotApi(connection, method, messageFields(message))
+  // Telegram accepted nothing, so the message can go to the chat without the deleted topic.
+  if (answer.of !== 'no-thread') return outcomeOf(answer, editedMessageId)
+  const { thread: _thread, ...address } = message.address
+  return outcomeOf(callBotApi(connection, 'sendMessage', messageFields({ ...message, address })))
 }
 
-function bodyOf({ place, chunk, replyTo, edits }: Outgoing): object {
+function messageFields({ address, chunk, replyToMessageId, editedMessageId }: OutboundMessage): object {
   const { buttons } = chunk
-  const more = {
+  const content = {
     text: chunk.text,
     ...(chunk.spans.length > 0 && { entities: chunk.spans.map(entityOf) }),
-    // Whoever makes previews fetches the address: that is a way out for what was only in the conversation.
+    // A preview makes Telegram fetch the address, which could leak what the conversation contains.
     link_preview_options: { is_disabled: true },
     ...(buttons && { reply_markup: { inline_keyboard: keyboardOf(buttons) } }),
   }
-  if (edits !== undefined) return { chat_id: Number(place.chat), message_id: Number(edits), ...more }
-  const reply = replyTo !== undefined && {
-    reply_parameters: { message_id: Number(replyTo), allow_sending_without_reply: true },
+  if (editedMessageId !== undefined)
+    return { chat_id: Number(address.chat), message_id: Number(editedMessageId), ...content }
+  const reply = replyToMessageId !== undefined && {
+    reply_parameters: { message_id: Number(replyToMessageId), allow_sending_without_reply: true },
   }
-  return { ...addressOf(place), ...more, ...reply }
+  return { ...addressFields(address), ...content, ...reply }
 }
 
-const addressOf = ({ chat, thread }: Place) => ({
+const addressFields = ({ chat, thread }: ChatAddress) => ({
   chat_id: Number(chat),
   ...(thread !== undefined && { message_thread_id: Number(thread) }),
 })
@@ -80,7 +87,7 @@ const addressOf = ({ chat, thread }: Place) => ({
 const keyboardOf = (buttons: NonNullable<Chunk['buttons']>) =>
   buttons.map((row) => row.map(({ label, data }) => ({ text: label, callback_data: data })))
 
-const types: Readonly<Record<Span['type'], string>> = {
+const entityTypes: Readonly<Record<Span['type'], string>> = {
   bold: 'bold',
   italic: 'italic',
   underline: 'underline',
@@ -92,12 +99,12 @@ const types: Readonly<Record<Span['type'], string>> = {
   quote: 'blockquote',
 }
 
-const entityOf = ({ type, ...rest }: Span) => ({ type: types[type], ...rest })
+const entityOf = ({ type, ...rest }: Span) => ({ type: entityTypes[type], ...rest })
 
-async function outcomeOf(answer: Called | Promise<Called>, id?: string): Promise<Outcome> {
-  const called = await answer
-  if (called.of === 'no-thread') return { of: 'refused', scope: 'chat', detail: called.detail }
-  if (called.of !== 'done') return called
-  const sent = (called.result as { message_id?: number } | undefined)?.message_id ?? id
-  return { of: 'sent', ...(sent !== undefined && { id: String(sent) }) }
+async function outcomeOf(result: BotApiResult | Promise<BotApiResult>, editedId?: string): Promise<Outcome> {
+  const answer = await result
+  if (answer.of === 'no-thread') return { of: 'refused', scope: 'chat', detail: answer.detail }
+  if (answer.of !== 'done') return answer
+  const id = (answer.result as { message_id?: number } | undefined)?.message_id ?? editedId
+  return { of: 'sent', ...(id !== undefined && { id: String(id) }) }
 }

@@ -1,86 +1,94 @@
 /**
- * Connections as they are used: with their secrets open, remembered for a moment in the isolate. While D1 is away, what
- * was known last goes on being used, so that answers still get out.
+ * Loads connections from D1 and opens their secrets. Each isolate caches them for ten seconds, and for an hour while D1
+ * is unavailable, so that answers still leave.
  */
 
 import { Bounded } from '../../agent/model/bounded.ts'
-import type { Account, Channel, Line } from '../../channels/channel.ts'
-import { channelOf } from '../../channels/channels.ts'
+import type { BotAccount, Channel, ChannelConnection, Secrets } from '../../channels/channel.ts'
+import { findChannel } from '../../channels/channels.ts'
 import { channelSettings, type ChannelSettings } from '../../channels/settings.ts'
-import { connectionById, type Connection } from '../../db/channels.ts'
+import { getConnectionById, type Connection } from '../../db/channel-connections.ts'
 import { open, seal } from '../platform/seal.ts'
 import { variablesOf } from '../platform/variables.ts'
 
-export type Connected = {
+export type LoadedConnection = ChannelConnection & {
   readonly id: string
   readonly tenantId: string
   readonly status: Connection['status']
   readonly channel: Channel
   readonly settings: ChannelSettings
-  readonly line: Line
-  /** Those of the line, sealed. */
-  readonly secrets: string
-  readonly account: Account | undefined
+  readonly sealedSecrets: string
+  readonly account: BotAccount | undefined
 }
+
+/** A connection that exists but cannot be used, and the reason. */
+type Unusable = { readonly refused: string }
 
 const freshMs = 10_000
 const staleMs = 3_600_000
-const remembered = new Bounded<
-  string,
-  { readonly at: number; readonly value: Connected | { readonly refused: string } }
->(5_000)
+const cache = new Bounded<string, { readonly at: number; readonly value: LoadedConnection | Unusable }>(5_000)
 
-/** Undefined when there is none. Rejects when that cannot be found out now. */
-export async function connected(
+/** Returns undefined when the connection does not exist. Rejects while D1 is unavailable and nothing is cached. */
+export async function loadConnection(
   env: Env,
   id: string,
   now: number,
-): Promise<Connected | { readonly refused: string } | undefined> {
-  const known = remembered.get(id)
-  if (known && now - known.at < freshMs) return known.value
-  const found = await connectionById(env.DB, id).catch((error: unknown) => {
-    if (known && now - known.at < staleMs) return known.value
+): Promise<LoadedConnection | Unusable | undefined> {
+  const cached = cache.get(id)
+  if (cached && now - cached.at < freshMs) return cached.value
+  let stored: Connection | undefined
+  try {
+    stored = await getConnectionById(env.DB, id)
+  } catch (error) {
+    if (cached && now - cached.at < staleMs) return cached.value
     throw error
-  })
-  if (!found) remembered.delete(id)
-  if (!found || 'refused' in found || 'line' in found) return found
-  const value = await opened(env, found)
-  remembered.set(id, { at: now, value })
+  }
+  if (!stored) {
+    cache.delete(id)
+    return undefined
+  }
+  const value = await openConnection(env, stored)
+  cache.set(id, { at: now, value })
   return value
 }
 
-/** After a change: elsewhere it is seen within ten seconds. */
-export const forgetConnection = (id: string): void => void remembered.delete(id)
+/** Drops a changed connection from the cache. Other isolates use the old one for up to ten seconds. */
+export const forgetConnection = (id: string): void => void cache.delete(id)
 
-async function opened(env: Env, connection: Connection): Promise<Connected | { readonly refused: string }> {
-  const { id, tenantId, platform, status, secrets, settings, account } = connection
-  const channel = channelOf(platform)
+async function openConnection(env: Env, stored: Connection): Promise<LoadedConnection | Unusable> {
+  const { id, tenantId, platform, status, secrets: sealedSecrets, settings, account } = stored
+  const channel = findChannel(platform)
   if (!channel) return { refused: `There is no platform ${platform}.` }
-  const sealed = await open(env, secrets, sealedFor(tenantId, id))
-  if (sealed.is === 'shut') return { refused: sealed.reason }
+  const unsealed = await open(env, sealedSecrets, sealContext(tenantId, id))
+  if (unsealed.is === 'shut') return { refused: unsealed.reason }
   return {
+    ...accessOf(env, channel, stored, JSON.parse(unsealed.secret) as Secrets),
     id,
     tenantId,
     status,
     channel,
     settings: channelSettings.parse(settings),
-    line: lineOf(env, channel, JSON.parse(sealed.secret) as Record<string, string>),
-    secrets,
-    account: (account as Account | null) ?? undefined,
+    sealedSecrets,
+    account: (account as BotAccount | null) ?? undefined,
   }
 }
 
-export const lineOf = (env: Env, { apiBase }: Channel, secrets: Line['secrets']): Line => ({
-  apiBase: variablesOf(env)[apiBase.variable] || apiBase.url,
-  secrets,
-})
+/** Builds the part of a connection that the channel port needs. */
+function accessOf(env: Env, { apiBase }: Channel, { webhookUrl }: Connection, secrets: Secrets): ChannelConnection {
+  return { apiBase: variablesOf(env)[apiBase.variable] || apiBase.url, secrets, webhookUrl }
+}
 
-const sealedFor = (tenant: string, id: string) => ({ tenant, kind: 'channel', id })
+/** Builds it from a stored connection. Secrets that cannot be opened are left out. */
+export const unsealConnection = async (env: Env, channel: Channel, stored: Connection): Promise<ChannelConnection> =>
+  accessOf(env, channel, stored, await unsealSecrets(env, stored))
 
-export const sealSecrets = (env: Env, tenantId: string, id: string, secrets: Line['secrets']): Promise<string> =>
-  seal(env, JSON.stringify(secrets), sealedFor(tenantId, id))
+const sealContext = (tenant: string, id: string) => ({ tenant, kind: 'channel', id })
 
-export async function openSecrets(env: Env, { tenantId, id, secrets }: Connection): Promise<Line['secrets']> {
-  const opening = await open(env, secrets, sealedFor(tenantId, id))
-  return opening.is === 'open' ? (JSON.parse(opening.secret) as Line['secrets']) : {}
+export const sealSecrets = (env: Env, tenantId: string, id: string, secrets: Secrets): Promise<string> =>
+  seal(env, JSON.stringify(secrets), sealContext(tenantId, id))
+
+/** Returns no secrets when they cannot be opened. */
+export async function unsealSecrets(env: Env, { tenantId, id, secrets }: Connection): Promise<Secrets> {
+  const unsealed = await open(env, secrets, sealContext(tenantId, id))
+  return unsealed.is === 'open' ? (JSON.parse(unsealed.secret) as Secrets) : {}
 }

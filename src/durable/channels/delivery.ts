@@ -1,67 +1,65 @@
 /**
- * The way from a session into its chat. Whatever the session makes public passes here, in the stretch of code that
- * writes it: the end of a turn becomes rows of the outbox in the same write. Then one row after the other is sent, as
- * policy/deliver.ts says; a death in between changes nothing but what that policy makes of it.
+ * Delivers the answers of a session to its chat. Public events reach `handleEvents` in the write that makes them public,
+ * so the end of a turn and the outbox rows of its answer are one write. Rows are then sent one at a time, as
+ * agent/policy decides; a crash changes nothing but what that policy makes of an interrupted row.
  */
 
 import type { Asker, Chunk, Custody, Origin, Outcome } from '../../agent/model/delivery.ts'
 import type { PlacedEvent } from '../../agent/model/event.ts'
 import type { Source } from '../../agent/model/message.ts'
-import * as policy from '../../agent/policy/deliver.ts'
-import type { Outgoing } from '../../channels/channel.ts'
-import { channelOf } from '../../channels/channels.ts'
-import { prefixed } from '../../channels/text/split.ts'
-import { type Ask, addressedTo, askOf } from './pending-request-message.ts'
-import { connected, type Connected } from './connection.ts'
+import * as policy from '../../agent/policy/delivery-attempt.ts'
+import type { OutboundMessage } from '../../channels/channel.ts'
+import { findChannel } from '../../channels/channels.ts'
+import { withPrefix } from '../../channels/text/split-text.ts'
+import { renderPendingRequest, withRowNumber } from './pending-request-message.ts'
+import { loadConnection, type LoadedConnection } from './connection.ts'
 import { type Chat, Presence } from './presence.ts'
-import { rendered } from './preview.ts'
+import { renderSafely } from './preview.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { InboundEvents } from './inbound-events.ts'
-import { Outbox, type PartRow } from './outbox.ts'
-import { waitingItems } from '../turn/pending-requests.ts'
+import { Outbox, type OutboxRow } from './outbox.ts'
+import { personRequests } from '../turn/pending-requests.ts'
 import type { SessionStore } from '../storage/store.ts'
 import { leaseMs } from '../platform/schedule.ts'
 import { clock } from '../platform/clock.ts'
 
-/** The session, as far as this needs it. */
-type Session = {
+/** The parts of the session that delivery uses. */
+type DeliverySession = {
   readonly tenantId: string
   readonly sessionId: string
   readonly sql: SqlStorage
   readonly journal: { readonly had: (table: 'outbox' | 'heard') => boolean }
-  /** Rebuilt, it is another one. */
+  /** Read at each use: a rebuild replaces it. */
   readonly store: SessionStore
   readonly exists: boolean
   readonly meta: { readonly origin?: Origin }
   readonly later: (work: Promise<unknown>) => void
   readonly arm: () => void
-  /** Ends the object with all that this stretch of code has written. */
+  /** Aborts the object, and with it all writes since the last await. */
   readonly die: (reason: string) => void
 }
 
-/** When the connection cannot be read, or we are at fault: not at once again. */
-const restMs = 15_000
-/** How long an answer waits, at most, until the platform lets the message be edited that shows its beginning. */
-const longestEditWaitMs = 5_000
-/** Of messages that only steer a turn. */
-const inBetween: ReadonlySet<Source> = new Set(['nudge', 'notice', 'summary'])
-
-type Line = { readonly connection: Connected; readonly origin: Origin }
+/** Pause after an unexpected error, for example when the connection cannot be read. */
+const errorPauseMs = 15_000
+/** How long an answer waits at most until the platform allows another edit of its preview. */
+const maxEditWaitMs = 5_000
+/** User messages that only steer a turn. */
+const steering: ReadonlySet<Source> = new Set(['nudge', 'notice', 'summary'])
 
 export class Delivery {
   readonly outbox: Outbox
   readonly inboundEvents: InboundEvents
-  readonly #session: Session
+  readonly #session: DeliverySession
   readonly #env: Env
   readonly #presence: Presence
   #sending: Promise<void> | undefined
-  #restsUntil = 0
-  /** What a former life left on its way has been looked at. */
-  #isAwake = false
+  #pausedUntil = 0
+  /** Rows that the previous instance of the object left in `sending` are resolved. */
+  #hasRecovered = false
   #isClosed = false
 
-  constructor(session: Session, env: Env) {
+  constructor(session: DeliverySession, env: Env) {
     this.#session = session
     this.#env = env
     this.outbox = new Outbox(session.sql, session.journal.had('outbox'))
@@ -69,16 +67,16 @@ export class Delivery {
     this.#presence = new Presence({
       outbox: this.outbox,
       chat: () => this.#chat,
-      connected: (origin) => this.#connected(origin),
+      loadConnection: (origin) => this.#loadConnection(origin),
       replyTo: () => this.#replyTo(),
       later: (work) => session.later(work),
-      go: () => this.#go(),
+      startSending: () => this.#startSending(),
     })
   }
 
   get #chat(): Chat | undefined {
     const origin = this.#session.exists ? this.#session.meta.origin : undefined
-    const channel = origin && channelOf(origin.platform)
+    const channel = origin && findChannel(origin.platform)
     return channel && { origin, channel }
   }
 
@@ -86,100 +84,100 @@ export class Delivery {
     return this.#sending !== undefined
   }
 
-  /** When the alarm has to look after this. */
-  wakeAt(now: number): number | undefined {
+  /** Returns when the alarm must call `start`. */
+  getNextWake(now: number): number | undefined {
     if (!this.#chat || this.#isClosed) return undefined
     if (this.#sending) return now + leaseMs
-    const [row] = this.outbox.open()
+    const [row] = this.outbox.listOpen()
     if (!row) return undefined
     const step = policy.nextStep(row.custody, this.#mannerOf(row), now)
-    return Math.max(this.#restsUntil, step.do === 'wait' ? step.until : now)
+    return Math.max(this.#pausedUntil, step.do === 'wait' ? step.until : now)
   }
 
-  /** Sends what is due; resolves when nothing is. Never rejects. */
+  /** Sends all rows that are due, then resolves. Never rejects. */
   start(): Promise<void> {
     if (this.#isClosed || !this.#chat) return Promise.resolve()
-    return (this.#sending ??= this.#toRest())
+    return (this.#sending ??= this.#sendDueRows())
   }
 
-  /** The session is going away. */
+  /** Stops all sending, because the session is being deleted. */
   close(): void {
     this.#isClosed = true
     this.#presence.end()
   }
 
-  /** Called with whatever becomes public, before anybody else hears of it. */
-  hear(events: readonly PlacedEvent[]): void {
+  /** Turns public events into outbox rows and presence. Called before any subscriber gets them. */
+  handleEvents(events: readonly PlacedEvent[]): void {
     const chat = this.#chat
     if (!chat || this.#isClosed) return
     try {
-      for (const event of events) this.#take(event, chat)
+      for (const event of events) this.#handleEvent(event, chat)
     } catch (error) {
-      // Else there would be an answer without a way out. What was written with it goes as well, and is done again.
-      this.#session.die('What is to be delivered cannot be written.')
+      // An answer without its outbox row would never leave. Aborting undoes both, and the turn repeats the step.
+      this.#session.die('The outbox could not be written.')
       throw error
     }
   }
 
-  /** Words of our own. */
-  say(text: string, run = ''): void {
+  /** Sends a text of the system itself, such as an error notice. */
+  sendNotice(text: string, run = ''): void {
     for (const chunk of this.#chat?.channel.render(text, 'plain') ?? [])
       this.outbox.add({ run, kind: 'notice', custody: policy.prepared(clock.now()), chunk })
-    this.#go()
+    this.#startSending()
   }
 
-  /** What of a run could not be delivered, in one line. */
-  errorOf(run: string): string | undefined {
+  /** Describes in one line which parts of a run's answer were not delivered, and why. */
+  getDeliveryError(run: string): string | undefined {
     if (!this.#chat) return undefined
-    const parts = this.outbox.ofRun(run).filter(({ kind }) => kind === 'reply')
+    const parts = this.outbox.listByRun(run).filter(({ kind }) => kind === 'reply')
     const [failed, ...more] = parts.filter(({ custody }) => ['unknown', 'expired', 'dead'].includes(custody.state))
     if (!failed) return undefined
     const which = parts.length > 1 ? ` (${more.length + 1} of ${parts.length} parts)` : ''
     return `${failed.custody.error ?? failed.custody.state}${which}`
   }
 
-  #take(event: PlacedEvent, chat: Chat): void {
+  #handleEvent(event: PlacedEvent, chat: Chat): void {
     switch (event.type) {
       case 'run.started':
       case 'approval.responded':
       case 'question.answered':
-        return this.#presence.type()
+        return this.#presence.showTyping()
       case 'message.delta':
-        return this.#presence.write(event.run_id, event.delta)
+        return this.#presence.appendDelta(event.run_id, event.delta)
       case 'turn.restarted':
-        return this.#presence.restart(event.run_id)
+        return this.#presence.discardText(event.run_id)
       case 'tool.started':
-        return this.#presence.pause(event.run_id)
+        return this.#presence.endStep(event.run_id)
       case 'approval.request':
-        return this.#ask(event.approval_id, event.run_id, chat)
+        return this.#addPendingRequest(event.approval_id, event.run_id, chat)
       case 'question.request':
-        return this.#ask(event.question_id, event.run_id, chat)
+        return this.#addPendingRequest(event.question_id, event.run_id, chat)
       case 'run.completed':
       case 'run.failed':
-        return this.#reply(event.run_id, event.output, chat)
+        return this.#addReply(event.run_id, event.output, chat)
       case 'run.cancelled':
-        return this.#stopped(event.run_id, event.output, chat)
+        return this.#finishCancelled(event.run_id, event.output, chat)
     }
   }
 
-  /** Whoever stops a turn wants no answer; what was seen of one shows that it has ended. */
-  #stopped(run: string, text: string, chat: Chat): void {
-    if (this.#previewOf(run)) this.#reply(run, text, chat)
+  /** A cancelled turn gets no answer, but a preview that is visible must show where it ended. */
+  #finishCancelled(run: string, text: string, chat: Chat): void {
+    if (this.#previewOf(run)) this.#addReply(run, text, chat)
     else this.#presence.end()
   }
 
-  // --- what goes out
+  // --- adding rows
 
-  #reply(run: string, text: string, { channel }: Chat): void {
+  #addReply(run: string, text: string, { channel }: Chat): void {
     const editableAt = this.#presence.end()
     const now = clock.now()
     const replyTo = this.#replyTo()
     const preview = this.#previewOf(run)
-    // Whoever has seen an answer begin is told its end.
-    const isAwaited = preview !== undefined || this.#isToPerson()
-    rendered(channel, policy.spokenOf(text, isAwaited)).forEach((chunk, n) => {
+    // A visible preview must end as something, even where the answer is silence.
+    const isAwaited = preview !== undefined || this.#isAnsweringPerson()
+    renderSafely(channel, policy.spokenOf(text, isAwaited)).forEach((chunk, n) => {
       const isFirst = n === 0
-      const due = isFirst && preview ? Math.min(editableAt, now + longestEditWaitMs) : 0
+      const due = isFirst && preview ? Math.min(editableAt, now + maxEditWaitMs) : 0
       this.outbox.add({
         run,
         kind: 'reply',
@@ -189,87 +187,87 @@ export class Delivery {
         ...(isFirst && preview && { edits: preview.id }),
       })
     })
-    this.#go()
+    this.#startSending()
   }
 
-  #ask(question: string, run: string, { channel }: Chat): void {
+  #addPendingRequest(id: string, run: string, { channel }: Chat): void {
     this.#presence.end()
-    const waits = waitingItems(this.#session).find(({ id }) => id === question)
-    const ask: Ask | undefined = waits && askOf(waits)
-    if (!ask) return
+    const pending = personRequests(this.#session).find((one) => one.id === id)
+    if (!pending) return
+    const { text, buttons, choices } = renderPendingRequest(pending)
     const person = this.#asker()?.person
-    const request = question.slice(this.#session.sessionId.length + 1)
-    const chunks = channel.render(ask.text, 'plain')
+    const request = id.slice(this.#session.sessionId.length + 1)
+    const chunks = channel.render(text, 'plain')
     chunks.forEach((chunk, n) =>
       this.outbox.add({
         run,
         kind: 'ask',
         custody: policy.prepared(clock.now()),
-        chunk: n === chunks.length - 1 ? { ...chunk, buttons: ask.buttons } : chunk,
-        asks: { request, choices: ask.choices, ...(person !== undefined && { person }) },
+        chunk: n === chunks.length - 1 ? { ...chunk, buttons } : chunk,
+        asks: { request, choices, ...(person !== undefined && { person }) },
       }),
     )
-    this.#go()
+    this.#startSending()
   }
 
-  /** Of the turn that is open, or was last. */
+  /** The person who began the open or last turn. */
   #asker(): Asker | undefined {
     return this.#session.store.current()?.options.asker
   }
 
-  #previewOf(run: string): PartRow | undefined {
-    return this.outbox.ofRun(run).find(({ kind, custody }) => kind === 'preview' && custody.state !== 'dead')
+  #previewOf(run: string): OutboxRow | undefined {
+    return this.outbox.listByRun(run).find(({ kind, custody }) => kind === 'preview' && custody.state !== 'dead')
   }
 
-  /** What began the turn was said by somebody, and not by the system. */
-  #isToPerson(): boolean {
-    const said = this.#session.store
+  /** Whether a person, not the system, wrote the message that the turn answers. */
+  #isAnsweringPerson(): boolean {
+    const last = this.#session.store
       .transcript()
-      .findLast((message) => message.role === 'user' && !(message.source && inBetween.has(message.source)))
-    return said?.role === 'user' && said.source === undefined
+      .findLast((message) => message.role === 'user' && !(message.source && steering.has(message.source)))
+    return last?.role === 'user' && last.source === undefined
   }
 
-  /** In a group an answer names what it answers. */
+  /** In a group, an answer quotes the message that it answers. */
   #replyTo(): string | undefined {
     return this.#chat?.origin.isGroup ? this.#asker()?.message : undefined
   }
 
-  #go(): void {
+  #startSending(): void {
     this.#session.later(this.start())
     this.#session.arm()
   }
 
-  // --- sending
+  // --- sending rows
 
-  async #toRest(): Promise<void> {
+  async #sendDueRows(): Promise<void> {
     try {
-      if (!this.#isAwake) this.#wake()
-      this.#isAwake = true
-      while (await this.#next());
+      if (!this.#hasRecovered) this.#recoverInterrupted()
+      this.#hasRecovered = true
+      while (await this.#processNext());
     } catch (error) {
-      // A fresh object goes on from the rows.
+      // The next instance of the object continues from the rows.
       if (isOwnReset(error)) return
-      console.warn('Something could not be delivered now; it will be tried again.', error)
-      this.#restsUntil = clock.now() + restMs
+      console.warn('Delivery failed and will be retried.', error)
+      this.#pausedUntil = clock.now() + errorPauseMs
     }
     this.#sending = undefined
     if (!this.#isClosed) this.#session.arm()
   }
 
-  /** What was on its way when the object died. */
-  #wake(): void {
+  /** Resolves the rows whose attempt was interrupted by the end of the previous instance. */
+  #recoverInterrupted(): void {
     const now = clock.now()
-    for (const row of this.outbox.open()) {
+    for (const row of this.outbox.listOpen()) {
       if (row.custody.state !== 'sending') continue
-      // A message that only shows what is being written is not sent twice.
       const custody = policy.interrupted(row.custody, this.#mannerOf(row), now)
-      this.outbox.put({ ...row, custody: row.kind === 'preview' ? { ...custody, state: 'dead' } : custody })
+      // A preview is never repeated: the answer itself follows.
+      this.outbox.update({ ...row, custody: row.kind === 'preview' ? { ...custody, state: 'dead' } : custody })
     }
   }
 
-  /** False when nothing is due. */
-  async #next(): Promise<boolean> {
-    const [row] = this.outbox.open()
+  /** Sends or expires the next row. Returns false when no row is due. */
+  async #processNext(): Promise<boolean> {
+    const [row] = this.outbox.listOpen()
     const origin = this.#chat?.origin
     if (!row || !origin || this.#isClosed) return false
     const manner = this.#mannerOf(row)
@@ -279,86 +277,96 @@ export class Delivery {
       this.#expire(row)
       return true
     }
-    const connection = await this.#connected(origin)
-    if ('refused' in connection) this.#settle(row, { of: 'refused', scope: 'chat', detail: connection.refused })
+    const connection = await this.#loadConnection(origin)
+    if ('refused' in connection) this.#recordOutcome(row, { of: 'refused', scope: 'chat', detail: connection.refused })
     else await this.#send(row, step, { connection, origin })
     return true
   }
 
-  async #send(row: PartRow, step: Extract<policy.Step, { do: 'send' }>, { connection, origin }: Line): Promise<void> {
-    const { channel, line } = connection
+  async #send(
+    row: OutboxRow,
+    step: Extract<policy.Step, { do: 'send' }>,
+    { connection, origin }: { readonly connection: LoadedConnection; readonly origin: Origin },
+  ): Promise<void> {
+    const { channel } = connection
     const manner = this.#mannerOf(row)
-    if (row.edits !== undefined) await this.#presence.settled()
+    if (row.edits !== undefined) await this.#presence.waitForEdit()
     await failpoint('before-send')
     if (step.asksFirst) {
-      const reached = await channel.typing(line, origin)
-      if (reached.of !== 'sent') return this.#keep(row, policy.notReached(row.custody, reached, manner, clock.now()))
+      const probe = await channel.showTyping(connection, origin)
+      if (probe.of !== 'sent')
+        return this.#updateCustody(row, policy.notReached(row.custody, probe, manner, clock.now()))
     }
     if (this.#isClosed) return
     const sending = { ...row, custody: policy.sending(row.custody) }
-    this.outbox.put(sending)
-    // In the same stretch of code: nothing leaves before the row is durable.
-    const attempt = channel.send(line, this.#outgoing(row, step.isMarked, origin))
+    this.outbox.update(sending)
+    // No await before the call: the output gate holds the request until the row is durable.
+    const attempt = channel.send(connection, this.#messageOf(row, step.isMarked, origin), this.#keyOf(row))
     void failpoint('during-send')
     const outcome = await attempt
     await failpoint('after-send')
-    this.#settle(sending, outcome)
+    this.#recordOutcome(sending, outcome)
   }
 
-  #outgoing(row: PartRow, isMarked: boolean, origin: Origin): Outgoing {
+  #messageOf(row: OutboxRow, isMarked: boolean, origin: Origin): OutboundMessage {
     const { custody, replyTo } = row
-    const edits = this.#editedId(row)
+    const editedMessageId = this.#editedMessageId(row)
     const plain: Chunk = custody.isPlain ? { ...row.chunk, spans: [] } : row.chunk
-    const chunk = addressedTo(plain, row.id)
+    const chunk = withRowNumber(plain, row.id)
     return {
-      place: origin,
-      chunk: isMarked ? prefixed(chunk, policy.duplicateMark) : chunk,
-      ...(edits !== undefined ? { edits } : replyTo !== undefined && { replyTo }),
+      address: origin,
+      chunk: isMarked ? withPrefix(chunk, policy.duplicateMark) : chunk,
+      ...(editedMessageId !== undefined ? { editedMessageId } : replyTo !== undefined && { replyToMessageId: replyTo }),
     }
   }
 
-  #settle(row: PartRow, outcome: Outcome): void {
-    const custody = policy.afterAttempt(row.custody, outcome, this.#mannerOf(row), clock.now())
-    const { edits, ...rest } = row
-    this.#keep(outcome.of === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
-    if (outcome.of !== 'refused' || outcome.scope !== 'chat') return
-    // The rest of what was said has nowhere to go either.
-    for (const other of this.outbox.open())
-      if (other.run === row.run && other.kind === row.kind) this.#keep(other, { ...custody, state: 'dead' })
+  /** The same for all attempts of a row. A session that is deleted and begun anew numbers its rows from 1 again. */
+  #keyOf({ id, custody }: OutboxRow): string {
+    return `${this.#session.sessionId}:${id}:${custody.preparedAt}`
   }
 
-  #keep(row: PartRow, custody: Custody): void {
-    this.outbox.put({ ...row, custody })
+  #recordOutcome(row: OutboxRow, outcome: Outcome): void {
+    const custody = policy.afterAttempt(row.custody, outcome, this.#mannerOf(row), clock.now())
+    const { edits, ...rest } = row
+    this.#updateCustody(outcome.of === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
+    if (outcome.of !== 'refused' || outcome.scope !== 'chat') return
+    // The chat accepts nothing, so the other parts of the answer are dead too.
+    for (const other of this.outbox.listOpen())
+      if (other.run === row.run && other.kind === row.kind) this.#updateCustody(other, { ...custody, state: 'dead' })
+  }
+
+  #updateCustody(row: OutboxRow, custody: Custody): void {
+    this.outbox.update({ ...row, custody })
     if (custody.state === 'dead' && row.kind !== 'preview') console.warn(`Not delivered: ${custody.error}`)
   }
 
-  /** All that is left of a reply becomes too old together, and one line stands for it. */
-  #expire(row: PartRow): void {
-    const others = this.outbox.open().filter((other) => other.run === row.run && other.kind === row.kind)
-    for (const other of others) this.#keep(other, policy.expired(other.custody))
+  /** Expires all open parts of an answer together. One notice stands for all expired answers. */
+  #expire(row: OutboxRow): void {
+    const parts = this.outbox.listOpen().filter((other) => other.run === row.run && other.kind === row.kind)
+    for (const part of parts) this.#updateCustody(part, policy.expired(part.custody))
     if (row.kind !== 'reply') return
-    const known = this.outbox.open().find(({ missed }) => missed !== undefined)
-    const missed = (known?.missed ?? 0) + 1
+    const notice = this.outbox.listOpen().find(({ missed }) => missed !== undefined)
+    const missed = (notice?.missed ?? 0) + 1
     const chunk = { text: policy.digestOf(missed, row.chunk.text), spans: [] }
-    if (known) this.outbox.put({ ...known, chunk, missed })
+    if (notice) this.outbox.update({ ...notice, chunk, missed })
     else this.outbox.add({ run: row.run, kind: 'notice', custody: policy.prepared(clock.now()), chunk, missed })
   }
 
-  #mannerOf(row: PartRow): policy.Manner {
+  #mannerOf(row: OutboxRow): policy.Manner {
     return {
-      keyed: this.#chat?.channel.keyed === true || this.#editedId(row) !== undefined,
+      keyed: this.#chat?.channel.hasIdempotencyKeys === true || this.#editedMessageId(row) !== undefined,
       isPatient: row.kind === 'notice' || row.kind === 'ask',
     }
   }
 
-  #editedId({ edits }: PartRow): string | undefined {
+  #editedMessageId({ edits }: OutboxRow): string | undefined {
     return edits === undefined ? undefined : this.outbox.get(edits)?.custody.platformId
   }
 
-  async #connected({ connection: id }: Origin): Promise<Connected | { readonly refused: string }> {
-    const found = await connected(this.#env, id, clock.now())
-    if (!found || ('tenantId' in found && found.tenantId !== this.#session.tenantId))
+  async #loadConnection({ connection: id }: Origin): Promise<LoadedConnection | { readonly refused: string }> {
+    const connection = await loadConnection(this.#env, id, clock.now())
+    if (!connection || ('tenantId' in connection && connection.tenantId !== this.#session.tenantId))
       return { refused: 'the channel was removed' }
-    return found
+    return connection
   }
 }

@@ -1,29 +1,28 @@
 /**
- * What is on its way to the chat of a session: a row per message, in the session's own storage. Rows are added in the
- * stretch of code that writes the end of a turn, so there is never an answer without its way out, nor the other way
- * round. The table is made with the first row.
+ * Stores the messages that leave for the chat of a session, one row each. Rows are added in the write that ends the turn,
+ * so neither an answer nor its row can exist alone. The first row creates the table.
  */
 
 import type { Chunk, Custody } from '../../agent/model/delivery.ts'
-import { isOpen } from '../../agent/policy/deliver.ts'
+import { isOpen } from '../../agent/policy/delivery-attempt.ts'
 
-export type PartRow = {
+export type OutboxRow = {
   readonly id: number
   readonly run: string
   /**
-   * `preview`: what is seen while the answer is written. `notice`: our own words, such as those in place of replies that
-   * became too old. `ask`: something that waits for a person.
+   * `preview`: the beginning of an answer while it is written. `notice`: a text of the system, for example about expired
+   * replies. `ask`: a pending request.
    */
   readonly kind: 'reply' | 'preview' | 'notice' | 'ask'
   readonly custody: Custody
   readonly chunk: Chunk
-  /** The message of the chat that it answers. */
+  /** The platform's id of the quoted message. */
   readonly replyTo?: string
-  /** The row of the message that becomes this one. */
+  /** The row whose message is edited into this one. */
   readonly edits?: number
-  /** Of a notice: how many replies it stands for. */
+  /** For a notice: the number of expired replies that it stands for. */
   readonly missed?: number
-  /** What is asked: the id of what waits, without the session's own, and who may answer besides admins. */
+  /** The pending request (its id without the session's prefix), and the person who may answer besides admins. */
   readonly asks?: { readonly request: string; readonly person?: string; readonly choices: readonly string[] }
 }
 
@@ -31,39 +30,39 @@ const schema = [
   'CREATE TABLE outbox (id INTEGER PRIMARY KEY, run TEXT NOT NULL, state TEXT NOT NULL, body TEXT NOT NULL)',
   "CREATE INDEX outbox_open ON outbox(id) WHERE state IN ('prepared', 'sending')",
 ]
-/** Rows of what is over are kept for those who ask what became of a run, and for buttons that are pressed late. */
-const kept = 500
+/** Closed rows are kept for delivery errors of runs and for buttons that are pressed late. */
+const maxClosedRows = 500
 
 type Raw = { readonly body: string }
-const rowOf = ({ body }: Raw) => JSON.parse(body) as PartRow
+const rowOf = ({ body }: Raw) => JSON.parse(body) as OutboxRow
 
 export class Outbox {
   readonly #sql: SqlStorage
   #hasTable: boolean
-  #open: PartRow[] | undefined
+  #open: OutboxRow[] | undefined
   #lastId: number | undefined
 
-  /** `exists`: the table was there when the object woke. */
+  /** `exists`: the table was there when the object started. */
   constructor(sql: SqlStorage, exists: boolean) {
     this.#sql = sql
     this.#hasTable = exists
   }
 
-  /** What is not over, in the order in which it goes out. Memory is a cache of the rows. */
-  open(): readonly PartRow[] {
+  /** Lists the rows that are not closed, in the order of sending. Memory is a cache of the table. */
+  listOpen(): readonly OutboxRow[] {
     if (!this.#hasTable) return []
     const query = "SELECT body FROM outbox WHERE state IN ('prepared', 'sending') ORDER BY id"
     return (this.#open ??= this.#sql.exec<Raw>(query).toArray().map(rowOf))
   }
 
-  add(row: Omit<PartRow, 'id'>): PartRow {
+  add(row: Omit<OutboxRow, 'id'>): OutboxRow {
     if (!this.#hasTable) for (const statement of schema) this.#sql.exec(statement)
     this.#hasTable = true
     this.#lastId ??= this.#sql.exec<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM outbox').one().id
     const added = { ...row, id: ++this.#lastId }
-    const open = this.open()
-    const over = "DELETE FROM outbox WHERE id <= ? AND state NOT IN ('prepared', 'sending')"
-    this.#sql.exec(over, added.id - kept)
+    const open = this.listOpen()
+    const prune = "DELETE FROM outbox WHERE id <= ? AND state NOT IN ('prepared', 'sending')"
+    this.#sql.exec(prune, added.id - maxClosedRows)
     this.#sql.exec(
       'INSERT INTO outbox VALUES (?, ?, ?, ?)',
       added.id,
@@ -75,18 +74,18 @@ export class Outbox {
     return added
   }
 
-  put(row: PartRow): void {
+  update(row: OutboxRow): void {
     const { id, custody } = row
     this.#sql.exec('UPDATE outbox SET state = ?, body = ? WHERE id = ?', custody.state, JSON.stringify(row), id)
-    this.#open = this.open().flatMap((known) => (known.id === id ? (isOpen(custody) ? [row] : []) : [known]))
+    this.#open = this.listOpen().flatMap((known) => (known.id === id ? (isOpen(custody) ? [row] : []) : [known]))
   }
 
-  get(id: number): PartRow | undefined {
+  get(id: number): OutboxRow | undefined {
     if (!this.#hasTable) return undefined
     return this.#sql.exec<Raw>('SELECT body FROM outbox WHERE id = ?', id).toArray().map(rowOf)[0]
   }
 
-  ofRun(run: string): readonly PartRow[] {
+  listByRun(run: string): readonly OutboxRow[] {
     if (!this.#hasTable) return []
     return this.#sql.exec<Raw>('SELECT body FROM outbox WHERE run = ? ORDER BY id', run).toArray().map(rowOf)
   }

@@ -1,26 +1,26 @@
-/** What waits for a person, as a message with buttons, and what a press of one of them means. */
+/** Renders a pending request as a message with buttons, and parses the data of a pressed button. */
 
 import { choicesFor } from '../../agent/model/approval.ts'
 import type { Button, Chunk } from '../../agent/model/delivery.ts'
-import type { Waiting } from '../tenant/tenant-object.ts'
+import type { PersonRequest } from '../../agent/model/pending-request.ts'
 
-export type Ask = {
+type PendingRequestMessage = {
   readonly text: string
   readonly buttons: readonly (readonly Button[])[]
-  /** What each button stands for, in their order. */
+  /** The answer that each button stands for, in the order of the buttons. */
   readonly choices: readonly string[]
 }
 
 const labels = { once: 'Allow once', session: 'Allow in this session', always: 'Always allow', deny: 'Deny' } as const
-const longestLabel = 60
+const maxLabelChars = 60
 
-export function askOf(waits: Waiting): Ask {
-  if (waits.kind === 'question') {
-    const { question, choices } = waits
+export function renderPendingRequest(pending: PersonRequest): PendingRequestMessage {
+  if (pending.kind === 'question') {
+    const { question, choices } = pending
     const hint = choices.length ? 'Press a button, or write an answer.' : 'Write an answer.'
     return { text: `${question}\n\n${hint}`, choices, buttons: choices.map((choice, n) => [buttonOf(choice, n)]) }
   }
-  const { tool, input, reasons, rule } = waits
+  const { tool, input, reasons, rule } = pending
   const choices = choicesFor(rule)
   const why = reasons.length ? `\nWhy this is asked: ${reasons.join('; ')}` : ''
   return {
@@ -31,12 +31,15 @@ export function askOf(waits: Waiting): Ask {
 }
 
 const buttonOf = (label: string, n: number): Button => ({
-  label: [...label].slice(0, longestLabel).join(''),
+  label: [...label].slice(0, maxLabelChars).join(''),
   data: `${n}`,
 })
 
-/** Buttons carry the row they belong to: what a platform gives back is short. */
-export const addressedTo = (chunk: Chunk, row: number): Chunk =>
+/**
+ * Adds the number of the outbox row to the data of each button. The row holds the rest: platforms return only a few
+ * bytes (Telegram 64).
+ */
+export const withRowNumber = (chunk: Chunk, row: number): Chunk =>
   chunk.buttons
     ? {
         ...chunk,
@@ -44,7 +47,8 @@ export const addressedTo = (chunk: Chunk, row: number): Chunk =>
       }
     : chunk
 
-export function pressedIn(data: string): { readonly row: number; readonly n: number } | undefined {
-  const [, row, n] = /^ask:(\d{1,15}):(\d{1,3})$/.exec(data) ?? []
-  return row === undefined ? undefined : { row: Number(row), n: Number(n) }
+/** Returns undefined for data that no button of ours carries. */
+export function parseButtonData(data: string): { readonly row: number; readonly choice: number } | undefined {
+  const [, row, choice] = /^ask:(\d{1,15}):(\d{1,3})$/.exec(data) ?? []
+  return row === undefined ? undefined : { row: Number(row), choice: Number(choice) }
 }

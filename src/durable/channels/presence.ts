@@ -1,15 +1,15 @@
 /**
- * What is only seen while a turn is at work: somebody types, an answer grows. Nothing of it is owed to anybody; whatever
- * goes wrong here stops here.
+ * Shows that a turn is running: a typing indicator, and a preview that grows with the answer. Errors end the display and
+ * affect nothing else.
  */
 
 import type { Origin, Outcome } from '../../agent/model/delivery.ts'
-import { prepared } from '../../agent/policy/deliver.ts'
+import { prepared } from '../../agent/policy/delivery-attempt.ts'
 import type { Channel } from '../../channels/channel.ts'
-import type { Connected } from './connection.ts'
-import { firstOf, Preview, rendered } from './preview.ts'
-import { Typing } from './typing.ts'
-import type { Outbox, PartRow } from './outbox.ts'
+import type { LoadedConnection } from './connection.ts'
+import { firstChunk, Preview, renderSafely } from './preview.ts'
+import { TypingIndicator } from './typing-indicator.ts'
+import type { Outbox, OutboxRow } from './outbox.ts'
 import { clock } from '../platform/clock.ts'
 
 export type Chat = { readonly origin: Origin; readonly channel: Channel }
@@ -17,92 +17,96 @@ export type Chat = { readonly origin: Origin; readonly channel: Channel }
 export type PresenceOptions = {
   readonly outbox: Outbox
   readonly chat: () => Chat | undefined
-  readonly connected: (origin: Origin) => Promise<Connected | { readonly refused: string }>
-  /** The message that the turn answers, where answers name it. */
+  readonly loadConnection: (origin: Origin) => Promise<LoadedConnection | { readonly refused: string }>
+  /** The message that the answer quotes, if answers quote in this chat. */
   readonly replyTo: () => string | undefined
   readonly later: (work: Promise<unknown>) => void
-  /** There is something new in the outbox. */
-  readonly go: () => void
+  /** Called after a row was added to the outbox. */
+  readonly startSending: () => void
 }
 
 export class Presence {
   readonly #options: PresenceOptions
-  readonly #typing = new Typing()
+  readonly #typing = new TypingIndicator()
   readonly #preview: Preview
 
   constructor(options: PresenceOptions) {
     this.#options = options
     this.#preview = new Preview({
-      pauseMs: () => this.#pause(),
-      row: (run, text) => this.#row(run, text),
-      current: (id) => options.outbox.get(id),
+      editIntervalMs: () => this.#editIntervalMs(),
+      ensureRow: (run, text) => this.#ensureRow(run, text),
+      getRow: (id) => options.outbox.get(id),
       edit: (id, text) => this.#edit(id, text),
     })
   }
 
-  type(): void {
+  showTyping(): void {
     const chat = this.#options.chat()
     if (!chat) return
     const { origin, channel } = chat
     const show = async (): Promise<Outcome> => {
-      const connection = await this.#options.connected(origin)
-      return 'refused' in connection ? gone : channel.typing(connection.line, origin)
+      const connection = await this.#options.loadConnection(origin)
+      return 'refused' in connection ? removed : channel.showTyping(connection, origin)
     }
-    this.#hold(this.#typing.begin(show, channel.typingMs * 0.8))
+    // Repeated a little before the platform hides it.
+    this.#runInBackground(this.#typing.start(show, channel.typingDurationMs * 0.8))
   }
 
-  write(run: string, delta: string): void {
-    this.#hold(this.#preview.take(run, delta))
+  appendDelta(run: string, delta: string): void {
+    this.#runInBackground(this.#preview.append(run, delta))
   }
 
-  pause = (run: string): void => this.#preview.pause(run)
-  restart = (run: string): void => this.#preview.restart(run)
+  endStep = (run: string): void => this.#preview.endStep(run)
+  discardText = (run: string): void => this.#preview.discardText(run)
 
-  /** Gives the time from which on what was seen may be edited again. */
+  /** Ends the display. Returns when the platform allows the next edit of the preview. */
   end(): number {
-    this.#typing.end()
+    this.#typing.stop()
     return this.#preview.end()
   }
 
-  /** No edit is on its way any more. */
-  settled = (): Promise<unknown> => this.#preview.settled()
+  /** Resolves when the last edit of the preview has its outcome. */
+  waitForEdit = (): Promise<unknown> => this.#preview.waitForEdit()
 
-  #hold(work: Promise<unknown> | undefined): void {
-    if (work) this.#options.later(work.catch((error: unknown) => console.warn('The chat does not see this.', error)))
+  #runInBackground(work: Promise<unknown> | undefined): void {
+    if (work)
+      this.#options.later(work.catch((error: unknown) => console.warn('Typing or preview is not shown.', error)))
   }
 
-  async #pause(): Promise<number | undefined> {
+  /** Returns undefined when the connection does not stream answers. */
+  async #editIntervalMs(): Promise<number | undefined> {
     const chat = this.#options.chat()
-    const connection = chat && (await this.#options.connected(chat.origin))
+    const connection = chat && (await this.#options.loadConnection(chat.origin))
     if (!connection || 'refused' in connection || !connection.settings.streaming) return undefined
-    return chat.channel.editPause(chat.origin.isGroup)
+    return chat.channel.editIntervalMs(chat.origin.isGroup)
   }
 
-  #row(run: string, text: string): PartRow {
+  #ensureRow(run: string, text: string): OutboxRow {
     const { outbox } = this.#options
-    const known = outbox.ofRun(run).find(({ kind }) => kind === 'preview')
-    if (known) return known
+    const existing = outbox.listByRun(run).find(({ kind }) => kind === 'preview')
+    if (existing) return existing
     const chat = this.#options.chat()
     const replyTo = this.#options.replyTo()
     const row = outbox.add({
       run,
       kind: 'preview',
       custody: prepared(clock.now()),
-      chunk: firstOf(chat ? rendered(chat.channel, text) : []),
+      chunk: firstChunk(chat ? renderSafely(chat.channel, text) : []),
       ...(replyTo !== undefined && { replyTo }),
     })
-    this.#typing.end()
-    this.#options.go()
+    this.#typing.stop()
+    this.#options.startSending()
     return row
   }
 
   async #edit(id: string, text: string): Promise<Outcome> {
     const chat = this.#options.chat()
-    const connection = chat && (await this.#options.connected(chat.origin))
-    if (!connection || 'refused' in connection) return gone
-    const chunk = firstOf(rendered(chat.channel, text))
-    return chat.channel.send(connection.line, { place: chat.origin, chunk, edits: id })
+    const connection = chat && (await this.#options.loadConnection(chat.origin))
+    if (!connection || 'refused' in connection) return removed
+    const chunk = firstChunk(renderSafely(chat.channel, text))
+    const key = `${id}:${clock.now()}` // each edit is a message of its own, and none is repeated
+    return chat.channel.send(connection, { address: chat.origin, chunk, editedMessageId: id }, key)
   }
 }
 
-const gone = { of: 'gone', detail: 'the channel was removed' } as const
+const removed = { of: 'gone', detail: 'the channel was removed' } as const

@@ -1,11 +1,11 @@
-/** `/api/channels`: connections of the tenant to messaging platforms. Their secrets are only ever written. */
+/** Serves `/api/channels`: the tenant's connections to messaging platforms. No response contains a secret. */
 
 import * as z from 'zod'
 import type { Channel, Secrets } from '../../channels/channel.ts'
-import { channelOf, channels } from '../../channels/channels.ts'
+import { findChannel, listChannels } from '../../channels/channels.ts'
 import { channelSettings, settingsChange } from '../../channels/settings.ts'
-import { type Connection, type ConnectionChange, connections } from '../../db/channels.ts'
-import { forgetConnection, lineOf, openSecrets, sealSecrets } from '../../durable/channels/connection.ts'
+import { type Connection, type ConnectionChange, createConnections } from '../../db/channel-connections.ts'
+import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '../../durable/channels/connection.ts'
 import { AppError, invalid, invalidCursor } from '../errors.ts'
 import { type Call, route } from '../route.ts'
 import { requireSealing } from '../sealing.ts'
@@ -26,7 +26,7 @@ const channelShape = z.object({
 })
 
 const name = z.string().trim().min(1).max(200)
-const secretsGiven = z.record(z.string().max(100), z.string().max(4_096))
+const secretsField = z.record(z.string().max(100), z.string().max(4_096))
 
 const view = (connection: Connection) => ({
   id: connection.id,
@@ -39,10 +39,10 @@ const view = (connection: Connection) => ({
   created_at: new Date(connection.createdAt).toISOString(),
 })
 
-/** Those that are needed and those that are known; what is missing is named. */
-function secretsOf({ platform, secrets }: Channel, given: Secrets): Secrets {
-  for (const known of Object.keys(given))
-    if (!Object.hasOwn(secrets, known)) throw invalid(`${platform} has no secret ${known}.`, `secrets.${known}`)
+/** Throws unless all secrets of the platform are given, and no others. */
+function validateSecrets({ platform, secrets }: Channel, given: Secrets): Secrets {
+  for (const key of Object.keys(given))
+    if (!Object.hasOwn(secrets, key)) throw invalid(`${platform} has no secret ${key}.`, `secrets.${key}`)
   for (const [needed, { shape, hint }] of Object.entries(secrets)) {
     const value = Object.hasOwn(given, needed) ? given[needed] : undefined
     if (value === undefined) throw invalid(`${platform} needs the secret ${needed}: ${hint}`, `secrets.${needed}`)
@@ -51,54 +51,60 @@ function secretsOf({ platform, secrets }: Channel, given: Secrets): Secrets {
   return given
 }
 
-/** Of a short secret its end would tell too much. */
+/** The end of a short secret would reveal too much of it. */
 const endingsOf = (secrets: Secrets) =>
   Object.fromEntries(Object.entries(secrets).map(([key, value]) => [key, value.length < 8 ? '****' : value.slice(-4)]))
 
-function platformOf(platform: string): Channel {
-  const channel = channelOf(platform)
+function requireChannel(platform: string): Channel {
+  const channel = findChannel(platform)
   if (channel) return channel
-  const there = channels.map((one) => one.platform).join(', ')
-  throw invalid(`There is no platform ${platform} here. There is: ${there}.`, 'platform')
+  const supported = listChannels().map((each) => each.platform)
+  throw invalid(`Unknown platform ${platform}. Supported: ${supported.join(', ')}.`, 'platform')
 }
 
-/** The origin under which everybody reaches this deployment. */
-const originOf = ({ env, web }: Pick<Call<unknown, unknown>, 'env' | 'web'>): string =>
+/** The public origin of the deployment. */
+const publicOrigin = ({ env, web }: Pick<Call<unknown, unknown>, 'env' | 'web'>): string =>
   (env.PUBLIC_URL || new URL(web.req.url).origin).replace(/\/+$/, '')
 
-const one = ({ env, tenant, param }: Call<unknown, unknown>): Promise<Connection> =>
-  connections(env.DB, tenant.id).get(param('id')).then(found)
+const getConnection = ({ env, tenant, param }: Call<unknown, unknown>): Promise<Connection> =>
+  createConnections(env.DB, tenant.id).get(param('id')).then(found)
 
-async function change({ env, tenant, param }: Call<unknown, unknown>, to: ConnectionChange): Promise<Response> {
-  const changed = found(await connections(env.DB, tenant.id).change(param('id'), to))
+async function changeConnection(
+  { env, tenant, param }: Call<unknown, unknown>,
+  to: ConnectionChange,
+): Promise<Response> {
+  const changed = found(await createConnections(env.DB, tenant.id).update(param('id'), to))
   forgetConnection(changed.id)
   return Response.json(view(changed))
 }
 
-/** Secrets are sealed as one: whoever was overtaken by another change begins again with what that one left. */
+/** Of several concurrent changes, one succeeds in each round. */
+const maxAttempts = 8
+
+/**
+ * Secrets are sealed as one value, so a change of one reads and replaces all of them. A change that another one overtook
+ * starts again from the new value.
+ */
 async function changeSecrets(
   call: Call<unknown, unknown>,
   given: Secrets,
-  wish: ConnectionChange,
+  changes: ConnectionChange,
 ): Promise<Connection> {
   const { env, tenant } = call
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const known = await one(call)
-    // Those of before may not open any more: then all of them are needed.
-    const kept = await openSecrets(env, known)
-    const secrets = secretsOf(platformOf(known.platform), { ...kept, ...given })
-    const sealed = await sealSecrets(env, tenant.id, known.id, secrets)
-    const to = { ...wish, secrets: { secrets: sealed, endings: endingsOf(secrets), before: known.secrets } }
-    const changed = await connections(env.DB, tenant.id).change(known.id, to)
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const stored = await getConnection(call)
+    // Secrets that cannot be opened any more are missing here, so the request must give all of them.
+    const current = await unsealSecrets(env, stored)
+    const secrets = validateSecrets(requireChannel(stored.platform), { ...current, ...given })
+    const sealed = await sealSecrets(env, tenant.id, stored.id, secrets)
+    const to = { ...changes, secrets: { secrets: sealed, endings: endingsOf(secrets), before: stored.secrets } }
+    const changed = await createConnections(env.DB, tenant.id).update(stored.id, to)
     if (changed) return changed
   }
   throw new AppError(409, 'conflict', 'These secrets are being changed by another request. Try again.', {
     param: 'secrets',
   })
 }
-
-/** Of those that change the secrets of one channel at once, one gets through each time. */
-const attempts = 8
 
 const setStatus = (status: Connection['status'], summary: string) =>
   route({
@@ -108,7 +114,7 @@ const setStatus = (status: Connection['status'], summary: string) =>
     tag,
     summary,
     responses: ok('The channel', channelShape),
-    handle: (call) => change(call, { status }),
+    handle: (call) => changeConnection(call, { status }),
   })
 
 export const channelRoutes = [
@@ -121,7 +127,7 @@ export const channelRoutes = [
     query: z.strictObject(pageQuery),
     responses: ok('Channels, newest first', listOf(channelShape)),
     handle: async ({ env, tenant, query: { limit, cursor } }) => {
-      const listed = await connections(env.DB, tenant.id).list({ limit: limit + 1, before: readCursor(cursor) })
+      const listed = await createConnections(env.DB, tenant.id).list({ limit: limit + 1, before: readCursor(cursor) })
       const page = listed.slice(0, limit)
       const last = page.at(-1)
       const next = listed.length > limit && last ? `${last.createdAt}-${last.id}` : null
@@ -137,14 +143,14 @@ export const channelRoutes = [
     body: z.strictObject({
       platform: z.string().max(100),
       name: name.optional(),
-      secrets: secretsGiven.default({}),
+      secrets: secretsField.default({}),
       settings: channelSettings.prefault({}),
     }),
     responses: created('The channel', channelShape),
     handle: async (call) => {
       const { env, tenant, body } = call
-      const channel = platformOf(body.platform)
-      const secrets = secretsOf(channel, body.secrets)
+      const channel = requireChannel(body.platform)
+      const secrets = validateSecrets(channel, body.secrets)
       requireSealing(env)
       const id = `ch_${crypto.randomUUID().replaceAll('-', '')}`
       const made: Connection = {
@@ -154,13 +160,13 @@ export const channelRoutes = [
         name: body.name ?? channel.platform,
         status: 'active',
         createdAt: Date.now(),
-        webhookUrl: `${originOf(call)}/webhooks/${channel.platform}/${id}`,
+        webhookUrl: `${publicOrigin(call)}/webhooks/${channel.platform}/${id}`,
         settings: body.settings,
         secrets: await sealSecrets(env, tenant.id, id, secrets),
         endings: endingsOf(secrets),
         account: null,
       }
-      await connections(env.DB, tenant.id).add(made)
+      await createConnections(env.DB, tenant.id).create(made)
       return Response.json(view(made), { status: 201 })
     },
   }),
@@ -171,26 +177,26 @@ export const channelRoutes = [
     tag,
     summary: 'One channel',
     responses: ok('The channel', channelShape),
-    handle: async (call) => Response.json(view(await one(call))),
+    handle: async (call) => Response.json(view(await getConnection(call))),
   }),
   route({
     method: 'patch',
     path: '/api/channels/:id',
     scope: 'write',
     tag,
-    summary: 'Change name, settings or secrets; what is not named stays',
+    summary: 'Change name, settings or secrets; fields that are not given stay',
     body: z.strictObject({
       name: name.optional(),
-      secrets: secretsGiven.optional(),
+      secrets: secretsField.optional(),
       settings: settingsChange.optional(),
     }),
     responses: ok('The channel', channelShape),
     handle: async (call) => {
       const { env, body } = call
-      const { secrets: given, ...wish } = body
-      if (!given) return change(call, wish)
+      const { secrets: given, ...changes } = body
+      if (!given) return changeConnection(call, changes)
       requireSealing(env)
-      const changed = await changeSecrets(call, given, wish)
+      const changed = await changeSecrets(call, given, changes)
       forgetConnection(changed.id)
       return Response.json(view(changed))
     },
@@ -203,7 +209,7 @@ export const channelRoutes = [
     summary: 'Remove a channel; its sessions stay',
     responses: { 204: { description: 'Removed' } },
     handle: async ({ env, tenant, param }) => {
-      found((await connections(env.DB, tenant.id).remove(param('id'))) || undefined)
+      found((await createConnections(env.DB, tenant.id).delete(param('id'))) || undefined)
       forgetConnection(param('id'))
       return new Response(null, { status: 204 })
     },
@@ -213,21 +219,21 @@ export const channelRoutes = [
     path: '/api/channels/:id/test',
     scope: 'write',
     tag,
-    summary: 'Ask the platform whether the secrets are right',
-    responses: ok('What it says', z.object({ ok: z.boolean(), detail: z.string() })),
+    summary: 'Check the secrets with the platform',
+    responses: ok('The result of the check', z.object({ ok: z.boolean(), detail: z.string() })),
     handle: async (call) => {
       const { env, tenant } = call
-      const connection = await one(call)
-      const channel = platformOf(connection.platform)
-      const account = await channel.account(lineOf(env, channel, await openSecrets(env, connection)))
+      const connection = await getConnection(call)
+      const channel = requireChannel(connection.platform)
+      const account = await channel.getAccount(await unsealConnection(env, channel, connection))
       if ('refused' in account) return Response.json({ ok: false, detail: account.refused })
-      await connections(env.DB, tenant.id).setAccount(connection, account)
+      await createConnections(env.DB, tenant.id).setAccount(connection, account)
       forgetConnection(connection.id)
       return Response.json({ ok: true, detail: `Connected as ${account.name || account.id}.` })
     },
   }),
-  setStatus('paused', 'Listen to nobody until it is resumed'),
-  setStatus('active', 'Listen again'),
+  setStatus('paused', 'Ignore events until the channel is resumed'),
+  setStatus('active', 'Accept events again'),
 ]
 
 function readCursor(cursor: string | undefined) {

@@ -1,4 +1,4 @@
-/** `/api/pairing`: people who wrote to a channel that does not know them, and the codes that let them in. */
+/** Serves `/api/pairing`: lists people who wrote to a channel without permission, and approves them by their codes. */
 
 import * as z from 'zod'
 import type { PairedPerson } from '../../durable/tenant/pairing.ts'
@@ -32,7 +32,7 @@ export const pairingRoutes = [
     path: '/api/pairing',
     scope: 'read',
     tag,
-    summary: 'People who wait to be let in, and those who were; never a code',
+    summary: 'Pending and approved people, without their codes',
     responses: ok('People, newest first', listOf(personShape)),
     handle: async (call) => {
       const people = await tenantStub(call.env, call.tenant.id).pairedPeople()
@@ -44,14 +44,14 @@ export const pairingRoutes = [
     path: '/api/pairing/approve',
     scope: 'write',
     tag,
-    summary: 'Let somebody in, by the code they were told',
+    summary: 'Approve a person by the code they were sent',
     body: z.strictObject({ platform: z.string().max(100), code: z.string().min(1).max(100) }),
-    responses: ok('Who it was', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
+    responses: ok('The approved person', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
     handle: async (call) => {
       const { platform, code } = call.body
       const approval = await tenantStub(call.env, call.tenant.id).approvePairing(platform, code)
       if (approval.is === 'wrong')
-        throw new AppError(404, 'not_found', 'There is no such code, or it is not valid any more.', { param: 'code' })
+        throw new AppError(404, 'not_found', 'This code does not exist or has expired.', { param: 'code' })
       if (approval.is === 'locked')
         throw new AppError(429, 'limit_exceeded', 'Too many wrong codes.', {
           param: 'code',
@@ -65,7 +65,7 @@ export const pairingRoutes = [
     path: '/api/pairing/:id',
     scope: 'write',
     tag,
-    summary: 'Remove a person who was let in, or who waits to be',
+    summary: 'Remove an approved or pending person',
     responses: { 204: { description: 'Removed' } },
     handle: async (call) => {
       const [, platform, person] = /^([a-z]{1,40}):(.{1,200})$/.exec(call.param('id')) ?? []

@@ -1,7 +1,7 @@
 /** Answers on their way into a chat: what the platform gets, whatever it says to it. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { duplicateMark } from '../../../src/agent/policy/deliver.ts'
+import { duplicateMark } from '../../../src/agent/policy/delivery-attempt.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import { forgetConnection } from '../../../src/durable/channels/connection.ts'
 import { Preview } from '../../../src/durable/channels/preview.ts'
@@ -348,16 +348,16 @@ describe('an answer that is seen while it is written', () => {
   it('is not seen as long as it may be silence', async () => {
     const rows: string[] = []
     const preview = new Preview({
-      pauseMs: async () => 1,
-      row: (_run, text) => {
+      editIntervalMs: async () => 1,
+      ensureRow: (_run, text) => {
         rows.push(text)
         throw new Error('seen')
       },
-      current: () => undefined,
+      getRow: () => undefined,
       edit: async () => ({ of: 'gone', detail: '' }),
     })
-    for (const text of ['\n', '[SIL', 'ENT]']) expect(preview.take('run', text)).toBeUndefined()
-    await expect(preview.take('run', ' night')).rejects.toThrow('seen')
+    for (const text of ['\n', '[SIL', 'ENT]']) expect(preview.append('run', text)).toBeUndefined()
+    await expect(preview.append('run', ' night')).rejects.toThrow('seen')
     expect(rows).toEqual(['\n[SILENT] night …'])
   })
 

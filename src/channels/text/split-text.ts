@@ -5,20 +5,20 @@
 
 import type { Chunk, Span } from '../../agent/model/delivery.ts'
 
-export type Bounds = {
+export type ChunkLimits = {
   /** UTF-16 units of one message. */
-  readonly length: number
+  readonly maxChars: number
   /** Styles of one message. */
-  readonly spans: number
+  readonly maxSpans: number
 }
 
-export function split(text: string, spans: readonly Span[], bounds: Bounds): readonly Chunk[] {
+export function splitText(text: string, spans: readonly Span[], bounds: ChunkLimits): readonly Chunk[] {
   const chunks: Chunk[] = []
   let from = 0
   while (from < text.length) {
-    const end = endOf(text, from, bounds.length)
+    const end = endOf(text, from, bounds.maxChars)
     const chunk = piece(text, spans, from, end)
-    if (chunk.text) chunks.push({ ...chunk, spans: chunk.spans.slice(0, bounds.spans) })
+    if (chunk.text) chunks.push({ ...chunk, spans: chunk.spans.slice(0, bounds.maxSpans) })
     from = end
   }
   return chunks
@@ -59,7 +59,7 @@ function piece(text: string, spans: readonly Span[], from: number, end: number):
 }
 
 /** The same behind some words. */
-export const prefixed = ({ spans, text, ...rest }: Chunk, words: string): Chunk => ({
+export const withPrefix = ({ spans, text, ...rest }: Chunk, words: string): Chunk => ({
   ...rest,
   text: words + text,
   spans: spans.map((span) => ({ ...span, offset: span.offset + words.length })),

@@ -5,7 +5,7 @@
 
 import type { Span } from '../../agent/model/delivery.ts'
 
-export type Styled = { text: string; readonly spans: Span[] }
+export type StyledText = { text: string; readonly spans: Span[] }
 
 const marks = [
   ['***', ['bold', 'italic']],
@@ -21,7 +21,7 @@ const deepest = 6
 const escapable = /[!-/:-@[-`{-~]/
 const address = /^(?:https?:\/\/|mailto:|tel:|tg:)\S+$/i
 
-export function inline(source: string, out: Styled, depth = 0): void {
+export function parseInline(source: string, out: StyledText, depth = 0): void {
   /** Marks that have no end from here on: looked for once. */
   const hopeless = new Set<string>()
   let at = 0
@@ -36,7 +36,7 @@ export function inline(source: string, out: Styled, depth = 0): void {
   }
 }
 
-type Reading = { readonly out: Styled; readonly depth: number; readonly hopeless: Set<string> }
+type Reading = { readonly out: StyledText; readonly depth: number; readonly hopeless: Set<string> }
 
 /** Where to go on; `at` itself when nothing begins here. */
 function readAt(source: string, at: number, reading: Reading): number {
@@ -62,7 +62,7 @@ function readAt(source: string, at: number, reading: Reading): number {
   }
 }
 
-function readEscape(source: string, at: number, out: Styled): number {
+function readEscape(source: string, at: number, out: StyledText): number {
   const next = source[at + 1]
   if (next === undefined || !escapable.test(next)) return at
   out.text += next
@@ -107,7 +107,7 @@ function readLink(source: string, at: number, { out, depth }: Reading): number {
   if (!target) return at
   const label = source.slice(open + 1, middle)
   const url = target[1] ?? ''
-  const say = () => (depth < deepest ? inline(label || url, out, depth + 1) : void (out.text += label || url))
+  const say = () => (depth < deepest ? parseInline(label || url, out, depth + 1) : void (out.text += label || url))
   if (address.test(url)) put(out, ['link'], say, { url })
   else {
     say()
@@ -140,7 +140,7 @@ function balanced(source: string, open: number): string {
   return ''
 }
 
-function readAutolink(source: string, at: number, out: Styled): number {
+function readAutolink(source: string, at: number, out: StyledText): number {
   const [whole, url] = /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/i.exec(source.slice(at, at + longestLabel)) ?? []
   if (whole === undefined || url === undefined) return at
   out.text += url
@@ -148,7 +148,7 @@ function readAutolink(source: string, at: number, out: Styled): number {
 }
 
 /** An address in the middle of words: what looks like a mark in it is none. */
-function readAddress(source: string, at: number, out: Styled): number {
+function readAddress(source: string, at: number, out: StyledText): number {
   if (/\w/.test(source[at - 1] ?? '')) return at
   const url = /^https?:\/\/[^\s<>*`)\]]+/i.exec(source.slice(at, at + longestLabel))?.[0]
   if (url === undefined) return at
@@ -164,7 +164,7 @@ function readMarked(source: string, at: number, reading: Reading): number {
     const end = endOf(source, at + mark.length, mark)
     if (end < 0) hopeless.add(mark)
     else {
-      put(out, types, () => inline(source.slice(at + mark.length, end), out, depth + 1))
+      put(out, types, () => parseInline(source.slice(at + mark.length, end), out, depth + 1))
       return end + mark.length
     }
   }
@@ -214,7 +214,7 @@ function runOf(source: string, at: number, char: string): number {
 }
 
 /** Puts down a span around whatever `say` says; none around nothing. */
-function put(out: Styled, types: readonly Span['type'][], say: () => unknown, more: { url?: string } = {}): void {
+function put(out: StyledText, types: readonly Span['type'][], say: () => unknown, more: { url?: string } = {}): void {
   const offset = out.text.length
   const before = out.spans.length
   say()

@@ -3,7 +3,7 @@
  * of it. Blocks are told by their lines; tables become aligned text. Everything that is said stays.
  */
 
-import { inline, type Styled } from './inline.ts'
+import { parseInline, type StyledText } from './parse-inline.ts'
 
 const fence = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/
 const heading = /^ {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$/
@@ -12,13 +12,13 @@ const quote = /^ {0,3}> ?/
 const item = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/
 const delimiterRow = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 
-export function styled(markdown: string): Styled {
-  const out: Styled = { text: '', spans: [] }
+export function parseMarkdown(markdown: string): StyledText {
+  const out: StyledText = { text: '', spans: [] }
   blocks(markdown.replaceAll('\r\n', '\n').split('\n'), out, false)
   return out
 }
 
-function blocks(lines: readonly string[], out: Styled, isQuoted: boolean): void {
+function blocks(lines: readonly string[], out: StyledText, isQuoted: boolean): void {
   let at = 0
   while (at < lines.length) {
     if (at > 0) out.text += '\n'
@@ -26,7 +26,7 @@ function blocks(lines: readonly string[], out: Styled, isQuoted: boolean): void 
   }
 }
 
-type Writing = { readonly out: Styled; readonly isQuoted: boolean }
+type Writing = { readonly out: StyledText; readonly isQuoted: boolean }
 
 /** Writes the block that begins at this line. Gives the line after it. */
 function block(lines: readonly string[], at: number, writing: Writing): number {
@@ -37,7 +37,7 @@ function block(lines: readonly string[], at: number, writing: Writing): number {
   if (quote.test(line)) return quoted(lines, at, out, isQuoted)
   if (isTable(lines, at)) return table(lines, at, out)
   const title = heading.exec(line)
-  if (title) spanned(out, 'bold', () => inline(title[1] ?? '', out))
+  if (title) spanned(out, 'bold', () => parseInline(title[1] ?? '', out))
   else if (rule.test(line)) out.text += '———'
   else if (item.test(line)) listed(line, out)
   else return paragraph(lines, at, out)
@@ -45,10 +45,10 @@ function block(lines: readonly string[], at: number, writing: Writing): number {
 }
 
 /** Lines that belong together, so that a style may go on into the next one. */
-function paragraph(lines: readonly string[], from: number, out: Styled): number {
+function paragraph(lines: readonly string[], from: number, out: StyledText): number {
   let at = from + 1
   if ((lines[from] ?? '').trim()) while (at < lines.length && isPlain(lines, at)) at++
-  inline(lines.slice(from, at).join('\n'), out)
+  parseInline(lines.slice(from, at).join('\n'), out)
   return at
 }
 
@@ -64,7 +64,7 @@ function isPlain(lines: readonly string[], at: number): boolean {
 function code(
   lines: readonly string[],
   from: number,
-  out: Styled,
+  out: StyledText,
   [, mark = '', language = '']: RegExpExecArray,
 ): number {
   const closing = new RegExp(`^ {0,3}${mark[0]}{${mark.length},}\\s*$`)
@@ -77,7 +77,7 @@ function code(
   return end + 1
 }
 
-function quoted(lines: readonly string[], from: number, out: Styled, isQuoted: boolean): number {
+function quoted(lines: readonly string[], from: number, out: StyledText, isQuoted: boolean): number {
   let at = from
   const inner: string[] = []
   while (at < lines.length && quote.test(lines[at] ?? '')) inner.push((lines[at++] ?? '').replace(quote, ''))
@@ -87,12 +87,12 @@ function quoted(lines: readonly string[], from: number, out: Styled, isQuoted: b
   return at
 }
 
-function listed(line: string, out: Styled): void {
+function listed(line: string, out: StyledText): void {
   const [, indent = '', bullet = '', rest = ''] = item.exec(line) ?? []
   const [, box, words = rest] = /^\[([ xX])\]\s+(.*)$/.exec(rest) ?? []
   const sign = box === undefined ? (/\d/.test(bullet) ? bullet : '•') : box === ' ' ? '☐' : '☑'
   out.text += `${indent}${sign} `
-  inline(words, out)
+  parseInline(words, out)
 }
 
 const isTable = (lines: readonly string[], at: number): boolean =>
@@ -101,7 +101,7 @@ const isTable = (lines: readonly string[], at: number): boolean =>
   delimiterRow.test(lines[at + 1] ?? '') &&
   (lines[at + 1] ?? '').includes('|')
 
-function table(lines: readonly string[], from: number, out: Styled): number {
+function table(lines: readonly string[], from: number, out: StyledText): number {
   const rows = [cellsOf(lines[from] ?? '')]
   let at = from + 2
   while (at < lines.length && (lines[at] ?? '').includes('|')) rows.push(cellsOf(lines[at++] ?? ''))
@@ -126,14 +126,14 @@ function cellsOf(line: string): string[] {
     .replace(/\|$/, '')
     .split(/(?<!\\)\|/)
   return cells.map((cell) => {
-    const plain: Styled = { text: '', spans: [] }
-    inline(cell.trim(), plain)
+    const plain: StyledText = { text: '', spans: [] }
+    parseInline(cell.trim(), plain)
     return plain.text
   })
 }
 
 function spanned(
-  out: Styled,
+  out: StyledText,
   type: 'bold' | 'pre' | 'quote',
   say: () => unknown,
   more: { language?: string } = {},

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { split } from '../../src/channels/text/split.ts'
-import { styled } from '../../src/channels/text/markdown.ts'
+import { splitText } from '../../../src/channels/text/split-text.ts'
+import { parseMarkdown } from '../../../src/channels/text/parse-markdown.ts'
 
 /** The text with each style shown around what it covers, in order of where it begins. */
 function shown(markdown: string): string {
-  const { text, spans } = styled(markdown)
+  const { text, spans } = parseMarkdown(markdown)
   const marks = spans.flatMap(({ type, offset, length, url, language }, n) => {
     const more = url ?? language
     return [
@@ -94,7 +94,7 @@ describe('markdown becomes text with styles', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         const source = pieces.join('')
-        const { text, spans } = styled(source)
+        const { text, spans } = parseMarkdown(source)
         for (const char of ['word', '😀', 'ä']) expect(text.split(char).length).toBe(source.split(char).length)
         for (const { offset, length } of spans) {
           expect(length).toBeGreaterThan(0)
@@ -114,7 +114,7 @@ describe('markdown becomes text with styles', () => {
   ])(
     '%s take no more than a moment',
     (_name, source) => {
-      expect(styled(source).text.length).toBeGreaterThan(0)
+      expect(parseMarkdown(source).text.length).toBeGreaterThan(0)
     },
     10_000,
   )
@@ -123,8 +123,8 @@ describe('markdown becomes text with styles', () => {
 describe('long texts', () => {
   const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n}`).join(' ')
   const inPieces = (markdown: string, length = 4_000) => {
-    const { text, spans } = styled(markdown)
-    return { text, chunks: split(text, spans, { length, spans: 100 }) }
+    const { text, spans } = parseMarkdown(markdown)
+    return { text, chunks: splitText(text, spans, { maxChars: length, maxSpans: 100 }) }
   }
   const withoutBlanks = (text: string) => text.replace(/\s+/g, '')
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { Heard } from '../../src/channels/channel.ts'
-import { gate, withoutMention } from '../../src/channels/gate.ts'
-import { parse } from '../../src/channels/telegram/parse.ts'
-import { telegram } from '../../src/channels/telegram/telegram.ts'
+import type { InboundEvent } from '../../../src/channels/channel.ts'
+import { classifyEvent, stripMention } from '../../../src/channels/classify-event.ts'
+import { parseUpdate } from '../../../src/channels/telegram/parse-update.ts'
+import { telegram } from '../../../src/channels/telegram/telegram.ts'
 
 const anna = { id: 11, is_bot: false, first_name: 'Anna', last_name: 'B' }
 const direct = { id: 11, type: 'private' }
 const group = { id: -100_123, type: 'supergroup', title: 'G' }
 const said = (fields: object) =>
-  parse({ update_id: 1, message: { message_id: 7, date: 1, chat: direct, from: anna, text: 'hi', ...fields } })
+  parseUpdate({ update_id: 1, message: { message_id: 7, date: 1, chat: direct, from: anna, text: 'hi', ...fields } })
 const account = { id: '4711', name: 'TalariaBot' }
 
 describe('an update', () => {
@@ -27,7 +27,7 @@ describe('an update', () => {
 
   it('of a button is a press', () => {
     const callback_query = { id: '9', from: anna, message: { message_id: 140, date: 1, chat: direct }, data: 'ask:1:0' }
-    expect(parse({ update_id: 2, callback_query })).toEqual({
+    expect(parseUpdate({ update_id: 2, callback_query })).toEqual({
       of: 'press',
       key: '2',
       place: { chat: '11' },
@@ -62,13 +62,13 @@ describe('an update', () => {
     ],
     ['a strange shape', { update_id: 1, message: { message_id: 'x', chat: 5, from: [], text: {} } }],
     ['a list', [{ update_id: 1 }]],
-  ])('that is %s is none of our business', (_name, body) => expect(parse(body)).toBeUndefined())
+  ])('that is %s is none of our business', (_name, body) => expect(parseUpdate(body)).toBeUndefined())
 
   it.each([
     ['a topic', { chat: group, message_thread_id: 5, is_topic_message: true }, { chat: '-100123', thread: '5' }],
     ['the general topic', { chat: group, message_thread_id: 1, is_topic_message: true }, { chat: '-100123' }],
     ['a reply in a group without topics', { chat: group, message_thread_id: 5 }, { chat: '-100123' }],
-  ])('knows its place: %s', (_name, fields, place) => expect(said(fields)?.place).toEqual(place))
+  ])('knows its place: %s', (_name, fields, place) => expect(said(fields)?.address).toEqual(place))
 
   it('tells what is attached and cannot be read', () => {
     const photo = said({ text: undefined, caption: 'look', photo: [{}] })
@@ -79,13 +79,13 @@ describe('an update', () => {
 
 describe('who is listened to', () => {
   const rules = { allow_users: [] as string[], allow_chats: [] as string[], require_mention: true }
-  const inGroup = (fields: object = {}) => said({ chat: group, ...fields }) as Heard
-  const inDirect = () => said({}) as Heard
+  const inGroup = (fields: object = {}) => said({ chat: group, ...fields }) as InboundEvent
+  const inDirect = () => said({}) as InboundEvent
   const mention = { text: '@TalariaBot hi', entities: [{ type: 'mention', offset: 0, length: 11 }] }
   const allowed = { ...rules, allow_chats: ['-100123'] }
 
-  type Rules = Parameters<typeof gate>[1]
-  it.each<[string, Heard, Rules, string]>([
+  type Rules = Parameters<typeof classifyEvent>[1]
+  it.each<[string, InboundEvent, Rules, string]>([
     ['nobody, where nobody is named', inDirect(), rules, 'ignore'],
     ['a person who is named', inDirect(), { ...rules, allow_users: ['11'] }, 'take'],
     ['everybody', inDirect(), { ...rules, allow_users: ['*'] }, 'take'],
@@ -108,16 +108,16 @@ describe('who is listened to', () => {
       allowed,
       'overhear',
     ],
-  ])('%s', (_name, heard, settings, verdict) => expect(gate(heard, settings, account)).toBe(verdict))
+  ])('%s', (_name, heard, settings, verdict) => expect(classifyEvent(heard, settings, account)).toBe(verdict))
 
   it('nobody is known to have been named by those who do not know themselves', () => {
-    expect(gate(inGroup(mention), allowed, undefined)).toBe('overhear')
+    expect(classifyEvent(inGroup(mention), allowed, undefined)).toBe('overhear')
   })
 
   it('leaves out our name at the beginning, and nothing else', () => {
-    expect(withoutMention('@talariabot: hi @bert', account)).toBe('hi @bert')
-    expect(withoutMention('@bert hi', account)).toBe('@bert hi')
-    expect(withoutMention('@TalariaBot', account)).toBe('@TalariaBot')
+    expect(stripMention('@talariabot: hi @bert', account)).toBe('hi @bert')
+    expect(stripMention('@bert hi', account)).toBe('@bert hi')
+    expect(stripMention('@TalariaBot', account)).toBe('@TalariaBot')
   })
 })
 
