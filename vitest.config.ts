@@ -4,7 +4,7 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
 /** Backends that reach a machine over HTTP: their tests start it. */
-const remote = 'test/backends/{http,machine,cloudflare,daytona,e2b,vercel}/**/*.test.ts'
+const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel}/**/*.test.ts'
 
 /** What hangs is found; what is only slow, because the machine is busy, is none of a test's business. */
 const patience = { testTimeout: 60_000, hookTimeout: 90_000 }
@@ -29,6 +29,7 @@ const workerd = {
     name: 'workerd',
     ...patience,
     include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
+    setupFiles: ['test/support/rpc-paths.ts'],
     exclude: [remote],
     // Every file imports the whole app anew; bundled once, that is a third faster.
     deps: {

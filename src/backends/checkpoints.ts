@@ -55,7 +55,7 @@ export type Checkpoints = {
   readonly sweep: () => Promise<void>
 }
 
-export const limits = {
+export const checkpointLimits = {
   checkpoints: 20,
   bytes: 500 * 1024 * 1024,
   fileBytes: 10 * 1024 * 1024,
@@ -63,4 +63,4 @@ export const limits = {
   ageMs: 7 * 24 * 3_600_000,
 } as const
 
-export type CheckpointLimits = { readonly [Name in keyof typeof limits]: number }
+export type CheckpointLimits = { readonly [Name in keyof typeof checkpointLimits]: number }

@@ -94,7 +94,7 @@ function damaged(error: unknown): BackendError {
 }
 
 /** Turns the chunks of an archive into the body of a request. */
-export function streamOf(chunks: AsyncGenerator<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array<ArrayBuffer>> {
+export function toStream(chunks: AsyncGenerator<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
     async pull(controller) {
       const { value, done } = await chunks.next()

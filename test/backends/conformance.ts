@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { ExecutionBackend, Jobs, JobState } from '../../src/agent/model/backend.ts'
-import { asShown, withTerminal } from '../../src/tools/terminal/pty.ts'
+import { renderScreen, withPty } from '../../src/tools/terminal/pty-command.ts'
 
 export type WithBackend = (work: (backend: ExecutionBackend) => Promise<void>) => Promise<void>
 
@@ -138,13 +138,13 @@ export function conforms(name: string, withBackend: WithBackend): void {
 
     withJobs('have a terminal where there is one, and read from it', async (jobs, backend) => {
       if (!backend.capabilities.pty || !jobs.write) return
-      const command = withTerminal('stty size; read a; echo "<$a>"; exit 3')
+      const command = withPty('stty size; read a; echo "<$a>"; exit 3')
       await jobs.start('typed', command, { timeoutMs: 60_000 })
       await jobs.write('typed', 'hello\n', false)
       expect(await ended(jobs, 'typed')).toEqual({ at: 'exited', exitCode: 3 })
       const { text: output } = await jobs.output('typed', 0, 1000)
-      expect(asShown(output)).toContain('40 120\n')
-      expect(asShown(output)).toContain('<hello>\n')
+      expect(renderScreen(output)).toContain('40 120\n')
+      expect(renderScreen(output)).toContain('<hello>\n')
     })
 
     withJobs('are gone when they were killed', async (jobs) => {
@@ -158,14 +158,14 @@ export function conforms(name: string, withBackend: WithBackend): void {
   describe(`${name}: a terminal`, () => {
     on('is there for a command that wants one, and ends as the command does', async (backend) => {
       if (!backend.capabilities.pty) return
-      const tell = withTerminal(`[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "it's one" $TERM; cat; exit 7`)
+      const tell = withPty(`[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "it's one" $TERM; cat; exit 7`)
       const { stdout, exitCode } = await backend.exec(tell, T)
-      expect([asShown(stdout), exitCode]).toEqual([`it's one xterm-256color\n`, 7])
+      expect([renderScreen(stdout), exitCode]).toEqual([`it's one xterm-256color\n`, 7])
     })
 
     on('does not stay, and leaves no variable behind', async (backend) => {
       if (!backend.capabilities.pty) return
-      expect((await backend.exec(withTerminal('export A=1; cd /'), T)).env).toEqual({})
+      expect((await backend.exec(withPty('export A=1; cd /'), T)).env).toEqual({})
       expect((await backend.exec('[ -t 1 ] || echo none', T)).stdout).toBe('none\n')
     })
   })

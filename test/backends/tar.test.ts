@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SnapshotEntry } from '../../src/backends/portable.ts'
-import { pack, streamOf, unpack } from '../../src/backends/tar.ts'
+import type { SnapshotEntry } from '../../src/backends/portable-backend.ts'
+import { pack, toStream, unpack } from '../../src/backends/tar.ts'
 
 const encode = (text: string) => new TextEncoder().encode(text)
 const attributes = { mode: 0o644, modified: 1_700_000_000_000 }
@@ -23,7 +23,7 @@ async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
 }
 
 async function packed(all: readonly SnapshotEntry[]): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(await new Response(streamOf(pack(all))).arrayBuffer())
+  return new Uint8Array(await new Response(toStream(pack(all))).arrayBuffer())
 }
 
 const read = (archive: Uint8Array<ArrayBuffer>) => collect(unpack(new Response(archive).body ?? new ReadableStream()))
@@ -57,7 +57,7 @@ const file = (name: string, text: string) => [
 
 describe('an archive', () => {
   it('gives back the entries that were packed', async () => {
-    expect(await collect(unpack(streamOf(pack(entries))))).toEqual(entries)
+    expect(await collect(unpack(toStream(pack(entries))))).toEqual(entries)
   })
 
   it('is read in chunks of any size', async () => {
@@ -74,7 +74,7 @@ describe('an archive', () => {
   })
 
   it('gives only the entries that are wanted', async () => {
-    const wanted = await collect(unpack(streamOf(pack(entries)), (path) => path === 'd/run.sh'))
+    const wanted = await collect(unpack(toStream(pack(entries)), (path) => path === 'd/run.sh'))
     expect(wanted).toEqual([entries[2]])
   })
 
@@ -130,7 +130,7 @@ describe('a stream', () => {
         hasEnded = true
       }
     }
-    const stream = streamOf(pack(source()))
+    const stream = toStream(pack(source()))
     const reader = stream.getReader()
     await reader.read()
     await reader.cancel()

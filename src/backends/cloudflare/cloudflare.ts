@@ -4,15 +4,15 @@
  */
 
 import { BackendError, type Capabilities } from '../../agent/model/backend.ts'
-import { machineBackend } from '../machine/machine.ts'
-import type { MachinePort, Memory } from '../machine/port.ts'
-import type { Portable } from '../portable.ts'
-import type { Answer, SandboxPort, Trouble } from './box.ts'
+import { hostBackend } from '../host/host-backend.ts'
+import type { HostPort, HostMemory } from '../host/host-port.ts'
+import type { PortableBackend } from '../portable-backend.ts'
+import type { SandboxResult, SandboxPort, SandboxFailure } from './sandbox-port.ts'
 import type { Egress } from './egress.ts'
 
 export type CloudflareOptions = {
-  readonly box: SandboxPort
-  readonly memory: Memory
+  readonly sandbox: SandboxPort
+  readonly memory: HostMemory
   /** Asked with every script. */
   readonly egress: () => Egress
   readonly languages?: readonly string[]
@@ -24,8 +24,8 @@ export type CloudflareOptions = {
 const DESCRIPTION =
   'A Linux container of your own with bash, git, node and the usual tools; the workspace is /workspace. It sleeps when it is not used: programs installed elsewhere and background jobs may be gone later, the workspace comes back.'
 
-export function cloudflareBackend({ box, memory, root, state, egress, languages }: CloudflareOptions): Portable {
-  const backend = machineBackend({
+export function cloudflareBackend({ sandbox: box, memory, root, state, egress, languages }: CloudflareOptions): PortableBackend {
+  const backend = hostBackend({
     kind: 'cloudflare',
     port: portOf(box, egress),
     root: root ?? '/workspace',
@@ -56,7 +56,7 @@ function reach({ hosts }: Egress): string {
 const TRIES = 4
 const MAX_PAUSE_MS = 15_000
 
-function portOf(box: SandboxPort, egress: () => Egress): MachinePort {
+function portOf(box: SandboxPort, egress: () => Egress): HostPort {
   return {
     // A script may have done something; the others may be done twice.
     run: (script, timeoutMs) => asked(() => inTime(box.run(script, timeoutMs, egress()), timeoutMs + 60_000), 'once'),
@@ -68,9 +68,9 @@ function portOf(box: SandboxPort, egress: () => Egress): MachinePort {
 }
 
 /** A container that stalls answers nothing, whatever time-out it was given. */
-async function inTime<T>(work: Promise<Answer<T>>, ms: number): Promise<Answer<T>> {
+async function inTime<T>(work: Promise<SandboxResult<T>>, ms: number): Promise<SandboxResult<T>> {
   let timer: ReturnType<typeof setTimeout> | null = null
-  const late = new Promise<Answer<T>>((resolve) => {
+  const late = new Promise<SandboxResult<T>>((resolve) => {
     const trouble = { code: 'LATE', message: `It did not answer within ${ms / 1000} s.`, admitted: true }
     timer = setTimeout(() => resolve({ trouble }), ms)
   })
@@ -80,12 +80,12 @@ async function inTime<T>(work: Promise<Answer<T>>, ms: number): Promise<Answer<T
 }
 
 /** What the object itself throws: it was reset, or has no container. */
-function unnamed(error: unknown): Trouble {
+function unnamed(error: unknown): SandboxFailure {
   const message = error instanceof Error ? error.message : String(error)
   return { code: 'OBJECT', message, admitted: true }
 }
 
-async function asked<T>(ask: () => Promise<Answer<T>>, repeat: 'once' | 'again'): Promise<T> {
+async function asked<T>(ask: () => Promise<SandboxResult<T>>, repeat: 'once' | 'again'): Promise<T> {
   for (let tries = 1; ; tries++) {
     const answer = await ask()
     if ('ok' in answer) return answer.ok
@@ -103,13 +103,13 @@ async function asked<T>(ask: () => Promise<Answer<T>>, repeat: 'once' | 'again')
 const NOT_BEGUN: ReadonlySet<string> = new Set(['CONTAINER_UNAVAILABLE'])
 const MISSING = /Containers have not been enabled|no container|does not have a container/i
 const FULL = /max_container_instances_exceeded|no_container_instance_available/i
-const isMissing = ({ message }: Trouble): boolean => MISSING.test(message)
+const isMissing = ({ message }: SandboxFailure): boolean => MISSING.test(message)
 
-export const setUp =
+export const containerSetUpHint =
   'It needs containers: `npm run dev:sandbox` locally (with a container engine), a deployment with wrangler.sandbox.toml otherwise.'
 
-function errorOf({ code, message }: Trouble, mayHaveRun: boolean): BackendError {
-  if (MISSING.test(message)) return new BackendError('unavailable', 'There are no containers here.', setUp)
+function errorOf({ code, message }: SandboxFailure, mayHaveRun: boolean): BackendError {
+  if (MISSING.test(message)) return new BackendError('unavailable', 'There are no containers here.', containerSetUpHint)
   if (FULL.test(message))
     return new BackendError(
       'unavailable',

@@ -13,20 +13,20 @@ export type Egress = {
   readonly hosts: readonly string[]
 }
 
-export type Variables = {
+export type EgressVariables = {
   readonly SANDBOX_ALLOWED_HOSTS?: string
   readonly SANDBOX_INJECT?: string
   readonly SANDBOX_NETWORK?: string
 }
 
 /** The hosts of the deployment and those of the tenant, as far as they are public. */
-export function egressOf(tenant: string, own: readonly string[] = [], variables: Variables): Egress {
+export function resolveEgress(tenant: string, own: readonly string[] = [], variables: EgressVariables): Egress {
   if (variables.SANDBOX_NETWORK === 'off') return { tenant, hosts: [] }
   const named = own.filter((host) => checkPublicAddress(`https://${host.replace(/^\*\./, '')}/`) === undefined)
   return { tenant, hosts: [...new Set([...deploymentHosts(variables), ...named])].toSorted() }
 }
 
-const deploymentHosts = ({ SANDBOX_ALLOWED_HOSTS = '' }: Variables): readonly string[] =>
+const deploymentHosts = ({ SANDBOX_ALLOWED_HOSTS = '' }: EgressVariables): readonly string[] =>
   SANDBOX_ALLOWED_HOSTS.split(',')
     .map((host) => host.trim())
     .filter(Boolean)
@@ -35,7 +35,7 @@ const deploymentHosts = ({ SANDBOX_ALLOWED_HOSTS = '' }: Variables): readonly st
  * `authorization` by host name for one tenant. A key under `tenant/host` is that tenant's. One under the host alone is
  * the deployment's, and goes only where the deployment has opened the way: a tenant that names the host does not get it.
  */
-export function keysFor(tenant: string, variables: Variables): Readonly<Record<string, string>> {
+export function resolveKeys(tenant: string, variables: EgressVariables): Readonly<Record<string, string>> {
   const all = Object.entries(JSON.parse(variables.SANDBOX_INJECT || '{}') as Readonly<Record<string, string>>)
   const opened = deploymentHosts(variables)
   const shared = all.filter(([host]) => !host.includes('/') && opened.some((pattern) => matchesWildcard(pattern, host)))
@@ -45,25 +45,25 @@ export function keysFor(tenant: string, variables: Variables): Readonly<Record<s
 }
 
 /** What the SDK offers for one container. */
-export type Gate = {
+export type EgressControl = {
   readonly setAllowedHosts: (hosts: string[]) => Promise<void>
   readonly setOutboundByHosts: (
-    handlers: Record<string, { readonly method: string; readonly params: InjectParams }>,
+    handlers: Record<string, { readonly method: string; readonly params: InjectKeyParams }>,
   ) => Promise<void>
 }
-export type InjectParams = { readonly tenant: string }
+export type InjectKeyParams = { readonly tenant: string }
 
 /** Who adds keys comes first: at no time does a request leave that should have one and has none. */
-export async function openGate(gate: Gate, { tenant, hosts }: Egress, variables: Variables): Promise<void> {
-  const keyed = Object.keys(keysFor(tenant, variables)).map((host) => [host, { method: 'inject', params: { tenant } }])
-  await gate.setOutboundByHosts(Object.fromEntries(keyed) as Parameters<Gate['setOutboundByHosts']>[0])
+export async function applyEgress(gate: EgressControl, { tenant, hosts }: Egress, variables: EgressVariables): Promise<void> {
+  const keyed = Object.keys(resolveKeys(tenant, variables)).map((host) => [host, { method: 'inject', params: { tenant } }])
+  await gate.setOutboundByHosts(Object.fromEntries(keyed) as Parameters<EgressControl['setOutboundByHosts']>[0])
   await gate.setAllowedHosts([...hosts])
 }
 
 /** The request as it leaves. A key goes out encrypted or not at all, and no redirect takes it elsewhere. */
-export function injected(request: Request, { tenant }: InjectParams, variables: Variables): Request {
+export function injectKey(request: Request, { tenant }: InjectKeyParams, variables: EgressVariables): Request {
   const { protocol, hostname } = new URL(request.url)
-  const keys = keysFor(tenant, variables)
+  const keys = resolveKeys(tenant, variables)
   const key = protocol === 'https:' && Object.hasOwn(keys, hostname) ? keys[hostname] : undefined
   const headers = new Headers(request.headers)
   if (key !== undefined) headers.set('authorization', key)

@@ -1,12 +1,12 @@
 /** A sandbox of Daytona, by its REST API. Not verified against the service itself, only against what it documents. */
 
-import { machineBackend } from '../machine/machine.ts'
-import type { MachinePort } from '../machine/port.ts'
-import { rented, until, type RentedOptions } from '../machine/rented.ts'
-import { required, rest, type Rest } from '../machine/rest.ts'
-import type { Portable } from '../portable.ts'
+import { hostBackend } from '../host/host-backend.ts'
+import type { HostPort } from '../host/host-port.ts'
+import { openVendorSandbox, pollUntil, type VendorOptions } from '../host/vendor-sandbox.ts'
+import { requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
+import type { PortableBackend } from '../portable-backend.ts'
 
-export type DaytonaOptions = RentedOptions & {
+export type DaytonaOptions = VendorOptions & {
   readonly toolbox?: string
   readonly snapshot?: string
 }
@@ -20,7 +20,7 @@ const GRACE_MS = 20_000
 
 type Sandbox = { readonly id: string; readonly state?: string; readonly toolboxProxyUrl?: string }
 
-export function daytonaBackend(options: DaytonaOptions): Portable {
+export function daytonaBackend(options: DaytonaOptions): PortableBackend {
   const {
     root = '/home/daytona/workspace',
     languages = ['bash', 'python', 'node'],
@@ -28,7 +28,7 @@ export function daytonaBackend(options: DaytonaOptions): Portable {
     memory,
     state,
   } = options
-  return machineBackend({
+  return hostBackend({
     kind: 'daytona',
     port: portOf(options),
     root,
@@ -41,17 +41,17 @@ export function daytonaBackend(options: DaytonaOptions): Portable {
 }
 
 /** The life of a sandbox; a machine is the address of the toolbox inside. */
-function rental({ memory, snapshot, network, ...options }: DaytonaOptions, { ask }: Rest) {
+function rental({ memory, snapshot, network, ...options }: DaytonaOptions, { request: ask }: VendorApi) {
   const { api = API, toolbox = 'https://proxy.app.daytona.io/toolbox' } = options
   const look = async (id: string) => (await ask('GET', `${api}/sandbox/${id}`))?.json<Sandbox>()
   const at = ({ id, toolboxProxyUrl = toolbox }: Sandbox) => `${toolboxProxyUrl.replace(/\/$/, '')}/${id}`
 
   async function ready(id: string): Promise<string> {
     let last: Sandbox | undefined
-    await until(async () => (last = required(await look(id), VENDOR)).state === 'started', VENDOR)
-    return at(required(last, VENDOR))
+    await pollUntil(async () => (last = requireFound(await look(id), VENDOR)).state === 'started', VENDOR)
+    return at(requireFound(last, VENDOR))
   }
-  return rented<string>({
+  return openVendorSandbox<string>({
     memory,
     async create() {
       const json = {
@@ -61,7 +61,7 @@ function rental({ memory, snapshot, network, ...options }: DaytonaOptions, { ask
         ...(network === 'none' && { networkBlockAll: true }),
         ...(snapshot && { snapshot }),
       }
-      const made = required(await ask('POST', `${api}/sandbox`, { json, patienceMs: 120_000 }), VENDOR)
+      const made = requireFound(await ask('POST', `${api}/sandbox`, { json, timeoutMs: 120_000 }), VENDOR)
       const { id } = await made.json<Sandbox>()
       return { id, machine: await ready(id) }
     },
@@ -69,30 +69,30 @@ function rental({ memory, snapshot, network, ...options }: DaytonaOptions, { ask
       const found = await look(id)
       if (!found || found.state === 'destroyed' || found.state === 'destroying') return undefined
       if (found.state === 'stopped' || found.state === 'archived')
-        await ask('POST', `${api}/sandbox/${id}/start`, { patienceMs: 120_000 })
+        await ask('POST', `${api}/sandbox/${id}/start`, { timeoutMs: 120_000 })
       return ready(id)
     },
   })
 }
 
-function portOf(options: DaytonaOptions): MachinePort {
+function portOf(options: DaytonaOptions): HostPort {
   const { key, memory, api = API, fetch: send = (input, init) => fetch(input, init) } = options
   const headers = { authorization: `Bearer ${key}` }
-  const client = rest({ vendor: VENDOR, headers, keyName: 'DAYTONA_API_KEY', fetch: send })
-  const { ask } = client
+  const client = vendorApi({ vendor: VENDOR, headers, keyName: 'DAYTONA_API_KEY', fetch: send })
+  const { request: ask } = client
   const machine = rental(options, client)
   const file = (base: string, what: string, path: string) => `${base}/files/${what}?path=${encodeURIComponent(path)}`
   return {
     async run(script, timeoutMs) {
       const json = { command: wrapped(script), timeout: Math.ceil(timeoutMs / 1000) }
       const url = `${await machine.get()}/process/execute`
-      const answer = required(await ask('POST', url, { json, patienceMs: timeoutMs + GRACE_MS }), VENDOR)
+      const answer = requireFound(await ask('POST', url, { json, timeoutMs: timeoutMs + GRACE_MS }), VENDOR)
       const { exitCode, code, result = '' } = await answer.json<{ exitCode?: number; code?: number; result?: string }>()
       return { code: exitCode ?? code ?? null, output: result }
     },
     async read(path) {
-      const response = required(
-        await ask('GET', file(await machine.get(), 'download', path), { patienceMs: 120_000 }),
+      const response = requireFound(
+        await ask('GET', file(await machine.get(), 'download', path), { timeoutMs: 120_000 }),
         VENDOR,
       )
       return new Uint8Array(await response.arrayBuffer())
@@ -100,7 +100,7 @@ function portOf(options: DaytonaOptions): MachinePort {
     async write(path, bytes) {
       const body = new FormData()
       body.append('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'file')
-      required(await ask('POST', file(await machine.get(), 'upload', path), { body, patienceMs: 120_000 }), VENDOR)
+      requireFound(await ask('POST', file(await machine.get(), 'upload', path), { body, timeoutMs: 120_000 }), VENDOR)
     },
     async destroy() {
       const { id } = memory.read()

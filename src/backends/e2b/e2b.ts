@@ -1,14 +1,14 @@
 /** A sandbox of E2B, by its REST API and Connect. Not verified against the service itself, only against what it documents. */
 
 import { BackendError } from '../../agent/model/backend.ts'
-import { machineBackend } from '../machine/machine.ts'
-import type { MachinePort, Ran } from '../machine/port.ts'
-import { rented, type RentedOptions } from '../machine/rented.ts'
-import { type Content, required, rest, type Rest } from '../machine/rest.ts'
-import type { Portable } from '../portable.ts'
-import { envelope, envelopes } from './envelopes.ts'
+import { hostBackend } from '../host/host-backend.ts'
+import type { HostPort, ScriptResult } from '../host/host-port.ts'
+import { openVendorSandbox, type VendorOptions } from '../host/vendor-sandbox.ts'
+import { type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
+import type { PortableBackend } from '../portable-backend.ts'
+import { encodeEnvelope, decodeEnvelopes } from './envelopes.ts'
 
-export type E2bOptions = RentedOptions & {
+export type E2bOptions = VendorOptions & {
   /** Where the agent inside a sandbox is reached; `{id}` is its id. */
   readonly envd?: string
   readonly template?: string
@@ -24,7 +24,7 @@ const USER = 'user'
 type Sandbox = { readonly sandboxID: string; readonly envdAccessToken?: string; readonly domain?: string | null }
 type Inside = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
-export function e2bBackend(options: E2bOptions): Portable {
+export function e2bBackend(options: E2bOptions): PortableBackend {
   const {
     root = '/home/user/workspace',
     languages = ['bash', 'python', 'node'],
@@ -32,7 +32,7 @@ export function e2bBackend(options: E2bOptions): Portable {
     memory,
     state,
   } = options
-  return machineBackend({
+  return hostBackend({
     kind: 'e2b',
     port: portOf(options),
     root,
@@ -45,7 +45,7 @@ export function e2bBackend(options: E2bOptions): Portable {
 }
 
 /** The life of a sandbox; a machine is the address and the key of the agent inside. */
-function rental({ memory, template = 'base', network, ...options }: E2bOptions, { ask }: Rest) {
+function rental({ memory, template = 'base', network, ...options }: E2bOptions, { request: ask }: VendorApi) {
   const { api = API, envd = 'https://49983-{id}.e2b.app' } = options
   const insideOf = ({ sandboxID, envdAccessToken }: Sandbox): Inside => ({
     url: envd.replace('{id}', sandboxID),
@@ -54,35 +54,35 @@ function rental({ memory, template = 'base', network, ...options }: E2bOptions, 
       ...(envdAccessToken !== undefined && { 'x-access-token': envdAccessToken }),
     },
   })
-  return rented<Inside>({
+  return openVendorSandbox<Inside>({
     memory,
     async create() {
       const metadata = { by: 'talaria' }
       const closed = network === 'none' && { allow_internet_access: false }
       const json = { templateID: template, timeout: PAUSE_AFTER, autoPause: true, secure: true, metadata, ...closed }
-      const made = required(await ask('POST', `${api}/sandboxes`, { json, patienceMs: 120_000 }), VENDOR)
+      const made = requireFound(await ask('POST', `${api}/sandboxes`, { json, timeoutMs: 120_000 }), VENDOR)
       const sandbox = await made.json<Sandbox>()
       return { id: sandbox.sandboxID, machine: insideOf(sandbox) }
     },
     async wake(id) {
       const json = { timeout: PAUSE_AFTER }
-      const found = await ask('POST', `${api}/sandboxes/${id}/connect`, { json, patienceMs: 120_000 })
+      const found = await ask('POST', `${api}/sandboxes/${id}/connect`, { json, timeoutMs: 120_000 })
       return found && insideOf(await found.json<Sandbox>())
     },
   })
 }
 
-function portOf(options: E2bOptions): MachinePort {
+function portOf(options: E2bOptions): HostPort {
   const { key, memory, api = API, fetch: send = (input, init) => fetch(input, init) } = options
   const shared = { vendor: VENDOR, keyName: 'E2B_API_KEY', fetch: send }
-  const account = rest({ ...shared, headers: { 'x-api-key': key } })
+  const account = vendorApi({ ...shared, headers: { 'x-api-key': key } })
   // The key of the account never goes into a sandbox: inside counts the sandbox's own.
-  const inside = rest({ ...shared, headers: {} })
+  const inside = vendorApi({ ...shared, headers: {} })
   const machine = rental(options, account)
-  async function within(method: string, path: string, content: Content = {}): Promise<Response> {
+  async function within(method: string, path: string, content: RequestContent = {}): Promise<Response> {
     const { url, headers } = await machine.get()
-    return required(
-      await inside.ask(method, url + path, { ...content, headers: { ...headers, ...content.headers } }),
+    return requireFound(
+      await inside.request(method, url + path, { ...content, headers: { ...headers, ...content.headers } }),
       VENDOR,
     )
   }
@@ -94,20 +94,20 @@ function portOf(options: E2bOptions): MachinePort {
         'connect-protocol-version': '1',
         'connect-timeout-ms': String(timeoutMs),
       }
-      const body = envelope({ process: { cmd: '/bin/bash', args: ['-c', script], envs: {} } })
-      return follow(await within('POST', '/process.Process/Start', { body, headers, patienceMs: timeoutMs + GRACE_MS }))
+      const body = encodeEnvelope({ process: { cmd: '/bin/bash', args: ['-c', script], envs: {} } })
+      return follow(await within('POST', '/process.Process/Start', { body, headers, timeoutMs: timeoutMs + GRACE_MS }))
     },
     read: async (path) =>
-      new Uint8Array(await (await within('GET', file(path), { patienceMs: 120_000 })).arrayBuffer()),
+      new Uint8Array(await (await within('GET', file(path), { timeoutMs: 120_000 })).arrayBuffer()),
     async write(path, bytes) {
       const body = new FormData()
       body.append('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'file')
-      await within('POST', file(path), { body, patienceMs: 120_000 })
+      await within('POST', file(path), { body, timeoutMs: 120_000 })
     },
     async destroy() {
       const { id } = memory.read()
       machine.forget()
-      if (id !== undefined) await account.ask('DELETE', `${api}/sandboxes/${id}`)
+      if (id !== undefined) await account.request('DELETE', `${api}/sandboxes/${id}`)
     },
   }
 }
@@ -123,11 +123,11 @@ type ProcessMessage = {
 }
 
 /** Without an end nobody knows the code, whatever came before. */
-async function follow({ body }: Response): Promise<Ran> {
+async function follow({ body }: Response): Promise<ScriptResult> {
   const pieces: Uint8Array<ArrayBuffer>[] = []
   let code: number | null = null
   try {
-    for await (const { message } of envelopes(body ?? new ReadableStream())) {
+    for await (const { message } of decodeEnvelopes(body ?? new ReadableStream())) {
       const { event, error } = message as ProcessMessage
       if (error) throw new Error(error.message)
       pieces.push(bytesOf(event?.data?.stdout ?? ''))

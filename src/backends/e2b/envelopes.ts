@@ -3,7 +3,7 @@
 const END = 2
 const MAX = 16 * 1024 * 1024
 
-export function envelope(message: object): Uint8Array<ArrayBuffer> {
+export function encodeEnvelope(message: object): Uint8Array<ArrayBuffer> {
   const json = new TextEncoder().encode(JSON.stringify(message))
   const bytes = new Uint8Array(5 + json.length)
   new DataView(bytes.buffer).setUint32(1, json.length)
@@ -14,7 +14,7 @@ export function envelope(message: object): Uint8Array<ArrayBuffer> {
 export type Envelope = { readonly isEnd: boolean; readonly message: unknown }
 
 /** Until the stream says that it has ended. One that stops before that throws. */
-export async function* envelopes(stream: ReadableStream<Uint8Array>): AsyncGenerator<Envelope> {
+export async function* decodeEnvelopes(stream: ReadableStream<Uint8Array>): AsyncGenerator<Envelope> {
   let held: Uint8Array = new Uint8Array()
   for await (const chunk of stream) {
     const joined = new Uint8Array(held.length + chunk.length)

@@ -1,19 +1,19 @@
 /** All files of a workspace at once: two archives, one for each place that can be written. */
 
-import type { Portable, SnapshotEntry } from '../portable.ts'
-import { pack, streamOf, unpack } from '../tar.ts'
-import { type Ask, unreachable } from './wire.ts'
+import type { PortableBackend, SnapshotEntry } from '../portable-backend.ts'
+import { pack, toStream, unpack } from '../tar.ts'
+import { type RequestOptions, unreachableError } from './request.ts'
 
 const PLACES = ['/workspace', '/tmp']
 const TRANSFER_MS = 600_000
 
 export function archive(
-  call: (path: string, request?: Ask) => Promise<Response>,
-): Pick<Portable, 'snapshot' | 'restore'> {
+  call: (path: string, request?: RequestOptions) => Promise<Response>,
+): Pick<PortableBackend, 'snapshot' | 'restore'> {
   async function* snapshot(wanted: (path: string) => boolean = () => true): AsyncGenerator<SnapshotEntry> {
     for (const place of PLACES) {
-      const response = await call('/tar', { query: { path: place }, patienceMs: TRANSFER_MS })
-      if (!response.ok || !response.body) throw unreachable('has no files of this session')
+      const response = await call('/tar', { query: { path: place }, timeoutMs: TRANSFER_MS })
+      if (!response.ok || !response.body) throw unreachableError('has no files of this session')
       const entries = unpack(response.body, (path) => wanted(`${place}/${path}`))
       for await (const entry of entries) yield { ...entry, path: `${place}/${entry.path}` }
     }
@@ -32,8 +32,8 @@ export function archive(
         for (; !next.done && next.value.path.startsWith(`${place}/`); next = await source.next())
           yield { ...next.value, path: next.value.path.slice(place.length + 1) }
       }
-      const body = streamOf(pack(stretch()))
-      const response = await call('/tar', { method: 'PUT', query: { path: place }, body, patienceMs: TRANSFER_MS })
+      const body = toStream(pack(stretch()))
+      const response = await call('/tar', { method: 'PUT', query: { path: place }, body, timeoutMs: TRANSFER_MS })
       await response.body?.cancel()
     }
   }

@@ -1,7 +1,7 @@
 /** A command on a sandbox server: lines of JSON until `exit`. Without that word nobody knows how it ended. */
 
 import { BackendError, type ExecOptions, type ExecResult } from '../../agent/model/backend.ts'
-import { ask, errorOf, isRefusal, type Said, type Server } from './wire.ts'
+import { sendRequest, toBackendError, isRefusal, type ErrorBody, type SandboxServer } from './request.ts'
 
 /** What the server may take beyond the command's own time. */
 const GRACE_MS = 15_000
@@ -15,7 +15,7 @@ type Event =
   | { readonly t: 'start' | 'beat' }
   | { readonly t: 'out' | 'err'; readonly d: string }
   | { readonly t: 'gap'; readonly s: 'out' | 'err'; readonly bytes: number }
-  | ({ readonly t: 'error' } & Said)
+  | ({ readonly t: 'error' } & ErrorBody)
   | ({ readonly t: 'exit'; readonly code: number | null; readonly reason?: string } & Pick<
       ExecResult,
       'timedOut' | 'truncated' | 'cwd' | 'env' | 'unset' | 'ms'
@@ -24,7 +24,7 @@ type Exit = Extract<Event, { t: 'exit' }>
 
 type Heard = { out: string; err: string }
 
-export async function exec(server: Server, path: string, command: string, options: ExecOptions): Promise<ExecResult> {
+export async function exec(server: SandboxServer, path: string, command: string, options: ExecOptions): Promise<ExecResult> {
   const { cwd, env, stdin, timeoutMs, maxOutput = MAX_OUTPUT, signal } = options
   const heard: Heard = { out: '', err: '' }
   const started = performance.now()
@@ -44,7 +44,7 @@ export async function exec(server: Server, path: string, command: string, option
   const either = signal ? AbortSignal.any([signal, wall.signal]) : wall.signal
   try {
     const json = { command, cwd, env, stdin, timeoutMs, maxOutput }
-    const response = await ask(server, path, { method: 'POST', json, patienceMs: timeoutMs + GRACE_MS, signal: either })
+    const response = await sendRequest(server, path, { method: 'POST', json, timeoutMs: timeoutMs + GRACE_MS, signal: either })
     const exit = await follow(response, { heard, options, signal: either })
     if (exit.reason === 'disk') throw full()
     return ended(exit, heard)
@@ -133,7 +133,7 @@ function parse(line: string): Event {
 
 function take(event: Event, heard: Heard, { onOutput }: ExecOptions): Exit | undefined {
   if (event.t === 'exit') return event
-  if (event.t === 'error') throw errorOf(event)
+  if (event.t === 'error') throw toBackendError(event)
   if (event.t === 'out' || event.t === 'err') {
     heard[event.t] += event.d
     onOutput?.(event.t, event.d)

@@ -12,11 +12,11 @@ import {
   type JobState,
   type SearchResult,
 } from '../../agent/model/backend.ts'
-import type { Portable } from '../portable.ts'
-import { absolute } from '../virtual/paths.ts'
+import type { PortableBackend } from '../portable-backend.ts'
+import { resolvePath } from '../virtual/paths.ts'
 import { archive } from './archive.ts'
 import { exec } from './exec.ts'
-import { ask, type Ask, bytesOf, jsonOf, type Server } from './wire.ts'
+import { sendRequest, type RequestOptions, readBytes, readJson, type SandboxServer } from './request.ts'
 
 export type HttpOptions = {
   readonly url: string
@@ -43,13 +43,13 @@ export type Health = {
   readonly network?: boolean
 }
 
-export function httpBackend(options: HttpOptions): Portable & { readonly health: () => Promise<Health> } {
+export function httpBackend(options: HttpOptions): PortableBackend & { readonly health: () => Promise<Health> } {
   const { url, token, workspace, languages = ['bash'] } = options
-  const server: Server = { url, token, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
+  const server: SandboxServer = { url, token, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
   const at = async (path: string) => `/v1/w/${await workspace}${path}`
-  const call = async (path: string, request?: Ask) => ask(server, await at(path), request)
+  const call = async (path: string, request?: RequestOptions) => sendRequest(server, await at(path), request)
   const files = filesOf(call)
-  const health = async (request?: Ask) => jsonOf<Health>(await ask(server, '/v1/health', request))
+  const health = async (request?: RequestOptions) => readJson<Health>(await sendRequest(server, '/v1/health', request))
   const network = () => options.network ?? (nature(url)?.network ? 'full' : 'none')
   return {
     kind: 'http',
@@ -65,30 +65,30 @@ export function httpBackend(options: HttpOptions): Portable & { readonly health:
         isolated,
       }
     },
-    learn: () => (isFresh(url) ? undefined : learn(url, () => health({ patienceMs: NATURE_MS }))),
+    learn: () => (isFresh(url) ? undefined : learn(url, () => health({ timeoutMs: NATURE_MS }))),
     describe: () => descriptionOf(network(), languages),
     exec: async (command, how) =>
-      exec(server, await at('/exec'), command, { ...how, ...(how.cwd !== undefined && { cwd: absolute(how.cwd) }) }),
+      exec(server, await at('/exec'), command, { ...how, ...(how.cwd !== undefined && { cwd: resolvePath(how.cwd) }) }),
     files,
     jobs: jobsOf(call),
-    resolve: absolute,
+    resolve: resolvePath,
     ...archive(call),
-    tree: async () => (await jsonOf<{ entries: FileStat[] }>(await call('/tree'))).entries,
+    tree: async () => (await readJson<{ entries: FileStat[] }>(await call('/tree'))).entries,
     clear: async () => void (await call('/clear', { method: 'POST', json: {} })),
-    destroy: async () => void (await call('', { method: 'DELETE', patienceMs: TRANSFER_MS })),
+    destroy: async () => void (await call('', { method: 'DELETE', timeoutMs: TRANSFER_MS })),
     health: () => health(),
   }
 }
 
 /** What kind of machine a server is, as it said itself; every session of the isolate knows. */
-type Nature = { readonly at: number; readonly isolated: boolean; readonly network: boolean }
-const natures = new Map<string, Nature>()
+type ServerFacts = { readonly at: number; readonly isolated: boolean; readonly network: boolean }
+const natures = new Map<string, ServerFacts>()
 /** A server that is started anew may be another kind of machine. */
 const KNOWN_MS = 60_000
 /** A command waits for this word. */
 const NATURE_MS = 3_000
 
-const nature = (url: string): Nature | undefined => natures.get(url)
+const nature = (url: string): ServerFacts | undefined => natures.get(url)
 const isFresh = (url: string): boolean => Date.now() - (nature(url)?.at ?? -Infinity) < KNOWN_MS
 
 /** A server that does not answer is no closed machine. */
@@ -106,7 +106,7 @@ function descriptionOf(network: Capabilities['network'], languages: readonly str
   return `A private Linux machine with bash; the workspace is /workspace, and only it and /tmp can be written. ${reach}, no root and no package manager.${known} Ask \`command -v NAME\` for what else is installed. Long commands can run in the background.`
 }
 
-type Call = (path: string, request?: Ask) => Promise<Response>
+type Call = (path: string, request?: RequestOptions) => Promise<Response>
 
 /** Undefined for a 404, whose words nobody needs. */
 async function found(response: Response): Promise<Response | undefined> {
@@ -118,10 +118,10 @@ async function found(response: Response): Promise<Response | undefined> {
 function filesOf(call: Call): Files {
   return {
     async read(path) {
-      const response = await found(await call('/files', { query: { path: absolute(path) }, patienceMs: TRANSFER_MS }))
+      const response = await found(await call('/files', { query: { path: resolvePath(path) }, timeoutMs: TRANSFER_MS }))
       if (!response) return undefined
       const size = Number(response.headers.get('x-file-size') ?? 0)
-      if (size <= MAX_FILE) return bytesOf(response)
+      if (size <= MAX_FILE) return readBytes(response)
       await response.body?.cancel()
       throw new BackendError(
         'unsupported',
@@ -131,29 +131,29 @@ function filesOf(call: Call): Files {
     },
     async write(path, bytes) {
       const body = bytes as Uint8Array<ArrayBuffer>
-      const request = { method: 'PUT', query: { path: absolute(path) }, body, patienceMs: TRANSFER_MS } as const
-      return jsonOf(await good(call('/files', request)))
+      const request = { method: 'PUT', query: { path: resolvePath(path) }, body, patienceMs: TRANSFER_MS } as const
+      return readJson(await good(call('/files', request)))
     },
     async stat(path) {
-      const { stat } = await jsonOf<{ stat: FileStat | null }>(
-        await good(call('/stat', { query: { path: absolute(path) } })),
+      const { stat } = await readJson<{ stat: FileStat | null }>(
+        await good(call('/stat', { query: { path: resolvePath(path) } })),
       )
       return stat ?? undefined
     },
     async list(path) {
-      return (await jsonOf<{ entries: FileStat[] }>(await good(call('/list', { query: { path: absolute(path) } }))))
+      return (await readJson<{ entries: FileStat[] }>(await good(call('/list', { query: { path: resolvePath(path) } }))))
         .entries
     },
     async remove(path) {
-      const response = await good(call('/files', { method: 'DELETE', query: { path: absolute(path) } }))
-      return (await jsonOf<{ removed: boolean }>(response)).removed
+      const response = await good(call('/files', { method: 'DELETE', query: { path: resolvePath(path) } }))
+      return (await readJson<{ removed: boolean }>(response)).removed
     },
     async move(from, to) {
-      await good(call('/move', { method: 'POST', json: { from: absolute(from), to: absolute(to) } }))
+      await good(call('/move', { method: 'POST', json: { from: resolvePath(from), to: resolvePath(to) } }))
     },
     async search(query) {
-      const json = { ...query, path: absolute(query.path ?? '.') }
-      return jsonOf<SearchResult>(await good(call('/search', { method: 'POST', json, patienceMs: SEARCH_MS })))
+      const json = { ...query, path: resolvePath(query.path ?? '.') }
+      return readJson<SearchResult>(await good(call('/search', { method: 'POST', json, timeoutMs: SEARCH_MS })))
     },
   }
 }
@@ -162,7 +162,7 @@ function filesOf(call: Call): Files {
 async function good(asked: Promise<Response>): Promise<Response> {
   const response = await asked
   if (response.status !== 404) return response
-  const { error } = await jsonOf<{ error?: { message?: string } }>(response)
+  const { error } = await readJson<{ error?: { message?: string } }>(response)
   throw new BackendError('invalid', error?.message ?? 'There is no such file or directory.')
 }
 
@@ -172,16 +172,16 @@ function jobsOf(call: Call): Jobs {
   return {
     async start(id, command, options) {
       const response = await good(call(at(id), { method: 'PUT', json: { command, ...options } }))
-      return (await jsonOf<{ pid?: number | null }>(response)).pid ?? undefined
+      return (await readJson<{ pid?: number | null }>(response)).pid ?? undefined
     },
     async state(id) {
       const response = await found(await call(at(id)))
-      return response ? (await jsonOf<{ state: JobState }>(response)).state : lost
+      return response ? (await readJson<{ state: JobState }>(response)).state : lost
     },
     async output(id, from, max) {
       const response = await found(await call(`${at(id)}/output`, { query: { from, max } }))
       if (!response) return { text: '', next: from }
-      const { text, next } = await jsonOf<{ text: string; next: number }>(response)
+      const { text, next } = await readJson<{ text: string; next: number }>(response)
       return { text, next }
     },
     async write(id, text, close) {

@@ -5,7 +5,7 @@
 
 import type { Documents, PdfAnswer } from '../../agent/model/document.ts'
 import { inlinePdf, pdfCode } from '../modules.ts'
-import { places } from '../places.ts'
+import { limitConcurrency } from '../limit-concurrency.ts'
 import type { ReadPdf } from './protocol.ts'
 
 const ISOLATE_LIMITS = { cpuMs: 30_000, subRequests: 10 }
@@ -20,7 +20,7 @@ const MOST_AT_ONCE = 1
 export type DocumentsOptions = { readonly loader?: WorkerLoader | undefined; readonly timeoutMs?: number }
 
 export function openDocuments({ loader, timeoutMs = TIMEOUT_MS }: DocumentsOptions): Documents {
-  const turns = places(MOST_AT_ONCE)
+  const turns = limitConcurrency(MOST_AT_ONCE)
   return {
     async pdf(bytes, signal) {
       if (!loader && bytes.byteLength > MAX_INLINE) return { refused: 'size', most: MAX_INLINE }

@@ -1,7 +1,7 @@
 /** A command at Vercel, as lines of JSON: what it prints, and the command itself, at the end with its code. */
 
 import { BackendError } from '../../agent/model/backend.ts'
-import type { Ran } from '../machine/port.ts'
+import type { ScriptResult } from '../host/host-port.ts'
 
 type Line = {
   readonly stream?: string
@@ -10,7 +10,7 @@ type Line = {
 }
 
 /** Without a code nobody knows how it ended, whatever came before. */
-export async function follow(response: Response): Promise<Ran> {
+export async function readCommandLog(response: Response): Promise<ScriptResult> {
   try {
     return ranOf((await response.text()).split('\n').filter((line) => line.trim() !== ''))
   } catch (error) {
@@ -22,7 +22,7 @@ export async function follow(response: Response): Promise<Ran> {
   }
 }
 
-function ranOf(lines: readonly string[]): Ran {
+function ranOf(lines: readonly string[]): ScriptResult {
   let [output, code]: [string, number | null] = ['', null]
   for (const text of lines) {
     const { stream, data, command } = JSON.parse(text) as Line

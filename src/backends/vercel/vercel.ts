@@ -5,15 +5,15 @@
  */
 
 import { BackendError } from '../../agent/model/backend.ts'
-import { machineBackend } from '../machine/machine.ts'
-import type { MachinePort } from '../machine/port.ts'
-import { rented, until, type RentedOptions } from '../machine/rented.ts'
-import { type Content, required, rest, type Rest } from '../machine/rest.ts'
-import type { Portable } from '../portable.ts'
-import { pack, streamOf } from '../tar.ts'
-import { follow } from './follow.ts'
+import { hostBackend } from '../host/host-backend.ts'
+import type { HostPort } from '../host/host-port.ts'
+import { openVendorSandbox, pollUntil, type VendorOptions } from '../host/vendor-sandbox.ts'
+import { type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
+import type { PortableBackend } from '../portable-backend.ts'
+import { pack, toStream } from '../tar.ts'
+import { readCommandLog } from './follow.ts'
 
-export type VercelOptions = RentedOptions & {
+export type VercelOptions = VendorOptions & {
   readonly project: string
   readonly team?: string | undefined
   readonly runtime?: string
@@ -35,9 +35,9 @@ type Session = {
 }
 type Answer = { readonly sandbox: Sandbox; readonly session?: Session }
 
-export function vercelBackend(options: VercelOptions): Portable {
+export function vercelBackend(options: VercelOptions): PortableBackend {
   const { root = '/vercel/sandbox/workspace', languages = ['bash', 'node'], network = 'full', memory, state } = options
-  return machineBackend({
+  return hostBackend({
     kind: 'vercel',
     port: portOf(options),
     root,
@@ -61,20 +61,20 @@ function placesOf({ api = API, team, project }: VercelOptions) {
 }
 
 /** The life of a sandbox; a machine is the id of the session that runs. */
-function rental(options: VercelOptions, { ask }: Rest) {
+function rental(options: VercelOptions, { request: ask }: VendorApi) {
   const { memory, project, runtime = 'node24', network } = options
   const places = placesOf(options)
 
   async function ready({ sandbox, session }: Answer): Promise<string> {
-    const id = required(session?.id ?? sandbox.currentSessionId, VENDOR)
+    const id = requireFound(session?.id ?? sandbox.currentSessionId, VENDOR)
     let last: Session | undefined
-    await until(async () => {
-      last = (await required(await ask('GET', places.session(id)), VENDOR).json<{ session: Session }>()).session
+    await pollUntil(async () => {
+      last = (await requireFound(await ask('GET', places.session(id)), VENDOR).json<{ session: Session }>()).session
       if (last.status === 'failed' || last.status === 'aborted')
         throw new BackendError('unavailable', `The machine at ${VENDOR} did not start.`, 'Try again later.')
       return last.status === 'running'
     }, VENDOR)
-    await prolong(required(last, VENDOR))
+    await prolong(requireFound(last, VENDOR))
     return id
   }
 
@@ -88,7 +88,7 @@ function rental(options: VercelOptions, { ask }: Rest) {
     )
   }
 
-  return rented<string>({
+  return openVendorSandbox<string>({
     memory,
     async create() {
       const json = {
@@ -98,20 +98,20 @@ function rental(options: VercelOptions, { ask }: Rest) {
         timeout: LIFETIME_MS,
         ...(network === 'none' && { networkPolicy: { mode: 'deny-all' } }),
       }
-      const made = required(await ask('POST', places.all, { json, patienceMs: 120_000 }), VENDOR)
+      const made = requireFound(await ask('POST', places.all, { json, timeoutMs: 120_000 }), VENDOR)
       const answer = await made.json<Answer>()
       return { id: answer.sandbox.name, machine: await ready(answer) }
     },
     async wake(name) {
-      const found = await ask('GET', places.named(name, { resume: 'true' }), { patienceMs: 120_000 })
+      const found = await ask('GET', places.named(name, { resume: 'true' }), { timeoutMs: 120_000 })
       return found && ready(await found.json<Answer>())
     },
   })
 }
 
-function portOf(options: VercelOptions): MachinePort {
+function portOf(options: VercelOptions): HostPort {
   const { key, memory, fetch: send = (input, init) => fetch(input, init) } = options
-  const client = rest({
+  const client = vendorApi({
     vendor: VENDOR,
     headers: { authorization: `Bearer ${key}` },
     keyName: 'VERCEL_TOKEN, VERCEL_TEAM_ID and VERCEL_PROJECT_ID',
@@ -120,10 +120,10 @@ function portOf(options: VercelOptions): MachinePort {
   const places = placesOf(options)
   const machine = rental(options, client)
 
-  async function within(path: string, content: Content): Promise<Response> {
+  async function within(path: string, content: RequestContent): Promise<Response> {
     const id = await machine.get()
     try {
-      return required(await client.ask('POST', places.session(id, path), content), VENDOR)
+      return requireFound(await client.request('POST', places.session(id, path), content), VENDOR)
     } catch (error) {
       // It may have come to its end: the next one asks whether it is still there.
       machine.forget()
@@ -134,19 +134,19 @@ function portOf(options: VercelOptions): MachinePort {
   return {
     async run(script, timeoutMs) {
       const json = { command: '/bin/bash', args: ['-c', script], env: {}, wait: true, logs: true }
-      return follow(await within('/cmd', { json, patienceMs: timeoutMs + GRACE_MS }))
+      return readCommandLog(await within('/cmd', { json, timeoutMs: timeoutMs + GRACE_MS }))
     },
     read: async (path) =>
-      new Uint8Array(await (await within('/fs/read', { json: { path }, patienceMs: 120_000 })).arrayBuffer()),
+      new Uint8Array(await (await within('/fs/read', { json: { path }, timeoutMs: 120_000 })).arrayBuffer()),
     async write(path, bytes) {
       const headers = { 'content-type': 'application/gzip', 'x-cwd': '/' }
       const body = await zipped(path.replace(/^\/+/, ''), bytes)
-      await within('/fs/write', { body, headers, patienceMs: 120_000 })
+      await within('/fs/write', { body, headers, timeoutMs: 120_000 })
     },
     async destroy() {
       const { id } = memory.read()
       machine.forget()
-      if (id !== undefined) await client.ask('DELETE', places.named(id))
+      if (id !== undefined) await client.request('DELETE', places.named(id))
     },
   }
 }
@@ -154,5 +154,5 @@ function portOf(options: VercelOptions): MachinePort {
 /** Whole, because the service wants to know how long it is. */
 function zipped(path: string, bytes: Uint8Array): Promise<ArrayBuffer> {
   const archive = pack([{ path, kind: 'file', mode: 0o644, modified: Date.now(), bytes }])
-  return new Response(streamOf(archive).pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
+  return new Response(toStream(archive).pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
 }

@@ -4,8 +4,8 @@
  */
 
 import type { Restored, Selection } from '../checkpoints.ts'
-import { AGENT, type CheckpointRows, PERSON } from './checkpoint-rows.ts'
-import { HOME, isBuiltIn, isUnder, join, nameOf, parentOf } from './paths.ts'
+import { agentBit, type CheckpointRows, userBit } from './checkpoint-rows.ts'
+import { workspaceRoot, isBuiltIn, isUnder, join, nameOf, parentOf } from './paths.ts'
 import type { Kind } from './rows.ts'
 import type { Table } from './table.ts'
 
@@ -33,7 +33,7 @@ export type Version = {
 export type Copies = Map<string, string>
 
 const VERSIONS = `SELECT k.parent, k.name, v.first, v.agent, v.person, k.kind, k.size, k.ref FROM
-  (SELECT parent, name, min(checkpoint) AS first, max(who & ${AGENT}) AS agent, max(who & ${PERSON}) AS person
+  (SELECT parent, name, min(checkpoint) AS first, max(who & ${agentBit}) AS agent, max(who & ${userBit}) AS person
     FROM kept WHERE checkpoint >= ? GROUP BY parent, name) v
   JOIN kept k ON k.checkpoint = v.first AND k.parent = v.parent AND k.name = v.name ORDER BY k.parent, k.name`
 
@@ -88,16 +88,16 @@ export function restore(
   if (shared(options, plan).some((ref) => !copies.has(ref))) return undefined
   const refs = refsNamed(options, id, plan)
   // Asked for by a person, file by file: a change like any other of theirs.
-  const keeper = selection.path === undefined ? undefined : options.rows.keeper(PERSON)
-  for (const { parent, name } of plan.wanted) keeper?.row(parent, name)
+  const keeper = selection.path === undefined ? undefined : options.rows.recorder(userBit)
+  for (const { parent, name } of plan.wanted) keeper?.beforeChange(parent, name)
   const result = change(options, plan, copies)
   if (selection.path === undefined) forget(options, id, [...plan.others, ...result.unchanged])
   options.table.recount()
-  options.rows.recount()
+  options.rows.clearCache()
   const { table, rows } = options
   const stillNamed = table.all<{ ref: string }>('SELECT ref FROM workspace WHERE ref IS NOT NULL')
-  const used = new Set([...stillNamed.map(({ ref }) => ref), ...rows.held(refs)])
-  rows.doom(refs.filter((ref) => !used.has(ref)))
+  const used = new Set([...stillNamed.map(({ ref }) => ref), ...rows.findUsed(refs)])
+  rows.markUnused(refs.filter((ref) => !used.has(ref)))
   return {
     restored: result.changed.map(pathOf),
     kept: [...(selection.path === undefined ? plan.others.filter(isFile(options)) : []), ...result.blocked]
@@ -182,7 +182,7 @@ function putBack(options: RestoreOptions, version: Version, copies: Copies): boo
 }
 
 function makeDirectories(options: RestoreOptions, path: string): boolean {
-  if (isBuiltIn(path) || path === HOME) return true
+  if (isBuiltIn(path) || path === workspaceRoot) return true
   const kind = kindAt(options, parentOf(path), nameOf(path))
   if (kind !== undefined) return kind === 'directory'
   if (!makeDirectories(options, parentOf(path))) return false
@@ -200,9 +200,9 @@ function forget({ rows }: RestoreOptions, id: number, others: readonly Version[]
   if (before)
     for (const { first, parent, name } of others)
       rows.run(
-        `INSERT INTO kept SELECT ?, parent, name, ${PERSON}, kind, mode, modified, size, ref, content FROM kept
+        `INSERT INTO kept SELECT ?, parent, name, ${userBit}, kind, mode, modified, size, ref, content FROM kept
           WHERE checkpoint = ? AND parent = ? AND name = ?
-          ON CONFLICT DO UPDATE SET who = who | ${PERSON}`,
+          ON CONFLICT DO UPDATE SET who = who | ${userBit}`,
         before.id,
         first,
         parent,

@@ -4,14 +4,14 @@
  * is kept under it, with a mark of who changed it.
  */
 
-import { type CheckpointLimits, limits as standard } from '../checkpoints.ts'
-import { HOME, isUnder, join } from './paths.ts'
+import { type CheckpointLimits, checkpointLimits as standard } from '../checkpoints.ts'
+import { workspaceRoot, isUnder, join } from './paths.ts'
 import type { Table } from './table.ts'
 
 /** Bits of `kept.who`. */
-export const AGENT = 1
-export const PERSON = 2
-export type Author = typeof AGENT | typeof PERSON
+export const agentBit = 1
+export const userBit = 2
+export type Author = typeof agentBit | typeof userBit
 
 export type CheckpointRow = {
   readonly id: number
@@ -22,26 +22,26 @@ export type CheckpointRow = {
 }
 
 /** Told before rows of the workspace change. */
-export type Keeper = {
-  readonly row: (parent: string, name: string) => void
-  readonly below: (directory: string) => void
+export type ChangeRecorder = {
+  readonly beforeChange: (parent: string, name: string) => void
+  readonly beforeChangeBelow: (directory: string) => void
   /** All below one directory comes to be below another. */
-  readonly moved: (from: string, to: string) => void
+  readonly beforeMove: (from: string, to: string) => void
 }
 
 export type CheckpointRows = {
   readonly begin: (run: string) => void
-  readonly keeper: (author: Author) => Keeper
+  readonly recorder: (author: Author) => ChangeRecorder
   readonly all: <T>(query: string, ...values: readonly (string | number | null)[]) => T[]
   readonly run: (statement: string, ...values: readonly (string | number | null)[]) => void
   readonly list: () => readonly CheckpointRow[]
   /** Of these names of large contents, those that an old version still needs. */
-  readonly held: (refs: readonly string[]) => ReadonlySet<string>
+  readonly findUsed: (refs: readonly string[]) => ReadonlySet<string>
   /** Names of large contents that nothing needs any more. */
-  readonly doom: (refs: readonly string[]) => void
-  readonly takeDoomed: () => readonly string[]
+  readonly markUnused: (refs: readonly string[]) => void
+  readonly takeUnused: () => readonly string[]
   /** After rows were changed from outside of a keeper. */
-  readonly recount: () => void
+  readonly clearCache: () => void
   readonly clear: () => void
 }
 
@@ -111,13 +111,13 @@ export function openCheckpointRows(given: CheckpointOptions): CheckpointRows {
   return {
     all: state.all,
     run: state.run,
-    recount,
+    clearCache: recount,
     begin: (run) => void (state.turn = run),
-    keeper: (author) => keeperOf(state, author),
+    recorder: (author) => keeperOf(state, author),
     list: () => state.all('SELECT id, run, at, omitted FROM checkpoint ORDER BY id DESC'),
-    held: (refs) => refsIn(state, 'kept', refs),
-    doom: (refs) => void state.doomed.push(...refs),
-    takeDoomed: () => state.doomed.splice(0),
+    findUsed: (refs) => refsIn(state, 'kept', refs),
+    markUnused: (refs) => void state.doomed.push(...refs),
+    takeUnused: () => state.doomed.splice(0),
     clear() {
       const refs = state.all<{ ref: string }>('SELECT ref FROM kept WHERE ref IS NOT NULL').map(({ ref }) => ref)
       const used = refsIn(state, 'workspace', refs)
@@ -139,9 +139,9 @@ const refsIn = ({ all }: Pick<State, 'all'>, table: 'kept' | 'workspace', refs: 
   )
 
 /** Commands and tools work in the workspace; what is elsewhere (`/tmp`) comes and goes unnoticed. */
-const isKept = (path: string): boolean => path === HOME || isUnder(path, HOME)
+const isKept = (path: string): boolean => path === workspaceRoot || isUnder(path, workspaceRoot)
 
-function keeperOf(state: State, author: Author): Keeper {
+function keeperOf(state: State, author: Author): ChangeRecorder {
   const row = (parent: string, name: string): void => {
     const path = join(parent, name)
     if (!isKept(path)) return
@@ -151,13 +151,13 @@ function keeperOf(state: State, author: Author): Keeper {
     state.seen.add(`${author}${path}`)
   }
   const each = (directory: string, told: (parent: string, name: string) => void): void => {
-    if (!isKept(directory) && !isUnder(HOME, directory)) return
+    if (!isKept(directory) && !isUnder(workspaceRoot, directory)) return
     for (const { parent, name } of below(state, directory)) told(parent, name)
   }
   return {
-    row,
-    below: (directory) => each(directory, row),
-    moved(from, to) {
+    beforeChange: row,
+    beforeChangeBelow: (directory) => each(directory, row),
+    beforeMove(from, to) {
       each(from, row)
       for (const { parent, name } of below(state, from)) row(to + parent.slice(from.length), name)
     },
@@ -174,7 +174,7 @@ const below = ({ options: { table } }: State, directory: string) =>
 /** The checkpoint that a change now belongs to. What a person changes before the first one needs none. */
 function checkpointFor(state: State, author: Author): number | undefined {
   state.latest ??= state.all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC LIMIT 1')[0]
-  const isNext = author === AGENT && state.turn !== undefined && state.turn !== state.latest?.run
+  const isNext = author === agentBit && state.turn !== undefined && state.turn !== state.latest?.run
   if (isNext) open(state, state.turn ?? '')
   return state.latest?.id
 }

@@ -34,7 +34,7 @@ export function virtualCheckpoints(options: RestoreOptions): VirtualCheckpoints 
       return restore(options, { id, selection, copies: prepared.copies })
     },
     async sweep() {
-      const refs = rows.takeDoomed()
+      const refs = rows.takeUnused()
       // R2 takes at most 1000 keys at a time.
       for (let i = 0; i < refs.length; i += 1000) await blobs?.delete(refs.slice(i, i + 1000) as string[])
     },

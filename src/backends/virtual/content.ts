@@ -3,7 +3,7 @@
 import { FileError } from './file-error.ts'
 import { isSynthetic, parentOf } from './paths.ts'
 import type { Row } from './rows.ts'
-import { dropBlobs, makeDirectory, need, newRow, type Store } from './store.ts'
+import { deleteUnusedBlobs, makeDirectory, requireRow, newRow, type Store } from './store.ts'
 
 /** Above this a file goes to R2: a row may hold 2 MB, and large rows make every scan slow. */
 const LARGE = 512 * 1024
@@ -13,7 +13,7 @@ const ROW_LIMIT = 1_900_000
 const FILE_LIMIT = 30 * 1024 * 1024
 
 export async function read(store: Store, target: string): Promise<Uint8Array> {
-  const row = need(store, store.real(target), 'open')
+  const row = requireRow(store, store.real(target), 'open')
   if (row.kind !== 'file') throw new FileError('EISDIR', 'read', target)
   if (row.ref === null) return store.rows.content(row.parent, row.name)
   const blob = await store.blobs?.get(row.ref)
@@ -28,16 +28,16 @@ export type Attributes = { readonly mode?: number; readonly modified?: number }
 export async function write(store: Store, target: string, bytes: Uint8Array, as: Attributes = {}): Promise<boolean> {
   const path = store.real(target)
   const size = bytes.byteLength
-  admit(store, path, size)
+  requireRoom(store, path, size)
   const ref = store.blobs && size > LARGE ? store.prefix + crypto.randomUUID() : null
   if (ref) await store.blobs?.put(ref, bytes)
   // Storing a blob takes time in which the tree may change: what decides is what is there now.
-  const before = admit(store, path, size)
+  const before = requireRoom(store, path, size)
   makeDirectory(store, parentOf(path), true)
   const fresh = newRow(store, path, 'file', as.mode ?? before?.mode ?? 0o644)
   const row = { ...fresh, modified: as.modified ?? fresh.modified, size, ref }
   store.rows.put(row, ref ? null : bytes)
-  await dropBlobs(store, [before])
+  await deleteUnusedBlobs(store, [before])
   return before === undefined
 }
 
@@ -46,7 +46,7 @@ export async function append(store: Store, target: string, bytes: Uint8Array): P
   const row = store.at(path)
   const size = (row?.size ?? 0) + bytes.byteLength
   if (row?.kind === 'file' && row.ref === null && size <= LARGE) {
-    admit(store, path, size)
+    requireRoom(store, path, size)
     store.rows.append(row, bytes, store.now())
     return
   }
@@ -57,7 +57,7 @@ export async function append(store: Store, target: string, bytes: Uint8Array): P
   await write(store, path, whole)
 }
 
-function admit(store: Store, path: string, size: number): Row | undefined {
+function requireRoom(store: Store, path: string, size: number): Row | undefined {
   if (isSynthetic(path)) throw new FileError('EROFS', 'open', path)
   const before = store.at(path)
   if (before?.kind === 'directory') throw new FileError('EISDIR', 'open', path)

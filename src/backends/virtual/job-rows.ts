@@ -20,7 +20,7 @@ export type JobRows = {
 }
 
 /** Bytes of output kept of each job. */
-export const KEPT = 200_000
+export const maxOutputBytes = 200_000
 /** Jobs remembered; the oldest that have ended make room. */
 const REMEMBERED = 64
 
@@ -28,7 +28,7 @@ const EXISTS = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'job
 const CREATE = `CREATE TABLE jobs (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
   exit_code INTEGER, total INTEGER NOT NULL DEFAULT 0, output BLOB NOT NULL DEFAULT x'')`
 const FORGET = `DELETE FROM jobs WHERE state <> 'running' AND number <= (SELECT max(number) - ${REMEMBERED} FROM jobs)`
-const APPEND = `UPDATE jobs SET output = substr(CAST(output || ?1 AS BLOB), -${KEPT}), total = total + ?2 WHERE id = ?3`
+const APPEND = `UPDATE jobs SET output = substr(CAST(output || ?1 AS BLOB), -${maxOutputBytes}), total = total + ?2 WHERE id = ?3`
 
 type Stored = Omit<JobRow, 'output'> & { readonly output: ArrayBuffer }
 

@@ -5,8 +5,8 @@
  */
 
 import { BackendError, type JobOptions, type Jobs, type JobState } from '../../agent/model/backend.ts'
-import { type JobRow, jobRows, KEPT } from './job-rows.ts'
-import { absolute, HOME } from './paths.ts'
+import { type JobRow, jobRows, maxOutputBytes } from './job-rows.ts'
+import { resolvePath, workspaceRoot } from './paths.ts'
 import type { Shell } from './shell.ts'
 
 /** Running at a time in one session: a command, and code, need an isolate too. */
@@ -36,10 +36,10 @@ export function openJobs({ sql, shell, now }: JobWorld): Jobs {
     return { ...row, state: 'lost' }
   }
 
-  const begin = (id: string, command: string, { cwd = HOME, env = {}, timeoutMs }: JobOptions): Running => {
+  const begin = (id: string, command: string, { cwd = workspaceRoot, env = {}, timeoutMs }: JobOptions): Running => {
     const abort = new AbortController()
     const printer = holdingBack(now, (bytes) => rows.append(id, bytes))
-    const request = { command, cwd: absolute(cwd), env, timeoutMs, maxOutput: KEPT, streams: true }
+    const request = { command, cwd: resolvePath(cwd), env, timeoutMs, maxOutput: maxOutputBytes, streams: true }
     const ended = shell(request, abort.signal, printer.print).then(({ stdout, stderr, exitCode, killed }) => {
       printer.print(stdout + stderr)
       return killed || abort.signal.aborted ? KILLED : exitCode

@@ -13,7 +13,7 @@ type Follower = {
   readonly place: (path: string) => string
 }
 
-export function follower(rows: Pick<Rows, 'hasLinks'>, at: (path: string) => Row | undefined): Follower {
+export function linkResolver(rows: Pick<Rows, 'hasLinks'>, at: (path: string) => Row | undefined): Follower {
   function real(path: string): string {
     const whole = normalize(path)
     if (!rows.hasLinks()) return whole

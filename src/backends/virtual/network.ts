@@ -17,7 +17,7 @@ const PATIENCE_MS = 60_000
 /** Not for others than who they were meant for. */
 const PERSONAL = ['authorization', 'cookie', 'proxy-authorization']
 
-export async function guarded(network: Network, request: NetworkRequest, signal: AbortSignal): Promise<NetworkAnswer> {
+export async function fetchPublic(network: Network, request: NetworkRequest, signal: AbortSignal): Promise<NetworkAnswer> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(request.timeoutMs ?? PATIENCE_MS)])
   let current = request
   for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {

@@ -1,6 +1,6 @@
 /** Paths are absolute, without `.`, `..`, doubled or trailing slashes; the root is `/`. */
 
-export const HOME = '/workspace'
+export const workspaceRoot = '/workspace'
 
 export function normalize(path: string): string {
   const parts: string[] = []
@@ -13,8 +13,8 @@ export function normalize(path: string): string {
 }
 
 /** What a person or a model writes: relative to `cwd`, or with `~` for the workspace. */
-export function absolute(path: string, cwd: string = HOME): string {
-  if (path === '~' || path.startsWith('~/')) return normalize(HOME + path.slice(1))
+export function resolvePath(path: string, cwd: string = workspaceRoot): string {
+  if (path === '~' || path.startsWith('~/')) return normalize(workspaceRoot + path.slice(1))
   return normalize(path.startsWith('/') ? path : `${cwd}/${path}`)
 }
 
@@ -34,6 +34,6 @@ export const isUnder = (path: string, directory: string): boolean =>
 export const isSynthetic = (path: string): boolean => /^\/(bin|usr\/bin|dev|proc)(\/|$)/.test(path)
 
 /** Present in every workspace without a row, so that an untouched session has none. */
-const ALWAYS = new Set(['/', HOME, '/tmp', '/usr'])
+const ALWAYS = new Set(['/', workspaceRoot, '/tmp', '/usr'])
 export const isBuiltIn = (path: string): boolean => ALWAYS.has(path)
-export const BUILT_IN_CHILDREN: readonly string[] = ['tmp', 'usr', HOME.slice(1)]
+export const builtInFolders: readonly string[] = ['tmp', 'usr', workspaceRoot.slice(1)]

@@ -4,7 +4,7 @@
  * file is one row; the table itself appears with the first write.
  */
 
-import type { Keeper } from './checkpoint-rows.ts'
+import type { ChangeRecorder } from './checkpoint-rows.ts'
 import type { Table } from './table.ts'
 import { join } from './paths.ts'
 
@@ -45,7 +45,7 @@ const APPEND = `UPDATE workspace SET content = CAST(coalesce(content, x'') || ? 
   WHERE parent = ? AND name = ?`
 
 /** The keeper is told before anything changes, so that it can be put back. */
-export function openRows(table: Table, keeper?: Keeper): Rows {
+export function openRows(table: Table, keeper?: ChangeRecorder): Rows {
   const get = (parent: string, name: string): Row | undefined =>
     table.all<Row>(`SELECT ${COLUMNS} FROM workspace WHERE parent = ? AND name = ?`, parent, name)[0]
   return {
@@ -63,36 +63,36 @@ export function openRows(table: Table, keeper?: Keeper): Rows {
     put(row, content) {
       const before = get(row.parent, row.name)
       const { parent, name, kind, mode, modified, size, ref } = row
-      keeper?.row(parent, name)
+      keeper?.beforeChange(parent, name)
       const text = 'INSERT OR REPLACE INTO workspace VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
       table.write(text, parent, name, kind, mode, modified, size, ref, content)
       table.add(size - (before?.size ?? 0), Number(kind === 'link') - Number(before?.kind === 'link'))
     },
     append({ parent, name }, more, modified) {
-      keeper?.row(parent, name)
+      keeper?.beforeChange(parent, name)
       table.write(APPEND, more, more.byteLength, modified, parent, name)
       table.add(more.byteLength, 0)
     },
     change({ parent, name }, { mode, modified }) {
-      keeper?.row(parent, name)
+      keeper?.beforeChange(parent, name)
       const text = 'UPDATE workspace SET mode = ?, modified = ? WHERE parent = ? AND name = ?'
       table.write(text, mode, modified, parent, name)
     },
     remove(parent, name) {
-      keeper?.row(parent, name)
+      keeper?.beforeChange(parent, name)
       table.write('DELETE FROM workspace WHERE parent = ? AND name = ?', parent, name)
       table.recount()
     },
     removeBelow(directory) {
-      keeper?.below(directory)
+      keeper?.beforeChangeBelow(directory)
       if (directory === '/') table.write('DELETE FROM workspace')
       else table.write(`DELETE FROM workspace WHERE ${BELOW}`, directory)
       table.recount()
     },
     rename(from, parent, name) {
-      keeper?.row(from.parent, from.name)
-      keeper?.row(parent, name)
-      if (from.kind === 'directory') keeper?.moved(join(from.parent, from.name), join(parent, name))
+      keeper?.beforeChange(from.parent, from.name)
+      keeper?.beforeChange(parent, name)
+      if (from.kind === 'directory') keeper?.beforeMove(join(from.parent, from.name), join(parent, name))
       rename(table, from, join(parent, name), { parent, name })
     },
     bytes: () => table.totals().bytes,

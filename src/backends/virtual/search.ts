@@ -4,7 +4,7 @@
  */
 
 import type { SearchHit, SearchQuery, SearchResult } from '../../agent/model/backend.ts'
-import { expression, requiredText } from './expression.ts'
+import { parseSearchPattern, requiredText } from './search-pattern.ts'
 import { glob } from './glob.ts'
 import type { Entry, SqlFiles } from './sql-files.ts'
 
@@ -40,7 +40,7 @@ function byName(entries: readonly Entry[], root: string, { pattern, limit, offse
 }
 
 async function byContent(files: SqlFiles, entries: readonly Entry[], query: SearchQuery): Promise<SearchResult> {
-  const wanted = expression(query.pattern)
+  const wanted = parseSearchPattern(query.pattern)
   const required = requiredText(query.pattern)
   const hits: Hits = { page: [], total: 0 }
   let bytes = 0

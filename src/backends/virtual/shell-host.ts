@@ -3,7 +3,7 @@
  * more, whatever a command that is still running may try.
  */
 
-import { guarded, type Network } from './network.ts'
+import { fetchPublic, type Network } from './network.ts'
 import type { FileAnswer, ShellHost } from './protocol.ts'
 import type { Entry, SqlFiles } from './sql-files.ts'
 
@@ -39,16 +39,16 @@ const YIELD_EVERY = 200
 
 export type StoppableHost = ShellHost & { readonly stop: () => void }
 
-export type Reach = {
+export type ShellHostOptions = {
   /** Inline, the object has to be let go of now and then. */
   readonly yields: boolean
-  readonly listen?: ((text: string) => void) | undefined
+  readonly onOutput?: ((text: string) => void) | undefined
   readonly network?: Network | undefined
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-export function shellHost(files: SqlFiles, { yields, listen, network }: Reach): StoppableHost {
+export function shellHost(files: SqlFiles, { yields, onOutput: listen, network }: ShellHostOptions): StoppableHost {
   const ended = new AbortController()
   let count = 0
   let over = false
@@ -80,7 +80,7 @@ export function shellHost(files: SqlFiles, { yields, listen, network }: Reach): 
     async fetch(request): Promise<FileAnswer> {
       if (!network) return { error: 'this machine has no network' }
       if (over) return { error: 'interrupted' }
-      return guarded(network, request, ended.signal).then(
+      return fetchPublic(network, request, ended.signal).then(
         (ok) => ({ ok }),
         (error: unknown) => ({ error: messageOf(error) }),
       )

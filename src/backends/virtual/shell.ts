@@ -10,9 +10,9 @@ import type { FileAnswer, NetworkRequest, RunShell, ShellAnswer, ShellHost, Shel
 import { shellHost } from './shell-host.ts'
 import type { SqlFiles } from './sql-files.ts'
 
-export type Listener = (text: string) => void
-export type Ended = ShellAnswer & { readonly killed: boolean }
-export type Shell = (request: ShellRequest, signal?: AbortSignal, listen?: Listener) => Promise<Ended>
+export type OutputListener = (text: string) => void
+export type ShellResult = ShellAnswer & { readonly killed: boolean }
+export type Shell = (request: ShellRequest, signal?: AbortSignal, listen?: OutputListener) => Promise<ShellResult>
 
 /** What a shell gets beyond its time-out before it is given up: it has its own clock and should answer first. */
 const PATIENCE_MS = 2000
@@ -30,7 +30,7 @@ export function openShell({ files, prefix, loader, network }: ShellOptions): She
   return async (request, signal, listen) => {
     const run = loader ? await isolated(loader, prefix) : await inline()
     const way = network?.()
-    const host = shellHost(files, { yields: loader === undefined, listen, network: way })
+    const host = shellHost(files, { yields: loader === undefined, onOutput: listen, network: way })
     const giveUp = deadline(request.timeoutMs + PATIENCE_MS, host.stop, signal)
     try {
       return await Promise.race([
@@ -92,9 +92,9 @@ async function isolated(loader: WorkerLoader, prefix: string): Promise<RunShell>
   }
 }
 
-const finished = (answer: ShellAnswer): Ended => ({ ...answer, killed: false })
+const finished = (answer: ShellAnswer): ShellResult => ({ ...answer, killed: false })
 
-const dead = (request: ShellRequest, stderr: string, timedOut: boolean): Ended => ({
+const dead = (request: ShellRequest, stderr: string, timedOut: boolean): ShellResult => ({
   exitCode: timedOut ? 124 : 137,
   stdout: '',
   stderr,
@@ -108,13 +108,13 @@ const dead = (request: ShellRequest, stderr: string, timedOut: boolean): Ended =
 
 const crashed =
   (request: ShellRequest) =>
-  (error: unknown): Ended =>
+  (error: unknown): ShellResult =>
     dead(request, `bash: the shell was stopped: ${error instanceof Error ? error.message : String(error)}\n`, false)
 
 function deadline(ms: number, stop: () => void, signal?: AbortSignal) {
   let timer: ReturnType<typeof setTimeout> | null = null
   let onAbort = (): void => {}
-  const reached = (request: ShellRequest): Promise<Ended> =>
+  const reached = (request: ShellRequest): Promise<ShellResult> =>
     new Promise((resolve) => {
       timer = setTimeout(() => resolve(dead(request, 'bash: time-out\n', true)), ms)
       onAbort = () => {

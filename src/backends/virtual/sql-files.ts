@@ -6,9 +6,9 @@
 
 import { append, type Attributes, read, write } from './content.ts'
 import { FileError } from './file-error.ts'
-import { BUILT_IN_CHILDREN, join } from './paths.ts'
+import { builtInFolders, join } from './paths.ts'
 import type { Kind, Row } from './rows.ts'
-import { builtIn, makeDirectory, need, openStore, type Store, type StoreOptions } from './store.ts'
+import { builtIn, makeDirectory, requireRow, openStore, type Store, type StoreOptions } from './store.ts'
 import { change, copy, move, readlink, remove, type RemoveOptions, symlink } from './tree.ts'
 
 export type Entry = {
@@ -62,7 +62,7 @@ export function openSqlFiles(options: StoreOptions): SqlFiles {
     readlink: (path) => readlink(store, path),
     realpath(path) {
       const found = store.real(path)
-      need(store, found, 'realpath')
+      requireRow(store, found, 'realpath')
       return found
     },
     change: (path, to) => change(store, path, to),
@@ -72,16 +72,16 @@ export function openSqlFiles(options: StoreOptions): SqlFiles {
 
 function list(store: Store, target: string): Entry[] {
   const path = store.real(target)
-  if (need(store, path, 'scandir').kind !== 'directory') throw new FileError('ENOTDIR', 'scandir', target)
+  if (requireRow(store, path, 'scandir').kind !== 'directory') throw new FileError('ENOTDIR', 'scandir', target)
   const children = store.rows.children(path)
   if (path !== '/') return children.map(entry)
-  const missing = BUILT_IN_CHILDREN.filter((name) => !children.some((child) => child.name === name))
+  const missing = builtInFolders.filter((name) => !children.some((child) => child.name === name))
   return sorted([...children, ...missing.map((name) => builtIn('/', name))].map(entry))
 }
 
 function walk(store: Store, target: string): Entry[] {
   const path = store.real(target)
-  const row = need(store, path, 'scandir')
+  const row = requireRow(store, path, 'scandir')
   return sorted((row.kind === 'directory' ? store.rows.below(path) : [row]).map(entry))
 }
 

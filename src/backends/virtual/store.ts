@@ -1,9 +1,9 @@
 /** What every file operation stands on: rows, where large content goes, the quota and the clock. */
 
-import type { CheckpointRows, Keeper } from './checkpoint-rows.ts'
+import type { CheckpointRows, ChangeRecorder } from './checkpoint-rows.ts'
 import { FileError } from './file-error.ts'
-import { follower } from './links.ts'
-import { HOME, isBuiltIn, isSynthetic, join, nameOf, parentOf } from './paths.ts'
+import { linkResolver } from './links.ts'
+import { workspaceRoot, isBuiltIn, isSynthetic, join, nameOf, parentOf } from './paths.ts'
 import { type Kind, openRows, type Row, type Rows } from './rows.ts'
 import { openTable, type Table } from './table.ts'
 
@@ -18,8 +18,8 @@ export type StoreOptions = {
   /** Several of these on one storage share it. */
   readonly table?: Table | undefined
   /** Old versions, which need their contents too. */
-  readonly old?: Pick<CheckpointRows, 'held' | 'takeDoomed'> | undefined
-  readonly keeper?: Keeper | undefined
+  readonly checkpoints?: Pick<CheckpointRows, 'held' | 'takeDoomed'> | undefined
+  readonly recorder?: ChangeRecorder | undefined
 }
 
 export type Store = Omit<StoreOptions, 'sql' | 'table' | 'keeper'> & {
@@ -31,13 +31,13 @@ export type Store = Omit<StoreOptions, 'sql' | 'table' | 'keeper'> & {
   readonly place: (path: string) => string
 }
 
-export function openStore({ sql, table = openTable(sql), keeper, ...options }: StoreOptions): Store {
+export function openStore({ sql, table = openTable(sql), recorder: keeper, ...options }: StoreOptions): Store {
   const rows = openRows(table, keeper)
   const at = (path: string): Row | undefined => {
     const [parent, name] = [parentOf(path), nameOf(path)]
     return rows.get(parent, name) ?? (isBuiltIn(path) ? builtIn(parent, name) : undefined)
   }
-  return { ...options, rows, at, ...follower(rows, at) }
+  return { ...options, rows, at, ...linkResolver(rows, at) }
 }
 
 /** A directory that exists without a row, as a row. */
@@ -45,7 +45,7 @@ export const builtIn = (parent: string, name: string): Row => ({
   parent,
   name,
   kind: 'directory',
-  mode: join(parent, name) === HOME ? 0o755 : 0o777,
+  mode: join(parent, name) === workspaceRoot ? 0o755 : 0o777,
   modified: 0,
   size: 0,
   ref: null,
@@ -61,7 +61,7 @@ export const newRow = (store: Store, path: string, kind: Kind, mode: number): Ro
   ref: null,
 })
 
-export function need(store: Store, path: string, operation: string): Row {
+export function requireRow(store: Store, path: string, operation: string): Row {
   const row = store.at(path)
   if (!row) throw new FileError('ENOENT', operation, path)
   return row
@@ -74,15 +74,15 @@ export function makeDirectory(store: Store, path: string, recursive: boolean): v
   if (isSynthetic(path)) throw new FileError('EROFS', 'mkdir', path)
   const parent = parentOf(path)
   if (recursive) makeDirectory(store, parent, true)
-  else if (need(store, parent, 'mkdir').kind !== 'directory') throw new FileError('ENOTDIR', 'mkdir', path)
+  else if (requireRow(store, parent, 'mkdir').kind !== 'directory') throw new FileError('ENOTDIR', 'mkdir', path)
   store.rows.put(newRow(store, path, 'directory', 0o755), null)
 }
 
 /** Removes content that no row names any more. */
-export async function dropBlobs(store: Store, rows: readonly (Row | undefined)[]): Promise<void> {
+export async function deleteUnusedBlobs(store: Store, rows: readonly (Row | undefined)[]): Promise<void> {
   const named = rows.flatMap((row) => (row?.kind === 'file' && row.ref ? [row.ref] : []))
-  const held = store.old?.held(named)
-  const keys = [...named.filter((key) => !held?.has(key)), ...(store.old?.takeDoomed() ?? [])]
+  const held = store.checkpoints?.findUsed(named)
+  const keys = [...named.filter((key) => !held?.has(key)), ...(store.checkpoints?.takeUnused() ?? [])]
   // R2 takes at most 1000 keys at a time.
   for (let i = 0; i < keys.length; i += 1000) await store.blobs?.delete(keys.slice(i, i + 1000))
 }

@@ -4,7 +4,7 @@ import { type Attributes, read, write } from './content.ts'
 import { FileError } from './file-error.ts'
 import { isBuiltIn, isSynthetic, isUnder, join, nameOf, parentOf } from './paths.ts'
 import type { Row } from './rows.ts'
-import { dropBlobs, makeDirectory, need, newRow, type Store } from './store.ts'
+import { deleteUnusedBlobs, makeDirectory, requireRow, newRow, type Store } from './store.ts'
 
 export type RemoveOptions = { readonly recursive: boolean; readonly force: boolean }
 
@@ -20,7 +20,7 @@ export async function remove(store: Store, target: string, options: RemoveOption
   if (below.length > 0 && !options.recursive) throw new FileError('ENOTEMPTY', 'rm', target)
   if (below.length > 0) store.rows.removeBelow(path)
   if (!isBuiltIn(path)) store.rows.remove(row.parent, row.name)
-  await dropBlobs(store, [row, ...below])
+  await deleteUnusedBlobs(store, [row, ...below])
   return true
 }
 
@@ -30,7 +30,7 @@ const YIELD_EVERY = 200
 /** Links below a directory are copied as links, so that none of them leads it in a circle. */
 export async function copy(store: Store, from: string, to: string, recursive: boolean): Promise<void> {
   const source = store.real(from)
-  const row = need(store, source, 'cp')
+  const row = requireRow(store, source, 'cp')
   if (row.kind !== 'directory') return copyFile(store, row, to)
   const goal = store.real(to)
   if (!recursive) throw new FileError('EISDIR', 'cp', from)
@@ -63,15 +63,15 @@ async function copyLink(store: Store, { ref }: Row, to: string): Promise<void> {
 
 export async function move(store: Store, from: string, to: string): Promise<void> {
   const [source, goal] = [store.place(from), store.place(to)]
-  const row = need(store, source, 'mv')
+  const row = requireRow(store, source, 'mv')
   if (source === goal) return
   if (isUnder(goal, source) || isBuiltIn(source)) throw new FileError('EINVAL', 'mv', from)
   if (isSynthetic(goal)) throw new FileError('EROFS', 'mv', to)
-  if (need(store, parentOf(goal), 'mv').kind !== 'directory') throw new FileError('ENOTDIR', 'mv', to)
+  if (requireRow(store, parentOf(goal), 'mv').kind !== 'directory') throw new FileError('ENOTDIR', 'mv', to)
   const there = store.at(goal)
   if (there) replace(store, there, row)
   store.rows.rename(row, parentOf(goal), nameOf(goal))
-  await dropBlobs(store, [there])
+  await deleteUnusedBlobs(store, [there])
 }
 
 /** Clears the goal of a move: a file gives way to a file, an empty directory to a directory. */
@@ -93,13 +93,13 @@ export function symlink(store: Store, target: string, link: string): void {
 }
 
 export function readlink(store: Store, target: string): string {
-  const row = need(store, store.place(target), 'readlink')
+  const row = requireRow(store, store.place(target), 'readlink')
   if (row.kind !== 'link' || row.ref === null) throw new FileError('EINVAL', 'readlink', target)
   return row.ref
 }
 
 /** A built-in directory has no row to keep a mode in: changing it is accepted and forgotten. */
 export function change(store: Store, target: string, to: Attributes): void {
-  const row = need(store, store.real(target), 'chmod')
+  const row = requireRow(store, store.real(target), 'chmod')
   store.rows.change(row, { mode: to.mode ?? row.mode, modified: to.modified ?? row.modified })
 }

@@ -13,12 +13,12 @@ import {
   type FileStat,
 } from '../../agent/model/backend.ts'
 import type { CheckpointLimits } from '../checkpoints.ts'
-import { AGENT, type Author, openCheckpointRows, PERSON } from './checkpoint-rows.ts'
+import { agentBit, type Author, openCheckpointRows, userBit } from './checkpoint-rows.ts'
 import { virtualCheckpoints, type VirtualCheckpoints } from './checkpoints.ts'
 import { FileError } from './file-error.ts'
 import { openJobs } from './jobs.ts'
 import type { Network } from './network.ts'
-import { absolute, HOME } from './paths.ts'
+import { resolvePath, workspaceRoot } from './paths.ts'
 import { search } from './search.ts'
 import { openShell, type Shell } from './shell.ts'
 import { restore, snapshot, type SnapshotEntry } from './snapshot.ts'
@@ -43,7 +43,7 @@ export type VirtualOptions = {
 
 export type VirtualBackend = ExecutionBackend & {
   /** The same files, for what a person does: going back to a checkpoint leaves that alone. */
-  readonly byHand: Files
+  readonly userFiles: Files
   readonly checkpoints: VirtualCheckpoints
   /** Before the workspace is replaced as a whole: what was kept of it means nothing any more. */
   readonly forgetCheckpoints: () => void
@@ -53,11 +53,11 @@ export type VirtualBackend = ExecutionBackend & {
   readonly usedBytes: () => number
 }
 
-export const QUOTA = 512 * 1024 * 1024
+export const defaultQuotaBytes = 512 * 1024 * 1024
 const MAX_OUTPUT = 256 * 1024
 
 const describe = (reach: string): string =>
-  `A private Linux-like workspace at ${HOME}: bash, git and the usual text utilities (grep, sed, awk, jq, find, diff,
+  `A private Linux-like workspace at ${workspaceRoot}: bash, git and the usual text utilities (grep, sed, awk, jq, find, diff,
 patch, tar, ...). It has ${reach}, no package manager, no compilers or interpreters (python, node). Pipes run one
 after the other, loops end after 50 000 commands, sed knows no \\U.`.replaceAll('\n', ' ')
 
@@ -67,19 +67,19 @@ const OFFLINE: Capabilities = {
   pty: false,
   network: 'none',
   languages: ['bash'],
-  root: HOME,
+  root: workspaceRoot,
 }
 const ONLINE: Capabilities = { ...OFFLINE, network: 'full' }
 
 /** One per object: it keeps running totals of what it stores. */
 export function virtualBackend(options: VirtualOptions): VirtualBackend {
-  const { sql, blobs, prefix, now, loader, network, quotaBytes = () => QUOTA } = options
+  const { sql, blobs, prefix, now, loader, network, quotaBytes = () => defaultQuotaBytes } = options
   const table = openTable(sql)
   const { checkpointLimits } = options
   const old = openCheckpointRows({ sql, table, now, ...(checkpointLimits && { limits: checkpointLimits }) })
   const filesOf = (author?: Author) =>
-    openSqlFiles({ sql, blobs, prefix, now, quotaBytes, table, old, keeper: author && old.keeper(author) })
-  const [files, unrecorded] = [filesOf(AGENT), filesOf()]
+    openSqlFiles({ sql, blobs, prefix, now, quotaBytes, table, checkpoints: old, recorder: author && old.recorder(author) })
+  const [files, unrecorded] = [filesOf(agentBit), filesOf()]
   const shell = openShell({ files, prefix, loader, network })
   return {
     kind: 'virtual',
@@ -90,8 +90,8 @@ export function virtualBackend(options: VirtualOptions): VirtualBackend {
     exec: (command, how) => exec(shell, files, command, how),
     files: portOf(files),
     jobs: openJobs({ sql, shell, now }),
-    resolve: absolute,
-    byHand: portOf(filesOf(PERSON)),
+    resolve: resolvePath,
+    userFiles: portOf(filesOf(userBit)),
     checkpoints: virtualCheckpoints({ rows: old, table, blobs, prefix, now }),
     forgetCheckpoints: old.clear,
     snapshot: () => snapshot(files),
@@ -101,7 +101,7 @@ export function virtualBackend(options: VirtualOptions): VirtualBackend {
 }
 
 async function exec(shell: Shell, files: SqlFiles, command: string, options: ExecOptions): Promise<ExecResult> {
-  const cwd = absolute(options.cwd ?? HOME)
+  const cwd = resolvePath(options.cwd ?? workspaceRoot)
   const directory = await translated(() => files.stat(cwd))
   if (directory?.kind !== 'directory')
     throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or leave the directory out.')
@@ -123,17 +123,17 @@ const statOf = ({ path, kind, size, modified }: Entry): FileStat => ({ path, typ
 
 function portOf(files: SqlFiles): Files {
   return {
-    read: (path) => translated(async () => (files.stat(absolute(path)) ? await files.read(absolute(path)) : undefined)),
-    write: (path, bytes) => translated(async () => ({ created: await files.write(absolute(path), bytes) })),
+    read: (path) => translated(async () => (files.stat(resolvePath(path)) ? await files.read(resolvePath(path)) : undefined)),
+    write: (path, bytes) => translated(async () => ({ created: await files.write(resolvePath(path), bytes) })),
     stat: (path) =>
       translated(() => {
-        const entry = files.stat(absolute(path))
+        const entry = files.stat(resolvePath(path))
         return entry && statOf(entry)
       }),
-    list: (path) => translated(() => files.list(absolute(path)).map(statOf)),
-    remove: (path) => translated(() => files.remove(absolute(path), { recursive: true, force: true })),
-    move: (from, to) => translated(() => files.move(absolute(from), absolute(to))),
-    search: (query) => translated(() => search(files, absolute(query.path ?? HOME), query)),
+    list: (path) => translated(() => files.list(resolvePath(path)).map(statOf)),
+    remove: (path) => translated(() => files.remove(resolvePath(path), { recursive: true, force: true })),
+    move: (from, to) => translated(() => files.move(resolvePath(from), resolvePath(to))),
+    search: (query) => translated(() => search(files, resolvePath(query.path ?? workspaceRoot), query)),
   }
 }
 

@@ -3,21 +3,21 @@
 import { maskSecrets } from '../../agent/model/secrets.ts'
 import type { ProcessRow } from './process-rows.ts'
 
-const tailLength = 1_500
-const commandLength = 200
-const wholeLength = 16_000
+const maxQuotedChars = 1_500
+const maxCommandChars = 200
+const maxNoticeChars = 16_000
 
 /** One message for all of them. What they printed is marked as such: it is data, whoever wrote it. */
-export function noticeText(rows: readonly ProcessRow[]): string {
+export function renderNotice(rows: readonly ProcessRow[]): string {
   const head = rows.length > 1 ? `${rows.length} background processes have news.` : 'News of a background process.'
   const note = 'This was written by the system, not by the user; lines after "|" are output of programs.'
   const text = [`[${head} ${note}]`, ...rows.map(about)].join('\n\n')
-  return text.length > wholeLength ? `${text.slice(0, wholeLength)}\n[... more: process list]` : text
+  return text.length > maxNoticeChars ? `${text.slice(0, maxNoticeChars)}\n[... more: process list]` : text
 }
 
 function about(row: ProcessRow): string {
   const { id, command, watch, tail } = row
-  const shown = maskSecrets(command).replaceAll('\n', ' ').slice(0, commandLength)
+  const shown = maskSecrets(command).replaceAll('\n', ' ').slice(0, maxCommandChars)
   const parts = [`${id} (${shown}) ${standing(row)}.`]
   if (watch.hits.length) {
     const more = watch.more ? `, and ${watch.more} more` : ''
@@ -40,7 +40,7 @@ function standing({ state, startedAt }: ProcessRow): string {
 const quoted = (text: string): string =>
   maskSecrets(text)
     .trimEnd()
-    .slice(-tailLength)
+    .slice(-maxQuotedChars)
     .split('\n')
     .map((line) => `| ${line}`)
     .join('\n')

@@ -8,13 +8,13 @@ import { BackendError, type BackendKind, type Jobs, type JobState } from '../../
 import { hash53 } from '../../agent/model/hash.ts'
 import { type UserMessage, userText } from '../../agent/model/message.ts'
 import type { Found, Processes, ProcessInput, ProcessStart, ProcessView } from '../../agent/model/process.ts'
-import { asShown, withTerminal } from '../../tools/terminal/pty.ts'
-import { noticeText } from './process-notice.ts'
+import { renderScreen, withPty } from '../../tools/terminal/pty-command.ts'
+import { renderNotice } from './process-notice.ts'
 import type { ProcessRow, ProcessRows } from './process-rows.ts'
-import { flowed, leastBetweenMs, mayFlow, newWatch, quiet, taken, watched } from './process-watch.ts'
+import { recordNotice, minNoticeIntervalMs, mayNotify, newWatch, noNotices, clearHits, scanOutput } from './process-watch.ts'
 import { clock } from '../platform/clock.ts'
 
-export type ProcessWorld = {
+export type ProcessOptions = {
   readonly rows: ProcessRows
   /** Of the machine that the session uses now. */
   readonly jobs: () => Jobs | undefined
@@ -39,50 +39,50 @@ const soonMs = 1_000
 const gap = { least: 2_000, most: 30_000, afterFailure: 60_000 } as const
 
 export class SessionProcesses implements Processes {
-  readonly #world: ProcessWorld
+  readonly #options: ProcessOptions
   readonly #rows: ProcessRows
   /** The machine was asked to begin them and has not answered: that it does not know them yet means nothing. */
   readonly #starting = new Set<string>()
-  #flow = quiet
-  #lookedAt = 0
+  #noticeRate = noNotices
+  #polledAt = 0
   #hasFailed = false
-  #quietUntil = 0
+  #noticeAfter = 0
 
-  constructor(world: ProcessWorld) {
-    this.#world = world
+  constructor(world: ProcessOptions) {
+    this.#options = world
     this.#rows = world.rows
   }
 
   // --- for tools
 
   async start(request: ProcessStart): Promise<ProcessView> {
-    const jobs = this.#world.jobs()
+    const jobs = this.#options.jobs()
     if (!jobs) throw new BackendError('unsupported', 'This machine cannot run commands in the background.', foreground)
-    const id = `proc_${hash53(`${this.#world.step()} ${request.callId}`).toString(36)}`
+    const id = `proc_${hash53(`${this.#options.step()} ${request.callId}`).toString(36)}`
     if (!this.#rows.get(id)) {
       this.#makeRoom()
-      this.#rows.put(newRow(id, request, { kind: this.#world.kind(), now: this.#now() }))
+      this.#rows.put(newRow(id, request, { kind: this.#options.kind(), now: this.#now() }))
     }
     const { cwd, env, timeoutMs } = request
-    const command = request.pty ? withTerminal(request.command) : request.command
+    const command = request.pty ? withPty(request.command) : request.command
     let pid: number | undefined
     this.#starting.add(id)
     try {
       pid = await jobs.start(id, command, { cwd, env, timeoutMs })
     } catch (error) {
       // Who could not be reached may have begun all the same: that is found out by the next look.
-      if (error instanceof BackendError && error.code !== 'unavailable') this.#rows.drop(id)
+      if (error instanceof BackendError && error.code !== 'unavailable') this.#rows.delete(id)
       throw error
     } finally {
       this.#starting.delete(id)
     }
-    this.#change(id, (row) => ({
+    this.#update(id, (row) => ({
       ...row,
       ...(pid !== undefined && { pid }),
       state: row.state.at === 'starting' ? { at: 'running' } : row.state,
     }))
-    this.#lookedAt = this.#now()
-    return viewOf(this.#required(id))
+    this.#polledAt = this.#now()
+    return viewOf(this.#requireRow(id))
   }
 
   list(): readonly ProcessView[] {
@@ -94,9 +94,9 @@ export class SessionProcesses implements Processes {
   }
 
   async look(id: string): Promise<ProcessView> {
-    const row = this.#required(id)
-    if (isRunning(row)) await this.#ask(row)
-    return viewOf(this.#required(id))
+    const row = this.#requireRow(id)
+    if (isRunning(row)) await this.#poll(row)
+    return viewOf(this.#requireRow(id))
   }
 
   async wait(id: string, timeoutMs: number, signal: AbortSignal): Promise<ProcessView> {
@@ -111,7 +111,7 @@ export class SessionProcesses implements Processes {
 
   /** All there is of it is read, page by page; only the last of it is held. */
   async output(id: string): Promise<string> {
-    const row = this.#required(id)
+    const row = this.#requireRow(id)
     const jobs = this.#jobsOf(row)
     let [text, from] = ['', row.base]
     for (let page = 0; page < pages; page++) {
@@ -122,15 +122,15 @@ export class SessionProcesses implements Processes {
     }
     // A character has at most four bytes.
     const base = Math.max(row.base, from - bufferLength * 4)
-    if (base > row.base) this.#change(id, (known) => ({ ...known, base }))
-    return row.pty ? asShown(text) : text
+    if (base > row.base) this.#update(id, (known) => ({ ...known, base }))
+    return row.pty ? renderScreen(text) : text
   }
 
   async write(id: string, { callId, text, close }: ProcessInput): Promise<'written' | 'unsure'> {
-    const row = this.#required(id)
+    const row = this.#requireRow(id)
     const { write } = this.#jobsOf(row)
     if (!write) throw new BackendError('unsupported', 'A process has no input on this machine.', noInput)
-    const input = `${this.#world.step()} ${callId}`
+    const input = `${this.#options.step()} ${callId}`
     if (row.input === input) return 'unsure'
     this.#rows.put({ ...row, input })
     await write(id, text, close)
@@ -140,30 +140,30 @@ export class SessionProcesses implements Processes {
   async kill(id: string): Promise<ProcessView> {
     const process = await this.look(id)
     if (process.state.at !== 'running') return process
-    const row = this.#required(id)
+    const row = this.#requireRow(id)
     await this.#jobsOf(row).kill(id)
-    await this.#ask(row)
-    this.#change(id, (known) =>
+    await this.#poll(row)
+    this.#update(id, (known) =>
       known.state.at === 'exited' ? { ...known, state: { ...known.state, killed: true } } : known,
     )
-    return viewOf(this.#required(id))
+    return viewOf(this.#requireRow(id))
   }
 
   told(id: string): void {
-    this.#change(id, (row) => (isEnded(row) ? { ...row, told: true, watch: taken(row.watch, this.#now()) } : row))
+    this.#update(id, (row) => (isEnded(row) ? { ...row, told: true, watch: clearHits(row.watch, this.#now()) } : row))
   }
 
   // --- for the session
 
   /** Asks about all that run, once. What a machine does is no error: it is asked again later. */
-  async lookAtAll(): Promise<void> {
-    this.#forget()
-    this.#lookedAt = this.#now()
+  async pollAll(): Promise<void> {
+    this.#deleteOld()
+    this.#polledAt = this.#now()
     const asked = await Promise.allSettled(
       this.#rows
         .all()
         .filter(isRunning)
-        .map((row) => this.#ask(row)),
+        .map((row) => this.#poll(row)),
     )
     const failures = asked.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
     this.#hasFailed = failures.length > 0
@@ -172,38 +172,38 @@ export class SessionProcesses implements Processes {
   }
 
   /** When that is due next. A young process is looked at more often: most end soon. News of an idle session wait for nothing. */
-  lookAt(isIdle: boolean): number | undefined {
+  getNextWake(isIdle: boolean): number | undefined {
     const now = this.#now()
-    const news = isIdle && this.hasNews() ? [Math.max(now + soonMs, this.#quietUntil)] : []
+    const news = isIdle && this.hasNotice() ? [Math.max(now + soonMs, this.#noticeAfter)] : []
     const starts = this.#rows
       .all()
       .filter(isRunning)
       .map(({ startedAt }) => startedAt)
     const age = Math.max(0, now - Math.max(...starts))
     const wait = this.#hasFailed ? gap.afterFailure : Math.min(gap.most, Math.max(gap.least, age))
-    const times = [...news, ...(starts.length ? [this.#lookedAt + wait] : [])]
+    const times = [...news, ...(starts.length ? [this.#polledAt + wait] : [])]
     return times.length ? Math.min(...times) : undefined
   }
 
-  hasNews(): boolean {
-    return this.#due().length > 0
+  hasNotice(): boolean {
+    return this.#rowsToReport().length > 0
   }
 
   /** What the session has not heard yet, as one message; it counts as told from here on. */
-  take(): UserMessage | undefined {
+  takeNotice(): UserMessage | undefined {
     const at = this.#now()
-    const due = this.#due()
+    const due = this.#rowsToReport()
     if (!due.length) return undefined
     for (const row of due) {
-      if (hasHits(row)) this.#flow = flowed(this.#flow, at)
-      this.#rows.put({ ...row, told: isEnded(row), watch: taken(row.watch, at) })
+      if (hasHits(row)) this.#noticeRate = recordNotice(this.#noticeRate, at)
+      this.#rows.put({ ...row, told: isEnded(row), watch: clearHits(row.watch, at) })
     }
-    return userText(noticeText(due), 'process')
+    return userText(renderNotice(due), 'process')
   }
 
   /** It cannot be told now: another try comes later. */
-  putOff(): void {
-    this.#quietUntil = this.#now() + gap.afterFailure
+  postponeNotice(): void {
+    this.#noticeAfter = this.#now() + gap.afterFailure
   }
 
   async killAll(): Promise<void> {
@@ -213,56 +213,56 @@ export class SessionProcesses implements Processes {
 
   // --- inside
 
-  #due(): readonly ProcessRow[] {
+  #rowsToReport(): readonly ProcessRow[] {
     const at = this.#now()
     const isDue = (row: ProcessRow) =>
-      isDueAtEnd(row) || (hasHits(row) && at - row.watch.toldAt >= leastBetweenMs && mayFlow(this.#flow, at))
+      isDueAtEnd(row) || (hasHits(row) && at - row.watch.toldAt >= minNoticeIntervalMs && mayNotify(this.#noticeRate, at))
     return this.#rows.all().filter(isDue)
   }
 
   #now(): number {
-    return this.#world.now()
+    return this.#options.now()
   }
 
-  #required(id: string): ProcessRow {
+  #requireRow(id: string): ProcessRow {
     const row = this.#rows.get(id)
     if (row) return row
     throw new BackendError('invalid', `There is no process ${id}.`, 'See process with action "list".')
   }
 
   #jobsOf({ kind }: ProcessRow): Jobs {
-    const jobs = this.#world.jobsOn(kind)
+    const jobs = this.#options.jobsOn(kind)
     if (jobs) return jobs
     throw new BackendError('unavailable', `The machine ${kind} has no background processes.`)
   }
 
   /** After every wait: meanwhile it may have been killed, told of or forgotten. */
-  #change(id: string, to: (row: ProcessRow) => ProcessRow): void {
+  #update(id: string, to: (row: ProcessRow) => ProcessRow): void {
     const row = this.#rows.get(id)
     const changed = row && to(row)
     if (changed && changed !== row) this.#rows.put(changed)
   }
 
-  async #ask(row: ProcessRow): Promise<void> {
+  async #poll(row: ProcessRow): Promise<void> {
     if (this.#starting.has(row.id)) return
     const state = await stateOn(this.#jobsOf(row), row, this.#now())
     if (this.#starting.has(row.id)) return
     if (state.at === 'running') {
-      await this.#follow(row, false)
-      this.#change(row.id, (known) => (known.state.at === 'starting' ? { ...known, state } : known))
+      await this.#scan(row, false)
+      this.#update(row.id, (known) => (known.state.at === 'starting' ? { ...known, state } : known))
       return
     }
     // It never began: whoever started it was told so, or is told that it is unknown.
-    if (state.at === 'lost' && row.state.at === 'starting') return this.#rows.drop(row.id)
-    await this.#follow(row, true)
+    if (state.at === 'lost' && row.state.at === 'starting') return this.#rows.delete(row.id)
+    await this.#scan(row, true)
     const tail = (await this.output(row.id).catch(nothing)).slice(-tailLength)
-    this.#change(row.id, (known) =>
+    this.#update(row.id, (known) =>
       isRunning(known) ? { ...known, tail, state: { ...state, endedAt: Math.min(this.#now(), known.until) } } : known,
     )
   }
 
   /** Looks for what is watched for in what was printed since. What cannot be read now is read later. */
-  async #follow(row: ProcessRow, isEnd: boolean): Promise<void> {
+  async #scan(row: ProcessRow, isEnd: boolean): Promise<void> {
     if (row.watch.off) return
     let [text, from] = ['', row.watch.from]
     for (let page = 0; page < (isEnd ? pages : pagesAtOnce); page++) {
@@ -273,26 +273,26 @@ export class SessionProcesses implements Processes {
       if (next <= from) break
       from = next
     }
-    this.#change(row.id, (known) => {
+    this.#update(row.id, (known) => {
       if (known.watch.from !== row.watch.from) return known
-      const watch = watched(known.watch, { text, next: from, isAll: isEnd }, this.#now())
+      const watch = scanOutput(known.watch, { text, next: from, isAll: isEnd }, this.#now())
       return { ...known, watch, notify: known.notify || watch.off }
     })
   }
 
-  #forget(): void {
+  #deleteOld(): void {
     for (const row of this.#rows.all())
-      if (isEnded(row) && !isDueAtEnd(row) && this.#now() - row.state.endedAt > keptMs) this.#rows.drop(row.id)
+      if (isEnded(row) && !isDueAtEnd(row) && this.#now() - row.state.endedAt > keptMs) this.#rows.delete(row.id)
   }
 
   #makeRoom(): void {
-    this.#forget()
+    this.#deleteOld()
     const all = this.#rows.all()
     if (all.length < most) return
     const oldest = all.find((row) => isEnded(row) && !isDueAtEnd(row))
     if (!oldest)
       throw new BackendError('quota', `${most} processes are running.`, 'Kill one with process, action "kill".')
-    this.#rows.drop(oldest.id)
+    this.#rows.delete(oldest.id)
   }
 }
 

@@ -34,7 +34,7 @@ export type ProcessRows = {
   readonly all: () => readonly ProcessRow[]
   readonly get: (id: string) => ProcessRow | undefined
   readonly put: (row: ProcessRow) => void
-  readonly drop: (id: string) => void
+  readonly delete: (id: string) => void
 }
 
 const schema = 'CREATE TABLE IF NOT EXISTS process (id TEXT PRIMARY KEY, body TEXT NOT NULL)'
@@ -62,7 +62,7 @@ export function processRows(sql: SqlStorage, exists: boolean): ProcessRows {
         JSON.stringify(row),
       )
     },
-    drop(id) {
+    delete(id) {
       if (rows().delete(id)) sql.exec('DELETE FROM process WHERE id = ?', id)
     },
   }

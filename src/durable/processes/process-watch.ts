@@ -21,11 +21,11 @@ export type Watch = {
 }
 
 /** Between two messages about one process. */
-export const leastBetweenMs = 15_000
-const strikesAllowed = 3
-const hitsKept = 10
-const lineLength = 500
-const openLength = 4_000
+export const minNoticeIntervalMs = 15_000
+const maxStrikes = 3
+const maxHits = 10
+const maxLineChars = 500
+const maxOpenLineChars = 4_000
 
 export const newWatch = (patterns: readonly string[], now: number): Watch => ({
   patterns,
@@ -40,15 +40,15 @@ export const newWatch = (patterns: readonly string[], now: number): Watch => ({
 })
 
 /** `isAll`: nothing comes after this; a last line without an end counts as one. */
-export type Printed = { readonly text: string; readonly next: number; readonly isAll: boolean }
+export type NewOutput = { readonly text: string; readonly next: number; readonly isAll: boolean }
 
-export function watched(watch: Watch, { text, next, isAll }: Printed, now: number): Watch {
+export function scanOutput(watch: Watch, { text, next, isAll }: NewOutput, now: number): Watch {
   if (watch.off) return watch
   const lines = (watch.open + text).split('\n')
-  const open = isAll ? '' : (lines.pop() ?? '').slice(-openLength)
+  const open = isAll ? '' : (lines.pop() ?? '').slice(-maxOpenLineChars)
   const found = lines.filter((line) => watch.patterns.some((pattern) => line.includes(pattern)))
-  const hits = [...watch.hits, ...found.map((line) => line.slice(0, lineLength))]
-  const most = Math.max(1, (now - watch.lookedAt) / leastBetweenMs)
+  const hits = [...watch.hits, ...found.map((line) => line.slice(0, maxLineChars))]
+  const most = Math.max(1, (now - watch.lookedAt) / minNoticeIntervalMs)
   const strikes = found.length > most ? watch.strikes + 1 : 0
   return {
     ...watch,
@@ -56,23 +56,23 @@ export function watched(watch: Watch, { text, next, isAll }: Printed, now: numbe
     open,
     lookedAt: now,
     strikes,
-    off: strikes >= strikesAllowed,
-    hits: hits.slice(0, hitsKept),
-    more: watch.more + Math.max(0, hits.length - hitsKept),
+    off: strikes >= maxStrikes,
+    hits: hits.slice(0, maxHits),
+    more: watch.more + Math.max(0, hits.length - maxHits),
   }
 }
 
-export const taken = (watch: Watch, now: number): Watch => ({ ...watch, hits: [], more: 0, toldAt: now })
+export const clearHits = (watch: Watch, now: number): Watch => ({ ...watch, hits: [], more: 0, toldAt: now })
 
 /** Messages about what was found, of all processes of a session, and the pause after too many of them. */
-export type Flow = { readonly times: readonly number[]; readonly restUntil: number }
+export type NoticeRate = { readonly times: readonly number[]; readonly pausedUntil: number }
 
-export const quiet: Flow = { times: [], restUntil: 0 }
+export const noNotices: NoticeRate = { times: [], pausedUntil: 0 }
 const burst = { count: 15, withinMs: 10_000, restMs: 30_000 } as const
 
-export const mayFlow = ({ restUntil }: Flow, now: number): boolean => now >= restUntil
+export const mayNotify = ({ pausedUntil: restUntil }: NoticeRate, now: number): boolean => now >= restUntil
 
-export function flowed({ times, restUntil }: Flow, now: number): Flow {
+export function recordNotice({ times, pausedUntil: restUntil }: NoticeRate, now: number): NoticeRate {
   const recent = [...times.filter((at) => at > now - burst.withinMs), now]
-  return recent.length < burst.count ? { times: recent, restUntil } : { times: [], restUntil: now + burst.restMs }
+  return recent.length < burst.count ? { times: recent, pausedUntil: restUntil } : { times: [], pausedUntil: now + burst.restMs }
 }

@@ -13,7 +13,7 @@ export type ArchiveRow = {
 }
 
 /** A rollback that is decided and not done yet. */
-export type Pending = {
+export type PendingRollback = {
   readonly id: number
   readonly key: string
   readonly selection: Selection
@@ -80,11 +80,11 @@ export function archiveRows(sql: SqlStorage) {
     },
     touched: (id: number): readonly string[] =>
       all<{ path: string }>('SELECT DISTINCT path FROM archive_hand WHERE id >= ?', id).map(({ path }) => path),
-    pending: (): Pending | undefined => {
+    pending: (): PendingRollback | undefined => {
       const [row] = all<{ pending: string }>('SELECT pending FROM archive WHERE pending IS NOT NULL LIMIT 1')
-      return row && (JSON.parse(row.pending) as Pending)
+      return row && (JSON.parse(row.pending) as PendingRollback)
     },
-    setPending(pending: Pending | undefined): void {
+    setPending(pending: PendingRollback | undefined): void {
       all('UPDATE archive SET pending = NULL WHERE pending IS NOT NULL')
       if (pending) all('UPDATE archive SET pending = ? WHERE id = ?', JSON.stringify(pending), pending.id)
     },

@@ -5,7 +5,7 @@
 
 import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '../../agent/model/message.ts'
 import type { Result } from '../../agent/model/turn.ts'
-import { places } from '../../backends/places.ts'
+import { limitConcurrency } from '../../backends/limit-concurrency.ts'
 import { fitRow } from '../platform/row-size.ts'
 
 /** Characters of base64 kept in the message itself. */
@@ -16,7 +16,7 @@ const stored = 'blob:'
 const mostInline = 1_000_000
 
 /** Whether it can be kept: large images apart from it, where there is a place for them, and the rest in a row. */
-export function canKeep(message: Message, blobs: R2Bucket | undefined): boolean {
+export function canStore(message: Message, blobs: R2Bucket | undefined): boolean {
   if (message.role === 'assistant') return fitRow([message])
   const content = message.content.filter((part) => !blobs || !isLarge(part))
   const isInline = content.every((part) => part.type === 'text' || part.data.length <= mostInline)
@@ -24,10 +24,10 @@ export function canKeep(message: Message, blobs: R2Bucket | undefined): boolean 
 }
 
 /** What messages of a tenant may name: the rest is another tenant's, or nobody's. */
-export const imagesOf = (tenantId: string): string => `t/${tenantId}/`
+export const tenantImagePrefix = (tenantId: string): string => `t/${tenantId}/`
 
-export const attachmentsOf = (tenantId: string, sessionId: string): string =>
-  `${imagesOf(tenantId)}s/${sessionId}/attachments/`
+export const attachmentPrefix = (tenantId: string, sessionId: string): string =>
+  `${tenantImagePrefix(tenantId)}s/${sessionId}/attachments/`
 
 type Pictured = UserMessage | ToolMessage
 
@@ -57,7 +57,7 @@ export async function discardImages(placed: Pictured, given: Pictured, blobs: R2
 }
 
 /** What tools bring, on its way into the transcript. An image that there is no place for is named in words. */
-export async function* withImagesStored(
+export async function* storeResultImages(
   results: AsyncIterable<Result>,
   blobs: R2Bucket | undefined,
   prefix: string,
@@ -86,7 +86,7 @@ const isLarge = (part: TextPart | ImagePart): part is ImagePart =>
 const whole = new WeakMap<Message, Message>()
 
 /** `within`: `imagesOf` the tenant. */
-export async function withImages(
+export async function loadImages(
   messages: readonly Message[],
   blobs: R2Bucket | undefined,
   within: string,
@@ -120,12 +120,12 @@ async function loaded(message: Message, blobs: R2Bucket | undefined, within: str
 const copiedAtOnce = 4
 
 /** Gives messages of another session images of their own, because that session takes its images along when it goes. */
-export function ownImages(
+export function imageCopier(
   blobs: R2Bucket,
   { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
 ): (message: Message) => Promise<Message> {
-  const [within, prefix] = [imagesOf(tenantId), attachmentsOf(tenantId, sessionId)]
-  const inLine = places(copiedAtOnce)
+  const [within, prefix] = [tenantImagePrefix(tenantId), attachmentPrefix(tenantId, sessionId)]
+  const inLine = limitConcurrency(copiedAtOnce)
   const copies = new Map<string, Promise<string>>()
   const copy = async (data: string): Promise<string> => {
     const key = data.slice(stored.length)

@@ -9,25 +9,25 @@ import {
   type Change,
   type Checkpoint,
   type Checkpoints,
-  limits,
+  checkpointLimits,
   type Restored,
   type Selection,
 } from '../../backends/checkpoints.ts'
-import type { Portable } from '../../backends/portable.ts'
+import type { PortableBackend } from '../../backends/portable-backend.ts'
 import { pack, unpack } from '../../backends/tar.ts'
-import { archiveRows, type ArchiveRow, type Pending } from './archive-rows.ts'
-import { plan } from './move-files.ts'
-import { upload } from './upload.ts'
+import { archiveRows, type ArchiveRow, type PendingRollback } from './archive-rows.ts'
+import { planTransfer } from './move-files.ts'
+import { uploadInParts } from './upload.ts'
 
-export type Archives = {
+export type CheckpointArchive = {
   readonly begin: (run: string) => void
   /** Before the agent changes something; once in a turn. Never throws: a turn goes on without. */
-  readonly before: (machine: Portable) => Promise<void>
+  readonly saveBeforeChange: (machine: PortableBackend) => Promise<void>
   /** A person changes this. */
-  readonly byHand: (path: string) => void
+  readonly recordUserChange: (path: string) => void
   /** Ends what a crash has left half done. */
-  readonly settle: (machine: Portable) => Promise<void>
-  readonly of: (machine: Portable) => Checkpoints
+  readonly finishRollback: (machine: PortableBackend) => Promise<void>
+  readonly checkpointsOf: (machine: PortableBackend) => Checkpoints
   /** The workspace is replaced as a whole. */
   readonly clear: () => Promise<void>
 }
@@ -47,18 +47,18 @@ type Stat = Pick<FileStat, 'path' | 'type' | 'size' | 'modified'>
 type Listing = { readonly entries: readonly Stat[]; readonly left: readonly string[] }
 type World = ArchiveOptions & { readonly rows: ReturnType<typeof archiveRows> }
 
-export function archives(options: ArchiveOptions): Archives {
+export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchive {
   const world: World = { ...options, rows: archiveRows(options.sql) }
   const { rows, now, blobs } = world
   let run: string | undefined
   let taking: Promise<void> | undefined
   let settling: Promise<void> | undefined
-  const settle = async (machine: Portable) => {
+  const settle = async (machine: PortableBackend) => {
     if (rows.pending()) await (settling ??= perform(world, machine).finally(() => (settling = undefined)))
   }
   return {
     begin: (id) => void (run = id),
-    async before(machine) {
+    async saveBeforeChange(machine) {
       if (run === undefined || rows.newest()?.run === run) return
       const turn = run
       taking ??= take(world, machine, turn)
@@ -66,9 +66,9 @@ export function archives(options: ArchiveOptions): Archives {
         .finally(() => (taking = undefined))
       await taking
     },
-    byHand: (path) => rows.touch(path),
-    settle,
-    of: (machine) => checkpointsOf(world, machine, { begin: (id) => void (run = id), settle: () => settle(machine) }),
+    recordUserChange: (path) => rows.touch(path),
+    finishRollback: settle,
+    checkpointsOf: (machine) => checkpointsOf(world, machine, { begin: (id) => void (run = id), settle: () => settle(machine) }),
     async clear() {
       await remove(blobs, rows.forget({ from: 0, before: now() + 1 }))
     },
@@ -76,26 +76,26 @@ export function archives(options: ArchiveOptions): Archives {
 }
 
 /** What there is in the workspace; what is too large for an archive apart from it. */
-async function look(machine: Portable): Promise<Listing> {
+async function look(machine: PortableBackend): Promise<Listing> {
   const { root } = machine.capabilities
   const tree = (await machine.tree()).filter(({ path }) => path.startsWith(`${root}/`))
-  const large = tree.filter(({ type, size }) => type === 'file' && size > limits.fileBytes).map(({ path }) => path)
-  const { take: fitting, left } = plan(tree.filter(({ path }) => !large.includes(path)))
+  const large = tree.filter(({ type, size }) => type === 'file' && size > checkpointLimits.fileBytes).map(({ path }) => path)
+  const { paths: fitting, skipped: left } = planTransfer(tree.filter(({ path }) => !large.includes(path)))
   const entries = tree.filter(({ path }) => fitting.has(path))
   return { entries, left: [...large, ...left.map(({ path }) => path)].toSorted() }
 }
 
-async function take(world: World, machine: Portable, run: string): Promise<void> {
+async function take(world: World, machine: PortableBackend, run: string): Promise<void> {
   const { rows, blobs, prefix, now } = world
   const listing = await look(machine)
   const newest = rows.newest()
   const key = `${prefix}${crypto.randomUUID()}`
   const wanted = new Set(listing.entries.map(({ path }) => path))
-  const bytes = await upload(blobs, `${key}.tar`, pack(machine.snapshot((path) => wanted.has(path))))
+  const bytes = await uploadInParts(blobs, `${key}.tar`, pack(machine.snapshot((path) => wanted.has(path))))
   await blobs.put(`${key}.json`, JSON.stringify(listing))
   const before = newest && (await listingOf(world, newest))
   if (newest && before) rows.changed(newest.id, byAgent(rows, newest, differences(before, listing)))
-  const gone = rows.add({ run, at: now(), key, bytes, left: listing.left }, limits)
+  const gone = rows.add({ run, at: now(), key, bytes, left: listing.left }, checkpointLimits)
   await remove(blobs, gone)
 }
 
@@ -148,7 +148,7 @@ const isWanted =
 
 type Ways = { readonly begin: (run: string) => void; readonly settle: () => Promise<void> }
 
-function checkpointsOf(world: World, machine: Portable, { begin, settle }: Ways): Checkpoints {
+function checkpointsOf(world: World, machine: PortableBackend, { begin, settle }: Ways): Checkpoints {
   const { rows } = world
   let prepared:
     | { readonly key: string; readonly changed: readonly string[]; readonly left: readonly string[] }
@@ -198,7 +198,7 @@ async function* entriesOf({ blobs }: World, key: string, wanted: (path: string) 
 }
 
 /** Brings the machine to where it is to be. Doing it twice is doing it once. */
-async function perform(world: World, machine: Portable): Promise<void> {
+async function perform(world: World, machine: PortableBackend): Promise<void> {
   const { rows, blobs } = world
   const pending = rows.pending()
   if (!pending) return
@@ -222,7 +222,7 @@ async function perform(world: World, machine: Portable): Promise<void> {
 }
 
 /** Files first, then folders, the deepest first and only when nothing is left in them. */
-async function removeFrom({ files }: Portable, gone: readonly Stat[]): Promise<void> {
+async function removeFrom({ files }: PortableBackend, gone: readonly Stat[]): Promise<void> {
   for (const { path } of gone.filter(({ type }) => type !== 'directory')) await files.remove(path)
   const folders = gone.filter(({ type }) => type === 'directory').map(({ path }) => path)
   for (const path of folders.toSorted((a, b) => b.split('/').length - a.split('/').length))
@@ -230,7 +230,7 @@ async function removeFrom({ files }: Portable, gone: readonly Stat[]): Promise<v
 }
 
 /** Names of what is not needed any more. One file alone leaves the checkpoints as they are. */
-function finish(rows: World['rows'], { id, selection, byHand }: Pending): readonly string[] {
+function finish(rows: World['rows'], { id, selection, byHand }: PendingRollback): readonly string[] {
   rows.setPending(undefined)
   if (selection.path !== undefined) {
     rows.touch(selection.path)
@@ -244,7 +244,7 @@ function finish(rows: World['rows'], { id, selection, byHand }: Pending): readon
 
 type Asked = { readonly id: number; readonly maxBytes: number }
 
-async function* changes(world: World, machine: Portable, { id, maxBytes }: Asked): ReturnType<Checkpoints['changes']> {
+async function* changes(world: World, machine: PortableBackend, { id, maxBytes }: Asked): ReturnType<Checkpoints['changes']> {
   const row = world.rows.get(id)
   if (!row) return
   const [before, now] = [await listingOf(world, row), await look(machine)]

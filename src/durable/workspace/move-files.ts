@@ -4,7 +4,7 @@
  */
 
 import type { FileStat } from '../../agent/model/backend.ts'
-import type { Portable, SnapshotEntry } from '../../backends/portable.ts'
+import type { PortableBackend, SnapshotEntry } from '../../backends/portable-backend.ts'
 
 /** Of file contents in one hand-over. */
 const maxBytes = 50 * 1024 * 1024
@@ -13,16 +13,16 @@ const maxFile = 30 * 1024 * 1024
 const maxFiles = 20_000
 
 /** Made again by the tool that made them, and often not of use on another machine. */
-const remade = new Set(['node_modules', '.venv', '__pycache__'])
+const regenerated = new Set(['node_modules', '.venv', '__pycache__'])
 
-export type Left = { readonly path: string; readonly bytes: number }
-export type Plan = { readonly take: ReadonlySet<string>; readonly left: readonly Left[] }
+export type SkippedFile = { readonly path: string; readonly bytes: number }
+export type TransferPlan = { readonly paths: ReadonlySet<string>; readonly skipped: readonly SkippedFile[] }
 
 /**
  * What goes along: the smallest first, as long as there is room. A `.git` goes as a whole or not at all, because half
  * a repository is a broken one.
  */
-export function plan(tree: readonly FileStat[], limit = maxBytes): Plan {
+export function planTransfer(tree: readonly FileStat[], limit = maxBytes): TransferPlan {
   const units = new Map<
     string,
     { bytes: number; largest: number; readonly paths: string[]; readonly remade: boolean }
@@ -37,7 +37,7 @@ export function plan(tree: readonly FileStat[], limit = maxBytes): Plan {
     units.set(name, unit)
   }
   const take = new Set<string>()
-  const left: Left[] = []
+  const left: SkippedFile[] = []
   let room = limit
   for (const [path, unit] of [...units].toSorted(([, a], [, b]) => a.bytes - b.bytes)) {
     const fits = unit.bytes <= room && unit.largest <= maxFile && take.size + unit.paths.length <= maxFiles
@@ -47,33 +47,33 @@ export function plan(tree: readonly FileStat[], limit = maxBytes): Plan {
       for (const each of unit.paths) take.add(each)
     }
   }
-  return { take, left: left.toSorted((a, b) => (a.path < b.path ? -1 : 1)) }
+  return { paths: take, skipped: left.toSorted((a, b) => (a.path < b.path ? -1 : 1)) }
 }
 
 /** A file is a unit of its own, unless it is in a folder that stays together. */
 function unitOf(path: string): { readonly name: string; readonly again: boolean } {
   const parts = path.split('/')
-  const at = parts.findIndex((part) => part === '.git' || remade.has(part))
+  const at = parts.findIndex((part) => part === '.git' || regenerated.has(part))
   return at < 0
     ? { name: path, again: false }
-    : { name: parts.slice(0, at + 1).join('/'), again: remade.has(parts[at] ?? '') }
+    : { name: parts.slice(0, at + 1).join('/'), again: regenerated.has(parts[at] ?? '') }
 }
 
 /** Brings the files over and says what was left behind. */
-export async function handOver(from: Portable, to: Portable): Promise<readonly Left[]> {
-  const { take, left } = plan(await from.tree())
+export async function moveFiles(from: PortableBackend, to: PortableBackend): Promise<readonly SkippedFile[]> {
+  const { paths: take, skipped: left } = planTransfer(await from.tree())
   await to.clear()
   if (take.size) await to.restore(moved(from, to, take))
   if (left.length) {
     const list = left.map(({ path, bytes }) => `${path}\t${bytes} bytes\n`).join('')
-    await to.files.write(leftBehind, new TextEncoder().encode(list))
+    await to.files.write(skippedListPath, new TextEncoder().encode(list))
   }
   return left
 }
 
-export const leftBehind = '/tmp/left-behind.txt'
+export const skippedListPath = '/tmp/left-behind.txt'
 
-async function* moved(from: Portable, to: Portable, take: ReadonlySet<string>): AsyncGenerator<SnapshotEntry> {
+async function* moved(from: PortableBackend, to: PortableBackend, take: ReadonlySet<string>): AsyncGenerator<SnapshotEntry> {
   const [here, there] = [from.capabilities.root, to.capabilities.root]
   const renamed = (path: string) =>
     path === here || path.startsWith(`${here}/`) ? there + path.slice(here.length) : path

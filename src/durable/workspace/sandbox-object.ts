@@ -9,9 +9,9 @@
  */
 
 import { type DirectoryBackup, Sandbox } from '@cloudflare/sandbox'
-import type { Answer, SandboxPort, Trouble } from '../../backends/cloudflare/box.ts'
-import { type Egress, injected, type InjectParams, openGate, type Variables } from '../../backends/cloudflare/egress.ts'
-import type { Ran } from '../../backends/machine/port.ts'
+import type { SandboxResult, SandboxPort, SandboxFailure } from '../../backends/cloudflare/sandbox-port.ts'
+import { type Egress, injectKey, type InjectKeyParams, applyEgress, type EgressVariables } from '../../backends/cloudflare/egress.ts'
+import type { ScriptResult } from '../../backends/host/host-port.ts'
 import { clock } from '../platform/clock.ts'
 
 /** Makes the SDK run a command outside of any session. */
@@ -31,7 +31,7 @@ const anyJob = `for d in /tmp/.talaria/j-*; do
 done; echo none`
 
 type BoxEnv = Env &
-  Variables & {
+  EgressVariables & {
     readonly BACKUP_BUCKET?: R2Bucket
     readonly R2_ACCESS_KEY_ID?: string
   }
@@ -52,7 +52,7 @@ export class SandboxBox extends Sandbox<BoxEnv> {
     if (env.SANDBOX_NETWORK === 'off') ctx.waitUntil(this.setAllowedHosts([]))
   }
 
-  async boxRun(script: string, timeoutMs: number, egress?: Egress): Promise<Answer<Ran>> {
+  async boxRun(script: string, timeoutMs: number, egress?: Egress): Promise<SandboxResult<ScriptResult>> {
     const closed = egress && (await this.#opened(egress))
     if (closed) return { trouble: closed }
     return told(async () => {
@@ -63,30 +63,30 @@ export class SandboxBox extends Sandbox<BoxEnv> {
   }
 
   /** What hinders it. Then nothing has begun. */
-  async #opened(egress: Egress): Promise<Trouble | undefined> {
+  async #opened(egress: Egress): Promise<SandboxFailure | undefined> {
     const wanted = JSON.stringify(egress)
     if (wanted === this.#egress) return undefined
-    const set = await told(() => openGate(this, egress, this.env))
+    const set = await told(() => applyEgress(this, egress, this.env))
     if ('trouble' in set) return { ...set.trouble, code: 'CONTAINER_UNAVAILABLE' }
     this.#egress = wanted
     return undefined
   }
 
-  async boxRead(path: string): Promise<Answer<Uint8Array>> {
+  async boxRead(path: string): Promise<SandboxResult<Uint8Array>> {
     return told(async () => {
       const { content } = await this.readFile(path, { encoding: 'base64', sessionId: noSession })
       return Uint8Array.from(atob(content), (char) => char.charCodeAt(0))
     })
   }
 
-  async boxWrite(path: string, bytes: Uint8Array): Promise<Answer<null>> {
+  async boxWrite(path: string, bytes: Uint8Array): Promise<SandboxResult<null>> {
     return told(async () => {
       await this.writeFile(path, base64Of(bytes), { encoding: 'base64', sessionId: noSession })
       return null
     })
   }
 
-  async boxRestore(): Promise<Answer<boolean>> {
+  async boxRestore(): Promise<SandboxResult<boolean>> {
     return told(async () => {
       const saved = await this.ctx.storage.get<DirectoryBackup>(savedKey)
       if (!saved) return false
@@ -95,7 +95,7 @@ export class SandboxBox extends Sandbox<BoxEnv> {
     })
   }
 
-  async boxDestroy(): Promise<Answer<null>> {
+  async boxDestroy(): Promise<SandboxResult<null>> {
     return told(async () => {
       await this.ctx.storage.delete(savedKey)
       await this.destroy()
@@ -133,11 +133,11 @@ export class SandboxBox extends Sandbox<BoxEnv> {
 
 SandboxBox.outboundHandlers = {
   inject: (request: Request, env: unknown, { params }: { params?: unknown }) =>
-    fetch(injected(request, params as InjectParams, env as BoxEnv)),
+    fetch(injectKey(request, params as InjectKeyParams, env as BoxEnv)),
 }
 
 /** Errors keep their fields only as values. */
-async function told<T>(work: () => Promise<T>): Promise<Answer<T>> {
+async function told<T>(work: () => Promise<T>): Promise<SandboxResult<T>> {
   try {
     return { ok: await work() }
   } catch (error) {
@@ -145,7 +145,7 @@ async function told<T>(work: () => Promise<T>): Promise<Answer<T>> {
   }
 }
 
-function troubleOf(error: unknown): Trouble {
+function troubleOf(error: unknown): SandboxFailure {
   const { message = String(error), errorResponse } = error as { message?: string; errorResponse?: ErrorBody }
   const { code = 'UNKNOWN', context = {} } = errorResponse ?? {}
   const { admitted, retryable, retryAfterMs, reason } = context
@@ -170,7 +170,7 @@ function base64Of(bytes: Uint8Array): string {
 }
 
 /** The methods of the object under the names of the port. */
-export type BoxStub = {
+export type SandboxStub = {
   readonly boxRun: SandboxPort['run']
   readonly boxRead: SandboxPort['read']
   readonly boxWrite: SandboxPort['write']

@@ -10,33 +10,33 @@ import {
   type Files,
   type Jobs,
 } from '../../agent/model/backend.ts'
-import type { Memory } from '../../backends/machine/port.ts'
+import type { HostMemory } from '../../backends/host/host-port.ts'
 import type { Checkpoints } from '../../backends/checkpoints.ts'
-import type { Portable } from '../../backends/portable.ts'
+import type { PortableBackend } from '../../backends/portable-backend.ts'
 import { onlyReads } from '../../agent/shell-policy/only-reads.ts'
 import type { HostRecord } from '../storage/session-metadata.ts'
-import type { Archives } from './checkpoint-archive.ts'
-import { handOver, leftBehind, type Left, plan } from './move-files.ts'
+import type { CheckpointArchive } from './checkpoint-archive.ts'
+import { moveFiles, skippedListPath, type SkippedFile, planTransfer } from './move-files.ts'
 
 export type SessionBackendOptions = {
-  readonly open: (kind: BackendKind) => Portable
+  readonly open: (kind: BackendKind) => PortableBackend
   /** What the settings ask for; throws what is wrong with them. */
-  readonly wanted: () => BackendKind
+  readonly requestedKind: () => BackendKind
   /** Resolves when the settings are known. */
-  readonly settled: () => Promise<void>
+  readonly waitForSettings: () => Promise<void>
   readonly record: () => HostRecord | undefined
   readonly write: (record: HostRecord) => void
-  readonly missing: ExecutionBackend['capabilities']
+  readonly noCapabilities: ExecutionBackend['capabilities']
   /** For machines that do not keep old versions themselves. */
-  readonly archives?: Archives | undefined
+  readonly archive?: CheckpointArchive | undefined
 }
 
 export type SessionBackend = ExecutionBackend &
-  Pick<Portable, 'snapshot' | 'restore'> & {
+  Pick<PortableBackend, 'snapshot' | 'restore'> & {
     /** Removes what there is of the session on other machines. */
     readonly destroy: () => Promise<void>
     /** The files for what a person does. */
-    readonly byHand: Files
+    readonly userFiles: Files
     /** Those of the machine that is asked for, with the files on it. */
     readonly checkpoints: () => Promise<Checkpoints | undefined>
     /** What is changed from now on belongs to this turn. */
@@ -47,11 +47,11 @@ export type SessionBackend = ExecutionBackend &
 
 export function sessionBackend(options: SessionBackendOptions): SessionBackend {
   const { of, current, now } = machines(options)
-  const { record, write, missing, archives } = options
+  const { record, write, noCapabilities: missing, archive: archives } = options
   /** The machine, with a checkpoint of it where the agent is about to change something. */
   const changing = async (isChange: (root: string) => boolean = () => true) => {
     const machine = await current()
-    if (!machine.checkpoints && isChange(machine.capabilities.root)) await archives?.before(machine)
+    if (!machine.checkpoints && isChange(machine.capabilities.root)) await archives?.saveBeforeChange(machine)
     return machine
   }
   const capabilities = () => (now() ?? { capabilities: missing }).capabilities
@@ -74,14 +74,14 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       return { ...result, stderr: `${known.note}\n${result.stderr}` }
     },
     files: filesOf(current, (path) => changing((root) => absolute(path, root).startsWith(`${root}/`))),
-    byHand: filesOf(current, async (path) => {
-      const { byHand, files, checkpoints, capabilities: its } = await current()
-      if (!checkpoints) archives?.byHand(absolute(path, its.root))
+    userFiles: filesOf(current, async (path) => {
+      const { userFiles: byHand, files, checkpoints, capabilities: its } = await current()
+      if (!checkpoints) archives?.recordUserChange(absolute(path, its.root))
       return { files: byHand ?? files }
     }),
     async checkpoints() {
       const machine = await current()
-      return machine.checkpoints ?? archives?.of(machine)
+      return machine.checkpoints ?? archives?.checkpointsOf(machine)
     },
     begin(run) {
       archives?.begin(run)
@@ -94,7 +94,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     async *snapshot(which = () => true) {
       const backend = await current()
       // The object holds all of it at once, and a machine may have more than that.
-      const { take } = backend.kind === 'virtual' ? everything : plan(await backend.tree())
+      const { paths: take } = backend.kind === 'virtual' ? everything : planTransfer(await backend.tree())
       yield* backend.snapshot((path) => take.has(path) && which(path))
     },
     restore: async (entries) => (await current()).restore(entries),
@@ -107,18 +107,18 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
 
 const everything = { take: { has: () => true } }
 
-function machines({ open, wanted, settled, record, write, archives }: SessionBackendOptions) {
-  const opened = new Map<BackendKind, Portable>()
+function machines({ open, requestedKind: wanted, waitForSettings: settled, record, write, archive: archives }: SessionBackendOptions) {
+  const opened = new Map<BackendKind, PortableBackend>()
   let moving: Promise<void> | undefined
 
-  function of(kind: BackendKind): Portable {
+  function of(kind: BackendKind): PortableBackend {
     const known = opened.get(kind) ?? open(kind)
     opened.set(kind, known)
     return known
   }
 
   /** The machine that is asked for, with the files on it. While they move, the setting may change once more. */
-  async function current(): Promise<Portable> {
+  async function current(): Promise<PortableBackend> {
     for (;;) {
       await settled()
       const kind = wanted()
@@ -133,9 +133,9 @@ function machines({ open, wanted, settled, record, write, archives }: SessionBac
   }
 
   /** Nobody sees a machine whose files are half put back. */
-  async function ended(backend: Portable): Promise<void> {
+  async function ended(backend: PortableBackend): Promise<void> {
     try {
-      await archives?.settle(backend)
+      await archives?.finishRollback(backend)
     } catch (error) {
       if (error instanceof BackendError) throw error
       console.error('A workspace could not be put back; it will be tried again.', error)
@@ -148,13 +148,13 @@ function machines({ open, wanted, settled, record, write, archives }: SessionBac
     // Before anything is there: a session that is deleted now must know where to look.
     write({ ...record(), kind: from, been: together(record()?.been, kind) })
     if (!of(from).checkpoints) await ended(of(from))
-    const left = await handOver(of(from), of(kind))
+    const left = await moveFiles(of(from), of(kind))
     await archives?.clear()
     write({ ...record(), kind, been: together(record()?.been, from, kind), note: noteOf(from, kind, left) })
   }
 
   /** What can be said without waiting. What is wrong with the settings is said when something is to be done. */
-  function now(): Portable | undefined {
+  function now(): PortableBackend | undefined {
     try {
       return of(wanted())
     } catch (error) {
@@ -167,10 +167,10 @@ function machines({ open, wanted, settled, record, write, archives }: SessionBac
 }
 
 /** The memory of one machine inside the record of the session. */
-export function memoryOf(
+export function hostMemory(
   kind: BackendKind,
   { record, write }: Pick<SessionBackendOptions, 'record' | 'write'>,
-): Memory {
+): HostMemory {
   return {
     read: () => record()?.memories?.[kind] ?? {},
     write(memory) {
@@ -185,8 +185,8 @@ const together = (been: readonly BackendKind[] = [], ...more: readonly BackendKi
   [...new Set([...been, ...more])].filter((kind) => kind !== 'virtual')
 
 /** A machine that is no longer set up cannot be asked; everything else that goes wrong is for the caller. */
-async function destroyed(open: () => Portable): Promise<void> {
-  let backend: Portable
+async function destroyed(open: () => PortableBackend): Promise<void> {
+  let backend: PortableBackend
   try {
     backend = open()
   } catch (error) {
@@ -196,17 +196,17 @@ async function destroyed(open: () => Portable): Promise<void> {
   await backend.destroy()
 }
 
-function noteOf(from: BackendKind, to: BackendKind, left: readonly Left[]): string | undefined {
+function noteOf(from: BackendKind, to: BackendKind, left: readonly SkippedFile[]): string | undefined {
   if (!left.length) return undefined
   const names = left.slice(0, 5).map(({ path }) => path)
   const more = left.length > names.length ? ` and ${left.length - names.length} more` : ''
-  return `[The workspace moved from ${from} to ${to} without ${names.join(', ')}${more}; all are listed in ${leftBehind}.]`
+  return `[The workspace moved from ${from} to ${to} without ${names.join(', ')}${more}; all are listed in ${skippedListPath}.]`
 }
 
-type Current = () => Promise<Portable>
+type Current = () => Promise<PortableBackend>
 
 /** `changing`: the machine to change this on. */
-const filesOf = (current: Current, changing: (path: string) => Promise<Pick<Portable, 'files'>>): Files => ({
+const filesOf = (current: Current, changing: (path: string) => Promise<Pick<PortableBackend, 'files'>>): Files => ({
   read: async (path) => (await current()).files.read(path),
   write: async (path, bytes) => (await changing(path)).files.write(path, bytes),
   stat: async (path) => (await current()).files.stat(path),

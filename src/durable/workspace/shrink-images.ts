@@ -5,12 +5,12 @@
 
 import { type ShrinkImage, small } from '../../agent/model/images.ts'
 import type { Message } from '../../agent/model/message.ts'
-import { isVast } from '../../agent/providers/shared/image-limits.ts'
+import { isOversizedImage } from '../../agent/providers/shared/image-limits.ts'
 
 /** Tried in this order until the result is small enough; the last one is taken as it is. */
 const qualities = [85, 60] as const
 
-export const shrinkWith =
+export const imageShrinker =
   (images: ImagesBinding): ShrinkImage =>
   async ({ mediaType, data }) => {
     if (mediaType.endsWith(';url')) return undefined
@@ -53,15 +53,15 @@ const all: Kept = new WeakMap()
 const vast: Kept = new WeakMap()
 
 /** What cannot be made smaller stays: the provider may take it when the others are smaller. */
-export const withSmallImages = (messages: readonly Message[], shrink: ShrinkImage): Promise<readonly Message[]> =>
+export const shrinkImages = (messages: readonly Message[], shrink: ShrinkImage): Promise<readonly Message[]> =>
   Promise.all(messages.map((message) => shrunk(message, shrink, all)))
 
 /** Only of those with more pixels than any provider takes: there is no need to ask first. The same array without them. */
-export async function withoutVastImages(
+export async function shrinkOversizedImages(
   messages: readonly Message[],
   shrink: ShrinkImage,
 ): Promise<readonly Message[]> {
-  const shrinkVast: ShrinkImage = async (part) => (isVast(part) ? shrink(part) : undefined)
+  const shrinkVast: ShrinkImage = async (part) => (isOversizedImage(part) ? shrink(part) : undefined)
   const made = await Promise.all(messages.map((message) => shrunk(message, shrinkVast, vast)))
   return made.every((message, at) => message === messages[at]) ? messages : made
 }

@@ -1,11 +1,11 @@
 /** A stream of unknown length goes to R2 in parts, one of them in memory at a time. */
 
 /** Parts have the same size, except for the last one. */
-const PART = 8 * 1024 * 1024
+const partBytes = 8 * 1024 * 1024
 
 /** Returns how many bytes it was. */
-export async function upload(blobs: R2Bucket, key: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
-  const part = new Uint8Array(PART)
+export async function uploadInParts(blobs: R2Bucket, key: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  const part = new Uint8Array(partBytes)
   let [held, sum] = [0, 0]
   let parts: R2MultipartUpload | undefined
   const done: R2UploadedPart[] = []
@@ -15,10 +15,10 @@ export async function upload(blobs: R2Bucket, key: string, chunks: AsyncIterable
     held = 0
   }
   const take = async (chunk: Uint8Array): Promise<void> => {
-    const piece = chunk.subarray(0, PART - held)
+    const piece = chunk.subarray(0, partBytes - held)
     part.set(piece, held)
     held += piece.byteLength
-    if (held === PART) await send()
+    if (held === partBytes) await send()
     if (piece.byteLength < chunk.byteLength) await take(chunk.subarray(piece.byteLength))
   }
   try {

@@ -4,26 +4,26 @@
  */
 
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Answer, SandboxPort, Trouble } from '../../../src/backends/cloudflare/box.ts'
+import type { SandboxResult, SandboxPort, SandboxFailure } from '../../../src/backends/cloudflare/sandbox-port.ts'
 import { cloudflareBackend } from '../../../src/backends/cloudflare/cloudflare.ts'
 import type { Egress } from '../../../src/backends/cloudflare/egress.ts'
-import type { MachineMemory } from '../../../src/backends/machine/port.ts'
+import type { HostRecord } from '../../../src/backends/host/host-port.ts'
 import { sandboxConfig } from '../../../scripts/lib/sandbox-config.mjs'
 import { conforms } from '../conformance.ts'
-import { localMachine } from '../machine/local.mjs'
+import { localMachine } from '../host/local-host.mjs'
 
 const T = { timeoutMs: 10_000 }
 const drops: (() => void)[] = []
 afterEach(() => drops.splice(0).forEach((drop) => drop()))
 
-type Play = (what: keyof SandboxPort) => Trouble | 'throws' | undefined
+type Play = (what: keyof SandboxPort) => SandboxFailure | 'throws' | undefined
 
 function open(play: Play = () => undefined) {
   const world = { hosts: [] as readonly string[], applied: [] as Egress[] }
   const machine = localMachine()
   drops.push(machine.drop)
   const asked: string[] = []
-  const answer = async <R>(what: keyof SandboxPort, work: () => Promise<R>): Promise<Answer<R>> => {
+  const answer = async <R>(what: keyof SandboxPort, work: () => Promise<R>): Promise<SandboxResult<R>> => {
     asked.push(what)
     const trouble = play(what)
     if (trouble === 'throws') throw new Error('The Durable Object was reset.')
@@ -39,15 +39,15 @@ function open(play: Play = () => undefined) {
     restore: () => answer('restore', async () => false),
     destroy: () => answer('destroy', async () => (await machine.port.destroy(), null)),
   }
-  const kept: { memory: MachineMemory } = { memory: {} }
-  const memory = { read: () => kept.memory, write: (next: MachineMemory) => (kept.memory = next) }
+  const kept: { memory: HostRecord } = { memory: {} }
+  const memory = { read: () => kept.memory, write: (next: HostRecord) => (kept.memory = next) }
   const { root, state } = machine
   const egress = () => ({ tenant: 'acme', hosts: world.hosts })
-  return { ...machine, asked, world, backend: cloudflareBackend({ box, memory, root, state, egress }) }
+  return { ...machine, asked, world, backend: cloudflareBackend({ sandbox: box, memory, root, state, egress }) }
 }
 
 /** Once, and only after the machine has been prepared. */
-function onceLater(trouble: Trouble | 'throws'): Play {
+function onceLater(trouble: SandboxFailure | 'throws'): Play {
   let asked = 0
   return (what) => (what === 'run' && ++asked === 4 ? trouble : undefined)
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import {
   type Egress,
-  egressOf,
-  type Gate,
-  injected,
-  type InjectParams,
-  keysFor,
-  openGate,
-  type Variables,
+  resolveEgress,
+  type EgressControl,
+  injectKey,
+  type InjectKeyParams,
+  resolveKeys,
+  applyEgress,
+  type EgressVariables,
 } from '../../../src/backends/cloudflare/egress.ts'
 
 const inject = JSON.stringify({
@@ -16,7 +16,7 @@ const inject = JSON.stringify({
   'acme/api.github.com': 'Bearer acme',
   'acme/git.acme.example': 'Bearer own',
 })
-const variables: Variables = { SANDBOX_ALLOWED_HOSTS: 'api.github.com, *.npmjs.org', SANDBOX_INJECT: inject }
+const variables: EgressVariables = { SANDBOX_ALLOWED_HOSTS: 'api.github.com, *.npmjs.org', SANDBOX_INJECT: inject }
 
 describe('what a container of a tenant may reach', () => {
   it.each([
@@ -27,29 +27,29 @@ describe('what a container of a tenant may reach', () => {
     [['*.internal.example', 'metadata.internal', 'box.local', 'localhost.lan', '*.nip.io'], {}, ['*.internal.example']],
     [['example.org'], { ...variables, SANDBOX_NETWORK: 'off' }, []],
   ])('with %j of its own and %j is %j', (own, given, hosts) => {
-    expect(egressOf('acme', own, given)).toEqual({ tenant: 'acme', hosts })
+    expect(resolveEgress('acme', own, given)).toEqual({ tenant: 'acme', hosts })
   })
 })
 
 describe('the keys that are added', () => {
   it('are the tenant’s own, and those of the deployment where it has opened the way itself', () => {
-    expect(keysFor('acme', variables)).toEqual({
+    expect(resolveKeys('acme', variables)).toEqual({
       'api.github.com': 'Bearer acme',
       'git.acme.example': 'Bearer own',
     })
-    expect(keysFor('other', variables)).toEqual({ 'api.github.com': 'Bearer everybody' })
+    expect(resolveKeys('other', variables)).toEqual({ 'api.github.com': 'Bearer everybody' })
   })
 
   it('of the deployment are not had by naming the host', () => {
-    const { hosts } = egressOf('other', ['registry.example.org'], variables)
+    const { hosts } = resolveEgress('other', ['registry.example.org'], variables)
     expect(hosts).toContain('registry.example.org')
-    expect(keysFor('other', variables)).not.toHaveProperty(['registry.example.org'])
+    expect(resolveKeys('other', variables)).not.toHaveProperty(['registry.example.org'])
   })
 
-  it('are none without any', () => expect(keysFor('acme', {})).toEqual({}))
+  it('are none without any', () => expect(resolveKeys('acme', {})).toEqual({}))
 
   const sent = (url: string, tenant = 'acme') =>
-    injected(new Request(url, { headers: { authorization: 'from inside', 'x-kept': '1' } }), { tenant }, variables)
+    injectKey(new Request(url, { headers: { authorization: 'from inside', 'x-kept': '1' } }), { tenant }, variables)
 
   it('take the place of what the container says', () => {
     const { headers, redirect } = sent('https://api.github.com/user')
@@ -65,8 +65,8 @@ describe('the keys that are added', () => {
 /** As the SDK decides: the list first, then who handles the host. */
 function playedContainer() {
   let hosts: readonly string[] = []
-  let handlers: Readonly<Record<string, { readonly params: InjectParams }>> = {}
-  const gate: Gate = {
+  let handlers: Readonly<Record<string, { readonly params: InjectKeyParams }>> = {}
+  const gate: EgressControl = {
     setAllowedHosts: async (given) => void (hosts = given),
     setOutboundByHosts: async (given) => void (handlers = given),
   }
@@ -77,28 +77,28 @@ function playedContainer() {
     if (!allows(hostname)) return 'disallowed'
     const handler = handlers[hostname]
     if (!handler) return 'sent'
-    return injected(new Request(url), handler.params, variables).headers.get('authorization')
+    return injectKey(new Request(url), handler.params, variables).headers.get('authorization')
   }
-  return { request, open: (egress: Egress) => openGate(gate, egress, variables) }
+  return { request, open: (egress: Egress) => applyEgress(gate, egress, variables) }
 }
 
 describe('the way out of a container', () => {
   it('is that of its tenant, and changes with the settings', async () => {
     const { request, open } = playedContainer()
     expect(request('https://api.github.com/')).toBe('disallowed')
-    await open(egressOf('acme', ['git.acme.example'], variables))
+    await open(resolveEgress('acme', ['git.acme.example'], variables))
     expect(
       ['api.github.com', 'git.acme.example', 'x.npmjs.org', 'evil.example'].map((host) => request(`https://${host}/`)),
     ).toEqual(['Bearer acme', 'Bearer own', 'sent', 'disallowed'])
-    await open(egressOf('acme', [], variables))
+    await open(resolveEgress('acme', [], variables))
     expect(request('https://git.acme.example/')).toBe('disallowed')
-    await open(egressOf('acme', ['git.acme.example'], { ...variables, SANDBOX_NETWORK: 'off' }))
+    await open(resolveEgress('acme', ['git.acme.example'], { ...variables, SANDBOX_NETWORK: 'off' }))
     expect(request('https://api.github.com/')).toBe('disallowed')
   })
 
   it('has the keys of no other tenant', async () => {
     const { request, open } = playedContainer()
-    await open(egressOf('other', ['git.acme.example'], variables))
+    await open(resolveEgress('other', ['git.acme.example'], variables))
     expect(request('https://git.acme.example/')).toBe('sent')
     expect(request('https://api.github.com/')).toBe('Bearer everybody')
   })

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { daytonaBackend } from '../../../src/backends/daytona/daytona.ts'
-import type { MachineMemory } from '../../../src/backends/machine/port.ts'
-import type { Portable } from '../../../src/backends/portable.ts'
+import type { HostRecord } from '../../../src/backends/host/host-port.ts'
+import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
 import { conforms } from '../conformance.ts'
-import { playDaytona, type Vendor } from '../machine/vendors.mjs'
+import { playDaytona, type Vendor } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
 
-type Rented = { readonly backend: Portable; readonly vendor: Vendor; readonly again: (key?: string) => Portable }
+type Rented = { readonly backend: PortableBackend; readonly vendor: Vendor; readonly again: (key?: string) => PortableBackend }
 
 async function renting(work: (rented: Rented) => Promise<void>) {
   const vendor = await playDaytona('key')
-  const kept: { memory: MachineMemory } = { memory: {} }
+  const kept: { memory: HostRecord } = { memory: {} }
   const again = (key = 'key') =>
     daytonaBackend({
       key,

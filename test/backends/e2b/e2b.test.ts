@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { e2bBackend } from '../../../src/backends/e2b/e2b.ts'
-import { envelope, envelopes } from '../../../src/backends/e2b/envelopes.ts'
-import type { MachineMemory } from '../../../src/backends/machine/port.ts'
-import type { Portable } from '../../../src/backends/portable.ts'
+import { encodeEnvelope, decodeEnvelopes } from '../../../src/backends/e2b/envelopes.ts'
+import type { HostRecord } from '../../../src/backends/host/host-port.ts'
+import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
 import { conforms } from '../conformance.ts'
-import { playE2b, type Vendor } from '../machine/vendors.mjs'
+import { playE2b, type Vendor } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
 
-type Rented = { readonly backend: Portable; readonly vendor: Vendor; readonly again: (key?: string) => Portable }
+type Rented = { readonly backend: PortableBackend; readonly vendor: Vendor; readonly again: (key?: string) => PortableBackend }
 
 async function renting(work: (rented: Rented) => Promise<void>) {
   const vendor = await playE2b('key')
-  const kept: { memory: MachineMemory } = { memory: {} }
+  const kept: { memory: HostRecord } = { memory: {} }
   const again = (key = 'key') =>
     e2bBackend({
       key,
@@ -56,12 +56,12 @@ describe('envelopes', () => {
     })
   const all = async (stream: ReadableStream<Uint8Array>) => {
     const found = []
-    for await (const each of envelopes(stream)) found.push(each)
+    for await (const each of decodeEnvelopes(stream)) found.push(each)
     return found
   }
-  const last = envelope({})
+  const last = encodeEnvelope({})
   last[0] = 2
-  const whole = new Uint8Array([...envelope({ a: 'ü' }), ...last])
+  const whole = new Uint8Array([...encodeEnvelope({ a: 'ü' }), ...last])
 
   it.each([1, 3, 1000])('come in pieces of %i', async (size) => {
     expect(await all(streamOf(whole, size))).toEqual([

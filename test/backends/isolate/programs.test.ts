@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { Program, ProgramAnswer, ProgramEnd } from '../../../src/agent/model/program.ts'
-import { openPrograms } from '../../../src/backends/isolate/isolate.ts'
+import { openPrograms } from '../../../src/backends/isolate/programs.ts'
 import { until } from '../../support/scripted-model.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 

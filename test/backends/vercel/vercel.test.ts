@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import type { MachineMemory } from '../../../src/backends/machine/port.ts'
-import type { Portable } from '../../../src/backends/portable.ts'
-import { follow } from '../../../src/backends/vercel/follow.ts'
+import type { HostRecord } from '../../../src/backends/host/host-port.ts'
+import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
+import { readCommandLog } from '../../../src/backends/vercel/follow.ts'
 import { vercelBackend, type VercelOptions } from '../../../src/backends/vercel/vercel.ts'
 import { conforms } from '../conformance.ts'
-import { playVercel, type VercelVendor } from '../machine/vendors.mjs'
+import { playVercel, type VercelVendor } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
 
 type Rented = {
-  readonly backend: Portable
+  readonly backend: PortableBackend
   readonly vendor: VercelVendor
-  readonly again: (more?: Partial<VercelOptions>) => Portable
+  readonly again: (more?: Partial<VercelOptions>) => PortableBackend
 }
 
 async function renting(work: (rented: Rented) => Promise<void>) {
   const vendor = await playVercel('key')
-  const kept: { memory: MachineMemory } = { memory: {} }
+  const kept: { memory: HostRecord } = { memory: {} }
   const again = (more: Partial<VercelOptions> = {}) =>
     vercelBackend({
       key: 'key',
@@ -84,14 +84,14 @@ describe('the lines of a command', () => {
 
   it('end without a code when they break off', async () => {
     const begun = line({ command: { exitCode: null } }) + line({ stream: 'stdout', data: 'so far' })
-    expect(await follow(new Response(begun))).toEqual({ code: null, output: 'so far' })
+    expect(await readCommandLog(new Response(begun))).toEqual({ code: null, output: 'so far' })
   })
 
   it.each([
     ['are cut in the middle', '{"stream":"std'],
     ['say that they broke off', line({ stream: 'error', data: { code: 'sandbox_stopped', message: 'Stopped.' } })],
   ])('leave the outcome unknown when they %s', async (_, text) => {
-    await expect(follow(new Response(text))).rejects.toMatchObject({
+    await expect(readCommandLog(new Response(text))).rejects.toMatchObject({
       message: expect.stringContaining('unknown whether the command ran'),
     })
   })

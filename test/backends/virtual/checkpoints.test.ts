@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { limits } from '../../../src/backends/checkpoints.ts'
+import { checkpointLimits } from '../../../src/backends/checkpoints.ts'
 import type { SnapshotEntry } from '../../../src/backends/virtual/snapshot.ts'
 import type { VirtualBackend } from '../../../src/backends/virtual/virtual.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
@@ -115,12 +115,12 @@ describe('several turns', () => {
 
   it('beyond the limits of number and age are forgotten, the oldest first', () => {
     let time = 1_000_000_000
-    const checkpointLimits = { ...limits, checkpoints: 3 }
+    const checkpointLimits = { ...checkpointLimits, checkpoints: 3 }
     return inWorkspace({ now: () => time, checkpointLimits }, async ({ backend, sql }) => {
       await turns(backend, 5)
       expect(listed(backend).map(([turn]) => turn)).toEqual(['run5', 'run4', 'run3'])
       expect(count(sql, 'kept')).toBe(6)
-      time += limits.ageMs + 1
+      time += checkpointLimits.ageMs + 1
       backend.checkpoints.begin('run6')
       await run(backend, 'echo 6 > a')
       expect(listed(backend).map(([turn]) => turn)).toEqual(['run6'])
@@ -136,9 +136,9 @@ describe('what a person changes', () => {
       await backend.files.write('both', bytes('0'))
       backend.checkpoints.begin('run1')
       await run(backend, 'mkdir d; echo agent > d/x; echo agent > both; echo agent > its')
-      await backend.byHand.write('mine', bytes('person'))
-      await backend.byHand.write('both', bytes('person'))
-      await backend.byHand.write('d/note', bytes('person'))
+      await backend.userFiles.write('mine', bytes('person'))
+      await backend.userFiles.write('both', bytes('person'))
+      await backend.userFiles.write('d/note', bytes('person'))
       expect(await back(backend)).toEqual({
         restored: ['/workspace/d/x', '/workspace/its'],
         kept: ['/workspace/both', '/workspace/d/note', '/workspace/mine'],
@@ -156,7 +156,7 @@ describe('what a person changes', () => {
       await backend.files.write('one', bytes('1'))
       backend.checkpoints.begin('run2')
       await backend.files.write('f', bytes('2'))
-      await backend.byHand.write('f', bytes('person'))
+      await backend.userFiles.write('f', bytes('person'))
       await back(backend)
       expect(await text(backend, 'f')).toBe('person')
       await back(backend, 1, { all: true })
@@ -166,7 +166,7 @@ describe('what a person changes', () => {
 
   it('before the first checkpoint costs nothing', () =>
     inWorkspace({}, async ({ backend, sql }) => {
-      await backend.byHand.write('mine', bytes('0'))
+      await backend.userFiles.write('mine', bytes('0'))
       expect(hasTable(sql)).toBe(false)
     }))
 })
@@ -177,7 +177,7 @@ describe('one file', () => {
       await run(backend, 'echo 0 > a; echo 0 > b')
       backend.checkpoints.begin('run1')
       await run(backend, 'echo 1 > a; echo 1 > b')
-      await backend.byHand.write('a', bytes('person'))
+      await backend.userFiles.write('a', bytes('person'))
       expect(await back(backend, 1, { path: '/workspace/a' })).toMatchObject({ restored: ['/workspace/a'], kept: [] })
       expect([await text(backend, 'a'), await text(backend, 'b')]).toEqual(['0\n', '1\n'])
       expect(await back(backend, 1, { all: true })).toMatchObject({ kept: [] })
@@ -219,7 +219,7 @@ describe('large contents', () => {
   it('go with the checkpoints that kept them', () =>
     inPrefix(async ({ backend, prefix }) => {
       await backend.files.write('big', large(1))
-      for (let i = 1; i <= limits.checkpoints + 1; i++) {
+      for (let i = 1; i <= checkpointLimits.checkpoints + 1; i++) {
         backend.checkpoints.begin(`run${i}`)
         if (i === 1) await backend.files.remove('big')
         else await backend.files.write('small', bytes(`${i}`))
@@ -228,7 +228,7 @@ describe('large contents', () => {
     }))
 
   it('beyond the limit of a file are named and not kept', () =>
-    inWorkspace({ checkpointLimits: { ...limits, fileBytes: 1_000 } }, async ({ backend }) => {
+    inWorkspace({ checkpointLimits: { ...checkpointLimits, fileBytes: 1_000 } }, async ({ backend }) => {
       await backend.files.write('big', new Uint8Array(1_001))
       await backend.files.write('small', bytes('0'))
       backend.checkpoints.begin('run1')
@@ -239,7 +239,7 @@ describe('large contents', () => {
     }))
 
   it('beyond the limit of all push out older checkpoints before anything is left out', () =>
-    inWorkspace({ checkpointLimits: { ...limits, bytes: 1_500, fileBytes: 1_000 } }, async ({ backend }) => {
+    inWorkspace({ checkpointLimits: { ...checkpointLimits, bytes: 1_500, fileBytes: 1_000 } }, async ({ backend }) => {
       for (const name of ['a', 'b', 'c']) await backend.files.write(name, new Uint8Array(800))
       backend.checkpoints.begin('run1')
       await backend.files.remove('a')

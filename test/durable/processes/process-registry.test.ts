@@ -44,7 +44,7 @@ function world() {
     all: () => [...kept.values()].map((text) => JSON.parse(text) as ProcessRow),
     get: (id) => (kept.has(id) ? (JSON.parse(kept.get(id) ?? '') as ProcessRow) : undefined),
     put: (row) => void kept.set(row.id, JSON.stringify(row)),
-    drop: (id) => void kept.delete(id),
+    delete: (id) => void kept.delete(id),
   }
   const live = () =>
     new SessionProcesses({
@@ -73,8 +73,8 @@ const request = (callId: string, more: object = {}) => ({
 })
 /** What a look brings to tell. */
 const news = async (processes: SessionProcesses) => {
-  await processes.lookAtAll()
-  const message = processes.take()
+  await processes.pollAll()
+  const message = processes.takeNotice()
   return message && textIn(message)
 }
 
@@ -124,11 +124,11 @@ describe('a process in the registry', () => {
       },
     })
     const starting = processes.start(request('a'))
-    await processes.lookAtAll()
+    await processes.pollAll()
     expect(processes.list()).toHaveLength(1)
     awake.resolve(undefined)
     expect(await starting).toMatchObject({ pid: 4711, state: { at: 'running' } })
-    await processes.lookAtAll()
+    await processes.pollAll()
     expect(processes.list()).toMatchObject([{ state: { at: 'running' } }])
   })
 
@@ -138,7 +138,7 @@ describe('a process in the registry', () => {
     await expect(live().start(request('a'))).rejects.toThrow('away')
     machine.isAway = false
     expect(live().list()).toHaveLength(1)
-    await live().lookAtAll()
+    await live().pollAll()
     expect(live().list()[0]?.state).toEqual({ at: 'running' })
     expect(jobs.size).toBe(1)
   })
@@ -245,7 +245,7 @@ describe('the processes of a session', () => {
     for (let n = 0; n < 64; n++) all.push(await live().start(request(`c${n}`)))
     await expect(live().start(request('one more'))).rejects.toThrow('64 processes are running')
     ends(all[5]?.id ?? '', 0)
-    await live().lookAtAll()
+    await live().pollAll()
     live().told(all[5]?.id ?? '')
     await live().start(request('one more'))
     expect(live().list()).toHaveLength(64)
@@ -255,10 +255,10 @@ describe('the processes of a session', () => {
     const { live, ends, at } = world()
     const { id } = await live().start(request('a'))
     ends(id, 0)
-    await live().lookAtAll()
+    await live().pollAll()
     at.now += 31 * minute
     expect(await news(live())).toContain('exited with code 0')
-    await live().lookAtAll()
+    await live().pollAll()
     expect(live().list()).toEqual([])
   })
 
@@ -282,31 +282,31 @@ describe('the processes of a session', () => {
   it('are looked at often while they are young, and every half minute then; not at all when none runs', async () => {
     const { live, at, ends } = world()
     const processes = live()
-    expect(processes.lookAt(true)).toBeUndefined()
+    expect(processes.getNextWake(true)).toBeUndefined()
     const { id } = await processes.start(request('a', { notify: false }))
-    const gap = () => (processes.lookAt(true) ?? 0) - at.now
+    const gap = () => (processes.getNextWake(true) ?? 0) - at.now
     expect(gap()).toBe(2_000)
     at.now += 10_000
-    await processes.lookAtAll()
+    await processes.pollAll()
     expect(gap()).toBe(10_000)
     at.now += 10 * minute
-    await processes.lookAtAll()
+    await processes.pollAll()
     expect(gap()).toBe(30_000)
     ends(id, 0)
-    await processes.lookAtAll()
-    expect(processes.lookAt(true)).toBeUndefined()
+    await processes.pollAll()
+    expect(processes.getNextWake(true)).toBeUndefined()
   })
 
   it('with an end that is not told yet are looked at at once, unless a turn is open', async () => {
     const { live, at, ends } = world()
     const { id } = await live().start(request('a'))
     ends(id, 0)
-    await live().lookAtAll()
-    expect(live().lookAt(true)).toBe(at.now + 1_000)
-    expect(live().lookAt(false)).toBeUndefined()
+    await live().pollAll()
+    expect(live().getNextWake(true)).toBe(at.now + 1_000)
+    expect(live().getNextWake(false)).toBeUndefined()
     const processes = live()
-    processes.putOff()
-    expect(processes.lookAt(true)).toBe(at.now + minute)
+    processes.postponeNotice()
+    expect(processes.getNextWake(true)).toBe(at.now + minute)
   })
 })
 

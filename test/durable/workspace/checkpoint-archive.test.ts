@@ -1,11 +1,11 @@
 /** Checkpoints by archive, on a machine that keeps no old versions itself. */
 
 import { describe, expect, it, vi } from 'vitest'
-import type { Portable } from '../../../src/backends/portable.ts'
+import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
 import type { VirtualBackend } from '../../../src/backends/virtual/virtual.ts'
-import { archives } from '../../../src/durable/workspace/checkpoint-archive.ts'
+import { openCheckpointArchive } from '../../../src/durable/workspace/checkpoint-archive.ts'
 import { sessionBackend } from '../../../src/durable/workspace/session-backend.ts'
-import { upload } from '../../../src/durable/workspace/upload.ts'
+import { uploadInParts } from '../../../src/durable/workspace/upload.ts'
 import { bindings, inWorkspace } from '../../backends/support/workspace.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -20,8 +20,8 @@ function machineOf({
   restore,
   capabilities,
   describe: told,
-}: VirtualBackend): Portable {
-  const tree: Portable['tree'] = async () => {
+}: VirtualBackend): PortableBackend {
+  const tree: PortableBackend['tree'] = async () => {
     const found = []
     for await (const { path } of snapshot()) found.push(await files.stat(path))
     return found.filter((stat) => stat !== undefined)
@@ -42,23 +42,23 @@ function machineOf({
 /** `life` is a new object on the same storage and machine. */
 async function onMachine(
   work: (world: {
-    life: (machine?: Portable) => ReturnType<typeof sessionBackend>
-    machine: Portable
+    life: (machine?: PortableBackend) => ReturnType<typeof sessionBackend>
+    machine: PortableBackend
     prefix: string
   }) => Promise<void>,
 ) {
   const prefix = `t/test/${crypto.randomUUID()}/`
   await inWorkspace({}, async ({ backend, sql }) => {
     const machine = machineOf(backend)
-    const life = (used: Portable = machine) =>
+    const life = (used: PortableBackend = machine) =>
       sessionBackend({
         open: () => used,
-        wanted: () => 'e2b',
-        settled: async () => undefined,
+        requestedKind: () => 'e2b',
+        waitForSettings: async () => undefined,
         record: () => ({ kind: 'e2b', been: ['e2b'] }),
         write: () => undefined,
-        missing: machine.capabilities,
-        archives: archives({ sql, blobs: bindings.BLOBS, prefix, now: Date.now }),
+        noCapabilities: machine.capabilities,
+        archive: openCheckpointArchive({ sql, blobs: bindings.BLOBS, prefix, now: Date.now }),
       })
     await work({ life, machine, prefix })
   })
@@ -69,7 +69,7 @@ type Session = ReturnType<typeof sessionBackend>
 const listed = async (session: Session) =>
   ((await (await session.checkpoints())?.list()) ?? []).map(({ run, files }) => [run, files])
 const stored = async (prefix: string) => (await bindings.BLOBS.list({ prefix })).objects.length
-const tree = async (machine: Portable) =>
+const tree = async (machine: PortableBackend) =>
   (await machine.exec('find . -type f | sort | xargs grep -r ""; find . -type d | sort', T)).stdout
 
 /** Decides it; `sweep` then does it. */
@@ -107,8 +107,8 @@ describe('a turn on another machine', () => {
   it('is undone as it was', () =>
     onMachine(async ({ life, machine, prefix }) => {
       const session = life()
-      await session.byHand.write('d/e/f', bytes('0'))
-      await session.byHand.write('a', bytes('0'))
+      await session.userFiles.write('d/e/f', bytes('0'))
+      await session.userFiles.write('a', bytes('0'))
       const before = await tree(machine)
       session.begin('run1')
       await session.exec('echo 1 > a; mv d moved; mkdir -p n/m; echo n > n/m/n', T)
@@ -128,8 +128,8 @@ describe('a turn on another machine', () => {
       const session = life()
       session.begin('run1')
       await session.exec('mkdir d; echo 1 > d/a; echo 1 > b', T)
-      await session.byHand.write('d/note', bytes('person'))
-      await session.byHand.write('b', bytes('person'))
+      await session.userFiles.write('d/note', bytes('person'))
+      await session.userFiles.write('b', bytes('person'))
       expect(await listed(session)).toEqual([['run1', ['/workspace/d/a']]])
       expect(await back(session)).toEqual({
         restored: ['/workspace/d/a'],
@@ -142,7 +142,7 @@ describe('a turn on another machine', () => {
   it('gives one file back alone', () =>
     onMachine(async ({ life }) => {
       const session = life()
-      await session.byHand.write('a', bytes('0'))
+      await session.userFiles.write('a', bytes('0'))
       session.begin('run1')
       await session.exec('echo 1 > a; echo 1 > b', T)
       await back(session, 1, { path: '/workspace/a' })
@@ -153,7 +153,7 @@ describe('a turn on another machine', () => {
   it('names what is too large for an archive, and leaves it alone', () =>
     onMachine(async ({ life }) => {
       const session = life()
-      await session.byHand.write('node_modules/x', bytes('0'))
+      await session.userFiles.write('node_modules/x', bytes('0'))
       session.begin('run1')
       await session.exec('echo 1 > node_modules/x; echo 1 > a', T)
       expect(await back(session)).toEqual({
@@ -167,7 +167,7 @@ describe('a turn on another machine', () => {
   it('tells what has changed since', () =>
     onMachine(async ({ life }) => {
       const session = life()
-      await session.byHand.write('a', bytes('0'))
+      await session.userFiles.write('a', bytes('0'))
       session.begin('run1')
       await session.exec('echo 1 > a; echo 1 > b; seq 999 > long', T)
       const checkpoints = await session.checkpoints()
@@ -202,11 +202,11 @@ describe('a rollback that a crash interrupts', () => {
     (when) =>
       onMachine(async ({ life, machine, prefix }) => {
         const session = life()
-        await session.byHand.write('a', bytes('0'))
-        await session.byHand.write('b', bytes('0'))
+        await session.userFiles.write('a', bytes('0'))
+        await session.userFiles.write('b', bytes('0'))
         session.begin('run1')
         await session.exec('echo 1 > a; rm b; echo 1 > c', T)
-        const dying: Portable = {
+        const dying: PortableBackend = {
           ...machine,
           restore: async (entries) => {
             if (when === 'after files came back') await machine.restore(entries)
@@ -247,7 +247,7 @@ describe('an upload', () => {
         yield chunk
       }
     }
-    expect(await upload(bindings.BLOBS, key, chunks())).toBe(size)
+    expect(await uploadInParts(bindings.BLOBS, key, chunks())).toBe(size)
     const found = new Uint8Array((await (await bindings.BLOBS.get(key))?.arrayBuffer()) ?? new ArrayBuffer(1))
     expect(found.byteLength).toBe(size)
     const places = Array.from({ length: Math.ceil(size / 3_000_000) }, (_, i) => i * 3_000_000)

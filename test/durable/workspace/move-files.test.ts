@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { BackendError, type BackendKind, type FileStat } from '../../../src/agent/model/backend.ts'
-import type { Portable, SnapshotEntry } from '../../../src/backends/portable.ts'
-import { handOver, plan } from '../../../src/durable/workspace/move-files.ts'
+import type { PortableBackend, SnapshotEntry } from '../../../src/backends/portable-backend.ts'
+import { moveFiles, planTransfer } from '../../../src/durable/workspace/move-files.ts'
 import type { HostRecord } from '../../../src/durable/storage/session-metadata.ts'
 import { sessionBackend } from '../../../src/durable/workspace/session-backend.ts'
 
@@ -24,7 +24,7 @@ function machine(kind: BackendKind, root = '/workspace') {
     modified: 1,
   })
   const unused = () => Promise.reject(new Error('not asked in these tests'))
-  const backend: Portable = {
+  const backend: PortableBackend = {
     kind,
     capabilities: { streaming: false, background: false, pty: false, network: 'none', languages: ['bash'], root },
     describe: () => `the machine ${kind}`,
@@ -88,11 +88,11 @@ function session(first: BackendKind = 'virtual') {
         if (found) return found.backend
         throw new BackendError('unavailable', `The backend ${kind} is not set up.`, 'Set it up.')
       },
-      wanted: () => state.wanted,
-      settled: async () => undefined,
+      requestedKind: () => state.wanted,
+      waitForSettings: async () => undefined,
       record: () => state.record,
       write: (record) => (state.record = record),
-      missing: { streaming: false, background: false, pty: false, network: 'none', languages: [], root: '/workspace' },
+      noCapabilities: { streaming: false, background: false, pty: false, network: 'none', languages: [], root: '/workspace' },
     })
   return { all, state, open }
 }
@@ -101,15 +101,15 @@ const file = (path: string, size: number): FileStat => ({ path, type: 'file', si
 
 describe('what goes along', () => {
   it('is everything that fits, the small before the large', () => {
-    const { take, left } = plan([file('/w/large', 80), file('/w/b', 30), file('/w/a', 20)], 100)
+    const { paths: take, skipped: left } = planTransfer([file('/w/large', 80), file('/w/b', 30), file('/w/a', 20)], 100)
     expect([...take]).toEqual(['/w/a', '/w/b'])
     expect(left).toEqual([{ path: '/w/large', bytes: 80 }])
   })
 
   it('is a whole repository or nothing of it', () => {
     const git = [file('/w/p/.git/HEAD', 1), file('/w/p/.git/objects/pack', 60)]
-    expect([...plan([...git, file('/w/p/x', 10)], 100).take]).toEqual(['/w/p/x', ...git.map(({ path }) => path)])
-    expect(plan([...git, file('/w/p/x', 50)], 100)).toEqual({
+    expect([...planTransfer([...git, file('/w/p/x', 10)], 100).paths]).toEqual(['/w/p/x', ...git.map(({ path }) => path)])
+    expect(planTransfer([...git, file('/w/p/x', 50)], 100)).toEqual({
       take: new Set(['/w/p/x']),
       left: [{ path: '/w/p/.git', bytes: 61 }],
     })
@@ -117,7 +117,7 @@ describe('what goes along', () => {
 
   it('is never what is made again by a tool', () => {
     const tree = [file('/w/node_modules/a/i.js', 1), file('/w/node_modules/b.js', 2), file('/w/package.json', 3)]
-    expect(plan(tree)).toEqual({
+    expect(planTransfer(tree)).toEqual({
       take: new Set(['/w/package.json']),
       left: [{ path: '/w/node_modules', bytes: 3 }],
     })
@@ -130,7 +130,7 @@ describe('what goes along', () => {
     const link = { kind: 'link', mode: 0o777, modified: 1 } as const
     from.held.set('/workspace/l', { ...link, path: '/workspace/l', target: '/workspace/a' })
     to.put('old', bytes('gone'))
-    expect(await handOver(from.backend, to.backend)).toEqual([])
+    expect(await moveFiles(from.backend, to.backend)).toEqual([])
     expect([...to.held.keys()]).toEqual(['/home/daytona/a/b.txt', '/tmp/t', '/home/daytona/l'])
     expect(to.held.get('/home/daytona/l')).toMatchObject({ target: '/home/daytona/a' })
     expect(from.held.size).toBe(3)

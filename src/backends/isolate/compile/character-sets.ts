@@ -10,14 +10,14 @@ const range = (from: number, to: number): bigint => {
 }
 
 const others = ((1n << BigInt(OTHERS)) - 1n) << BigInt(ASCII)
-export const all = (1n << BigInt(ASCII + OTHERS)) - 1n
+export const allCharacters = (1n << BigInt(ASCII + OTHERS)) - 1n
 const digits = range(48, 57)
 const words = digits | range(65, 90) | range(97, 122) | bit(95)
 const blanks = range(9, 13) | bit(32) | others
-export const notNewline = all & ~(bit(10) | bit(13))
+export const notNewline = allCharacters & ~(bit(10) | bit(13))
 
 /** Others may be what a class matches, and what its opposite matches. */
-const except = (set: bigint): bigint => (all & ~set) | others
+const except = (set: bigint): bigint => (allCharacters & ~set) | others
 
 const classes: Readonly<Record<string, bigint>> = {
   d: digits,
@@ -29,28 +29,28 @@ const classes: Readonly<Record<string, bigint>> = {
 }
 const controls: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, '0': 0, b: 8 }
 
-export type Read = { readonly set: bigint; readonly end: number; readonly code?: number }
+export type CharacterSet = { readonly set: bigint; readonly end: number; readonly code?: number }
 
 /** An escape that matches one character; `at` is the place of its backslash. */
-export function escapeAt(source: string, at: number): Read {
+export function parseEscape(source: string, at: number): CharacterSet {
   const letter = source[at + 1] ?? ''
   const known = classes[letter]
   if (known !== undefined) return { set: known, end: at + 2 }
-  if (letter === 'p' || letter === 'P') return { set: all, end: after(source, at + 2, '{', '}') }
+  if (letter === 'p' || letter === 'P') return { set: allCharacters, end: after(source, at + 2, '{', '}') }
   if (letter === 'x') return numbered(source.slice(at + 2, at + 4), at + 4)
   if (letter === 'u' && source[at + 2] === '{') {
     const end = after(source, at + 2, '{', '}')
     return numbered(source.slice(at + 3, end - 1), end)
   }
   if (letter === 'u') return numbered(source.slice(at + 2, at + 6), at + 6)
-  if (letter === 'c') return { set: all, end: at + 3 }
+  if (letter === 'c') return { set: allCharacters, end: at + 3 }
   const code = controls[letter] ?? source.codePointAt(at + 1) ?? 92
   return { set: bit(code), code, end: at + 1 + String.fromCodePoint(code).length }
 }
 
-function numbered(digitsOfCode: string, end: number): Read {
+function numbered(digitsOfCode: string, end: number): CharacterSet {
   const code = Number.parseInt(digitsOfCode, 16)
-  return Number.isNaN(code) ? { set: all, end } : { set: bit(code), code, end }
+  return Number.isNaN(code) ? { set: allCharacters, end } : { set: bit(code), code, end }
 }
 
 function after(source: string, from: number, open: string, close: string): number {
@@ -58,13 +58,13 @@ function after(source: string, from: number, open: string, close: string): numbe
   return end < 0 ? from : end + 1
 }
 
-export function characterAt(source: string, at: number): Read {
+export function parseCharacter(source: string, at: number): CharacterSet {
   const code = source.codePointAt(at) ?? 0
   return { set: bit(code), code, end: at + (code > 0xffff ? 2 : 1) }
 }
 
 /** `at` is the place of the opening bracket. */
-export function classAt(source: string, at: number): Read {
+export function parseClass(source: string, at: number): CharacterSet {
   const isNegated = source[at + 1] === '^'
   let [set, i] = [0n, at + (isNegated ? 2 : 1)]
   while (i < source.length && source[i] !== ']') {
@@ -77,10 +77,10 @@ export function classAt(source: string, at: number): Read {
   return { set: isNegated ? except(set) : set, end: i + 1 }
 }
 
-const memberAt = (source: string, at: number): Read =>
-  source[at] === '\\' ? escapeAt(source, at) : characterAt(source, at)
+const memberAt = (source: string, at: number): CharacterSet =>
+  source[at] === '\\' ? parseEscape(source, at) : parseCharacter(source, at)
 
 const capitals = range(65, 90)
 const smalls = range(97, 122)
 /** The same letters in both cases. */
-export const folded = (set: bigint): bigint => set | ((set & capitals) << 32n) | ((set & smalls) >> 32n)
+export const foldCase = (set: bigint): bigint => set | ((set & capitals) << 32n) | ((set & smalls) >> 32n)

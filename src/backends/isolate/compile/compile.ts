@@ -2,8 +2,8 @@
 
 import { transform } from 'sucrase'
 import type { Compiled, Language } from '../protocol.ts'
-import { instrument, Refused } from './instrument.ts'
-import { importable } from './modules.ts'
+import { instrument, UnsupportedSyntax } from './instrument.ts'
+import { importableModules } from './importable-modules.ts'
 
 export function compile(source: string, language?: Language): Compiled {
   if (language !== 'typescript') {
@@ -24,9 +24,9 @@ type Attempt = Compiled & { readonly isFinal?: boolean }
 
 function attempt(source: string): Attempt {
   try {
-    return { ok: true, code: instrument(source, importable) }
+    return { ok: true, code: instrument(source, importableModules) }
   } catch (error) {
-    if (error instanceof Refused) return { ok: false, error: error.message, isFinal: true }
+    if (error instanceof UnsupportedSyntax) return { ok: false, error: error.message, isFinal: true }
     if (error instanceof SyntaxError) return { ok: false, error: syntaxError(error) }
     if (error instanceof RangeError) return { ok: false, error: 'The code is nested too deeply.', isFinal: true }
     throw error

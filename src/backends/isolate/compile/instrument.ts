@@ -5,11 +5,11 @@
  */
 
 import { type Node, parse } from 'acorn'
-import { canExplode } from './patterns.ts'
-import { notThere, tooSlow } from './words.ts'
+import { hasCatastrophicBacktracking } from './catastrophic-backtracking.ts'
+import { missingModuleMessage, slowPatternMessage } from './messages.ts'
 
 /** What a program cannot do here, with its place. */
-export class Refused extends Error {}
+export class UnsupportedSyntax extends Error {}
 
 type Edit = { readonly at: number; text: string; readonly erase?: number }
 const given = ['tick', 'pause', 'load', 'counted'] as const
@@ -62,7 +62,7 @@ function takeModuleSyntax(node: Syntax, context: Context, importable: ReadonlySe
   if (node.type === 'ImportDeclaration') {
     const name = String((node['source'] as unknown as Syntax)['value'])
     const bare = name.replace(/^node:/, '')
-    if (!importable.has(bare)) throw new Refused(`${notThere(name, importable)} (line ${lineOf(node)})`)
+    if (!importable.has(bare)) throw new UnsupportedSyntax(`${missingModuleMessage(name, importable)} (line ${lineOf(node)})`)
     const text = context.source.slice(node.start, node.end)
     const from = text.lastIndexOf(name)
     context.imports.push(
@@ -72,7 +72,7 @@ function takeModuleSyntax(node: Syntax, context: Context, importable: ReadonlySe
   } else if (node.type === 'ExportNamedDeclaration' && node['declaration']) {
     context.opens.push({ at: node.start, text: '', erase: (node['declaration'] as Syntax).start })
   } else if (node.type.startsWith('Export')) {
-    throw new Refused(`There is nobody to export to (line ${lineOf(node)}). Print what matters with console.log.`)
+    throw new UnsupportedSyntax(`There is nobody to export to (line ${lineOf(node)}). Print what matters with console.log.`)
   }
 }
 
@@ -174,8 +174,8 @@ function countSpreads(node: Syntax, { opens, names, spreads }: Context): void {
 
 function refuseExplosive(node: Syntax): void {
   const { pattern, flags } = (node['regex'] ?? {}) as { readonly pattern?: string; readonly flags?: string }
-  if (pattern !== undefined && canExplode(pattern, flags?.includes('i')))
-    throw new Refused(`${tooSlow(pattern)} (line ${lineOf(node)})`)
+  if (pattern !== undefined && hasCatastrophicBacktracking(pattern, flags?.includes('i')))
+    throw new UnsupportedSyntax(`${slowPatternMessage(pattern)} (line ${lineOf(node)})`)
 }
 
 /** A program that ends with an expression has its value; a call of an async function is waited for that way. */

@@ -4,20 +4,20 @@
  */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import { importable } from '../compile/modules.ts'
-import { notThere } from '../compile/words.ts'
+import { importableModules } from '../compile/importable-modules.ts'
+import { missingModuleMessage } from '../compile/messages.ts'
 import type { ProgramHost, RunAnswer, RunRequest } from '../protocol.ts'
-import { boundBuiltIns, counted } from './bounds.ts'
-import { type Guard, newGuard } from './guard.ts'
-import { described, newOutput, type Output, shown } from './output.ts'
-import { newPending, type Pending } from './pending.ts'
-import { type Call, toolFunctions } from './tools.ts'
+import { limitBuiltIns, countSpread } from './limit-built-ins.ts'
+import { type Guard, createGuard } from './guard.ts'
+import { formatError, createOutput, type Output, formatValue } from './output.ts'
+import { trackPendingWork, type PendingWork } from './pending-work.ts'
+import { type Call, createToolFunctions } from './tools.ts'
 
 type Given = {
   readonly tick: Guard['tick']
   readonly pause: Guard['pause']
   readonly load: (name: unknown) => Promise<unknown>
-  readonly counted: typeof counted
+  readonly counted: typeof countSpread
 }
 
 type Program = { readonly default: (given: Given) => Promise<unknown> }
@@ -28,12 +28,12 @@ type End = Pick<RunAnswer, 'status' | 'error'>
 export class Runner extends WorkerEntrypoint {
   async run(host: ProgramHost, request: RunRequest): Promise<RunAnswer> {
     const later = setTimeout
-    const output = newOutput(request.maxOutput)
+    const output = createOutput(request.maxOutput)
     const unhandled: unknown[] = []
-    const pending = newPending((error) => unhandled.push(error))
+    const pending = trackPendingWork((error) => unhandled.push(error))
     let finish = (_end: End): void => {}
     const ended = new Promise<End>((resolve) => (finish = resolve))
-    const guard = newGuard(request.limits, (error) => finish({ status: 'error', error }))
+    const guard = createGuard(request.limits, (error) => finish({ status: 'error', error }))
     const stop = (end: End): void => {
       finish(end)
       guard.end(end.error ?? 'stopped')
@@ -49,7 +49,7 @@ export class Runner extends WorkerEntrypoint {
     }
     prepare({ host, request, output, pending, guard, exit })
     const end = await Promise.race([ended, ran({ output, pending, guard, unhandled })])
-    return { ...end, output: output.whole() }
+    return { ...end, output: output.readAll() }
   }
 }
 
@@ -57,7 +57,7 @@ type Surroundings = {
   readonly host: ProgramHost
   readonly request: RunRequest
   readonly output: Output
-  readonly pending: Pending
+  readonly pending: PendingWork
   readonly guard: Guard
   readonly exit: (code?: unknown) => never
 }
@@ -68,15 +68,15 @@ function prepare({ host, request, output, pending, guard, exit }: Surroundings):
     Reflect.set(console, kind, (...values: unknown[]) => output.print(values))
   const call: Call = async (name, input) => {
     try {
-      return await host.call(name, input, output.fresh())
+      return await host.call(name, input, output.readNew())
     } finally {
-      guard.rested()
+      guard.markYielded()
     }
   }
-  const tools = toolFunctions(request.tools, (name, input) => pending.during(call(name, input)))
+  const tools = createToolFunctions(request.tools, (name, input) => pending.track(call(name, input)))
   Object.assign(globalThis, tools, { tools, require: (name: unknown) => loaded(name) })
   Object.defineProperties(process, { exit: { value: exit }, getBuiltinModule: { value: loaded } })
-  boundBuiltIns()
+  limitBuiltIns()
 }
 
 type Running = Pick<Surroundings, 'output' | 'pending'> & { readonly guard: Guard; readonly unhandled: unknown[] }
@@ -92,16 +92,16 @@ async function ran({ output, pending, guard, unhandled }: Running): Promise<End>
       tick: guard.tick,
       pause: guard.pause,
       load: async (name) => loaded(name),
-      counted,
+      counted: countSpread,
     })
-    await pending.none()
-    if (value !== undefined && !pending.isTimer(value)) output.print([shown(value)])
+    await pending.waitUntilDone()
+    if (value !== undefined && !pending.isTimer(value)) output.print([formatValue(value)])
     // What a program catches of its own end is still its end.
-    const why = guard.ended()
+    const why = guard.endReason()
     if (why !== undefined) return { status: 'error', error: why }
-    return unhandled.length ? { status: 'error', error: described(unhandled[0]) } : { status: 'success' }
+    return unhandled.length ? { status: 'error', error: formatError(unhandled[0]) } : { status: 'success' }
   } catch (error) {
-    return { status: 'error', error: described(error) }
+    return { status: 'error', error: formatError(error) }
   }
 }
 
@@ -110,6 +110,6 @@ const builtIn = process.getBuiltinModule.bind(process)
 
 function loaded(name: unknown): unknown {
   const bare = String(name).replace(/^node:/, '')
-  if (!importable.has(bare)) throw new Error(notThere(String(name), importable))
+  if (!importableModules.has(bare)) throw new Error(missingModuleMessage(String(name), importableModules))
   return builtIn(`node:${bare}`)
 }

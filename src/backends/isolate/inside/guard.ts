@@ -4,7 +4,7 @@
  * ends it; where all sessions share one thread, this is what ends it.
  */
 
-import { take } from './bounds.ts'
+import { countMemory } from './limit-built-ins.ts'
 import type { ComputeLimits } from '../protocol.ts'
 
 /** A loop that may wait lets others have their turn this often. */
@@ -22,14 +22,14 @@ export type Guard = {
   readonly tick: (bytes: number) => boolean
   readonly pause: () => Promise<void>
   /** The machine has been let go of: something has come from outside. */
-  readonly rested: () => void
+  readonly markYielded: () => void
   /** Nothing of the program runs on: every loop and function throws this. */
   readonly end: (why: string) => void
   /** Why it has ended. */
-  readonly ended: () => string | undefined
+  readonly endReason: () => string | undefined
 }
 
-export function newGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: string) => void): Guard {
+export function createGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: string) => void): Guard {
   // What a program does to its globals must not reach these.
   const now = Date.now.bind(Date)
   const later = setTimeout
@@ -56,7 +56,7 @@ export function newGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: str
     if (bytes > PORTION) {
       const portion = bytes
       bytes = 0
-      take(portion)
+      countMemory(portion)
     }
     if (!open) {
       open = true
@@ -83,9 +83,9 @@ export function newGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: str
     },
     pause: () => new Promise((resolve) => later(resolve, 0)),
     // Answers that come one upon the other leave timers no turn.
-    rested: close,
+    markYielded: close,
     end,
-    ended: () => over,
+    endReason: () => over,
   }
 }
 

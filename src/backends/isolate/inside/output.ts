@@ -3,13 +3,13 @@
 export type Output = {
   readonly print: (values: readonly unknown[]) => void
   /** What was printed since the last time. */
-  readonly fresh: () => string
-  readonly whole: () => string
+  readonly readNew: () => string
+  readonly readAll: () => string
 }
 
 const HEAD = 0.4
 
-export function newOutput(most: number): Output {
+export function createOutput(most: number): Output {
   const headMost = Math.floor(most * HEAD)
   const tailMost = most - headMost
   let head = ''
@@ -18,7 +18,7 @@ export function newOutput(most: number): Output {
   let told = 0
   return {
     print(values) {
-      let text = `${values.map((value) => shown(value)).join(' ')}\n`
+      let text = `${values.map((value) => formatValue(value)).join(' ')}\n`
       if (head.length < headMost) {
         const taken = text.slice(0, headMost - head.length)
         head += taken
@@ -31,12 +31,12 @@ export function newOutput(most: number): Output {
         tail = tail.slice(-tailMost)
       }
     },
-    fresh() {
+    readNew() {
       const from = told
       told = head.length
       return head.slice(from)
     },
-    whole() {
+    readAll() {
       const missing = dropped + Math.max(0, tail.length - tailMost)
       return missing ? `${head}\n[… ${missing} characters left out …]\n${tail.slice(-tailMost)}` : head + tail
     },
@@ -44,9 +44,9 @@ export function newOutput(most: number): Output {
 }
 
 /** Texts as they are, everything else as JSON where JSON can say it. */
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (typeof value === 'string') return value
-  if (value instanceof Error) return value.stack === undefined ? String(value) : described(value)
+  if (value instanceof Error) return value.stack === undefined ? String(value) : formatError(value)
   if (typeof value === 'function') return `[function ${value.name}]`
   if (typeof value !== 'object' || value === null || value instanceof RegExp) return String(value)
   return asJson(value)
@@ -71,7 +71,7 @@ function asJson(value: object): string {
 function plain(item: unknown): unknown {
   if (typeof item === 'bigint') return `${item}n`
   if (typeof item === 'function') return `[function ${item.name}]`
-  if (item instanceof Error) return described(item)
+  if (item instanceof Error) return formatError(item)
   if (item instanceof RegExp) return String(item)
   if (item instanceof Map) return { map: [...item] }
   if (item instanceof Set) return { set: [...item] }
@@ -82,12 +82,12 @@ function plain(item: unknown): unknown {
 const PLACE = /^\s*at (?:async )?(?:(.*) \()?[^\s()]*program\.js:(\d+):\d+\)?$/
 
 /** Lines of the program only: where it went wrong inside of us helps nobody. */
-export function described(error: unknown): string {
-  if (!(error instanceof Error)) return `Uncaught ${shown(error)}`
+export function formatError(error: unknown): string {
+  if (!(error instanceof Error)) return `Uncaught ${formatValue(error)}`
   const lines = (error.stack ?? '').split('\n').flatMap((line) => {
     const [, name, at] = PLACE.exec(line) ?? []
     return at === undefined ? [] : [`    at ${name && !name.endsWith('default') ? `${name} ` : ''}line ${at}`]
   })
-  const cause = error.cause === undefined ? '' : `\n  caused by ${described(error.cause)}`
+  const cause = error.cause === undefined ? '' : `\n  caused by ${formatError(error.cause)}`
   return [`${error.name}: ${error.message}`, ...lines.slice(0, 10)].join('\n') + cause
 }

@@ -1,7 +1,7 @@
 /** The session's tools as functions of the program. */
 
 import type { Callable, CallAnswer } from '../protocol.ts'
-import { shown } from './output.ts'
+import { formatValue } from './output.ts'
 
 export type Call = (name: string, input: unknown) => Promise<CallAnswer>
 
@@ -15,7 +15,7 @@ class ToolError extends Error {
   }
 }
 
-export function toolFunctions(tools: readonly Callable[], call: Call): Readonly<Record<string, unknown>> {
+export function createToolFunctions(tools: readonly Callable[], call: Call): Readonly<Record<string, unknown>> {
   const functions = Object.fromEntries(
     tools.map(({ name, parameters }) => {
       const invoke = async (...args: readonly unknown[]): Promise<unknown> => {
@@ -44,6 +44,6 @@ function copied(input: object): unknown {
   try {
     return JSON.parse(JSON.stringify(input))
   } catch {
-    throw new TypeError(`The input of a tool is plain data, not ${shown(input)}.`)
+    throw new TypeError(`The input of a tool is plain data, not ${formatValue(input)}.`)
   }
 }

@@ -2,12 +2,12 @@
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import type { PdfAnswer } from '../../../agent/model/document.ts'
-import { readBounded } from './bounded.ts'
+import { readWithLimits } from './read-with-limits.ts'
 
 export class Reader extends WorkerEntrypoint {
   read(stream: ReadableStream<Uint8Array>, timeoutMs: number): Promise<PdfAnswer> {
     // What a damaged file leaves behind in PDF.js is told by the answer.
     addEventListener('unhandledrejection', (event) => event.preventDefault())
-    return readBounded(stream, timeoutMs)
+    return readWithLimits(stream, timeoutMs)
   }
 }

@@ -1,3 +1,3 @@
 /** The reader as a module of its own, loaded with the first PDF where no isolate can be had. */
 
-export { readBounded as read } from './bounded.ts'
+export { readWithLimits as read } from './read-with-limits.ts'

@@ -4,7 +4,7 @@
  */
 
 import { type BufferEncoding, type IFileSystem, InMemoryFs } from 'just-bash/browser'
-import { absolute, isSynthetic } from '../paths.ts'
+import { resolvePath, isSynthetic } from '../paths.ts'
 import type { ShellHost } from '../protocol.ts'
 import type { Entry } from '../sql-files.ts'
 
@@ -89,7 +89,7 @@ function treeFiles(memory: InMemoryFs, ask: Ask): Omit<SyncFileSystem, ContentMe
   const dirents = async (path: string): Promise<Dirent[]> => {
     if (isSynthetic(path)) return memory.readdirWithFileTypes(path)
     const entries = (await ask<Entry[]>('list', path)).map(direntOf)
-    const hidden = HIDDEN[absolute(path, '/')] ?? []
+    const hidden = HIDDEN[resolvePath(path, '/')] ?? []
     return [...entries, ...hidden.map(directory)].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
   return {
@@ -107,7 +107,7 @@ function treeFiles(memory: InMemoryFs, ask: Ask): Omit<SyncFileSystem, ContentMe
       await ask('remove', path, { recursive: options?.recursive ?? false, force: options?.force ?? false })
     },
     mv: (from, to) => ask('move', from, to),
-    resolvePath: (base, path) => absolute(path.startsWith('~') ? `./${path}` : path, base),
+    resolvePath: (base, path) => resolvePath(path.startsWith('~') ? `./${path}` : path, base),
     // Only a failed glob of `ls` asks for this; the rows are not worth sending over.
     getAllPaths: () => memory.getAllPaths(),
     chmod: (path, mode) => (isSynthetic(path) ? memory.chmod(path, mode) : ask('chmod', path, mode)),

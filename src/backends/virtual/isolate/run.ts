@@ -4,7 +4,7 @@
  */
 
 import { Bash, type BashExecResult, type BashOptions, type Command } from 'just-bash/browser'
-import { HOME } from '../paths.ts'
+import { workspaceRoot } from '../paths.ts'
 import type { NetworkAnswer, RunShell, ShellAnswer, ShellHost, ShellRequest } from '../protocol.ts'
 import { commands } from './commands/index.ts'
 import { exitTrap } from './commands/trap.ts'
@@ -26,7 +26,7 @@ const PULSE = 100
 const GRACE_MS = 200
 
 const BASE_ENV = {
-  HOME,
+  HOME: workspaceRoot,
   USER: 'user',
   LOGNAME: 'user',
   SHELL: '/bin/bash',

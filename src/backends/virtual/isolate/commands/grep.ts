@@ -3,7 +3,7 @@
  * linear engine does not know. Those run here, on lines of a bounded length and only when no group repeats itself.
  */
 
-import { expression } from '../../expression.ts'
+import { parseSearchPattern } from '../../search-pattern.ts'
 import { type Command, command, complain, type Context, type ExecResult, original, parse, readText, say } from './io.ts'
 
 const BACKTRACKING = /\(\?<?[=!]|\\[1-9]/
@@ -21,7 +21,7 @@ function compile(source: string, flags: ReadonlySet<string>): RegExp {
   if (flags.has('w')) text = `\\b(?:${text})\\b`
   if (flags.has('x')) text = `^(?:${text})$`
   const posix = text.replace(/\[\[:(\w+):\]\]/g, (_, name: string) => ({ digit: '\\d', space: '\\s' })[name] ?? '\\w')
-  return expression(flags.has('i') ? `(?i)${posix}` : posix)
+  return parseSearchPattern(flags.has('i') ? `(?i)${posix}` : posix)
 }
 
 function matchesIn(line: string, { pattern, flags }: Wanted): string[] | undefined {

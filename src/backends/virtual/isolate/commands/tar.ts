@@ -2,7 +2,7 @@
 
 import { type Command, command, complain, type Context, type ExecResult, pathIn, readBytes, say } from './io.ts'
 import type { SnapshotEntry } from '../../snapshot.ts'
-import { pack, streamOf, unpack } from '../../../tar.ts'
+import { pack, toStream, unpack } from '../../../tar.ts'
 import { bytesOut } from './text.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
@@ -140,7 +140,7 @@ async function create(context: Context, wanted: Wanted): Promise<ExecResult> {
   const root = pathIn(context, wanted.directory)
   for (const name of wanted.names)
     await collect(context, wanted, { path: context.fs.resolvePath(root, name), name: memberName(name) }, entries)
-  const plain = new Uint8Array(await new Response(streamOf(pack(entries))).arrayBuffer())
+  const plain = new Uint8Array(await new Response(toStream(pack(entries))).arrayBuffer())
   const compressed = wanted.gzip || /\.t?gz$/.test(wanted.file) ? await gzip(plain) : plain
   const listing = wanted.verbose ? entries.map(shown).join('') : ''
   if (wanted.file === '-') return { ...bytesOut(compressed), stderr: listing }

@@ -1,9 +1,9 @@
 /** A command on a machine, and what became of it. */
 
 import { BackendError, type ExecOptions, type ExecResult } from '../../agent/model/backend.ts'
-import type { MachinePort } from './port.ts'
-import { command, exportsOf, NO_DIRECTORY, quoted, stop } from './scripts.ts'
-import { decoded, type Session } from './session.ts'
+import type { HostPort } from './host-port.ts'
+import { runCommand, exportStatements, noDirectoryCode, quote, stopCommand } from './scripts.ts'
+import { decodeBase64, type ScriptRunner } from './script-runner.ts'
 
 const MAX_OUTPUT = 256 * 1024
 /** What starting, reading the output and the way back may take beyond the command's own time. */
@@ -16,10 +16,10 @@ const ENVIRONMENT = 64 * 1024
 const FLEETING = new Set(['PWD', 'OLDPWD', 'SHLVL', '_'])
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-export type Place = { readonly session: Session; readonly port: MachinePort; readonly root: string }
+export type Host = { readonly scripts: ScriptRunner; readonly port: HostPort; readonly root: string }
 
-export async function exec(place: Place, text: string, options: ExecOptions): Promise<ExecResult> {
-  const { session } = place
+export async function exec(place: Host, text: string, options: ExecOptions): Promise<ExecResult> {
+  const { scripts: session } = place
   const { timeoutMs, signal, cwd = place.root, onOutput } = options
   const at = `${session.state}/x-${crypto.randomUUID()}`
   const started = performance.now()
@@ -30,7 +30,7 @@ export async function exec(place: Place, text: string, options: ExecOptions): Pr
   const late = wall(timeoutMs + GRACE_MS + 10_000)
   const result = await Promise.race([running, given(signal), late.over]).finally(late.forget)
   if (result === 'stopped') {
-    await session.run(stop(at))
+    await session.run(stopCommand(at))
     return stopped(cwd, performance.now() - started)
   }
   if (result === 'late') throw unknown()
@@ -42,18 +42,18 @@ export async function exec(place: Place, text: string, options: ExecOptions): Pr
   return note === undefined ? answer : { ...answer, stderr: `${note}\n${answer.stderr}` }
 }
 
-async function send(place: Place, at: string, text: string, options: ExecOptions & { cwd: string }): Promise<string> {
-  const { session, port } = place
+async function send(place: Host, at: string, text: string, options: ExecOptions & { cwd: string }): Promise<string> {
+  const { scripts: session, port } = place
   const { env = {}, stdin = '', timeoutMs, maxOutput = MAX_OUTPUT, cwd } = options
-  const exports = exportsOf(named(env))
+  const exports = exportStatements(named(env))
   const inline = { at, cwd, timeoutMs, maxOutput }
   if (text.length + stdin.length + exports.length <= INLINE)
-    return command({ ...inline, command: text, stdin, exports })
-  await session.run(`mkdir -p ${quoted(at)}`)
+    return runCommand({ ...inline, command: text, stdin, exports })
+  await session.run(`mkdir -p ${quote(at)}`)
   for (const [name, content] of Object.entries({ in: stdin, command: text, exports }))
     await port.write(`${at}/${name}`, new TextEncoder().encode(content))
-  const from = (name: string) => `. ${quoted(`${at}/${name}`)}`
-  return command({ ...inline, command: from('command'), stdin: '', exports: from('exports') })
+  const from = (name: string) => `. ${quote(`${at}/${name}`)}`
+  return runCommand({ ...inline, command: from('command'), stdin: '', exports: from('exports') })
 }
 
 function named(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -97,7 +97,7 @@ function read(output: string, { cwd, env }: { readonly cwd: string; readonly env
   if (!/^\d+ \d+ \d+ \d+$/.test(head) || rest.length < 8) throw unknown()
   const [code, ms, outSize, errSize] = head.split(' ').map(Number) as [number, number, number, number]
   const [end, after, before] = rest.slice(4).map(text) as [string, string, string]
-  if (code === NO_DIRECTORY && before === '')
+  if (code === noDirectoryCode && before === '')
     throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or leave the directory out.')
   // `timeout` kills without a word; a command that ends by itself, with whatever code, has told where it stood.
   const timedOut = code === 137 && end === ''
@@ -115,10 +115,10 @@ function read(output: string, { cwd, env }: { readonly cwd: string; readonly env
   }
 }
 
-const text = (base64: string): string => new TextDecoder().decode(decoded(base64))
+const text = (base64: string): string => new TextDecoder().decode(decodeBase64(base64))
 
 function stream(lines: readonly string[], at: number, size: number): { readonly text: string; readonly cut: boolean } {
-  const [first, last] = [decoded(lines[at] ?? ''), decoded(lines[at + 1] ?? '')]
+  const [first, last] = [decodeBase64(lines[at] ?? ''), decodeBase64(lines[at + 1] ?? '')]
   const missing = size - first.length - last.length
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
   if (missing <= 0) return { text: decode(first) + decode(last), cut: false }

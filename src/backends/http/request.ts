@@ -5,15 +5,15 @@
 
 import { BackendError } from '../../agent/model/backend.ts'
 
-export type Server = { readonly url: string; readonly token: string; readonly fetch: typeof fetch }
+export type SandboxServer = { readonly url: string; readonly token: string; readonly fetch: typeof fetch }
 
-export type Ask = {
+export type RequestOptions = {
   readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE'
   readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>
   readonly json?: object
   readonly body?: BodyInit
   /** How long an answer may take to begin. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
 
@@ -22,11 +22,11 @@ const PATIENCE_MS = 30_000
 const AGAIN_AFTER_MS = [200, 800]
 
 /** The answer, good or a 404; everything else is thrown. */
-export async function ask(server: Server, path: string, request: Ask = {}): Promise<Response> {
+export async function sendRequest(server: SandboxServer, path: string, request: RequestOptions = {}): Promise<Response> {
   const isRead = (request.method ?? 'GET') === 'GET'
   for (let tries = 0; ; tries++) {
     try {
-      return await askOnce(server, path, request)
+      return await sendOnce(server, path, request)
     } catch (error) {
       const pause = AGAIN_AFTER_MS[tries]
       const may = isRead && error instanceof BackendError && error.code === 'unavailable' && !request.signal?.aborted
@@ -36,8 +36,8 @@ export async function ask(server: Server, path: string, request: Ask = {}): Prom
   }
 }
 
-async function askOnce(server: Server, path: string, request: Ask): Promise<Response> {
-  const { patienceMs = PATIENCE_MS, signal } = request
+async function sendOnce(server: SandboxServer, path: string, request: RequestOptions): Promise<Response> {
+  const { timeoutMs: patienceMs = PATIENCE_MS, signal } = request
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), patienceMs)
   try {
@@ -51,20 +51,20 @@ async function askOnce(server: Server, path: string, request: Ask): Promise<Resp
     throw await refusal(response)
   } catch (error) {
     if (error instanceof BackendError) throw error
-    if (late.signal.aborted) throw unreachable(`does not answer within ${patienceMs / 1000} s`)
-    throw unreachable(`cannot be reached (${error instanceof Error ? error.message : String(error)})`)
+    if (late.signal.aborted) throw unreachableError(`does not answer within ${patienceMs / 1000} s`)
+    throw unreachableError(`cannot be reached (${error instanceof Error ? error.message : String(error)})`)
   } finally {
     clearTimeout(timer)
   }
 }
 
-function contentOf({ token }: Server, { method = 'GET', json, body }: Ask): RequestInit & { duplex?: 'half' } {
+function contentOf({ token }: SandboxServer, { method = 'GET', json, body }: RequestOptions): RequestInit & { duplex?: 'half' } {
   const headers = { authorization: `Bearer ${token}` }
   if (json) return { method, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(json) }
   return { method, headers, ...(body !== undefined && { body, duplex: 'half' }) }
 }
 
-function addressOf({ url }: Server, path: string, query: NonNullable<Ask['query']>): string {
+function addressOf({ url }: SandboxServer, path: string, query: NonNullable<RequestOptions['query']>): string {
   const address = new URL(url.replace(/\/+$/, '') + path)
   for (const [name, value] of Object.entries(query))
     for (const each of Array.isArray(value) ? value : value === undefined ? [] : [value])
@@ -73,19 +73,19 @@ function addressOf({ url }: Server, path: string, query: NonNullable<Ask['query'
 }
 
 /** The body of an answer, waited for no longer than this. */
-export async function jsonOf<T>(response: Response): Promise<T> {
+export async function readJson<T>(response: Response): Promise<T> {
   try {
     return await within(response.json(), PATIENCE_MS)
   } catch {
-    throw unreachable('gave an answer that is cut off or no JSON')
+    throw unreachableError('gave an answer that is cut off or no JSON')
   }
 }
 
-export async function bytesOf(response: Response): Promise<Uint8Array> {
+export async function readBytes(response: Response): Promise<Uint8Array> {
   try {
     return new Uint8Array(await within(response.arrayBuffer(), 4 * PATIENCE_MS))
   } catch {
-    throw unreachable('broke off in the middle of a file')
+    throw unreachableError('broke off in the middle of a file')
   }
 }
 
@@ -97,7 +97,7 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-export const unreachable = (what: string): BackendError =>
+export const unreachableError = (what: string): BackendError =>
   new BackendError('unavailable', `The sandbox server ${what}.`, 'Try again later, or use another backend.')
 
 const CODES: Readonly<Record<string, BackendError['code']>> = {
@@ -111,9 +111,9 @@ const CODES: Readonly<Record<string, BackendError['code']>> = {
   unsupported: 'unsupported',
 }
 
-export type Said = { readonly code?: string; readonly message?: string; readonly hint?: string }
+export type ErrorBody = { readonly code?: string; readonly message?: string; readonly hint?: string }
 
-export function errorOf({ code = '', message = 'The sandbox server refused.', hint = '' }: Said): BackendError {
+export function toBackendError({ code = '', message = 'The sandbox server refused.', hint = '' }: ErrorBody): BackendError {
   const error = new BackendError(CODES[code] ?? 'unavailable', message, hint)
   if (code !== 'internal') refusals.add(error)
   return error
@@ -125,7 +125,7 @@ export const isRefusal = (error: unknown): boolean => error instanceof BackendEr
 
 async function refusal(response: Response): Promise<BackendError> {
   const { status } = response
-  const { error } = await response.json<{ error?: Said }>().catch(() => ({ error: undefined }))
+  const { error } = await response.json<{ error?: ErrorBody }>().catch(() => ({ error: undefined }))
   if (status === 401 || status === 403)
     if (!error || error.code === 'unauthorized')
       return new BackendError(
@@ -133,7 +133,7 @@ async function refusal(response: Response): Promise<BackendError> {
         'The sandbox server does not accept the key.',
         'Set SANDBOX_HTTP_TOKEN to the key the server was started with.',
       )
-  if (error?.code) return errorOf(error)
-  if (status >= 300 && status < 400) return unreachable('redirects, so SANDBOX_HTTP_URL is not its address')
-  return unreachable(`answered ${status}`)
+  if (error?.code) return toBackendError(error)
+  if (status >= 300 && status < 400) return unreachableError('redirects, so SANDBOX_HTTP_URL is not its address')
+  return unreachableError(`answered ${status}`)
 }

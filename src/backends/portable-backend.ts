@@ -6,7 +6,7 @@ import type { SnapshotEntry } from './virtual/snapshot.ts'
 
 export type { SnapshotEntry }
 
-export type Portable = ExecutionBackend & {
+export type PortableBackend = ExecutionBackend & {
   /** Everything in the workspace and in /tmp, folders before what is in them; no contents. */
   readonly tree: () => Promise<readonly FileStat[]>
   /** The same with contents, in any order that has folders first. Only what is wanted is read where that is possible. */
@@ -20,5 +20,5 @@ export type Portable = ExecutionBackend & {
   /** Where every change is kept as it is made; elsewhere archives have to do. */
   readonly checkpoints?: Checkpoints
   /** The same files, for what a person does. */
-  readonly byHand?: Files
+  readonly userFiles?: Files
 }

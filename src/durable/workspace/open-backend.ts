@@ -2,27 +2,27 @@
 
 import { BackendError, type BackendKind, backendKinds, type Capabilities } from '../../agent/model/backend.ts'
 import type { Limits, Settings } from '../../agent/model/settings.ts'
-import type { BoxStub } from './sandbox-object.ts'
-import type { SandboxPort } from '../../backends/cloudflare/box.ts'
-import { egressOf } from '../../backends/cloudflare/egress.ts'
-import { cloudflareBackend, setUp } from '../../backends/cloudflare/cloudflare.ts'
+import type { SandboxStub } from './sandbox-object.ts'
+import type { SandboxPort } from '../../backends/cloudflare/sandbox-port.ts'
+import { resolveEgress } from '../../backends/cloudflare/egress.ts'
+import { cloudflareBackend, containerSetUpHint } from '../../backends/cloudflare/cloudflare.ts'
 import { daytonaBackend } from '../../backends/daytona/daytona.ts'
 import { e2bBackend } from '../../backends/e2b/e2b.ts'
 import { httpBackend } from '../../backends/http/http.ts'
-import type { Memory } from '../../backends/machine/port.ts'
-import type { Portable } from '../../backends/portable.ts'
+import type { HostMemory } from '../../backends/host/host-port.ts'
+import type { PortableBackend } from '../../backends/portable-backend.ts'
 import { vercelBackend } from '../../backends/vercel/vercel.ts'
 import type { Network } from '../../backends/virtual/network.ts'
-import { QUOTA, virtualBackend } from '../../backends/virtual/virtual.ts'
+import { defaultQuotaBytes, virtualBackend } from '../../backends/virtual/virtual.ts'
 import { clock } from '../platform/clock.ts'
 
-export type Whose = {
+export type BackendContext = {
   readonly env: Env
   readonly sql: SqlStorage
   readonly tenantId: string
   readonly sessionId: string
   /** What a rented machine has to be found by again. */
-  readonly memory: Memory
+  readonly memory: HostMemory
   /** Both may change while a machine is in use. */
   readonly settings: () => Settings
   readonly limits: () => Limits | undefined
@@ -33,7 +33,7 @@ type Kind = {
   readonly missing: (env: Env) => string | undefined
   /** What is known of it without asking. */
   readonly known: string
-  readonly open: (whose: Whose) => Portable
+  readonly open: (whose: BackendContext) => PortableBackend
 }
 
 /** Asking would cost a machine, or tell little. */
@@ -50,7 +50,7 @@ const kinds: Readonly<Record<BackendKind, Kind>> = {
     open: openHttp,
   },
   cloudflare: {
-    missing: ({ SANDBOX }) => (SANDBOX ? undefined : setUp),
+    missing: ({ SANDBOX }) => (SANDBOX ? undefined : containerSetUpHint),
     known: 'bound; not proven to start',
     open: openCloudflare,
   },
@@ -78,7 +78,7 @@ const kinds: Readonly<Record<BackendKind, Kind>> = {
 }
 
 /** The session's or tenant's wish, else the deployment's, else the one that needs nothing. */
-export function wantedKind({ terminal }: Settings, { SANDBOX_BACKEND }: Env): BackendKind {
+export function resolveBackendKind({ terminal }: Settings, { SANDBOX_BACKEND }: Env): BackendKind {
   const wanted = terminal?.backend ?? (SANDBOX_BACKEND || 'virtual')
   const kind = backendKinds.find((each) => each === wanted)
   if (kind) return kind
@@ -89,14 +89,14 @@ export function wantedKind({ terminal }: Settings, { SANDBOX_BACKEND }: Env): Ba
   )
 }
 
-export function openBackend(kind: BackendKind, whose: Whose): Portable {
+export function openBackend(kind: BackendKind, whose: BackendContext): PortableBackend {
   const missing = kinds[kind].missing(whose.env)
   if (missing !== undefined) throw new BackendError('unavailable', `The backend ${kind} is not set up.`, missing)
   return kinds[kind].open(whose)
 }
 
 /** For operators: every backend, what it lacks, or what is known of it. The server of `http` is asked. */
-export async function availableBackends(env: Env): Promise<Readonly<Record<string, string>>> {
+export async function listBackendStates(env: Env): Promise<Readonly<Record<string, string>>> {
   const states = backendKinds.map(async (kind) => [kind, await stateOf(kind, env)] as const)
   return Object.fromEntries(await Promise.all(states))
 }
@@ -119,19 +119,19 @@ const internet: Network = { fetch: (request) => fetch(request) }
 /** The deployment forbids every way out. */
 const isClosed = ({ SANDBOX_NETWORK }: Env): boolean => SANDBOX_NETWORK === 'off'
 
-function openVirtual({ env, sql, tenantId, sessionId, settings, limits }: Whose): Portable {
+function openVirtual({ env, sql, tenantId, sessionId, settings, limits }: BackendContext): PortableBackend {
   const backend = virtualBackend({
     sql,
     prefix: `t/${tenantId}/s/${sessionId}/files/`,
     now: clock.now,
-    quotaBytes: () => limits()?.storage_bytes ?? QUOTA,
+    quotaBytes: () => limits()?.storage_bytes ?? defaultQuotaBytes,
     network: () => (settings().terminal?.network === 'public' && !isClosed(env) ? internet : undefined),
     ...(env.BLOBS && { blobs: env.BLOBS }),
     ...(env.LOADER && { loader: env.LOADER }),
   })
   const { files, snapshot } = backend
   const places = [backend.capabilities.root, '/tmp']
-  const tree = async (path: string): Promise<Awaited<ReturnType<Portable['tree']>>> => {
+  const tree = async (path: string): Promise<Awaited<ReturnType<PortableBackend['tree']>>> => {
     const children = (await files.stat(path)) ? await files.list(path) : []
     const below = await Promise.all(
       children.map(async (child) => (child.type === 'directory' ? [child, ...(await tree(child.path))] : [child])),
@@ -159,7 +159,7 @@ function openVirtual({ env, sql, tenantId, sessionId, settings, limits }: Whose)
   }
 }
 
-function openHttp({ env, tenantId, sessionId }: Whose): Portable {
+function openHttp({ env, tenantId, sessionId }: BackendContext): PortableBackend {
   return httpOf(env, nameOf(tenantId, sessionId))
 }
 
@@ -176,8 +176,8 @@ function httpOf(env: Env, workspace: string | Promise<string>) {
 }
 
 /** The object is named when it is first asked: a name takes a digest, and a digest takes a moment. */
-function openCloudflare({ env, tenantId, sessionId, memory, settings }: Whose): Portable {
-  const stub = nameOf(tenantId, sessionId).then((name) => env.SANDBOX?.getByName(name) as unknown as BoxStub)
+function openCloudflare({ env, tenantId, sessionId, memory, settings }: BackendContext): PortableBackend {
+  const stub = nameOf(tenantId, sessionId).then((name) => env.SANDBOX?.getByName(name) as unknown as SandboxStub)
   const box: SandboxPort = {
     run: async (script, timeoutMs, egress) => (await stub).boxRun(script, timeoutMs, egress),
     read: async (path) => (await stub).boxRead(path),
@@ -185,8 +185,8 @@ function openCloudflare({ env, tenantId, sessionId, memory, settings }: Whose): 
     restore: async () => (await stub).boxRestore(),
     destroy: async () => (await stub).boxDestroy(),
   }
-  const egress = () => egressOf(tenantId, settings().terminal?.allowed_hosts, env)
-  return cloudflareBackend({ box, memory, egress, ...languagesOf(env) })
+  const egress = () => resolveEgress(tenantId, settings().terminal?.allowed_hosts, env)
+  return cloudflareBackend({ sandbox: box, memory, egress, ...languagesOf(env) })
 }
 
 /** Machines of others are open unless they are told not to be. */

@@ -2,19 +2,19 @@
 
 import { BackendError } from '../../agent/model/backend.ts'
 
-export type Rest = {
+export type VendorApi = {
   /** Undefined for a 404. */
-  readonly ask: (method: string, url: string, content?: Content) => Promise<Response | undefined>
+  readonly request: (method: string, url: string, content?: RequestContent) => Promise<Response | undefined>
 }
 
-export type Content = {
+export type RequestContent = {
   readonly json?: object
   readonly body?: BodyInit
   readonly headers?: Readonly<Record<string, string>>
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
-export type RestOptions = {
+export type VendorApiOptions = {
   readonly vendor: string
   readonly headers: Readonly<Record<string, string>>
   /** The variable that has the key. */
@@ -22,12 +22,12 @@ export type RestOptions = {
   readonly fetch: typeof fetch
 }
 
-const PATIENCE_MS = 30_000
-const WORDS = 300
+const defaultTimeoutMs = 30_000
+const maxErrorChars = 300
 
-export function rest({ vendor, headers, keyName, fetch: send }: RestOptions): Rest {
+export function vendorApi({ vendor, headers, keyName, fetch: send }: VendorApiOptions): VendorApi {
   return {
-    async ask(method, url, { json, body, headers: more, patienceMs = PATIENCE_MS } = {}) {
+    async request(method, url, { json, body, headers: more, patienceMs = defaultTimeoutMs } = {}) {
       const response = await send(url, {
         method,
         headers: { ...headers, ...(json && { 'content-type': 'application/json' }), ...more },
@@ -50,7 +50,7 @@ const unreachable = (vendor: string, why: string): BackendError =>
 
 async function refusal(response: Response, vendor: string, keyName: string): Promise<BackendError> {
   const { status } = response
-  const said = (await response.text().catch(() => '')).slice(0, WORDS)
+  const said = (await response.text().catch(() => '')).slice(0, maxErrorChars)
   if (status === 401 || status === 403)
     return new BackendError('unavailable', `${vendor} does not accept the key.`, `Check ${keyName}.`)
   if (status === 402 || status === 429 || status === 507)
@@ -67,7 +67,7 @@ async function refusal(response: Response, vendor: string, keyName: string): Pro
 }
 
 /** What must be there. */
-export function required<T>(value: T | undefined, vendor: string): T {
+export function requireFound<T>(value: T | undefined, vendor: string): T {
   if (value !== undefined) return value
   throw new BackendError(
     'unavailable',

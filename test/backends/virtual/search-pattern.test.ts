@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { expression, requiredText } from '../../../src/backends/virtual/expression.ts'
+import { parseSearchPattern, requiredText } from '../../../src/backends/virtual/search-pattern.ts'
 import { glob } from '../../../src/backends/virtual/glob.ts'
 
 describe('a glob', () => {
@@ -43,7 +43,7 @@ describe('a glob', () => {
 
 describe('an expression', () => {
   it('that is longer than anybody writes is refused', () =>
-    expect(() => expression('['.repeat(2_001))).toThrow('The pattern is too long.'))
+    expect(() => parseSearchPattern('['.repeat(2_001))).toThrow('The pattern is too long.'))
 
   it.each([
     '(a+)+$',
@@ -68,7 +68,7 @@ describe('an expression', () => {
     '(\\u0061|a)*b',
     '([\\w-.]|-)*b',
     '((a{2,3}){2}){2,}b',
-  ])('that could run forever is refused: %s', (pattern) => expect(() => expression(pattern)).toThrow(/forever/))
+  ])('that could run forever is refused: %s', (pattern) => expect(() => parseSearchPattern(pattern)).toThrow(/forever/))
 
   it.each([
     'foo.*bar',
@@ -90,7 +90,7 @@ describe('an expression', () => {
     '(a+)?(b+)?',
     'x{,3}(y{z}+)+',
     '(?:<[^>]*>|[^<>])*',
-  ])('is taken: %s', (pattern) => expect(expression(pattern).source).toBe(pattern))
+  ])('is taken: %s', (pattern) => expect(parseSearchPattern(pattern).source).toBe(pattern))
 
   it.each([
     ['needle\\d+', 'needle'],

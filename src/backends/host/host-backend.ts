@@ -1,40 +1,40 @@
 /** A backend made of a machine that somebody rents out. One per session; what it lacks is shell. */
 
 import { BackendError, type Jobs } from '../../agent/model/backend.ts'
-import type { Portable, SnapshotEntry } from '../portable.ts'
+import type { PortableBackend, SnapshotEntry } from '../portable-backend.ts'
 import { pack, unpack } from '../tar.ts'
-import { exec, type Place } from './exec.ts'
-import { entries, filesOf } from './files.ts'
-import type { MachineOptions } from './port.ts'
+import { exec, type Host } from './exec.ts'
+import { listEntries, hostFiles } from './host-files.ts'
+import type { HostOptions } from './host-port.ts'
 import {
   archiveFormat,
-  jobOutput,
-  jobState,
+  readJobOutput,
+  readJobState,
   killJob,
-  NOT_RUNNING,
+  notRunningCode,
   removeAll,
   startJob,
-  treeOf,
+  listTree,
   unpackPieces,
   writeJob,
 } from './scripts.ts'
-import { openSession } from './session.ts'
+import { openScriptRunner } from './script-runner.ts'
 
 /** Archives travel in pieces, so that no request and no memory has to hold all of one. */
 const PIECE = 4 * 1024 * 1024
 
-export function machineBackend(options: MachineOptions): Portable {
+export function hostBackend(options: HostOptions): PortableBackend {
   const { kind, port, root, network, languages, memory, temporary = '/tmp' } = options
-  const session = openSession(options)
-  const place: Place = { session, port, root }
+  const session = openScriptRunner(options)
+  const place: Host = { scripts: session, port, root }
   const resolve = (path: string, cwd = root) => absolute(path, cwd, root)
-  const tree = () => entries(place, treeOf([root, temporary], session.state))
+  const tree = () => listEntries(place, listTree([root, temporary], session.state))
   return {
     kind,
     capabilities: { streaming: false, background: true, pty: true, network, languages, root },
     describe: () => options.describe,
     exec: (command, how) => exec(place, command, { ...how, cwd: resolve(how.cwd ?? root) }),
-    files: filesOf(place, resolve),
+    files: hostFiles(place, resolve),
     jobs: jobsOf(place, resolve),
     resolve,
     tree: async () => (await tree()).toSorted((a, b) => (a.path < b.path ? -1 : 1)),
@@ -65,7 +65,7 @@ function absolute(path: string, cwd: string, root: string): string {
   return `/${parts.join('/')}`
 }
 
-function jobsOf({ session, port, root }: Place, resolve: (path: string) => string): Jobs {
+function jobsOf({ scripts: session, port, root }: Host, resolve: (path: string) => string): Jobs {
   const at = (id: string) => `${session.state}/j-${encodeURIComponent(id)}`
   return {
     async start(id, command, { cwd = root, env = {}, timeoutMs }) {
@@ -73,12 +73,12 @@ function jobsOf({ session, port, root }: Place, resolve: (path: string) => strin
       return Number(/^\d+/.exec(output)?.[0] ?? Number.NaN) || undefined
     },
     async state(id) {
-      const [word, code] = (await session.run(jobState(at(id)))).output.trim().split(' ')
+      const [word, code] = (await session.run(readJobState(at(id)))).output.trim().split(' ')
       if (word === 'exited') return { at: 'exited', exitCode: Number(code) }
       return { at: word === 'running' ? 'running' : 'lost' }
     },
     async output(id, from, max) {
-      const bytes = await session.bytes(jobOutput(at(id), from, max))
+      const bytes = await session.bytes(readJobOutput(at(id), from, max))
       const whole = withoutHalf(bytes, bytes.length === max)
       return { text: new TextDecoder().decode(whole), next: from + whole.length }
     },
@@ -96,7 +96,7 @@ function jobsOf({ session, port, root }: Place, resolve: (path: string) => strin
 }
 
 function refusedInput(code: number | null): BackendError {
-  if (code === NOT_RUNNING) return new BackendError('invalid', 'The job does not run any more, or its input is closed.')
+  if (code === notRunningCode) return new BackendError('invalid', 'The job does not run any more, or its input is closed.')
   return new BackendError(
     'unavailable',
     'The job does not read its input; it may have taken a part of it.',
@@ -114,7 +114,7 @@ function withoutHalf(bytes: Uint8Array, isCut: boolean): Uint8Array {
   return bytes
 }
 
-async function* packed({ session, port }: Place, paths: readonly string[]): AsyncGenerator<SnapshotEntry> {
+async function* packed({ scripts: session, port }: Host, paths: readonly string[]): AsyncGenerator<SnapshotEntry> {
   const at = `${session.state}/t-${crypto.randomUUID()}`
   await session.run(`mkdir -p '${at}'`)
   await port.write(`${at}/list`, new TextEncoder().encode(paths.map((path) => `${path.slice(1)}\0`).join('')))
@@ -135,7 +135,7 @@ async function* packed({ session, port }: Place, paths: readonly string[]): Asyn
 }
 
 async function unpacked(
-  { session, port }: Place,
+  { scripts: session, port }: Host,
   given: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
 ): Promise<void> {
   const at = `${session.state}/t-${crypto.randomUUID()}`
@@ -152,7 +152,7 @@ async function unpacked(
 }
 
 async function sendPieces(
-  port: Place['port'],
+  port: Host['port'],
   at: string,
   given: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
 ): Promise<void> {

@@ -8,7 +8,7 @@ const LIMITS = { pages: 2_000, characters: 2_000_000 }
 const STEPS = 10_000_000
 const STEPS_A_BYTE = 4
 
-export async function readBounded(stream: ReadableStream<Uint8Array>, timeoutMs: number): Promise<PdfAnswer> {
+export async function readWithLimits(stream: ReadableStream<Uint8Array>, timeoutMs: number): Promise<PdfAnswer> {
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer())
   const steps = STEPS + bytes.byteLength * STEPS_A_BYTE
   return extract(bytes, { ...LIMITS, steps, ms: timeoutMs }, { now: Date.now, wait: (ms) => scheduler.wait(ms) })

@@ -8,20 +8,20 @@ import {
   type SearchQuery,
   type SearchResult,
 } from '../../agent/model/backend.ts'
-import { expression } from '../virtual/expression.ts'
+import { parseSearchPattern } from '../virtual/search-pattern.ts'
 import { glob } from '../virtual/glob.ts'
-import type { Place } from './exec.ts'
-import { BAD_PATTERN, filesBelow, grep, linesOf, listing, MOST_LISTED, quoted } from './scripts.ts'
-import { decoded } from './session.ts'
+import type { Host } from './exec.ts'
+import { badPatternCode, listFilesBelow, searchLines, printLines, listFolder, maxListedBytes, quote } from './scripts.ts'
+import { decodeBase64 } from './script-runner.ts'
 
 /** It goes from object to object in one message, which holds 32 MiB. */
 const MAX_FILE = 30 * 1024 * 1024
 const MAX_LINE = 2_000
 const byPath = (a: { readonly path: string }, b: { readonly path: string }) => (a.path < b.path ? -1 : 1)
 
-export function filesOf(place: Place, resolve: (path: string) => string): Files {
-  const { session, port } = place
-  const stat = async (path: string) => (await entries(place, listing(path, 0)))[0]
+export function hostFiles(place: Host, resolve: (path: string) => string): Files {
+  const { scripts: session, port } = place
+  const stat = async (path: string) => (await listEntries(place, listFolder(path, 0)))[0]
   return {
     async read(path) {
       const at = resolve(path)
@@ -37,7 +37,7 @@ export function filesOf(place: Place, resolve: (path: string) => string): Files 
     },
     async write(path, bytes) {
       const at = resolve(path)
-      const script = `f=${quoted(at)}; [ -d "$f" ] && exit 21; mkdir -p -- "$(dirname -- "$f")" 2>/dev/null || exit 20; [ -e "$f" ] && echo there; exit 0`
+      const script = `f=${quote(at)}; [ -d "$f" ] && exit 21; mkdir -p -- "$(dirname -- "$f")" 2>/dev/null || exit 20; [ -e "$f" ] && echo there; exit 0`
       const { code, output } = await session.run(script)
       if (code === 21) throw new BackendError('invalid', `This is a directory: ${at}`)
       if (code !== 0)
@@ -49,19 +49,19 @@ export function filesOf(place: Place, resolve: (path: string) => string): Files 
     async list(path) {
       const at = resolve(path)
       if ((await stat(at))?.type !== 'directory') throw new BackendError('invalid', `This is not a directory: ${at}`)
-      return (await entries(place, listing(at, 1))).toSorted(byPath)
+      return (await listEntries(place, listFolder(at, 1))).toSorted(byPath)
     },
     async remove(path) {
       const at = resolve(path)
       const { code, output } = await session.run(
-        `f=${quoted(at)}; [ -e "$f" ] || [ -L "$f" ] || exit 0; rm -rf -- "$f" && echo gone`,
+        `f=${quote(at)}; [ -e "$f" ] || [ -L "$f" ] || exit 0; rm -rf -- "$f" && echo gone`,
       )
       if (code !== 0) throw new BackendError('invalid', `This cannot be removed: ${at}`)
       return output.includes('gone')
     },
     async move(from, to) {
       const [source, target] = [resolve(from), resolve(to)]
-      const script = `t=${quoted(target)}; [ -d "$t" ] && exit 21; mkdir -p -- "$(dirname -- "$t")" && mv -T -- ${quoted(source)} "$t"`
+      const script = `t=${quote(target)}; [ -d "$t" ] && exit 21; mkdir -p -- "$(dirname -- "$t")" && mv -T -- ${quote(source)} "$t"`
       const { code } = await session.run(script)
       if (code !== 0) throw new BackendError('invalid', `${source} cannot be moved to ${target}`)
     },
@@ -72,7 +72,7 @@ export function filesOf(place: Place, resolve: (path: string) => string): Files 
 const TYPES: Readonly<Record<string, FileStat['type']>> = { d: 'directory', l: 'link' }
 
 /** What `find` printed: type, bytes, time, path. */
-export async function entries({ session }: Place, script: string): Promise<readonly FileStat[]> {
+export async function listEntries({ scripts: session }: Host, script: string): Promise<readonly FileStat[]> {
   const listed = new TextDecoder().decode(await session.bytes(script))
   return listed
     .split('\0')
@@ -89,10 +89,10 @@ export async function entries({ session }: Place, script: string): Promise<reado
     })
 }
 
-async function search(place: Place, query: SearchQuery & { readonly path: string }): Promise<SearchResult> {
+async function search(place: Host, query: SearchQuery & { readonly path: string }): Promise<SearchResult> {
   const { pattern, target, path: root, limit, offset } = query
-  if (target === 'content') expression(pattern)
-  const listed = await whole(place, filesBelow(root), '\0')
+  if (target === 'content') parseSearchPattern(pattern)
+  const listed = await whole(place, listFilesBelow(root), '\0')
   const below = (path: string) =>
     path === root ? path.slice(path.lastIndexOf('/') + 1) : path.slice(root === '/' ? 1 : root.length + 1)
   const wanted = target === 'files' ? glob(pattern) : query.glob === undefined ? () => true : glob(query.glob)
@@ -113,11 +113,11 @@ async function search(place: Place, query: SearchQuery & { readonly path: string
 }
 
 /** What a script printed, in parts. The last part of a list that was cut off is not whole: it is left out. */
-async function whole({ session }: Place, script: string, end: string) {
+async function whole({ scripts: session }: Host, script: string, end: string) {
   const { code, output } = await session.run(script)
-  const bytes = decoded(output.trim())
-  if (code === BAD_PATTERN) throw badPattern(new TextDecoder().decode(bytes))
-  const isCut = bytes.length >= MOST_LISTED
+  const bytes = decodeBase64(output.trim())
+  if (code === badPatternCode) throw badPattern(new TextDecoder().decode(bytes))
+  const isCut = bytes.length >= maxListedBytes
   const parts = new TextDecoder().decode(bytes).split(end)
   return { parts: isCut ? parts.slice(0, -1) : parts, isCut }
 }
@@ -140,12 +140,12 @@ const clamp = (line: string): string => line.slice(0, MAX_LINE).replace(/\r$/, '
 
 type Hit = SearchHit & { readonly line: number }
 
-async function lines(place: Place, paths: readonly string[], pattern: string) {
-  const { session, port } = place
+async function lines(place: Host, paths: readonly string[], pattern: string) {
+  const { scripts: session, port } = place
   const list = `${session.state}/l-${crypto.randomUUID()}`
   await port.write(list, new TextEncoder().encode(paths.map((path) => `${path}\0`).join('')))
   const insensitive = pattern.startsWith('(?i)')
-  const script = grep(list, spelledOut(insensitive ? pattern.slice(4) : pattern), insensitive)
+  const script = searchLines(list, spelledOut(insensitive ? pattern.slice(4) : pattern), insensitive)
   const { parts, isCut } = await whole(place, script, '\n')
   const hits = parts.flatMap((line): Hit[] => {
     const [, path = '', number, text = ''] = /^([^\0]*)\0(\d+):(.*)$/s.exec(line) ?? []
@@ -158,7 +158,7 @@ async function lines(place: Place, paths: readonly string[], pattern: string) {
 const FILES_AT_ONCE = 50
 
 /** Only these lines leave the machine: a file may be of any size. */
-async function withContext(place: Place, hits: readonly Hit[], context: number): Promise<readonly SearchHit[]> {
+async function withContext(place: Host, hits: readonly Hit[], context: number): Promise<readonly SearchHit[]> {
   const around = new Map<string, Map<number, string>>()
   const paths = [...new Set(hits.map(({ path }) => path))]
   for (let i = 0; i < paths.length; i += FILES_AT_ONCE) {
@@ -169,10 +169,10 @@ async function withContext(place: Place, hits: readonly Hit[], context: number):
         context,
       ),
     }))
-    const script = some.map(({ path, ranges }) => linesOf(path, ranges, MAX_LINE * 4)).join('\n')
-    const printed = (await place.session.run(script)).output.split('\n')
+    const script = some.map(({ path, ranges }) => printLines(path, ranges, MAX_LINE * 4)).join('\n')
+    const printed = (await place.scripts.run(script)).output.split('\n')
     for (const [at, { path, ranges }] of some.entries())
-      around.set(path, numbered(new TextDecoder().decode(decoded(printed[at] ?? '')), ranges))
+      around.set(path, numbered(new TextDecoder().decode(decodeBase64(printed[at] ?? '')), ranges))
   }
   return hits.map((hit) => {
     const known = around.get(hit.path)

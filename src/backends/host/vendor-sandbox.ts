@@ -4,12 +4,12 @@
  */
 
 import { BackendError, type Capabilities } from '../../agent/model/backend.ts'
-import type { Memory } from './port.ts'
+import type { HostMemory } from './host-port.ts'
 
 /** What every service wants to know, and what a deployment may say of the machines it rents there. */
-export type RentedOptions = {
+export type VendorOptions = {
   readonly key: string
-  readonly memory: Memory
+  readonly memory: HostMemory
   /** Address of the service, in place of its own. */
   readonly api?: string
   readonly languages?: readonly string[]
@@ -20,17 +20,17 @@ export type RentedOptions = {
   readonly fetch?: typeof fetch
 }
 
-export type Rental<M> = {
-  readonly memory: Memory
+export type VendorSandbox<M> = {
+  readonly memory: HostMemory
   readonly create: () => Promise<{ readonly id: string; readonly machine: M }>
   /** Ready for use, or undefined when there is no such machine any more. */
   readonly wake: (id: string) => Promise<M | undefined>
 }
 
 /** For so long a machine that was awake is taken for awake. */
-const FRESH_MS = 60_000
+const awakeMs = 60_000
 
-export function rented<M>({ memory, create, wake }: Rental<M>): {
+export function openVendorSandbox<M>({ memory, create, wake }: VendorSandbox<M>): {
   readonly get: () => Promise<M>
   readonly forget: () => void
 } {
@@ -48,7 +48,7 @@ export function rented<M>({ memory, create, wake }: Rental<M>): {
   }
 
   async function get(): Promise<M> {
-    if (known && Date.now() - known.at < FRESH_MS) return known.machine
+    if (known && Date.now() - known.at < awakeMs) return known.machine
     asking ??= find().finally(() => (asking = undefined))
     const machine = await asking
     known = { machine, at: Date.now() }
@@ -59,7 +59,7 @@ export function rented<M>({ memory, create, wake }: Rental<M>): {
 }
 
 /** Asks again until it is so. */
-export async function until(isSo: () => Promise<boolean>, vendor: string, patienceMs = 90_000): Promise<void> {
+export async function pollUntil(isSo: () => Promise<boolean>, vendor: string, patienceMs = 90_000): Promise<void> {
   for (const deadline = Date.now() + patienceMs; !(await isSo());) {
     if (Date.now() > deadline)
       throw new BackendError('unavailable', `The machine at ${vendor} does not get ready.`, 'Try again later.')

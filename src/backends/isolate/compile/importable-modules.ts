@@ -1,5 +1,5 @@
 /** Modules of node that compute and reach nothing. */
-export const importable: ReadonlySet<string> = new Set([
+export const importableModules: ReadonlySet<string> = new Set([
   'assert',
   'buffer',
   'crypto',

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { machineBackend } from '../../../src/backends/machine/machine.ts'
-import type { MachineMemory, MachinePort } from '../../../src/backends/machine/port.ts'
+import { hostBackend } from '../../../src/backends/host/host-backend.ts'
+import type { HostRecord, HostPort } from '../../../src/backends/host/host-port.ts'
 import { conforms } from '../conformance.ts'
-import { localMachine } from './local.mjs'
+import { localMachine } from './local-host.mjs'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const T = { timeoutMs: 10_000 }
@@ -11,11 +11,11 @@ const drops: (() => void)[] = []
 afterEach(() => drops.splice(0).forEach((drop) => drop()))
 afterEach(() => vi.restoreAllMocks())
 
-function open(change: (port: MachinePort) => Partial<MachinePort> = () => ({})) {
+function open(change: (port: HostPort) => Partial<HostPort> = () => ({})) {
   const machine = localMachine()
   drops.push(machine.drop)
-  const kept: { memory: MachineMemory } = { memory: {} }
-  const backend = machineBackend({
+  const kept: { memory: HostRecord } = { memory: {} }
+  const backend = hostBackend({
     kind: 'daytona',
     port: { ...machine.port, ...change(machine.port) },
     root: machine.root,

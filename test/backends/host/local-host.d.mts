@@ -1,7 +1,7 @@
-import type { MachinePort } from '../../../src/backends/machine/port.ts'
+import type { HostPort } from '../../../src/backends/host/host-port.ts'
 
 export function localMachine(): {
-  readonly port: MachinePort
+  readonly port: HostPort
   readonly root: string
   readonly state: string
   /** Another machine comes in the place of this one. */

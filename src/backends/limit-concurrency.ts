@@ -1,7 +1,7 @@
 /** A line in front of something of which only so much may be used at a time. */
 
 /** Lets so many in at a time; the others wait in line. */
-export function places(most: number) {
+export function limitConcurrency(most: number) {
   const waiting: (() => void)[] = []
   let taken = 0
   return async <T>(work: () => Promise<T>): Promise<T> => {

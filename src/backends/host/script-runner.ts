@@ -1,8 +1,8 @@
 /** Scripts on one machine: prepared when it is new, brought back when it was replaced. */
 
 import { BackendError } from '../../agent/model/backend.ts'
-import type { MachineOptions, Ran } from './port.ts'
-import { FRESH, guarded, prepare } from './scripts.ts'
+import type { HostOptions, ScriptResult } from './host-port.ts'
+import { unpreparedCode, requirePrepared, prepare } from './scripts.ts'
 
 const PATIENCE_MS = 60_000
 
@@ -10,17 +10,17 @@ const LOST = '[The machine was replaced: files, background jobs and installed pr
 const RESTORED =
   '[The machine was replaced. The workspace is as it was last saved; background jobs and installed programs are lost.]'
 
-export type Session = ReturnType<typeof openSession>
+export type ScriptRunner = ReturnType<typeof openScriptRunner>
 
-export function openSession({ port, root, memory, state = '/tmp/.talaria' }: MachineOptions) {
+export function openScriptRunner({ port, root, memory, state = '/tmp/.talaria' }: HostOptions) {
   /** What the next command has to say. */
   let note: string | undefined
   let preparing: Promise<void> | undefined
 
-  async function run(script: string, timeoutMs = PATIENCE_MS): Promise<Ran> {
-    const whole = guarded(state, script)
+  async function run(script: string, timeoutMs = PATIENCE_MS): Promise<ScriptResult> {
+    const whole = requirePrepared(state, script)
     const ran = await port.run(whole, timeoutMs)
-    if (ran.code !== FRESH) return known(ran)
+    if (ran.code !== unpreparedCode) return known(ran)
     await (preparing ??= begin().finally(() => (preparing = undefined)))
     return known(await port.run(whole, timeoutMs))
   }
@@ -37,7 +37,7 @@ export function openSession({ port, root, memory, state = '/tmp/.talaria' }: Mac
   /** Standard output of a script that should have worked, decoded. */
   async function bytes(script: string): Promise<Uint8Array> {
     const { output } = await run(script)
-    return decoded(output.trim())
+    return decodeBase64(output.trim())
   }
 
   return {
@@ -52,7 +52,7 @@ export function openSession({ port, root, memory, state = '/tmp/.talaria' }: Mac
   }
 }
 
-function known(ran: Ran): Ran {
+function known(ran: ScriptResult): ScriptResult {
   if (ran.code !== null) return ran
   throw new BackendError(
     'unavailable',
@@ -61,4 +61,4 @@ function known(ran: Ran): Ran {
   )
 }
 
-export const decoded = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
+export const decodeBase64 = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))

@@ -6,7 +6,7 @@
  */
 
 // No regular expression in here: in the isolate their constructor has this very check in front of it.
-import { all, characterAt, classAt, escapeAt, folded, notNewline } from './character-sets.ts'
+import { allCharacters, parseCharacter, parseClass, parseEscape, foldCase, notNewline } from './character-sets.ts'
 
 /** A part of an expression: characters are numbered as they come. */
 type Part = { readonly canBeEmpty: boolean; readonly first: readonly number[]; readonly last: readonly number[] }
@@ -16,7 +16,7 @@ const nothing: Part = { canBeEmpty: true, first: [], last: [] }
 const mostDeep = 200
 const mostCopied = 10_000
 
-export function canExplode(pattern: string, insensitive = false): boolean {
+export function hasCatastrophicBacktracking(pattern: string, insensitive = false): boolean {
   return new Reader(pattern, insensitive).canExplode()
 }
 
@@ -34,7 +34,7 @@ class Reader {
 
   constructor(source: string, insensitive: boolean) {
     this.#source = source
-    this.#fold = insensitive ? folded : (set) => set
+    this.#fold = insensitive ? foldCase : (set) => set
   }
 
   canExplode(): boolean {
@@ -148,9 +148,9 @@ class Reader {
     if (sign === '(') return this.#group()
     if (sign === '^' || sign === '$') return this.#passed(1)
     if (sign === '.') return this.#one({ set: notNewline, end: this.#at + 1 })
-    if (sign === '[') return this.#one(classAt(this.#source, this.#at))
+    if (sign === '[') return this.#one(parseClass(this.#source, this.#at))
     if (sign === '\\') return this.#escape()
-    return this.#one(characterAt(this.#source, this.#at))
+    return this.#one(parseCharacter(this.#source, this.#at))
   }
 
   #one({ set, end }: { readonly set: bigint; readonly end: number }): Part {
@@ -168,10 +168,10 @@ class Reader {
     const letter = this.#source[this.#at + 1] ?? ''
     if (letter === 'b' || letter === 'B') return this.#passed(2)
     const isName = letter === 'k' && this.#source[this.#at + 2] === '<'
-    if (!isName && !(letter >= '1' && letter <= '9')) return this.#one(escapeAt(this.#source, this.#at))
+    if (!isName && !(letter >= '1' && letter <= '9')) return this.#one(parseEscape(this.#source, this.#at))
     // What a group matched: any text, of any length.
     const close = isName ? this.#source.indexOf('>', this.#at) : -1
-    const any = this.#one({ set: all, end: close < 0 ? this.#at + 2 : close + 1 })
+    const any = this.#one({ set: allCharacters, end: close < 0 ? this.#at + 2 : close + 1 })
     this.#follow(any.last, any.first)
     return { ...any, canBeEmpty: true }
   }

@@ -6,11 +6,11 @@
 import type { BackendKind, Capabilities } from '../../agent/model/backend.ts'
 
 /** `code` is null when nobody knows it. `output` is standard output, text without NUL; scripts print nothing else. */
-export type Ran = { readonly code: number | null; readonly output: string }
+export type ScriptResult = { readonly code: number | null; readonly output: string }
 
-export type MachinePort = {
+export type HostPort = {
   /** A bash script, from start to end. Throws BackendError when the machine cannot be reached or told to start. */
-  readonly run: (script: string, timeoutMs: number) => Promise<Ran>
+  readonly run: (script: string, timeoutMs: number) => Promise<ScriptResult>
   readonly read: (path: string) => Promise<Uint8Array>
   /** The folder is there. */
   readonly write: (path: string, bytes: Uint8Array) => Promise<void>
@@ -20,25 +20,25 @@ export type MachinePort = {
 }
 
 /** What is known of a machine from one life of the session to the next. */
-export type Memory = {
-  readonly read: () => MachineMemory
-  readonly write: (memory: MachineMemory) => void
+export type HostMemory = {
+  readonly read: () => HostRecord
+  readonly write: (memory: HostRecord) => void
 }
-export type MachineMemory = {
+export type HostRecord = {
   /** The workspace was there once. One that is empty now was lost. */
   readonly begun?: boolean | undefined
   /** What the port wants to remember, such as the id of the machine. */
   readonly id?: string | undefined
 }
 
-export type MachineOptions = {
+export type HostOptions = {
   readonly kind: BackendKind
-  readonly port: MachinePort
+  readonly port: HostPort
   readonly root: string
   readonly network: Capabilities['network']
   readonly languages: readonly string[]
   readonly describe: string
-  readonly memory: Memory
+  readonly memory: HostMemory
   /** Where we keep what commands need; gone with the machine, which is how a new one is known. */
   readonly state?: string
   /** The other place whose files belong to the session. */

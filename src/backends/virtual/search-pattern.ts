@@ -1,16 +1,16 @@
 /** Regular expressions from a model: an error that can be acted on instead of a search that never ends. */
 
 import { BackendError } from '../../agent/model/backend.ts'
-import { canExplode } from '../isolate/compile/patterns.ts'
+import { hasCatastrophicBacktracking } from '../isolate/compile/catastrophic-backtracking.ts'
 
 const longest = 2_000
 
-export function expression(pattern: string): RegExp {
+export function parseSearchPattern(pattern: string): RegExp {
   if (pattern.length > longest)
     throw new BackendError('invalid', 'The pattern is too long.', `Use at most ${longest} characters.`)
   const insensitive = pattern.startsWith('(?i)')
   const source = insensitive ? pattern.slice(4) : pattern
-  if (canExplode(source, insensitive)) throw tooSlow(pattern)
+  if (hasCatastrophicBacktracking(source, insensitive)) throw tooSlow(pattern)
   try {
     return new RegExp(source, insensitive ? 'i' : '')
   } catch (error) {

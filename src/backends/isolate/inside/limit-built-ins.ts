@@ -3,8 +3,8 @@
  * is ended alone, at 128 MB. What is given back is not seen: large things and an estimate of small ones are added up.
  */
 
-import { canExplode } from '../compile/patterns.ts'
-import { tooSlow } from '../compile/words.ts'
+import { hasCatastrophicBacktracking } from '../compile/catastrophic-backtracking.ts'
+import { slowPatternMessage } from '../compile/messages.ts'
 
 /** One thing. */
 const MOST_BYTES = 128 * 1024 * 1024
@@ -15,14 +15,14 @@ const LARGE = 1024
 
 let taken = 0
 
-export function take(bytes: number): void {
+export function countMemory(bytes: number): void {
   if (!(bytes >= LARGE)) return
   taken += bytes
   if (bytes > MOST_BYTES || taken > MOST_IN_ALL)
     throw new RangeError('Out of memory: this would take too much of it. Work in smaller pieces.')
 }
 
-const cells = (count: unknown): void => take(Number(count) * 8)
+const cells = (count: unknown): void => countMemory(Number(count) * 8)
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
@@ -42,7 +42,7 @@ function before(owner: object, name: string, look: (self: unknown, args: readonl
 }
 
 /** Counts what is spread into an array. */
-export function counted<T>(items: T): T {
+export function countSpread<T>(items: T): T {
   cells(lengthOf(items) || Number((items as { size?: unknown } | null)?.size ?? 0))
   return items
 }
@@ -65,7 +65,7 @@ function boundArrays(): void {
   before(Array.prototype, 'concat', (self, more) =>
     cells(more.reduce<number>((sum, one) => sum + (Array.isArray(one) ? one.length : 1), lengthOf(self))),
   )
-  before(Array.prototype, 'join', (self, [by]) => take(lengthOf(self) * String(by ?? ',').length))
+  before(Array.prototype, 'join', (self, [by]) => countMemory(lengthOf(self) * String(by ?? ',').length))
   for (const name of [
     'map',
     'slice',
@@ -85,10 +85,10 @@ function boundArrays(): void {
 }
 
 function boundText(): void {
-  before(String.prototype, 'repeat', (self, [times]) => take(lengthOf(self) * Number(times)))
-  for (const name of ['padStart', 'padEnd']) before(String.prototype, name, (_, [length]) => take(Number(length)))
-  before(String.prototype, 'split', (self, [by]) => take(lengthOf(self) * (by === '' ? 16 : 2)))
-  before(JSON, 'parse', (_, [text]) => take(lengthOf(text) * 4))
+  before(String.prototype, 'repeat', (self, [times]) => countMemory(lengthOf(self) * Number(times)))
+  for (const name of ['padStart', 'padEnd']) before(String.prototype, name, (_, [length]) => countMemory(Number(length)))
+  before(String.prototype, 'split', (self, [by]) => countMemory(lengthOf(self) * (by === '' ? 16 : 2)))
+  before(JSON, 'parse', (_, [text]) => countMemory(lengthOf(text) * 4))
 }
 
 function boundBytes(): void {
@@ -111,7 +111,7 @@ function boundBytes(): void {
     const bytes = original.BYTES_PER_ELEMENT ?? 1
     const checked = new Proxy(original, {
       construct(target, args: unknown[], made) {
-        take((typeof args[0] === 'number' ? args[0] : lengthOf(args[0])) * bytes)
+        countMemory((typeof args[0] === 'number' ? args[0] : lengthOf(args[0])) * bytes)
         return Reflect.construct(target, args, made) as object
       },
     })
@@ -123,7 +123,7 @@ function boundBytes(): void {
 function boundExpressions(): void {
   const look = ([pattern, given]: readonly unknown[]): void => {
     const [source, usual] = pattern instanceof RegExp ? [pattern.source, pattern.flags] : [String(pattern), '']
-    if (canExplode(source, String(given ?? usual).includes('i'))) throw new SyntaxError(tooSlow(source))
+    if (hasCatastrophicBacktracking(source, String(given ?? usual).includes('i'))) throw new SyntaxError(slowPatternMessage(source))
   }
   const checked = new Proxy(RegExp, {
     construct(target, args: unknown[], made) {
@@ -145,7 +145,7 @@ function boundExpressions(): void {
 /** What is of no use to a program and could harm others. */
 const REMOVED = ['caches', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']
 
-export function boundBuiltIns(): void {
+export function limitBuiltIns(): void {
   for (const name of REMOVED) Object.defineProperty(globalThis, name, { value: undefined, configurable: false })
   boundArrays()
   boundText()

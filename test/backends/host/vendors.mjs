@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { localMachine } from './local.mjs'
+import { localMachine } from './local-host.mjs'
 
 async function play(answer) {
   const machine = localMachine()

@@ -1,14 +1,14 @@
 /** What a program has begun and not waited for: calls and timers. A program ends when they have. */
 
-export type Pending = {
-  readonly during: <T>(work: Promise<T>) => Promise<T>
+export type PendingWork = {
+  readonly track: <T>(work: Promise<T>) => Promise<T>
   /** Resolves when nothing has been pending for a moment. */
-  readonly none: () => Promise<void>
+  readonly waitUntilDone: () => Promise<void>
   readonly isTimer: (value: unknown) => boolean
 }
 
 /** `report` is told what is thrown where nobody can catch it. */
-export function newPending(report: (error: unknown) => void): Pending {
+export function trackPendingWork(report: (error: unknown) => void): PendingWork {
   const later = setTimeout
   const cancel = clearTimeout
   const timers = new Set<unknown>()
@@ -45,7 +45,7 @@ export function newPending(report: (error: unknown) => void): Pending {
   const moment = () => new Promise<void>((resolve) => later(resolve, 0))
   return {
     isTimer: (value) => started.has(value),
-    async during(work) {
+    async track(work) {
       const call = {}
       calls.add(call)
       try {
@@ -55,7 +55,7 @@ export function newPending(report: (error: unknown) => void): Pending {
         changed()
       }
     },
-    async none() {
+    async waitUntilDone() {
       await moment()
       while (calls.size > 0 || timers.size > 0) {
         await new Promise<void>((resolve) => (changed = resolve))

@@ -7,7 +7,7 @@
 import { RpcTarget } from 'cloudflare:workers'
 import type { Program, ProgramEnd } from '../../agent/model/program.ts'
 import { compilerCode, runnerCode } from '../modules.ts'
-import { places } from '../places.ts'
+import { limitConcurrency } from '../limit-concurrency.ts'
 import type { CallAnswer, Compiled, Language, ProgramHost, RunAnswer, RunRequest } from './protocol.ts'
 
 export type RunProgram = (program: Program) => Promise<ProgramEnd>
@@ -31,7 +31,7 @@ const PATIENCE_MS = 2_000
 const MOST_AT_ONCE = 2
 
 export function openPrograms({ loader, tenantId }: ProgramsOptions): RunProgram {
-  const turns = places(MOST_AT_ONCE)
+  const turns = limitConcurrency(MOST_AT_ONCE)
   return (program) =>
     turns(async () => {
       if (program.source.length > MAX_SOURCE) return failed(`The code is longer than ${MAX_SOURCE} characters.`)

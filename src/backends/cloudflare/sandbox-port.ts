@@ -4,11 +4,11 @@
  * and the native container interface tomorrow; that is the one file that changes.
  */
 
-import type { Ran } from '../machine/port.ts'
+import type { ScriptResult } from '../host/host-port.ts'
 import type { Egress } from './egress.ts'
 
 /** Names and fields as the container reports them. */
-export type Trouble = {
+export type SandboxFailure = {
   readonly code: string
   readonly message: string
   /** It did begin, as far as is known. */
@@ -17,14 +17,14 @@ export type Trouble = {
   readonly retryAfterMs?: number | undefined
 }
 
-export type Answer<T> = { readonly ok: T } | { readonly trouble: Trouble }
+export type SandboxResult<T> = { readonly ok: T } | { readonly trouble: SandboxFailure }
 
 export type SandboxPort = {
   /** Nothing of the script runs before the container is closed to everything else. */
-  readonly run: (script: string, timeoutMs: number, egress: Egress) => Promise<Answer<Ran>>
-  readonly read: (path: string) => Promise<Answer<Uint8Array>>
-  readonly write: (path: string, bytes: Uint8Array) => Promise<Answer<null>>
+  readonly run: (script: string, timeoutMs: number, egress: Egress) => Promise<SandboxResult<ScriptResult>>
+  readonly read: (path: string) => Promise<SandboxResult<Uint8Array>>
+  readonly write: (path: string, bytes: Uint8Array) => Promise<SandboxResult<null>>
   /** False when nothing was saved. */
-  readonly restore: () => Promise<Answer<boolean>>
-  readonly destroy: () => Promise<Answer<null>>
+  readonly restore: () => Promise<SandboxResult<boolean>>
+  readonly destroy: () => Promise<SandboxResult<null>>
 }

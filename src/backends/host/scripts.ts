@@ -5,21 +5,21 @@
  */
 
 /** A word of the shell, whatever is in it. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** What a script answers on a machine that we have not seen before: nothing of it has run. */
-export const FRESH = 96
+export const unpreparedCode = 96
 /** A directory that is not there. */
-export const NO_DIRECTORY = 95
+export const noDirectoryCode = 95
 
 /** Nothing is begun on a machine whose workspace may have to be brought back first. */
-export const guarded = (state: string, script: string): string =>
-  `[ -e ${quoted(state)}/boot ] || exit ${FRESH}\n${script}`
+export const requirePrepared = (state: string, script: string): string =>
+  `[ -e ${quote(state)}/boot ] || exit ${unpreparedCode}\n${script}`
 
 export const prepare = (state: string, root: string): string =>
-  `mkdir -p ${quoted(state)} ${quoted(root)} && chmod 700 ${quoted(state)} && echo 1 > ${quoted(state)}/boot`
+  `mkdir -p ${quote(state)} ${quote(root)} && chmod 700 ${quote(state)} && echo 1 > ${quote(state)}/boot`
 
-export type Command = {
+export type CommandScript = {
   /** A folder of this call alone. */
   readonly at: string
   readonly command: string
@@ -33,9 +33,9 @@ export type Command = {
 
 type Variables = Readonly<Record<string, string>>
 
-export const exportsOf = (env: Variables): string =>
+export const exportStatements = (env: Variables): string =>
   Object.entries(env)
-    .map(([name, value]) => `export ${name}=${quoted(value)}`)
+    .map(([name, value]) => `export ${name}=${quote(value)}`)
     .join('\n')
 
 /**
@@ -43,19 +43,19 @@ export const exportsOf = (env: Variables): string =>
  * and tail of each, where it stood, and what was exported. Output goes to files, so that a child left in the
  * background cannot hold the call; `timeout` makes a process group, which is killed as a whole at the end.
  */
-export function command({ at, command: text, cwd, exports, stdin, timeoutMs, maxOutput }: Command): string {
+export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, maxOutput }: CommandScript): string {
   const inner = [
     `trap '__e=$?; { pwd -P; env -0; } > ${at}/end 2>/dev/null; exit $__e' EXIT`,
     exports,
-    `cd -- ${quoted(cwd)} 2>/dev/null || { trap - EXIT; exit ${NO_DIRECTORY}; }`,
+    `cd -- ${quote(cwd)} 2>/dev/null || { trap - EXIT; exit ${noDirectoryCode}; }`,
     `env -0 > ${at}/begin`,
-    `eval ${quoted(text)}`,
+    `eval ${quote(text)}`,
   ].join('\n')
   const half = Math.ceil(maxOutput / 2)
-  return `D=${quoted(at)}; mkdir -p "$D" || exit 97
-[ -e "$D/in" ] || printf %s ${quoted(stdin)} > "$D/in"
+  return `D=${quote(at)}; mkdir -p "$D" || exit 97
+[ -e "$D/in" ] || printf %s ${quote(stdin)} > "$D/in"
 t0=\${EPOCHREALTIME/./}
-timeout -s KILL ${timeoutMs / 1000} bash -c ${quoted(inner)} > "$D/out" 2> "$D/err" < "$D/in" &
+timeout -s KILL ${timeoutMs / 1000} bash -c ${quote(inner)} > "$D/out" 2> "$D/err" < "$D/in" &
 p=$!
 echo $p > "$D/pid"
 [ -e "$D/stop" ] && kill -KILL -- -$p 2>/dev/null
@@ -74,15 +74,15 @@ rm -rf "$D"`
 }
 
 /** Ends a command that runs, or one that is about to. */
-export const stop = (at: string): string =>
-  `mkdir -p ${quoted(at)}; : > ${quoted(at)}/stop; p=$(cat ${quoted(at)}/pid 2>/dev/null) && kill -KILL -- -"$p" 2>/dev/null; :`
+export const stopCommand = (at: string): string =>
+  `mkdir -p ${quote(at)}; : > ${quote(at)}/stop; p=$(cat ${quote(at)}/pid 2>/dev/null) && kill -KILL -- -"$p" 2>/dev/null; :`
 
 /**
  * A job is files: pid, in, out, exit. Its input is a pipe that somebody holds open, else it would end at once. `;` and
  * not `&&` before setsid, else a subshell of ours would wait for it. Answers with the number of its process.
  */
 export function startJob(at: string, text: string, how: { cwd: string; env: Variables; timeoutMs: number }): string {
-  const run = [exportsOf(how.env), `cd -- ${quoted(how.cwd)} || exit ${NO_DIRECTORY}`, `eval ${quoted(text)}`].join(
+  const run = [exportStatements(how.env), `cd -- ${quote(how.cwd)} || exit ${noDirectoryCode}`, `eval ${quote(text)}`].join(
     '\n',
   )
   const watch = `trap : TERM INT HUP
@@ -90,32 +90,32 @@ read -r s < /proc/$$/stat; echo "$s" > ${at}/stat
 mkfifo -m 600 ${at}/in
 ( exec sleep ${Math.ceil(how.timeoutMs / 1000)} > ${at}/in ) &
 h=$!; exec 5< ${at}/in; echo $h > ${at}/holder
-timeout -s KILL ${how.timeoutMs / 1000} bash -c ${quoted(run)} > ${at}/out 2>&1 <&5 5<&- &
+timeout -s KILL ${how.timeoutMs / 1000} bash -c ${quote(run)} > ${at}/out 2>&1 <&5 5<&- &
 p=$!; exec 5<&-; echo $p > ${at}/pid.new; mv ${at}/pid.new ${at}/pid
 wait $p; c=$?; while kill -0 $p 2>/dev/null; do wait $p; c=$?; done
 kill -KILL -- -$p 2>/dev/null; kill -KILL $h 2>/dev/null
 [ -e ${at}/killed ] || [ $c != 137 ] || c=124
 echo $c > ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
-  return `mkdir -p ${quoted(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quoted(at)} 2>/dev/null || { cat ${quoted(at)}/pid 2>/dev/null; exit 0; }
-: > ${quoted(at)}/out; setsid bash -c ${quoted(watch)} > /dev/null 2>&1 < /dev/null &
-for i in {1..100}; do cat ${quoted(at)}/pid 2>/dev/null && exit 0; sleep 0.05; done`
+  return `mkdir -p ${quote(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quote(at)} 2>/dev/null || { cat ${quote(at)}/pid 2>/dev/null; exit 0; }
+: > ${quote(at)}/out; setsid bash -c ${quote(watch)} > /dev/null 2>&1 < /dev/null &
+for i in {1..100}; do cat ${quote(at)}/pid 2>/dev/null && exit 0; sleep 0.05; done`
 }
 
 /** A job that has ended, or whose input was closed. */
-export const NOT_RUNNING = 94
+export const notRunningCode = 94
 /** What it does not read within that time is given up. */
-const READ_SECONDS = 5
+const inputTimeoutSeconds = 5
 
 /** Feeds a file to a job and removes it. Who holds the input open is a child of the job's shell: no other is killed. */
-export const writeJob = (at: string, sent: string, close: boolean): string => `D=${quoted(at)}; F=${quoted(sent)}
-c=0; { [ -p "$D/in" ] && [ ! -e "$D/exit" ] && [ ! -e "$D/closed" ]; } || c=${NOT_RUNNING}
-[ $c != 0 ] || [ ! -e "$F" ] || timeout -s KILL ${READ_SECONDS} bash -c 'cat "$1" > "$2"' - "$F" "$D/in" || c=1
+export const writeJob = (at: string, sent: string, close: boolean): string => `D=${quote(at)}; F=${quote(sent)}
+c=0; { [ -p "$D/in" ] && [ ! -e "$D/exit" ] && [ ! -e "$D/closed" ]; } || c=${notRunningCode}
+[ $c != 0 ] || [ ! -e "$F" ] || timeout -s KILL ${inputTimeoutSeconds} bash -c 'cat "$1" > "$2"' - "$F" "$D/in" || c=1
 rm -f "$F"
 ${close ? `[ $c != 0 ] || { : > "$D/closed"; kill -KILL "$(cat "$D/holder")" 2>/dev/null; }` : ''}
 exit $c`
 
 /** kill -0 would take a zombie for alive where nobody reaps; start times tell a process from its successor. */
-export const jobState = (at: string): string => `D=${quoted(at)}; [ -d "$D" ] || { echo missing; exit 0; }
+export const readJobState = (at: string): string => `D=${quote(at)}; [ -d "$D" ] || { echo missing; exit 0; }
 for i in 1 2; do
   [ -e "$D/exit" ] && { echo "exited $(cat "$D/exit")"; exit 0; }
   read -r s 2>/dev/null < "$D/stat" && read -r n 2>/dev/null < "/proc/\${s%% *}/stat" && {
@@ -126,10 +126,10 @@ for i in 1 2; do
 done
 echo lost`
 
-export const jobOutput = (at: string, from: number, max: number): string =>
-  `tail -c +${from + 1} ${quoted(at)}/out 2>/dev/null | head -c ${max} | base64 -w0`
+export const readJobOutput = (at: string, from: number, max: number): string =>
+  `tail -c +${from + 1} ${quote(at)}/out 2>/dev/null | head -c ${max} | base64 -w0`
 
-export const killJob = (at: string): string => `D=${quoted(at)}; [ -d "$D" ] || exit 0
+export const killJob = (at: string): string => `D=${quote(at)}; [ -d "$D" ] || exit 0
 : > "$D/killed"; p=$(cat "$D/pid" 2>/dev/null) || exit 0
 kill -TERM -- -"$p" 2>/dev/null
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && exit 0; sleep 0.1; done
@@ -138,37 +138,37 @@ for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && exit 0; sleep 0.1; done
 echo 137 > "$D/exit"`
 
 /** Type, bytes, time and path of each, separated by NUL. `depth` 0 is the place itself, 1 what is in it. */
-export const listing = (path: string, depth: 0 | 1): string =>
-  `find ${quoted(path)} -mindepth ${depth} -maxdepth ${depth} -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
+export const listFolder = (path: string, depth: 0 | 1): string =>
+  `find ${quote(path)} -mindepth ${depth} -maxdepth ${depth} -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
 
-export const treeOf = (places: readonly string[], without: string): string =>
-  `find ${places.map(quoted).join(' ')} -mindepth 1 -path ${quoted(without)} -prune -o -mindepth 1 -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
+export const listTree = (places: readonly string[], without: string): string =>
+  `find ${places.map(quote).join(' ')} -mindepth 1 -path ${quote(without)} -prune -o -mindepth 1 -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
 
 /** Bytes of a list of files or of lines that were found; what is more is cut off. */
-export const MOST_LISTED = 4_000_000
+export const maxListedBytes = 4_000_000
 
-export const filesBelow = (path: string): string =>
-  `find ${quoted(path)} \\( -name .git -o -name node_modules \\) -prune -o -type f -printf '%p\\0' 2>/dev/null | head -c ${MOST_LISTED} | base64 -w0`
+export const listFilesBelow = (path: string): string =>
+  `find ${quote(path)} \\( -name .git -o -name node_modules \\) -prune -o -type f -printf '%p\\0' 2>/dev/null | head -c ${maxListedBytes} | base64 -w0`
 
 /** What `grep` does not understand; the answer is what it said about it. */
-export const BAD_PATTERN = 93
+export const badPatternCode = 93
 
 /** Lines `path NUL number:text` of the files named in a list; too many are cut off. */
-export const grep = (list: string, pattern: string, insensitive: boolean): string =>
-  `m=$(grep -qP -e ${quoted(pattern)} /dev/null 2>&1); [ $? -lt 2 ] || { rm -f ${quoted(list)}; printf %s "$m" | head -c 1000 | base64 -w0; exit ${BAD_PATTERN}; }
-xargs -0 -a ${quoted(list)} grep -HnZP${insensitive ? 'i' : ''} --binary-files=without-match -e ${quoted(pattern)} 2>/dev/null | head -c ${MOST_LISTED} | base64 -w0; rm -f ${quoted(list)}`
+export const searchLines = (list: string, pattern: string, insensitive: boolean): string =>
+  `m=$(grep -qP -e ${quote(pattern)} /dev/null 2>&1); [ $? -lt 2 ] || { rm -f ${quote(list)}; printf %s "$m" | head -c 1000 | base64 -w0; exit ${badPatternCode}; }
+xargs -0 -a ${quote(list)} grep -HnZP${insensitive ? 'i' : ''} --binary-files=without-match -e ${quote(pattern)} 2>/dev/null | head -c ${maxListedBytes} | base64 -w0; rm -f ${quote(list)}`
 
 /** These lines of a file (first and last of each range, in order), as one line of base64. */
-export const linesOf = (path: string, ranges: readonly (readonly [number, number])[], bytes: number): string => {
+export const printLines = (path: string, ranges: readonly (readonly [number, number])[], bytes: number): string => {
   const program = [...ranges.map(([from, to]) => `${from},${to}p`), `${ranges.at(-1)?.[1] ?? 1}q`].join(';')
-  return `sed -n '${program}' -- ${quoted(path)} 2>/dev/null | cut -b1-${bytes} | base64 -w0; echo`
+  return `sed -n '${program}' -- ${quote(path)} 2>/dev/null | cut -b1-${bytes} | base64 -w0; echo`
 }
 
 /** Options of GNU tar: the plain format, in which a time before 1970 becomes 0 instead of a binary number. */
 export const archiveFormat = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime'
 
 /** What stays as it is where somebody else owns it: no file is lost by that. */
-const HARMLESS = ': Cannot (utime|change mode)'
+const harmlessError = ': Cannot (utime|change mode)'
 
 /**
  * Unpacks the pieces of an archive over what is there. Where something is missing afterwards, it ends with the code of
@@ -177,11 +177,11 @@ const HARMLESS = ': Cannot (utime|change mode)'
  */
 export const unpackPieces = (
   at: string,
-): string => `e=$(cat ${quoted(at)}/p* | LC_ALL=C tar --no-same-owner -C / -xpf - 2>&1); c=$?
-rm -rf ${quoted(at)}
+): string => `e=$(cat ${quote(at)}/p* | LC_ALL=C tar --no-same-owner -C / -xpf - 2>&1); c=$?
+rm -rf ${quote(at)}
 [ $c = 0 ] && exit 0
-w=$(printf '%s\\n' "$e" | grep -vE ${quoted(`${HARMLESS}|Exiting with failure status`)})
-[ -z "$w" ] && printf '%s\\n' "$e" | grep -qE ${quoted(HARMLESS)} && exit 0
+w=$(printf '%s\\n' "$e" | grep -vE ${quote(`${harmlessError}|Exiting with failure status`)})
+[ -z "$w" ] && printf '%s\\n' "$e" | grep -qE ${quote(harmlessError)} && exit 0
 printf '%s\\n' "$w" | head -n 1 | cut -c1-300
 exit $c`
 
@@ -190,7 +190,7 @@ exit $c`
  * is not the session's.
  */
 export function removeAll(root: string, temporary: string, except: string): string {
-  const all = `-mindepth 1 -maxdepth 1 ! -path ${quoted(except)}`
-  return `find ${quoted(root)} ${quoted(temporary)} ${all} -exec rm -rf -- {} + 2>/dev/null
-[ -z "$(find ${quoted(root)} ${all}; find ${quoted(temporary)} ${all} -user "$(id -u)")" ]`
+  const all = `-mindepth 1 -maxdepth 1 ! -path ${quote(except)}`
+  return `find ${quote(root)} ${quote(temporary)} ${all} -exec rm -rf -- {} + 2>/dev/null
+[ -z "$(find ${quote(root)} ${all}; find ${quote(temporary)} ${all} -user "$(id -u)")" ]`
 }
