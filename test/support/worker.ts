@@ -2,6 +2,7 @@
 
 import { SessionDO as Session } from '../../src/durable/session/session-object.ts'
 import worker from '../../src/worker/index.ts'
+import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
 import { breakable, breakableBlobs, breakableTenants } from './outage.ts'
 
@@ -14,12 +15,16 @@ export default {
   fetch: (request, env, context) => worker.fetch(request, { ...env, ...bound() }, context),
 } satisfies ExportedHandler<Env>
 
-/** A session like any other, whose way to D1 and to its tenant a test can cut (outage.ts). */
+/** The session object of the product. Tests can fail its bindings (outage.ts) and count its rows (billed-rows.ts). */
 export class SessionDO extends Session {
+  readonly billedRows: () => BilledRows
+
   constructor(ctx: DurableObjectState, env: Env) {
     const { auxModel = env.AUX_MODEL } = deployment
     const blobs = env.BLOBS && { BLOBS: breakableBlobs(env.BLOBS) }
-    const outside = { DB: breakable(env.DB), TENANT: breakableTenants(env.TENANT), ...blobs, ...bound() }
+    const counted = countRows(ctx, env)
+    const outside = { DB: breakable(counted.env.DB), TENANT: breakableTenants(env.TENANT), ...blobs, ...bound() }
     super(ctx, { ...env, ...outside, ...(auxModel !== undefined && { AUX_MODEL: auxModel }) })
+    this.billedRows = counted.rows
   }
 }

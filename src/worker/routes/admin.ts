@@ -4,14 +4,13 @@ import * as z from 'zod'
 import { limitsSchema } from '../../agent/model/settings.ts'
 import { ownerTenant, scopes } from '../../db/schema.ts'
 import type { ApiKey } from '../../db/api-keys.ts'
-import { billed } from '../../db/history.ts'
-import { type Tenant, tenants } from '../../db/tenants.ts'
+import { type Tenant, createTenants } from '../../db/tenants.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { forgetKeys } from '../auth.ts'
 import { AppError } from '../errors.ts'
 import { route } from '../route.ts'
-import { found, sessionStub } from '../sessions.ts'
+import { found } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
 
 const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case letters, digits and hyphens, at most 63.')
@@ -47,8 +46,6 @@ const keyView = (key: ApiKey) => ({
 const iso = (ms: number) => new Date(ms).toISOString()
 const taken = (id: string) => new AppError(409, 'conflict', `A tenant ${id} exists already.`, { param: 'id' })
 
-const rows = z.object({ written: z.int(), read: z.int() })
-
 export const adminRoutes = [
   route({
     method: 'get',
@@ -58,7 +55,7 @@ export const adminRoutes = [
     summary: 'All tenants',
     responses: ok('Tenants, newest first', listOf(tenantShape)),
     handle: async ({ env }) => {
-      const all = await tenants(env.DB).list()
+      const all = await createTenants(env.DB).list()
       return Response.json({ data: all.map(tenantView).toReversed(), next_cursor: null })
     },
   }),
@@ -71,7 +68,7 @@ export const adminRoutes = [
     body: z.strictObject({ id: tenantId.optional(), name: z.string().trim().min(1).max(200) }),
     responses: created('The tenant', tenantShape),
     handle: async ({ env, body }) => {
-      const tenant = await tenants(env.DB).create(body, Date.now())
+      const tenant = await createTenants(env.DB).create(body, Date.now())
       if (!tenant) throw taken(body.id ?? '')
       return Response.json(tenantView(tenant), { status: 201 })
     },
@@ -83,7 +80,7 @@ export const adminRoutes = [
     tag,
     summary: 'One tenant',
     responses: ok('The tenant', tenantShape),
-    handle: async ({ env, param }) => Response.json(tenantView(found(await tenants(env.DB).get(param('id'))))),
+    handle: async ({ env, param }) => Response.json(tenantView(found(await createTenants(env.DB).get(param('id'))))),
   }),
   route({
     method: 'patch',
@@ -100,8 +97,8 @@ export const adminRoutes = [
     handle: async ({ env, param, body }) => {
       const { limits, name, status } = body
       const change = { ...(name && { name }), ...(status && { status }), ...(limits && { limits }) }
-      const tenant = found(await tenants(env.DB).update(param('id'), change))
-      if (limits) await tenantStub(env, tenant.id).setLimits(limits)
+      const tenant = found(await createTenants(env.DB).update(param('id'), change))
+      if (limits) await tenantStub(env, tenant.id).limits.set(limits)
       forgetSnapshot(tenant.id)
       forgetKeys()
       return Response.json(tenantView(tenant))
@@ -116,7 +113,7 @@ export const adminRoutes = [
     query: z.strictObject({ tenant_id: tenantId.optional() }),
     responses: ok('Keys, newest first', listOf(keyShape)),
     handle: async ({ env, query }) => {
-      const all = await tenants(env.DB).listKeys(query.tenant_id)
+      const all = await createTenants(env.DB).listKeys(query.tenant_id)
       const open = all.filter(({ revokedAt }) => revokedAt === null)
       return Response.json({ data: open.map(keyView).toReversed(), next_cursor: null })
     },
@@ -136,9 +133,9 @@ export const adminRoutes = [
     responses: created('The key, with its secret', keyShape),
     handle: async ({ env, body }) => {
       const { tenant_id: owner, name = '', expires_at: expires } = body
-      if (owner === ownerTenant) await tenants(env.DB).create({ id: owner, name: owner }, Date.now())
+      if (owner === ownerTenant) await createTenants(env.DB).create({ id: owner, name: owner }, Date.now())
       const given = { tenantId: owner, name, scopes: body.scopes, expiresAt: expires ? Date.parse(expires) : null }
-      const made = await tenants(env.DB).createKey(given, Date.now())
+      const made = await createTenants(env.DB).createKey(given, Date.now())
       if (!made) throw new AppError(404, 'not_found', `There is no tenant ${body.tenant_id}.`, { param: 'tenant_id' })
       return Response.json({ ...keyView(made.key), key: made.presented }, { status: 201 })
     },
@@ -151,21 +148,9 @@ export const adminRoutes = [
     summary: 'Revoke a key',
     responses: { 204: { description: 'Revoked' } },
     handle: async ({ env, param }) => {
-      found((await tenants(env.DB).revokeKey(param('id'), Date.now())) || undefined)
+      found((await createTenants(env.DB).revokeKey(param('id'), Date.now())) || undefined)
       forgetKeys()
       return new Response(null, { status: 204 })
     },
-  }),
-  route({
-    method: 'get',
-    path: '/api/debug/rows',
-    scope: 'admin',
-    tag,
-    summary:
-      'Rows written and read since it woke: by a session object, or in D1 by the whole isolate; for the benchmark',
-    query: z.strictObject({ session: z.string().optional() }),
-    responses: ok('Counters', z.object({ session: rows.optional(), d1: rows })),
-    handle: async ({ env, tenant, query }) =>
-      Response.json(query.session ? await sessionStub(env, tenant.id, query.session).rows() : { d1: billed }),
   }),
 ]

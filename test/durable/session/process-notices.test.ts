@@ -17,7 +17,7 @@ import {
 import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
 import { call, migrated, newSession, newTenant, request } from '../../worker/client.ts'
 import { messagesOf, say } from '../../worker/listen.ts'
-import { alarmOf, inObject, kill, objectOf, ring } from '../support/object.ts'
+import { alarmOf, billedRows, inObject, kill, objectOf, ring } from '../support/object.ts'
 
 beforeAll(migrated)
 
@@ -285,15 +285,14 @@ describe('a background process', () => {
 
   it('is looked after without a word to history, while nothing else happens', async () => {
     const { id } = await session(calls(background(untilFile('never'))), says('Started.'))
-    const rowsIn = async () => (await call<{ d1: { written: number } }>('GET', `/api/debug/rows?session=${id}`)).body
     await say(id, 'go')
     await ring(id)
-    const before = (await rowsIn()).d1.written
+    const before = (await billedRows(id)).d1.written
     for (let n = 0; n < 3; n++) {
       expect(await ring(id)).toBe(true)
       expect(await alarmOf(id)).not.toBeNull()
     }
-    expect((await rowsIn()).d1.written).toBe(before)
+    expect((await billedRows(id)).d1.written).toBe(before)
   })
 
   it('is looked after while a turn waits for a person, which it does not move', async () => {

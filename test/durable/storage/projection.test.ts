@@ -1,12 +1,12 @@
 /** What D1 has of a session: all of it in the end, once; and how a session comes back from there. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { d1History } from '../../../src/db/history.ts'
+import { createD1History } from '../../../src/db/history.ts'
 import { outage } from '../../support/outage.ts'
 import { calls, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, request } from '../../worker/client.ts'
 import { linesOf, listen, listenTo, messagesOf, say } from '../../worker/listen.ts'
-import { alarmOf, kill, objectOf, ring, wipe } from '../support/object.ts'
+import { alarmOf, billedRows, kill, objectOf, ring, wipe } from '../support/object.ts'
 
 beforeAll(migrated)
 afterEach(() => {
@@ -14,7 +14,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const history = d1History(bindings.DB, 'default')
+const history = createD1History(bindings.DB, 'default')
 
 /** Messages as history has them, page by page. */
 async function stored(id: string) {
@@ -282,7 +282,7 @@ describe('an object that has lost its storage', () => {
   })
 
   it('is unknown when history has never heard of it', async () => {
-    expect(await objectOf('ses_none').describe()).toBe(undefined)
+    expect(await objectOf('ses_none').info.get()).toBe(undefined)
     expect((await request('GET', '/api/sessions/ses_none')).status).toBe(404)
   })
 })
@@ -290,9 +290,9 @@ describe('an object that has lost its storage', () => {
 describe('rows', () => {
   /** Rows that the object wrote for what happens between. */
   async function written(id: string, act: () => Promise<unknown>): Promise<number> {
-    const before = (await objectOf(id).rows()).session.written
+    const before = billedRows(id).session.written
     await act()
-    return (await objectOf(id).rows()).session.written - before
+    return billedRows(id).session.written - before
   }
 
   it('a plain turn writes two', async () => {
@@ -313,9 +313,7 @@ describe('rows', () => {
     await say(id, 'first')
     await isComplete(id)
     await kill(id)
-    await messagesOf(id)
-    const { session } = await objectOf(id).rows()
-    expect(session.written).toBe(0)
+    expect(await written(id, () => messagesOf(id))).toBe(0)
   })
 
   it('listening writes none', async () => {

@@ -5,15 +5,14 @@ import { deployment } from '../../support/deployment.ts'
 import { type Asked, calls, model, says, until } from '../../support/scripted-model.ts'
 import { call, migrated, request } from '../../worker/client.ts'
 import { say } from '../../worker/listen.ts'
+import { billedRows } from '../support/object.ts'
 
 beforeAll(migrated)
 afterEach(() => delete deployment.auxModel)
 
-type Rows = { readonly session: { readonly written: number }; readonly d1: { readonly written: number } }
-
 const written = async (id: string) => {
-  const { body } = await call<Rows>('GET', `/api/debug/rows?session=${id}`)
-  return [body.session.written, body.d1.written] as const
+  const { session, d1 } = await billedRows(id)
+  return [session.written, d1.written] as const
 }
 const turnsInHistory = async (id: string) => {
   const { body } = await call<{ data: { key: string; turns: number }[] }>('GET', '/api/usage?group=session&limit=200')

@@ -6,7 +6,7 @@ import { userText } from '../../../src/agent/model/message.ts'
 import { model, says, until } from '../../support/scripted-model.ts'
 import { call, migrated, newSession } from '../../worker/client.ts'
 import { messagesOf, say } from '../../worker/listen.ts'
-import { alarmOf, evict, inObject } from '../support/object.ts'
+import { alarmOf, billedRows, evict, inObject } from '../support/object.ts'
 
 beforeAll(migrated)
 
@@ -29,12 +29,10 @@ it('reads few rows once the conversation is in memory, however long it is', asyn
   await say(id, 'first')
   // History gets what was put under the object, and all of it is read once for that.
   await until(async () => (await alarmOf(id)) === null)
-  type Rows = { readonly session: { readonly read: number } }
-  const read = async () => (await call<Rows>('GET', `/api/debug/rows?session=${id}`)).body.session.read
-  const before = await read()
+  const before = (await billedRows(id)).session.read
   const run = await say(id, 'second')
   expect((await call('GET', `/api/sessions/${id}/runs/${run.run_id}`)).body['output']).toBe('Two.')
   const listed = (await call<{ data: object[] }>('GET', `/api/sessions/${id}/messages?limit=2`)).body.data
-  expect((await read()) - before).toBeLessThan(40)
+  expect((await billedRows(id)).session.read - before).toBeLessThan(40)
   expect(listed).toEqual((await messagesOf<object>(id)).slice(-2))
 })

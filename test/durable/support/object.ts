@@ -2,6 +2,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import type { SessionDO } from '../../../src/durable/session/session-object.ts'
+import type { BilledRows } from '../../support/billed-rows.ts'
 import { bindings } from '../../worker/client.ts'
 
 export const objectOf = (sessionId: string, tenantId = 'default') =>
@@ -33,6 +34,10 @@ export async function wipe(sessionId: string): Promise<void> {
   })
   await kill(sessionId)
 }
+
+/** Rows that storage and D1 billed since the object woke. */
+export const billedRows = (sessionId: string) =>
+  inObject(sessionId, (object) => (object as SessionDO & { readonly billedRows: () => BilledRows }).billedRows())
 
 export const countRows = (sessionId: string, table: string) =>
   inObject(
