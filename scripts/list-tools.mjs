@@ -14,7 +14,7 @@ const nameOf = (file) =>
     .replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
 
 const source = [
-  '/** Every tool there is. Written by `npm run tools`; a test compares it with the folder. */',
+  '/** Lists all built-in tools. Written by `npm run tools`. A test compares it with the folder. */',
   '',
   "import type { Tool } from '../agent/model/tool.ts'",
   ...files.map((file) => `import ${nameOf(file)} from './${file}'`),

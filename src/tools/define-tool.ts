@@ -19,7 +19,7 @@ type Definition<Input, Need extends ServiceName> = {
   readonly risk?: (input: Input) => Risk
   readonly assess?: (input: Input, services: Pick<Services, Need>) => Assessment
   readonly touches?: (input: Input, services: Pick<Services, Need>) => TouchedResources
-  readonly maxResult?: number
+  readonly maxResultChars?: number
   /** A plain object becomes one JSON text. Expected failures are returned with `fail()`. */
   readonly run: (input: Input, context: CallContext & Pick<Services, Need>) => Promise<ToolAnswer>
 }
@@ -42,7 +42,7 @@ function createTool<Input, Need extends ServiceName>(
   definition: Definition<Input, Need>,
   input: ToolInput<Input>,
 ): Tool {
-  const { name, toolset, description, needs = [], roles, effect, maxResult } = definition
+  const { name, toolset, description, needs = [], roles, effect, maxResultChars: maxResult } = definition
   const { effectOf, risk, assess, touches } = definition
   /** Input that does not fit the schema never runs, so it gets the answer for a call without consequences. */
   const ifValid = <Answer, Otherwise>(raw: unknown, use: (value: Input) => Answer, otherwise: Otherwise) => {
@@ -56,7 +56,7 @@ function createTool<Input, Need extends ServiceName>(
     needs,
     effect,
     ...(roles && { roles }),
-    ...(maxResult !== undefined && { maxResult }),
+    ...(maxResult !== undefined && { maxResultChars: maxResult }),
     get inputSchema() {
       return input.schema
     },

@@ -1,101 +1,98 @@
 /**
- * The one way to a tool. Every call of every tool passes here: services, time limit, result size,
- * and the certainty that whatever happens inside comes back as a result. The loop puts results in order.
+ * Runs tool calls. Every call of every tool passes this dispatcher, which asks for permission, gives the tool its
+ * services, turns errors into results and limits the size of results. The loop orders the results.
  */
 
-import type { ToolMessage } from '../agent/model/message.ts'
+import { errorResult, type ToolMessage } from '../agent/model/message.ts'
 import type { CallContext, Services, Tool, Toolbox, ToolResult } from '../agent/model/tool.ts'
 import type { Result, ToolCall } from '../agent/model/turn.ts'
-import { errorResult } from '../agent/policy/plan-calls.ts'
 import { groupCalls } from './group-calls.ts'
-import { type Permitted, type Refusal, refusalText } from './permission.ts'
+import { type PermissionResult, type Refusal, renderRefusal } from './check-permission.ts'
 
-export type Dispatch = {
+export type DispatchOptions = {
   readonly toolbox: Toolbox
   readonly services: Partial<Services>
   readonly context: Omit<CallContext, 'callId'>
-  /** Whether a call may run. */
-  readonly permit: (call: ToolCall, tool: Tool) => Permitted | Promise<Permitted>
-  /** Characters of the results that the batch has already: its calls come here in groups. */
-  readonly taken?: number
-  /** Stores a result that is too long and returns where it can be read. */
+  /** Decides whether a call may run. */
+  readonly permit: (call: ToolCall, tool: Tool) => PermissionResult | Promise<PermissionResult>
+  /** Characters of earlier results of the same batch. A batch is dispatched in several groups. */
+  readonly usedChars?: number
+  /** Stores a long result and returns its path. */
   readonly spill: (callId: string, text: string) => Promise<string>
-  /** Called right before a tool starts and right after it has ended: where tests stop the world. */
-  readonly around?: (moment: 'before' | 'during' | 'after') => Promise<never> | undefined
-  /** A defect in a tool, for the operator's log. */
-  readonly report: (error: unknown, tool: string) => void
+  /** Lets tests stop the process right before, during and right after a tool runs. */
+  readonly failpoint?: (moment: 'before' | 'during' | 'after') => Promise<never> | undefined
+  /** Reports a defect in a tool to the operator. */
+  readonly logError: (error: unknown, tool: string) => void
 }
 
-/** Calls side by side, at most. */
-const width = 8
-const defaultMaxResult = 100_000
-/** Characters that the results of one batch may have in all; what comes after is spilled sooner. */
-const maxBatch = 200_000
-const leastPerResult = 8_000
-const previewLength = 1_500
+const maxConcurrent = 8
+const defaultMaxResultChars = 100_000
+/** For all results of one batch. After it is used up, results longer than `minCharsPerResult` are spilled. */
+const maxBatchChars = 200_000
+const minCharsPerResult = 8_000
+const previewChars = 1_500
 
-/** Runs calls that may run side by side, and yields what they bring as it comes. */
-export async function* dispatch(calls: readonly ToolCall[], world: Dispatch): AsyncGenerator<Result> {
-  const room: Room = { left: maxBatch - (world.taken ?? 0) }
-  const running = new Map(calls.map((call) => [call.id, runCall(call, world, room)]))
+/** Runs the calls concurrently and yields each result as soon as it exists. */
+export async function* dispatch(calls: readonly ToolCall[], options: DispatchOptions): AsyncGenerator<Result> {
+  const budget: BatchBudget = { remainingChars: maxBatchChars - (options.usedChars ?? 0) }
+  const running = new Map(calls.map((call) => [call.id, runCall(call, options, budget)]))
   while (running.size) {
     const result = await Promise.race(running.values())
-    running.delete(idOf(result))
+    running.delete(callIdOf(result))
     yield result
   }
 }
 
-/** Of planned calls, the first ones that may run side by side. The others follow when these have ended. */
-export const together = (
+/** Returns the first planned calls that may run concurrently. The others have to wait for them. */
+export const concurrentCalls = (
   calls: readonly ToolCall[],
-  { toolbox, services }: Pick<Dispatch, 'toolbox' | 'services'>,
+  { toolbox, services }: Pick<DispatchOptions, 'toolbox' | 'services'>,
 ): readonly ToolCall[] => {
-  const touched = (call: ToolCall) => toolbox.get(call.name)?.touches(call.input, services) ?? 'nothing'
-  return groupCalls(calls, touched, width)[0] ?? []
+  const touchedBy = (call: ToolCall) => toolbox.get(call.name)?.touches(call.input, services) ?? 'nothing'
+  return groupCalls(calls, touchedBy, maxConcurrent)[0] ?? []
 }
 
 type CallResult = Extract<Result, { of: 'tool' | 'later' }>
 
-const idOf = (result: CallResult) => (result.of === 'tool' ? result.message.callId : result.callId)
+const callIdOf = (result: CallResult) => (result.of === 'tool' ? result.message.callId : result.callId)
 
-/** Characters that the batch may still have; shared by its calls. */
-type Room = { left: number }
+/** The calls of a batch share one budget for the characters of their results. */
+type BatchBudget = { remainingChars: number }
 
-async function runCall(call: ToolCall, world: Dispatch, room: Room): Promise<CallResult> {
-  const tool = world.toolbox.get(call.name)
+async function runCall(call: ToolCall, options: DispatchOptions, budget: BatchBudget): Promise<CallResult> {
+  const tool = options.toolbox.get(call.name)
   if (!tool) return { of: 'tool', message: errorResult(call, `There is no tool named ${call.name} any more.`) }
-  if (world.context.signal.aborted)
+  if (options.context.signal.aborted)
     return { of: 'tool', message: errorResult(call, 'Not run: the user stopped the turn.') }
-  const asked = world.permit(call, tool)
-  const permitted = asked instanceof Promise ? await asked : asked
-  const { decision } = permitted
-  const made = decision && { decision }
-  if (permitted.do === 'later') return { of: 'later', callId: call.id, awaits: permitted.awaits, ...made }
-  if (permitted.do === 'refuse') return { of: 'tool', message: refused(call, permitted.refusal), ...made }
-  await world.around?.('before')
-  const outcome = await runTool(tool, call, world)
-  await world.around?.('after')
-  if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later, ...made }
-  return { of: 'tool', message: await asMessage(call, outcome, world, takeRoom(tool, room)), ...made }
+  const permission = options.permit(call, tool)
+  const permitted = permission instanceof Promise ? await permission : permission
+  const decided = permitted.decision && { decision: permitted.decision }
+  if (permitted.do === 'later') return { of: 'later', callId: call.id, awaits: permitted.awaits, ...decided }
+  if (permitted.do === 'refuse') return { of: 'tool', message: refusalMessage(call, permitted.refusal), ...decided }
+  await options.failpoint?.('before')
+  const outcome = await runTool(tool, call, options)
+  await options.failpoint?.('after')
+  if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later, ...decided }
+  return { of: 'tool', message: await toMessage(call, outcome, options, chargeBudget(tool, budget)), ...decided }
 }
 
-const refused = ({ id, name }: ToolCall, refusal: Refusal): ToolMessage => ({
+const refusalMessage = ({ id, name }: ToolCall, refusal: Refusal): ToolMessage => ({
   role: 'tool',
   callId: id,
   name,
-  content: [{ type: 'text', text: refusalText(name, refusal) }],
+  content: [{ type: 'text', text: renderRefusal(name, refusal) }],
   failed: true,
 })
 
-async function runTool(tool: Tool, call: ToolCall, world: Dispatch): Promise<ToolResult> {
+async function runTool(tool: Tool, call: ToolCall, options: DispatchOptions): Promise<ToolResult> {
   try {
-    const running = tool.run(call.input, { ...world.context, callId: call.id }, world.services)
-    await world.around?.('during')
+    const running = tool.run(call.input, { ...options.context, callId: call.id }, options.services)
+    await options.failpoint?.('during')
     return await running
   } catch (error) {
-    if (world.context.signal.aborted) return failed('Stopped by the user before it ended. It may have taken effect.')
-    // Expected failures are results; what arrives here is a defect. The model gets no internals.
-    world.report(error, tool.name)
+    if (options.context.signal.aborted) return failed('Stopped by the user before it ended. It may have taken effect.')
+    // Tools return expected failures, so a thrown error is a defect. Its details stay out of the model's context.
+    options.logError(error, tool.name)
     return failed(`${tool.name} failed inside. Try another way, or tell the user.`)
   }
 }
@@ -105,37 +102,41 @@ const failed = (error: string): ToolResult => ({
   failed: true,
 })
 
-/** How long the next text may be. */
-const takeRoom = (tool: Tool, room: Room) => (length: number) => {
-  const max = Math.min(tool.maxResult ?? defaultMaxResult, Math.max(leastPerResult, room.left))
-  room.left -= Math.min(length, max)
+/** Returns the maximum length for a text of this length, and takes it from the budget. */
+const chargeBudget = (tool: Tool, budget: BatchBudget) => (length: number) => {
+  const max = Math.min(tool.maxResultChars ?? defaultMaxResultChars, Math.max(minCharsPerResult, budget.remainingChars))
+  budget.remainingChars -= Math.min(length, max)
   return max
 }
 
-async function asMessage(
+async function toMessage(
   call: ToolCall,
   outcome: Exclude<ToolResult, { later: unknown }>,
-  world: Dispatch,
-  maxFor: (length: number) => number,
+  options: DispatchOptions,
+  maxCharsFor: (length: number) => number,
 ): Promise<ToolMessage> {
   const content = await Promise.all(
     outcome.content.map(async (part) =>
-      part.type === 'text' && part.text.length > maxFor(part.text.length)
-        ? ({ type: 'text', text: await spilled(call.id, part.text, world) } as const)
+      part.type === 'text' && part.text.length > maxCharsFor(part.text.length)
+        ? ({ type: 'text', text: await spillText(call.id, part.text, options) } as const)
         : part,
     ),
   )
   return { role: 'tool', callId: call.id, name: call.name, content, failed: outcome.failed }
 }
 
-async function spilled(callId: string, text: string, { spill, report }: Dispatch): Promise<string> {
-  const preview = text.slice(0, previewLength)
+async function spillText(callId: string, text: string, { spill, logError }: DispatchOptions): Promise<string> {
+  const preview = text.slice(0, previewChars)
   try {
     const path = await spill(callId, text)
     return JSON.stringify({ persisted_output: { path, characters: text.length, read_with: 'read_file' }, preview })
   } catch (error) {
-    // Without a place to put it, the beginning is better than nothing, and says that it is one.
-    report(error, 'spill')
-    return JSON.stringify({ truncated: true, characters: text.length, preview: text.slice(0, defaultMaxResult / 2) })
+    // When the workspace cannot store the text, the model still gets its beginning.
+    logError(error, 'spill')
+    return JSON.stringify({
+      truncated: true,
+      characters: text.length,
+      preview: text.slice(0, defaultMaxResultChars / 2),
+    })
   }
 }

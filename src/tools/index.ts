@@ -1,4 +1,4 @@
-/** Every tool there is. Written by `npm run tools`; a test compares it with the folder. */
+/** Lists all built-in tools. Written by `npm run tools`. A test compares it with the folder. */
 
 import type { Tool } from '../agent/model/tool.ts'
 import clarify from './clarify/clarify.tool.ts'

@@ -7,21 +7,21 @@ import { newTurn, type Result, type ToolCall } from '../../src/agent/model/turn.
 import type { ApprovalPolicy } from '../../src/agent/policy/approval.ts'
 import { planAll } from '../../src/agent/policy/plan-calls.ts'
 import { defineSchemaTool, defineTool } from '../../src/tools/define-tool.ts'
-import { type Dispatch, dispatch } from '../../src/tools/dispatch.ts'
+import { type DispatchOptions, dispatch } from '../../src/tools/dispatch.ts'
 import { tools } from '../../src/tools/index.ts'
-import { permission } from '../../src/tools/permission.ts'
+import { checkPermission } from '../../src/tools/check-permission.ts'
 import { toolsFor } from '../../src/tools/tools-for.ts'
 
-const sessionOf = (world: Pick<Dispatch, 'toolbox'> & Partial<Dispatch>): Dispatch => ({
+const sessionOf = (world: Pick<DispatchOptions, 'toolbox'> & Partial<DispatchOptions>): DispatchOptions => ({
   services: {},
   context: { sessionId: 's', signal: new AbortController().signal, clock: { now: () => 0 } },
   permit: () => ({ do: 'run' }),
   spill: () => Promise.reject(new Error('no result is that long')),
-  report: () => {},
+  logError: () => {},
   ...world,
 })
 
-async function resultsOf(calls: readonly ToolCall[], session: Dispatch): Promise<Result[]> {
+async function resultsOf(calls: readonly ToolCall[], session: DispatchOptions): Promise<Result[]> {
   const results: Result[] = []
   for await (const result of dispatch(calls, session)) results.push(result)
   return results
@@ -64,9 +64,9 @@ describe('a tool that a tenant brings with a JSON schema', () => {
     const [call] = planAll(newTurn('turn', 0, 10), [part], view)
     return call!
   }
-  const runWith = async (input: object, policy: Partial<ApprovalPolicy> = {}, world: Partial<Dispatch> = {}) => {
-    const permit: Dispatch['permit'] = (call, tool) =>
-      permission(call, tool, {
+  const runWith = async (input: object, policy: Partial<ApprovalPolicy> = {}, world: Partial<DispatchOptions> = {}) => {
+    const permit: DispatchOptions['permit'] = (call, tool) =>
+      checkPermission(call, tool, {
         services: {},
         policy: () => ({ mode: 'off', rules: [], grants: [], decisions: [], ...policy }),
         place: () => 'virtual /workspace',
@@ -127,7 +127,7 @@ describe('a tool that a tenant brings with a JSON schema', () => {
 
   it('has its long result stored and shortened', async () => {
     const stored = new Map<string, string>()
-    const spill: Dispatch['spill'] = async (callId, text) => {
+    const spill: DispatchOptions['spill'] = async (callId, text) => {
       stored.set(callId, text)
       return `/tmp/results/${callId}.txt`
     }
@@ -144,7 +144,7 @@ describe('a tool that a tenant brings with a JSON schema', () => {
     const broken = { ...echo, inputSchema: schema, run: () => Promise.reject(new Error('the key is sk-1234')) }
     const session = sessionOf({
       toolbox: new Map([[echo.name, broken]]),
-      report: (error, tool) => reported.push([tool, String(error)]),
+      logError: (error, tool) => reported.push([tool, String(error)]),
     })
     const [result] = await resultsOf([planned({ text: 'a' })], session)
     expect(textOf(result!)['error']).not.toContain('sk-1234')

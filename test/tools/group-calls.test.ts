@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { ToolCall } from '../../src/agent/model/turn.ts'
-import { together } from '../../src/tools/dispatch.ts'
+import { concurrentCalls } from '../../src/tools/dispatch.ts'
 import readFile from '../../src/tools/file/read-file.tool.ts'
 import writeFile from '../../src/tools/file/write-file.tool.ts'
 import terminal from '../../src/tools/terminal/terminal.tool.ts'
@@ -26,7 +26,7 @@ const services = { backend: memoryBackend() }
 function groupsOf(calls: readonly Planned[]): number[] {
   const sizes: number[] = []
   for (let left = calls; left.length; left = left.slice(sizes.at(-1)))
-    sizes.push(together(left, { toolbox, services }).length)
+    sizes.push(concurrentCalls(left, { toolbox, services }).length)
   return sizes
 }
 

@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { defineTool } from '../define-tool.ts'
 
-const MAX_CHOICES = 4
+const maxChoices = 4
 
 const input = z.object({
   question: z.string().min(1),
-  choices: z.array(z.string().min(1)).max(MAX_CHOICES).optional().describe('The first is the one you recommend.'),
+  choices: z.array(z.string().min(1)).max(maxChoices).optional().describe('The first is the one you recommend.'),
   multi_select: z.boolean().default(false),
 })
 
-/** Asking has no effect of its own; the answer comes when it comes, and the call waits for it. */
+/** Asks the user a question. The call waits as a pending request until the answer arrives. */
 export default defineTool({
   name: 'clarify',
   toolset: 'clarify',

@@ -4,9 +4,15 @@ import type { ProgramEnd } from '../../agent/model/program.ts'
 import type { CallContext, Services, Toolbox, ToolResult } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { failWith } from '../tool-result.ts'
-import { answering } from '../file/text.ts'
-import { callable, declarations, functionOf, MOST_CALLS, newCalls } from './calls.ts'
-import { runPython } from './python.ts'
+import { failOnBackendError } from '../file/read-text-file.ts'
+import {
+  findCallableTools,
+  renderDeclarations,
+  describeFunction,
+  maxProgramCalls,
+  createProgramCalls,
+} from './program-calls.ts'
+import { runPython } from './run-python.ts'
 
 const TIMEOUT_MS = 300_000
 
@@ -21,7 +27,7 @@ type Context = CallContext & Pick<Services, 'programs' | 'backend'>
 const definition = defineTool({
   name: 'execute_code',
   toolset: 'code_execution',
-  description: `Run a JavaScript or TypeScript program that calls tools: for three or more calls with logic between them, loops, or large results of which little matters. Results stay in the program; you see what it prints with console.log, and its last value. Fresh every time, top-level await, no network, no files of its own, 300 s, ${MOST_CALLS} calls. language "python" runs python3 in the workspace where the backend has it, without tools.`,
+  description: `Run a JavaScript or TypeScript program that calls tools: for three or more calls with logic between them, loops, or large results of which little matters. Results stay in the program; you see what it prints with console.log, and its last value. Fresh every time, top-level await, no network, no files of its own, 300 s, ${maxProgramCalls} calls. language "python" runs python3 in the workspace where the backend has it, without tools.`,
   input,
   needs: ['programs', 'backend'],
   effect: 'effect',
@@ -29,11 +35,11 @@ const definition = defineTool({
   risk: ({ language }) => (language === 'python' ? 'exec' : 'none'),
   assess: ({ code, language }) => (language === 'python' ? python(code) : harmless(code)),
   touches: () => 'alone',
-  run: (wanted, context) => answering(() => run(wanted, context)),
+  run: (wanted, context) => failOnBackendError(() => run(wanted, context)),
 })
 
 const describeWith = (toolbox: Toolbox): string =>
-  ` Async functions, global and in tools; they take the tool's input and throw its errors: ${declarations(toolbox)}.`
+  ` Async functions, global and in tools; they take the tool's input and throw its errors: ${renderDeclarations(toolbox)}.`
 
 export default Object.assign(definition, { describeWith })
 
@@ -51,12 +57,12 @@ async function run({ code, language }: Input, context: Context): Promise<ToolRes
   if (language === 'python') return report(await runPython(backend, { ...shared, callId }), 0, clock.now() - since)
   // What has begun when the program ends is stopped with it.
   const over = new AbortController()
-  const calls = newCalls({ parent: callId, programs, signal: AbortSignal.any([signal, over.signal]) })
-  const tools = callable(programs.tool).map(functionOf)
+  const calls = createProgramCalls({ parent: callId, programs, signal: AbortSignal.any([signal, over.signal]) })
+  const tools = findCallableTools(programs.tool).map(describeFunction)
   const end = await programs.run({ ...shared, tools, call: calls.call, ...(language && { language }) })
   over.abort()
-  await calls.ended()
-  return report(withHint(end, code), calls.made(), clock.now() - since)
+  await calls.waitForAll()
+  return report(withHint(end, code), calls.count(), clock.now() - since)
 }
 
 const PYTHON = /^(?:def \w+\(.*:|from [\w.]+ import |import \w+$|[^\S\n]*print\(.*\)$|(?:for|if|with) .*:$)/m

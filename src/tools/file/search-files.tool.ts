@@ -2,14 +2,14 @@ import * as z from 'zod'
 import type { ExecutionBackend, SearchHit, SearchQuery } from '../../agent/model/backend.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
-import { similarFiles } from './similar.ts'
-import { answering } from './text.ts'
+import { findSimilarFiles } from './similar-files.ts'
+import { failOnBackendError } from './read-text-file.ts'
 
-/** From this many on, matches are grouped by file: the path is written once. */
-const GROUPED_FROM = 5
-const MAX_TEXT = 500
-/** Matches counted for the modes that do not show them. */
-const COUNTED = 10_000
+/** From this number on, matches are grouped by file, so that each path appears once. */
+const minGroupedMatches = 5
+const maxLineChars = 500
+/** For the output modes that count matches and do not show them. */
+const maxCountedMatches = 10_000
 
 const input = z.object({
   pattern: z.string().min(1).describe('Regular expression, or a glob when target is "files".'),
@@ -23,6 +23,7 @@ const input = z.object({
 })
 type Input = z.infer<typeof input>
 
+/** Searches the lines or the names of files. */
 export default defineTool({
   name: 'search_files',
   toolset: 'file',
@@ -34,10 +35,10 @@ export default defineTool({
   risk: () => 'read',
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   run: (wanted, { backend }) =>
-    answering(async () => {
+    failOnBackendError(async () => {
       const path = backend.resolve(wanted.path)
       if (!(await backend.files.stat(path))) {
-        const similar_files = await similarFiles(backend, path)
+        const similar_files = await findSimilarFiles(backend, path)
         return fail(`No such file or directory: ${wanted.path}`, { similar_files })
       }
       if (wanted.target === 'files') return findFiles(backend, wanted, path)
@@ -45,22 +46,22 @@ export default defineTool({
     }),
 })
 
-const shorten = (backend: ExecutionBackend, path: string): string =>
+const toRelativePath = (backend: ExecutionBackend, path: string): string =>
   path.startsWith(`${backend.capabilities.root}/`) ? path.slice(backend.capabilities.root.length + 1) : path
 
 const pageHint = (truncated: boolean, next: number) =>
   truncated ? { truncated, hint: `More: offset ${next}, or a narrower pattern, path or file_glob.` } : { truncated }
 
 async function findFiles(backend: ExecutionBackend, wanted: Input, path: string) {
-  // A plain word is meant as a part of the name.
+  // A pattern without wildcards matches a part of the name.
   const pattern = /[*?[{]/.test(wanted.pattern) ? wanted.pattern : `*${wanted.pattern}*`
   const { limit, offset } = wanted
   const { hits, total, truncated } = await backend.files.search({ target: 'files', pattern, path, limit, offset })
-  const files = hits.map((hit) => shorten(backend, hit.path))
+  const files = hits.map((hit) => toRelativePath(backend, hit.path))
   return { files, total_count: total, ...pageHint(truncated, offset + files.length) }
 }
 
-const queryOf = ({ pattern, file_glob, context }: Input, path: string): Omit<SearchQuery, 'limit' | 'offset'> => ({
+const createQuery = ({ pattern, file_glob, context }: Input, path: string): Omit<SearchQuery, 'limit' | 'offset'> => ({
   target: 'content',
   pattern,
   path,
@@ -70,31 +71,32 @@ const queryOf = ({ pattern, file_glob, context }: Input, path: string): Omit<Sea
 
 async function findLines(backend: ExecutionBackend, wanted: Input, path: string) {
   const { limit, offset, context } = wanted
-  const { hits, total, truncated } = await backend.files.search({ ...queryOf(wanted, path), limit, offset })
-  const found = hits.map((hit) => ({ ...hit, path: shorten(backend, hit.path) }))
-  const matches = found.length < GROUPED_FROM ? found.map((hit) => single(hit, context)) : grouped(found)
+  const { hits, total, truncated } = await backend.files.search({ ...createQuery(wanted, path), limit, offset })
+  const found = hits.map((hit) => ({ ...hit, path: toRelativePath(backend, hit.path) }))
+  const matches = found.length < minGroupedMatches ? found.map((hit) => renderMatch(hit, context)) : groupByFile(found)
   return { matches, total_count: total, ...pageHint(truncated, offset + hits.length) }
 }
 
-const cut = (text: string): string => (text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}...`)
+const truncateLine = (text: string): string =>
+  text.length <= maxLineChars ? text : `${text.slice(0, maxLineChars)}...`
 
-const single = ({ path, line = 0, text = '', before = [], after = [] }: SearchHit, context: number) => ({
+const renderMatch = ({ path, line = 0, text = '', before = [], after = [] }: SearchHit, context: number) => ({
   path,
   line,
-  content: cut(text),
-  ...(context > 0 && { before: before.map(cut), after: after.map(cut) }),
+  content: truncateLine(text),
+  ...(context > 0 && { before: before.map(truncateLine), after: after.map(truncateLine) }),
 })
 
-/** Lines in the notation of grep: `12:match`, `11-around`. */
-function grouped(hits: readonly SearchHit[]) {
+/** Uses the notation of grep: `12:match`, `11-context`. */
+function groupByFile(hits: readonly SearchHit[]) {
   const files = new Map<string, Map<number, string>>()
   for (const { path, line = 0, text = '', before = [], after = [] } of hits) {
     const lines = files.get(path) ?? new Map<number, string>()
     files.set(path, lines)
     const above = before.map((one, i) => [line - before.length + i, one] as const)
     const around = above.concat(after.map((one, i) => [line + 1 + i, one] as const))
-    for (const [number, one] of around) if (!lines.has(number)) lines.set(number, `${number}-${cut(one)}`)
-    lines.set(line, `${line}:${cut(text)}`)
+    for (const [number, one] of around) if (!lines.has(number)) lines.set(number, `${number}-${truncateLine(one)}`)
+    lines.set(line, `${line}:${truncateLine(text)}`)
   }
   return [...files].map(([path, lines]) => ({
     path,
@@ -103,10 +105,11 @@ function grouped(hits: readonly SearchHit[]) {
 }
 
 async function countLines(backend: ExecutionBackend, wanted: Input, path: string) {
-  const query = { ...queryOf(wanted, path), context: 0, limit: COUNTED, offset: 0 }
+  const query = { ...createQuery(wanted, path), context: 0, limit: maxCountedMatches, offset: 0 }
   const { hits, total, truncated } = await backend.files.search(query)
   const counts = new Map<string, number>()
-  for (const hit of hits) counts.set(shorten(backend, hit.path), (counts.get(shorten(backend, hit.path)) ?? 0) + 1)
+  for (const hit of hits)
+    counts.set(toRelativePath(backend, hit.path), (counts.get(toRelativePath(backend, hit.path)) ?? 0) + 1)
   const page = [...counts].slice(wanted.offset, wanted.offset + wanted.limit)
   const more = pageHint(truncated || wanted.offset + page.length < counts.size, wanted.offset + page.length)
   if (wanted.output_mode === 'count') return { counts: Object.fromEntries(page), total_count: total, ...more }

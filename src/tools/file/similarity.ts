@@ -1,14 +1,14 @@
-/** How alike two short texts are: 1 the same, 0 nothing in common. By edit distance, on at most 500 characters. */
+/** Measures the similarity of two texts by edit distance, from 0 to 1. Only the first 500 characters count. */
 
-const LONGEST = 500
+const maxComparedChars = 500
 
 export function similarity(one: string, other: string): number {
-  const [a, b] = [one.slice(0, LONGEST), other.slice(0, LONGEST)]
+  const [a, b] = [one.slice(0, maxComparedChars), other.slice(0, maxComparedChars)]
   const longest = Math.max(a.length, b.length)
-  return longest === 0 ? 1 : 1 - distance(a, b) / longest
+  return longest === 0 ? 1 : 1 - editDistance(a, b) / longest
 }
 
-function distance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]

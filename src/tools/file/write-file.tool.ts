@@ -2,12 +2,12 @@ import * as z from 'zod'
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
-import { isViewOf, looksNumbered } from './lines.ts'
-import { answering } from './text.ts'
+import { isNumberedCopyOf, hasLineNumbers } from './numbered-lines.ts'
+import { failOnBackendError } from './read-text-file.ts'
 
 const input = z.object({ path: z.string().min(1), content: z.string() })
 
-/** Writing the same content again changes nothing, so a crash may repeat it. */
+/** Writes a whole file. Writing the same content again changes nothing, so a call may run again after a crash. */
 export default defineTool({
   name: 'write_file',
   toolset: 'file',
@@ -19,28 +19,29 @@ export default defineTool({
   risk: () => 'write',
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   run: ({ path, content }, { backend }) =>
-    answering(async () => {
-      const whole = backend.resolve(path)
-      if (looksNumbered(content) && isViewOf(content, await present(backend, whole)))
+    failOnBackendError(async () => {
+      const absolutePath = backend.resolve(path)
+      if (hasLineNumbers(content) && isNumberedCopyOf(content, await readCurrentText(backend, absolutePath)))
         return fail('This content has the line numbers of read_file in it. Send the file itself, without "N|".')
       const bytes = new TextEncoder().encode(content)
-      const parent = whole.slice(0, whole.lastIndexOf('/')) || '/'
+      const parent = absolutePath.slice(0, absolutePath.lastIndexOf('/')) || '/'
       const dirs_created = (await backend.files.stat(parent)) === undefined
-      await backend.files.write(whole, bytes)
-      if (!same(bytes, await backend.files.read(whole)))
+      await backend.files.write(absolutePath, bytes)
+      if (!hasSameBytes(bytes, await backend.files.read(absolutePath)))
         return fail(`${path} does not read back as written. Read it before you go on.`, { verified: false })
-      const warning = brokenJson(path, content)
+      const warning = findJsonError(path, content)
       return { bytes_written: bytes.byteLength, dirs_created, verified: true, ...(warning && { warning }) }
     }),
 })
 
-const present = async ({ files }: ExecutionBackend, path: string) => new TextDecoder().decode(await files.read(path))
+const readCurrentText = async ({ files }: ExecutionBackend, path: string) =>
+  new TextDecoder().decode(await files.read(path))
 
-const same = (one: Uint8Array, other: Uint8Array | undefined): boolean =>
+const hasSameBytes = (one: Uint8Array, other: Uint8Array | undefined): boolean =>
   other !== undefined && one.byteLength === other.byteLength && one.every((byte, i) => byte === other[i])
 
-/** The one check that needs no tools: a JSON file that does not parse. */
-function brokenJson(path: string, content: string): string | undefined {
+/** Only JSON is checked, because other formats would need a parser. */
+function findJsonError(path: string, content: string): string | undefined {
   if (!path.endsWith('.json') || content === '') return undefined
   try {
     JSON.parse(content)

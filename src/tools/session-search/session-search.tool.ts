@@ -3,17 +3,17 @@ import type { History, HistoryHit, HistoryMessage } from '../../agent/model/tool
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 
-const MAX_SESSIONS = 10
-/** Hits asked for per session wanted: they are grouped, and one session may have most of them. */
-const HITS_PER_SESSION = 10
-const HITS_SHOWN = 3
-const BOOKENDS = 3
-const MAX_MESSAGE = 2000
-const MAX_BOOKEND = 500
+const maxSessions = 10
+/** Hits are grouped by session, and one session may have most of them. */
+const hitsPerSession = 10
+const maxShownHits = 3
+const bookendMessages = 3
+const maxMessageChars = 2000
+const maxBookendChars = 500
 
 const input = z.object({
   query: z.string().optional(),
-  limit: z.int().min(1).max(MAX_SESSIONS).default(3).describe('Sessions.'),
+  limit: z.int().min(1).max(maxSessions).default(3).describe('Sessions.'),
   sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match.'),
   detail: z
     .enum(['adaptive', 'full'])
@@ -26,6 +26,7 @@ const input = z.object({
 })
 type Input = z.infer<typeof input>
 
+/** Searches and reads the earlier sessions of the tenant. */
 export default defineTool({
   name: 'session_search',
   toolset: 'session_search',
@@ -35,21 +36,21 @@ export default defineTool({
   needs: ['history'],
   effect: 'pure',
   risk: () => 'read',
-  run: async (wanted, { history, sessionId }) => {
-    const { query, session_id, around_message_id } = wanted
-    if (session_id !== undefined) return read(history, { ...wanted, session_id })
+  run: async (request, { history, sessionId }) => {
+    const { query, session_id, around_message_id } = request
+    if (session_id !== undefined) return readSession(history, { ...request, session_id })
     if (around_message_id !== undefined) return fail('around_message_id needs the session_id it belongs to.')
-    return query?.trim() ? discover(history, wanted, sessionId) : browse(history, wanted.limit, sessionId)
+    return query?.trim() ? searchHistory(history, request, sessionId) : listRecent(history, request.limit, sessionId)
   },
 })
 
-async function browse(history: History, limit: number, current: string) {
+async function listRecent(history: History, limit: number, current: string) {
   const recent = await history.recent(limit + 1)
   const sessions = recent.filter(({ session_id }) => session_id !== current).slice(0, limit)
   return { mode: 'browse', sessions, count: sessions.length }
 }
 
-async function read(
+async function readSession(
   history: History,
   { session_id, around_message_id, window, role_filter }: Input & { session_id: string },
 ) {
@@ -57,20 +58,20 @@ async function read(
   const range = around === undefined ? undefined : { around, window }
   const messages = await history.read(session_id, range)
   if (!messages) return fail(`No session ${session_id}. Find its id with query, or call without arguments.`)
-  const shown = messages.filter(speaks(role_filter)).map((message) => brief(message, MAX_MESSAGE))
+  const shown = messages.filter(hasRole(role_filter)).map((message) => shortenMessage(message, maxMessageChars))
   if (range) return { mode: 'scroll', session_id, around_message_id: around, window, messages: shown }
   return {
     mode: 'read',
     session_id,
     messages: shown,
-    ...(gap(messages) && { note: 'The middle is left out: scroll into it with around_message_id.' }),
+    ...(hasGap(messages) && { note: 'The middle is left out: scroll into it with around_message_id.' }),
   }
 }
 
-const gap = (messages: readonly HistoryMessage[]): boolean =>
+const hasGap = (messages: readonly HistoryMessage[]): boolean =>
   messages.some(({ seq }, i) => i > 0 && seq > (messages[i - 1]?.seq ?? seq) + 1)
 
-const speaks = (filter: string | undefined) => {
+const hasRole = (filter: string | undefined) => {
   const roles =
     filter
       ?.split(',')
@@ -79,36 +80,36 @@ const speaks = (filter: string | undefined) => {
   return ({ role }: { readonly role: string }): boolean => roles.length === 0 || roles.includes(role)
 }
 
-const brief = ({ seq, role, content, at }: HistoryMessage, most: number) => ({
+const shortenMessage = ({ seq, role, content, at }: HistoryMessage, maxChars: number) => ({
   message_id: seq,
   role,
   at,
-  content: content.length > most ? `${content.slice(0, most)}... [${content.length} characters]` : content,
+  content: content.length > maxChars ? `${content.slice(0, maxChars)}... [${content.length} characters]` : content,
 })
 
-async function discover(history: History, wanted: Input, current: string) {
-  const { query = '', limit, sort, detail, role_filter } = wanted
-  const hits = (await history.search(query, limit * HITS_PER_SESSION, sort)).filter(speaks(role_filter))
+async function searchHistory(history: History, request: Input, current: string) {
+  const { query = '', limit, sort, detail, role_filter } = request
+  const hits = (await history.search(query, limit * hitsPerSession, sort)).filter(hasRole(role_filter))
   const sessions = new Map<string, HistoryHit[]>()
   for (const hit of hits) {
     if (hit.session_id === current) continue
     sessions.set(hit.session_id, [...(sessions.get(hit.session_id) ?? []), hit])
   }
   const chosen = [...sessions].slice(0, limit)
-  const results = await Promise.all(chosen.map(([id, found]) => summarise(history, id, { found, detail })))
+  const results = await Promise.all(chosen.map(([id, found]) => summariseSession(history, id, { found, detail })))
   const hint = results.length === 0 ? { hint: 'Nothing found: try fewer or other words.' } : {}
   return { mode: 'discovery', query, results, count: results.length, sessions_found: sessions.size, ...hint }
 }
 
-/** Messages are asked for by number; ids end with it. */
-const numberOf = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0)
+/** Messages are read by number, and an id ends with the number. */
+const messageNumberOf = (id: string): number => Number(/\d+$/.exec(id)?.[0] ?? 0)
 
 type Found = { readonly found: readonly HistoryHit[]; readonly detail: Input['detail'] }
 
-async function summarise(history: History, session_id: string, { found, detail }: Found) {
-  const shown = detail === 'full' ? found : found.slice(0, HITS_SHOWN)
+async function summariseSession(history: History, session_id: string, { found, detail }: Found) {
+  const shown = detail === 'full' ? found : found.slice(0, maxShownHits)
   const matches = shown.map(({ message_id, role, at, snippet }) => ({
-    message_id: numberOf(message_id),
+    message_id: messageNumberOf(message_id),
     role,
     at,
     snippet,
@@ -116,6 +117,11 @@ async function summarise(history: History, session_id: string, { found, detail }
   const summary = { session_id, title: found[0]?.title ?? null, matches, match_count: found.length }
   if (detail === 'adaptive') return summary
   const messages = (await history.read(session_id)) ?? []
-  const shorten = (part: readonly HistoryMessage[]) => part.map((message) => brief(message, MAX_BOOKEND))
-  return { ...summary, beginning: shorten(messages.slice(0, BOOKENDS)), end: shorten(messages.slice(-BOOKENDS)) }
+  const shortenAll = (part: readonly HistoryMessage[]) =>
+    part.map((message) => shortenMessage(message, maxBookendChars))
+  return {
+    ...summary,
+    beginning: shortenAll(messages.slice(0, bookendMessages)),
+    end: shortenAll(messages.slice(-bookendMessages)),
+  }
 }

@@ -4,9 +4,9 @@ import type { ProcessView } from '../../agent/model/process.ts'
 import type { CallContext, Services, ToolResult } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
-import { answering } from '../file/text.ts'
-import { assessIn } from './assess.ts'
-import { plain, shown } from './output.ts'
+import { failOnBackendError } from '../file/read-text-file.ts'
+import { assessCommand } from './assess-command.ts'
+import { cleanOutput, truncateOutput } from './format-output.ts'
 
 const DEFAULT_WAIT = 180
 const MAX_WAIT = 600
@@ -40,7 +40,7 @@ export default defineTool({
   assess,
   touches: () => 'alone',
   run: (wanted, context) =>
-    answering(async () => {
+    failOnBackendError(async () => {
       const { action, session_id: id } = wanted
       if (action === 'list') return list(context)
       if (!id) return fail(`session_id is needed for ${action}. See the list.`)
@@ -65,8 +65,8 @@ function assess(
   const found = services.processes.find(id)
   if (!('process' in found)) return free
   const { command, cwd, pty } = found.process
-  if (!pty && assessIn(command, cwd, services).verdict === 'allow') return free
-  const { verdict, reasons } = assessIn(data, cwd, services)
+  if (!pty && assessCommand(command, cwd, services).verdict === 'allow') return free
+  const { verdict, reasons } = assessCommand(data, cwd, services)
   const why = reasons.map((reason) => `As input of a program that may run it: ${reason}`)
   return { verdict, reasons: why, summary: `${command} <- ${data}`, subjects: [data] }
 }
@@ -104,7 +104,7 @@ async function standing({ processes, clock }: Context, id: string): Promise<Reco
   const process = await processes.look(id)
   const printed = await printedBy(processes, process)
   processes.told(id)
-  const output = shown(printed).text
+  const output = truncateOutput(printed).text
   const isCut = output.length > POLL_LENGTH
   return {
     ...about(process, clock.now()),
@@ -116,7 +116,7 @@ async function standing({ processes, clock }: Context, id: string): Promise<Reco
 /** Of a lost one, what its machine has left. */
 async function printedBy(processes: Context['processes'], { id, state }: ProcessView): Promise<string> {
   const output = processes.output(id)
-  return plain(await (state.at === 'lost' ? output.catch(() => '') : output))
+  return cleanOutput(await (state.at === 'lost' ? output.catch(() => '') : output))
 }
 
 async function wait({ timeout = DEFAULT_WAIT }: Input, context: Context, { id }: ProcessView): Promise<Answer> {
@@ -135,7 +135,7 @@ async function log({ offset, limit = LOG_LINES }: Input, { processes, clock }: C
   const lines = text === '' ? [] : text.split('\n')
   const from = offset ?? Math.max(0, lines.length - limit)
   const page = lines.slice(from, from + limit)
-  const { text: output, truncated } = shown(page.join('\n'))
+  const { text: output, truncated } = truncateOutput(page.join('\n'))
   return {
     ...about(process, clock.now()),
     output,
@@ -173,7 +173,7 @@ function about(process: ProcessView, now: number) {
   return {
     session_id: id,
     ...(pid !== undefined && { pid }),
-    command: plain(command).slice(0, 200),
+    command: cleanOutput(command).slice(0, 200),
     status: statusOf(process),
     uptime_seconds: Math.max(0, Math.round((end - startedAt) / 1_000)),
     ...(state.at === 'exited' && { exit_code: state.exitCode }),

@@ -5,12 +5,12 @@ import { hash53 } from '../../agent/model/hash.ts'
 import type { CallContext, Services, ShellState } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail, failWith } from '../tool-result.ts'
-import { answering } from '../file/text.ts'
-import { assessIn } from './assess.ts'
-import { MAX_BACKGROUND_SECONDS, mustDetach, startInBackground } from './background.ts'
-import { meaningOf } from './meaning.ts'
-import { plain, shown, withoutBytes } from './output.ts'
-import { asShown, withTerminal } from './pty.ts'
+import { failOnBackendError } from '../file/read-text-file.ts'
+import { assessCommand } from './assess-command.ts'
+import { maxBackgroundSeconds, getForegroundRefusal, startInBackground } from './start-in-background.ts'
+import { explainExitCode } from './exit-code-meaning.ts'
+import { cleanOutput, truncateOutput, replaceBinary } from './format-output.ts'
+import { renderScreen, withPty } from './pty-command.ts'
 
 const DEFAULT_SECONDS = 180
 const MAX_SECONDS = 600
@@ -44,10 +44,10 @@ export default defineTool({
   // A process is named after the call that starts it: starting it again finds it.
   effectOf: ({ background }) => (background ? 'keyed' : 'effect'),
   risk: () => 'exec',
-  assess: assessCommand,
+  assess: assessCall,
   touches: () => 'alone',
   run: (wanted, context) =>
-    answering(async () => {
+    failOnBackendError(async () => {
       const refusal = refuse(wanted, context.backend)
       return refusal === undefined ? runCommand(wanted, context) : fail(refusal)
     }),
@@ -58,20 +58,20 @@ function refuse(wanted: Input, { jobs, capabilities }: ExecutionBackend): string
   if (pty && !capabilities.pty)
     return 'There is no terminal device here. Use options that ask nothing and use no pager: -y, --no-pager, --batch.'
   if (background)
-    return timeout > MAX_BACKGROUND_SECONDS ? `timeout is at most ${MAX_BACKGROUND_SECONDS} seconds.` : undefined
+    return timeout > maxBackgroundSeconds ? `timeout is at most ${maxBackgroundSeconds} seconds.` : undefined
   if (notify || watch_patterns.length)
     return 'notify_on_complete and watch_patterns are for commands with background: true. A command in the foreground is waited for.'
   if (timeout > MAX_SECONDS)
     return `timeout is at most ${MAX_SECONDS} seconds. ${jobs ? 'For longer commands use background: true.' : 'Split the work into shorter commands.'}`
-  return mustDetach(command, jobs !== undefined)
+  return getForegroundRefusal(command, jobs !== undefined)
 }
 
 /** The same whether it is waited for or not. */
-function assessCommand({ command, workdir }: Input, services: Pick<Services, 'backend' | 'shell'>): Assessment {
+function assessCall({ command, workdir }: Input, services: Pick<Services, 'backend' | 'shell'>): Assessment {
   const { backend, shell } = services
   const { cwd } = shell.read()
   const at = workdir === undefined ? cwd : backend.resolve(workdir, cwd)
-  const { verdict, reasons, commands, rule } = assessIn(command, at, services)
+  const { verdict, reasons, commands, rule } = assessCommand(command, at, services)
   return { verdict, reasons, summary: command, subjects: commands, ...(rule !== undefined && { rule }) }
 }
 
@@ -85,9 +85,9 @@ async function runCommand(wanted: Input, context: Context) {
   const cwd = workdir === undefined ? home : backend.resolve(workdir, home)
   if (wanted.background) return startInBackground(backgroundOf(wanted, cwd), context)
   const options = { cwd, env: state.env, timeoutMs: timeout * 1000, signal, maxOutput: MAX_OUTPUT }
-  const result = await backend.exec(wanted.pty ? withTerminal(command) : command, options)
+  const result = await backend.exec(wanted.pty ? withPty(command) : command, options)
   shell.write({ cwd: workdir === undefined ? result.cwd : home, env: envAfter(state.env, result) })
-  return report(wanted.pty ? { ...result, stdout: asShown(result.stdout) } : result, wanted, context)
+  return report(wanted.pty ? { ...result, stdout: renderScreen(result.stdout) } : result, wanted, context)
 }
 
 const backgroundOf = (wanted: Input, cwd: string) => {
@@ -110,9 +110,9 @@ async function report(result: ExecResult, { command, timeout = DEFAULT_SECONDS }
   const { stdout, stderr, cwd, timedOut } = result
   const { languages } = context.backend.capabilities
   const exitCode = result.exitCode ?? 137
-  const meaning = meaningOf({ command, exitCode, stderr, languages })
-  const whole = plain(join(withoutBytes(stdout), stderr))
-  const { text, truncated } = shown(whole)
+  const meaning = explainExitCode({ command, exitCode, stderr, languages })
+  const whole = cleanOutput(join(replaceBinary(stdout), stderr))
+  const { text, truncated } = truncateOutput(whole)
   const answer = {
     output: text,
     exit_code: exitCode,
@@ -122,7 +122,7 @@ async function report(result: ExecResult, { command, timeout = DEFAULT_SECONDS }
     ...(truncated && (await spilled(whole, context))),
     cwd,
   }
-  return exitCode === 0 || meaning?.fine ? answer : failWith(answer)
+  return exitCode === 0 || meaning?.isSuccess ? answer : failWith(answer)
 }
 
 const join = (stdout: string, stderr: string): string =>

@@ -3,19 +3,19 @@ import type { Todo } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 
-const MAX_ITEMS = 256
-const MAX_CHARS = 4000
-const STATUSES = ['pending', 'in_progress', 'completed', 'cancelled'] as const
+const maxItems = 256
+const maxContentChars = 4000
+const statuses = ['pending', 'in_progress', 'completed', 'cancelled'] as const
 
 const input = z.object({
   todos: z
-    .array(z.object({ id: z.string().min(1), content: z.string(), status: z.enum(STATUSES) }))
+    .array(z.object({ id: z.string().min(1), content: z.string(), status: z.enum(statuses) }))
     .optional()
     .describe('Omit to read the list.'),
   merge: z.boolean().default(false).describe('Update and add by id instead of replacing the list.'),
 })
 
-/** The call id does not matter: the same list written twice is the same list. */
+/** Reads and updates the list of tasks of a session. A repeated call writes the same list, so no call id is needed. */
 export default defineTool({
   name: 'todo',
   toolset: 'todo',
@@ -26,26 +26,27 @@ export default defineTool({
   effect: 'keyed',
   touches: () => ['todo list'],
   run: async ({ todos, merge }, { todos: list }) => {
-    if (todos === undefined) return answer(list.read())
-    const next = combine(merge ? list.read() : [], todos)
-    if (next.length > MAX_ITEMS)
-      return fail(`${next.length} items are too many: at most ${MAX_ITEMS}. Combine or drop finished ones.`)
+    if (todos === undefined) return render(list.read())
+    const next = mergeTodos(merge ? list.read() : [], todos)
+    if (next.length > maxItems)
+      return fail(`${next.length} items are too many: at most ${maxItems}. Combine or drop finished ones.`)
     list.write(next)
-    return answer(next)
+    return render(next)
   },
 })
 
-/** By id; an item keeps its place when it is updated, and the last of two with one id wins. */
-function combine(before: readonly Todo[], changes: readonly Todo[]): Todo[] {
+/** Merges by id. An updated item keeps its position. */
+function mergeTodos(before: readonly Todo[], changes: readonly Todo[]): Todo[] {
   const items = new Map(before.map((item) => [item.id, item]))
-  for (const { id, content, status } of changes) items.set(id, { id, content: content.slice(0, MAX_CHARS), status })
+  for (const { id, content, status } of changes)
+    items.set(id, { id, content: content.slice(0, maxContentChars), status })
   return [...items.values()]
 }
 
-const answer = (todos: readonly Todo[]) => ({
+const render = (todos: readonly Todo[]) => ({
   todos,
   summary: {
     total: todos.length,
-    ...Object.fromEntries(STATUSES.map((status) => [status, todos.filter((todo) => todo.status === status).length])),
+    ...Object.fromEntries(statuses.map((status) => [status, todos.filter((todo) => todo.status === status).length])),
   },
 })

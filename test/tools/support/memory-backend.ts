@@ -2,7 +2,7 @@
 
 import type { ExecResult, ExecutionBackend, FileStat, SearchHit } from '../../../src/agent/model/backend.ts'
 import { glob } from '../../../src/backends/virtual/glob.ts'
-import { absolute, HOME } from '../../../src/backends/virtual/paths.ts'
+import { resolvePath, workspaceRoot } from '../../../src/backends/virtual/paths.ts'
 
 export type Executed = {
   readonly command: string
@@ -25,43 +25,51 @@ export function memoryBackend(
   const store = new Map<string, Uint8Array>()
   const encode = (content: string | Uint8Array) =>
     typeof content === 'string' ? new TextEncoder().encode(content) : content
-  for (const [path, content] of Object.entries(files)) store.set(absolute(path), encode(content))
+  for (const [path, content] of Object.entries(files)) store.set(resolvePath(path), encode(content))
   const decode = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes)
   const executed: Executed[] = []
   const broken = new Set<string>()
   const stat = async (given: string): Promise<FileStat | undefined> => {
-    const path = absolute(given)
+    const path = resolvePath(given)
     const bytes = store.get(path)
     if (bytes) return { path, type: 'file', size: bytes.byteLength, modified: 0 }
-    const isDirectory = path === HOME || path === '/' || [...store.keys()].some((key) => key.startsWith(`${path}/`))
+    const isDirectory =
+      path === workspaceRoot || path === '/' || [...store.keys()].some((key) => key.startsWith(`${path}/`))
     return isDirectory ? { path, type: 'directory', size: 0, modified: 0 } : undefined
   }
   return {
     kind: 'virtual',
-    capabilities: { streaming: false, background: false, pty: false, network: 'none', languages: ['bash'], root: HOME },
+    capabilities: {
+      streaming: false,
+      background: false,
+      pty: false,
+      network: 'none',
+      languages: ['bash'],
+      root: workspaceRoot,
+    },
     describe: () => 'memory',
-    resolve: absolute,
+    resolve: resolvePath,
     texts: () => Object.fromEntries([...store].map(([path, bytes]) => [path, decode(bytes)])),
     executed,
     broken,
-    async exec(command, { cwd = HOME, timeoutMs, env = {} }) {
+    async exec(command, { cwd = workspaceRoot, timeoutMs, env = {} }) {
       executed.push({ command, cwd, timeoutMs, env })
       const result = { exitCode: 0, stdout: '', stderr: '', truncated: false, timedOut: false, cwd, env: {}, ms: 1 }
       return { ...result, ...answer }
     },
     files: {
       stat,
-      read: async (path) => (broken.has(absolute(path)) ? encode('damaged') : store.get(absolute(path))),
+      read: async (path) => (broken.has(resolvePath(path)) ? encode('damaged') : store.get(resolvePath(path))),
       async write(path, bytes) {
-        const created = !store.has(absolute(path))
-        store.set(absolute(path), bytes)
+        const created = !store.has(resolvePath(path))
+        store.set(resolvePath(path), bytes)
         return { created }
       },
       list: async () => [],
-      remove: async (path) => store.delete(absolute(path)),
+      remove: async (path) => store.delete(resolvePath(path)),
       move: async () => undefined,
-      async search({ pattern, target, path = HOME, glob: wanted = '*', limit, offset, context = 0 }) {
-        const root = absolute(path)
+      async search({ pattern, target, path = workspaceRoot, glob: wanted = '*', limit, offset, context = 0 }) {
+        const root = resolvePath(path)
         const paths = [...store.keys()].filter((key) => key === root || key.startsWith(`${root}/`)).toSorted()
         const within = (key: string) => key.slice(root.length + 1) || key
         const hits: SearchHit[] = []

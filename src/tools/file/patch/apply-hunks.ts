@@ -1,104 +1,104 @@
-/** Applies the hunks of one file in order, each searched after the one before it. All of them or none. */
+/** Applies all hunks of a file or none. Each hunk is searched for after the one before it. */
 
-import { byteOrderMark, withoutMark } from './byte-order-mark.ts'
-import { startsOf } from './hints.ts'
-import type { Span } from './mapped.ts'
-import { closest, fit, located } from './replace.ts'
-import { strategies, type Strategy } from './strategies.ts'
-import type { Hunk } from './v4a.ts'
+import { byteOrderMark, removeByteOrderMark } from './byte-order-mark.ts'
+import { findHintedStarts } from './hinted-lines.ts'
+import type { Span } from './normalised-search.ts'
+import { describeClosestLine, fitReplacement, describeLocation } from './replace-text.ts'
+import { matchStrategies, type MatchStrategy } from './match-strategies.ts'
+import type { Hunk } from './parse-patch.ts'
 
 export type Applied = { readonly text: string } | { readonly error: string }
 
 export function applyHunks(text: string, hunks: readonly Hunk[]): Applied {
-  if (!text.startsWith(byteOrderMark)) return applyAll(text, hunks)
-  const plain = hunks.map((hunk) => ({
+  if (!text.startsWith(byteOrderMark)) return applyInOrder(text, hunks)
+  const unmarkedHunks = hunks.map((hunk) => ({
     ...hunk,
-    before: hunk.before.map(withoutMark),
-    after: hunk.after.map(withoutMark),
+    before: hunk.before.map(removeByteOrderMark),
+    after: hunk.after.map(removeByteOrderMark),
   }))
-  const result = applyAll(withoutMark(text), plain)
+  const result = applyInOrder(removeByteOrderMark(text), unmarkedHunks)
   return 'error' in result ? result : { text: byteOrderMark + result.text }
 }
 
-function applyAll(text: string, hunks: readonly Hunk[]): Applied {
-  // A file with Windows line ends is patched with plain ones and gets its own back.
-  const windows = text.includes('\r\n') && !/[^\r]\n/.test(text)
-  let current = windows ? text.replaceAll('\r\n', '\n') : text
+function applyInOrder(text: string, hunks: readonly Hunk[]): Applied {
+  // Hunks have plain newlines. A file with Windows line ends is converted, patched and converted back.
+  const hasWindowsLines = text.includes('\r\n') && !/[^\r]\n/.test(text)
+  let current = hasWindowsLines ? text.replaceAll('\r\n', '\n') : text
   let from = 0
   for (const [i, hunk] of hunks.entries()) {
-    const result = applyOne(current, hunk, from)
+    const result = applyHunk(current, hunk, from)
     if ('error' in result) return { error: `hunk ${i + 1} does not fit: ${result.error}` }
     current = result.text
     from = result.next
   }
-  return { text: windows ? current.replaceAll('\n', '\r\n') : current }
+  return { text: hasWindowsLines ? current.replaceAll('\n', '\r\n') : current }
 }
 
-type Step = { readonly text: string; readonly next: number } | { readonly error: string }
+type HunkResult = { readonly text: string; readonly next: number } | { readonly error: string }
 
-function applyOne(text: string, hunk: Hunk, from: number): Step {
-  const starts = startsOf(text, hunk.hints, from)
+function applyHunk(text: string, hunk: Hunk, from: number): HunkResult {
+  const starts = findHintedStarts(text, hunk.hints, from)
   if (typeof starts === 'string') return { error: starts }
-  if (hunk.before.length === 0) return insert(text, hunk, starts)
-  const places = starts.map((start) => findPlace(text, hunk, start))
-  const found = new Map(places.flatMap((place) => ('error' in place ? [] : [[place.span.start, place]])))
-  const [place = places[0], ...others] = found.values()
+  if (hunk.before.length === 0) return insertLines(text, hunk, starts)
+  const candidates = starts.map((start) => findPlace(text, hunk, start))
+  const found = new Map(candidates.flatMap((place) => ('error' in place ? [] : [[place.span.start, place]])))
+  const [place = candidates[0], ...others] = found.values()
   if (!place) return { error: 'it has no place' }
   if (others.length > 0)
     return {
-      error: ambiguous(
+      error: describeAmbiguity(
         text,
         [...found.values()].map(({ span }) => span),
       ),
     }
-  return 'error' in place ? place : put(text, hunk, place)
+  return 'error' in place ? place : replaceSpan(text, hunk, place)
 }
 
-type Place = { readonly strategy: Strategy; readonly span: Span }
+type Place = { readonly strategy: MatchStrategy; readonly span: Span }
 
 function findPlace(text: string, hunk: Hunk, start: number): Place | { readonly error: string } {
   const before = hunk.before.join('\n')
-  // A hunk out of order is still found, when nothing says where it belongs.
+  // A hunk without hints may be out of order, so the whole file is searched as well.
   const match = locateLines(text, before, start) ?? (hunk.hints.length === 0 ? locateLines(text, before, 0) : undefined)
   const [span, ...others] = match?.spans ?? []
-  if (!match || !span) return { error: `its lines were not found. ${closest(text, before)}` }
-  if (others.length > 0 && hunk.hints.length === 0) return { error: ambiguous(text, [span, ...others]) }
+  if (!match || !span) return { error: `its lines were not found. ${describeClosestLine(text, before)}` }
+  if (others.length > 0 && hunk.hints.length === 0) return { error: describeAmbiguity(text, [span, ...others]) }
   return { strategy: match.strategy, span }
 }
 
-type Match = { readonly strategy: Strategy; readonly spans: readonly Span[] }
+type Match = { readonly strategy: MatchStrategy; readonly spans: readonly Span[] }
 
-/** Whole lines only: a hunk never changes a part of one. */
+/** Matches whole lines only, because a hunk never changes a part of a line. */
 function locateLines(text: string, wanted: string, from: number): Match | undefined {
   const tail = text.slice(from)
-  const whole = ({ start, end }: Span): boolean =>
+  const isWholeLines = ({ start, end }: Span): boolean =>
     (start === 0 || tail[start - 1] === '\n') && (end === tail.length || tail[end] === '\n')
-  for (const strategy of strategies) {
-    const spans = strategy.locate(tail, wanted).filter(whole)
+  for (const strategy of matchStrategies) {
+    const spans = strategy.locate(tail, wanted).filter(isWholeLines)
     if (spans.length > 0)
       return { strategy, spans: spans.map(({ start, end }) => ({ start: start + from, end: end + from })) }
   }
   return undefined
 }
 
-const ambiguous = (text: string, spans: readonly Pick<Span, 'start'>[]): string => {
-  const places = spans.slice(0, 5).map(({ start }) => located(text, start))
-  return `it fits ${spans.length} places; name one by "@@ a line above it" or more context: ${places.join('; ')}`
+const describeAmbiguity = (text: string, spans: readonly Pick<Span, 'start'>[]): string => {
+  const candidates = spans.slice(0, 5).map(({ start }) => describeLocation(text, start))
+  return `it fits ${spans.length} places; name one by "@@ a line above it" or more context: ${candidates.join('; ')}`
 }
 
-function put(text: string, hunk: Hunk, { strategy, span }: Place): Step {
+function replaceSpan(text: string, hunk: Hunk, { strategy, span }: Place): HunkResult {
   const [from, to] = [hunk.before.join('\n'), hunk.after.join('\n')]
-  const lines = fit(strategy, text.slice(span.start, span.end), { from, to })
-  // Lines that go take their newline with them.
+  const lines = fitReplacement(strategy, text.slice(span.start, span.end), { from, to })
+  // When a hunk only deletes lines, their last newline is deleted as well.
   const end = hunk.after.length === 0 && text[span.end] === '\n' ? span.end + 1 : span.end
   return { text: text.slice(0, span.start) + lines + text.slice(end), next: span.start + lines.length }
 }
 
-/** Lines without anything to find them by: below the hinted line, or at the end. */
-function insert(text: string, { hints, after }: Hunk, starts: readonly number[]): Step {
+/** Inserts a hunk without old lines: below the hinted line, or at the end of the file. */
+function insertLines(text: string, { hints, after }: Hunk, starts: readonly number[]): HunkResult {
   if (starts.length > 1)
     return {
-      error: ambiguous(
+      error: describeAmbiguity(
         text,
         starts.map((start) => ({ start })),
       ),
@@ -106,8 +106,8 @@ function insert(text: string, { hints, after }: Hunk, starts: readonly number[])
   const lines = `${after.join('\n')}\n`
   const end = text.indexOf('\n', starts[0])
   if (hints.length === 0 || end < 0) {
-    const whole = `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${lines}`
-    return { text: whole, next: whole.length }
+    const isWholeLines = `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${lines}`
+    return { text: isWholeLines, next: isWholeLines.length }
   }
   return { text: text.slice(0, end + 1) + lines + text.slice(end + 1), next: end + 1 + lines.length }
 }

@@ -1,5 +1,5 @@
-/** The mark at the beginning of a file: nobody writes it into a patch, and it stays where it is. */
+/** Removes the byte order mark of a text. Patches do not contain it, and an edited file keeps it. */
 
 export const byteOrderMark = '\uFEFF'
 
-export const withoutMark = (text: string): string => (text.startsWith(byteOrderMark) ? text.slice(1) : text)
+export const removeByteOrderMark = (text: string): string => (text.startsWith(byteOrderMark) ? text.slice(1) : text)

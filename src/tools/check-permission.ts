@@ -1,0 +1,129 @@
+/**
+ * Decides whether a tool call may run, by the approval policy and, where the policy asks for it, by the judge model. A
+ * call that needs a person's approval becomes a pending request.
+ */
+
+import type { Decision } from '../agent/model/approval.ts'
+import { maskedValue } from '../agent/model/secrets.ts'
+import type { ApprovalRequest } from '../agent/model/pending-request.ts'
+import type { Services, Tool } from '../agent/model/tool.ts'
+import type { ToolCall } from '../agent/model/turn.ts'
+import {
+  type ApprovalPolicy,
+  type Asked,
+  decisionOf,
+  hashOf,
+  permit,
+  plainAssessment,
+} from '../agent/policy/approval.ts'
+import type { Judgement } from '../agent/policy/approval-judge.ts'
+
+export type PermissionContext = {
+  readonly services: Partial<Services>
+  readonly policy: () => ApprovalPolicy
+  /** Names the backend and the directory. An approval counts for one place. */
+  readonly place: () => string
+  /** Asks a model. Must not throw: without a judgement it escalates. */
+  readonly judge: (asked: Asked) => Promise<Judgement>
+  readonly now: () => number
+}
+
+export type PermissionResult =
+  | { readonly do: 'run'; readonly decision?: Decision }
+  | { readonly do: 'refuse'; readonly refusal: Refusal; readonly decision: Decision }
+  | { readonly do: 'later'; readonly awaits: ApprovalRequest; readonly decision: Decision }
+
+/** The model reads a refusal as the result of its call. */
+export type Refusal = { readonly status: 'refused' | 'denied'; readonly error: string }
+
+export function checkPermission(
+  call: ToolCall,
+  tool: Tool,
+  context: PermissionContext,
+): PermissionResult | Promise<PermissionResult> {
+  const refresh = tool.assess && context.services.backend?.learn?.()
+  return refresh ? refresh.then(() => applyPolicy(call, tool, context)) : applyPolicy(call, tool, context)
+}
+
+function applyPolicy(
+  call: ToolCall,
+  tool: Tool,
+  context: PermissionContext,
+): PermissionResult | Promise<PermissionResult> {
+  const asked = describeCall(call, tool, context)
+  const found = permit(asked, context.policy())
+  const record = (did: Decision['did'], made: Pick<Decision, 'by' | 'reason'>) =>
+    decisionOf(asked, context.now(), { did, ...made })
+  switch (found.do) {
+    case 'run':
+      return { do: 'run', ...(found.decision && { decision: record('allowed', found.decision) }) }
+    case 'refuse': {
+      const decision = record(found.did, found.decision)
+      return { do: 'refuse', refusal: createRefusal(decision), decision }
+    }
+    case 'ask':
+      return {
+        do: 'later',
+        awaits: createApprovalRequest(asked, context.now()),
+        decision: record('asked', found.decision),
+      }
+    case 'judge':
+      return applyJudgement(asked, context)
+  }
+}
+
+function describeCall(call: ToolCall, tool: Tool, { services, place }: PermissionContext): Asked {
+  const { id, input, granted } = call
+  const risk = tool.risk(input)
+  const assessment = tool.assess?.(input, services) ?? plainAssessment(risk, listSubjects(input, services))
+  return { callId: id, tool: tool.name, toolset: tool.toolset, input, risk, assessment, place: place(), granted }
+}
+
+async function applyJudgement(asked: Asked, context: PermissionContext): Promise<PermissionResult> {
+  const judgement = await context.judge(asked)
+  const reason = asked.assessment.reasons.join('; ') || 'a rule asks for it'
+  const record = (did: Decision['did']) => decisionOf(asked, context.now(), { did, by: 'judge', reason })
+  if (judgement === 'approve') return { do: 'run', decision: record('allowed') }
+  if (judgement === 'escalate')
+    return { do: 'later', awaits: createApprovalRequest(asked, context.now()), decision: record('asked') }
+  const decision = record('denied')
+  return { do: 'refuse', refusal: createRefusal(decision), decision }
+}
+
+const createApprovalRequest = (asked: Asked, since: number): ApprovalRequest => {
+  const { tool, input, risk, assessment } = asked
+  const { reasons, rule } = assessment
+  const shown = { tool, input: JSON.stringify(maskedValue(input)), risk, reasons, hash: hashOf(asked), since }
+  return { kind: 'approval', ...shown, ...(rule !== undefined && { rule }) }
+}
+
+const refusalTexts: Record<Decision['by'], (reason: string) => string> = {
+  hardline: (reason) => `This never runs here, and nobody can allow it: ${reason}. Do not try it in another form.`,
+  rule: (reason) => `Not run: ${reason}. Do not try it in another form; tell the user if it is needed.`,
+  person: (reason) => `The user did not allow this${reason && `: ${reason}`}. Do not try it again or in another form.`,
+  judge: (reason) => `Not allowed: ${reason}. Do not try it in another form; tell the user if it is needed.`,
+  denials: (reason) => `Not run: ${reason}, so nothing more of this kind runs. Go on without, or tell the user.`,
+  nobody: (reason) => `Not run: ${reason}. Go on without it and say so in your answer.`,
+  grant: (reason) => reason,
+  mode: (reason) => reason,
+}
+
+export const createRefusal = ({ did, by, reason }: Pick<Decision, 'did' | 'by' | 'reason'>): Refusal => ({
+  status: did === 'refused' ? 'refused' : 'denied',
+  error: refusalTexts[by](reason),
+})
+
+/** Lists the texts that approval rules match for a tool without its own assessment. */
+function listSubjects(input: unknown, { backend }: Partial<Services>): readonly string[] {
+  if (typeof input !== 'object' || input === null) return []
+  return Object.entries(input).flatMap(([name, value]) => {
+    if (typeof value !== 'string') return []
+    // File tools resolve a path from the root of the workspace, not from the directory of the shell.
+    if (backend && /^(?:path|file)$/.test(name)) return [value, backend.resolve(value)]
+    return value.length > 2_000 ? [] : [value]
+  })
+}
+
+/** Renders a refusal in the shape of the tool's own results. */
+export const renderRefusal = (tool: string, { status, error }: Refusal): string =>
+  JSON.stringify(tool === 'terminal' ? { output: '', exit_code: -1, status, error } : { status, error })

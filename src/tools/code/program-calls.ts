@@ -1,0 +1,105 @@
+/**
+ * The calls that a program makes: which tools it has, how many calls, in which order they run, and what a result of the
+ * dispatcher is to a program.
+ */
+
+import type { ToolMessage } from '../../agent/model/message.ts'
+import type { Program, ProgramAnswer, ProgramFunction } from '../../agent/model/program.ts'
+import type { Programs, Tool, Toolbox } from '../../agent/model/tool.ts'
+import { createCallQueue } from './call-queue.ts'
+
+/** In the order in which they are told; what a session does not have is left out. */
+const CALLABLE = ['read_file', 'write_file', 'search_files', 'patch', 'terminal', 'web_search', 'web_extract'] as const
+
+export const maxProgramCalls = 50
+
+type Find = (name: string) => Tool | undefined
+
+export const findCallableTools = (find: Find): readonly Tool[] => CALLABLE.flatMap((name) => find(name) ?? [])
+
+/** The required ones first: in that order values without names are taken. */
+export const describeFunction = ({ name, inputSchema }: Tool): ProgramFunction => {
+  const { properties = {}, required = [] } = inputSchema as {
+    readonly properties?: object
+    readonly required?: readonly string[]
+  }
+  return { name, parameters: [...new Set([...required, ...Object.keys(properties)])] }
+}
+
+/** What comes back is not in the schemas of the tools; only what a program needs to know. */
+const RESULTS: Readonly<Record<(typeof CALLABLE)[number], string>> = {
+  read_file: '{content:"N|line\\n…",total_lines,truncated}',
+  write_file: '{bytes_written}',
+  search_files: '{matches:[{path,line,content}]}|{files}',
+  patch: '{success,diff}',
+  terminal: '{output,exit_code}, foreground only',
+  web_search: '{data:{web:[{title,url,description}]}}',
+  web_extract: '{results:[{url,title,content}]}',
+}
+
+export function renderDeclarations(toolbox: Toolbox): string {
+  const names = CALLABLE.filter((name) => toolbox.has(name))
+  return names.map((name) => `${name} → ${RESULTS[name]}`).join('; ')
+}
+
+export type ProgramCalls = {
+  readonly call: Program['call']
+  readonly count: () => number
+  /** Resolves when no call is running any more. */
+  readonly waitForAll: () => Promise<unknown>
+}
+
+export type ProgramCallsOptions = { readonly parent: string; readonly programs: Programs; readonly signal: AbortSignal }
+
+export function createProgramCalls({ parent, programs, signal }: ProgramCallsOptions): ProgramCalls {
+  const lane = createCallQueue()
+  const running = new Set<Promise<unknown>>()
+  let made = 0
+  const run = async (name: string, input: unknown): Promise<ProgramAnswer> => {
+    const tool = findCallableTools(programs.tool).find((one) => one.name === name)
+    if (!tool) return { error: 'there is no such tool for programs' }
+    if (asksForBackground(input)) return { error: 'background is not for programs: call the tool itself' }
+    if (made >= maxProgramCalls)
+      return { error: `a program makes at most ${maxProgramCalls} calls; this one has made them` }
+    const id = `${parent}.${++made}`
+    return lane(programs.touches(tool, input), async () => {
+      if (signal.aborted) return { error: 'the user stopped the turn' }
+      return toProgramAnswer(await programs.dispatch({ parent, id, tool, input, signal }))
+    })
+  }
+  return {
+    count: () => made,
+    waitForAll: () => Promise.allSettled(running),
+    call(name, input) {
+      const work = run(name, input)
+      running.add(work)
+      const forget = () => running.delete(work)
+      work.then(forget, forget)
+      return work
+    },
+  }
+}
+
+const asksForBackground = (input: unknown): boolean =>
+  typeof input === 'object' && input !== null && 'background' in input && /^true$/i.test(String(input.background))
+
+/** A command that ran and ended with 1 has a result; what was refused or could not run throws. */
+export function toProgramAnswer({ content, failed }: ToolMessage): ProgramAnswer {
+  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+  const result = parsed(text)
+  if (!failed) return { ok: result }
+  const code = result['exit_code']
+  if (typeof code === 'number' && code >= 0) return { ok: result }
+  const { error } = result
+  return { error: typeof error === 'string' ? error : text, result }
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value = JSON.parse(text) as unknown
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+    return { content: value }
+  } catch {
+    return { content: text } // not every tool answers with JSON
+  }
+}

@@ -1,0 +1,59 @@
+/** Renders a text as numbered lines for a model, and detects such numbers in a text that a model writes. */
+
+const maxLineChars = 2000
+
+/** A newline at the end of the text does not start another line. */
+export function splitLines(text: string): string[] {
+  if (text === '') return []
+  const lines = text.split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  return lines
+}
+
+export type NumberedLines = {
+  readonly content: string
+  /** The first line after the rendered ones, 1-based. Absent when there is none. */
+  readonly nextLine?: number
+}
+
+/** Renders at most `limit` lines from `offset` (1-based) and at most `maxChars`. Only whole lines are left out. */
+export function renderNumberedLines(
+  lines: readonly string[],
+  offset: number,
+  limit: number,
+  maxChars: number,
+): NumberedLines {
+  const shown: string[] = []
+  let chars = 0
+  for (let i = offset - 1; i < Math.min(lines.length, offset - 1 + limit); i++) {
+    const line = `${i + 1}|${truncateLine(lines[i] ?? '')}`
+    chars += line.length + 1
+    if (chars > maxChars) break
+    shown.push(line)
+  }
+  const next = offset + shown.length
+  return { content: shown.join('\n'), ...(next <= lines.length && { nextLine: next }) }
+}
+
+const truncateLine = (line: string): string => {
+  const text = line.endsWith('\r') ? line.slice(0, -1) : line
+  return text.length <= maxLineChars ? text : `${text.slice(0, maxLineChars)}... [line cut, ${text.length} characters]`
+}
+
+const lineNumberPrefix = /^\s*(\d+)\|/
+
+/** Whether at least 80 % of the lines begin with a number that is one more than the number before. */
+export function hasLineNumbers(text: string): boolean {
+  const numbers = splitLines(text).map((line) => Number(lineNumberPrefix.exec(line)?.[1] ?? Number.NaN))
+  const counting = numbers.filter((number, i) => i > 0 && number === (numbers[i - 1] ?? 0) + 1).length
+  return numbers.length >= 2 && counting >= (numbers.length - 1) * 0.8
+}
+
+/** Whether at least half of the lines, without their numbers, are lines of the file. */
+export function isNumberedCopyOf(text: string, file: string): boolean {
+  const known = new Set(splitLines(file).map((line) => line.trimEnd()))
+  const lines = splitLines(text)
+    .map((line) => line.replace(lineNumberPrefix, '').trimEnd())
+    .filter((line) => line !== '')
+  return lines.length > 0 && lines.filter((line) => known.has(line)).length >= lines.length / 2
+}

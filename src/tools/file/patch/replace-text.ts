@@ -1,0 +1,107 @@
+/** Replaces a passage that a model quotes from memory, or returns an error with the likely locations. */
+
+import { similarity } from '../similarity.ts'
+import { byteOrderMark, removeByteOrderMark } from './byte-order-mark.ts'
+import type { Span } from './normalised-search.ts'
+import { matchStrategies, type MatchStrategy, unescapeText } from './match-strategies.ts'
+
+export type ReplaceResult =
+  | { readonly text: string; readonly strategy: string; readonly count: number }
+  | { readonly error: string; readonly locations?: readonly string[] }
+
+export type Replacement = { readonly from: string; readonly to: string; readonly all: boolean }
+
+const maxShownLocations = 10
+
+export function replaceText(text: string, wanted: Replacement): ReplaceResult {
+  if (!text.startsWith(byteOrderMark)) return replaceKeepingLineEnds(text, wanted)
+  const { from, to, all } = wanted
+  const result = replaceKeepingLineEnds(removeByteOrderMark(text), {
+    from: removeByteOrderMark(from),
+    to: removeByteOrderMark(to),
+    all,
+  })
+  return 'error' in result ? result : { ...result, text: byteOrderMark + result.text }
+}
+
+function replaceKeepingLineEnds(text: string, wanted: Replacement): ReplaceResult {
+  // Models write plain newlines. A file with Windows line ends is converted, edited and converted back.
+  if (!text.includes('\r\n') || wanted.from.includes('\r')) return replaceMatches(text, wanted)
+  if (/[^\r]\n/.test(text)) return replaceMatches(text, wanted)
+  const result = replaceMatches(text.replaceAll('\r\n', '\n'), { ...wanted, to: wanted.to.replaceAll('\r\n', '\n') })
+  return 'error' in result ? result : { ...result, text: result.text.replaceAll('\n', '\r\n') }
+}
+
+function replaceMatches(text: string, { from, to, all }: Replacement): ReplaceResult {
+  const match = findMatch(text, from)
+  if (!match) return { error: `old_string was not found. ${describeClosestLine(text, from)}` }
+  const { strategy, spans } = match
+  if (all && strategy.isApproximate)
+    return { error: `old_string fits only approximately (${strategy.name}); replace_all needs the exact text.` }
+  if (spans.length > 1 && !all) {
+    const error = `old_string fits ${spans.length} places. Add lines around it to name one, or set replace_all.`
+    return { error, locations: spans.slice(0, maxShownLocations).map(({ start }) => describeLocation(text, start)) }
+  }
+  let result = ''
+  let position = 0
+  for (const { start, end } of spans) {
+    result += text.slice(position, start) + fitReplacement(strategy, text.slice(start, end), { from, to })
+    position = end
+  }
+  return { text: result + text.slice(position), strategy: strategy.name, count: spans.length }
+}
+
+type Match = { readonly strategy: MatchStrategy; readonly spans: readonly Span[] }
+
+function findMatch(text: string, wanted: string): Match | undefined {
+  for (const strategy of matchStrategies) {
+    const spans = strategy.locate(text, wanted)
+    if (spans.length > 0) return { strategy, spans }
+  }
+  return undefined
+}
+
+/** Adapts the new text to an inexact match: unescapes it as the old text, or indents it as the replaced passage. */
+export function fitReplacement(
+  { name }: MatchStrategy,
+  found: string,
+  { from, to }: Pick<Replacement, 'from' | 'to'>,
+): string {
+  if (name === 'exact') return to
+  return name === 'escape-normalised' ? unescapeText(to) : reindent(to, indentOf(from), indentOf(found))
+}
+
+const indentOf = (text: string): string =>
+  /^[^\S\n]*/.exec(text.split('\n').find((line) => line.trim() !== '') ?? '')?.[0] ?? ''
+
+function reindent(text: string, from: string, to: string): string {
+  if (from === to) return text
+  const lines = text.split('\n')
+  return lines
+    .map((line) => (line.trim() !== '' && line.startsWith(from) ? to + line.slice(from.length) : line))
+    .join('\n')
+}
+
+export function describeLocation(text: string, at: number): string {
+  const line = text.slice(0, at).split('\n').length
+  const end = text.indexOf('\n', at)
+  return `${line}|${text.slice(text.lastIndexOf('\n', at - 1) + 1, end < 0 ? text.length : end).slice(0, 200)}`
+}
+
+const minSimilarity = 0.5
+const maxScannedLines = 5000
+
+/** Names the line that is most similar to the first wanted line. Often the model quotes an older version. */
+export function describeClosestLine(text: string, wanted: string): string {
+  const first =
+    wanted
+      .split('\n')
+      .find((line) => line.trim() !== '')
+      ?.trim() ?? ''
+  let best = { score: minSimilarity, line: '' }
+  for (const [i, line] of text.split('\n').slice(0, maxScannedLines).entries()) {
+    const score = similarity(line.trim(), first)
+    if (score > best.score) best = { score, line: `${i + 1}|${line.slice(0, 200)}` }
+  }
+  return best.line ? `The closest line is: ${best.line}` : 'Read the file again: it may have changed.'
+}

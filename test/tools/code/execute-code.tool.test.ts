@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest'
+import type { ToolMessage } from '../../../src/agent/model/message.ts'
+import type { Program, ProgramAnswer, ProgramEnd } from '../../../src/agent/model/program.ts'
+import type { NestedRequest, Programs, Tool } from '../../../src/agent/model/tool.ts'
+import { toProgramAnswer, renderDeclarations } from '../../../src/tools/code/program-calls.ts'
+import executeCode from '../../../src/tools/code/execute-code.tool.ts'
+import { tools } from '../../../src/tools/index.ts'
+import { call } from '../support/call.ts'
+import { memoryBackend } from '../support/memory-backend.ts'
+
+const toolbox = new Map<string, Tool>(tools.map((tool) => [tool.name, tool]))
+const message = (value: unknown, failed = false): ToolMessage => ({
+  role: 'tool',
+  callId: 'x',
+  name: 'x',
+  content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }],
+  failed,
+})
+
+/** Programs are functions here: what an isolate makes of source is tested with the isolate. */
+function world(act: (program: Program) => Promise<ProgramEnd>, answer: (request: NestedRequest) => ToolMessage) {
+  const asked: NestedRequest[] = []
+  const programs: Programs = {
+    run: act,
+    tool: (name) => toolbox.get(name),
+    touches: () => 'nothing',
+    dispatch: async (request) => {
+      asked.push(request)
+      return answer(request)
+    },
+  }
+  const run = (input: object, backend = memoryBackend()) => call(executeCode, input, { programs, backend })
+  return { asked, run }
+}
+
+const success: ProgramEnd = { status: 'success', output: 'out\n' }
+
+describe('execute_code', () => {
+  it('gives the program the tools it may call, with the names of their parameters', async () => {
+    let given: Program | undefined
+    const { run } = world(
+      async (program) => {
+        given = program
+        return success
+      },
+      () => message({}),
+    )
+    const { failed, result } = await run({ code: 'x', language: 'typescript' })
+    expect(failed).toBe(false)
+    expect(result).toEqual({ status: 'success', output: 'out', tool_calls_made: 0, duration_seconds: 0 })
+    expect(given).toMatchObject({ source: 'x', language: 'typescript', timeoutMs: 300_000 })
+    expect(given?.tools.map(({ name }) => name)).toEqual([
+      'read_file',
+      'write_file',
+      'search_files',
+      'patch',
+      'terminal',
+    ])
+    expect(given?.tools[1]?.parameters.slice(0, 2)).toEqual(['path', 'content'])
+  })
+
+  it.each<[string, unknown, RegExp]>([
+    ['a tool that is not for programs', ['todo', {}], /no such tool/],
+    ['itself', ['execute_code', { code: '1' }], /no such tool/],
+    ['a command in the background', ['terminal', { command: 'x', background: true }], /background/],
+    ['the same in words', ['terminal', { command: 'x', background: 'True' }], /background/],
+  ])('does not let a program call %s', async (_, asked_, error) => {
+    const [name, input] = asked_ as [string, object]
+    let answer: ProgramAnswer | undefined
+    const { run, asked } = world(
+      async (program) => {
+        answer = await program.call(name, input)
+        return success
+      },
+      () => message({}),
+    )
+    expect((await run({ code: 'x' })).result).toMatchObject({ tool_calls_made: 0 })
+    expect(answer).toEqual({ error: expect.stringMatching(error) as string })
+    expect(asked).toEqual([])
+  })
+
+  it('numbers the calls under its own, and counts fifty', async () => {
+    const answers: ProgramAnswer[] = []
+    const { run, asked } = world(
+      async (program) => {
+        for (let n = 0; n < 52; n++) answers.push(await program.call('read_file', { path: 'a' }))
+        return success
+      },
+      () => message({ content: '' }),
+    )
+    expect((await run({ code: 'x' })).result).toMatchObject({ tool_calls_made: 50 })
+    expect(asked).toHaveLength(50)
+    expect(asked[49]).toMatchObject({ parent: 'call-1', id: 'call-1.50' })
+    expect(answers[51]).toEqual({ error: expect.stringContaining('at most 50 calls') as string })
+  })
+
+  it('stops what a program has left running, and waits for its end', async () => {
+    let signal: AbortSignal | undefined
+    let isEnded = false
+    const programs: Programs = {
+      run: async (program) => {
+        void program.call('read_file', { path: 'a' })
+        await Promise.resolve()
+        return { status: 'timeout', output: '', error: 'Stopped after 300 s.' }
+      },
+      tool: (name) => toolbox.get(name),
+      touches: () => 'nothing',
+      dispatch: async (request) => {
+        signal = request.signal
+        await new Promise((stopped) => request.signal.addEventListener('abort', stopped))
+        isEnded = true
+        return message({ error: 'Stopped' }, true)
+      },
+    }
+    const { failed, result } = await call(executeCode, { code: 'x' }, { programs, backend: memoryBackend() })
+    expect({ failed, isEnded, aborted: signal?.aborted }).toEqual({ failed: true, isEnded: true, aborted: true })
+    expect(result).toMatchObject({ status: 'timeout', tool_calls_made: 1, error: 'Stopped after 300 s.' })
+  })
+
+  it.each([
+    ['def f():\n    print(1)', true],
+    ['import os', true],
+    ['const a = (', false],
+  ])('says what programs are to who writes %j', async (source, hinted) => {
+    const { run } = world(
+      async () => ({ status: 'error', output: '', error: 'SyntaxError: no (line 1, column 1)' }),
+      () => message({}),
+    )
+    expect((await run({ code: source })).result['error'].includes('JavaScript')).toBe(hinted)
+  })
+
+  it('tells the calls of the session and no others, in few bytes', () => {
+    const told = renderDeclarations(new Map([...toolbox].filter(([name]) => name !== 'terminal')))
+    expect(told).toMatch(/^read_file → .*; write_file → .*; search_files → .*; patch → /)
+    expect(told).not.toMatch(/terminal|web_search/)
+    const sent = executeCode.description + executeCode.describeWith(toolbox) + JSON.stringify(executeCode.inputSchema)
+    console.log(`execute_code: ${sent.length} bytes`)
+    expect(sent.length).toBeLessThan(1_400)
+  })
+})
+
+describe('a result', () => {
+  it.each<[string, ToolMessage, ProgramAnswer]>([
+    ['is the object of the tool', message({ a: 1 }), { ok: { a: 1 } }],
+    ['that is no JSON is content', message('plain'), { ok: { content: 'plain' } }],
+    [
+      'of a command that failed is a result',
+      message({ output: '', exit_code: 1 }, true),
+      { ok: { output: '', exit_code: 1 } },
+    ],
+    [
+      'of a command that did not run is thrown',
+      message({ output: '', exit_code: -1, status: 'refused', error: 'never' }, true),
+      { error: 'never', result: { output: '', exit_code: -1, status: 'refused', error: 'never' } },
+    ],
+    ['that is a failure is thrown', message({ error: 'gone' }, true), { error: 'gone', result: { error: 'gone' } }],
+  ])('%s', (_, given, answer) => {
+    expect(toProgramAnswer(given)).toEqual(answer)
+  })
+})
+
+describe('python', () => {
+  const withPython = (answer: object) => {
+    const backend = memoryBackend({}, answer)
+    return { ...backend, capabilities: { ...backend.capabilities, languages: ['bash', 'python'] } }
+  }
+  const { run } = world(
+    async () => success,
+    () => message({}),
+  )
+
+  it('runs as a file on the machine, which is taken away again', async () => {
+    const backend = withPython({ stdout: '2\n' })
+    const { result } = await run({ code: 'print(1 + 1)', language: 'python' }, backend)
+    expect(result).toMatchObject({ status: 'success', output: '2', tool_calls_made: 0 })
+    expect(backend.executed).toMatchObject([{ command: 'python3 /tmp/programs/call-1.py', timeoutMs: 300_000 }])
+    expect(backend.texts()).toEqual({})
+  })
+
+  it.each<[string, object, object]>([
+    ['error', { exitCode: 1, stdout: 'a', stderr: 'Traceback' }, { status: 'error', output: 'a', error: 'Traceback' }],
+    ['time-out', { exitCode: 124, timedOut: true }, { status: 'timeout', error: 'Stopped after 300 s.' }],
+    ['warning', { stdout: 'a', stderr: 'careful' }, { status: 'success', output: 'a', error: 'careful' }],
+  ])('reports an %s', async (_, answer, expected) => {
+    expect((await run({ code: 'x', language: 'python' }, withPython(answer))).result).toMatchObject(expected)
+  })
+
+  it('is refused where there is none, and is the only one that is asked about', async () => {
+    const { failed, result } = await run({ code: 'x', language: 'python' })
+    expect({ failed, ...result }).toMatchObject({ failed: true, error: expect.stringMatching(/no Python/) as string })
+    expect(executeCode.assess?.({ code: 'x', language: 'python' }, {})).toMatchObject({ verdict: 'ask' })
+    expect(executeCode.risk({ code: 'x', language: 'python' })).toBe('exec')
+    expect(executeCode.assess?.({ code: 'x' }, {})).toMatchObject({ verdict: 'allow' })
+    expect(executeCode.risk({ code: 'x' })).toBe('none')
+  })
+})

@@ -1,0 +1,314 @@
+import { describe, expect, it } from 'vitest'
+import { BackendError } from '../../../src/agent/model/backend.ts'
+import patch from '../../../src/tools/file/patch.tool.ts'
+import { replaceText } from '../../../src/tools/file/patch/replace-text.ts'
+import { matchStrategies } from '../../../src/tools/file/patch/match-strategies.ts'
+import { call } from '../support/call.ts'
+import { memoryBackend } from '../support/memory-backend.ts'
+
+describe('a remembered passage is found', () => {
+  it.each([
+    ['exact', 'a\nb\nc', 'b', 'B', 'a\nB\nc'],
+    ['line-trimmed', 'f(\n    x,  \n)', 'f(\nx,\n)', 'g(\nx,\n)', 'g(\nx,\n)'],
+    ['whitespace-normalised', 'let  x   = 1', 'let x = 1', 'let x = 2', 'let x = 2'],
+    ['escape-normalised', 'say("a\nb")', 'say("a\\nb")', 'say("c\\nd")', 'say("c\nd")'],
+    ['unicode-normalised', 'it\u2019s \u201Cfine\u201D\u2026 ok', 'it\'s "fine"... ok', 'yes', 'yes'],
+    [
+      'block-anchor',
+      'start {\n  alpha beta\n  gamma delta\n}',
+      'start {\n  alpha bета\n  gamma dalta\n}',
+      'new',
+      'new',
+    ],
+    ['context-aware', 'one line here\nsecond line here\nthird', 'one line here\nsomething else', 'X', 'X\nthird'],
+  ])('by %s', (strategy, text, from, ...[to, expected]) => {
+    expect(replaceText(text, { from, to, all: false })).toEqual({ text: expected, strategy, count: 1 })
+  })
+
+  it('by nine strategies, from exact to approximate, in this order', () => {
+    expect(matchStrategies.map(({ name }) => name)).toEqual([
+      'exact',
+      'line-trimmed',
+      'whitespace-normalised',
+      'indentation-flexible',
+      'escape-normalised',
+      'trimmed-boundary',
+      'unicode-normalised',
+      'block-anchor',
+      'context-aware',
+    ])
+  })
+
+  it.each([
+    ['indentation-flexible', 'if a:\n        b', ' if a:\n b', true],
+    ['trimmed-boundary', '  a\nb  b\nc  ', 'a\nb  b\nc', true],
+    ['trimmed-boundary', '  a\n b  b\nc  ', 'a\nb  b\nc', false],
+  ])('%s alone finds what it should: %j', (strategy, text, wanted, finds) => {
+    const found = matchStrategies.find(({ name }) => name === strategy)?.locate(text, wanted) ?? []
+    expect(found.length > 0).toBe(finds)
+  })
+
+  it('and what replaces it is indented like it', () => {
+    const text = 'class A {\n        run() {\n            go()\n        }\n}\n'
+    const from = 'run() {\n    go()\n}'
+    const result = replaceText(text, { from, to: 'run() {\n    stop()\n}', all: false })
+    expect(result).toMatchObject({ text: 'class A {\n        run() {\n            stop()\n        }\n}\n' })
+  })
+
+  it('in a file with Windows line ends, which keeps them', () => {
+    expect(replaceText('a\r\nb\r\nc\r\n', { from: 'a\nb', to: 'x\ny\nz', all: false })).toMatchObject({
+      text: 'x\r\ny\r\nz\r\nc\r\n',
+    })
+  })
+
+  it('everywhere when that is asked', () => {
+    expect(replaceText('x y x', { from: 'x', to: 'z', all: true })).toMatchObject({ text: 'z y z', count: 2 })
+  })
+
+  it('but not replaced everywhere on a mere likeness', () => {
+    const text = 'start {\n  alpha beta gamma\n}'
+    const wanted = { from: 'start {\n  alpha beta gamna\n}', to: 'x' }
+    expect(replaceText(text, { ...wanted, all: false })).toMatchObject({ strategy: 'block-anchor' })
+    expect(replaceText(text, { ...wanted, all: true })).toMatchObject({
+      error: expect.stringContaining('approximately'),
+    })
+  })
+
+  it.each([
+    ['nothing like it', 'a\nb', 'completely different words', /not found/],
+    ['a near miss', 'const total = price * 2\n', 'const totals = price * 3', /closest line is: 1\|const total/],
+    ['a blank', 'a\n\nb', '   ', /not found/],
+  ])('or not: %s', (_, text, from, error) => {
+    expect(replaceText(text, { from, to: 'x', all: false })).toMatchObject({ error: expect.stringMatching(error) })
+  })
+
+  it('and never guessed between two places', () => {
+    expect(replaceText('x = 1\ny\nx = 1\n', { from: 'x = 1', to: 'z', all: false })).toMatchObject({
+      error: expect.stringContaining('fits 2 places'),
+      locations: ['1|x = 1', '3|x = 1'],
+    })
+  })
+})
+
+const edit = async (files: Record<string, string>, input: object) => {
+  const backend = memoryBackend(files)
+  const answer = await call(patch, input, { backend })
+  return { ...answer, texts: backend.texts() }
+}
+
+describe('patch, mode replace', () => {
+  const files = { 'a.txt': 'one\ntwo\nthree\n' }
+
+  it('changes the file and shows a unified diff', async () => {
+    const { result, texts } = await edit(files, { mode: 'replace', path: 'a.txt', old_string: 'two', new_string: '2' })
+    expect(texts['/workspace/a.txt']).toBe('one\n2\nthree\n')
+    expect(result).toMatchObject({ success: true, files_modified: ['/workspace/a.txt'] })
+    expect(result['diff']).toBe(
+      '--- a/workspace/a.txt\n+++ b/workspace/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n',
+    )
+    expect(result['note']).toBeUndefined()
+  })
+
+  it('says so when nothing changes', async () => {
+    const { result } = await edit(files, { mode: 'replace', path: 'a.txt', old_string: 'two', new_string: 'two' })
+    expect(result).toMatchObject({ success: true, no_change: true })
+  })
+
+  it('points out an approximate match', async () => {
+    const { result } = await edit(files, { mode: 'replace', path: 'a.txt', old_string: '  two  ', new_string: '2' })
+    expect(result['note']).toContain('line-trimmed')
+  })
+
+  it.each([
+    [{ mode: 'replace', path: 'a.txt' }, 'needs path'],
+    [{ mode: 'replace', path: 'a.txt', old_string: '', new_string: 'x' }, 'write_file'],
+    [{ mode: 'replace', path: 'b.txt', old_string: 'x', new_string: 'y' }, 'not found'],
+    [{ mode: 'patch' }, 'needs patch'],
+    [{ mode: 'patch', patch: 'hello' }, 'begins with'],
+    [{ mode: 'patch', patch: '*** Begin Patch\n*** End Patch' }, 'names no file'],
+    [{ mode: 'patch', patch: '*** Update File: a.txt\n' }, 'no hunks'],
+    [{ mode: 'patch', patch: '*** Update File: a.txt\n@@\n?what' }, 'begins with'],
+    [{ mode: 'patch', patch: '*** Add File: a.txt\n+x' }, 'exists already'],
+  ])('refuses %j', async (input, reason) => {
+    const { failed, result, texts } = await edit(files, input)
+    expect(failed).toBe(true)
+    expect(result['error']).toContain(reason)
+    expect(texts).toEqual({ '/workspace/a.txt': files['a.txt'] })
+  })
+})
+
+describe('a file that is not UTF-8', () => {
+  const latin1 = new Uint8Array([...'caf\u00e9\nx = 1\n'].map((character) => character.charCodeAt(0)))
+
+  it.each([
+    { mode: 'replace', path: 'a.txt', old_string: 'x = 1', new_string: 'x = 2' },
+    { mode: 'patch', patch: '*** Update File: a.txt\n-x = 1\n+x = 2' },
+    { mode: 'patch', patch: '*** Update File: a.txt\n*** Move to: b.txt' },
+    { mode: 'patch', patch: '*** Delete File: a.txt' },
+  ])('is not changed by %j', async (input) => {
+    const backend = memoryBackend({ 'a.txt': latin1 })
+    const { failed, result } = await call(patch, input, { backend })
+    expect(failed).toBe(true)
+    expect(result['error']).toContain('iconv')
+    expect(await backend.files.read('a.txt')).toEqual(latin1)
+  })
+})
+
+describe('a byte order mark', () => {
+  it.each([
+    { mode: 'replace', path: 'a.txt', old_string: 'one', new_string: '1' },
+    { mode: 'replace', path: 'a.txt', old_string: '\uFEFFone', new_string: '\uFEFF1' },
+    { mode: 'replace', path: 'a.txt', old_string: '  one  ', new_string: '1' },
+    { mode: 'patch', patch: '*** Update File: a.txt\n-one\n+1\n two' },
+    { mode: 'patch', patch: '*** Update File: a.txt\n-\uFEFFone\n+\uFEFF1\n two' },
+  ])('stays where it is: %j', async (input) => {
+    const backend = memoryBackend({ 'a.txt': '\uFEFFone\ntwo\n' })
+    const { failed } = await call(patch, input, { backend })
+    expect(failed).toBe(false)
+    expect(await backend.files.read('a.txt')).toEqual(new TextEncoder().encode('\uFEFF1\ntwo\n'))
+  })
+})
+
+describe('patch, mode patch', () => {
+  const apply = (files: Record<string, string>, ...lines: string[]) =>
+    edit(files, { mode: 'patch', patch: ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n') })
+
+  it('adds, updates, moves and deletes several files at once', async () => {
+    const { result, texts } = await apply(
+      { 'a.ts': 'a\nb\nc\n', 'old.ts': 'x\n', 'gone.ts': 'bye\n' },
+      '*** Add File: new.ts',
+      '+hello',
+      '+world',
+      '*** Update File: a.ts',
+      '@@',
+      ' a',
+      '-b',
+      '+B',
+      ' c',
+      '*** Update File: old.ts',
+      '*** Move to: moved.ts',
+      '-x',
+      '+y',
+      '*** Delete File: gone.ts',
+    )
+    expect(texts).toEqual({
+      '/workspace/a.ts': 'a\nB\nc\n',
+      '/workspace/new.ts': 'hello\nworld\n',
+      '/workspace/moved.ts': 'y\n',
+    })
+    expect(result).toMatchObject({
+      files_modified: ['/workspace/a.ts'],
+      files_created: ['/workspace/new.ts', '/workspace/moved.ts'],
+      files_deleted: ['/workspace/old.ts', '/workspace/gone.ts'],
+    })
+  })
+
+  it('writes nothing when one hunk of one file does not fit', async () => {
+    const files = { 'a.ts': 'a\n', 'b.ts': 'b\n' }
+    const { failed, result, texts } = await apply(
+      files,
+      '*** Update File: a.ts',
+      '-a',
+      '+A',
+      '*** Update File: b.ts',
+      '-nothing like this',
+      '+B',
+    )
+    expect(failed).toBe(true)
+    expect(result['error']).toContain('Nothing was written')
+    expect(texts).toEqual({ '/workspace/a.ts': 'a\n', '/workspace/b.ts': 'b\n' })
+  })
+
+  it.each([
+    ['several hunks in order', 'a\nx\nb\nx\nc\n', ['@@', ' a', '-x', '+1', '@@', ' b', '-x', '+2'], 'a\n1\nb\n2\nc\n'],
+    ['a hint', 'f:\n x\ng:\n x\n', ['@@ g:', '- x', '+ y'], 'f:\n x\ng:\n y\n'],
+    ['lines that only go', 'a\nb\nc\n', [' a', '-b'], 'a\nc\n'],
+    ['lines that only come, at the end', 'a\n', ['@@', '+b'], 'a\nb\n'],
+    ['lines that only come, below a hint', 'a\nb\n', ['@@ a', '+x'], 'a\nx\nb\n'],
+    ['whole lines only', 'foobar\nfoo\n', ['-foo', '+x'], 'foobar\nx\n'],
+    [
+      'another indentation',
+      '    if a:\n        b\n',
+      ['-if a:', '-    b', '+if c:', '+    b'],
+      '    if c:\n        b\n',
+    ],
+    ['Windows line ends', 'a\r\nb\r\n', [' a', '-b', '+c'], 'a\r\nc\r\n'],
+  ])('takes %s', async (_, before, hunk, after) => {
+    const { failed, texts } = await apply({ f: before }, '*** Update File: f', ...hunk)
+    expect(failed).toBe(false)
+    expect(texts['/workspace/f']).toBe(after)
+  })
+
+  const twice = 'class A:\n  def run():\n    x = 1\nclass B:\n  def run():\n    x = 1\n'
+
+  it.each([
+    ['def run', 'def run_all():\n  x = 1\ndef run():\n  x = 1\n', 4],
+    ['run', 'run_all:\n  x = 1\nrun (now):\n  x = 1\n', 4],
+    ['class B', 'class Base:\n  x = 1\nexport class B {\n  x = 1\n', 4],
+    ['x:', 'max: 3\n  x = 1\nx:\n  x = 1\n', 4],
+    ['lass B', 'class A:\n  x = 1\nclass B:\n  x = 1\n', 4],
+    ['def run', 'def run():\n  y = 1\ndef run():\n  x = 1\n', 4],
+    ['class B\n@@ def run', twice, 6],
+    ['class A\n@@ def run', twice, 3],
+  ])('finds what the hint %j means', async (hint, before, line) => {
+    const hunk = [`@@ ${hint}`, '-x = 1', '+x = 2']
+    const { failed, texts } = await apply({ f: before }, '*** Update File: f', ...hunk)
+    expect(failed).toBe(false)
+    const lines = before.split('\n')
+    expect(texts['/workspace/f']).toBe(lines.with(line - 1, lines[line - 1]!.replace('1', '2')).join('\n'))
+  })
+
+  it.each([[['-x = 1', '+x = 2']], [['+  y = 1']]])('asks which of two lines a hint means: %j', async (hunk) => {
+    const { failed, result, texts } = await apply({ f: twice }, '*** Update File: f', '@@ def run', ...hunk)
+    expect(failed).toBe(true)
+    expect(result['error']).toContain('fits 2 places')
+    expect(texts['/workspace/f']).toBe(twice)
+  })
+
+  it('asks which of two places is meant', async () => {
+    const { failed, result } = await apply({ f: 'x\ny\nx\n' }, '*** Update File: f', '-x', '+z')
+    expect(failed).toBe(true)
+    expect(result['error']).toContain('1|x; 3|x')
+  })
+
+  it('puts back what was written when a later file cannot be', async () => {
+    const backend = memoryBackend({ a: 'a\n', b: 'b\n' })
+    const { write } = backend.files
+    const full = (path: string, bytes: Uint8Array) =>
+      path.endsWith('/b') ? Promise.reject(new BackendError('quota', 'no space left')) : write(path, bytes)
+    const tight = { ...backend, files: { ...backend.files, write: full } }
+    const text = ['*** Add File: new', '+x', '*** Update File: a', '-a', '+A', '*** Update File: b', '-b', '+B'].join(
+      '\n',
+    )
+    const { failed, result } = await call(patch, { mode: 'patch', patch: text }, { backend: tight })
+    expect([failed, result['code']]).toEqual([true, 'quota'])
+    expect(backend.texts()).toEqual({ '/workspace/a': 'a\n', '/workspace/b': 'b\n' })
+  })
+
+  it('sees what earlier parts of the same patch did', async () => {
+    const { texts } = await apply(
+      { f: 'a\n' },
+
+      '*** Update File: f',
+      '-a',
+      '+b',
+      '*** Update File: f',
+      '-b',
+      '+c',
+      '*** Delete File: f',
+      '*** Add File: f',
+      '+d',
+    )
+    expect(texts).toEqual({ '/workspace/f': 'd\n' })
+  })
+
+  it('names all its files as touched', () => {
+    const backend = memoryBackend()
+    const text = '*** Update File: a\n*** Move to: b\n-x\n*** Add File: c\n+y'
+    expect(patch.touches({ mode: 'patch', patch: text }, { backend })).toEqual([
+      '/workspace/a',
+      '/workspace/b',
+      '/workspace/c',
+    ])
+  })
+})

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import type { BackendKind, Capabilities } from '../../../src/agent/model/backend.ts'
+import { assessCommand } from '../../../src/tools/terminal/assess-command.ts'
+import { memoryBackend } from '../support/memory-backend.ts'
+
+const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => {} }
+
+type Said = Partial<Pick<Capabilities, 'network' | 'isolated'>>
+
+function verdict(command: string, kind: BackendKind, said: Said) {
+  const backend = memoryBackend()
+  const machine = { ...backend, kind, capabilities: { ...backend.capabilities, ...said } }
+  return assessCommand(command, '/workspace', { backend: machine, shell }).verdict
+}
+
+describe('what a command may do where it runs', () => {
+  it.each([
+    ['virtual', 'none', ['allow', 'allow', 'allow']],
+    ['virtual', 'full', ['allow', 'ask', 'ask']],
+    ['cloudflare', 'allowlist', ['allow', 'ask', 'ask']],
+    ['daytona', 'full', ['allow', 'ask', 'ask']],
+    ['vercel', 'none', ['allow', 'allow', 'allow']],
+    ['http', 'none', ['allow', 'ask', 'ask']],
+  ] as const)('on %s with the network %s: look, fetch, run the project → %j', (kind, network, verdicts) => {
+    const commands = ['ls -la', 'curl -s https://example.org/', 'bash build.sh']
+    expect(commands.map((command) => verdict(command, kind, { network }))).toEqual(verdicts)
+  })
+
+  it.each([
+    [{ isolated: true, network: 'none' }, ['allow', 'allow']],
+    [{ isolated: true, network: 'full' }, ['ask', 'ask']],
+    [{ isolated: false, network: 'none' }, ['ask', 'ask']],
+  ] as const)('on a server that says %j: fetch, run the project → %j', (said, verdicts) => {
+    const commands = ['curl -s https://example.org/', 'bash build.sh']
+    expect(commands.map((command) => verdict(command, 'http', said))).toEqual(verdicts)
+  })
+})
