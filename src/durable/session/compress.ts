@@ -7,13 +7,13 @@ import { requestCompression } from '../../agent/loop/intake.ts'
 import type { Message } from '../../agent/model/message.ts'
 import type { Limits } from '../../agent/model/settings.ts'
 import type { Summary } from '../../agent/model/turn.ts'
-import { summaryMessage } from '../../agent/prompt/compress.ts'
-import { tokensOf } from '../../agent/prompt/tokens.ts'
+import { createSummaryMessage } from '../../agent/prompt/compression.ts'
+import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
 import type { Session } from './session.ts'
 import { protectedMessages, summarise, type Summarised } from '../turn/summarise.ts'
 import { clock } from '../platform/clock.ts'
 
-export type Compressed =
+export type CompressResult =
   | { readonly is: 'asked' | 'nothing' | 'busy' }
   | { readonly is: 'over'; readonly limit: keyof Limits }
   | { readonly is: 'done'; readonly before: number; readonly after: number }
@@ -21,7 +21,7 @@ export type Compressed =
 /** Shorter conversations have nothing to shorten. */
 const least = 4
 
-export async function compressNow(core: Session, focus: string | undefined): Promise<Compressed> {
+export async function compressNow(core: Session, focus: string | undefined): Promise<CompressResult> {
   await core.ensureTenant()
   const { store } = core
   const turn = store.current()
@@ -29,7 +29,7 @@ export async function compressNow(core: Session, focus: string | undefined): Pro
   if (store.hasOpenTurn) {
     store.save(requestCompression(turn, focus === undefined ? {} : { focus }))
     store.write()
-    core.takeUp()
+    core.turns.resumeIfUndriven()
     return { is: 'asked' }
   }
   const limit = core.billing.over(turn, clock.now())
@@ -38,7 +38,7 @@ export async function compressNow(core: Session, focus: string | undefined): Pro
   const { length } = transcript
   if (length < least) return { is: 'nothing' }
   const before = store.contextTokens()
-  const summary = await summarise(transcript, { focus, keep: protectedMessages(core.settings) }, core.side)
+  const summary = await summarise(transcript, { focus, keepLast: protectedMessages(core.settings) }, core.side)
   // The session is gone: its name may be another one's by now.
   if (!core.exists) return { is: 'nothing' }
   // Somebody said something meanwhile, or was faster.
@@ -47,7 +47,7 @@ export async function compressNow(core: Session, focus: string | undefined): Pro
   if (!isWorthIt(transcript, summary)) return { is: 'nothing' }
   store.save({ turn: store.turn(), summary })
   store.write()
-  core.later(core.project())
+  core.later(core.turns.project())
   return { is: 'done', before, after: store.contextTokens() }
 }
 
@@ -55,6 +55,6 @@ export async function compressNow(core: Session, focus: string | undefined): Pro
 function isWorthIt(transcript: readonly Message[], summary: Summarised): summary is Extract<Summarised, Summary> {
   if (summary.of !== 'summary') return false
   const { text, replaces } = summary
-  const replaced = transcript.slice(0, replaces).reduce((sum, message) => sum + tokensOf(message), 0)
-  return tokensOf(summaryMessage(transcript, replaces, text)) < replaced
+  const replaced = transcript.slice(0, replaces).reduce((sum, message) => sum + estimateMessageTokens(message), 0)
+  return estimateMessageTokens(createSummaryMessage(transcript, replaces, text)) < replaced
 }

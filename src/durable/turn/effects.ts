@@ -1,4 +1,4 @@
-/** Performs the steps of a turn: calls models, runs tools, compresses. What goes wrong comes back as data. */
+/** Performs the steps of a turn: calls models, runs tools, summarises. A failure of the outside world returns as a result. */
 
 import {
   type Delta,
@@ -16,8 +16,8 @@ import type { Settings } from '../../agent/model/settings.ts'
 import type { Step } from '../../agent/model/step.ts'
 import type { Result, ToolCall, Turn } from '../../agent/model/turn.ts'
 import { addUsage, noUsage, type Usage } from '../../agent/model/usage.ts'
-import { type Circumstances, classify } from '../../agent/providers/errors/classify.ts'
-import { isNestedDeeply, mostNested } from '../../agent/providers/shared/nesting.ts'
+import { type CallContext, classifyError } from '../../agent/providers/errors/classify-error.ts'
+import { isTooDeeplyNested, maxNesting } from '../../agent/providers/shared/nesting.ts'
 import type { Route } from '../../agent/routing/route.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { type IdleLimits, Stalled, withIdleLimit } from '../models/idle-timeout.ts'
@@ -26,132 +26,154 @@ import type { Side } from '../models/side-task.ts'
 import { summarise } from './summarise.ts'
 import { clock } from '../platform/clock.ts'
 
+/** The model and the key of one call. */
 export type Chosen = { readonly route: Route; readonly endpoint: Endpoint }
 
-export type World = {
+export type ModelEffects = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
-  /** The model and the key of the next call; undefined when there are none. */
+  /** Chooses the model and the key of the next call; undefined when none is available. */
   readonly choose: (turn: Turn) => Chosen | undefined
-  /** Why there are none, in words. */
-  readonly missing: (turn: Turn) => string
-  /** A call with this key begins; the returned function ends it. */
+  readonly explainUnavailable: (turn: Turn) => string
+  /** Counts the key as in use until the returned function is called. */
   readonly lease: (chosen: Chosen) => (failure?: Failure) => void
+  /** Creates a controller that a stop or a new message aborts while the step runs. */
+  readonly abortable: () => AbortController
   readonly system: (turn: Turn) => string
   readonly transcript: () => Promise<readonly Message[]>
-  readonly toolSchemas: () => readonly ToolSchema[]
-  readonly runTools: (calls: readonly ToolCall[], signal: AbortSignal) => AsyncIterable<Result>
-  readonly hear: (delta: Delta) => void
-  /** Everything heard has been handed on (`kept`), or is never to be (`!kept`). */
-  readonly heardAll: (kept: boolean) => void
-  /** A controller that stop and redirect can reach while the step runs. */
-  readonly abortable: () => AbortController
-  readonly circumstances: (route: Route, stalled: boolean) => Circumstances
-  readonly limits: (route: Route) => IdleLimits
-  /** Tokens of the prompt and of these words, for a call whose usage never came. */
-  readonly estimate: (said: string) => Usage
-  /** How many messages at the end no summary takes; undefined: as many as usual. */
-  readonly protectedMessages: () => number | undefined
-  /** A call beside the conversation; a stop of the turn ends it. */
-  readonly side: Side
-  /** What other models say to this, where the turn asks a mixture of them; only for this call. */
-  readonly references: (turn: Turn, transcript: readonly Message[]) => Promise<string | undefined>
-  /** What was spent beside the conversation since the last call. */
-  readonly asides: () => Usage | undefined
-  /** The turn has spent this, besides what it knows of; resolves when those who count have heard of it. */
-  readonly charge: (turn: Turn, usage: Usage) => Promise<void>
+  /** Parameters that a request does not set itself. */
   readonly defaults: () => ModelDefaults
+  /** Answers of the other models of a mixture, for this call only. */
+  readonly references: (turn: Turn, transcript: readonly Message[]) => Promise<string | undefined>
+  /** The context in which the error of a call is classified. */
+  readonly errorContext: (route: Route, stalled: boolean) => CallContext
+  readonly idleLimits: (route: Route) => IdleLimits
+  /** Makes a side call, which a stop of the turn cancels. */
+  readonly side: Side
+  /** The number of last messages that no summary replaces; undefined: the default. */
+  readonly protectedMessages: () => number | undefined
 }
 
-/** For what the request does not say. */
+export type ToolEffects = {
+  readonly schemas: () => readonly ToolSchema[]
+  readonly run: (calls: readonly ToolCall[]) => AsyncIterable<Result>
+}
+
+export type StreamEffects = {
+  readonly append: (delta: Delta) => void
+  /** Ends the deltas of a call: emits the buffered ones (`flush`) or drops them. */
+  readonly end: (options: { readonly flush: boolean }) => void
+}
+
+export type BillingEffects = {
+  /** Estimates the usage of a call with this output, for a provider that does not report it. */
+  readonly estimate: (output: string) => Usage
+  /** Takes the usage of the side calls since the last call. */
+  readonly takeSideUsage: () => Usage | undefined
+  /** Reports usage that the turn does not contain yet. Resolves when it counts for the tenant's limits. */
+  readonly report: (turn: Turn, usage: Usage) => Promise<void>
+}
+
+export type TurnEffects = {
+  readonly model: ModelEffects
+  readonly tools: ToolEffects
+  readonly stream: StreamEffects
+  readonly billing: BillingEffects
+}
+
 export type ModelDefaults = NonNullable<Settings['model']>
 
-export function performer(world: World): Perform {
-  return (step, turn) => perform(step, turn, world)
+export function createPerform(effects: TurnEffects): Perform {
+  return (step, turn) => perform(step, turn, effects)
 }
 
-async function* perform(step: Step, turn: Turn, world: World): AsyncGenerator<Result> {
-  if (step.do === 'call-model') yield await charged(await callModel(step, turn, world), turn, world)
-  else if (step.do === 'run-tools') yield* world.runTools(step.calls, world.abortable().signal)
-  else if (step.do === 'compress') yield await charged(await compress(turn, world), turn, world)
+async function* perform(step: Step, turn: Turn, effects: TurnEffects): AsyncGenerator<Result> {
+  if (step.do === 'call-model') yield await reportUsage(await callModel(step, turn, effects), turn, effects.billing)
+  else if (step.do === 'run-tools') yield* effects.tools.run(step.calls)
+  else if (step.do === 'compress') yield await reportUsage(await compress(turn, effects), turn, effects.billing)
 }
 
-/** Before the next call is decided on, those who count know of this one. */
-async function charged<R extends Extract<Result, { of: 'model' | 'summary' | 'failure' }>>(
+/** Reports the usage of a call before the next step is decided, so that limits apply to it. */
+async function reportUsage<R extends Extract<Result, { of: 'model' | 'summary' | 'failure' }>>(
   result: R,
   turn: Turn,
-  world: World,
+  billing: BillingEffects,
 ): Promise<R> {
-  const asides = world.asides()
-  const usage = asides ? addUsage(result.usage ?? noUsage, asides) : result.usage
+  const sideUsage = billing.takeSideUsage()
+  const usage = sideUsage ? addUsage(result.usage ?? noUsage, sideUsage) : result.usage
   if (!usage) return result
-  await world.charge(turn, usage)
+  await billing.report(turn, usage)
   return { ...result, usage }
 }
 
 type ModelStep = Extract<Step, { do: 'call-model' }>
 
-type Spoken = Extract<Result, { of: 'model' | 'failure' }>
+type ModelResult = Extract<Result, { of: 'model' | 'failure' }>
 
-async function callModel(step: ModelStep, turn: Turn, world: World): Promise<Spoken> {
-  const chosen = world.choose(turn)
-  if (!chosen) return { of: 'failure', failure: { kind: 'unconfigured', message: world.missing(turn) } }
-  const said = { text: '', thought: '', isSent: false, isOver: false }
-  const hear = (delta: Delta) => {
-    // An attempt that was given up is not heard any more, whatever its stream still brings.
-    if (said.isOver || controller.signal.aborted) return
-    if (delta.of === 'text') said.text += delta.text
-    else said.thought += delta.text
-    world.hear(delta)
+async function callModel(step: ModelStep, turn: Turn, effects: TurnEffects): Promise<ModelResult> {
+  const { model, stream, billing } = effects
+  const chosen = model.choose(turn)
+  if (!chosen) return { of: 'failure', failure: { kind: 'unconfigured', message: model.explainUnavailable(turn) } }
+  const output = { text: '', thinking: '', isRequested: false, isOver: false }
+  const onDelta = (delta: Delta) => {
+    // Drops the deltas of an attempt that has failed or was cancelled.
+    if (output.isOver || controller.signal.aborted) return
+    output[delta.of] += delta.text
+    stream.append(delta)
   }
-  const release = world.lease(chosen)
-  // Before anything is waited for: who stops now must not be overheard.
-  const controller = world.abortable()
+  const release = model.lease(chosen)
+  // Created before the first wait, because a stop aborts only the controllers that exist.
+  const controller = model.abortable()
   try {
     await failpoint('before-model')
-    const request = await requestFor(step, turn, world, chosen)
-    said.isSent = true
-    const { message, usage } = await speak({ request, chosen, controller, hear }, world)
-    world.heardAll(true)
+    const request = await requestFor(step, turn, effects, chosen)
+    output.isRequested = true
+    const { message, usage } = await send({ request, chosen, controller, onDelta }, model)
+    stream.end({ flush: true })
     if (!callsIn(message).length) await failpoint('before-final')
-    const billed = bill(usage, world.estimate(wordsOf(message)), chosen)
+    const billed = bill(usage, billing.estimate(renderReply(message)), chosen)
     const failure = message.stop === 'refused' ? refusal(textIn(message)) : undefined
     release(failure)
     return failure
-      ? { of: 'failure', failure, partial: said.text, usage: billed, key: chosen.endpoint.id }
+      ? { of: 'failure', failure, partial: output.text, usage: billed, key: chosen.endpoint.id }
       : { of: 'model', reply: message, usage: billed }
   } catch (error) {
-    said.isOver = true
-    const failure = failureOf(error, chosen, world)
-    // A call that was cut off because the turn's time is over says nothing about the model.
-    release(isLate(error) ? undefined : failure)
-    // What people saw stays when they cancelled it themselves, or when the text is going to be continued.
+    output.isOver = true
+    const failure = failureOf(error, chosen, model)
+    // The end of the turn's time says nothing about the key.
+    release(isTimeLimit(error) ? undefined : failure)
     const inCall = error instanceof Dropped && error.inCall
-    world.heardAll(failure.kind === 'aborted' || isContinued(failure, inCall))
-    const heard = said.text + said.thought
-    // Of what was never begun to be answered, providers bill nothing; what we cancel ourselves they may.
-    const isBilled = [heard !== '', inCall, failure.kind === 'aborted' && said.isSent].some(Boolean)
+    // The text stays when the user cancelled the call, or when the next call continues it.
+    stream.end({ flush: failure.kind === 'aborted' || isContinued(failure, inCall) })
+    const received = output.text + output.thinking
+    // Providers bill nothing for a call without any output, unless it was cancelled here.
+    const isBilled = [received !== '', inCall, failure.kind === 'aborted' && output.isRequested].some(Boolean)
     const cut = {
-      ...(said.text && { partial: said.text }),
-      ...(isBilled && { usage: billCut(world.estimate(heard), chosen) }),
+      ...(output.text && { partial: output.text }),
+      ...(isBilled && { usage: billCut(billing.estimate(received), chosen) }),
     }
     return { of: 'failure', failure, inCall, key: chosen.endpoint.id, ...cut }
   }
 }
 
-/** All that a model said, calls included, for an estimate. */
-const wordsOf = ({ content }: AssistantMessage): string =>
+/** Renders a whole reply, calls included, for an estimate of its tokens. */
+const renderReply = ({ content }: AssistantMessage): string =>
   content.map((part) => (part.type === 'call' ? `${part.name} ${JSON.stringify(part.input)}` : part.text)).join('\n')
 
-async function requestFor(step: ModelStep, turn: Turn, world: World, { route }: Chosen): Promise<ModelRequest> {
+async function requestFor(
+  step: ModelStep,
+  turn: Turn,
+  { model, tools }: TurnEffects,
+  { route }: Chosen,
+): Promise<ModelRequest> {
   const { options, repairs, draft } = turn
-  const defaults = world.defaults()
-  const transcript = await world.transcript()
-  const say = [await world.references(turn, transcript), step.say].filter((word) => word !== undefined)
+  const defaults = model.defaults()
+  const transcript = await model.transcript()
+  const say = [await model.references(turn, transcript), step.say].filter((text) => text !== undefined)
   return {
     model: route.model,
-    system: world.system(turn),
+    system: model.system(turn),
     transcript,
-    tools: step.tools ? world.toolSchemas() : [],
+    tools: step.tools ? tools.schemas() : [],
     draft,
     say: say.length ? say.join('\n\n') : undefined,
     maxTokens: repairs.maxTokens ?? options.maxTokens ?? defaults.max_tokens,
@@ -166,47 +188,47 @@ type Call = {
   readonly request: ModelRequest
   readonly chosen: Chosen
   readonly controller: AbortController
-  readonly hear: (delta: Delta) => void
+  readonly onDelta: (delta: Delta) => void
 }
 
-async function speak({ request, chosen: { route, endpoint }, controller, hear }: Call, world: World) {
-  const dialect = world.dialects[route.dialect]
+async function send({ request, chosen: { route, endpoint }, controller, onDelta }: Call, model: ModelEffects) {
+  const dialect = model.dialects[route.dialect]
   if (!dialect) throw new Error(`There is no dialect ${route.dialect}.`)
-  const reply = await withIdleLimit(controller, world.limits(route), (signal, pulse) =>
-    dialect.call(request, endpoint, { signal, hear, pulse, sleep }),
+  const reply = await withIdleLimit(controller, model.idleLimits(route), (signal, pulse) =>
+    dialect.call(request, endpoint, { signal, hear: onDelta, pulse, sleep }),
   )
-  // It could be read, but not written.
-  if (isNestedDeeply(reply.message, 2 * mostNested)) throw new Error('The answer is nested too deeply.')
+  // Deeper JSON can be parsed but not stored.
+  if (isTooDeeplyNested(reply.message, 2 * maxNesting)) throw new Error('The answer is nested too deeply.')
   return reply
 }
 
-const failureOf = (error: unknown, { route, endpoint }: Chosen, world: World): Failure =>
-  isLate(error)
+const failureOf = (error: unknown, { route, endpoint }: Chosen, model: ModelEffects): Failure =>
+  isTimeLimit(error)
     ? { kind: 'stalled', message: 'the time of the turn is over' }
-    : classify(error, { ...world.circumstances(route, error instanceof Stalled), key: endpoint.key })
+    : classifyError(error, { ...model.errorContext(route, error instanceof Stalled), key: endpoint.key })
 
-const isLate = (error: unknown) => error instanceof Stalled && error.isLate
+const isTimeLimit = (error: unknown) => error instanceof Stalled && error.isLate
 
 const isContinued = ({ kind }: Failure, inCall: boolean) => !inCall && (kind === 'network' || kind === 'stalled')
 
-const refusal = (words: string): Failure => ({ kind: 'refused', message: words.slice(0, 300) })
+const refusal = (text: string): Failure => ({ kind: 'refused', message: text.slice(0, 300) })
 
 const sleep = (ms: number) => clock.wait(ms)
 
-async function compress(turn: Turn, world: World): Promise<Extract<Result, { of: 'summary' | 'failure' }>> {
+async function compress(turn: Turn, { model }: TurnEffects): Promise<Extract<Result, { of: 'summary' | 'failure' }>> {
   const { stage } = turn
   const focus = stage.at === 'compressing' ? stage.focus : undefined
-  const transcript = await world.transcript().catch((error: unknown) => ({ failure: unread(error, turn, world) }))
+  const transcript = await model.transcript().catch((error: unknown) => ({ failure: readFailure(error, turn, model) }))
   if ('failure' in transcript) return { of: 'failure', ...transcript }
-  const summary = await summarise(transcript, { focus, keep: world.protectedMessages() }, world.side)
+  const summary = await summarise(transcript, { focus, keepLast: model.protectedMessages() }, model.side)
   if (summary.of === 'nothing')
     return { of: 'failure', failure: { kind: 'too-long', message: 'there is nothing left to shorten' } }
-  // What it cost comes with the other asides.
+  // Its usage is part of the side usage.
   return summary.of === 'summary' ? { ...summary, usage: noUsage } : summary
 }
 
-/** Its images could not be fetched, for example: the table of remedies knows what to do. */
-function unread(error: unknown, turn: Turn, world: World): Failure {
-  const chosen = world.choose(turn)
-  return chosen ? failureOf(error, chosen, world) : { kind: 'unconfigured', message: '' }
+/** Classifies an error while the transcript is read, for example when its images cannot be fetched. */
+function readFailure(error: unknown, turn: Turn, model: ModelEffects): Failure {
+  const chosen = model.choose(turn)
+  return chosen ? failureOf(error, chosen, model) : { kind: 'unconfigured', message: '' }
 }

@@ -3,16 +3,16 @@
  * of the program before they begin, so that after a crash it is known how far it had come.
  */
 
-import { beginNested, endNested, exhaustedNested } from '../../agent/loop/nested.ts'
+import { beginNested, endNested } from '../../agent/loop/nested.ts'
 import type { Decision } from '../../agent/model/approval.ts'
-import { type ToolMessage, textIn } from '../../agent/model/message.ts'
+import { errorResult, type ToolMessage, textIn } from '../../agent/model/message.ts'
 import type { View } from '../../agent/model/ports.ts'
 import { maskedValue, maskSecrets } from '../../agent/model/secrets.ts'
 import type { NestedRequest, Programs } from '../../agent/model/tool.ts'
 import { type Commit, decided, type NestedCall, type ToolCall, type Turn } from '../../agent/model/turn.ts'
-import { refuse } from '../../agent/policy/plan.ts'
-import { type Dispatch, dispatch } from '../../tools/dispatch.ts'
-import type { Permitted } from '../../tools/permission.ts'
+import { explainNestedCallLimit } from '../../agent/policy/tool-loop-guard.ts'
+import { type DispatchOptions, dispatch } from '../../tools/dispatch.ts'
+import type { PermissionResult } from '../../tools/check-permission.ts'
 
 /** The turn of the program: what its calls leave there. */
 export type ProgramLog = {
@@ -40,12 +40,12 @@ export function programLog(store: () => Written, look: () => View): ProgramLog {
       put((turn) => endNested(turn, parent, { id, name: message.name, failed: message.failed, preview }))
     },
     decided: (decision) => put((turn) => ({ turn: decided(turn, decision) })),
-    exhausted: (name) => exhaustedNested(store().turn(), name, look()),
+    exhausted: (name) => explainNestedCallLimit(store().turn(), name, look()),
   }
 }
 
 /** The same world, with programs in it that call its tools. */
-export function withPrograms(world: Dispatch, run: Programs['run'], log: ProgramLog): Dispatch {
+export function withPrograms(world: DispatchOptions, run: Programs['run'], log: ProgramLog): DispatchOptions {
   const programs: Programs = {
     run,
     tool: (name) => world.toolbox.get(name),
@@ -55,19 +55,19 @@ export function withPrograms(world: Dispatch, run: Programs['run'], log: Program
   return { ...world, services: { ...world.services, programs } }
 }
 
-async function nested(request: NestedRequest, world: Dispatch, log: ProgramLog): Promise<ToolMessage> {
+async function nested(request: NestedRequest, world: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
   const { parent, id, tool, input, signal } = request
   const since = world.context.clock.now()
   const call: ToolCall = { id, name: tool.name, input, effect: tool.effect, state: 'running', since }
   const spent = log.exhausted(tool.name)
-  if (spent !== undefined) return refuse(call, spent)
+  if (spent !== undefined) return errorResult(call, spent)
   log.begun(parent, { id, name: tool.name, input: shortened(maskedValue(input)), since })
   const message = await one(call, innerWorld(world, signal), log)
   log.ended(parent, id, message)
   return message
 }
 
-async function one(call: ToolCall, world: Dispatch, log: ProgramLog): Promise<ToolMessage> {
+async function one(call: ToolCall, world: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
   for await (const result of dispatch([call], world)) {
     if ('decision' in result && result.decision) log.decided(result.decision)
     if (result.of === 'tool') return result.message
@@ -76,7 +76,7 @@ async function one(call: ToolCall, world: Dispatch, log: ProgramLog): Promise<To
   throw new Error(`${call.name} brought no result to the program.`)
 }
 
-function innerWorld(world: Dispatch, signal: AbortSignal): Dispatch {
+function innerWorld(world: DispatchOptions, signal: AbortSignal): DispatchOptions {
   const { backend } = world.services
   return {
     ...world,
@@ -90,7 +90,7 @@ function innerWorld(world: Dispatch, signal: AbortSignal): Dispatch {
   }
 }
 
-function withoutWaiting(permitted: Permitted, name: string): Permitted {
+function withoutWaiting(permitted: PermissionResult, name: string): PermissionResult {
   if (permitted.do !== 'later') return permitted
   const { decision } = permitted
   const reason = decision.reason || 'it needs consent'

@@ -1,16 +1,15 @@
-/** What a machine does beside the conversation itself: side tasks, mixtures, and the books of what is spent. */
+/** Makes the side calls of a session: side tasks, and the reference models of a mixture. */
 
 import type { Dialect, DialectName, Endpoint } from '../../agent/model/dialect.ts'
 import type { Failure } from '../../agent/model/failure.ts'
 import { newTurn, type Turn } from '../../agent/model/turn.ts'
 import type { Usage } from '../../agent/model/usage.ts'
-import { fullId, type Route, type Variables } from '../../agent/routing/route.ts'
+import { resolveModelId, type Route, type Variables } from '../../agent/routing/route.ts'
 import { mixtureOf, referencesOf } from '../models/mixture-of-agents.ts'
-import type { Chosen, World } from './effects.ts'
+import type { Chosen, ModelEffects } from './effects.ts'
 import { chainOf } from '../models/model-routes.ts'
 import type { TurnSession } from './turn-session.ts'
 import { type Side, sideTask, type SideWorld } from '../models/side-task.ts'
-import { protectedMessages } from './summarise.ts'
 
 export type SideCallOptions = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
@@ -19,9 +18,9 @@ export type SideCallOptions = {
   readonly lease: (chosen: Chosen) => (failure?: Failure) => void
 }
 
-type Parts = Pick<World, 'side' | 'references' | 'asides' | 'charge' | 'defaults' | 'protectedMessages'>
+type SideCalls = Pick<ModelEffects, 'side' | 'references'>
 
-export function sideCalls(core: TurnSession, options: SideCallOptions): Parts {
+export function createSideCalls(core: TurnSession, options: SideCallOptions): SideCalls {
   const inTurn = worldOf(core, options, () => core.driver.abortable())
   const afterTurn = worldOf(core, options, () => new AbortController())
   const side: Side = async (task, request) => {
@@ -38,15 +37,11 @@ export function sideCalls(core: TurnSession, options: SideCallOptions): Parts {
     references: (turn, transcript) => {
       const mixture = mixtureOf(turn.options.model, core.settings, options.variables['MODEL'])
       if (!mixture) return Promise.resolve(undefined)
-      // Once for a turn: what comes after it was asked again follows from its own tools.
+      // Asked once for a turn: its later calls only continue the work.
       if (known?.turn !== turn.id)
         known = { turn: turn.id, said: referencesOf(mixture, transcript, (request) => side('moa_reference', request)) }
       return known.said
     },
-    asides: () => core.billing.take(core.store.current()),
-    charge: (turn, usage) => core.billing.report(turn, usage),
-    defaults: () => core.settings.model ?? {},
-    protectedMessages: () => protectedMessages(core.settings),
   }
 }
 
@@ -69,7 +64,8 @@ function worldOf(
       const chain = routes(turn)
       return [...chain.slice(turn.route.model), ...chain.slice(0, turn.route.model)]
     },
-    routeOf: (id) => routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === fullId(id, core.settings)),
+    routeOf: (id) =>
+      routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === resolveModelId(id, core.settings)),
     lease: (route) => {
       const endpoint = endpointOf(route, chainOf([route], tenantId, core.settings, turnOf())[0]?.keys ?? [])
       return endpoint && { endpoint, end: lease({ route, endpoint }) }

@@ -1,10 +1,10 @@
-/** Asks for a summary of what is to go; without an answer, its beginning and its end have to do. */
+/** Asks a model for a summary of the older messages. Without an answer, an excerpt of them replaces the summary. */
 
 import type { Failure } from '../../agent/model/failure.ts'
 import { type Message, userText } from '../../agent/model/message.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Summary } from '../../agent/model/turn.ts'
-import { asText, excerpt, keepFrom, summaryRequestFor } from '../../agent/prompt/compress.ts'
+import { renderTranscript, renderExcerpt, findTailStart, renderSummaryRequest } from '../../agent/prompt/compression.ts'
 import type { Side } from '../models/side-task.ts'
 
 export type Summarised =
@@ -14,21 +14,24 @@ export type Summarised =
 
 export const protectedMessages = ({ compression }: Settings): number | undefined => compression?.protect_last_n
 
-/** `keep`: messages at the end that stay as they are. */
-export type Wanted = { readonly focus?: string | undefined; readonly keep?: number | undefined }
+/** `keepLast`: the number of last messages that stay as they are. */
+export type SummaryOptions = { readonly focus?: string | undefined; readonly keepLast?: number | undefined }
 
-/** Never rejects for what the world does. `nothing`: all of it is protected. */
+/** Never rejects for a failure of a model. `nothing`: all messages are protected. */
 export async function summarise(
   transcript: readonly Message[],
-  { focus, keep }: Wanted,
+  { focus, keepLast }: SummaryOptions,
   side: Side,
 ): Promise<Summarised> {
-  const replaces = keepFrom(transcript, keep)
-  const old = transcript.slice(0, replaces)
-  if (!old.length) return { of: 'nothing' }
-  const request = { system: summaryRequestFor(focus), transcript: (room: number) => [userText(asText(old, room))] }
+  const replaces = findTailStart(transcript, keepLast)
+  const older = transcript.slice(0, replaces)
+  if (!older.length) return { of: 'nothing' }
+  const request = {
+    system: renderSummaryRequest(focus),
+    transcript: (room: number) => [userText(renderTranscript(older, room))],
+  }
   const answer = await side('compression', request)
   if (answer.of === 'said') return { of: 'summary', text: answer.text, replaces }
   if (answer.failure.kind === 'aborted') return { of: 'failure', failure: answer.failure }
-  return { of: 'summary', text: excerpt(old), replaces }
+  return { of: 'summary', text: renderExcerpt(older), replaces }
 }

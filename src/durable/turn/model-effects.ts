@@ -1,0 +1,106 @@
+/** Builds the model group of the turn's effects: chooses models and keys, and collects what a request consists of. */
+
+import type { Failure } from '../../agent/model/failure.ts'
+import type { Message } from '../../agent/model/message.ts'
+import type { Turn } from '../../agent/model/turn.ts'
+import { getTimeLeftMs } from '../../agent/policy/time-limit.ts'
+import type { CallContext } from '../../agent/providers/errors/classify-error.ts'
+import type { Route } from '../../agent/routing/route.ts'
+import { dialectsOf } from '../models/dialects.ts'
+import { type IdleLimits, idleLimits } from '../models/idle-timeout.ts'
+import { benchKey, countStalls, leaseKey } from '../models/key-pool.ts'
+import { learnWindow } from '../models/learned-windows.ts'
+import { aggregated } from '../models/mixture-of-agents.ts'
+import { chainOf } from '../models/model-routes.ts'
+import { missingForTurn, sessionRoutes } from '../models/session-routes.ts'
+import { clock } from '../platform/clock.ts'
+import { variablesOf } from '../platform/variables.ts'
+import { tenantStub } from '../tenant/tenant-stub.ts'
+import { tenantImagePrefix, loadImages } from '../workspace/attachments.ts'
+import { imageShrinker, shrinkOversizedImages, shrinkImages } from '../workspace/shrink-images.ts'
+import { contextTokens } from './context-tokens.ts'
+import type { Chosen, ModelEffects } from './effects.ts'
+import { loopLimits } from './loop-limits.ts'
+import { createSideCalls } from './side-calls.ts'
+import { protectedMessages } from './summarise.ts'
+import type { TurnSession } from './turn-session.ts'
+
+/** The effects, and the models that a turn may use in order of preference. */
+export type TurnModels = ModelEffects & { readonly routesOf: (turn: Turn) => readonly Route[] }
+
+export function createModelEffects(session: TurnSession, env: Env): TurnModels {
+  const dialects = dialectsOf(env)
+  const variables = variablesOf(env)
+  const routesOfModel = sessionRoutes(session, env)
+  /** A turn that names a mixture of models uses the routes of its aggregator. */
+  const withAggregator = (turn: Turn) => aggregated(turn, session.settings, variables['MODEL'])
+  const routesOf = (turn: Turn) => routesOfModel(withAggregator(turn))
+  const lease = (chosen: Chosen) => leaseChosen(session, env, chosen, routesOf(session.store.turn())[0])
+  return {
+    dialects,
+    routesOf,
+    choose: (turn) => choose(session, turn, routesOf(turn)),
+    explainUnavailable: (turn) => missingForTurn(session, env, withAggregator(turn)),
+    lease,
+    abortable: () => session.driver.abortable(),
+    system: (turn) => [session.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n'),
+    transcript: () => transcriptOf(session, env),
+    defaults: () => session.settings.model ?? {},
+    errorContext: (route, stalled) => errorContextOf(session, route, stalled),
+    idleLimits: (route) => idleLimitsOf(session, route),
+    protectedMessages: () => protectedMessages(session.settings),
+    ...createSideCalls(session, { dialects, variables, routes: routesOf, lease }),
+  }
+}
+
+/** Collects the context in which the error of a call is classified. */
+function errorContextOf(session: TurnSession, route: Route, stalled: boolean): CallContext {
+  const { contextWindow, reasoning, aggregator } = route
+  return {
+    promptTokens: contextTokens(session),
+    messages: session.store.transcript().length,
+    now: clock.now(),
+    contextWindow,
+    reasoning,
+    aggregator,
+    stalled,
+  }
+}
+
+function idleLimitsOf(session: TurnSession, { reasoning }: Route): IdleLimits {
+  const leftMs = getTimeLeftMs(session.store.turn(), loopLimits(session.settings), clock.now())
+  return idleLimits(session.settings.agent, { reasoning, promptTokens: contextTokens(session), leftMs })
+}
+
+async function transcriptOf(session: TurnSession, env: Env): Promise<readonly Message[]> {
+  const transcript = session.store.transcript()
+  if (!session.store.hasImages()) return transcript
+  const whole = await loadImages(transcript, env.BLOBS, tenantImagePrefix(session.tenantId))
+  const isSmaller = session.store.turn().repairs.imageSize === 'small'
+  if (!env.IMAGES) return whole
+  return (isSmaller ? shrinkImages : shrinkOversizedImages)(whole, imageShrinker(env.IMAGES))
+}
+
+function choose(session: TurnSession, turn: Turn, routes: readonly Route[]): Chosen | undefined {
+  const route = routes[turn.route.model]
+  const keys = chainOf(routes, session.tenantId, session.settings, turn)[turn.route.model]?.keys ?? []
+  const name = keys.find((key) => !turn.route.avoid.includes(key))
+  const endpoint = route?.endpoints.find(({ id }) => id === name) ?? route?.endpoints[0]
+  return route && endpoint && { route, endpoint }
+}
+
+/** Counts the call with its key. A failure that is the key's fault suspends the key for the whole tenant. */
+function leaseChosen(session: TurnSession, env: Env, { route, endpoint }: Chosen, first: Route | undefined) {
+  const end = leaseKey(session.tenantId, endpoint.id, clock.now())
+  return (failure?: Failure) => {
+    end()
+    countStalls(session.tenantId, route.id, failure)
+    const window = failure && learnWindow(session.tenantId, route, failure)
+    if (window) session.later(tenantStub(env, session.tenantId).windows.record(route.id, window))
+    if (!failure || !endpoint.key) return
+    const isOnly = route.endpoints.length === 1
+    const isShared = route.id !== first?.id && Boolean(first?.endpoints.some(({ id }) => id === endpoint.id))
+    const state = benchKey(session.tenantId, endpoint.id, failure, { now: clock.now(), isOnly, isBorrowed: isShared })
+    if (state) session.later(tenantStub(env, session.tenantId).keyHealth.suspend(endpoint.id, state))
+  }
+}

@@ -1,0 +1,39 @@
+/** Builds the tool group of the turn's effects: runs calls with the approval policy of the turn. */
+
+import { textIn } from '../../agent/model/message.ts'
+import type { Turn } from '../../agent/model/turn.ts'
+import type { Route } from '../../agent/routing/route.ts'
+import { judgeWith, policyOf } from './approval-policy.ts'
+import type { ToolEffects } from './effects.ts'
+import { programLog } from './programs.ts'
+import type { TurnSession } from './turn-session.ts'
+
+export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => readonly Route[]): ToolEffects => ({
+  schemas: () => session.toolRuntime.schemas(session.settings),
+  run: (calls) =>
+    session.toolRuntime.run(calls, {
+      settings: session.settings,
+      signal: session.driver.abortable().signal,
+      runId: session.store.turn().id,
+      taken: settledChars(session.store.turn()),
+      seesImages: seesImages(session, routesOf(session.store.turn())),
+      policy: () => policyOf(session.settings, session.meta, session.store.current()),
+      judge: (asked) => judgeWith(session, asked),
+      programs: programLog(
+        () => session.store,
+        () => session.driver.look(),
+      ),
+    }),
+})
+
+/** Counts the characters of the results that the batch has already. */
+const settledChars = ({ stage }: Turn): number =>
+  stage.at === 'tools'
+    ? stage.calls.reduce((sum, call) => sum + (call.state === 'settled' ? textIn(call.result).length : 0), 0)
+    : 0
+
+/** Whether the model is known to read images, and its provider has not refused those of this turn. */
+function seesImages({ store }: TurnSession, routes: readonly Route[]): boolean {
+  const { route, repairs } = store.turn()
+  return routes[route.model]?.facts?.images === true && repairs.images === undefined
+}
