@@ -1,6 +1,6 @@
 /**
- * Keys of the API: `tal_<id>_<secret>`. The secret is random in full, shown once and stored as its
- * SHA-256; a stolen table opens nothing. One query per check, and the digests are compared in constant time.
+ * Creates, verifies and revokes API keys of the form `tal_<id>_<secret>`. The secret is random, shown once and stored
+ * as its SHA-256, so a stolen table gives no access. A check takes one query and compares digests in constant time.
  */
 
 import { and, eq, isNull } from 'drizzle-orm'
@@ -18,15 +18,15 @@ export type ApiKey = {
   readonly revokedAt: number | null
 }
 
-export type NewKey = {
+export type NewApiKey = {
   readonly tenantId: string
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt?: number | null | undefined
 }
 
-/** What a key proves. A suspended tenant is known by its status: refusing is the caller's part. */
-export type Verified = {
+/** The identity that a key proves. The caller has to refuse a suspended tenant, by `status`. */
+export type VerifiedKey = {
   readonly keyId: string
   readonly tenantId: string
   readonly scopes: readonly Scope[]
@@ -35,24 +35,24 @@ export type Verified = {
   readonly expiresAt: number | null
 }
 
-export type Keys = {
-  /** `presented` is the whole key and is never to be had again. Undefined when there is no such tenant. */
+export type ApiKeys = {
+  /** `presented` is the complete key, which cannot be read again. Undefined when there is no such tenant. */
   readonly createKey: (
-    given: NewKey,
+    given: NewApiKey,
     now: number,
   ) => Promise<{ readonly key: ApiKey; readonly presented: string } | undefined>
-  /** Undefined for whatever is malformed, unknown, wrong, expired or revoked, without telling which. */
-  readonly verify: (presented: string, now: number) => Promise<Verified | undefined>
-  /** Remembers the use of a key, at most once an hour; off the path of the request. */
+  /** Undefined when the key is malformed, unknown, wrong, expired or revoked; the result does not reveal which. */
+  readonly verify: (presented: string, now: number) => Promise<VerifiedKey | undefined>
+  /** Updates the last use of a key, at most once an hour. Callers do not wait for it. */
   readonly touch: (keyId: string, now: number) => Promise<void>
-  /** Revoked ones included, oldest first; those of one tenant when it is named. */
+  /** Lists keys, oldest first, including revoked ones; only those of `tenantId` when given. */
   readonly listKeys: (tenantId?: string) => Promise<readonly ApiKey[]>
-  /** True when the key was there and not revoked yet. */
+  /** Returns true when the key existed and was not revoked yet. */
   readonly revokeKey: (id: string, now: number) => Promise<boolean>
 }
 
-const hour = 60 * 60 * 1000
-const shape = /^tal_([a-z2-7]{16})_([0-9A-Za-z]{43})$/
+const hourMs = 60 * 60 * 1000
+const keyPattern = /^tal_([a-z2-7]{16})_([0-9A-Za-z]{43})$/
 const base32 = 'abcdefghijklmnopqrstuvwxyz234567'
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -67,9 +67,9 @@ const columns = {
   revokedAt: apiKey.revokedAt,
 }
 
-const lookUp = `SELECT hash, tenant_id, scopes, expires_at, revoked_at, status
+const selectKey = `SELECT hash, tenant_id, scopes, expires_at, revoked_at, status
   FROM api_key JOIN tenant ON tenant.id = api_key.tenant_id WHERE api_key.id = ?1`
-type Found = {
+type KeyRow = {
   readonly hash: string
   readonly tenant_id: string
   readonly scopes: string
@@ -78,7 +78,7 @@ type Found = {
   readonly status: 'active' | 'suspended'
 }
 
-export function keys(db: D1Database): Keys {
+export function createApiKeys(db: D1Database): ApiKeys {
   const orm = drizzle(db)
   return {
     createKey: async (given, now) => {
@@ -95,13 +95,13 @@ export function keys(db: D1Database): Keys {
         lastUsedAt: null,
         revokedAt: null,
       }
-      await orm.insert(apiKey).values({ ...key, hash: hexOf(await digest(secret)) })
+      await orm.insert(apiKey).values({ ...key, hash: encodeHex(await hashSecret(secret)) })
       return { key, presented: `tal_${id}_${secret}` }
     },
     verify: (presented, now) => verify(db, presented, now),
     touch: async (keyId, now) => {
-      const note = 'UPDATE api_key SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at, 0) <= ?2 - ?3'
-      await db.prepare(note).bind(keyId, now, hour).run()
+      const update = 'UPDATE api_key SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at, 0) <= ?2 - ?3'
+      await db.prepare(update).bind(keyId, now, hourMs).run()
     },
     listKeys: (tenantId) =>
       orm
@@ -110,21 +110,21 @@ export function keys(db: D1Database): Keys {
         .where(tenantId === undefined ? undefined : eq(apiKey.tenantId, tenantId))
         .orderBy(apiKey.createdAt, apiKey.id),
     revokeKey: async (id, now) => {
-      const open = and(eq(apiKey.id, id), isNull(apiKey.revokedAt))
-      const revoked = await orm.update(apiKey).set({ revokedAt: now }).where(open).returning({ id: apiKey.id })
+      const isActive = and(eq(apiKey.id, id), isNull(apiKey.revokedAt))
+      const revoked = await orm.update(apiKey).set({ revokedAt: now }).where(isActive).returning({ id: apiKey.id })
       return revoked.length > 0
     },
   }
 }
 
-async function verify(db: D1Database, presented: string, now: number): Promise<Verified | undefined> {
-  const [, id, secret] = shape.exec(presented) ?? []
+async function verify(db: D1Database, presented: string, now: number): Promise<VerifiedKey | undefined> {
+  const [, id, secret] = keyPattern.exec(presented) ?? []
   if (id === undefined || secret === undefined) return undefined
-  const given = await digest(secret)
-  const row = await db.prepare(lookUp).bind(id).first<Found>()
-  // An unknown id is compared too, with nothing, so that it takes as long as a wrong secret.
-  const same = crypto.subtle.timingSafeEqual(given, row ? bytesOf(row.hash) : new Uint8Array(32))
-  if (!row || !same || row.revoked_at !== null) return undefined
+  const presentedHash = await hashSecret(secret)
+  const row = await db.prepare(selectKey).bind(id).first<KeyRow>()
+  // An unknown id is compared with zeros, so that it takes as long as a wrong secret.
+  const isEqual = crypto.subtle.timingSafeEqual(presentedHash, row ? decodeHex(row.hash) : new Uint8Array(32))
+  if (!row || !isEqual || row.revoked_at !== null) return undefined
   if (row.expires_at !== null && row.expires_at <= now) return undefined
   return {
     keyId: id,
@@ -135,18 +135,18 @@ async function verify(db: D1Database, presented: string, now: number): Promise<V
   }
 }
 
-const digest = async (secret: string) =>
+const hashSecret = async (secret: string) =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret)))
 
-const hexOf = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-const bytesOf = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+const encodeHex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+const decodeHex = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
 
-/** 80 bits: public, and never given out twice. */
+/** Creates a public id of 80 random bits. */
 const randomId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => base32[byte % 32]).join('')
 
-/** 32 random bytes in 43 digits. */
+/** Creates a secret of 32 random bytes, encoded as 43 base-62 digits. */
 function randomSecret(): string {
-  let number = BigInt(`0x${hexOf(crypto.getRandomValues(new Uint8Array(32)))}`)
+  let number = BigInt(`0x${encodeHex(crypto.getRandomValues(new Uint8Array(32)))}`)
   let text = ''
   for (let i = 0; i < 43; i++) {
     text = base62[Number(number % 62n)] + text

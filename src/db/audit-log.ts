@@ -1,23 +1,27 @@
 /**
- * The audit log: what was decided about calls of tools. Decisions are part of a turn's record and come with the page
- * that ends it, so a crash loses none and a repeat adds none.
+ * Writes and lists the audit log: the decisions about tool calls. Decisions are part of a turn's record and are
+ * written with the page that ends the turn, so a crash loses none and a repeated append adds none.
  */
 
 import type { Decision } from '../agent/model/approval.ts'
 import type { Page } from '../agent/model/history.ts'
 import { hash53 } from '../agent/model/hash.ts'
-import { type Bound, boundTo } from './tenant-db.ts'
+import { type TenantDb, createTenantDb } from './tenant-db.ts'
 
 export type AuditEntry = Decision & { readonly num: number; readonly sessionId: string; readonly runId: string }
 
-const put = `INSERT INTO audit(tenant_id, session_id, run_id, at, mark, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+const insertEntry = `INSERT INTO audit(tenant_id, session_id, run_id, at, mark, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
   ON CONFLICT(tenant_id, at, run_id, mark) DO NOTHING`
 
-export function auditStatements({ statement }: Bound, sessionId: string, { runId, turn }: Page): D1PreparedStatement[] {
+export function auditStatements(
+  { statement }: TenantDb,
+  sessionId: string,
+  { runId, turn }: Page,
+): D1PreparedStatement[] {
   const { decisions = [] } = (turn ?? {}) as { readonly decisions?: readonly Decision[] }
   return decisions.map((decision) => {
     const body = JSON.stringify(decision)
-    return statement(put, sessionId, runId, decision.at, hash53(body), body)
+    return statement(insertEntry, sessionId, runId, decision.at, hash53(body), body)
   })
 }
 
@@ -36,17 +40,21 @@ type Row = {
   readonly body: string
 }
 
-const newest = (where = '') => `SELECT num, session_id, run_id, at, body FROM audit
+const selectNewest = (where = '') => `SELECT num, session_id, run_id, at, body FROM audit
   WHERE tenant_id = ?1 ${where} AND (at, num) < (?2, ?3) ORDER BY at DESC, num DESC LIMIT ?4`
 
 /** Newest first. */
-export async function auditLog(db: D1Database, tenantId: string, filter: AuditFilter): Promise<readonly AuditEntry[]> {
+export async function listAuditEntries(
+  db: D1Database,
+  tenantId: string,
+  filter: AuditFilter,
+): Promise<readonly AuditEntry[]> {
   const { at, num } = filter.before ?? { at: Number.MAX_SAFE_INTEGER, num: 0 }
-  const { read } = boundTo(db, tenantId)
+  const { read } = createTenantDb(db, tenantId)
   const rows =
     filter.sessionId === undefined
-      ? await read<Row>(newest(), at, num, filter.limit)
-      : await read<Row>(newest('AND session_id = ?5'), at, num, filter.limit, filter.sessionId)
+      ? await read<Row>(selectNewest(), at, num, filter.limit)
+      : await read<Row>(selectNewest('AND session_id = ?5'), at, num, filter.limit, filter.sessionId)
   return rows.map(({ num: n, session_id, run_id, body }) => ({
     ...(JSON.parse(body) as Decision),
     num: n,

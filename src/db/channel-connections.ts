@@ -1,9 +1,9 @@
 /**
- * Connections of tenants to messaging platforms. Only the webhook, which has nothing but the id in its address, may look
- * one up without knowing its tenant: whoever sends has to prove next that they know its secret.
+ * Stores the connections of tenants to messaging platforms. Only the webhook looks one up without a tenant, because
+ * its address contains just the id. The webhook then verifies that the sender knows the secret of the connection.
  */
 
-import { boundTo } from './tenant-db.ts'
+import { createTenantDb } from './tenant-db.ts'
 
 export type Connection = {
   readonly id: string
@@ -14,9 +14,9 @@ export type Connection = {
   readonly createdAt: number
   readonly webhookUrl: string
   readonly settings: unknown
-  /** Sealed. */
+  /** All secrets as one sealed value. */
   readonly secrets: string
-  /** The last characters of each secret. */
+  /** The last characters of each secret, for display. */
   readonly endings: Readonly<Record<string, string>>
   readonly account: unknown
 }
@@ -35,7 +35,7 @@ type Row = {
   readonly account: string | null
 }
 
-const connectionOf = (row: Row): Connection => ({
+const parseRow = (row: Row): Connection => ({
   id: row.id,
   tenantId: row.tenant_id,
   platform: row.platform,
@@ -50,24 +50,24 @@ const connectionOf = (row: Row): Connection => ({
 })
 
 export type Connections = {
-  /** Newest first, those that are older than `before`. */
+  /** Lists connections older than `before`, newest first. */
   readonly list: (page: {
     readonly limit: number
-    readonly before?: Place | undefined
+    readonly before?: ConnectionCursor | undefined
   }) => Promise<readonly Connection[]>
   readonly get: (id: string) => Promise<Connection | undefined>
-  readonly add: (connection: Omit<Connection, 'tenantId'>) => Promise<void>
-  /** What is not named stays as it is by then. Undefined when there is none, or none with the secrets of before. */
-  readonly change: (id: string, to: ConnectionChange) => Promise<Connection | undefined>
-  /** Whom these secrets are of; nothing happens when it has others by now. */
+  readonly create: (connection: Omit<Connection, 'tenantId'>) => Promise<void>
+  /** Updates the given fields only. Undefined when the connection does not exist or its secrets changed meanwhile. */
+  readonly update: (id: string, to: ConnectionChange) => Promise<Connection | undefined>
+  /** Stores the account that the secrets belong to. Does nothing when the secrets changed meanwhile. */
   readonly setAccount: (of: Pick<Connection, 'id' | 'secrets'>, account: unknown) => Promise<void>
-  /** False when there was none. */
-  readonly remove: (id: string) => Promise<boolean>
+  /** Returns false when the connection did not exist. */
+  readonly delete: (id: string) => Promise<boolean>
 }
 
 /**
- * Secrets come with their endings, and with those `before`, sealed, that they were made of: one of them may be all that
- * changes. The account of those of before is not known to be theirs.
+ * New secrets carry the sealed secrets that they replace as `before`: a change of one secret is based on the others, so
+ * it must not overwrite a concurrent change. New secrets clear the account, which may be a different one.
  */
 export type ConnectionChange = {
   readonly name?: string | undefined
@@ -76,28 +76,27 @@ export type ConnectionChange = {
   readonly secrets?: (Pick<Connection, 'secrets' | 'endings'> & { readonly before: string }) | undefined
 }
 
-export type Place = { readonly at: number; readonly id: string }
+export type ConnectionCursor = { readonly at: number; readonly id: string }
 
-const add = `INSERT INTO channel(tenant_id, id, platform, name, status, created_at, webhook_url, settings, secrets, endings,
+const insertConnection = `INSERT INTO channel(tenant_id, id, platform, name, status, created_at, webhook_url, settings, secrets, endings,
   account) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`
-const change = `UPDATE channel SET name = coalesce(?3, name), status = coalesce(?4, status),
+const updateConnection = `UPDATE channel SET name = coalesce(?3, name), status = coalesce(?4, status),
   settings = json_patch(settings, ?5), secrets = coalesce(?6, secrets), endings = coalesce(?7, endings),
   account = CASE WHEN ?6 IS NULL THEN account END WHERE tenant_id = ?1 AND id = ?2
   AND (?8 IS NULL OR secrets = ?8) RETURNING *`
-const newest = `SELECT * FROM channel WHERE tenant_id = ?1 AND (created_at, id) < (?2, ?3)
+const selectNewest = `SELECT * FROM channel WHERE tenant_id = ?1 AND (created_at, id) < (?2, ?3)
   ORDER BY created_at DESC, id DESC LIMIT ?4`
 
-export function connections(db: D1Database, tenantId: string): Connections {
-  const { read, statement, write } = boundTo(db, tenantId)
+export function createConnections(db: D1Database, tenantId: string): Connections {
+  const { read, statement, write } = createTenantDb(db, tenantId)
   return {
     list: async ({ limit, before = { at: Number.MAX_SAFE_INTEGER, id: '' } }) =>
-      (await read<Row>(newest, before.at, before.id, limit)).map(connectionOf),
-    get: async (id) =>
-      (await read<Row>('SELECT * FROM channel WHERE tenant_id = ?1 AND id = ?2', id)).map(connectionOf)[0],
-    add: async (one) => {
-      const { id, platform, name, status, createdAt, webhookUrl, secrets } = one
-      const [settings, endings] = [one.settings, one.endings].map((value) => JSON.stringify(value))
-      const account = one.account === null ? null : JSON.stringify(one.account)
+      (await read<Row>(selectNewest, before.at, before.id, limit)).map(parseRow),
+    get: async (id) => (await read<Row>('SELECT * FROM channel WHERE tenant_id = ?1 AND id = ?2', id)).map(parseRow)[0],
+    create: async (connection) => {
+      const { id, platform, name, status, createdAt, webhookUrl, secrets } = connection
+      const [settings, endings] = [connection.settings, connection.endings].map((value) => JSON.stringify(value))
+      const account = connection.account === null ? null : JSON.stringify(connection.account)
       const values = [
         id,
         platform,
@@ -110,31 +109,31 @@ export function connections(db: D1Database, tenantId: string): Connections {
         endings ?? '{}',
         account,
       ]
-      await write([statement(add, ...values)])
+      await write([statement(insertConnection, ...values)])
     },
-    change: async (id, { name = null, status = null, settings = {}, secrets }) => {
+    update: async (id, { name = null, status = null, settings = {}, secrets }) => {
       const sealed = secrets ? [secrets.secrets, JSON.stringify(secrets.endings), secrets.before] : [null, null, null]
-      const [result] = await write([statement(change, id, name, status, JSON.stringify(settings), ...sealed)])
-      return (result?.results as readonly Row[] | undefined)?.map(connectionOf)[0]
+      const [result] = await write([statement(updateConnection, id, name, status, JSON.stringify(settings), ...sealed)])
+      return (result?.results as readonly Row[] | undefined)?.map(parseRow)[0]
     },
     setAccount: async ({ id, secrets }, account) => {
       const set = 'UPDATE channel SET account = ?3 WHERE tenant_id = ?1 AND id = ?2 AND secrets = ?4'
       await write([statement(set, id, JSON.stringify(account), secrets)])
     },
-    remove: async (id) => {
+    delete: async (id) => {
       const [result] = await write([statement('DELETE FROM channel WHERE tenant_id = ?1 AND id = ?2', id)])
       return (result?.meta.changes ?? 0) > 0
     },
   }
 }
 
-const withTenant = `SELECT channel.*, tenant.status AS standing FROM channel
+const selectWithTenant = `SELECT channel.*, tenant.status AS standing FROM channel
   LEFT JOIN tenant ON tenant.id = channel.tenant_id WHERE channel.id = ?1`
 
-/** For the webhook: of whichever tenant. Nobody listens to the channels of a suspended one. */
-export async function connectionById(db: D1Database, id: string): Promise<Connection | undefined> {
-  const row = await db.prepare(withTenant).bind(id).first<Row & { readonly standing: string | null }>()
+/** Returns a connection of any tenant, for the webhook. Connections of a suspended tenant count as paused. */
+export async function getConnectionById(db: D1Database, id: string): Promise<Connection | undefined> {
+  const row = await db.prepare(selectWithTenant).bind(id).first<Row & { readonly standing: string | null }>()
   if (!row) return undefined
-  const connection = connectionOf(row)
+  const connection = parseRow(row)
   return row.standing === 'suspended' ? { ...connection, status: 'paused' } : connection
 }

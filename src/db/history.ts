@@ -1,29 +1,27 @@
-/**
- * The history port on D1, bound to one tenant. How it is stored and what it costs: docs/design/history.md.
- */
+/** Implements the history port on D1, for one tenant. The storage and its cost: docs/design/history.md. */
 
 import type { HistoryStore } from '../agent/model/history.ts'
-import { append } from './append-pages.ts'
-import { boundTo, type Meter } from './tenant-db.ts'
-import { recent, sessions, standing } from './session-directory.ts'
-import { pages, read } from './read-pages.ts'
-import { forget, truncate } from './delete-pages.ts'
-import { search } from './search.ts'
+import { appendPages } from './append-pages.ts'
+import { createTenantDb, type RowMeter } from './tenant-db.ts'
+import { listRecentSessions, listSessions, getSession } from './session-directory.ts'
+import { listPages, readMessages } from './read-pages.ts'
+import { deleteSession, deletePagesFrom } from './delete-pages.ts'
+import { searchMessages } from './search.ts'
 
-export { billed, type Meter } from './tenant-db.ts'
+export { type RowMeter } from './tenant-db.ts'
 
-/** `meter` sums the rows that D1 bills for the calls of this store. */
-export function d1History(db: D1Database, tenantId: string, meter?: Meter): HistoryStore {
-  const bound = boundTo(db, tenantId, meter)
+/** `meter` sums the rows that D1 bills for this store. */
+export function createD1History(db: D1Database, tenantId: string, meter?: RowMeter): HistoryStore {
+  const tenantDb = createTenantDb(db, tenantId, meter)
   return {
-    standing: (sessionId) => standing(bound, sessionId),
-    append: (record, list, known) => append(bound, record, list, known),
-    truncate: (sessionId, from, unsent) => truncate(bound, sessionId, from, unsent),
-    pages: (sessionId, after, bytes) => pages(bound, sessionId, after, bytes),
-    sessions: (filter) => sessions(bound, filter),
-    forget: (sessionId, unsent) => forget(bound, sessionId, unsent),
-    recent: (limit) => recent(bound, limit),
-    search: (query, limit, sort) => search(bound, query, limit, { sort, now: Date.now() }),
-    read: (sessionId, range) => read(bound, sessionId, range),
+    standing: (sessionId) => getSession(tenantDb, sessionId),
+    append: (record, list, known) => appendPages(tenantDb, record, list, known),
+    truncate: (sessionId, from, unsent) => deletePagesFrom(tenantDb, sessionId, from, unsent),
+    pages: (sessionId, after, bytes) => listPages(tenantDb, sessionId, after, bytes),
+    sessions: (filter) => listSessions(tenantDb, filter),
+    forget: (sessionId, unsent) => deleteSession(tenantDb, sessionId, unsent),
+    recent: (limit) => listRecentSessions(tenantDb, limit),
+    search: (query, limit, sort) => searchMessages(tenantDb, query, limit, { sort, now: Date.now() }),
+    read: (sessionId, range) => readMessages(tenantDb, sessionId, range),
   }
 }

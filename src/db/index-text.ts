@@ -1,67 +1,68 @@
 /**
- * What the full-text tables are given. The same text goes through the same functions when a message
- * is stored and when it is asked for; that is all that makes a term found.
+ * Prepares text for the full-text tables. Stored messages and queries must go through the same functions, otherwise
+ * terms are not found.
  */
 
 import type { Entry, Page } from '../agent/model/history.ts'
 import { textIn } from '../agent/model/message.ts'
 import { hash53 } from '../agent/model/hash.ts'
 
-const spoken = 8192
-const returned = 2048
-const typed = 2048
+const maxMessageChars = 8192
+const maxToolResultChars = 2048
+const maxTypedChars = 2048
 
-/** Scripts written without spaces: each character is a word of its own, and a run of them a phrase. */
-const unspaced =
+/** Scripts without spaces. Each character is indexed as a word, and a run of characters is searched as a phrase. */
+const unspacedScripts =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/gu
 
-/** One form for full-width and half-width letters, ligatures and composed accents. */
-export const plainText = (text: string) => text.normalize('NFKC').replaceAll('\0', ' ')
+/** Normalizes full-width letters, ligatures and accents (NFKC). */
+export const normalizeText = (text: string) => text.normalize('NFKC').replaceAll('\0', ' ')
 
-/** Plain text with every character of an unspaced script standing alone. */
-export function separated(text: string): string {
-  const plain = plainText(text)
-  return /[\u0e00-\uffff]/.test(plain) ? plain.replace(unspaced, ' $& ') : plain
+/** Normalizes the text and puts spaces around every character of a script without spaces. */
+export function separateUnspaced(text: string): string {
+  const plain = normalizeText(text)
+  return /[\u0e00-\uffff]/.test(plain) ? plain.replace(unspacedScripts, ' $& ') : plain
 }
 
-/** The part of a message that is searched; '' for what nobody would look for. */
-export function searchable({ message }: Entry): string {
-  if (message.role === 'tool') return textIn(message).slice(0, returned)
+/** Returns the part of a message that is searched; empty for summaries and nudges. */
+export function getSearchableText({ message }: Entry): string {
+  if (message.role === 'tool') return textIn(message).slice(0, maxToolResultChars)
   if (message.source === 'summary' || message.source === 'nudge') return ''
-  return textIn(message).slice(0, spoken)
+  return textIn(message).slice(0, maxMessageChars)
 }
 
-/** For the table of words: everything said and returned. '' when the page is not searched. */
-export const wordsIn = (page: Page) =>
-  page.indexed === false ? '' : separated(page.entries.map(searchable).join('\n')).trim()
+/** Returns the text for the table `words`: messages and tool results. Empty when the page is not searched. */
+export const getPageWords = (page: Page) =>
+  page.indexed === false ? '' : separateUnspaced(page.entries.map(getSearchableText).join('\n')).trim()
 
-/** For the table of pieces: only what people typed, as it multiplies its size. */
-export const piecesIn = (page: Page) =>
-  page.indexed === false ? '' : plainText(page.entries.map(typedText).join('\n')).trim()
+/** Returns the text for the trigram table `pieces`: only typed messages, because trigrams multiply the size. */
+export const getPagePieces = (page: Page) =>
+  page.indexed === false ? '' : normalizeText(page.entries.map(getTypedText).join('\n')).trim()
 
-const typedText = ({ message }: Entry) =>
-  message.role === 'user' && message.source === undefined ? textIn(message).slice(0, typed) : ''
+const getTypedText = ({ message }: Entry) =>
+  message.role === 'user' && message.source === undefined ? textIn(message).slice(0, maxTypedChars) : ''
 
 /**
- * The tenant as one word. Hex keeps ids apart; the last letter is no suffix of English, so that the
- * stemmer leaves the word as it is.
+ * Encodes the tenant as one word. Hex keeps ids distinct. The last letter is no English suffix, so the stemmer does
+ * not change the word.
  */
 export const tenantWord = (tenantId: string) =>
   `tn${[...new TextEncoder().encode(tenantId)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}q`
 
 /**
- * The tenant as one trigram: three code points of 15 bits. Two tenants may share one by accident, which
- * costs time and nothing else: what is found is compared with the tenant_id of its session.
+ * Encodes the tenant as one trigram: three code points of 15 bits. A collision of two tenants only costs time,
+ * because every match is compared with the `tenant_id` of its session.
  */
 export function tenantPiece(tenantId: string): string {
   const hash = hash53(tenantId)
   return String.fromCodePoint(...[0, 15, 30].map((bits) => 0x20000 + (Math.floor(hash / 2 ** bits) % 2 ** 15)))
 }
 
-const weekLength = 7 * 24 * 60 * 60 * 1000
-export const weekOf = (at: number) => Math.max(0, Math.floor(at / weekLength))
+const weekMs = 7 * 24 * 60 * 60 * 1000
+export const weekNumber = (at: number) => Math.max(0, Math.floor(at / weekMs))
+
 /**
- * A week of one tenant as one word: a word for the week of everybody would be as long a list as all tenants
- * are busy. Two tenants may share one by accident, which costs time and nothing else.
+ * Encodes a week of one tenant as one word. A word shared by all tenants would have a posting list as long as their
+ * messages of that week. A collision of two tenants only costs time.
  */
 export const weekWord = (tenantId: string, week: number) => `w${hash53(tenantId).toString(36)}x${week}`

@@ -1,7 +1,6 @@
 /**
- * What was fetched of the public catalogs of models: one row for each provider and source, for the whole deployment.
- * No tenant's data. A row named `refresh` holds who may fetch next, and when; others of its kind hold the same for
- * providers that came into use since.
+ * Stores the fetched model catalogs: one row for each provider and source, shared by all tenants. The row `refresh`
+ * is the lease of the next fetch; rows named `refresh <providers>` are leases for providers that were added later.
  */
 
 import { and, eq, lt, ne } from 'drizzle-orm'
@@ -10,33 +9,33 @@ import { catalog } from './schema.ts'
 
 export type CatalogRow = { readonly name: string; readonly at: number; readonly body: unknown }
 
-export type CatalogRows = {
-  readonly all: () => Promise<readonly CatalogRow[]>
-  /** True for one caller only, and then for nobody until `everyMs` have gone by. `of`: only these providers. */
+export type ModelCatalog = {
+  readonly list: () => Promise<readonly CatalogRow[]>
+  /** Claims the lease: true for one caller, then for none until `everyMs` have passed. `of`: only for these providers. */
   readonly claim: (now: number, everyMs: number, of?: readonly string[]) => Promise<boolean>
   readonly save: (rows: readonly CatalogRow[]) => Promise<void>
 }
 
-const refresh = 'refresh'
+const refreshName = 'refresh'
 
-export function catalogRows(db: D1Database): CatalogRows {
+export function createModelCatalog(db: D1Database): ModelCatalog {
   const orm = drizzle(db)
   return {
-    all: () => orm.select().from(catalog).where(ne(catalog.name, refresh)),
+    list: () => orm.select().from(catalog).where(ne(catalog.name, refreshName)),
     claim: async (now, everyMs, of = []) => {
-      const name = [refresh, ...of].join(' ')
-      const made = await orm
+      const name = [refreshName, ...of].join(' ')
+      const inserted = await orm
         .insert(catalog)
         .values({ name, at: now, body: {} })
         .onConflictDoNothing()
         .returning({ name: catalog.name })
-      if (made.length) return true
-      const taken = await orm
+      if (inserted.length) return true
+      const updated = await orm
         .update(catalog)
         .set({ at: now })
         .where(and(eq(catalog.name, name), lt(catalog.at, now - everyMs)))
         .returning({ name: catalog.name })
-      return taken.length > 0
+      return updated.length > 0
     },
     save: async (rows) => {
       for (const row of rows)

@@ -1,16 +1,16 @@
 /**
- * A page as a row. Its key is computed from the number of its session and n, so that a session is one
- * range of keys, a repeat hits the same row, and no second index has to be written.
+ * Encodes a page as a row. The key is computed from the number of the session and the page number n. So a session is
+ * one range of keys, a repeated append writes the same row, and no second index is needed.
  */
 
 import type { Entry, Page } from '../agent/model/history.ts'
 import type { Usage } from '../agent/model/usage.ts'
 import { hash53 } from '../agent/model/hash.ts'
 
-/** Messages of a session: 2^20 keys, of which 0 is the title's. The same number stands in the SQL as `<< 20`. */
-export const pageKeys = 2 ** 20
+/** Each session has 2^20 keys; key 0 is the title. SQL statements use the same number as `<< 20`. */
+export const keysPerSession = 2 ** 20
 
-/** A row of D1 may have 2 MB; the rest is left for the small columns. */
+/** D1 allows 2 MB for a row; the rest is for the small columns. */
 export const maxPageBytes = 1.5 * 2 ** 20
 
 export type PageRow = {
@@ -25,8 +25,8 @@ export type PageRow = {
 }
 export const pageColumns = 'page.id, run_id, at, indexed, model, usage, turn, body'
 
-/** What is stored of a page, serialised once. */
-export type StoredPage = {
+/** The columns of a page, serialised once. */
+export type EncodedPage = {
   readonly page: Page
   readonly last: number
   readonly size: number
@@ -37,18 +37,18 @@ export type StoredPage = {
   readonly body: string
 }
 
-const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
+const encodeJson = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
 
-/** Throws when the page has no key or no room in a row: the caller splits a long turn before that. */
-export function storedPage(page: Page): StoredPage {
-  if (!Number.isInteger(page.n) || page.n < 1 || page.n >= pageKeys)
-    throw new Error(`Page ${page.n}: a session holds ${pageKeys - 1} messages.`)
+/** Throws when the page number or the size is out of range. The caller has to split a long turn into pages. */
+export function encodePage(page: Page): EncodedPage {
+  if (!Number.isInteger(page.n) || page.n < 1 || page.n >= keysPerSession)
+    throw new Error(`Page number ${page.n} is out of range: a session holds ${keysPerSession - 1} messages.`)
   const body = JSON.stringify(page.entries)
-  const turn = json(page.turn)
-  const usage = json(page.usage)
-  const size = bytesOf(body) + (turn === null ? 0 : bytesOf(turn))
+  const turn = encodeJson(page.turn)
+  const usage = encodeJson(page.usage)
+  const size = countBytes(body) + (turn === null ? 0 : countBytes(turn))
   if (size > maxPageBytes)
-    throw new Error(`Page ${page.n} has ${size} bytes, a row holds ${maxPageBytes}: split the page.`)
+    throw new Error(`Page ${page.n} has ${size} bytes; the maximum is ${maxPageBytes}. Split the page.`)
   const rest = JSON.stringify([page.runId, page.at, page.model, usage, page.indexed !== false])
   return {
     page,
@@ -63,14 +63,14 @@ export function storedPage(page: Page): StoredPage {
 }
 
 const encoder = new TextEncoder()
-const bytesOf = (text: string) => encoder.encode(text).byteLength
+const countBytes = (text: string) => encoder.encode(text).byteLength
 
-export function pageOf(row: PageRow): Page {
+export function decodePage(row: PageRow): Page {
   return {
-    n: row.id % pageKeys,
+    n: row.id % keysPerSession,
     runId: row.run_id,
     at: row.at,
-    entries: entriesIn(row.body),
+    entries: decodeEntries(row.body),
     ...(row.turn !== null && { turn: JSON.parse(row.turn) as unknown }),
     ...(row.model !== null && { model: row.model }),
     ...(row.usage !== null && { usage: JSON.parse(row.usage) as Usage }),
@@ -78,4 +78,4 @@ export function pageOf(row: PageRow): Page {
   }
 }
 
-export const entriesIn = (body: string) => JSON.parse(body) as readonly Entry[]
+export const decodeEntries = (body: string) => JSON.parse(body) as readonly Entry[]

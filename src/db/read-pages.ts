@@ -1,85 +1,94 @@
-/** Reading a session: its pages in order and in bounded portions, and the messages around a place. */
+/** Reads the pages of a session in portions of limited size, and the messages around a position. */
 
 import type { Entry, Page } from '../agent/model/history.ts'
 import { callsIn, textIn } from '../agent/model/message.ts'
 import type { HistoryMessage } from '../agent/model/tool.ts'
-import type { Bound } from './tenant-db.ts'
-import { entriesIn, pageColumns, pageKeys, pageOf, type PageRow } from './page-row.ts'
+import type { TenantDb } from './tenant-db.ts'
+import { decodeEntries, pageColumns, keysPerSession, decodePage, type PageRow } from './page-row.ts'
 
-const portion = 8 * 2 ** 20
-const atMostPages = 256
-const atMostWindow = 100
-const opening = 20
-const ending = 10
-const shown = 16_384
+const defaultPortionBytes = 8 * 2 ** 20
+const maxPages = 256
+const maxWindow = 100
+const headMessages = 20
+const tailMessages = 10
+const maxMessageChars = 16_384
 
 /**
- * Pages with ?3 < n < ?4, the first ?5 of them in the given direction, and of these as many as begin
- * within ?6 bytes: at least one. The sizes are summed before any body is touched. The bounds are cut to
- * the keys of the session, whatever is asked: the next key may be another tenant's.
+ * Selects pages with ?3 < n < ?4: the first ?5 in the given direction, and of these as many as start within ?6 bytes,
+ * but at least one. The sizes are summed before any body is read. The bounds are clamped to the keys of the session,
+ * because the adjacent keys may belong to another tenant.
  */
-const span = (direction: 'ASC' | 'DESC') => `WITH here AS (SELECT num << 20 AS base FROM session
+const selectPages = (direction: 'ASC' | 'DESC') => `WITH here AS (SELECT num << 20 AS base FROM session
     WHERE tenant_id = ?1 AND id = ?2),
   near AS (SELECT page.id, page.size FROM here JOIN page
-      ON page.id > base + max(0, ?3) AND page.id < base + min(${pageKeys}, ?4) AND page.tenant_id = ?1
+      ON page.id > base + max(0, ?3) AND page.id < base + min(${keysPerSession}, ?4) AND page.tenant_id = ?1
     ORDER BY page.id ${direction} LIMIT ?5),
   cut AS (SELECT id, sum(size) OVER (ORDER BY id ${direction} ROWS UNBOUNDED PRECEDING) - size AS ahead FROM near)
   SELECT ${pageColumns} FROM cut JOIN page ON page.id = cut.id WHERE ahead < ?6 ORDER BY page.id`
-const forward = span('ASC')
-const backward = span('DESC')
-const known = 'SELECT num FROM session WHERE tenant_id = ?1 AND id = ?2'
+const selectForward = selectPages('ASC')
+const selectBackward = selectPages('DESC')
+const selectSession = 'SELECT num FROM session WHERE tenant_id = ?1 AND id = ?2'
 
-export async function pages(
-  bound: Bound,
+export async function listPages(
+  tenantDb: TenantDb,
   sessionId: string,
   after: number,
-  bytes: number = portion,
+  bytes: number = defaultPortionBytes,
 ): Promise<readonly Page[]> {
-  const rows = await bound.read<PageRow>(forward, sessionId, Math.max(0, after), pageKeys, atMostPages, bytes)
-  return rows.map(pageOf)
+  const rows = await tenantDb.read<PageRow>(
+    selectForward,
+    sessionId,
+    Math.max(0, after),
+    keysPerSession,
+    maxPages,
+    bytes,
+  )
+  return rows.map(decodePage)
 }
 
-/** Undefined when the directory does not know the session. */
-export async function read(
-  { statement, readAll }: Bound,
+/** Reads the first and last messages, or those around a position. Undefined when the session does not exist. */
+export async function readMessages(
+  { statement, readAll }: TenantDb,
   sessionId: string,
   range?: { readonly around: number; readonly window: number },
 ): Promise<readonly HistoryMessage[] | undefined> {
-  const exists = statement(known, sessionId)
-  const part = (sql: string, from: number, to: number, limit: number) =>
-    statement(sql, sessionId, from, to, limit, portion / 2)
+  const sessionQuery = statement(selectSession, sessionId)
+  const pagesQuery = (sql: string, from: number, to: number, limit: number) =>
+    statement(sql, sessionId, from, to, limit, defaultPortionBytes / 2)
   if (!range) {
     const [found, first, last] = await readAll<PageRow>([
-      exists,
-      part(forward, 0, pageKeys, opening),
-      part(backward, 0, pageKeys, ending),
+      sessionQuery,
+      pagesQuery(selectForward, 0, keysPerSession, headMessages),
+      pagesQuery(selectBackward, 0, keysPerSession, tailMessages),
     ])
     if (!found?.length) return undefined
-    const head = entriesOf(first!).slice(0, opening)
-    const tail = entriesOf(last!).slice(-ending)
-    return [...head, ...tail.filter((entry) => entry.seq > (head.at(-1)?.seq ?? 0))].map(shownMessage)
+    const head = decodeRows(first!).slice(0, headMessages)
+    const tail = decodeRows(last!).slice(-tailMessages)
+    return [...head, ...tail.filter((entry) => entry.seq > (head.at(-1)?.seq ?? 0))].map(renderMessage)
   }
-  const window = Math.min(Math.max(0, Math.trunc(range.window)), atMostWindow)
+  const window = Math.min(Math.max(0, Math.trunc(range.window)), maxWindow)
   const around = Math.trunc(range.around)
-  // A page has one message or more: so many pages are enough on either side.
-  const [found, before, behind] = await readAll<PageRow>([
-    exists,
-    part(backward, 0, around + 1, window + 1),
-    part(forward, around, pageKeys, window + 1),
+  // Each page has at least one message, so `window + 1` pages on each side are enough.
+  const [found, before, after] = await readAll<PageRow>([
+    sessionQuery,
+    pagesQuery(selectBackward, 0, around + 1, window + 1),
+    pagesQuery(selectForward, around, keysPerSession, window + 1),
   ])
   if (!found?.length) return undefined
-  const entries = [...entriesOf(before!), ...entriesOf(behind!)]
+  const entries = [...decodeRows(before!), ...decodeRows(after!)]
   const upTo = entries.filter((entry) => entry.seq <= around).slice(-(window + 1))
   const later = entries.filter((entry) => entry.seq > around).slice(0, window)
-  return [...upTo, ...later].map(shownMessage)
+  return [...upTo, ...later].map(renderMessage)
 }
 
-const entriesOf = (rows: readonly PageRow[]) => rows.flatMap((row) => entriesIn(row.body))
+const decodeRows = (rows: readonly PageRow[]) => rows.flatMap((row) => decodeEntries(row.body))
 
-function shownMessage({ id, seq, at, message }: Entry): HistoryMessage {
+function renderMessage({ id, seq, at, message }: Entry): HistoryMessage {
   const calls = message.role === 'assistant' ? callsIn(message).map((call) => `[called ${call.name}]`) : []
   const text = [textIn(message), ...calls].filter((line) => line !== '').join('\n')
   const content =
-    text.length > shown ? `${text.slice(0, shown)}\n[${text.length - shown} more characters are not shown]` : text
+    text.length > maxMessageChars
+      ? `${text.slice(0, maxMessageChars)}\n[${text.length - maxMessageChars} more characters are not shown]`
+      : text
   return { id, seq, role: message.role, content, at: new Date(at).toISOString() }
 }

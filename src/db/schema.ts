@@ -1,7 +1,6 @@
 /**
- * The ordinary tables of D1; the full-text tables are in the hand-written migration beside them.
- * No foreign keys: a table rebuild on D1 would delete what refers to it. Every row has its tenant, except
- * for what is public.
+ * Defines the tables of D1, except the full-text tables, which are in the hand-written migration. There are no foreign
+ * keys, because a table rebuild on D1 would delete the referring rows. Every row with tenant data has a tenant id.
  */
 
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
@@ -23,7 +22,7 @@ export const session = sqliteTable(
     parentId: text('parent_id'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
-    // The day of updated_at, alone in the index of the directory: a turn on the same day leaves the index as it is.
+    // The day of updated_at. Only the day is indexed, so a turn on the same day does not write the index.
     activeDay: integer('active_day').notNull(),
     through: integer('through').notNull(),
     usage: text('usage', { mode: 'json' }).$type<Usage>().notNull(),
@@ -36,24 +35,24 @@ export const session = sqliteTable(
 )
 
 export const page = sqliteTable('page', {
-  // session.num · 2^20 + n: the pages of a session are one range, in order, without a second index.
+  // session.num · 2^20 + n, so that the pages of a session are one ordered range without a second index.
   id: integer('id').primaryKey(),
   tenantId: text('tenant_id').notNull(),
   runId: text('run_id').notNull(),
   at: integer('at').notNull(),
   last: integer('last').notNull(),
   size: integer('size').notNull(),
-  // A hash of all that is stored: an equal mark means that there is nothing to write or to index again.
+  // A hash of the row. If the mark is equal, nothing has to be written or indexed again.
   mark: integer('mark').notNull(),
   indexed: integer('indexed', { mode: 'boolean' }).notNull(),
   model: text('model'),
   usage: text('usage', { mode: 'json' }).$type<Usage>(),
-  // The large columns stand last, so that the small ones are read without them.
+  // The large columns are last, so that SQLite can read the small ones without them.
   turn: text('turn', { mode: 'json' }).$type<unknown>(),
   body: text('body').notNull(),
 })
 
-/** What turns spent whose pages are gone: they were taken back, or their session was deleted. */
+/** The usage of turns whose pages were deleted, by an undo or with their session. */
 export const usageKept = sqliteTable(
   'usage_kept',
   {
@@ -68,7 +67,7 @@ export const usageKept = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.runId] })],
 )
 
-/** The tenant of the deployment's owner, which migrations make. */
+/** The tenant of the deployment's owner, created by a migration. */
 export const ownerTenant = 'default'
 
 export const tenant = sqliteTable('tenant', {
@@ -96,7 +95,7 @@ export const apiKey = sqliteTable(
   (table) => [index('api_key_tenant').on(table.tenantId)],
 )
 
-/** What was decided about calls of tools, besides what is simply allowed. Rows are only added. */
+/** The decisions about tool calls, except calls that need no decision. Append-only. */
 export const audit = sqliteTable(
   'audit',
   {
@@ -105,7 +104,7 @@ export const audit = sqliteTable(
     sessionId: text('session_id').notNull(),
     runId: text('run_id').notNull(),
     at: integer('at').notNull(),
-    // The rest of the decision; its hash tells two of one moment apart.
+    // A hash of `body`, which holds the rest of the decision. Distinguishes two decisions of the same time.
     mark: integer('mark').notNull(),
     body: text('body', { mode: 'json' }).$type<unknown>().notNull(),
   },
@@ -115,14 +114,14 @@ export const audit = sqliteTable(
   ],
 )
 
-/** Public facts about models, of no tenant: `models.dev:<provider>`, `provider:<provider>`, and who fetches next. */
+/** Public facts about models, shared by all tenants: `models.dev:<provider>`, `provider:<provider>`, and fetch leases. */
 export const catalog = sqliteTable('catalog', {
   name: text('name').primaryKey(),
   at: integer('at').notNull(),
   body: text('body', { mode: 'json' }).$type<unknown>().notNull(),
 })
 
-/** Connections to messaging platforms. The id stands in the address of the webhook and names the tenant there. */
+/** Connections to messaging platforms. The id is part of the webhook's address and identifies the tenant there. */
 export const channel = sqliteTable(
   'channel',
   {
@@ -134,10 +133,10 @@ export const channel = sqliteTable(
     createdAt: integer('created_at').notNull(),
     webhookUrl: text('webhook_url').notNull(),
     settings: text('settings', { mode: 'json' }).$type<unknown>().notNull(),
-    // All of them as one sealed value, and what people get to see of each.
+    // All secrets as one sealed value, and the last characters of each for display.
     secrets: text('secrets').notNull(),
     endings: text('endings', { mode: 'json' }).$type<Readonly<Record<string, string>>>().notNull(),
-    // What the platform says of the account: its id and name, once it was asked.
+    // The account as the platform reports it: id and name. Null until it was fetched.
     account: text('account', { mode: 'json' }).$type<unknown>(),
   },
   (table) => [index('channel_tenant').on(table.tenantId, table.createdAt)],

@@ -1,91 +1,91 @@
 /**
- * What people type, as a match expression of FTS5. Any input gives a valid expression or none: every
- * term is quoted, and only this file writes operators.
+ * Parses a search query and renders it as an FTS5 match expression. Any input gives a valid expression or none,
+ * because every term is quoted and only this file writes operators.
  */
 
-import { plainText, separated, tenantPiece, tenantWord, weekWord } from './index-text.ts'
+import { normalizeText, separateUnspaced, tenantPiece, tenantWord, weekWord } from './index-text.ts'
 
 export type Term = { readonly text: string; readonly prefix: boolean }
 
-/** Found when all of one group's terms are there and none of its unwanted ones. */
+/** Matches when all terms of `all` and none of `none` are present. Groups are joined by OR. */
 export type Group = { readonly all: readonly Term[]; readonly none: readonly Term[] }
 
-const longestQuery = 400
-const mostTerms = 16
-const token = /(-?)"([^"]*)"(\*?)|(\S+)/gu
-const letters = /[\p{L}\p{N}]/u
-/** All words with a beginning are read, those of every tenant: a short one, or many, would take the database from others. */
-const beginning = /[\p{L}\p{N}]{3}$/u
-const mostBeginnings = 4
+const maxQueryChars = 400
+const maxTerms = 16
+const tokenPattern = /(-?)"([^"]*)"(\*?)|(\S+)/gu
+const letterPattern = /[\p{L}\p{N}]/u
+/** A prefix search reads the posting lists of all matching words of all tenants. So prefixes have a minimum length and count. */
+const prefixPattern = /[\p{L}\p{N}]{3}$/u
+const maxPrefixTerms = 4
 
-/** `a b` both, `a OR b` either, `"a b"` a phrase, `-a` or `NOT a` without, `abc*` a beginning of three letters or more. */
+/** Syntax: `a b` both, `a OR b` either, `"a b"` a phrase, `-a` or `NOT a` excluded, `abc*` a prefix of three or more letters. */
 export function parseQuery(input: string): readonly Group[] {
-  const plain = plainText(input)
+  const plain = normalizeText(input)
     .replace(/[“”„]/g, '"')
-    .slice(0, longestQuery)
+    .slice(0, maxQueryChars)
     .toWellFormed()
   const groups: { all: Term[]; none: Term[] }[] = [{ all: [], none: [] }]
-  let unwanted = false
-  for (const [, minus, phrase, star, word] of [...plain.matchAll(token)].slice(0, mostTerms * 2)) {
+  let isNegated = false
+  for (const [, minus, phrase, star, word] of [...plain.matchAll(tokenPattern)].slice(0, maxTerms * 2)) {
     if (word === 'OR') groups.push({ all: [], none: [] })
-    else if (word === 'NOT') unwanted = true
+    else if (word === 'NOT') isNegated = true
     else if (word !== 'AND') {
-      const term = phrase === undefined ? bareTerm(word!) : { text: phrase, prefix: star === '*' }
-      const without = unwanted || minus === '-' || (word !== undefined && /^-./u.test(word))
-      if (term.text.trim() !== '') groups.at(-1)![without ? 'none' : 'all'].push(term)
-      unwanted = false
+      const term = phrase === undefined ? parseBareTerm(word!) : { text: phrase, prefix: star === '*' }
+      const isExcluded = isNegated || minus === '-' || (word !== undefined && /^-./u.test(word))
+      if (term.text.trim() !== '') groups.at(-1)![isExcluded ? 'none' : 'all'].push(term)
+      isNegated = false
     }
   }
-  return withFewBeginnings(groups.filter((group) => group.all.length > 0))
+  return limitPrefixTerms(groups.filter((group) => group.all.length > 0))
 }
 
-/** The others are looked for as words. */
-function withFewBeginnings(groups: readonly Group[]): readonly Group[] {
-  let kept = 0
-  const limited = (term: Term): Term => ({
+/** Searches the other prefixes as words. */
+function limitPrefixTerms(groups: readonly Group[]): readonly Group[] {
+  let prefixTerms = 0
+  const limitTerm = (term: Term): Term => ({
     text: term.text,
-    prefix: term.prefix && beginning.test(term.text) && ++kept <= mostBeginnings,
+    prefix: term.prefix && prefixPattern.test(term.text) && ++prefixTerms <= maxPrefixTerms,
   })
-  return groups.map(({ all, none }) => ({ all: all.map(limited), none: none.map(limited) }))
+  return groups.map(({ all, none }) => ({ all: all.map(limitTerm), none: none.map(limitTerm) }))
 }
 
-/** A quote left open is no quote. */
-function bareTerm(word: string): Term {
+/** Parses a term outside quotes. An unclosed quote is ignored. */
+function parseBareTerm(word: string): Term {
   const text = word.replace(/^-/, '').replaceAll('"', ' ')
   return text.endsWith('*') ? { text: text.slice(0, -1), prefix: true } : { text, prefix: false }
 }
 
-/** For the table of words; undefined when nothing asked for is a word. `weeks` bounds the time. */
-export function wordsMatch(groups: readonly Group[], tenantId: string, weeks?: WeekRange): string | undefined {
-  const text = expression(groups, {
-    usable: (term) => letters.test(term.text),
-    written: (term) => `"${separated(term.text)}"${term.prefix ? ' *' : ''}`,
+/** Renders the expression for the table `words`; undefined when no term is a word. `weeks` limits the time. */
+export function renderWordsMatch(groups: readonly Group[], tenantId: string, weeks?: WeekRange): string | undefined {
+  const text = renderExpression(groups, {
+    isUsable: (term) => letterPattern.test(term.text),
+    render: (term) => `"${separateUnspaced(term.text)}"${term.prefix ? ' *' : ''}`,
   })
   if (text === undefined) return undefined
-  const own = `tenant:"${tenantWord(tenantId)}" AND text:(${text})`
-  if (!weeks) return own
-  const listed = weeks.weeks.map((week) => `"${weekWord(tenantId, week)}"`).join(' OR ')
-  return weeks.inside ? `${own} AND week:(${listed})` : `(${own}) NOT week:(${listed})`
+  const tenantMatch = `tenant:"${tenantWord(tenantId)}" AND text:(${text})`
+  if (!weeks) return tenantMatch
+  const weekTerms = weeks.weeks.map((week) => `"${weekWord(tenantId, week)}"`).join(' OR ')
+  return weeks.inside ? `${tenantMatch} AND week:(${weekTerms})` : `(${tenantMatch}) NOT week:(${weekTerms})`
 }
 export type WeekRange = { readonly weeks: readonly number[]; readonly inside: boolean }
 
-/** For the table of pieces: a group counts only when each of its terms has the three characters of a piece. */
-export function piecesMatch(groups: readonly Group[], tenantId: string): string | undefined {
-  const long = (term: Term) => [...term.text.trim()].length >= 3
-  const able = groups.filter((group) => group.all.every(long))
-  const text = expression(able, { usable: long, written: (term) => `"${term.text.trim()}"` })
+/** Renders the expression for the table `pieces`. It skips groups with a term shorter than a trigram. */
+export function renderPiecesMatch(groups: readonly Group[], tenantId: string): string | undefined {
+  const isLong = (term: Term) => [...term.text.trim()].length >= 3
+  const usable = groups.filter((group) => group.all.every(isLong))
+  const text = renderExpression(usable, { isUsable: isLong, render: (term) => `"${term.text.trim()}"` })
   return text && `tenant:"${tenantPiece(tenantId)}" AND {title text}:(${text})`
 }
 
-type Writing = { readonly usable: (term: Term) => boolean; readonly written: (term: Term) => string }
+type TermRenderer = { readonly isUsable: (term: Term) => boolean; readonly render: (term: Term) => string }
 
-function expression(groups: readonly Group[], { usable, written }: Writing): string | undefined {
+function renderExpression(groups: readonly Group[], { isUsable, render }: TermRenderer): string | undefined {
   const parts = groups.flatMap((group) => {
-    const all = group.all.filter(usable).map(written)
-    const none = group.none.filter(usable).map(written)
+    const all = group.all.filter(isUsable).map(render)
+    const none = group.none.filter(isUsable).map(render)
     if (all.length === 0) return []
-    const wanted = `(${all.join(' AND ')})`
-    return [none.length === 0 ? wanted : `(${wanted} NOT (${none.join(' OR ')}))`]
+    const required = `(${all.join(' AND ')})`
+    return [none.length === 0 ? required : `(${required} NOT (${none.join(' OR ')}))`]
   })
   return parts.length === 0 ? undefined : parts.join(' OR ')
 }

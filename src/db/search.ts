@@ -1,17 +1,17 @@
 /**
- * Search in a tenant's history, in one round trip: the table of words, and only when that has nothing the
- * table of pieces. Never more than three rows are read for each result asked for.
+ * Searches the history of a tenant. It queries the table `words` in one round trip, and only without a match the table
+ * `pieces`. At most three rows are read for each requested result.
  */
 
 import type { Entry } from '../agent/model/history.ts'
 import type { HistoryHit } from '../agent/model/tool.ts'
-import type { Bound } from './tenant-db.ts'
-import { plainText, searchable, weekOf } from './index-text.ts'
-import { entriesIn, pageKeys } from './page-row.ts'
-import { parseQuery, piecesMatch, wordsMatch, type Group } from './search-query.ts'
-import { findIn, matchersOf, snippetOf, type Matcher } from './snippet.ts'
+import type { TenantDb } from './tenant-db.ts'
+import { normalizeText, getSearchableText, weekNumber } from './index-text.ts'
+import { decodeEntries, keysPerSession } from './page-row.ts'
+import { parseQuery, renderPiecesMatch, renderWordsMatch, type Group } from './search-query.ts'
+import { findMatches, createMatchers, renderSnippet, type Matcher } from './snippet.ts'
 
-type Row = {
+type MatchRow = {
   readonly key: number
   readonly session: string
   readonly title: string | null
@@ -22,134 +22,150 @@ type Row = {
 }
 type Sort = 'newest' | 'oldest' | undefined
 
-const mostHits = 50
+const maxHits = 50
 const recentWeeks = 6
-/** Bodies come along with the rows up to here; a longer one is fetched alone, so that 20 of them are never held at once. */
-const inlineBody = 65_536
+/** Bodies up to this size are part of the result rows. Longer ones are fetched one at a time, to limit memory. */
+const maxInlineBodyBytes = 65_536
 
 /**
- * The full-text table leads and yields its rows in order, so that nothing behind the limit is read. The
- * title of a session stands for its first page, which is nearly always n = 1.
+ * Selects matches with their session and page. CROSS JOIN makes SQLite read the full-text table first and in order, so
+ * that it stops at the limit. A title match joins the first page of the session, which is nearly always n = 1.
  */
-const find = (table: 'words' | 'pieces', order: string, match: '?2' | '?4' = '?2') => `SELECT
+const selectMatches = (table: 'words' | 'pieces', order: string, match: '?2' | '?4' = '?2') => `SELECT
     ${table}.rowid AS key, session.id AS session, session.title, session.updated_at, page.id AS page, page.at,
-    CASE WHEN page.size <= ${inlineBody} THEN page.body END AS body
+    CASE WHEN page.size <= ${maxInlineBodyBytes} THEN page.body END AS body
   FROM ${table} CROSS JOIN session ON session.num = ${table}.rowid >> 20 AND session.tenant_id = ?1
-  LEFT JOIN page ON page.id = ${table}.rowid + (${table}.rowid % ${pageKeys} = 0) AND page.tenant_id = ?1
+  LEFT JOIN page ON page.id = ${table}.rowid + (${table}.rowid % ${keysPerSession} = 0) AND page.tenant_id = ?1
   WHERE ${table} MATCH ${match} ORDER BY ${order} LIMIT ?3`
 
-const fallingKeys = (table: 'words' | 'pieces') => `${table}.rowid DESC`
-const risingKeys = (table: 'words' | 'pieces') => `${table}.rowid ASC`
+const newestFirst = (table: 'words' | 'pieces') => `${table}.rowid DESC`
+const oldestFirst = (table: 'words' | 'pieces') => `${table}.rowid ASC`
 
-/** The second half is only begun when the first one has not filled the limit. */
-const findLatest = `SELECT * FROM (${find('words', fallingKeys('words'))})
-  UNION ALL SELECT * FROM (${find('words', fallingKeys('words'), '?4')}) LIMIT ?3`
-const findOldest = find('words', risingKeys('words'))
-const findBest = find('words', 'rank')
-const findPieces = {
-  best: find('pieces', 'rank'),
-  newest: find('pieces', fallingKeys('pieces')),
-  oldest: find('pieces', risingKeys('pieces')),
+/** SQLite runs the second SELECT only when the first one does not fill the limit. */
+const selectLatest = `SELECT * FROM (${selectMatches('words', newestFirst('words'))})
+  UNION ALL SELECT * FROM (${selectMatches('words', newestFirst('words'), '?4')}) LIMIT ?3`
+const selectOldest = selectMatches('words', oldestFirst('words'))
+const selectBest = selectMatches('words', 'rank')
+const selectPieces = {
+  best: selectMatches('pieces', 'rank'),
+  newest: selectMatches('pieces', newestFirst('pieces')),
+  oldest: selectMatches('pieces', oldestFirst('pieces')),
 }
 
-/** The page of a key, or the first one after it for a title whose session begins later. */
-const bodyFrom = 'SELECT body FROM page WHERE tenant_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1'
+/** Selects the page of a key. For a title it selects the first page of the session. */
+const selectBody = 'SELECT body FROM page WHERE tenant_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1'
 
-export async function search(
-  bound: Bound,
+export async function searchMessages(
+  tenantDb: TenantDb,
   query: string,
-  wanted: number,
+  requested: number,
   { sort, now }: { readonly sort?: Sort; readonly now: number },
 ): Promise<readonly HistoryHit[]> {
-  const limit = Math.max(1, Math.min(Math.trunc(wanted), mostHits))
+  const limit = Math.max(1, Math.min(Math.trunc(requested), maxHits))
   const groups = parseQuery(query)
-  const rows = await wordRows(bound, groups, limit, { sort, now })
-  const hits = await hitsOf(bound, rows.length > 0 ? rows : await pieceRows(bound, groups, limit, sort), groups)
+  const rows = await findWords(tenantDb, groups, limit, { sort, now })
+  const hits = await buildHits(
+    tenantDb,
+    rows.length > 0 ? rows : await findPieces(tenantDb, groups, limit, sort),
+    groups,
+  )
   if (sort !== undefined) return hits.toSorted(byTime(sort)).map(({ hit }) => hit)
   return (isRanked(groups) ? hits : hits.toSorted(byWeight)).map(({ hit }) => hit)
 }
 
 /**
- * What bm25 weighs is which of several terms is the rarer one. It counts every match of every tenant for that,
- * so a term that stands alone is not ranked by it: its latest matches are, among themselves, by how well they fit.
+ * Whether bm25 ranks the query. bm25 weighs several terms by how rare they are, and reads all matches of all tenants
+ * for that. A single term gains nothing from it, so its latest matches are scored here instead.
  */
 const isRanked = (groups: readonly Group[]) => groups.flatMap((group) => group.all).length > 1
 
 /**
- * Keys grow with the age of a session, not with time: a chat that began long ago and goes on today has
- * low ones. So the newest are looked for among the last weeks first, and among all others after that.
+ * Finds rows in the table `words`. Keys are ordered by the creation of the session, not by time: a chat that began long
+ * ago and continues today has low keys. So the newest matches are searched in the last weeks first, then in the rest.
  */
-async function wordRows(
-  bound: Bound,
+async function findWords(
+  tenantDb: TenantDb,
   groups: readonly Group[],
   limit: number,
   { sort, now }: { readonly sort?: Sort; readonly now: number },
-): Promise<readonly Row[]> {
-  const match = wordsMatch(groups, bound.tenantId)
+): Promise<readonly MatchRow[]> {
+  const match = renderWordsMatch(groups, tenantDb.tenantId)
   if (match === undefined) return []
-  if (sort === 'oldest') return bound.read<Row>(findOldest, match, limit)
-  if (sort === undefined && isRanked(groups)) return bound.read<Row>(findBest, match, limit)
-  const thisWeek = weekOf(now)
-  const weeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, thisWeek + 1 - i))
-  const within = (inside: boolean) => wordsMatch(groups, bound.tenantId, { weeks, inside }) ?? match
-  return bound.read<Row>(findLatest, within(true), limit, within(false))
+  if (sort === 'oldest') return tenantDb.read<MatchRow>(selectOldest, match, limit)
+  if (sort === undefined && isRanked(groups)) return tenantDb.read<MatchRow>(selectBest, match, limit)
+  const currentWeek = weekNumber(now)
+  const weeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, currentWeek + 1 - i))
+  const renderMatch = (inside: boolean) => renderWordsMatch(groups, tenantDb.tenantId, { weeks, inside }) ?? match
+  return tenantDb.read<MatchRow>(selectLatest, renderMatch(true), limit, renderMatch(false))
 }
 
-/** Their cost is that of all tenants: three letters are common everywhere. Hence only where words are not found. */
-async function pieceRows(bound: Bound, groups: readonly Group[], limit: number, sort: Sort): Promise<readonly Row[]> {
-  const match = piecesMatch(groups, bound.tenantId)
-  return match === undefined ? [] : bound.read<Row>(findPieces[sort ?? 'best'], match, limit)
+/** Finds rows in the table `pieces`. Common trigrams make this as slow as all tenants together, so it is the fallback. */
+async function findPieces(
+  tenantDb: TenantDb,
+  groups: readonly Group[],
+  limit: number,
+  sort: Sort,
+): Promise<readonly MatchRow[]> {
+  const match = renderPiecesMatch(groups, tenantDb.tenantId)
+  return match === undefined ? [] : tenantDb.read<MatchRow>(selectPieces[sort ?? 'best'], match, limit)
 }
 
-/** A hit and how well it fits. */
-type Weighed = { readonly hit: HistoryHit; readonly weight: number }
+/** A hit with its score. */
+type ScoredHit = { readonly hit: HistoryHit; readonly weight: number }
 
-const byTime = (sort: 'newest' | 'oldest') => (a: Weighed, b: Weighed) =>
-  sort === 'newest' ? compared(b.hit.at, a.hit.at) : compared(a.hit.at, b.hit.at)
-const byWeight = (a: Weighed, b: Weighed) => b.weight - a.weight || compared(b.hit.at, a.hit.at)
-const compared = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+const byTime = (sort: 'newest' | 'oldest') => (a: ScoredHit, b: ScoredHit) =>
+  sort === 'newest' ? compareText(b.hit.at, a.hit.at) : compareText(a.hit.at, b.hit.at)
+const byWeight = (a: ScoredHit, b: ScoredHit) => b.weight - a.weight || compareText(b.hit.at, a.hit.at)
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** One hit a page. Long bodies are held one at a time. */
-async function hitsOf(bound: Bound, rows: readonly Row[], groups: readonly Group[]): Promise<readonly Weighed[]> {
-  const matchers = matchersOf(groups)
-  const hits = new Map<number, Weighed>()
+/** Builds one hit for each page. Long bodies are held in memory one at a time. */
+async function buildHits(
+  tenantDb: TenantDb,
+  rows: readonly MatchRow[],
+  groups: readonly Group[],
+): Promise<readonly ScoredHit[]> {
+  const matchers = createMatchers(groups)
+  const hits = new Map<number, ScoredHit>()
   for (const row of rows) {
-    const place = row.page ?? row.key
-    if (hits.has(place)) continue
-    const body = row.body ?? (await bodyOf(bound, row.key))
-    hits.set(place, row.key % pageKeys === 0 ? titleHit(row, body, matchers) : bestHit(row, body, matchers))
+    const pageKey = row.page ?? row.key
+    if (hits.has(pageKey)) continue
+    const body = row.body ?? (await readBody(tenantDb, row.key))
+    hits.set(
+      pageKey,
+      row.key % keysPerSession === 0 ? buildTitleHit(row, body, matchers) : buildMessageHit(row, body, matchers),
+    )
   }
   return [...hits.values()]
 }
 
-async function bodyOf({ read }: Bound, key: number): Promise<string> {
-  const end = key % pageKeys === 0 ? key + pageKeys : key + 1
-  const [row] = await read<{ readonly body: string }>(bodyFrom, key, end)
+async function readBody({ read }: TenantDb, key: number): Promise<string> {
+  const end = key % keysPerSession === 0 ? key + keysPerSession : key + 1
+  const [row] = await read<{ readonly body: string }>(selectBody, key, end)
   return row?.body ?? '[]'
 }
 
-/** What people and models said goes before what a tool returned. */
-function bestHit(row: Row, body: string, matchers: readonly Matcher[]): Weighed {
-  const found = entriesIn(body).map((entry) => {
-    const text = plainText(searchable(entry))
-    const { score, places } = findIn(text, matchers)
-    return { entry, text, places, weight: text === '' ? -1 : score * 2 + (entry.message.role === 'tool' ? 0 : 1) }
+/** Builds the hit for the best message of the page. Messages rank before tool results. */
+function buildMessageHit(row: MatchRow, body: string, matchers: readonly Matcher[]): ScoredHit {
+  const scored = decodeEntries(body).map((entry) => {
+    const text = normalizeText(getSearchableText(entry))
+    const { score, ranges } = findMatches(text, matchers)
+    return { entry, text, ranges, weight: text === '' ? -1 : score * 2 + (entry.message.role === 'tool' ? 0 : 1) }
   })
-  const [best] = found.toSorted((a, b) => b.weight - a.weight)
+  const [best] = scored.toSorted((a, b) => b.weight - a.weight)
   return {
-    hit: hitAt(row, best?.entry, best ? snippetOf(best.text, best.places) : ''),
+    hit: buildHit(row, best?.entry, best ? renderSnippet(best.text, best.ranges) : ''),
     weight: best?.weight ?? -1,
   }
 }
 
-/** Of two that fit as well the title goes first. */
-function titleHit(row: Row, body: string, matchers: readonly Matcher[]): Weighed {
-  const title = plainText(row.title ?? '')
-  const { score, places } = findIn(title, matchers)
-  return { hit: hitAt(row, entriesIn(body)[0], snippetOf(title, places)), weight: score * 2 + 2 }
+/** Builds the hit for a title. With an equal score, a title ranks before messages. */
+function buildTitleHit(row: MatchRow, body: string, matchers: readonly Matcher[]): ScoredHit {
+  const title = normalizeText(row.title ?? '')
+  const { score, ranges } = findMatches(title, matchers)
+  return { hit: buildHit(row, decodeEntries(body)[0], renderSnippet(title, ranges)), weight: score * 2 + 2 }
 }
 
-const hitAt = (row: Row, entry: Entry | undefined, snippet: string): HistoryHit => ({
+const buildHit = (row: MatchRow, entry: Entry | undefined, snippet: string): HistoryHit => ({
   session_id: row.session,
   title: row.title,
   message_id: entry?.id ?? '',

@@ -1,14 +1,14 @@
 /**
- * The tenant's directory of sessions, newest first. The index knows days only: rows of one day are
- * sorted when they are read, which is what makes a turn cheap to write.
+ * Lists the sessions of a tenant, newest first. The index contains the day only, and the rows of one day are sorted
+ * when they are read. So a turn on the same day does not write the index.
  */
 
 import type { SessionFilter, SessionRecord } from '../agent/model/history.ts'
 import type { HistorySession } from '../agent/model/tool.ts'
 import type { Usage } from '../agent/model/usage.ts'
-import { dayOf } from './append-pages.ts'
-import type { Bound, Value } from './tenant-db.ts'
-import { plainText, tenantPiece } from './index-text.ts'
+import { dayNumber } from './append-pages.ts'
+import type { TenantDb, SqlValue } from './tenant-db.ts'
+import { normalizeText, tenantPiece } from './index-text.ts'
 
 type SessionRow = {
   readonly id: string
@@ -22,11 +22,11 @@ type SessionRow = {
   readonly usage: string
   readonly state: string
 }
-const columns = 'id, title, source, model, parent_id, created_at, updated_at, through, usage, state'
+const sessionColumns = 'id, title, source, model, parent_id, created_at, updated_at, through, usage, state'
 const newestFirst = 'ORDER BY active_day DESC, updated_at DESC, id'
-const atMost = 200
+const maxSessions = 200
 
-const recordOf = (row: SessionRow): SessionRecord => ({
+const parseRow = (row: SessionRow): SessionRecord => ({
   id: row.id,
   title: row.title,
   source: row.source,
@@ -38,15 +38,18 @@ const recordOf = (row: SessionRow): SessionRecord => ({
   state: JSON.parse(row.state) as unknown,
 })
 
-export async function standing({ read }: Bound, sessionId: string) {
-  const [row] = await read<SessionRow>(`SELECT ${columns} FROM session WHERE tenant_id = ?1 AND id = ?2`, sessionId)
-  return row && { record: recordOf(row), through: row.through }
+export async function getSession({ read }: TenantDb, sessionId: string) {
+  const [row] = await read<SessionRow>(
+    `SELECT ${sessionColumns} FROM session WHERE tenant_id = ?1 AND id = ?2`,
+    sessionId,
+  )
+  return row && { record: parseRow(row), through: row.through }
 }
 
-export async function recent({ read }: Bound, limit: number): Promise<readonly HistorySession[]> {
+export async function listRecentSessions({ read }: TenantDb, limit: number): Promise<readonly HistorySession[]> {
   const rows = await read<Pick<SessionRow, 'id' | 'title' | 'source' | 'updated_at'>>(
     `SELECT id, title, source, updated_at FROM session WHERE tenant_id = ?1 ${newestFirst} LIMIT ?2`,
-    Math.min(limit, atMost),
+    Math.min(limit, maxSessions),
   )
   return rows.map((row) => ({
     session_id: row.id,
@@ -56,55 +59,55 @@ export async function recent({ read }: Bound, limit: number): Promise<readonly H
   }))
 }
 
-/** A cursor names the last row seen, so that pages stay stable while sessions come and go. Unreadable: an empty page. */
-export async function sessions({ read, tenantId }: Bound, filter: SessionFilter) {
-  const values: Value[] = []
-  const add = (value: Value) => `?${values.push(value) + 1}`
+/** The cursor names the last row, so that pages stay stable while sessions change. An invalid cursor gives an empty page. */
+export async function listSessions({ read, tenantId }: TenantDb, filter: SessionFilter) {
+  const values: SqlValue[] = []
+  const bind = (value: SqlValue) => `?${values.push(value) + 1}`
   const conditions = ['tenant_id = ?1']
   if (filter.cursor !== undefined) {
-    const after = readCursor(filter.cursor)
+    const after = decodeCursor(filter.cursor)
     if (!after) return { data: [], nextCursor: null }
-    const [at, id] = [add(after.updatedAt), add(after.id)]
-    conditions.push(`active_day <= ${add(dayOf(after.updatedAt))}`)
+    const [at, id] = [bind(after.updatedAt), bind(after.id)]
+    conditions.push(`active_day <= ${bind(dayNumber(after.updatedAt))}`)
     conditions.push(`(updated_at < ${at} OR (updated_at = ${at} AND id > ${id}))`)
   }
-  if (filter.source !== undefined) conditions.push(`source = ${add(filter.source)}`)
-  if (filter.q) conditions.push(titleCondition(filter.q, tenantId, add))
-  const limit = Math.max(1, Math.min(filter.limit, atMost))
+  if (filter.source !== undefined) conditions.push(`source = ${bind(filter.source)}`)
+  if (filter.q) conditions.push(renderTitleCondition(filter.q, tenantId, bind))
+  const limit = Math.max(1, Math.min(filter.limit, maxSessions))
   const rows = await read<SessionRow>(
-    `SELECT ${columns} FROM session WHERE ${conditions.join(' AND ')} ${newestFirst} LIMIT ${add(limit + 1)}`,
+    `SELECT ${sessionColumns} FROM session WHERE ${conditions.join(' AND ')} ${newestFirst} LIMIT ${bind(limit + 1)}`,
     ...values,
   )
-  const data = rows.slice(0, limit).map(recordOf)
+  const data = rows.slice(0, limit).map(parseRow)
   const last = data.at(-1)
-  return { data, nextCursor: rows.length > limit && last ? writeCursor(last) : null }
+  return { data, nextCursor: rows.length > limit && last ? encodeCursor(last) : null }
 }
 
-/** Three characters or more are looked up among the pieces of titles; fewer are compared, row by row. */
-function titleCondition(q: string, tenantId: string, add: (value: Value) => string): string {
-  const plain = plainText(q).replaceAll('"', ' ')
-  if ([...plain].length < 3 || plain !== plainText(q)) return `instr(lower(title), lower(${add(q)})) > 0`
-  const match = add(`tenant:"${tenantPiece(tenantId)}" AND title:"${plain}"`)
+/** Searches three or more characters in the trigram index of titles. Fewer are compared row by row. */
+function renderTitleCondition(q: string, tenantId: string, bind: (value: SqlValue) => string): string {
+  const plain = normalizeText(q).replaceAll('"', ' ')
+  if ([...plain].length < 3 || plain !== normalizeText(q)) return `instr(lower(title), lower(${bind(q)})) > 0`
+  const match = bind(`tenant:"${tenantPiece(tenantId)}" AND title:"${plain}"`)
   return `num IN (SELECT rowid >> 20 FROM pieces WHERE pieces MATCH ${match})`
 }
 
-type Place = { readonly updatedAt: number; readonly id: string }
+type SessionCursor = { readonly updatedAt: number; readonly id: string }
 
-const writeCursor = ({ updatedAt, id }: Place) =>
+const encodeCursor = ({ updatedAt, id }: SessionCursor) =>
   btoa(encodeURIComponent(JSON.stringify([updatedAt, id])))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '')
 
-/** Exported so that the API can refuse a cursor it did not write. */
-export function readCursor(cursor: string): Place | undefined {
+/** Exported so that the API can refuse an invalid cursor. */
+export function decodeCursor(cursor: string): SessionCursor | undefined {
   try {
-    const place: unknown = JSON.parse(decodeURIComponent(atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))))
-    if (!Array.isArray(place) || place.length !== 2) return undefined
-    const [updatedAt, id] = place as readonly unknown[]
+    const cursorParts: unknown = JSON.parse(decodeURIComponent(atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))))
+    if (!Array.isArray(cursorParts) || cursorParts.length !== 2) return undefined
+    const [updatedAt, id] = cursorParts as readonly unknown[]
     return Number.isSafeInteger(updatedAt) && typeof id === 'string' ? { updatedAt: Number(updatedAt), id } : undefined
   } catch (error) {
-    // atob, decodeURIComponent and JSON.parse speak with these; anything else is a bug.
+    // These are the errors of atob, decodeURIComponent and JSON.parse. Any other error is a bug.
     if (error instanceof SyntaxError || error instanceof URIError || error instanceof DOMException) return undefined
     throw error
   }

@@ -1,52 +1,52 @@
 /**
- * Statements that carry their tenant: the first parameter of every statement is the tenant id, bound
- * here, and a statement that does not compare a tenant_id with it is refused. Nothing under
- * d1History reaches the database in another way.
+ * Binds D1 to one tenant. The first parameter of every statement is the tenant id, and a statement that does not
+ * compare a `tenant_id` with it is refused. All tables with tenant data are accessed through this module.
  */
 
-/** Rows as D1 bills them, summed over every statement. */
-export type Meter = { written: number; read: number }
+/** The rows that D1 bills, summed over all statements. */
+export type RowMeter = { written: number; read: number }
 
-/** Of all stores since the isolate began, for the benchmark. */
-export const billed: Meter = { written: 0, read: 0 }
+/** The rows of all tenants since the isolate started; for the benchmark. */
+export const billedRows: RowMeter = { written: 0, read: 0 }
 
-export type Value = string | number | null
+export type SqlValue = string | number | null
 
-export type Bound = {
+export type TenantDb = {
   readonly tenantId: string
   /** `?1` is the tenant; `values` begin at `?2`. */
-  readonly statement: (sql: string, ...values: readonly Value[]) => D1PreparedStatement
-  /** Reads may be asked again when the connection was lost. */
-  readonly read: <Row>(sql: string, ...values: readonly Value[]) => Promise<readonly Row[]>
+  readonly statement: (sql: string, ...values: readonly SqlValue[]) => D1PreparedStatement
+  /** Reads are retried after transient errors. */
+  readonly read: <Row>(sql: string, ...values: readonly SqlValue[]) => Promise<readonly Row[]>
   readonly readAll: <Row>(statements: readonly D1PreparedStatement[]) => Promise<readonly (readonly Row[])[]>
-  /** One transaction. Asked once: the statements are keyed, so the caller may repeat them. */
+  /** Runs one transaction, without retry. The statements are idempotent, so the caller can repeat them. */
   readonly write: (statements: readonly D1PreparedStatement[]) => Promise<readonly D1Result[]>
 }
 
-const passing = /network connection lost|overloaded|storage caused object to be reset|reset because|try again/i
-const attempts = 3
+const transientErrors = /network connection lost|overloaded|storage caused object to be reset|reset because|try again/i
+const maxAttempts = 3
 
-async function retried<T>(ask: () => Promise<T>): Promise<T> {
+async function withRetry<T>(query: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await ask()
+      return await query()
     } catch (error) {
-      if (attempt === attempts || !passing.test(String(error))) throw error
+      if (attempt === maxAttempts || !transientErrors.test(String(error))) throw error
       await new Promise((resolve) => setTimeout(resolve, 20 * 4 ** attempt))
     }
   }
 }
 
-export function boundTo(db: D1Database, tenantId: string, meter?: Meter): Bound {
-  if (tenantId === '') throw new Error('A tenant is missing.')
+export function createTenantDb(db: D1Database, tenantId: string, meter?: RowMeter): TenantDb {
+  if (tenantId === '') throw new Error('The tenant id is missing.')
   const count = (result: D1Result) => {
-    for (const each of meter ? [billed, meter] : [billed]) {
-      each.written += result.meta.rows_written
-      each.read += result.meta.rows_read
+    for (const counter of meter ? [billedRows, meter] : [billedRows]) {
+      counter.written += result.meta.rows_written
+      counter.read += result.meta.rows_read
     }
   }
-  const statement: Bound['statement'] = (sql, ...values) => {
-    if (!/tenant_id(?: = |.*VALUES \()\?1\b/s.test(sql)) throw new Error(`A statement without a tenant: ${sql}`)
+  const statement: TenantDb['statement'] = (sql, ...values) => {
+    if (!/tenant_id(?: = |.*VALUES \()\?1\b/s.test(sql))
+      throw new Error(`The statement does not compare tenant_id: ${sql}`)
     return db.prepare(sql).bind(tenantId, ...values)
   }
   const batch = async <Row>(statements: readonly D1PreparedStatement[]) => {
@@ -57,13 +57,13 @@ export function boundTo(db: D1Database, tenantId: string, meter?: Meter): Bound 
   return {
     tenantId,
     statement,
-    read: async <Row>(sql: string, ...values: readonly Value[]) => {
-      const result = await retried(() => statement(sql, ...values).all<Row>())
+    read: async <Row>(sql: string, ...values: readonly SqlValue[]) => {
+      const result = await withRetry(() => statement(sql, ...values).all<Row>())
       count(result)
       return result.results
     },
     readAll: async <Row>(statements: readonly D1PreparedStatement[]) =>
-      (await retried(() => batch<Row>(statements))).map((result) => result.results),
+      (await withRetry(() => batch<Row>(statements))).map((result) => result.results),
     write: batch,
   }
 }

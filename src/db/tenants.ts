@@ -1,11 +1,8 @@
-/**
- * Tenants and their keys: who is walled off from whom, and what each may use. Only the worker's admin routes and the
- * check of credentials come here; `now` is given by the caller.
- */
+/** Creates, lists and updates tenants and their API keys. Used by the admin routes and by authentication only. */
 
 import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
-import { keys, type Keys } from './api-keys.ts'
+import { createApiKeys, type ApiKeys } from './api-keys.ts'
 import type { Limits } from '../agent/model/settings.ts'
 import { tenant } from './schema.ts'
 
@@ -13,7 +10,7 @@ export type Tenant = {
   readonly id: string
   readonly name: string
   readonly status: 'active' | 'suspended'
-  /** What the operator allows. */
+  /** Limits that the operator sets. */
   readonly limits: Limits
   /** Milliseconds since 1970. */
   readonly createdAt: number
@@ -23,8 +20,8 @@ export type TenantChange = Partial<Pick<Tenant, 'name' | 'status' | 'limits'>>
 /** A tenant id is part of object names and R2 keys. */
 const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 
-export type Tenants = Keys & {
-  /** Undefined when the id is taken. Throws when it is no id. Without an id one is made up. */
+export type Tenants = ApiKeys & {
+  /** Undefined when the id is taken; throws when it is invalid. Without an id, a random one is used. */
   readonly create: (
     given: { readonly id?: string | undefined; readonly name: string },
     now: number,
@@ -32,19 +29,19 @@ export type Tenants = Keys & {
   /** Oldest first. */
   readonly list: () => Promise<readonly Tenant[]>
   readonly get: (id: string) => Promise<Tenant | undefined>
-  /** Undefined when there is none. `limits` replaces all limits. */
+  /** Undefined when the tenant does not exist. `limits` replaces all limits. */
   readonly update: (id: string, change: TenantChange) => Promise<Tenant | undefined>
 }
 
-export function tenants(db: D1Database): Tenants {
+export function createTenants(db: D1Database): Tenants {
   const orm = drizzle(db)
   return {
-    ...keys(db),
+    ...createApiKeys(db),
     create: async ({ id = crypto.randomUUID(), name }, now) => {
-      if (!tenantIdPattern.test(id)) throw new Error(`${JSON.stringify(id)} is no id of a tenant.`)
+      if (!tenantIdPattern.test(id)) throw new Error(`${JSON.stringify(id)} is not a valid tenant id.`)
       const row: Tenant = { id, name, status: 'active', limits: {}, createdAt: now }
-      const made = await orm.insert(tenant).values(row).onConflictDoNothing().returning({ id: tenant.id })
-      return made.length > 0 ? row : undefined
+      const inserted = await orm.insert(tenant).values(row).onConflictDoNothing().returning({ id: tenant.id })
+      return inserted.length > 0 ? row : undefined
     },
     list: () => orm.select().from(tenant).orderBy(tenant.createdAt, tenant.id),
     get: async (id) => (await orm.select().from(tenant).where(eq(tenant.id, id)))[0],

@@ -1,7 +1,7 @@
 /** Connections of channels: a change writes what it names and nothing else. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { connections } from '../../src/db/channel-connections.ts'
+import { createConnections } from '../../src/db/channel-connections.ts'
 import { bindings, migrated } from '../worker/client.ts'
 
 beforeAll(migrated)
@@ -19,7 +19,7 @@ const known = {
 } as const
 
 describe('a change of a connection', () => {
-  const all = connections(bindings.DB, 'a')
+  const all = createConnections(bindings.DB, 'a')
 
   it.each([
     ['a name', { name: 'Other' }, { name: 'Other' }],
@@ -34,25 +34,25 @@ describe('a change of a connection', () => {
     ['nothing', {}, {}],
   ] as const)('of %s leaves the rest as it is', async (_, change, then) => {
     const id = crypto.randomUUID()
-    await all.add({ ...known, id })
+    await all.create({ ...known, id })
     const changed = { ...known, id, tenantId: 'a', ...then }
-    expect(await all.change(id, change)).toEqual(changed)
+    expect(await all.update(id, change)).toEqual(changed)
     expect(await all.get(id)).toEqual(changed)
   })
 
   it('of secrets that are not those any more finds none', async () => {
     const id = crypto.randomUUID()
-    await all.add({ ...known, id })
+    await all.create({ ...known, id })
     const endings = { bot_token: 'tsrq' }
     expect(
-      await all.change(id, { name: 'Other', secrets: { secrets: 'new', endings, before: 'older' } }),
+      await all.update(id, { name: 'Other', secrets: { secrets: 'new', endings, before: 'older' } }),
     ).toBeUndefined()
     expect(await all.get(id)).toEqual({ ...known, id, tenantId: 'a' })
   })
 
   it('to the account of other secrets is let go', async () => {
     const id = crypto.randomUUID()
-    await all.add({ ...known, id })
+    await all.create({ ...known, id })
     await all.setAccount({ id, secrets: 'older' }, { id: '6' })
     expect(await all.get(id)).toMatchObject({ account: { id: '5' } })
     await all.setAccount({ id, secrets: 'sealed' }, { id: '6' })
@@ -61,8 +61,8 @@ describe('a change of a connection', () => {
 
   it('of another tenant’s finds none', async () => {
     const id = crypto.randomUUID()
-    await all.add({ ...known, id })
-    expect(await connections(bindings.DB, 'b').change(id, { name: 'mine' })).toBeUndefined()
+    await all.create({ ...known, id })
+    expect(await createConnections(bindings.DB, 'b').update(id, { name: 'mine' })).toBeUndefined()
     expect(await all.get(id)).toMatchObject({ name: 'Ours' })
   })
 })

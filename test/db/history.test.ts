@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Known } from '../../src/agent/model/history.ts'
-import { d1History, type Meter } from '../../src/db/history.ts'
+import { createD1History, type RowMeter } from '../../src/db/history.ts'
 import { maxPageBytes } from '../../src/db/page-row.ts'
-import { database, migrated, newTenant, noon, page, record, said } from './fixtures.ts'
+import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, assistantText } from './fixtures.ts'
 
 const day = 24 * 60 * 60 * 1000
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 function open() {
-  const meter: Meter = { written: 0, read: 0 }
+  const meter: RowMeter = { written: 0, read: 0 }
   const tenant = newTenant()
-  const store = d1History(database, tenant, meter)
+  const store = createD1History(database, tenant, meter)
   /** Rows written and read by one call. */
-  const cost = async (call: () => Promise<unknown>): Promise<Meter> => {
+  const cost = async (call: () => Promise<unknown>): Promise<RowMeter> => {
     const before = { ...meter }
     await call()
     return { written: meter.written - before.written, read: meter.read - before.read }
@@ -23,31 +23,33 @@ function open() {
 describe('what is written', () => {
   it('costs six rows for a new session with its first page, eight with a title', async () => {
     const { store, cost } = open()
-    const untitled = await cost(() => store.append(record('a'), [page(1, ['hello', 'hi'])]))
-    const titled = await cost(() => store.append(record('b', { title: 'Greetings' }), [page(1, ['hello', 'hi'])]))
+    const untitled = await cost(() => store.append(createRecord('a'), [createPage(1, ['hello', 'hi'])]))
+    const titled = await cost(() =>
+      store.append(createRecord('b', { title: 'Greetings' }), [createPage(1, ['hello', 'hi'])]),
+    )
     expect([untitled.written, titled.written]).toEqual([6, 8])
   })
 
   it('costs four rows for a turn of a session on the same day', async () => {
     const { store, cost } = open()
-    await store.append(record('a', { title: 'Greetings' }), [page(1, ['hello', 'hi'])])
-    const next = record('a', { title: 'Greetings', updatedAt: noon + 60_000, state: { settings: { x: 1 } } })
-    const turn = await cost(() => store.append(next, [page(3, ['what is new?', 'nothing'])]))
+    await store.append(createRecord('a', { title: 'Greetings' }), [createPage(1, ['hello', 'hi'])])
+    const next = createRecord('a', { title: 'Greetings', updatedAt: noonMs + 60_000, state: { settings: { x: 1 } } })
+    const turn = await cost(() => store.append(next, [createPage(3, ['what is new?', 'nothing'])]))
     expect(turn.written).toBe(4)
     expect(turn.read).toBeLessThan(20)
   })
 
   it('costs two more on the first turn of another day, and three for a new title', async () => {
     const { store, cost } = open()
-    await store.append(record('a', { title: 'One' }), [page(1, ['hello', 'hi'])])
-    const tomorrow = record('a', { title: 'One', updatedAt: noon + day })
-    expect((await cost(() => store.append(tomorrow, [page(3, ['again', 'yes'])]))).written).toBe(6)
+    await store.append(createRecord('a', { title: 'One' }), [createPage(1, ['hello', 'hi'])])
+    const tomorrow = createRecord('a', { title: 'One', updatedAt: noonMs + day })
+    expect((await cost(() => store.append(tomorrow, [createPage(3, ['again', 'yes'])]))).written).toBe(6)
     expect((await cost(() => store.append({ ...tomorrow, title: 'Two' }, []))).written).toBe(5)
   })
 
   it('writes nothing when an append is repeated', async () => {
     const { store, cost } = open()
-    const again = () => store.append(record('a', { title: 'Greetings' }), [page(1, ['hello', 'hi'])])
+    const again = () => store.append(createRecord('a', { title: 'Greetings' }), [createPage(1, ['hello', 'hi'])])
     await again()
     expect((await cost(again)).written).toBe(0)
     expect(await store.search('hello', 10)).toHaveLength(1)
@@ -55,8 +57,8 @@ describe('what is written', () => {
 
   it('replaces a page and its words when the same n comes with other messages', async () => {
     const { store } = open()
-    await store.append(record('a'), [page(1, ['apples', 'yes'])])
-    await store.append(record('a'), [page(1, ['oranges', 'yes', 'more', 'pears'])])
+    await store.append(createRecord('a'), [createPage(1, ['apples', 'yes'])])
+    await store.append(createRecord('a'), [createPage(1, ['oranges', 'yes', 'more', 'pears'])])
     expect(await store.search('apples', 10)).toEqual([])
     expect(await store.search('oranges', 10)).toHaveLength(1)
     expect((await store.pages('a', 0)).map((stored) => stored.entries.length)).toEqual([4])
@@ -65,36 +67,38 @@ describe('what is written', () => {
 
   it('keeps nothing of a batch that fails', async () => {
     const { store } = open()
-    const broken = { ...page(3, ['two']), runId: null as unknown as string }
-    await expect(store.append(record('a'), [page(1, ['one']), broken])).rejects.toThrow(/NOT NULL/)
+    const broken = { ...createPage(3, ['two']), runId: null as unknown as string }
+    await expect(store.append(createRecord('a'), [createPage(1, ['one']), broken])).rejects.toThrow(/NOT NULL/)
     expect(await store.standing('a')).toBeUndefined()
     expect(await store.search('one', 10)).toEqual([])
   })
 
   it('sends a long backlog in order, in several batches', async () => {
     const { store } = open()
-    const backlog = Array.from({ length: 150 }, (_, i) => page(i * 2 + 1, ['question', 'answer']))
-    const broken = { ...page(301, ['two']), runId: null as unknown as string }
-    await expect(store.append(record('a'), [...backlog, broken])).rejects.toThrow(/NOT NULL/)
+    const backlog = Array.from({ length: 150 }, (_, i) => createPage(i * 2 + 1, ['question', 'answer']))
+    const broken = { ...createPage(301, ['two']), runId: null as unknown as string }
+    await expect(store.append(createRecord('a'), [...backlog, broken])).rejects.toThrow(/NOT NULL/)
     expect((await store.standing('a'))?.through).toBe(256)
-    await store.append(record('a'), backlog)
+    await store.append(createRecord('a'), backlog)
     expect((await store.standing('a'))?.through).toBe(300)
     expect((await store.pages('a', 0)).map(({ n }) => n)).toEqual(backlog.map(({ n }) => n))
   })
 
   it('refuses a page that no row can hold, and a number that is no key', async () => {
     const { store } = open()
-    await expect(store.append(record('a'), [page(1, ['x'.repeat(maxPageBytes)])])).rejects.toThrow(/split the page/)
-    await expect(store.append(record('a'), [page(0, ['zero'])])).rejects.toThrow(/a session holds/)
-    await expect(store.append(record('a'), [page(2 ** 20, ['many'])])).rejects.toThrow(/a session holds/)
+    await expect(store.append(createRecord('a'), [createPage(1, ['x'.repeat(maxPageBytes)])])).rejects.toThrow(
+      /Split the page/,
+    )
+    await expect(store.append(createRecord('a'), [createPage(0, ['zero'])])).rejects.toThrow(/out of range/)
+    await expect(store.append(createRecord('a'), [createPage(2 ** 20, ['many'])])).rejects.toThrow(/out of range/)
   })
 })
 
 describe('standing', () => {
   it('returns the record as it was given and the last seq', async () => {
     const { store } = open()
-    const given = record('a', { title: 'T', parentId: 'p', model: null, state: { deep: [1, { two: null }] } })
-    await store.append(given, [page(1, ['a', 'b']), page(3, ['c', 'd', 'e'])])
+    const given = createRecord('a', { title: 'T', parentId: 'p', model: null, state: { deep: [1, { two: null }] } })
+    await store.append(given, [createPage(1, ['a', 'b']), createPage(3, ['c', 'd', 'e'])])
     expect(await store.standing('a')).toEqual({ record: given, through: 5 })
     await store.append(given, [])
     expect((await store.standing('a'))?.through).toBe(5)
@@ -118,10 +122,10 @@ describe('pages', () => {
       costStatus: 'actual',
     } as const
     const stored = [
-      page(1, ['a', 'b'], { turn: { at: 'done' }, model: 'm', usage }),
-      page(3, ['c\u0000\ud800', said('d')], { indexed: false }),
+      createPage(1, ['a', 'b'], { turn: { at: 'done' }, model: 'm', usage }),
+      createPage(3, ['c\u0000\ud800', assistantText('d')], { indexed: false }),
     ]
-    await store.append(record('a'), stored)
+    await store.append(createRecord('a'), stored)
     expect(await store.pages('a', 0)).toEqual(stored)
     expect(await store.pages('a', 1)).toEqual(stored.slice(1))
     expect(await store.pages('b', 0)).toEqual([])
@@ -130,8 +134,8 @@ describe('pages', () => {
   it('stop after the given bytes, but never before one page', async () => {
     const { store } = open()
     await store.append(
-      record('a'),
-      [1, 2, 3, 4].map((n) => page(n, ['x'.repeat(1000)])),
+      createRecord('a'),
+      [1, 2, 3, 4].map((n) => createPage(n, ['x'.repeat(1000)])),
     )
     const taken = async (bytes: number) => (await store.pages('a', 0, bytes)).map((stored) => stored.n)
     expect(await taken(1)).toEqual([1])
@@ -146,8 +150,8 @@ describe('read', () => {
   it('gives the first 20 and the last 10 messages', async () => {
     const { store } = open()
     await store.append(
-      record('a'),
-      Array.from({ length: 25 }, (_, i) => page(i * 2 + 1, ['q', 'a'])),
+      createRecord('a'),
+      Array.from({ length: 25 }, (_, i) => createPage(i * 2 + 1, ['q', 'a'])),
     )
     expect(seqs(await store.read('a'))).toEqual([
       ...Array.from({ length: 20 }, (_, i) => i + 1),
@@ -157,13 +161,17 @@ describe('read', () => {
 
   it('gives a short session once', async () => {
     const { store } = open()
-    await store.append(record('a'), [page(1, ['q', 'a']), page(3, ['q', 'a'])])
+    await store.append(createRecord('a'), [createPage(1, ['q', 'a']), createPage(3, ['q', 'a'])])
     expect(seqs(await store.read('a'))).toEqual([1, 2, 3, 4])
   })
 
   it('gives the messages around a place, over gaps and page ends', async () => {
     const { store } = open()
-    await store.append(record('a'), [page(1, ['q', 'a', 'q', 'a']), page(9, ['q', 'a']), page(11, ['q', 'a'])])
+    await store.append(createRecord('a'), [
+      createPage(1, ['q', 'a', 'q', 'a']),
+      createPage(9, ['q', 'a']),
+      createPage(11, ['q', 'a']),
+    ])
     expect(seqs(await store.read('a', { around: 9, window: 2 }))).toEqual([3, 4, 9, 10, 11])
     expect(seqs(await store.read('a', { around: 1, window: 1 }))).toEqual([1, 2])
     expect(seqs(await store.read('a', { around: 12, window: 0 }))).toEqual([12])
@@ -176,21 +184,21 @@ describe('read', () => {
       stop: 'tools',
       content: [{ type: 'call', id: 'c', name: 'terminal', input: {} }],
     } as const
-    await store.append(record('a'), [page(1, ['go', calling])])
+    await store.append(createRecord('a'), [createPage(1, ['go', calling])])
     expect((await store.read('a'))?.at(1)).toEqual({
       id: 'm2',
       seq: 2,
       role: 'assistant',
       content: '[called terminal]',
-      at: new Date(noon + 1).toISOString(),
+      at: new Date(noonMs + 1).toISOString(),
     })
     expect(await store.read('b')).toBeUndefined()
   })
 
   it('stays inside the keys of its session, whatever is asked', async () => {
     const { store } = open()
-    await store.append(record('a'), [page(1, ['mine'])])
-    await d1History(database, newTenant()).append(record('a'), [page(1, ['theirs'])])
+    await store.append(createRecord('a'), [createPage(1, ['mine'])])
+    await createD1History(database, newTenant()).append(createRecord('a'), [createPage(1, ['theirs'])])
     for (const around of [-1, 0, 2 ** 20, 2 ** 21, 2 ** 40, Number.NaN])
       expect(JSON.stringify(await store.read('a', { around, window: 100 }))).not.toContain('theirs')
     expect(await store.pages('a', -(2 ** 21))).toHaveLength(1)
@@ -198,12 +206,12 @@ describe('read', () => {
 })
 
 describe('what is known to be there', () => {
-  const first = record('a', { title: 'Fruit' })
+  const first = createRecord('a', { title: 'Fruit' })
   const steps = [
-    [first, [page(1, ['apples', 'yes'])]],
-    [{ ...first, updatedAt: noon + 60_000 }, [page(3, ['pears', 'yes'])]],
-    [{ ...first, title: 'Vegetables', updatedAt: noon + 90_000 }, [page(5, ['beans', 'yes'])]],
-    [{ ...first, title: 'Vegetables', updatedAt: noon + day }, [page(7, ['peas', 'yes'])]],
+    [first, [createPage(1, ['apples', 'yes'])]],
+    [{ ...first, updatedAt: noonMs + 60_000 }, [createPage(3, ['pears', 'yes'])]],
+    [{ ...first, title: 'Vegetables', updatedAt: noonMs + 90_000 }, [createPage(5, ['beans', 'yes'])]],
+    [{ ...first, title: 'Vegetables', updatedAt: noonMs + day }, [createPage(7, ['peas', 'yes'])]],
   ] as const
 
   /** What is stored in the end, and the statements that each step took. */
@@ -217,7 +225,7 @@ describe('what is known to be there', () => {
         return database.batch(statements)
       },
     } as unknown as D1Database
-    const store = d1History(counted, tenant)
+    const store = createD1History(counted, tenant)
     let known: Known = 'nothing'
     for (const [given, pages] of steps) {
       await store.append(given, pages, isKnown ? known : undefined)
@@ -242,14 +250,17 @@ describe('what is known to be there', () => {
 describe('truncate', () => {
   it('takes pages out of the history and of the search, and steps back', async () => {
     const { store } = open()
-    await store.append(record('a', { title: 'Fruit' }), [page(1, ['apples', 'yes']), page(3, ['oranges', 'yes'])])
+    await store.append(createRecord('a', { title: 'Fruit' }), [
+      createPage(1, ['apples', 'yes']),
+      createPage(3, ['oranges', 'yes']),
+    ])
     await store.truncate('a', 3)
     expect(await store.search('oranges', 10)).toEqual([])
     expect(await store.search('rang', 10)).toEqual([])
     expect(await store.search('apples', 10)).toHaveLength(1)
     expect(await store.search('fruit', 10)).toHaveLength(1)
     expect((await store.standing('a'))?.through).toBe(2)
-    await store.append(record('a', { title: 'Fruit' }), [page(5, ['oranges', 'again'])])
+    await store.append(createRecord('a', { title: 'Fruit' }), [createPage(5, ['oranges', 'again'])])
     expect(await store.search('oranges', 10)).toHaveLength(1)
   })
 })
@@ -257,7 +268,7 @@ describe('truncate', () => {
 describe('forget', () => {
   it('removes a session, its pages and all that search finds of it', async () => {
     const { store } = open()
-    await store.append(record('a', { title: 'Fruit' }), [page(1, ['apples', 'yes'])])
+    await store.append(createRecord('a', { title: 'Fruit' }), [createPage(1, ['apples', 'yes'])])
     expect(await store.forget('a')).toBe(true)
     expect(await store.forget('a')).toBe(false)
     expect(await store.standing('a')).toBeUndefined()
@@ -275,18 +286,19 @@ describe('the directory', () => {
       ['c', 5],
       ['d', 5],
     ] as const)
-      await store.append(record(id, { updatedAt: noon + at }), [])
-    await store.append(record('a', { updatedAt: noon + day + 1 }), [])
+      await store.append(createRecord(id, { updatedAt: noonMs + at }), [])
+    await store.append(createRecord('a', { updatedAt: noonMs + day + 1 }), [])
     expect((await store.sessions({ limit: 10 })).data.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd'])
     expect((await store.recent(2)).map((session) => session.session_id)).toEqual(['a', 'b'])
   })
 
   it('pages by a cursor that stays where it was while sessions come and go', async () => {
     const { store } = open()
-    for (let i = 1; i <= 9; i++) await store.append(record(`s${i}`, { updatedAt: noon + Math.floor(i / 3) * day }), [])
+    for (let i = 1; i <= 9; i++)
+      await store.append(createRecord(`s${i}`, { updatedAt: noonMs + Math.floor(i / 3) * day }), [])
     const first = await store.sessions({ limit: 4 })
-    await store.append(record('late', { updatedAt: noon + 9 * day }), [])
-    await store.append(record('s8', { updatedAt: noon + 9 * day }), [])
+    await store.append(createRecord('late', { updatedAt: noonMs + 9 * day }), [])
+    await store.append(createRecord('s8', { updatedAt: noonMs + 9 * day }), [])
     await store.forget(first.data[3]!.id)
     const second = await store.sessions({ limit: 4, cursor: first.nextCursor! })
     const third = await store.sessions({ limit: 4, cursor: second.nextCursor! })
@@ -297,8 +309,8 @@ describe('the directory', () => {
 
   it('filters by source and by a part of the title', async () => {
     const { store } = open()
-    await store.append(record('a', { title: 'Größere Reise nach 東京', source: 'telegram' }), [])
-    await store.append(record('b', { title: 'Travel "plans"', source: 'api' }), [])
+    await store.append(createRecord('a', { title: 'Größere Reise nach 東京', source: 'telegram' }), [])
+    await store.append(createRecord('b', { title: 'Travel "plans"', source: 'api' }), [])
     const ids = async (filter: object) => (await store.sessions({ limit: 10, ...filter })).data.map(({ id }) => id)
     expect(await ids({ source: 'telegram' })).toEqual(['a'])
     expect(await ids({ q: 'größ' })).toEqual(['a'])
@@ -311,7 +323,7 @@ describe('the directory', () => {
 
   it('gives an empty page for a cursor it did not write', async () => {
     const { store } = open()
-    await store.append(record('a'), [])
+    await store.append(createRecord('a'), [])
     for (const cursor of ['', 'x', 'W10', '💥', btoa('[1,2]'), btoa('{}')])
       expect(await store.sessions({ limit: 10, cursor })).toEqual({ data: [], nextCursor: null })
   })
@@ -320,8 +332,10 @@ describe('the directory', () => {
 describe('two tenants', () => {
   it('never meet, whatever they call their sessions', async () => {
     const [mine, theirs] = [open(), open()]
-    await mine.store.append(record('same', { title: 'My plan' }), [page(1, ['secret apples', 'mine'])])
-    await theirs.store.append(record('same', { title: 'Their plan' }), [page(1, ['secret oranges', 'theirs'])])
+    await mine.store.append(createRecord('same', { title: 'My plan' }), [createPage(1, ['secret apples', 'mine'])])
+    await theirs.store.append(createRecord('same', { title: 'Their plan' }), [
+      createPage(1, ['secret oranges', 'theirs']),
+    ])
     for (const query of ['secret', 'plan', 'ecre', 'secret OR oranges', theirs.tenant, 'their*'])
       expect(JSON.stringify(await mine.store.search(query, 20))).not.toMatch(/orange|their/i)
     expect((await mine.store.search('secret', 20)).length).toBe(1)
@@ -339,9 +353,10 @@ describe('two tenants', () => {
   it('are apart even when one name begins like the other', async () => {
     const stores = ['ab', 'abc', 'ab-', 'ae', 'ae-d', 'eed', 'e'].map((tenant) => ({
       tenant,
-      store: d1History(database, tenant),
+      store: createD1History(database, tenant),
     }))
-    for (const { tenant, store } of stores) await store.append(record('s'), [page(1, [`common ${tenant}x`])])
+    for (const { tenant, store } of stores)
+      await store.append(createRecord('s'), [createPage(1, [`common ${tenant}x`])])
     for (const { tenant, store } of stores)
       expect((await store.search('common', 20)).map((hit) => hit.snippet)).toEqual([`«common» ${tenant}x`])
   })

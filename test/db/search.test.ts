@@ -2,16 +2,16 @@ import * as fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from '../../src/agent/model/history.ts'
 import { userText } from '../../src/agent/model/message.ts'
-import { d1History } from '../../src/db/history.ts'
-import { database, migrated, newTenant, noon, page, record, returned } from './fixtures.ts'
+import { createD1History } from '../../src/db/history.ts'
+import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, toolResult } from './fixtures.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 /** A tenant with one session a text; the texts found, by their session. */
 async function corpus(...texts: readonly (string | Page)[]) {
-  const store = d1History(database, newTenant())
+  const store = createD1History(database, newTenant())
   for (const [i, text] of texts.entries())
-    await store.append(record(`s${i}`), [typeof text === 'string' ? page(1, [text, 'ok']) : text])
+    await store.append(createRecord(`s${i}`), [typeof text === 'string' ? createPage(1, [text, 'ok']) : text])
   const found = async (query: string) =>
     (await store.search(query, 20)).map((hit) => Number(hit.session_id.slice(1))).toSorted()
   return { store, found }
@@ -84,32 +84,32 @@ describe('a query', () => {
 
   it('finds titles, short ones too, and points to the first message', async () => {
     const { store } = await corpus()
-    await store.append(record('t', { title: '東京旅行' }), [page(1, ['hello', 'hi'])])
-    await store.append(record('u', { title: 'Quarterly budget' }), [])
+    await store.append(createRecord('t', { title: '東京旅行' }), [createPage(1, ['hello', 'hi'])])
+    await store.append(createRecord('u', { title: 'Quarterly budget' }), [])
     expect(await store.search('東京', 5)).toEqual([
       {
         session_id: 't',
         title: '東京旅行',
         message_id: 'm1',
         role: 'user',
-        at: new Date(noon).toISOString(),
+        at: new Date(noonMs).toISOString(),
         snippet: '«東京»旅行',
       },
     ])
     expect((await store.search('uarterl', 5)).map((hit) => hit.snippet)).toEqual([
       '«Quarterly» budget'.replace('«Quarterly»', 'Q«uarterl»y'),
     ])
-    await store.append(record('t', { title: 'Osaka' }), [])
+    await store.append(createRecord('t', { title: 'Osaka' }), [])
     expect(await store.search('東京', 5)).toEqual([])
-    await store.append(record('t'), [])
+    await store.append(createRecord('t'), [])
     expect(await store.search('osaka', 5)).toEqual([])
   })
 
   it('leaves out summaries, nudges and pages marked as not indexed', async () => {
     const { found } = await corpus(
-      page(1, [userText('zebra', 'summary'), userText('zebra', 'nudge')]),
-      page(1, ['zebra'], { indexed: false }),
-      page(1, [userText('zebra', 'webhook')]),
+      createPage(1, [userText('zebra', 'summary'), userText('zebra', 'nudge')]),
+      createPage(1, ['zebra'], { indexed: false }),
+      createPage(1, [userText('zebra', 'webhook')]),
     )
     expect(await found('zebra')).toEqual([2])
     expect(await found('zebr')).toEqual([])
@@ -117,8 +117,8 @@ describe('a query', () => {
 
   it('looks into the first 8 KB of what was said and 2 KB of what a tool returned', async () => {
     const { found } = await corpus(
-      page(1, [`${'x '.repeat(4000)} early ${'x '.repeat(4000)} late`]),
-      page(1, ['go', returned(`${'x '.repeat(900)} early ${'x '.repeat(900)} late`)]),
+      createPage(1, [`${'x '.repeat(4000)} early ${'x '.repeat(4000)} late`]),
+      createPage(1, ['go', toolResult(`${'x '.repeat(900)} early ${'x '.repeat(900)} late`)]),
     )
     expect(await found('early')).toEqual([0, 1])
     expect(await found('late')).toEqual([])
@@ -169,10 +169,10 @@ describe('a query', () => {
 describe('a hit', () => {
   it('is the best message of its page, with the place marked', async () => {
     const { store } = await corpus(
-      page(1, [
+      createPage(1, [
         'look at the logs',
         'The deploy failed: the token of the deploy job expired.',
-        returned('deploy token expired'),
+        toolResult('deploy token expired'),
       ]),
     )
     expect(await store.search('deploys token', 5)).toEqual([
@@ -181,7 +181,7 @@ describe('a hit', () => {
         title: null,
         message_id: 'm2',
         role: 'assistant',
-        at: new Date(noon + 1).toISOString(),
+        at: new Date(noonMs + 1).toISOString(),
         snippet: 'The «deploy» failed: the «token» of the «deploy» job expired.',
       },
     ])
@@ -189,7 +189,7 @@ describe('a hit', () => {
 
   it('shows about 200 characters around a match far inside, also of a long page', async () => {
     const text = `${'before '.repeat(500)}the Needle is here ${'after '.repeat(500)}`
-    const { store } = await corpus(page(1, [text, returned('y'.repeat(200_000))]))
+    const { store } = await corpus(createPage(1, [text, toolResult('y'.repeat(200_000))]))
     const [hit] = await store.search('needle', 5)
     expect(hit?.message_id).toBe('m1')
     expect(hit?.snippet).toMatch(/^…before .*the «Needle» is here after .*…$/)
@@ -197,14 +197,14 @@ describe('a hit', () => {
   })
 
   it('comes in the order of time when asked, also from a session that began long ago', async () => {
-    const store = d1History(database, newTenant())
+    const store = createD1History(database, newTenant())
     const now = Date.now()
     const long = Array.from({ length: 3 }, (_, i) =>
-      page(i * 2 + 1, [`tea ${i}`], { at: now - (100 - i * 49.9) * 86_400_000 }),
+      createPage(i * 2 + 1, [`tea ${i}`], { at: now - (100 - i * 49.9) * 86_400_000 }),
     )
-    await store.append(record('long'), long)
+    await store.append(createRecord('long'), long)
     for (let i = 0; i < 8; i++)
-      await store.append(record(`n${i}`), [page(1, ['tea'], { at: now - (60 + i) * 86_400_000 })])
+      await store.append(createRecord(`n${i}`), [createPage(1, ['tea'], { at: now - (60 + i) * 86_400_000 })])
     const times = async (sort: 'newest' | 'oldest', limit: number) =>
       (await store.search('tea', limit, sort)).map((hit) => `${hit.session_id}/${hit.message_id}`)
     expect(await times('newest', 2)).toEqual(['long/m5', 'n7/m1'])
@@ -214,23 +214,23 @@ describe('a hit', () => {
 
   it('of a single word has its very form before others, and then the later before the earlier', async () => {
     const { store } = await corpus(
-      page(1, ['deployed today'], { at: noon + 5000 }),
-      page(1, ['deploy it'], { at: noon }),
-      page(1, ['deploy it again'], { at: noon + 1000 }),
+      createPage(1, ['deployed today'], { at: noonMs + 5000 }),
+      createPage(1, ['deploy it'], { at: noonMs }),
+      createPage(1, ['deploy it again'], { at: noonMs + 1000 }),
     )
     const order = (await store.search('deploy', 20)).map((hit) => hit.session_id)
     expect(order).toEqual(['s2', 's1', 's0'])
   })
 
   it('of a single word is among the latest, also in a session that began long ago', async () => {
-    const store = d1History(database, newTenant())
+    const store = createD1History(database, newTenant())
     const now = Date.now()
-    await store.append(record('long'), [
-      page(1, ['tea'], { at: now - 100 * 86_400_000 }),
-      page(3, ['tea'], { at: now }),
+    await store.append(createRecord('long'), [
+      createPage(1, ['tea'], { at: now - 100 * 86_400_000 }),
+      createPage(3, ['tea'], { at: now }),
     ])
     for (let i = 0; i < 5; i++)
-      await store.append(record(`n${i}`), [page(1, ['tea'], { at: now - (60 + i) * 86_400_000 })])
+      await store.append(createRecord(`n${i}`), [createPage(1, ['tea'], { at: now - (60 + i) * 86_400_000 })])
     const hits = (await store.search('tea', 3)).map((hit) => `${hit.session_id}/${hit.message_id}`)
     expect(hits).toEqual(['long/m3', 'n3/m1', 'n4/m1'])
     const all = (await store.search('tea', 20)).map((hit) => `${hit.session_id}/${hit.message_id}`)
@@ -259,8 +259,8 @@ describe('a hit', () => {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-    const store = d1History(counting, newTenant())
-    await store.append(record('s'), [page(1, ['tea and biscuits'])])
+    const store = createD1History(counting, newTenant())
+    await store.append(createRecord('s'), [createPage(1, ['tea and biscuits'])])
     for (const [query, sort, times] of [
       ['tea', undefined, 1],
       ['tea', 'newest', 1],
@@ -276,10 +276,10 @@ describe('a hit', () => {
 
   it('costs at most 60 rows read for 20 of them', async () => {
     const meter = { written: 0, read: 0 }
-    const store = d1History(database, newTenant(), meter)
+    const store = createD1History(database, newTenant(), meter)
     for (let i = 0; i < 60; i++)
-      await store.append(record(`s${i}`, { title: i < 20 ? `Common title ${i}` : null }), [
-        page(1, [`common text number${i % 15 === 0 ? ' rarely' : ''}${i}`, 'ok']),
+      await store.append(createRecord(`s${i}`, { title: i < 20 ? `Common title ${i}` : null }), [
+        createPage(1, [`common text number${i % 15 === 0 ? ' rarely' : ''}${i}`, 'ok']),
       ])
     for (const [query, sort] of [
       ['common'],

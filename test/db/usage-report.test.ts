@@ -3,12 +3,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from '../../src/agent/model/history.ts'
 import { addUsage, noUsage, oneCall, type Usage } from '../../src/agent/model/usage.ts'
-import { d1History } from '../../src/db/history.ts'
-import { spentSince } from '../../src/db/usage-totals.ts'
-import { type UsageFilter, type UsageGroup, usageReport } from '../../src/db/usage-report.ts'
-import { database, migrated, newTenant, noon, page, record } from './fixtures.ts'
+import { createD1History } from '../../src/db/history.ts'
+import { sumUsageSince } from '../../src/db/usage-totals.ts'
+import { type UsageFilter, type UsageGroup, reportUsage } from '../../src/db/usage-report.ts'
+import { database, applyMigrations, newTenant, noonMs, createPage, createRecord } from './fixtures.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const day = 24 * 60 * 60 * 1000
 const paid = (model: string, input: number, costUsd = 0, costStatus: Usage['costStatus'] = 'estimated') =>
@@ -16,17 +16,17 @@ const paid = (model: string, input: number, costUsd = 0, costStatus: Usage['cost
 
 /** A turn of two messages that ends a page. */
 const turn = (n: number, runId: string, usage: Usage, changes: Partial<Page> = {}): Page =>
-  page(n, ['question', 'answer'], { runId, usage, turn: { id: runId }, ...changes })
+  createPage(n, ['question', 'answer'], { runId, usage, turn: { id: runId }, ...changes })
 
 function open() {
   const tenant = newTenant()
-  const all: UsageFilter = { group: 'model', from: noon - 30 * day, to: noon + 30 * day, limit: 100 }
+  const all: UsageFilter = { group: 'model', from: noonMs - 30 * day, to: noonMs + 30 * day, limit: 100 }
   return {
     tenant,
-    store: d1History(database, tenant),
-    report: (changes: Partial<UsageFilter> = {}) => usageReport(database, tenant, { ...all, ...changes }),
+    store: createD1History(database, tenant),
+    report: (changes: Partial<UsageFilter> = {}) => reportUsage(database, tenant, { ...all, ...changes }),
     keys: async (group: UsageGroup) =>
-      (await usageReport(database, tenant, { ...all, group })).data.map(({ key, turns, input }) => [key, turns, input]),
+      (await reportUsage(database, tenant, { ...all, group })).data.map(({ key, turns, input }) => [key, turns, input]),
   }
 }
 
@@ -34,7 +34,7 @@ describe('the report', () => {
   it('tells models and tasks of a turn apart, and puts the tasks of a model together', async () => {
     const { store, report, keys } = open()
     const usage = [paid('a/one', 10, 1), paid('a/one compression', 5, 0.5), paid('b/two', 100, 0, 'unknown')]
-    await store.append(record('s1'), [turn(1, 'r1', usage.reduce(addUsage, noUsage))])
+    await store.append(createRecord('s1'), [turn(1, 'r1', usage.reduce(addUsage, noUsage))])
     expect(await keys('model')).toEqual([
       ['b/two', 1, 100],
       ['a/one', 1, 15],
@@ -47,7 +47,7 @@ describe('the report', () => {
   it('counts turns of before models were told apart under the model that was asked for', async () => {
     const { store, keys } = open()
     const usage = { ...noUsage, input: 7 }
-    await store.append(record('s1'), [turn(1, 'r1', usage, { model: 'a/old' }), turn(3, 'r2', usage)])
+    await store.append(createRecord('s1'), [turn(1, 'r1', usage, { model: 'a/old' }), turn(3, 'r2', usage)])
     expect(await keys('model')).toEqual([
       ['a/old', 1, 7],
       ['unknown', 1, 7],
@@ -56,12 +56,12 @@ describe('the report', () => {
 
   it('goes by days, sessions and sources, and by a span that ends before its end', async () => {
     const { store, report, keys } = open()
-    const later = { updatedAt: noon + day }
-    await store.append(record('s1', later), [
+    const later = { updatedAt: noonMs + day }
+    await store.append(createRecord('s1', later), [
       turn(1, 'r1', paid('a/one', 1)),
-      turn(3, 'r2', paid('a/one', 2), { at: noon + day }),
+      turn(3, 'r2', paid('a/one', 2), { at: noonMs + day }),
     ])
-    await store.append(record('s2', { source: 'cron' }), [turn(1, 'r3', paid('a/one', 4))])
+    await store.append(createRecord('s2', { source: 'cron' }), [turn(1, 'r3', paid('a/one', 4))])
     expect(await keys('day')).toEqual([
       ['2026-11-22', 1, 2],
       ['2026-11-21', 2, 5],
@@ -74,8 +74,8 @@ describe('the report', () => {
       ['cron', 1, 4],
       ['api', 2, 3],
     ])
-    expect((await report({ from: noon + day, to: noon + 2 * day })).totals.input).toBe(2)
-    expect((await report({ from: noon, to: noon + day })).totals.input).toBe(5)
+    expect((await report({ from: noonMs + day, to: noonMs + 2 * day })).totals.input).toBe(2)
+    expect((await report({ from: noonMs, to: noonMs + day })).totals.input).toBe(5)
   })
 
   it('is empty for a tenant without turns', async () => {
@@ -101,11 +101,11 @@ describe('the report', () => {
 describe('what was spent', () => {
   it('stays counted, once, when pages are taken back, sessions are removed, and all of that is repeated', async () => {
     const { store, keys } = open()
-    await store.append(record('s1'), [turn(1, 'r1', paid('a/one', 1)), turn(3, 'r2', paid('a/one', 2))])
-    const unsent = [{ runId: 'r3', at: noon, source: 'api', usage: paid('a/one', 4) }]
+    await store.append(createRecord('s1'), [turn(1, 'r1', paid('a/one', 1)), turn(3, 'r2', paid('a/one', 2))])
+    const unsent = [{ runId: 'r3', at: noonMs, source: 'api', usage: paid('a/one', 4) }]
     for (const _ of [1, 2]) await store.truncate('s1', 3, unsent)
     expect(await keys('session')).toEqual([['s1', 3, 7]])
-    await store.append(record('s1'), [turn(5, 'r4', paid('a/one', 8))])
+    await store.append(createRecord('s1'), [turn(5, 'r4', paid('a/one', 8))])
     for (const _ of [1, 2]) await store.forget('s1', [{ ...unsent[0]!, runId: 'r5', usage: paid('a/one', 16) }])
     expect(await store.standing('s1')).toBeUndefined()
     expect(await keys('session')).toEqual([['s1', 5, 31]])
@@ -113,7 +113,7 @@ describe('what was spent', () => {
 
   it('by a turn that two sessions have counts once, for the one that it was said in', async () => {
     const { store, keys } = open()
-    for (const id of ['first', 'copy']) await store.append(record(id), [turn(1, 'r1', paid('a/one', 1))])
+    for (const id of ['first', 'copy']) await store.append(createRecord(id), [turn(1, 'r1', paid('a/one', 1))])
     expect(await keys('session')).toEqual([['first', 1, 1]])
     await store.forget('copy')
     expect(await keys('session')).toEqual([['first', 1, 1]])
@@ -121,21 +121,21 @@ describe('what was spent', () => {
 
   it('is nobody else’s', async () => {
     const [one, other] = [open(), open()]
-    await one.store.append(record('s1'), [turn(1, 'r1', paid('a/one', 1))])
+    await one.store.append(createRecord('s1'), [turn(1, 'r1', paid('a/one', 1))])
     await one.store.truncate('s1', 1)
     expect(await other.keys('session')).toEqual([])
-    await other.store.append(record('s1'), [turn(1, 'r1', paid('a/one', 2))])
+    await other.store.append(createRecord('s1'), [turn(1, 'r1', paid('a/one', 2))])
     expect([await one.keys('session'), await other.keys('session')]).toEqual([[['s1', 1, 1]], [['s1', 1, 2]]])
   })
 
   it('since two moments is summed for both, without the run that is asked about', async () => {
     const { store, tenant } = open()
-    await store.append(record('s1', { updatedAt: noon + day }), [
+    await store.append(createRecord('s1', { updatedAt: noonMs + day }), [
       turn(1, 'r1', paid('a/one', 1, 0.5)),
-      turn(3, 'r2', paid('a/one', 2, 0.25), { at: noon + day }),
-      turn(5, 'r3', paid('a/one', 4, 0.125), { at: noon + day }),
+      turn(3, 'r2', paid('a/one', 2, 0.25), { at: noonMs + day }),
+      turn(5, 'r3', paid('a/one', 4, 0.125), { at: noonMs + day }),
     ])
-    expect(await spentSince(database, tenant, { month: noon - day, day: noon + day, without: 'r3' })).toEqual({
+    expect(await sumUsageSince(database, tenant, { month: noonMs - day, day: noonMs + day, without: 'r3' })).toEqual({
       month: { tokens: 3, usd: 0.75 },
       day: { tokens: 2, usd: 0.25 },
     })

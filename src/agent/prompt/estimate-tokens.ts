@@ -1,17 +1,18 @@
 /**
- * A token count without a tokenizer: characters weighted by class, within ±15 % on English, code, JSON
- * and Japanese, high on Chinese and Russian. What the provider counts corrects it.
+ * Estimates token counts without a tokenizer, by a weight for each class of characters. The error is within
+ * ±15 % for English, code, JSON and Japanese; Chinese and Russian are overestimated. The usage that providers
+ * report corrects the estimate.
  */
 
 import type { Message } from '../model/message.ts'
 
 const tokensPerChar = { letter: 1 / 4.6, digit: 1 / 2.2, space: 0.12, mark: 0.55, cjk: 0.85, other: 0.38 } as const
-/** Runs this long are hashes or base64: far more tokens than letters. */
+/** Long unbroken runs are hashes or base64, which have more tokens per character than words. */
 const longRuns = /[A-Za-z0-9+/_-]{61,}/g
 const tokensPerRunChar = 1 / 1.7
-/** An image costs about as much in every provider's books, whatever its bytes. */
+/** Providers bill an image by about this much, whatever its size in bytes. */
 const tokensPerImage = 1_600
-/** Role, ids and separators. */
+/** For role, ids and separators. */
 const tokensPerMessage = 6
 
 export function estimateTokens(text: string): number {

@@ -1,14 +1,14 @@
 /**
- * The system prompt. It is built once, when the first turn of a session starts, and replayed byte for
- * byte from then on: what changes from turn to turn goes into the user message.
+ * Renders the system prompt. It is rendered once, at the first turn of a session, and sent unchanged from then
+ * on, so that providers can cache it. Content that changes from turn to turn goes into the user message.
  */
 
 export type SystemPromptParts = {
-  /** What the machine is that commands run on, if there is one. */
+  /** Describes the host where commands run, if there is one. */
   readonly workspace?: string | undefined
-  /** Text of the tenant or of the request, taken as is. */
+  /** Instructions of the tenant or of the request. */
   readonly instructions?: string | undefined
-  /** YYYY-MM-DD in the tenant's zone. The time of day would spoil the cache. */
+  /** YYYY-MM-DD in the tenant's time zone. The time of day would defeat the provider's cache. */
   readonly date: string
   readonly timezone: string
 }
@@ -24,10 +24,10 @@ How to work:
 - Ask only when a choice is theirs to make and guessing would cost more than asking.
 - Answer in the language of the person, as short as the matter allows, with the result first. Say plainly what you could not do.`
 
-export function renderSystemPrompt({ workspace: machine, instructions, date, timezone }: SystemPromptParts): string {
+export function renderSystemPrompt({ workspace, instructions, date, timezone }: SystemPromptParts): string {
   const parts = [
     identity,
-    machine && `Your workspace: ${machine}`,
+    workspace && `Your workspace: ${workspace}`,
     instructions?.trim(),
     `Date when this conversation began: ${date} (${timezone}).`,
   ]

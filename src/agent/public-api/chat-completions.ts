@@ -1,19 +1,22 @@
-/** Events of a run as an OpenAI chat completion, whole or in chunks; tools show as `hermes.tool.progress`. */
+/** Renders the events of a run as an OpenAI chat completion, whole or in chunks. Tools appear as `hermes.tool.progress`. */
 
 import { isEnd, type PlacedEvent, type RunEnded } from '../model/event.ts'
-import { openaiUsage } from './usage.ts'
+import { toOpenAiUsage } from './usage.ts'
 
-export type ChatHead = { readonly id: string; readonly created: number; readonly model: string }
+export type CompletionHead = { readonly id: string; readonly created: number; readonly model: string }
 
-/** What a client reads as the reason for the end. */
-export function finishReason({ type, exit_reason }: RunEnded): string {
+/** Maps the end of a run to OpenAI's `finish_reason`. */
+export function resolveFinishReason({ type, exit_reason }: RunEnded): string {
   if (exit_reason === 'out_of_budget') return 'length'
   if (exit_reason === 'failed_refused') return 'content_filter'
   return type === 'run.failed' ? 'error' : 'stop'
 }
 
-/** Renders one event as server-sent text, or nothing. The first chunk has the role: some clients go by it for all. */
-export function chatChunks(head: ChatHead, withUsage: boolean): (event: PlacedEvent) => string {
+/**
+ * Creates a function that renders one event as server-sent text, or as an empty string. The first chunk carries the
+ * role, because some clients take the role of all chunks from it.
+ */
+export function createChunkRenderer(head: CompletionHead, withUsage: boolean): (event: PlacedEvent) => string {
   let started = false
   const chunk = (delta: object, finish: string | null, more: object = {}) =>
     `data: ${JSON.stringify({
@@ -37,26 +40,26 @@ export function chatChunks(head: ChatHead, withUsage: boolean): (event: PlacedEv
           created: head.created,
           model: head.model,
           choices: [],
-          usage: openaiUsage(event.usage),
+          usage: toOpenAiUsage(event.usage),
         })}\n\n`
       : ''
   return (event) => {
     if (event.type === 'message.delta') return chunk({ ...role(), content: event.delta }, null)
     if (event.type === 'reasoning.delta') return chunk({ ...role(), reasoning_content: event.delta }, null)
     if (event.type === 'tool.started' || event.type === 'tool.completed')
-      return `event: hermes.tool.progress\n${chunk(role(), null, progressOf(event))}`
+      return `event: hermes.tool.progress\n${chunk(role(), null, renderToolProgress(event))}`
     if (!isEnd(event)) return ''
-    return `${chunk(role(), finishReason(event))}${usageChunk(event)}data: [DONE]\n\n`
+    return `${chunk(role(), resolveFinishReason(event))}${usageChunk(event)}data: [DONE]\n\n`
   }
 }
 
-/** What a tool does, as an event of its own name that is still a chunk: SDKs take every event for one. */
-function progressOf(event: Extract<PlacedEvent, { type: 'tool.started' | 'tool.completed' }>): object {
+/** Renders the progress of a tool. It is added to a chunk, because SDKs parse every event as a chunk. */
+function renderToolProgress(event: Extract<PlacedEvent, { type: 'tool.started' | 'tool.completed' }>): object {
   const status = event.type === 'tool.started' ? 'running' : event.failed ? 'failed' : 'completed'
   return { tool: event.tool, call_id: event.call_id, status }
 }
 
-export const chatCompletion = (head: ChatHead, end: RunEnded): object => ({
+export const renderChatCompletion = (head: CompletionHead, end: RunEnded): object => ({
   id: head.id,
   object: 'chat.completion',
   created: head.created,
@@ -66,8 +69,8 @@ export const chatCompletion = (head: ChatHead, end: RunEnded): object => ({
       index: 0,
       message: { role: 'assistant', content: end.output, refusal: null },
       logprobs: null,
-      finish_reason: finishReason(end),
+      finish_reason: resolveFinishReason(end),
     },
   ],
-  usage: openaiUsage(end.usage),
+  usage: toOpenAiUsage(end.usage),
 })

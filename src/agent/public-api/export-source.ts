@@ -1,4 +1,4 @@
-/** What an export is made from, and what it is made into. */
+/** Defines the input and the output of an export. */
 
 import type { ExportedMessage } from './exported-message.ts'
 
@@ -11,12 +11,12 @@ export type ExportedSession = {
   readonly created_at: string
 }
 
-export type Exported = {
+export type ExportSource = {
   readonly session: ExportedSession
-  /** The prompt that its models were given. */
+  /** The system prompt. */
   readonly system: string | undefined
-  /** Told one after the other: images are fetched on the way. */
+  /** Read one by one, because images are fetched while reading. */
   readonly messages: AsyncIterable<ExportedMessage>
 }
 
-export type Pieces = AsyncGenerator<string, void>
+export type TextChunks = AsyncGenerator<string, void>

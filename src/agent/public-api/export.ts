@@ -1,11 +1,11 @@
 /**
- * A session written down for people and other programs, piece by piece. Nothing is masked: an export is for the owner,
- * who may read all of it anyway. `json` and `jsonl` can be imported again.
+ * Renders a session in an export format, as a stream of text chunks. Nothing is redacted, because only the owner
+ * gets an export. `json` and `jsonl` can be imported again.
  */
 
-import { htmlExport } from './export-html.ts'
+import { renderHtml } from './export-html.ts'
 import type { ExportedMessage } from './exported-message.ts'
-import type { Exported, Pieces } from './export-source.ts'
+import type { ExportSource, TextChunks } from './export-source.ts'
 
 export const exportFormats = ['json', 'jsonl', 'md', 'html', 'sharegpt'] as const
 export type ExportFormat = (typeof exportFormats)[number]
@@ -18,23 +18,23 @@ export const mediaTypes: Readonly<Record<ExportFormat, string>> = {
   sharegpt: 'application/json',
 }
 
-export const exportName = 'talaria.session'
+export const exportFormatName = 'talaria.session'
 export const exportVersion = 1
 
-const writers: Readonly<Record<ExportFormat, (exported: Exported) => Pieces>> = {
-  json: asJson,
-  jsonl,
-  md: markdown,
-  html: htmlExport,
-  sharegpt,
+const renderers: Readonly<Record<ExportFormat, (exported: ExportSource) => TextChunks>> = {
+  json: renderJson,
+  jsonl: renderJsonl,
+  md: renderMarkdown,
+  html: renderHtml,
+  sharegpt: renderShareGpt,
 }
 
-export const writeExport = (format: ExportFormat, exported: Exported): Pieces => writers[format](exported)
+export const renderExport = (format: ExportFormat, exported: ExportSource): TextChunks => renderers[format](exported)
 
-const head = ({ session }: Exported) => ({ format: exportName, version: exportVersion, session })
+const exportHead = ({ session }: ExportSource) => ({ format: exportFormatName, version: exportVersion, session })
 
-async function* asJson(exported: Exported): Pieces {
-  yield `${JSON.stringify(head(exported)).slice(0, -1)},"messages":[`
+async function* renderJson(exported: ExportSource): TextChunks {
+  yield `${JSON.stringify(exportHead(exported)).slice(0, -1)},"messages":[`
   let between = '\n'
   for await (const message of exported.messages) {
     yield between + JSON.stringify(message)
@@ -43,38 +43,38 @@ async function* asJson(exported: Exported): Pieces {
   yield '\n]}\n'
 }
 
-async function* jsonl(exported: Exported): Pieces {
-  yield `${JSON.stringify(head(exported))}\n`
+async function* renderJsonl(exported: ExportSource): TextChunks {
+  yield `${JSON.stringify(exportHead(exported))}\n`
   for await (const message of exported.messages) yield `${JSON.stringify(message)}\n`
 }
 
-async function* markdown({ session, messages }: Exported): Pieces {
+async function* renderMarkdown({ session, messages }: ExportSource): TextChunks {
   yield `# ${(session.title ?? 'Untitled session').replaceAll('\n', ' ')}\n\n${session.id} · ${session.created_at}\n`
   for await (const message of messages) {
-    yield `\n## ${whoOf(message)}${message.created_at ? ` · ${message.created_at}` : ''}\n`
+    yield `\n## ${speakerName(message)}${message.created_at ? ` · ${message.created_at}` : ''}\n`
     if (message.reasoning) yield `\n${message.reasoning.replace(/^/gm, '> ')}\n`
-    const text = textOf(message)
-    if (text) yield `\n${message.role === 'tool' ? fenced(text, '') : text}\n`
+    const text = renderText(message)
+    if (text) yield `\n${message.role === 'tool' ? renderCodeBlock(text, '') : text}\n`
     for (const { function: called } of message.tool_calls ?? [])
-      yield `\n\`${called.name}\`\n\n${fenced(called.arguments, 'json')}\n`
+      yield `\n\`${called.name}\`\n\n${renderCodeBlock(called.arguments, 'json')}\n`
   }
 }
 
-/** A fence is longer than any in the text. */
-function fenced(text: string, language: string): string {
+/** Renders a Markdown code block whose fence is longer than any fence in the text. */
+function renderCodeBlock(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)
   return `${fence}${language}\n${text}\n${fence}`
 }
 
-function whoOf({ role, name, source }: ExportedMessage): string {
+function speakerName({ role, name, source }: ExportedMessage): string {
   if (role === 'tool') return `Result of ${name ?? 'a tool'}`
   const who = role === 'user' ? 'User' : 'Assistant'
   return source ? `${who} (${source})` : who
 }
 
-/** What is said, with images by what they are. */
-function textOf({ content }: ExportedMessage): string {
+/** Renders the content as text. An image becomes a placeholder or its URL. */
+function renderText({ content }: ExportedMessage): string {
   if (typeof content === 'string') return content
   const texts = (content ?? []).map((part) =>
     part.type === 'text'
@@ -86,15 +86,15 @@ function textOf({ content }: ExportedMessage): string {
   return texts.join('\n')
 }
 
-type Turn = { readonly from: 'system' | 'human' | 'gpt' | 'tool'; readonly value: string }
+type ShareGptTurn = { readonly from: 'system' | 'human' | 'gpt' | 'tool'; readonly value: string }
 
-/** Turns as training data has them: thinking, calls and results in tags, results of one batch in one turn. */
-async function* sharegpt({ session, system, messages }: Exported): Pieces {
+/** Renders ShareGPT training data. Thinking, calls and results are in tags; results of one batch share a turn. */
+async function* renderShareGpt({ session, system, messages }: ExportSource): TextChunks {
   yield `{"id":${JSON.stringify(session.id)},"conversations":[`
-  let open: Turn | undefined = system ? { from: 'system', value: system } : undefined
+  let open: ShareGptTurn | undefined = system ? { from: 'system', value: system } : undefined
   let between = '\n'
   for await (const message of messages) {
-    const turn = turnOf(message)
+    const turn = toShareGptTurn(message)
     if (open?.from === turn.from && turn.from !== 'gpt') {
       open = { ...open, value: `${open.value}\n${turn.value}` }
       continue
@@ -107,23 +107,23 @@ async function* sharegpt({ session, system, messages }: Exported): Pieces {
   yield '\n]}\n'
 }
 
-function turnOf(message: ExportedMessage): Turn {
-  if (message.role === 'user') return { from: 'human', value: textOf(message) }
+function toShareGptTurn(message: ExportedMessage): ShareGptTurn {
+  if (message.role === 'user') return { from: 'human', value: renderText(message) }
   if (message.role === 'tool') {
-    const result = { tool_call_id: message.tool_call_id, name: message.name, content: textOf(message) }
+    const result = { tool_call_id: message.tool_call_id, name: message.name, content: renderText(message) }
     return { from: 'tool', value: `<tool_response>\n${JSON.stringify(result)}\n</tool_response>` }
   }
   const calls = (message.tool_calls ?? []).map(
     ({ function: { name, arguments: json } }) =>
-      `<tool_call>\n{"name":${JSON.stringify(name)},"arguments":${asObject(json)}}\n</tool_call>`,
+      `<tool_call>\n{"name":${JSON.stringify(name)},"arguments":${normalizeJson(json)}}\n</tool_call>`,
   )
-  // Always there, so that a model trained on it learns one shape.
+  // Present even when empty, so that a model trained on this data learns one format.
   const thinking = `<think>\n${message.reasoning ? `${message.reasoning}\n` : ''}</think>`
-  return { from: 'gpt', value: [thinking, textOf(message), ...calls].filter(Boolean).join('\n') }
+  return { from: 'gpt', value: [thinking, renderText(message), ...calls].filter(Boolean).join('\n') }
 }
 
-/** Arguments as they were written, when they are JSON; else as a string. */
-function asObject(text: string): string {
+/** Returns arguments as JSON: unchanged when they are valid, else as a JSON string. */
+function normalizeJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text))
   } catch {

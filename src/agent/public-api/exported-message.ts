@@ -1,6 +1,6 @@
 /**
- * Messages as they leave and enter by export and import: the format of chat completions, which everybody reads, with
- * what is ours beside it. What that format cannot say is in `parts`, so that nothing is lost on the way back.
+ * Converts messages to the export format and back. The format is that of chat completions with additional fields.
+ * Content that chat completions cannot represent is in `parts`, so that an import restores every message exactly.
  */
 
 import * as z from 'zod'
@@ -21,7 +21,7 @@ const text = z.string().max(4_000_000)
 const id = z.string().min(1).max(200)
 const sealed = z.strictObject({ by: z.string().max(100), data: z.unknown() })
 const textPart = z.strictObject({ type: z.literal('text'), text })
-/** Never an address inside of the storage: that would be somebody else's image. */
+/** Accepts Base64 or an https URL. A storage address is refused, because it could name an image of another tenant. */
 const image = z
   .strictObject({
     type: z.literal('image'),
@@ -56,8 +56,8 @@ const call = z.looseObject({ id, function: z.looseObject({ name: id, arguments: 
 
 const sources = ['notice', 'nudge', 'summary', 'job', 'webhook', 'subagent', 'process'] as const
 
-/** Fields of others are passed over. */
-export const exportedMessage = z.object({
+/** Unknown fields are ignored. */
+export const exportedMessageSchema = z.object({
   role: z.enum(['user', 'assistant', 'tool']),
   content: publicContent,
   tool_calls: z.array(call).max(1_000).nullish(),
@@ -73,20 +73,20 @@ export const exportedMessage = z.object({
   created_at: z.iso.datetime({ offset: true }).nullish(),
   covers: z.int().min(0).nullish().describe('On a summary: the seq up to which it stands for what was said.'),
 })
-export type ExportedMessage = z.infer<typeof exportedMessage>
+export type ExportedMessage = z.infer<typeof exportedMessageSchema>
 
-export function toExported(message: Message): ExportedMessage {
-  const plain = plainOf(message)
-  return same(fromExported(plain), message) ? plain : { ...plain, parts: [...message.content] }
+export function toExportedMessage(message: Message): ExportedMessage {
+  const plain = toPlainMessage(message)
+  return isEqualJson(fromExportedMessage(plain), message) ? plain : { ...plain, parts: [...message.content] }
 }
 
-function plainOf(message: Message): ExportedMessage {
+function toPlainMessage(message: Message): ExportedMessage {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: contentOf(message), ...(message.source && { source: message.source }) }
+      return { role: 'user', content: toPublicContent(message), ...(message.source && { source: message.source }) }
     case 'tool': {
       const { callId, name, failed } = message
-      return { role: 'tool', content: contentOf(message), tool_call_id: callId, name, ...(failed && { failed }) }
+      return { role: 'tool', content: toPublicContent(message), tool_call_id: callId, name, ...(failed && { failed }) }
     }
     case 'assistant': {
       const calls = callsIn(message).map((one) => ({
@@ -107,52 +107,60 @@ function plainOf(message: Message): ExportedMessage {
   }
 }
 
-function contentOf({ content: parts }: UserMessage | ToolMessage): ExportedMessage['content'] {
+function toPublicContent({ content: parts }: UserMessage | ToolMessage): ExportedMessage['content'] {
   const [first, ...more] = parts
   if (first?.type === 'text' && !more.length) return first.text
   return parts.map((one) =>
-    one.type === 'text' ? { type: 'text', text: one.text } : { type: 'image_url', image_url: { url: addressOf(one) } },
+    one.type === 'text' ? { type: 'text', text: one.text } : { type: 'image_url', image_url: { url: imageUrl(one) } },
   )
 }
 
-const addressOf = ({ mediaType, data }: ImagePart): string =>
+const imageUrl = ({ mediaType, data }: ImagePart): string =>
   mediaType.endsWith(';url') ? data : `data:${mediaType};base64,${data}`
 
-/** The message that was exported, or what somebody else's export means. */
-export function fromExported(given: ExportedMessage): Message {
-  if (given.role === 'assistant') return assistantFrom(given)
+/** Restores a message from its export, or from the export of another program. */
+export function fromExportedMessage(given: ExportedMessage): Message {
+  if (given.role === 'assistant') return parseAssistantMessage(given)
   const { source } = given
-  const content = given.parts ? spoken(given.parts) : said(given.content)
+  const content = given.parts ? filterTextAndImages(given.parts) : parsePublicContent(given.content)
   if (given.role === 'user') return { role: 'user', content, ...(source && { source }) }
   const { tool_call_id: callId, name, failed } = given
   return { role: 'tool', callId: callId ?? 'unknown', name: name ?? 'tool', content, failed: failed ?? false }
 }
 
-function assistantFrom(given: ExportedMessage): AssistantMessage {
-  const content = (given.parts?.filter((one) => one.type !== 'image') ?? answerOf(given)) as AssistantMessage['content']
+function parseAssistantMessage(given: ExportedMessage): AssistantMessage {
+  const content = (given.parts?.filter((one) => one.type !== 'image') ??
+    parsePublicAnswer(given)) as AssistantMessage['content']
   const stop = given.stop ?? (content.some(({ type }) => type === 'call') ? 'tools' : 'end')
   return { role: 'assistant', content, stop, ...(given.source === 'notice' && { source: given.source }) }
 }
 
-const spoken = (parts: NonNullable<ExportedMessage['parts']>): readonly (TextPart | ImagePart)[] =>
+const filterTextAndImages = (parts: NonNullable<ExportedMessage['parts']>): readonly (TextPart | ImagePart)[] =>
   parts.filter((one) => one.type === 'text' || one.type === 'image')
 
-function said(given: ExportedMessage['content']): readonly (TextPart | ImagePart)[] {
+function parsePublicContent(given: ExportedMessage['content']): readonly (TextPart | ImagePart)[] {
   if (typeof given === 'string') return [{ type: 'text', text: given }]
   return (given ?? []).map((one) =>
-    one.type === 'text' ? { type: 'text', text: one.text } : imageAt(one.image_url.url),
+    one.type === 'text' ? { type: 'text', text: one.text } : parseImageUrl(one.image_url.url),
   )
 }
 
-function imageAt(url: string): TextPart | ImagePart {
+function parseImageUrl(url: string): TextPart | ImagePart {
   const [, mediaType, data] = /^data:(image\/[\w.+-]{1,60});base64,([A-Za-z0-9+/=]*)$/.exec(url) ?? []
   if (mediaType !== undefined && data !== undefined) return { type: 'image', mediaType, data }
   if (url.startsWith('https://')) return { type: 'image', mediaType: 'image/*;url', data: url }
   return { type: 'text', text: '[an image that did not come along]' }
 }
 
-function answerOf({ content: given, reasoning, tool_calls: calls }: ExportedMessage): AssistantMessage['content'] {
-  const words = typeof given === 'string' ? given : said(given).flatMap((one) => (one.type === 'text' ? one.text : []))
+function parsePublicAnswer({
+  content: given,
+  reasoning,
+  tool_calls: calls,
+}: ExportedMessage): AssistantMessage['content'] {
+  const words =
+    typeof given === 'string'
+      ? given
+      : parsePublicContent(given).flatMap((one) => (one.type === 'text' ? one.text : []))
   const whole = typeof words === 'string' ? words : words.join('')
   return [
     ...(reasoning ? [{ type: 'thinking', text: reasoning } as const] : []),
@@ -166,8 +174,8 @@ function answerOf({ content: given, reasoning, tool_calls: calls }: ExportedMess
   ]
 }
 
-/** As JSON, whatever the order of names. */
-function same(one: unknown, other: unknown): boolean {
+/** Compares two values as JSON, independent of the order of properties. */
+function isEqualJson(one: unknown, other: unknown): boolean {
   if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null) return one === other
   const names = (value: object) =>
     Object.keys(value).filter((name) => (value as Record<string, unknown>)[name] !== undefined)
@@ -175,6 +183,6 @@ function same(one: unknown, other: unknown): boolean {
   return (
     Array.isArray(one) === Array.isArray(other) &&
     first.length === second.length &&
-    first.every((name) => same((one as Record<string, unknown>)[name], (other as Record<string, unknown>)[name]))
+    first.every((name) => isEqualJson((one as Record<string, unknown>)[name], (other as Record<string, unknown>)[name]))
   )
 }

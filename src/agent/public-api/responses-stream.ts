@@ -1,45 +1,48 @@
 /**
- * Events of a run as those of OpenAI's Responses API: every item is opened, grows and is closed, and the last
- * event has the whole. Words that were given up are closed as incomplete and are not part of the whole.
+ * Renders the events of a run as events of OpenAI's Responses API. Every item is added, extended and closed, and the
+ * last event contains the whole response. Text of an abandoned answer is closed as incomplete and is not in the whole.
  */
 
 import { isEnd, type PlacedEvent, type RunEnded } from '../model/event.ts'
 import {
-  callItem,
-  messageItem,
+  renderCallItem,
+  renderMessageItem,
   type OutputItem,
-  outputItem,
-  reasoningItem,
+  renderOutputItem,
+  renderReasoningItem,
   type ResponseHead,
-  responseObject,
+  renderResponse,
   type ResponseState,
-  statusOf,
-  textPart,
+  resolveStatus,
+  renderTextPart,
 } from './responses.ts'
-import { publicUsage } from './usage.ts'
+import { toPublicUsage } from './usage.ts'
 
-/** Renders one event as server-sent text, or nothing. What has a number up to `after` is left out. */
-export function responseEvents(head: ResponseHead, after = -1): (event: PlacedEvent) => string {
-  const told = new Told(head, after)
-  return (event) => told.take(event)
+/**
+ * Creates a function that renders one event as server-sent text, or as an empty string. Events with a sequence number
+ * up to `after` are omitted.
+ */
+export function createResponseRenderer(head: ResponseHead, after = -1): (event: PlacedEvent) => string {
+  const stream = new ResponseStream(head, after)
+  return (event) => stream.render(event)
 }
 
-/** Words that still come: an answer, or thinking. */
-type Open = {
+/** An item that is still streaming: an answer, or thinking. */
+type OpenItem = {
   readonly kind: 'message' | 'reasoning'
   readonly id: string
-  readonly place: number
+  readonly index: number
   text: string
 }
 
-class Told {
+class ResponseStream {
   readonly #head: ResponseHead
-  /** Every item in its place; what was given up is undefined. */
+  /** Items by output index; an abandoned item is undefined. */
   readonly #output: (OutputItem | undefined)[] = []
-  /** Numbers of the events with which texts began, by place. */
-  readonly #texts = new Map<number, number>()
-  #open: Open | undefined
-  #sent = 0
+  /** The seq of the event that started each text, by output index. */
+  readonly #textSeqs = new Map<number, number>()
+  #open: OpenItem | undefined
+  #nextNumber = 0
   readonly #after: number
 
   constructor(head: ResponseHead, after: number) {
@@ -47,35 +50,39 @@ class Told {
     this.#after = after
   }
 
-  take(event: PlacedEvent): string {
-    const begun = this.#sent ? '' : this.#begin()
-    if (isEnd(event)) return begun + this.#end(event)
-    // What a program calls is no item of the answer: its own call is.
-    if ('parent_call_id' in event) return begun
+  render(event: PlacedEvent): string {
+    const opening = this.#nextNumber ? '' : this.#begin()
+    if (isEnd(event)) return opening + this.#end(event)
+    // Calls made by a program are not items; the call that runs the program is.
+    if ('parent_call_id' in event) return opening
     switch (event.type) {
       case 'message.delta':
-        return begun + this.#grow('message', event)
+        return opening + this.#append('message', event)
       case 'reasoning.delta':
-        return begun + this.#grow('reasoning', event)
+        return opening + this.#append('reasoning', event)
       case 'tool.started':
-        return begun + this.#close() + this.#called(event.call_id, event.tool, JSON.stringify(event.input))
+        return opening + this.#close() + this.#addCall(event.call_id, event.tool, JSON.stringify(event.input))
       case 'tool.completed':
-        return begun + this.#close() + this.#whole(outputItem(this.#id('fco'), event.call_id, event.preview))
+        return (
+          opening +
+          this.#close() +
+          this.#addItem(renderOutputItem(this.#nextItemId('fco'), event.call_id, event.preview))
+        )
       case 'turn.restarted':
-        return begun + this.#giveUp(event.from_seq)
+        return opening + this.#discardAfter(event.from_seq)
       default:
-        return begun
+        return opening
     }
   }
 
   #send(type: string, fields: object): string {
-    const number = this.#sent++
+    const number = this.#nextNumber++
     if (number <= this.#after) return ''
     return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields, sequence_number: number })}\n\n`
   }
 
   #response(type: string, state: ResponseState): string {
-    return this.#send(`response.${type}`, { response: responseObject(this.#head, state) })
+    return this.#send(`response.${type}`, { response: renderResponse(this.#head, state) })
   }
 
   #begin(): string {
@@ -83,108 +90,110 @@ class Told {
     return this.#response('created', state) + this.#response('in_progress', state)
   }
 
-  #id(kind: string): string {
+  #nextItemId(kind: string): string {
     return `${kind}_${this.#head.id.replace(/^resp_|\..*$/g, '')}_${this.#output.length}`
   }
 
-  #grow(kind: Open['kind'], { delta, seq }: { readonly delta: string; readonly seq: number }): string {
-    const opened = this.#open?.kind === kind ? '' : this.#close() + this.#start(kind, seq)
-    const open = this.#open as Open
+  #append(kind: OpenItem['kind'], { delta, seq }: { readonly delta: string; readonly seq: number }): string {
+    const prefix = this.#open?.kind === kind ? '' : this.#close() + this.#openItem(kind, seq)
+    const open = this.#open as OpenItem
     open.text += delta
-    const where = { item_id: open.id, output_index: open.place }
+    const position = { item_id: open.id, output_index: open.index }
     if (kind === 'message')
-      return opened + this.#send('response.output_text.delta', { ...where, content_index: 0, delta, logprobs: [] })
-    return opened + this.#send('response.reasoning_summary_text.delta', { ...where, summary_index: 0, delta })
+      return prefix + this.#send('response.output_text.delta', { ...position, content_index: 0, delta, logprobs: [] })
+    return prefix + this.#send('response.reasoning_summary_text.delta', { ...position, summary_index: 0, delta })
   }
 
-  #start(kind: Open['kind'], seq: number): string {
-    const id = this.#id(kind === 'message' ? 'msg' : 'rs')
-    const place = this.#output.push(undefined) - 1
-    this.#texts.set(place, seq)
-    this.#open = { kind, id, place, text: '' }
-    const where = { item_id: id, output_index: place }
-    const item = kind === 'message' ? messageItem(id, '', 'in_progress') : reasoningItem(id, '')
-    const added = this.#send('response.output_item.added', { output_index: place, item })
+  #openItem(kind: OpenItem['kind'], seq: number): string {
+    const id = this.#nextItemId(kind === 'message' ? 'msg' : 'rs')
+    const index = this.#output.push(undefined) - 1
+    this.#textSeqs.set(index, seq)
+    this.#open = { kind, id, index, text: '' }
+    const position = { item_id: id, output_index: index }
+    const item = kind === 'message' ? renderMessageItem(id, '', 'in_progress') : renderReasoningItem(id, '')
+    const added = this.#send('response.output_item.added', { output_index: index, item })
     if (kind === 'message')
-      return added + this.#send('response.content_part.added', { ...where, content_index: 0, part: textPart('') })
+      return (
+        added + this.#send('response.content_part.added', { ...position, content_index: 0, part: renderTextPart('') })
+      )
     const part = { type: 'summary_text', text: '' }
-    return added + this.#send('response.reasoning_summary_part.added', { ...where, summary_index: 0, part })
+    return added + this.#send('response.reasoning_summary_part.added', { ...position, summary_index: 0, part })
   }
 
   #close(status: 'completed' | 'incomplete' = 'completed'): string {
     const open = this.#open
     if (!open) return ''
     this.#open = undefined
-    const { id, place, text } = open
-    const where = { item_id: id, output_index: place }
-    const item = open.kind === 'message' ? messageItem(id, text, status) : reasoningItem(id, text)
-    this.#output[place] = item
-    const done = this.#textDone(open, where)
-    return done + this.#send('response.output_item.done', { output_index: place, item })
+    const { id, index, text } = open
+    const position = { item_id: id, output_index: index }
+    const item = open.kind === 'message' ? renderMessageItem(id, text, status) : renderReasoningItem(id, text)
+    this.#output[index] = item
+    const done = this.#closeText(open, position)
+    return done + this.#send('response.output_item.done', { output_index: index, item })
   }
 
-  #textDone({ kind, text }: Open, where: object): string {
+  #closeText({ kind, text }: OpenItem, position: object): string {
     if (kind === 'message') {
-      const at = { ...where, content_index: 0 }
+      const part = { ...position, content_index: 0 }
       return (
-        this.#send('response.output_text.done', { ...at, text, logprobs: [] }) +
-        this.#send('response.content_part.done', { ...at, part: textPart(text) })
+        this.#send('response.output_text.done', { ...part, text, logprobs: [] }) +
+        this.#send('response.content_part.done', { ...part, part: renderTextPart(text) })
       )
     }
-    const at = { ...where, summary_index: 0 }
+    const part = { ...position, summary_index: 0 }
     return (
-      this.#send('response.reasoning_summary_text.done', { ...at, text }) +
-      this.#send('response.reasoning_summary_part.done', { ...at, part: { type: 'summary_text', text } })
+      this.#send('response.reasoning_summary_text.done', { ...part, text }) +
+      this.#send('response.reasoning_summary_part.done', { ...part, part: { type: 'summary_text', text } })
     )
   }
 
-  #called(callId: string, name: string, json: string): string {
-    const id = this.#id('fc')
+  #addCall(callId: string, name: string, json: string): string {
+    const id = this.#nextItemId('fc')
     const call = { callId, name, json }
-    const place = this.#output.push(callItem(id, call, 'completed')) - 1
-    const where = { item_id: id, output_index: place }
+    const index = this.#output.push(renderCallItem(id, call, 'completed')) - 1
+    const position = { item_id: id, output_index: index }
     return (
       this.#send('response.output_item.added', {
-        output_index: place,
-        item: callItem(id, { ...call, json: '' }, 'in_progress'),
+        output_index: index,
+        item: renderCallItem(id, { ...call, json: '' }, 'in_progress'),
       }) +
-      this.#send('response.function_call_arguments.delta', { ...where, delta: json }) +
-      this.#send('response.function_call_arguments.done', { ...where, arguments: json }) +
-      this.#send('response.output_item.done', { output_index: place, item: this.#output[place] })
+      this.#send('response.function_call_arguments.delta', { ...position, delta: json }) +
+      this.#send('response.function_call_arguments.done', { ...position, arguments: json }) +
+      this.#send('response.output_item.done', { output_index: index, item: this.#output[index] })
     )
   }
 
-  /** An item that came in one piece. */
-  #whole(item: OutputItem): string {
-    const place = this.#output.push(item) - 1
-    const fields = { output_index: place, item }
+  /** Adds an item that does not stream. */
+  #addItem(item: OutputItem): string {
+    const index = this.#output.push(item) - 1
+    const fields = { output_index: index, item }
     return this.#send('response.output_item.added', fields) + this.#send('response.output_item.done', fields)
   }
 
-  #giveUp(fromSeq: number): string {
+  #discardAfter(fromSeq: number): string {
     const closed = this.#close('incomplete')
-    for (const [place, seq] of this.#texts) if (seq > fromSeq) this.#output[place] = undefined
+    for (const [index, seq] of this.#textSeqs) if (seq > fromSeq) this.#output[index] = undefined
     return closed
   }
 
   #end(event: RunEnded & { readonly seq: number }): string {
     const last = this.#lastText()
-    const unsaid = event.output && last !== event.output
-    const text = unsaid ? this.#close() + this.#grow('message', { delta: event.output, seq: event.seq }) : ''
+    const isMissing = event.output && last !== event.output
+    const text = isMissing ? this.#close() + this.#append('message', { delta: event.output, seq: event.seq }) : ''
     const closed = text + this.#close(event.completed ? 'completed' : 'incomplete')
-    const status = statusOf(event)
+    const status = resolveStatus(event)
     const state = {
       status,
       output: this.#output.filter((item) => item !== undefined),
-      usage: publicUsage(event.usage),
+      usage: toPublicUsage(event.usage),
       error: event.error,
       exitReason: event.exit_reason,
     }
-    // There is no event for what was stopped: it is not complete.
+    // The Responses API has no event for a cancelled response, so it ends as incomplete.
     return closed + this.#response(status === 'cancelled' ? 'incomplete' : status, state)
   }
 
-  /** What was said last, closed or not. */
+  /** Returns the text of the last message item, open or closed. */
   #lastText(): string | undefined {
     if (this.#open?.kind === 'message') return this.#open.text
     const item = this.#output.findLast((one) => one?.type === 'message')

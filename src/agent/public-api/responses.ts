@@ -1,11 +1,11 @@
 /**
- * A run as an object of OpenAI's Responses API. Tools have run already: their calls and results stand among
- * the items as completed.
+ * Renders a run as an object of OpenAI's Responses API. Tools run on the server, so their calls and results are
+ * completed items.
  */
 
 import type OpenAI from 'openai'
 import type { RunEnded } from '../model/event.ts'
-import type { publicUsage } from './usage.ts'
+import type { toPublicUsage } from './usage.ts'
 
 export type ResponseHead = {
   readonly id: string
@@ -20,20 +20,20 @@ export type ResponseHead = {
 }
 
 export type OutputItem = OpenAI.Responses.ResponseOutputItem
-type Whole = OpenAI.Responses.Response
-/** Without what the SDK puts in itself, and what stands for other products of theirs. */
-type Served = Omit<Whole, 'output_text' | 'access_programs' | 'status'> & {
-  readonly status: NonNullable<Whole['status']>
+type SdkResponse = OpenAI.Responses.Response
+/** Without the fields that the SDK adds itself, and without those of other OpenAI products. */
+type ResponseObject = Omit<SdkResponse, 'output_text' | 'access_programs' | 'status'> & {
+  readonly status: NonNullable<SdkResponse['status']>
 }
 
-export type ResponseState = Pick<Served, 'status'> & {
+export type ResponseState = Pick<ResponseObject, 'status'> & {
   readonly output: readonly OutputItem[]
-  readonly usage?: ReturnType<typeof publicUsage> | undefined
+  readonly usage?: ReturnType<typeof toPublicUsage> | undefined
   readonly error?: string | null | undefined
   readonly exitReason?: string | null | undefined
 }
 
-export function responseObject(head: ResponseHead, state: ResponseState): Served {
+export function renderResponse(head: ResponseHead, state: ResponseState): ResponseObject {
   const { status, output, usage, error, exitReason } = state
   return {
     id: head.id,
@@ -42,7 +42,7 @@ export function responseObject(head: ResponseHead, state: ResponseState): Served
     status,
     background: head.background,
     error: status === 'failed' ? { code: 'server_error', message: error ?? exitReason ?? 'The run failed.' } : null,
-    incomplete_details: status === 'incomplete' ? { reason: incompleteReason(exitReason) } : null,
+    incomplete_details: status === 'incomplete' ? { reason: resolveIncompleteReason(exitReason) } : null,
     instructions: head.instructions,
     metadata: { ...head.metadata },
     model: head.model,
@@ -56,22 +56,22 @@ export function responseObject(head: ResponseHead, state: ResponseState): Served
     tools: [],
     top_p: null,
     truncation: 'disabled',
-    ...(usage && { usage: usageOf(usage) }),
+    ...(usage && { usage: renderUsage(usage) }),
   }
 }
 
-/** Spent steps are what OpenAI calls messages; everything else that is not whole was cut off. */
-const incompleteReason = (exitReason: string | null | undefined) =>
+/** OpenAI's `max_messages` stands for a used step budget. Any other incomplete run was truncated. */
+const resolveIncompleteReason = (exitReason: string | null | undefined) =>
   exitReason === 'out_of_budget' ? ('max_messages' as const) : ('max_output_tokens' as const)
 
-export function statusOf({ type, completed }: Pick<RunEnded, 'type' | 'completed'>): Served['status'] {
+export function resolveStatus({ type, completed }: Pick<RunEnded, 'type' | 'completed'>): ResponseObject['status'] {
   if (type === 'run.failed') return 'failed'
   if (type === 'run.cancelled') return 'cancelled'
   return completed ? 'completed' : 'incomplete'
 }
 
-/** As OpenAI counts it: what was read from the cache, or written to it, is part of the input. */
-function usageOf(usage: ReturnType<typeof publicUsage>): OpenAI.Responses.ResponseUsage {
+/** Counts as OpenAI does: cached tokens, read or written, are part of the input. */
+function renderUsage(usage: ReturnType<typeof toPublicUsage>): OpenAI.Responses.ResponseUsage {
   const input = usage.input + usage.cached_read + usage.cached_write
   return {
     input_tokens: input,
@@ -84,25 +84,25 @@ function usageOf(usage: ReturnType<typeof publicUsage>): OpenAI.Responses.Respon
 
 type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
-export const messageItem = (id: string, text: string, status: ItemStatus = 'completed') =>
+export const renderMessageItem = (id: string, text: string, status: ItemStatus = 'completed') =>
   ({
     id,
     type: 'message',
     role: 'assistant',
     status,
-    content: status === 'in_progress' ? [] : [textPart(text)],
+    content: status === 'in_progress' ? [] : [renderTextPart(text)],
   }) satisfies OutputItem
 
-export const textPart = (text: string) => ({ type: 'output_text' as const, text, annotations: [] })
+export const renderTextPart = (text: string) => ({ type: 'output_text' as const, text, annotations: [] })
 
-export const reasoningItem = (id: string, text: string) =>
+export const renderReasoningItem = (id: string, text: string) =>
   ({
     id,
     type: 'reasoning',
     summary: text ? [{ type: 'summary_text', text }] : [],
   }) satisfies OutputItem
 
-export const callItem = (id: string, call: { callId: string; name: string; json: string }, status: ItemStatus) =>
+export const renderCallItem = (id: string, call: { callId: string; name: string; json: string }, status: ItemStatus) =>
   ({
     id,
     type: 'function_call',
@@ -112,10 +112,10 @@ export const callItem = (id: string, call: { callId: string; name: string; json:
     status,
   }) satisfies OutputItem
 
-export const outputItem = (id: string, callId: string, output: string) =>
+export const renderOutputItem = (id: string, callId: string, output: string) =>
   ({ id, type: 'function_call_output', call_id: callId, output, status: 'completed' }) satisfies OutputItem
 
-/** A stored message in the shape of the public API, as far as it is told here. */
+/** The fields of a public message that are used here. */
 export type StoredMessage = {
   readonly id: string
   readonly role: string
@@ -123,24 +123,25 @@ export type StoredMessage = {
   readonly reasoning?: string
   readonly tool_call_id?: string
   readonly tool_calls?: unknown
-  /** Nobody typed it. */
+  /** Set when the message was not typed by a person. */
   readonly source?: string
 }
 
-/** What a run said and did, from what is stored of it. */
-export const itemsOfRun = (messages: readonly StoredMessage[]): readonly OutputItem[] => messages.flatMap(itemsOf)
+/** Renders the output items of a run from its stored messages. */
+export const renderRunItems = (messages: readonly StoredMessage[]): readonly OutputItem[] =>
+  messages.flatMap(renderItems)
 
-function itemsOf(message: StoredMessage): readonly OutputItem[] {
+function renderItems(message: StoredMessage): readonly OutputItem[] {
   const { id, role, reasoning, tool_call_id: callId } = message
   const text = typeof message.content === 'string' ? message.content : ''
-  if (role === 'tool' && callId !== undefined) return [outputItem(`fco_${id}`, callId, text)]
+  if (role === 'tool' && callId !== undefined) return [renderOutputItem(`fco_${id}`, callId, text)]
   if (role !== 'assistant') return []
   const calls = (message.tool_calls ?? []) as readonly StoredCall[]
   return [
-    ...(reasoning ? [reasoningItem(`rs_${id}`, reasoning)] : []),
-    ...(text ? [messageItem(`msg_${id}`, text)] : []),
+    ...(reasoning ? [renderReasoningItem(`rs_${id}`, reasoning)] : []),
+    ...(text ? [renderMessageItem(`msg_${id}`, text)] : []),
     ...calls.map(({ id: own, function: { name, arguments: json } }, at) =>
-      callItem(`fc_${id}_${at}`, { callId: own, name, json }, 'completed'),
+      renderCallItem(`fc_${id}_${at}`, { callId: own, name, json }, 'completed'),
     ),
   ]
 }
@@ -151,13 +152,13 @@ type StoredPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
 
-const inputPart = (part: StoredPart) =>
+const renderInputPart = (part: StoredPart) =>
   part.type === 'text'
     ? { type: 'input_text' as const, text: part.text }
     : { type: 'input_image' as const, image_url: part.image_url.url, detail: 'auto' as const }
 
-/** What people said for a run. */
-export const inputItems = (messages: readonly StoredMessage[]) =>
+/** Renders the input items of a run: the messages that a person typed. */
+export const renderInputItems = (messages: readonly StoredMessage[]) =>
   messages
     .filter(({ role, source }) => role === 'user' && source === undefined)
     .map(({ id, content }) => ({
@@ -168,5 +169,5 @@ export const inputItems = (messages: readonly StoredMessage[]) =>
       content: (typeof content === 'string'
         ? [{ type: 'text' as const, text: content }]
         : ((content ?? []) as readonly StoredPart[])
-      ).map(inputPart),
+      ).map(renderInputPart),
     })) satisfies readonly OpenAI.Responses.ResponseItem[]

@@ -1,11 +1,11 @@
-/** Our own events as server-sent events. */
+/** Renders the events of a session as server-sent events. */
 
 import type { PlacedEvent } from '../model/event.ts'
-import { publicUsage } from './usage.ts'
+import { toPublicUsage } from './usage.ts'
 
-export const sse = (event: PlacedEvent): string =>
-  `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(publicEvent(event))}\n\n`
+export const renderServerSentEvent = (event: PlacedEvent): string =>
+  `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(toPublicEvent(event))}\n\n`
 
-/** The names of the public API, where they differ from ours. */
-export const publicEvent = (event: PlacedEvent): object =>
-  'usage' in event ? { ...event, usage: publicUsage(event.usage) } : event
+/** Converts an event to the field names of the public API. */
+export const toPublicEvent = (event: PlacedEvent): object =>
+  'usage' in event ? { ...event, usage: toPublicUsage(event.usage) } : event

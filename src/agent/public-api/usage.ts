@@ -1,8 +1,8 @@
-/** Usage by the names of the public API. */
+/** Converts usage to the field names of the public API and of OpenAI. */
 
 import { type Counts, readTallyKey, type Usage } from '../model/usage.ts'
 
-export const publicUsage = (usage: Counts) => ({
+export const toPublicUsage = (usage: Counts) => ({
   input: usage.input,
   output: usage.output,
   cached_read: usage.cachedRead,
@@ -12,17 +12,17 @@ export const publicUsage = (usage: Counts) => ({
   cost_status: usage.costStatus,
 })
 
-/** The same apart for each model and task, in the order in which they came. */
-export const publicTallies = ({ by = {} }: Usage) =>
+/** Converts the usage of each model and task, in the order in which they were first used. */
+export const toPublicTallies = ({ by = {} }: Usage) =>
   Object.entries(by).map(([key, tally]) => ({
     ...readTallyKey(key),
     calls: tally.calls,
     cut_calls: tally.cut,
-    ...publicUsage(tally),
+    ...toPublicUsage(tally),
   }))
 
-/** The same as OpenAI counts it: what was read from the cache is part of the prompt. */
-export const openaiUsage = (usage: Usage) => {
+/** Counts as OpenAI does: cached tokens, read or written, are part of the prompt. */
+export const toOpenAiUsage = (usage: Usage) => {
   const prompt = usage.input + usage.cachedRead + usage.cachedWrite
   return {
     prompt_tokens: prompt,

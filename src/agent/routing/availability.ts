@@ -1,32 +1,33 @@
-/** Which providers can be asked: where they are, which keys there are for them, and what is missing. */
+/** Resolves providers: finds them by name, resolves their address and keys, and reports what is missing for them. */
 
 import type { Settings } from '../model/settings.ts'
 import type { Catalog } from '../providers/catalog/model-lookup.ts'
 import { keyIdOf } from './key-selection.ts'
 import { defineCustomProvider, type Provider, getProvider } from '../providers/profiles/providers.ts'
 
-/** Texts of the deployment; of bindings it only matters whether they are there. */
+/** Variables and secrets of the deployment. A binding is present as any non-empty text. */
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** A key and what it is called in records and logs, which tells nothing of it. */
+/** A key with the id that stands for it in records and logs. The id reveals nothing about the key. */
 export type NamedKey = { readonly id: string; readonly key: string }
 
-/** Where keys come from, for a provider by its id, at the address they would be sent to. */
+/** Returns the keys for a provider id. `address` is where the keys would be sent. */
 export type KeySource = (providerId: string, address: string) => readonly NamedKey[]
 
+/** Everything a route is resolved from. */
 export type Sources = {
   readonly variables: Variables
   readonly settings?: Settings
-  /** Keys that belong to the tenant: they go before the deployment's, and pay for that tenant alone. */
+  /** Keys of the tenant. They are used before those of the deployment, and for this tenant only. */
   readonly tenantKeys?: KeySource
-  /** The settings are those of the deployment's owner. */
+  /** The settings belong to the owner of the deployment. */
   readonly isOwner?: boolean
   readonly catalog?: Catalog | undefined
-  /** Windows that were found out by asking for too much, by `provider/model`. */
+  /** Context windows learned from `too-long` errors, by `provider/model`. */
   readonly learnedWindows?: Readonly<Record<string, number>>
 }
 
-/** A provider of the table by any of its names, or one of the tenant's own. */
+/** Finds a built-in provider by id or alias, or a tenant's provider `custom:<name>`. */
 export function findProvider(name: string, settings: Settings = {}): Provider | undefined {
   if (!name.startsWith('custom:')) return getProvider(name)
   const own = settings.providers?.[name]
@@ -40,7 +41,7 @@ export const resolveBaseUrl = (provider: Provider, variables: Variables): string
     fillTemplate(provider.baseUrlTemplate ?? '', variables)
   ).replace(/\/+$/, '')
 
-/** `{A|B|text}`: the first variable that is set, else the text. */
+/** Replaces `{A|B|text}` by the first variable that is set, else by the text. */
 const fillTemplate = (template: string, variables: Variables): string =>
   template.replace(/\{([^}]+)\}/g, (_whole, names: string) => {
     const choices = names.split('|')
@@ -53,7 +54,7 @@ const splitList = (value: string | undefined): readonly string[] =>
     .map((key) => key.trim())
     .filter(Boolean)
 
-/** The deployment's keys for it. */
+/** Lists the deployment's keys for a provider: a comma-separated variable, or one key joined from its parts. */
 function listDeploymentKeys({ keys, keyParts }: Provider, variables: Variables): readonly string[] {
   const set = splitList(keys.map((name) => variables[name]).find((value) => value?.trim()))
   if (set.length || !keyParts) return set
@@ -63,7 +64,7 @@ function listDeploymentKeys({ keys, keyParts }: Provider, variables: Variables):
 
 export type ProviderKeys = { readonly own: readonly NamedKey[]; readonly deployed: readonly NamedKey[] }
 
-/** The tenant's keys and those of the deployment, each once. */
+/** Lists the keys of the tenant and those of the deployment, without duplicates. */
 export function listKeys(provider: Provider, { tenantKeys, variables }: Sources): ProviderKeys {
   const own = tenantKeys?.(provider.id, resolveBaseUrl(provider, variables)) ?? []
   const known = new Set(own.map(({ key }) => key))
@@ -71,10 +72,10 @@ export function listKeys(provider: Provider, { tenantKeys, variables }: Sources)
   return { own, deployed: others.map((key) => ({ id: keyIdOf(key), key })) }
 }
 
-/** Others have a binding instead, or need nothing. */
+/** Whether keys can be stored for the provider. The others use a binding or need no key. */
 export const acceptsKeys = ({ keys, id }: Provider): boolean => keys.length > 0 || id.startsWith('custom:')
 
-/** What has to be done before it can be used; undefined when nothing has. */
+/** Returns what a person has to do before the provider is usable; undefined when it is usable. */
 export function getMissingRequirement(provider: Provider, sources: Sources): string | undefined {
   const { variables } = sources
   if (provider.binding) return variables[provider.binding] ? undefined : `needs the ${provider.binding} binding`

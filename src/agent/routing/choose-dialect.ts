@@ -1,11 +1,11 @@
-/** Which dialect is spoken: what the settings say, else the provider and its rules, else what the address tells. */
+/** Chooses the dialect of a route: from the settings, else the provider's rules, else its profile, else the address. */
 
 import type { DialectName, Quirks } from '../model/dialect.ts'
 import type { Provider, ProviderRule } from '../providers/profiles/define-provider.ts'
 
 const responsesModels = /^(gpt-([5-9]|\d\d)|codex)/
 
-/** What an address says about its dialect. */
+/** Detects the dialect from the address. Undefined when the address gives no hint. */
 export function detectDialect(address: string, model: string): DialectName | undefined {
   const url = URL.parse(address)
   if (!url) return undefined
@@ -14,7 +14,7 @@ export function detectDialect(address: string, model: string): DialectName | und
   return /^bedrock-runtime[.-].*\.amazonaws\.com$/.test(url.hostname) ? 'bedrock-converse' : undefined
 }
 
-/** What is put behind an address is the SDK's business: `/v1/messages` stands once. */
+/** Removes `/v1/messages` from an Anthropic address, because the SDK appends it. */
 const trimSdkPath = (dialect: DialectName, address: string): string =>
   dialect === 'anthropic' ? address.replace(/\/v1(\/messages)?\/?$/, '') : address
 
@@ -25,20 +25,20 @@ export type DialectChoice = {
   readonly quirks: Quirks
 }
 
-/** The profile with all rules that hold for this model at this address with this key. */
+/** Applies all rules of the profile that match this model, address and key. */
 export function chooseDialect(
   provider: Provider,
-  asked: { readonly model: string; readonly address: string; readonly key: string },
+  call: { readonly model: string; readonly address: string; readonly key: string },
   explicit?: DialectName,
 ): DialectChoice {
-  const host = URL.parse(asked.address)?.hostname
-  const rules = (provider.rules ?? []).filter((rule) => isRuleMatch(rule, { ...asked, host }))
-  const address = rules.findLast(({ baseUrl }) => baseUrl)?.baseUrl ?? asked.address
+  const host = URL.parse(call.address)?.hostname
+  const rules = (provider.rules ?? []).filter((rule) => isRuleMatch(rule, { ...call, host }))
+  const address = rules.findLast(({ baseUrl }) => baseUrl)?.baseUrl ?? call.address
   const dialect =
     explicit ??
     rules.findLast((rule) => rule.dialect)?.dialect ??
     provider.dialect ??
-    detectDialect(address, asked.model) ??
+    detectDialect(address, call.model) ??
     'openai-chat'
   return {
     dialect,
@@ -50,10 +50,10 @@ export function chooseDialect(
 
 const isRuleMatch = (
   { model, host, key }: ProviderRule,
-  asked: { readonly model: string; readonly host: string | undefined; readonly key: string },
-): boolean => (!model || model.test(asked.model)) && (!host || host === asked.host) && (!key || key.test(asked.key))
+  call: { readonly model: string; readonly host: string | undefined; readonly key: string },
+): boolean => (!model || model.test(call.model)) && (!host || host === call.host) && (!key || key.test(call.key))
 
-/** Keys of one pool are interchangeable: those that other rules hold for than for the first one are not of it. */
+/** Returns the keys to which as many rules apply as to the first key. Only these can share one route. */
 export function filterInterchangeableKeys({ rules = [] }: Provider, keys: readonly string[]): readonly string[] {
   const kind = (name: string) => rules.filter(({ key }) => key?.test(name)).length
   return keys.filter((key) => kind(key) === kind(keys[0] ?? ''))

@@ -1,4 +1,4 @@
-/** Several keys for one provider: which may be used now, in which order, and how long a bad one rests. */
+/** Selects among several keys of one provider: orders the usable ones and suspends those that failed. */
 
 import type { FailureKind } from '../model/failure.ts'
 import { hash53 } from '../model/hash.ts'
@@ -6,12 +6,12 @@ import { hash53 } from '../model/hash.ts'
 export type KeyStrategy = 'fill_first' | 'round_robin' | 'random' | 'least_used'
 
 export type KeyHealth = {
-  /** Not before this time; milliseconds since 1970. */
+  /** The key is suspended until this time; milliseconds since 1970. */
   readonly until: number
-  /** Revoked: never again. */
+  /** The key was revoked and is never used again. */
   readonly dead: boolean
   readonly uses: number
-  /** Calls under way: children of one turn spread over the keys. */
+  /** Calls in flight; parallel calls are spread over the keys. */
   readonly active: number
   readonly lastUsed: number
 }
@@ -20,46 +20,48 @@ export const unusedKey: KeyHealth = { until: 0, dead: false, uses: 0, active: 0,
 
 export type KeyHealthById = Readonly<Record<string, KeyHealth>>
 
-/** Names a key without being one: for the same key always the same. */
+/** Derives the id of a key. The same key always has the same id, and the id does not reveal the key. */
 export const keyIdOf = (key: string): string => `k${hash53(key).toString(36)}`
 
-/** Usable keys, the one to take first. */
+/** Returns the ids of the usable keys in the order of the strategy. */
 export function orderKeys(
   names: readonly string[],
   health: KeyHealthById,
   { strategy, now, random }: { readonly strategy: KeyStrategy; readonly now: number; readonly random: number },
 ): readonly string[] {
-  const of = (name: string) => health[name] ?? unusedKey
-  const usable = names.filter((name) => !of(name).dead && of(name).until <= now)
-  // Counts are those of one isolate: where they say nothing yet, turns begin at different keys all the same.
-  const first = Math.floor(random * usable.length)
-  const turned = [...usable.slice(first), ...usable.slice(0, first)]
+  const healthOf = (name: string) => health[name] ?? unusedKey
+  const usable = names.filter((name) => !healthOf(name).dead && healthOf(name).until <= now)
+  // Each isolate counts for itself. The random offset spreads turns over the keys before there are counts.
+  const offset = Math.floor(random * usable.length)
+  const rotated = [...usable.slice(offset), ...usable.slice(0, offset)]
   switch (strategy) {
     case 'fill_first':
       return usable
     case 'round_robin':
-      return turned.toSorted((a, b) => of(a).active - of(b).active || of(a).lastUsed - of(b).lastUsed)
+      return rotated.toSorted(
+        (a, b) => healthOf(a).active - healthOf(b).active || healthOf(a).lastUsed - healthOf(b).lastUsed,
+      )
     case 'least_used':
-      return turned.toSorted((a, b) => of(a).active - of(b).active || of(a).uses - of(b).uses)
+      return rotated.toSorted((a, b) => healthOf(a).active - healthOf(b).active || healthOf(a).uses - healthOf(b).uses)
     case 'random':
-      return turned
+      return rotated
   }
 }
 
-/** When no key is usable: those that are not dead, the one that is free again first in front. */
+/** Returns the suspended keys, the one whose suspension ends first in front. For when no key is usable. */
 export const orderSuspendedKeys = (names: readonly string[], health: KeyHealthById): readonly string[] =>
   names
     .filter((name) => !(health[name] ?? unusedKey).dead)
     .toSorted((a, b) => (health[a] ?? unusedKey).until - (health[b] ?? unusedKey).until)
 
 const hourMs = 3_600_000
-/** Longest time that a provider's word keeps a key away: some say years. */
+/** Caps a suspension, because some providers name retry times of years. */
 const maxSuspensionMs = 24 * hourMs
 const suspensionMs: Partial<Record<FailureKind, number>> = { auth: 300_000, rate: hourMs, quota: hourMs }
-/** A key without another is tried again soon. */
+/** The only key of a provider is retried sooner. */
 const onlyKeySuspensionMs = 60_000
 
-/** How long a key rests after a failure; `dead` for ever, undefined: the key is not to blame. */
+/** Returns how long a failure suspends the key; `dead`: for ever; undefined: the key did not cause the failure. */
 export function suspensionAfter(
   kind: FailureKind,
   retryAfterMs: number | undefined,
@@ -68,6 +70,6 @@ export function suspensionAfter(
   if (kind === 'key-dead') return { dead: true }
   const standard = suspensionMs[kind]
   if (standard === undefined) return undefined
-  const told = kind === 'auth' ? undefined : retryAfterMs
-  return { ms: Math.min(told ?? (isOnly ? Math.min(standard, onlyKeySuspensionMs) : standard), maxSuspensionMs) }
+  const waitMs = kind === 'auth' ? undefined : retryAfterMs
+  return { ms: Math.min(waitMs ?? (isOnly ? Math.min(standard, onlyKeySuspensionMs) : standard), maxSuspensionMs) }
 }

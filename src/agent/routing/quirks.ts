@@ -1,10 +1,10 @@
-/** The quirks of a route: what its model is known for, below what its provider's profile says. */
+/** Resolves the quirks of a route. Quirks of the provider profile override those derived from the model facts. */
 
 import type { DialectName, Quirks } from '../model/dialect.ts'
 import type { Settings } from '../model/settings.ts'
 import type { ModelFacts } from '../providers/catalog/model-facts.ts'
 
-/** More is not asked for unless somebody names a number. */
+/** Caps the output tokens that are requested by default. Settings may request more. */
 const maxDefaultOutputTokens = 128_000
 
 export function resolveQuirks(
@@ -17,7 +17,8 @@ export function resolveQuirks(
   return {
     ...(facts.efforts && { efforts: facts.efforts }),
     ...(facts.temperature === false && { temperature: 'omitted' as const }),
-    ...(dialect === 'anthropic' && facts.maxOutput && { defaultMaxTokens: Math.min(facts.maxOutput, maxDefaultOutputTokens) }),
+    ...(dialect === 'anthropic' &&
+      facts.maxOutput && { defaultMaxTokens: Math.min(facts.maxOutput, maxDefaultOutputTokens) }),
     ...(dialect === 'anthropic' && cacheMarkModels.test(model) && { cacheMarks: 'native' as const }),
     ...profile,
     ...(reasoning && { reasoning }),
@@ -25,10 +26,10 @@ export function resolveQuirks(
   }
 }
 
-/** Of those that speak Anthropic's dialect, the ones that read its marks. */
+/** Models in the Anthropic dialect that support its cache marks. */
 const cacheMarkModels = /claude|minimax-m[12]/i
 
-/** A profile speaks of its usual dialect: in Anthropic's, and in Bedrock's, the model decides. */
+/** A profile describes its usual dialect. In the Anthropic and Bedrock dialects the model facts decide. */
 function resolveReasoning(dialect: DialectName, facts: ModelFacts, profile: Quirks['reasoning']): Quirks['reasoning'] {
   if (facts.reasoning === false) return 'none'
   if (dialect !== 'anthropic' && dialect !== 'bedrock-converse') return profile
@@ -37,6 +38,6 @@ function resolveReasoning(dialect: DialectName, facts: ModelFacts, profile: Quir
   return facts.reasoning ? 'budget' : undefined
 }
 
-/** How long the provider is asked to keep the beginning of a prompt; undefined: nothing is marked. */
+/** Returns how long the provider should cache the prompt prefix; undefined: no cache marks are sent. */
 export const resolveCacheTtl = (quirks: Quirks, { prompt_caching: caching }: Settings): '5m' | '1h' | undefined =>
   quirks.cacheMarks === 'native' && caching?.enabled !== false ? (caching?.ttl ?? '5m') : undefined

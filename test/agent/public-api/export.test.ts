@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../../src/agent/model/message.ts'
-import { type ExportFormat, writeExport } from '../../../src/agent/public-api/export.ts'
+import { type ExportFormat, renderExport } from '../../../src/agent/public-api/export.ts'
 import {
   type ExportedMessage,
-  exportedMessage,
-  fromExported,
-  toExported,
+  exportedMessageSchema,
+  fromExportedMessage,
+  toExportedMessage,
 } from '../../../src/agent/public-api/exported-message.ts'
 
 const session = {
@@ -23,7 +23,7 @@ async function* each(messages: readonly ExportedMessage[]) {
 
 async function written(format: ExportFormat, messages: readonly ExportedMessage[], system?: string): Promise<string> {
   let all = ''
-  for await (const piece of writeExport(format, { session, system, messages: each(messages) })) all += piece
+  for await (const piece of renderExport(format, { session, system, messages: each(messages) })) all += piece
   return all
 }
 
@@ -86,8 +86,8 @@ describe('a message', () => {
   }
 
   it.each(Object.entries(cases))('%s comes back as it was', (_name, message) => {
-    const line = JSON.parse(JSON.stringify(toExported(message))) as unknown
-    expect(fromExported(exportedMessage.parse(line))).toEqual(message)
+    const line = JSON.parse(JSON.stringify(toExportedMessage(message))) as unknown
+    expect(fromExportedMessage(exportedMessageSchema.parse(line))).toEqual(message)
   })
 
   it('of any content comes back as it was', () => {
@@ -111,14 +111,14 @@ describe('a message', () => {
     fc.assert(
       fc.property(message, (one) => {
         const plain = JSON.parse(JSON.stringify(one)) as Message
-        const line = JSON.parse(JSON.stringify(toExported(one))) as unknown
-        expect(JSON.parse(JSON.stringify(fromExported(exportedMessage.parse(line))))).toEqual(plain)
+        const line = JSON.parse(JSON.stringify(toExportedMessage(one))) as unknown
+        expect(JSON.parse(JSON.stringify(fromExportedMessage(exportedMessageSchema.parse(line))))).toEqual(plain)
       }),
     )
   })
 
   it('says in the format of chat completions what that can say, and nothing twice', () => {
-    expect(toExported(conversation[1] as Message)).toEqual({
+    expect(toExportedMessage(conversation[1] as Message)).toEqual({
       role: 'assistant',
       content: 'Let me see.',
       tool_calls: [{ id: 'c1', type: 'function', function: { name: 'terminal', arguments: '{"command":"ls"}' } }],
@@ -133,20 +133,20 @@ describe('a message', () => {
     ['another role', { role: 'system', content: 'x' }],
     ['an unknown part', { role: 'user', parts: [{ type: 'video', data: '' }] }],
   ])('with %s is refused', (_name, given) => {
-    expect(exportedMessage.safeParse(given).success).toBe(false)
+    expect(exportedMessageSchema.safeParse(given).success).toBe(false)
   })
 
   it.each(['blob:t/other/s/x/attachments/y', 'http://x.test/a.png', 'data:text/html;base64,AAAA', 'file:///etc'])(
     'with an image at %s loses it',
     (url) => {
-      const message = fromExported({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] })
+      const message = fromExportedMessage({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] })
       expect(message.content).toEqual([{ type: 'text', text: '[an image that did not come along]' }])
     },
   )
 })
 
 describe('an export', () => {
-  const messages = conversation.map(toExported)
+  const messages = conversation.map(toExportedMessage)
 
   it('as json and jsonl says the same', async () => {
     const json = JSON.parse(await written('json', messages)) as { messages: unknown[] }

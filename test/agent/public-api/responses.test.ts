@@ -2,8 +2,8 @@ import type OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 import type { Event, PlacedEvent, RunEnded } from '../../../src/agent/model/event.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
-import { itemsOfRun, type ResponseHead } from '../../../src/agent/public-api/responses.ts'
-import { responseEvents } from '../../../src/agent/public-api/responses-stream.ts'
+import { renderRunItems, type ResponseHead } from '../../../src/agent/public-api/responses.ts'
+import { createResponseRenderer } from '../../../src/agent/public-api/responses-stream.ts'
 
 const head: ResponseHead = {
   id: 'resp_1.ses_1',
@@ -19,7 +19,7 @@ type Told = OpenAI.Responses.ResponseStreamEvent
 
 /** What clients read of these events of a run. */
 function told(...events: readonly Event[]): readonly Told[] {
-  const render = responseEvents(head)
+  const render = createResponseRenderer(head)
   const text = events
     .map((event, at) => render({ ...event, seq: at + 1, at: '', run_id: 'run_1', session_id: 'ses_1' } as PlacedEvent))
     .join('')
@@ -157,7 +157,7 @@ describe('the events of a response', () => {
 describe('what is stored of a run', () => {
   it('is the same items', () => {
     const calls = [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } }]
-    const items = itemsOfRun([
+    const items = renderRunItems([
       { id: 'm1', role: 'user', content: 'hi' },
       { id: 'm2', role: 'assistant', content: 'I look.', reasoning: 'hm', tool_calls: calls },
       { id: 'm3', role: 'tool', content: 'a tree', tool_call_id: 'c1' },

@@ -1,15 +1,15 @@
 /**
- * Windows of models that nobody describes. It begins large; when the provider says that a prompt is too long
- * which should have fitted, the window is what the provider names, else the next tier below.
+ * Probes the context window of a model that no catalog lists. The first guess is large. When the provider
+ * rejects a prompt that should have fitted, the next guess is the size in its message, else the next smaller tier.
  */
 
 const windowTiers = [256_000, 128_000, 64_000, 32_000, 16_000, 8_000] as const
 export const defaultWindow = windowTiers[0]
 
-/** A session needs room for its tools, its prompt and a history that is worth compressing. */
+/** The smallest window that holds the tools, the prompt and a history worth compressing. */
 export const minWindow = 64_000
 
-/** The next guess after `window` was too much; undefined when there is nothing below. */
+/** Returns the next guess after `window` was too large; undefined below the smallest tier. */
 export function nextWindow(window: number, words: string): number | undefined {
   const told = parseWindow(words)
   if (told !== undefined && told < window) return told
@@ -22,7 +22,7 @@ const windowPatterns = [
   /> ?(\d[\d,]{3,9}) maximum/i,
 ]
 
-/** The number that the provider gives for its window, if it gives one. */
+/** Parses the window size from an error message. */
 export function parseWindow(words: string): number | undefined {
   for (const limit of windowPatterns) {
     const [, digits] = limit.exec(words.slice(0, 2_000)) ?? []

@@ -1,4 +1,4 @@
-/** What the settings say about a model, in our words. */
+/** Converts the settings of a model to facts. */
 
 import type { Settings } from '../../model/settings.ts'
 import type { ModelFacts, Prices } from './model-facts.ts'
@@ -6,25 +6,25 @@ import { omitUndefined } from './json-values.ts'
 
 export type ModelSettings = NonNullable<Settings['models']>[string]
 
-export const factsFromSettings = (said: ModelSettings | undefined): ModelFacts =>
+export const factsFromSettings = (settings: ModelSettings | undefined): ModelFacts =>
   omitUndefined<ModelFacts>({
-    contextWindow: said?.context_window,
-    maxOutput: said?.max_output,
-    images: said?.images,
-    reasoning: said?.reasoning,
-    prices: said?.prices && parsePrices(said.prices),
+    contextWindow: settings?.context_window,
+    maxOutput: settings?.max_output,
+    images: settings?.images,
+    reasoning: settings?.reasoning,
+    prices: settings?.prices && parsePrices(settings.prices),
   })
 
-/** Of each rate the higher one. */
-export const maxPrices = (one: Prices, other: Prices = one): Prices => ({
-  ...other,
-  input: Math.max(one.input, other.input),
-  output: Math.max(one.output, other.output),
-  cachedRead: Math.max(one.cachedRead, other.cachedRead),
-  cachedWrite: Math.max(one.cachedWrite, other.cachedWrite),
+/** Returns the higher of each rate. */
+export const maxPrices = (first: Prices, second: Prices = first): Prices => ({
+  ...second,
+  input: Math.max(first.input, second.input),
+  output: Math.max(first.output, second.output),
+  cachedRead: Math.max(first.cachedRead, second.cachedRead),
+  cachedWrite: Math.max(first.cachedWrite, second.cachedWrite),
 })
 
-/** What is not named costs nothing; what comes from a cache costs as much as what does not. */
+/** Missing rates are 0; missing cache rates equal the input rate. */
 const parsePrices = ({
   input = 0,
   output = 0,

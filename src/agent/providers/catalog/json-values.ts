@@ -1,4 +1,4 @@
-/** Reads values of a document of somebody else: what is not of the right kind is not there. */
+/** Reads values from untrusted JSON. A value of the wrong type counts as missing. */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -7,11 +7,11 @@ export const asObject = (value: unknown): JsonObject =>
 
 export const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** A number of tokens. */
+/** Returns a positive integer up to 10^9. */
 export const asTokenCount = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 1 && value <= 1e9 ? Math.floor(value) : undefined
 
-/** An amount of USD, as a number or as text. */
+/** Returns an amount of USD that is given as a number or as text. */
 export function asUsd(value: unknown): number | undefined {
   const amount = typeof value === 'string' && value.trim() ? Number(value) : value
   return typeof amount === 'number' && amount >= 0 && amount < 1e6 ? amount : undefined
@@ -19,6 +19,6 @@ export function asUsd(value: unknown): number | undefined {
 
 export const asBoolean = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined)
 
-/** Without what is undefined. */
+/** Returns the object without its undefined properties. */
 export const omitUndefined = <T extends object>(facts: { readonly [K in keyof T]: T[K] | undefined }): T =>
   Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as T

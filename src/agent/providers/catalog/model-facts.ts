@@ -1,43 +1,45 @@
-/** What is known of a model. What is not known is absent: nothing here is a guess. */
+/** Defines the facts about a model: window, limits, prices, abilities. An unknown fact is absent. */
 
+/** USD per million tokens. */
 export type Rates = {
   readonly input: number
   readonly output: number
   readonly cachedRead: number
-  /** For the shortest time that the provider offers. */
+  /** For the shortest cache lifetime that the provider offers. */
   readonly cachedWrite: number
 }
-/** `above`: other prices for a whole call whose prompt is longer than so many tokens, the shortest first. */
+/** `above`: rates for a whole call whose prompt is longer than `tokens`; ascending. */
 export type Prices = Rates & { readonly above?: readonly (Rates & { readonly tokens: number })[] }
 
 export type ModelFacts = {
-  /** Tokens of prompt and answer together. */
+  /** Tokens of prompt plus answer. */
   readonly contextWindow?: number
-  /** Tokens of one answer. */
+  /** Maximum tokens of one answer. */
   readonly maxOutput?: number
   /** USD per million tokens. */
   readonly prices?: Prices
-  /** It sees images. */
+  /** Accepts images. */
   readonly images?: boolean
-  /** It thinks before it speaks. */
+  /** Reasons before it answers. */
   readonly reasoning?: boolean
+  /** Accepts tools. */
   readonly tools?: boolean
-  /** It takes a temperature. */
+  /** Accepts a temperature. */
   readonly temperature?: boolean
-  /** Its provider keeps the beginning of a prompt, by itself or where it is marked. */
+  /** The provider caches prompt prefixes, automatically or at cache marks. */
   readonly caching?: boolean
-  /** Efforts that it knows. */
+  /** Supported reasoning efforts, weakest first. */
   readonly efforts?: readonly string[]
-  /** It decides itself how long to think; in the Anthropic dialect that is asked for in another way. */
+  /** The model chooses its own thinking budget; the Anthropic dialect requests that with another field. */
   readonly adaptive?: boolean
-  /** Its knowledge ends here: 2025-08 or 2025-08-31. */
+  /** Knowledge cutoff: 2025-08 or 2025-08-31. */
   readonly knowledge?: string
-  /** Its provider has announced its end. */
+  /** The provider has announced its retirement. */
   readonly deprecated?: boolean
 }
 
-/** Who says so, the one that is believed most first. */
+/** Where a fact comes from, in descending precedence. */
 export type FactSource = 'settings' | 'provider' | 'models.dev' | 'built-in' | 'probe'
 
-/** By the model's own name, as its provider writes it. */
+/** Keyed by the model name as its provider writes it. */
 export type ModelTable = Readonly<Record<string, ModelFacts>>

@@ -1,11 +1,11 @@
-/** Looks a model up, in the order of belief: settings, the provider's own list, models.dev, built in, a probe. */
+/** Merges the facts about a model. Precedence: settings, the provider's model list, models.dev, built-in models, probe. */
 
 import { builtInModels } from './built-in-models.ts'
 import type { ModelFacts, ModelTable, FactSource } from './model-facts.ts'
 import { defaultWindow, minWindow } from './context-window.ts'
 import { omitUndefined } from './json-values.ts'
 
-/** What was fetched, by our names of providers. */
+/** The fetched model lists, keyed by provider id. */
 export type Catalog = {
   readonly provider: Readonly<Record<string, ModelTable>>
   readonly 'models.dev': Readonly<Record<string, ModelTable>>
@@ -15,30 +15,36 @@ export const emptyCatalog: Catalog = { provider: {}, 'models.dev': {} }
 export type ModelQuery = {
   readonly provider: string
   readonly model: string
-  /** What the settings say of it. */
+  /** Facts from the settings of the tenant. */
   readonly settings?: ModelFacts | undefined
   readonly catalog?: Catalog | undefined
-  /** A window that was found out by asking for too much. */
+  /** A context window learned from a `too-long` error. */
   readonly learnedWindow?: number | undefined
 }
 
-/** `source` says where the window is from. */
+/** `source` is the origin of `contextWindow`. */
 export type KnownModel = ModelFacts & { readonly contextWindow: number; readonly source: FactSource }
 
-export function lookUpModel({ provider, model, settings, catalog = emptyCatalog, learnedWindow: learnt }: ModelQuery): KnownModel {
+export function lookUpModel({
+  provider,
+  model,
+  settings,
+  catalog = emptyCatalog,
+  learnedWindow,
+}: ModelQuery): KnownModel {
   const layers: readonly (readonly [FactSource, ModelFacts | undefined])[] = [
     ['settings', settings],
     ['provider', getFromTable(catalog.provider[provider], model)],
     ['models.dev', getFromTable(catalog['models.dev'][provider], model)],
     ['built-in', findBuiltIn(provider, model)],
-    ['probe', { contextWindow: learnt ?? defaultWindow }],
+    ['probe', { contextWindow: learnedWindow ?? defaultWindow }],
   ]
   const [source] = layers.find(([, facts]) => facts?.contextWindow) ?? (['probe'] as const)
-  const merged = layers.toReversed().reduce<ModelFacts>((below, [, facts]) => ({ ...below, ...facts }), {})
+  const merged = layers.toReversed().reduce<ModelFacts>((lower, [, facts]) => ({ ...lower, ...facts }), {})
   return { contextWindow: defaultWindow, ...merged, source }
 }
 
-/** Names of a provider's models that the catalogs know and that can be an agent's: with tools, and large enough. */
+/** Lists the cataloged models of a provider that can run the agent: with tools, a large enough window, not deprecated. */
 export const listModelNames = (catalog: Catalog, provider: string): readonly string[] => {
   const tables = [catalog.provider[provider], catalog['models.dev'][provider]]
   const names = new Set(tables.flatMap((table) => Object.keys(table ?? {})))
@@ -48,7 +54,7 @@ export const listModelNames = (catalog: Catalog, provider: string): readonly str
   })
 }
 
-/** `anthropic/Claude-Opus-4.8:beta` → `claude-opus-4-8`: names differ in what providers put around them. */
+/** Removes the prefixes and suffixes that providers add: `anthropic/Claude-Opus-4.8:beta` → `claude-opus-4-8`. */
 export const normalizeModelName = (model: string): string =>
   model
     .slice(model.lastIndexOf('/') + 1)
@@ -57,12 +63,12 @@ export const normalizeModelName = (model: string): string =>
     .replace(/[:@].*$/, '')
     .replace(/[._]/g, '-')
 
-/** What may follow a name without making it another model: a date, a version of Bedrock, `latest`. */
+/** A suffix that names the same model: a date, `latest`, or a Bedrock version. */
 const versionSuffix = /^(-(\d{8}|\d{4}-\d{2}-\d{2}|latest))?(-v\d+)?$/
 
 function findBuiltIn(provider: string, model: string): ModelFacts | undefined {
   const name = normalizeModelName(model)
-  // The stand-in is no model of anybody.
+  // The demo model matches the provider `demo` only.
   const candidates = builtInModels.filter(
     ({ family, maker }) => isInFamily(name, family) && (maker === 'demo') === (provider === 'demo'),
   )

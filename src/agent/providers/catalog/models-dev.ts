@@ -1,9 +1,9 @@
-/** The public catalog models.dev, `GET /api.json`: providers with their models. Prices are USD per million tokens. */
+/** Parses the public catalog models.dev (`GET /api.json`): providers and their models, prices in USD per million tokens. */
 
 import type { ModelFacts, ModelTable, Prices, Rates } from './model-facts.ts'
 import { asUsd, type JsonObject, asBoolean, asList, asObject, omitUndefined, asTokenCount } from './json-values.ts'
 
-/** The models of one provider, by its name there. Undefined when it is not in the document. */
+/** Parses the models of one provider, by its models.dev name. Undefined when the document has no such provider. */
 export function parseModelsDev(document: unknown, provider: string): ModelTable | undefined {
   const models = asObject(asObject(asObject(document)[provider])['models'])
   const rows = Object.entries(models).map(([id, row]) => [id, parseFacts(asObject(row))] as const)
@@ -48,7 +48,7 @@ function parseRates(cost: JsonObject): Rates | undefined {
   }
 }
 
-/** Tiers by the length of the prompt; the field of before stands for the same where there are none. */
+/** Reads price tiers by prompt length; without `tiers`, the older field `context_over_200k`. */
 function parsePriceTiers(cost: JsonObject): readonly NonNullable<Prices['above']>[number][] {
   const tiers = asList(cost['tiers']).map(asObject)
   const rows: readonly (readonly [tokens: unknown, rates: JsonObject])[] = tiers.length
@@ -63,7 +63,7 @@ function parsePriceTiers(cost: JsonObject): readonly NonNullable<Prices['above']
   })
 }
 
-/** With a switch beside the efforts, thinking can be turned off as well. */
+/** Adds the effort `none` when a toggle can turn reasoning off. */
 function parseEfforts(options: unknown): readonly string[] | undefined {
   const rows = asList(options).map(asObject)
   const values = asList(rows.find(({ type }) => type === 'effort')?.['values']).filter((one) => typeof one === 'string')

@@ -1,4 +1,4 @@
-/** OpenRouter's list of its models, `GET /api/v1/models`, in our words. Prices there are USD per token, as text. */
+/** Parses OpenRouter's model list (`GET /api/v1/models`). Its prices are USD per token, as text. */
 
 import type { ModelFacts, ModelTable, Prices } from './model-facts.ts'
 import { asUsd, type JsonObject, asList, asObject, omitUndefined, asTokenCount } from './json-values.ts'
@@ -16,7 +16,7 @@ function parseFacts(row: JsonObject): ModelFacts {
   const input = asObject(row['architecture'])['input_modalities']
   const pricing = asObject(row['pricing'])
   return omitUndefined<ModelFacts>({
-    // A request goes to the top provider unless it is full: what fits there fits.
+    // Requests normally go to the top provider, so its smaller window is the limit.
     contextWindow: minDefined(asTokenCount(row['context_length']), asTokenCount(top['context_length'])),
     maxOutput: asTokenCount(top['max_completion_tokens']),
     prices: parsePrices(pricing),
@@ -32,7 +32,7 @@ function parseFacts(row: JsonObject): ModelFacts {
 const minDefined = (a: number | undefined, b: number | undefined) =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
 
-/** What costs "-1" is priced by the model that is chosen. */
+/** The price "-1" (of `openrouter/auto`) is unknown: it depends on the model that OpenRouter chooses. */
 function parsePrices(pricing: JsonObject): Prices | undefined {
   const perMillion = (name: string) => {
     const amount = asUsd(pricing[name])

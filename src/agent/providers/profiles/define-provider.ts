@@ -1,39 +1,39 @@
-/** What is known of a provider: data, so that adding one is adding an entry. */
+/** Defines the profile of a provider. A profile is plain data, so a new provider is one new entry in `providers.ts`. */
 
 import type { DialectName, Quirks } from '../../model/dialect.ts'
 
 export type Provider = {
   readonly id: string
   readonly aliases?: readonly string[]
-  /** Absent: the address decides. */
+  /** Default: detected from the address. */
   readonly dialect?: DialectName | undefined
-  /** Taken as it is written: it may be a tenant's. Empty: a template makes it, or the deployment names it. */
+  /** Used literally, because it may come from a tenant. Empty: `baseUrlTemplate` or a variable supplies it. */
   readonly baseUrl: string
-  /** `{A|B|text}` stands for the first variable that is set, else for the text. Only providers of our table have one. */
+  /** `{A|B|text}` is replaced by the first variable that is set, else by the text. Only built-in providers have a template. */
   readonly baseUrlTemplate?: string
-  /** Variable that replaces `baseUrl`. */
+  /** Name of the variable that overrides `baseUrl`. */
   readonly baseUrlVariable: string
-  /** Names of the variables that hold keys, the first that is set wins. Empty: no key is needed. */
+  /** Names of the variables that hold keys; the first that is set wins. Empty: no key is needed. */
   readonly keys: readonly string[]
-  /** Variables that make a key together, joined by colons; the last one may be absent. */
+  /** Variables whose values are joined by colons to form one key; the last one is optional. */
   readonly keyParts?: readonly string[]
-  /** It may be used without a key, once it has an address. */
+  /** Usable without a key once its address is set. */
   readonly optionalKey?: true
-  /** Name of the binding it needs instead of a key. */
+  /** Name of the Worker binding that replaces a key. */
   readonly binding?: 'AI'
   readonly headers: Readonly<Record<string, string>>
   readonly quirks?: Quirks
-  /** For models of a name, on a host, with a key of a kind; all that match hold, later ones win. */
+  /** Overrides for certain models, hosts or keys. All matching rules apply; later rules win. */
   readonly rules?: readonly ProviderRule[]
-  /** It passes requests on to others. */
+  /** Forwards requests to other providers. */
   readonly aggregator?: boolean
-  /** What it takes to come to itself when it is overloaded: so long, then twice as long, and so on. */
+  /** First back-off after an `overloaded` error; doubles with each retry. */
   readonly overloadMs?: number
-  /** Taken when only the key is set; empty: the deployment has to name a model. */
+  /** Used when only the key is set. Empty: the deployment has to name a model. */
   readonly defaultModel: string
-  /** A cheap one, for calls beside the conversation. */
+  /** A cheap model for side calls. */
   readonly auxModel?: string
-  /** Its name in the public catalog models.dev. */
+  /** Name of the provider in models.dev. */
   readonly catalog?: string
 }
 
@@ -49,12 +49,12 @@ export type ProviderRule = {
 
 export const projectUrl = 'https://github.com/talaria-agent/talaria'
 
-/** Hosts that admit known clients only, or bill by them, want to know who asks; the SDKs would name themselves. */
+/** Identifies the client, because some hosts admit or bill by client. The SDKs would send their own name. */
 const userAgentHeader = { 'User-Agent': `Talaria (+${projectUrl})` }
 
 type ProviderProfile = Partial<Provider> & Pick<Provider, 'id' | 'baseUrl'>
 
-/** The usual: chat completions, with NAME_API_KEY and NAME_BASE_URL. */
+/** Fills in the defaults: the dialect `openai-chat`, and the variables NAME_API_KEY and NAME_BASE_URL. */
 export function defineProvider(given: ProviderProfile): Provider {
   const name = given.id.toUpperCase().replaceAll('-', '_')
   return {
@@ -63,7 +63,7 @@ export function defineProvider(given: ProviderProfile): Provider {
     baseUrlVariable: `${name}_BASE_URL`,
     defaultModel: '',
     ...given,
-    // A binding is asked by nobody but its own worker.
+    // Requests to a binding do not leave the Worker, so they carry no client name.
     headers: { ...(!given.binding && userAgentHeader), ...given.headers },
     quirks: { maxTokensField: 'max_tokens', ...given.quirks },
   }

@@ -1,11 +1,11 @@
-/** Those that a deployment brings itself: a cloud account, a server of its own, a binding, the stand-in. */
+/** Defines the profiles of providers that depend on the deployment: cloud accounts, own servers, bindings, the demo. */
 
 import { defineProvider } from './define-provider.ts'
 
 export const azureFoundry = defineProvider({
   id: 'azure-foundry',
   aliases: ['azure'],
-  // A resource has an address of its own; /anthropic at its end is the Anthropic dialect.
+  // Each Azure resource has its own address; one that ends with /anthropic uses the Anthropic dialect.
   dialect: undefined,
   baseUrl: '',
   quirks: { maxTokensField: 'max_completion_tokens' },
@@ -34,7 +34,7 @@ export const ollamaCloud = defineProvider({
   catalog: 'ollama-cloud',
 })
 
-/** On the deployment's own machine: it is there when its address was given. */
+/** A local server; available when its address is set. */
 export const lmstudio = defineProvider({
   id: 'lmstudio',
   aliases: ['lm-studio'],

@@ -1,15 +1,19 @@
-/** Those who serve models of others, or pass requests on to them. */
+/** Defines the profiles of gateways and hosts: providers that serve models of other makers. */
 
 import { defineProvider, projectUrl, type ProviderRule } from './define-provider.ts'
 
-/** The families whose marks these gateways hand on to the model's provider. */
+/** Model families whose cache marks these gateways forward. */
 const cacheMarkRule: ProviderRule = { model: /claude|kimi|qwen/i, quirks: { cacheMarks: 'native' } }
 
 export const openrouter = defineProvider({
   id: 'openrouter',
   aliases: ['or'],
   baseUrl: 'https://openrouter.ai/api/v1',
-  headers: { 'HTTP-Referer': projectUrl, 'X-Title': 'Talaria', 'X-OpenRouter-Categories': 'personal-agent,cloud-agent' },
+  headers: {
+    'HTTP-Referer': projectUrl,
+    'X-Title': 'Talaria',
+    'X-OpenRouter-Categories': 'personal-agent,cloud-agent',
+  },
   quirks: { reasoning: 'object', echoThinking: 'reasoning_details' },
   rules: [{ model: /claude|kimi/i, quirks: { cacheMarks: 'native' } }],
   aggregator: true,

@@ -1,21 +1,21 @@
-/** Those who make the models they serve. */
+/** Defines the profiles of model makers: providers that serve their own models. */
 
 import { defineProvider } from './define-provider.ts'
 
-/** Signatures that a call has to come back with; this one is documented for calls that another model made. */
+/** Gemini 3 requires a signature on every replayed call. Google documents this one for calls that another model made. */
 const geminiPlaceholderSignature = { google: { thought_signature: 'skip_thought_signature_validator' } }
 
-/** Their thinking has to come back with the calls it led to, else the next request is refused. */
+/** These models reject a request whose replayed calls lack their thinking. */
 const echoThinking = { echoThinking: 'reasoning_content' } as const
 const kimi = {
   quirks: { ...echoThinking, temperature: 'omitted', defaultMaxTokens: 32_000, reasoning: 'toggle' },
   rules: [
-    // Keys of the coding plan belong to another address and speak another dialect.
+    // Keys of the coding plan use another address and another dialect.
     { key: /^sk-kimi-/, dialect: 'anthropic', baseUrl: 'https://api.kimi.com/coding' },
   ],
 } as const
 const minimax = { dialect: 'anthropic', quirks: { bearer: true }, defaultModel: 'MiniMax-M3' } as const
-/** Its own words for thinking are none of ours: effort is not said. */
+/** Qwen controls thinking with parameters of its own, so effort is not sent. */
 const qwen = { quirks: { content: 'parts', reasoning: 'none' } } as const
 
 export const openai = defineProvider({
@@ -127,7 +127,7 @@ export const alibaba = defineProvider({
   baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
   keys: ['DASHSCOPE_API_KEY', 'ALIBABA_API_KEY'],
   ...qwen,
-  // Marks are read for Qwen alone.
+  // Alibaba reads cache marks for Qwen models only.
   rules: [{ model: /^qwen/i, quirks: { cacheMarks: 'native' } }],
   defaultModel: 'qwen3-max',
   catalog: 'alibaba',
@@ -149,7 +149,11 @@ export const metaAi = defineProvider({
   quirks: { defaultMaxTokens: 16_384 },
 })
 
-export const stepfun = defineProvider({ id: 'stepfun', baseUrl: 'https://api.stepfun.ai/step_plan/v1', catalog: 'stepfun' })
+export const stepfun = defineProvider({
+  id: 'stepfun',
+  baseUrl: 'https://api.stepfun.ai/step_plan/v1',
+  catalog: 'stepfun',
+})
 export const upstage = defineProvider({ id: 'upstage', baseUrl: 'https://api.upstage.ai/v1', catalog: 'upstage' })
 
 export const arcee = defineProvider({

@@ -1,4 +1,4 @@
-/** All providers, in the order in which a key decides the default model. */
+/** Lists all providers. The first one with a key and a default model decides the default model. */
 
 import * as gateways from './gateways.ts'
 import * as makers from './makers.ts'
@@ -50,6 +50,6 @@ const providersByName = new Map(providers.flatMap((one) => [one.id, ...(one.alia
 
 export const getProvider = (name: string): Provider | undefined => providersByName.get(name)
 
-/** A provider that a tenant has written down, `custom:<name>`. Keys of the deployment are never sent there. */
+/** Defines a tenant's provider `custom:<name>`. It has no key variables, so keys of the deployment are never sent there. */
 export const defineCustomProvider = (id: string, baseUrl: string, headers: Provider['headers'] = {}): Provider =>
   defineProvider({ id, baseUrl, headers, dialect: undefined, keys: [], baseUrlVariable: '', optionalKey: true })

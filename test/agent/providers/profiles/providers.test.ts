@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import type { PlacedEvent, RunEnded } from '../../../../src/agent/model/event.ts'
 import { addUsage, noUsage, type Usage } from '../../../../src/agent/model/usage.ts'
-import { chatChunks, chatCompletion, finishReason } from '../../../../src/agent/public-api/chat-completions.ts'
-import { openaiUsage, publicUsage } from '../../../../src/agent/public-api/usage.ts'
+import { createChunkRenderer, renderChatCompletion, resolveFinishReason } from '../../../../src/agent/public-api/chat-completions.ts'
+import { toOpenAiUsage, toPublicUsage } from '../../../../src/agent/public-api/usage.ts'
 
 const used: Usage = {
   ...noUsage,
@@ -29,7 +29,7 @@ describe('usage', () => {
     })
   })
   it('is shown by our names and by those of OpenAI', () => {
-    expect(publicUsage(used)).toEqual({
+    expect(toPublicUsage(used)).toEqual({
       input: 60,
       output: 10,
       cached_read: 40,
@@ -38,7 +38,7 @@ describe('usage', () => {
       cost_usd: 0.5,
       cost_status: 'actual',
     })
-    expect(openaiUsage(used)).toEqual({
+    expect(toOpenAiUsage(used)).toEqual({
       prompt_tokens: 100,
       completion_tokens: 10,
       total_tokens: 110,
@@ -67,7 +67,7 @@ describe('a run as a chat completion', () => {
     { ...place, type: 'message.delta', delta: 'Hi.' },
     { ...place, ...end() },
   ]
-  const frames = (withUsage: boolean) => events.map(chatChunks(head, withUsage)).join('').split('\n\n').filter(Boolean)
+  const frames = (withUsage: boolean) => events.map(createChunkRenderer(head, withUsage)).join('').split('\n\n').filter(Boolean)
   const dataOf = (frame: string) => JSON.parse(frame.replace(/^(event: .*\n)?data: /, '')) as Record<string, unknown>
 
   it('is chunks: the role first, tools as events of their own, the reason last', () => {
@@ -91,7 +91,7 @@ describe('a run as a chat completion', () => {
   })
 
   it('begins with the role when the first that happens is a tool', () => {
-    const first = chatChunks(head, false)({ ...place, type: 'tool.started', tool: 'look', call_id: 'c', input: {} })
+    const first = createChunkRenderer(head, false)({ ...place, type: 'tool.started', tool: 'look', call_id: 'c', input: {} })
     expect(dataOf(first)['choices']).toEqual([{ index: 0, delta: { role: 'assistant' }, finish_reason: null }])
   })
 
@@ -101,7 +101,7 @@ describe('a run as a chat completion', () => {
   })
 
   it('is one object when it is not streamed', () => {
-    expect(chatCompletion(head, end())).toEqual({
+    expect(renderChatCompletion(head, end())).toEqual({
       id: 'chatcmpl-1',
       object: 'chat.completion',
       created: 5,
@@ -114,7 +114,7 @@ describe('a run as a chat completion', () => {
           finish_reason: 'stop',
         },
       ],
-      usage: openaiUsage(used),
+      usage: toOpenAiUsage(used),
     })
   })
 
@@ -125,6 +125,6 @@ describe('a run as a chat completion', () => {
     ['error', { type: 'run.failed', exit_reason: 'failed_rate', completed: false }],
     ['content_filter', { type: 'run.failed', exit_reason: 'failed_refused', completed: false }],
   ])('ends with %s for %j', (reason, more) => {
-    expect(finishReason(end(more))).toBe(reason)
+    expect(resolveFinishReason(end(more))).toBe(reason)
   })
 })
