@@ -61,13 +61,13 @@ async function checkPairing({ env, executionCtx }: Web, connection: LoadedConnec
   const { channel, settings, tenantId, account } = connection
   if (event.isGroup || classifyEvent(event, settings, account) !== 'ignore') return false
   const person = { platform: channel.platform, person: event.sender.id, name: event.sender.name }
-  const met = await tenantStub(env, tenantId).meetPerson(person, event.kind === 'message')
-  if (met.is === 'told') {
-    const text = `You are not known here yet. Give this code to whoever runs this bot: ${met.code}\nIt is valid for an hour.`
+  const status = await tenantStub(env, tenantId).pairing.check(person, event.kind === 'message')
+  if (status.is === 'code') {
+    const text = `You are not known here yet. Give this code to whoever runs this bot: ${status.code}\nIt is valid for an hour.`
     const message = { address: event.address, chunk: { text, spans: [] } }
     executionCtx.waitUntil(channel.send(connection, message, `pairing:${event.key}`))
   }
-  return met.is === 'approved'
+  return status.is === 'approved'
 }
 
 /** Fetches the bot's account once and stores it. Undefined while the platform does not answer: nobody is mentioned. */

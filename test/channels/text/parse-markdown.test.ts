@@ -1,25 +1,24 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { splitText } from '../../../src/channels/text/split-text.ts'
 import { parseMarkdown } from '../../../src/channels/text/parse-markdown.ts'
 
-/** The text with each style shown around what it covers, in order of where it begins. */
-function shown(markdown: string): string {
+/** Writes the parsed text with a tag around each styled span. */
+function tagged(markdown: string): string {
   const { text, spans } = parseMarkdown(markdown)
-  const marks = spans.flatMap(({ type, offset, length, url, language }, n) => {
+  const tags = spans.flatMap(({ type, offset, length, url, language }, n) => {
     const more = url ?? language
     return [
-      { at: offset, n, isEnd: false, say: `<${type}${more ? ` ${more}` : ''}>` },
-      { at: offset + length, n, isEnd: true, say: `</${type}>` },
+      { at: offset, n, isEnd: false, tag: `<${type}${more ? ` ${more}` : ''}>` },
+      { at: offset + length, n, isEnd: true, tag: `</${type}>` },
     ]
   })
-  marks.sort((a, b) => b.at - a.at || Number(a.isEnd) - Number(b.isEnd) || (a.isEnd ? a.n - b.n : b.n - a.n))
+  tags.sort((a, b) => b.at - a.at || Number(a.isEnd) - Number(b.isEnd) || (a.isEnd ? a.n - b.n : b.n - a.n))
   let out = text
-  for (const { at, say } of marks) out = out.slice(0, at) + say + out.slice(at)
+  for (const { at, tag } of tags) out = out.slice(0, at) + tag + out.slice(at)
   return out
 }
 
-describe('markdown becomes text with styles', () => {
+describe('parseMarkdown', () => {
   it.each([
     ['plain words', 'plain words'],
     [
@@ -61,9 +60,9 @@ describe('markdown becomes text with styles', () => {
     ['**over\ntwo lines**', '<bold>over\ntwo lines</bold>'],
     ['a < b & c > d', 'a < b & c > d'],
     ['', ''],
-  ])('%j', (markdown, expected) => expect(shown(markdown)).toBe(expected))
+  ])('parses %j', (markdown, expected) => expect(tagged(markdown)).toBe(expected))
 
-  it('loses nothing that is said, whatever it is', () => {
+  it('keeps all words, and makes only spans that cover text', () => {
     const piece = fc.constantFrom(
       '*',
       '**',
@@ -112,70 +111,10 @@ describe('markdown becomes text with styles', () => {
     ['quotes in quotes', `${'> '.repeat(2_000)}x`],
     ['all marks', '*_~|`[<\\'.repeat(10_000)],
   ])(
-    '%s take no more than a moment',
+    'parses hostile input in linear time: %s',
     (_name, source) => {
       expect(parseMarkdown(source).text.length).toBeGreaterThan(0)
     },
     10_000,
   )
-})
-
-describe('long texts', () => {
-  const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n}`).join(' ')
-  const inPieces = (markdown: string, length = 4_000) => {
-    const { text, spans } = parseMarkdown(markdown)
-    return { text, chunks: splitText(text, spans, { maxChars: length, maxSpans: 100 }) }
-  }
-  const withoutBlanks = (text: string) => text.replace(/\s+/g, '')
-
-  it('come in pieces that are whole together, and each short enough', () => {
-    const { text, chunks } = inPieces(`${words(800)}\n\n${'😀'.repeat(3_000)}\n\n| a |\n|---|\n| b |`)
-    expect(chunks.length).toBeGreaterThan(2)
-    for (const chunk of chunks) {
-      expect(chunk.text.length).toBeLessThanOrEqual(4_000)
-      expect(chunk.text.isWellFormed()).toBe(true)
-    }
-    expect(withoutBlanks(chunks.map((chunk) => chunk.text).join(''))).toBe(withoutBlanks(text))
-  })
-
-  it('are cut between paragraphs', () => {
-    const { chunks } = inPieces(`${'a'.repeat(60)}\n\n${'b'.repeat(60)}`, 100)
-    expect(chunks.map(({ text }) => text)).toEqual(['a'.repeat(60), 'b'.repeat(60)])
-  })
-
-  const spaces = ' '.repeat(200_000)
-  it.each([`[a](${spaces}x y)`, `|a|\n${spaces}x`, `\` ${'a '.repeat(100_000)}x\``])(
-    'come to an end on what is made to take for ever',
-    (source) => {
-      expect(inPieces(source).text.length).toBeGreaterThan(100)
-    },
-  )
-
-  it('have a fence around both sides of a cut', () => {
-    const code = Array.from({ length: 400 }, (_, n) => `line ${n} of some program`).join('\n')
-    const { chunks } = inPieces(`Look:\n\n\`\`\`ts\n${code}\n\`\`\`\ndone`)
-    expect(chunks.length).toBeGreaterThan(1)
-    for (const { spans, text } of chunks) {
-      expect(spans).toHaveLength(1)
-      expect(spans[0]).toMatchObject({ type: 'pre', language: 'ts' })
-      expect(spans[0]?.length).toBeLessThanOrEqual(text.length)
-    }
-  })
-
-  it('cut anything, with styles where the words are', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'grapheme', maxLength: 300 }),
-        fc.integer({ min: 5, max: 60 }),
-        (source, length) => {
-          const { text, chunks } = inPieces(`**${source}** ${source}`, length)
-          expect(withoutBlanks(chunks.map((chunk) => chunk.text).join(''))).toBe(withoutBlanks(text))
-          for (const chunk of chunks) {
-            expect(chunk.text.length).toBeLessThanOrEqual(length)
-            for (const span of chunk.spans) expect(span.offset + span.length).toBeLessThanOrEqual(chunk.text.length)
-          }
-        },
-      ),
-    )
-  })
 })

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import type { InboundEvent } from '../../src/channels/channel.ts'
+import { classifyEvent, stripMention } from '../../src/channels/classify-event.ts'
+
+const account = { id: '4711', name: 'TalariaBot' }
+const sender = { id: '11', name: 'Anna' }
+const direct: InboundEvent = {
+  kind: 'message',
+  key: '1',
+  address: { chat: '11' },
+  isGroup: false,
+  sender,
+  messageId: '7',
+  text: 'hi',
+  mentions: [],
+}
+const inGroup = (fields: Partial<Extract<InboundEvent, { kind: 'message' }>> = {}): InboundEvent => ({
+  ...direct,
+  address: { chat: '-100' },
+  isGroup: true,
+  ...fields,
+})
+const press: InboundEvent = {
+  kind: 'press',
+  key: '2',
+  address: { chat: '-100' },
+  isGroup: true,
+  sender,
+  pressId: '9',
+  messageId: '7',
+  data: '',
+}
+
+describe('classifyEvent', () => {
+  const none = { allow_users: [] as string[], allow_chats: [] as string[], require_mention: true }
+  const group = { ...none, allow_chats: ['-100'] }
+
+  type Rules = Parameters<typeof classifyEvent>[1]
+  it.each<[string, InboundEvent, Rules, string]>([
+    ['ignores everybody without settings', direct, none, 'ignore'],
+    ['accepts an allowed person', direct, { ...none, allow_users: ['11'] }, 'accept'],
+    ['accepts everybody with "*"', direct, { ...none, allow_users: ['*'] }, 'accept'],
+    ['accepts an allowed direct chat', direct, { ...none, allow_chats: ['11'] }, 'accept'],
+    ['ignores another person', direct, { ...none, allow_users: ['12'] }, 'ignore'],
+    ['ignores a group of allowed people', inGroup(), { ...none, allow_users: ['11', '*'] }, 'ignore'],
+    ['accepts a mention by name', inGroup({ mentions: ['talariabot'] }), group, 'accept'],
+    ['accepts a mention by id', inGroup({ mentions: ['4711'] }), group, 'accept'],
+    ['accepts a reply to the bot', inGroup({ repliesToSender: '4711' }), group, 'accept'],
+    ['accepts a press in a group', press, group, 'accept'],
+    ['ignores a press in another group', press, none, 'ignore'],
+    ['keeps a message without a mention', inGroup(), group, 'unaddressed'],
+    ['keeps a reply to another person', inGroup({ repliesToSender: '12' }), group, 'unaddressed'],
+    ['keeps a mention of another person', inGroup({ mentions: ['bert'] }), group, 'unaddressed'],
+    ['accepts all messages without require_mention', inGroup(), { ...group, require_mention: false }, 'accept'],
+  ])('%s', (_name, event, rules, expected) => expect(classifyEvent(event, rules, account)).toBe(expected))
+
+  it('finds no mention while the account is unknown', () => {
+    expect(classifyEvent(inGroup({ mentions: ['talariabot'] }), group, undefined)).toBe('unaddressed')
+  })
+})
+
+describe('stripMention', () => {
+  it('removes the name of the bot at the beginning, and no other', () => {
+    expect(stripMention('@talariabot: hi @bert', account)).toBe('hi @bert')
+    expect(stripMention('@bert hi', account)).toBe('@bert hi')
+    expect(stripMention('@TalariaBot', account)).toBe('@TalariaBot')
+  })
+})

@@ -1,0 +1,112 @@
+/**
+ * Implements the channel port for Formpost, a platform that exists only in tests. It needs what Telegram does not: a GET
+ * challenge, an immediate answer to a ping, several events in one form body, a signature over time and raw bytes, a
+ * response body, and idempotency keys.
+ */
+
+import type { Outcome } from '../../../src/agent/model/delivery.ts'
+import {
+  type Channel,
+  type ChannelConnection,
+  type InboundEvent,
+  type InboundRequest,
+  type Received,
+  refused,
+} from '../../../src/channels/channel.ts'
+import { isSameSecret } from '../../../src/channels/is-same-secret.ts'
+import { splitText } from '../../../src/channels/text/split-text.ts'
+
+const signatureWindowMs = 300_000
+const shape = /^\S{1,200}$/
+
+export const formpost: Channel = {
+  platform: 'formpost',
+  apiBase: { variable: 'FORMPOST_API_BASE', url: 'https://formpost.test' },
+  secrets: {
+    access_token: { shape, hint: 'Opens the API.' },
+    signing_secret: { shape, hint: 'Signs the events.' },
+    verify_token: { shape, hint: 'Proves the challenge.' },
+  },
+  hasIdempotencyKeys: true,
+  editIntervalMs: () => 1_000,
+  typingDurationMs: 5_000,
+  receive: (request, connection) =>
+    request.method === 'GET' ? answerChallenge(request, connection) : receiveEvents(request, connection),
+  render: (text) => splitText(text, [], { maxChars: 500, maxSpans: 0 }),
+  send: async (connection, { address, chunk, editedMessageId }, key) =>
+    call(connection, 'messages', {
+      key,
+      chat: address.chat,
+      text: chunk.text,
+      buttons: chunk.buttons,
+      editedMessageId,
+    }),
+  showTyping: (connection, { chat }) => call(connection, 'typing', { chat }),
+  answerPress: (connection, pressId, text) => call(connection, 'presses', { pressId, text }),
+  getAccount: async (connection) => {
+    const outcome = await call(connection, 'account', {})
+    return outcome.of === 'sent' ? { id: outcome.id ?? '', name: 'FormpostBot' } : { refused: outcome.detail }
+  },
+}
+
+async function answerChallenge({ url }: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
+  const isProven = await isSameSecret(url.searchParams.get('verify_token'), secrets['verify_token'])
+  return isProven ? { response: new Response(url.searchParams.get('challenge')), events: [] } : refused(403)
+}
+
+async function receiveEvents(request: InboundRequest, { secrets }: ChannelConnection): Promise<Received> {
+  const { headers, body, receivedAt } = request
+  const timestamp = headers.get('x-formpost-timestamp') ?? ''
+  const isFresh = Math.abs(receivedAt - Number(timestamp) * 1_000) <= signatureWindowMs
+  const secret = secrets['signing_secret']
+  if (!isFresh || !secret) return refused()
+  const expected = await signatureOf(secret, timestamp, body)
+  if (!(await isSameSecret(headers.get('x-formpost-signature'), expected))) return refused()
+  const form = new URLSearchParams(new TextDecoder().decode(body))
+  if (form.get('type') === 'ping') return { response: Response.json({ type: 'pong' }), events: [] }
+  const response = new Response('<Response/>', { headers: { 'content-type': 'text/xml' } })
+  return { response, events: form.getAll('event').flatMap(parseEvent) }
+}
+
+export async function signatureOf(secret: string, timestamp: string, body: Uint8Array): Promise<string> {
+  const encode = (text: string) => new TextEncoder().encode(text)
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const key = await crypto.subtle.importKey('raw', encode(secret), algorithm, false, ['sign'])
+  const signed = new Uint8Array(
+    await crypto.subtle.sign('HMAC', key, new Uint8Array([...encode(`${timestamp}.`), ...body])),
+  )
+  return [...signed].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** An event as Formpost writes it: a query string in a field of the form. */
+function parseEvent(source: string): readonly InboundEvent[] {
+  const fields = new URLSearchParams(source)
+  const get = (name: string) => fields.get(name) ?? ''
+  if (!get('id') || !get('chat') || !get('from')) return []
+  const event = {
+    key: get('id'),
+    address: { chat: get('chat') },
+    isGroup: get('group') === '1',
+    sender: { id: get('from'), name: get('name') },
+    messageId: get('message'),
+  }
+  if (fields.has('press')) return [{ ...event, kind: 'press', pressId: get('press'), data: get('data') }]
+  return [{ ...event, kind: 'message', text: get('text'), mentions: fields.getAll('mention') }]
+}
+
+async function call({ apiBase, secrets }: ChannelConnection, method: string, body: object): Promise<Outcome> {
+  let response: Response
+  try {
+    const headers = { authorization: `Bearer ${secrets['access_token']}` }
+    response = await fetch(`${apiBase}/${method}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  } catch {
+    return { of: 'lost', detail: 'the connection broke' }
+  }
+  const detail = `HTTP ${response.status}`
+  if (response.ok) return { of: 'sent', ...(await response.json<{ id?: string }>()) }
+  if (response.status === 429)
+    return { of: 'busy', detail, waitMs: Number(response.headers.get('retry-after')) * 1_000 }
+  if (response.status >= 500) return { of: 'failed', detail }
+  if (response.status === 410) return { of: 'gone', detail }
+  return { of: 'refused', scope: response.status === 400 ? 'message' : 'chat', detail }
+}

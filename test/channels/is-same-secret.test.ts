@@ -1,0 +1,16 @@
+import { describe, expect, it } from 'vitest'
+import { isSameSecret } from '../../src/channels/is-same-secret.ts'
+
+describe('isSameSecret', () => {
+  it.each([
+    ['secret', 'secret', true],
+    ['secret', 'secreT', false],
+    ['secret', 'secret ', false],
+    ['', '', false],
+    [null, undefined, false],
+    [null, 'secret', false],
+    ['secret', undefined, false],
+  ])('compares %j and %j', async (given, expected, isSame) => {
+    expect(await isSameSecret(given, expected)).toBe(isSame)
+  })
+})
