@@ -28,7 +28,7 @@ export async function idsFor(call: Call<unknown, unknown>, sessionId?: string): 
     throw invalid('Idempotency-Key must have 1 to 255 characters.', 'Idempotency-Key')
   const tenant = tenantStub(call.env, call.tenant.id)
   const name = `${call.web.req.method} ${call.web.req.path} ${key}`
-  const claim = await tenant.claim(name, await hashOf(call.bodyText), fresh)
+  const claim = await tenant.claims.claim(name, await hashOf(call.bodyText), fresh)
   if (claim.is === 'conflict')
     throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was already used with another body.', {
       param: 'Idempotency-Key',
@@ -39,7 +39,7 @@ export async function idsFor(call: Call<unknown, unknown>, sessionId?: string): 
     runId,
     repeatable: true,
     replayed: claim.is === 'same',
-    release: async () => void (await tenant.unclaim(name)),
+    release: async () => void (await tenant.claims.release(name)),
   }
 }
 

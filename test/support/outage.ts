@@ -69,10 +69,13 @@ export const breakable = (db: D1Database): D1Database =>
     },
   })
 
+/** Refuses methods of the object and of its parts. */
+const unreachableTenant = new Proxy({}, { get: () => new Proxy(refuse, { get: () => refuse }) })
+
 export const breakableTenants = (namespace: Env['TENANT']): Env['TENANT'] =>
   new Proxy(namespace, {
     get(target, name) {
-      if (name === 'getByName' && outage.tenantCut) return () => new Proxy({}, { get: () => refuse })
+      if (name === 'getByName' && outage.tenantCut) return () => unreachableTenant
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },

@@ -8,6 +8,7 @@ import { breakable, breakableBlobs, breakableTenants } from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { TenantDO } from '../../src/durable/tenant/tenant-object.ts'
+export { TenantWithJobs } from '../durable/tenant/fake-jobs.ts'
 
 const bound = () => deployment.ai && { AI: deployment.ai as unknown as Ai }
 

@@ -221,8 +221,8 @@ describe('stored credentials', () => {
     const mine = await newTenant()
     const thief = await newTenant()
     await store({ provider: 'xai', key: 'stolen-key-0001' }, mine.key)
-    const { list } = await bindings.TENANT.getByName(`t/${mine.id}`).credentials()
-    await bindings.TENANT.getByName(`t/${thief.id}`).addCredential(list[0]!)
+    const { list } = await bindings.TENANT.getByName(`t/${mine.id}`).credentials.list()
+    await bindings.TENANT.getByName(`t/${thief.id}`).credentials.add(list[0]!)
     expect(await listOf(thief.key)).toMatchObject([
       { status: 'dead', reason: expect.stringContaining('Enter it again') },
     ])

@@ -137,7 +137,7 @@ describe('the report', () => {
     const { totals } = await report(key)
     const fork = await call<{ id: string }>('POST', `/api/sessions/${id}/fork`, { key, body: {} })
     await call('POST', `/api/sessions/${id}/undo`, { key, body: { n: 2 } })
-    await until(async () => (await objectOf(id, await tenantOf(key)).messages({ limit: 9 }))?.data.length === 2)
+    await until(async () => (await objectOf(id, await tenantOf(key)).conversation.messages({ limit: 9 }))?.data.length === 2)
     expect((await report(key)).totals).toEqual(totals)
     for (const session of [id, fork.body.id]) await request('DELETE', `/api/sessions/${session}`, { key })
     expect((await report(key)).totals).toEqual(totals)
@@ -229,7 +229,7 @@ describe('a limit', () => {
     outage.mend()
     await until(async () => {
       await runDurableObjectAlarm(objectOf(id, tenantId))
-      return (await bindings.TENANT.getByName(`t/${tenantId}`).charge('probe', { tokens: 0, usd: 0 })).ok
+      return (await bindings.TENANT.getByName(`t/${tenantId}`).billing.report('probe', { tokens: 0, usd: 0 })).ok
         ? undefined
         : 'heard'
     })
@@ -256,7 +256,7 @@ describe('a limit', () => {
     outage.mend()
     await until(async () => {
       await runDurableObjectAlarm(objectOf(id, tenantId))
-      return (await bindings.TENANT.getByName(`t/${tenantId}`).admitTurn('probe')).ok
+      return (await bindings.TENANT.getByName(`t/${tenantId}`).limits.admitTurn('probe')).ok
     })
   })
 
@@ -287,7 +287,7 @@ describe('a limit', () => {
     await two
     await until(async () => {
       await runDurableObjectAlarm(objectOf(id, tenantId))
-      return (await tenant.admitTurn('probe')).ok
+      return (await tenant.limits.admitTurn('probe')).ok
     })
     const spent = await runInDurableObject(tenant, (_object, { storage: { sql } }) =>
       sql.exec<{ tokens: number }>('SELECT tokens FROM spent WHERE run = ?', run).toArray(),
@@ -307,7 +307,7 @@ describe('a limit', () => {
     expect((await request('DELETE', `/api/sessions/${id}`, { key })).status).toBeGreaterThanOrEqual(500)
     outage.mend()
     await until(async () => (await request('DELETE', `/api/sessions/${id}`, { key })).status === 204)
-    expect(await bindings.TENANT.getByName(`t/${tenantId}`).admitTurn('probe')).toEqual({ ok: true })
+    expect(await bindings.TENANT.getByName(`t/${tenantId}`).limits.admitTurn('probe')).toEqual({ ok: true })
   })
 
   it('begins with what was spent before it was set', async () => {
@@ -374,7 +374,7 @@ describe('a limit', () => {
     expect((await chat(key, id, 'one')).status).toBe(200)
     const file = await call<Problem>('PUT', `/api/sessions/${id}/files/a.bin`, { key, body: new Uint8Array(1_000_001) })
     expect([file.status, file.body.error.param]).toEqual([429, 'storage_bytes'])
-    await bindings.TENANT.getByName(`t/${tenantId}`).setStored({ sessionId: 'another', bytes: 1_000_000 })
+    await bindings.TENANT.getByName(`t/${tenantId}`).limits.setStoredBytes({ sessionId: 'another', bytes: 1_000_000 })
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'storage_bytes', true])
   })
 })

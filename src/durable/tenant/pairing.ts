@@ -1,24 +1,30 @@
 /**
- * People who are not named in any settings and want to talk: they get a code, and who owns the tenant gives it back. A
- * code is told once, to the person; here only its hash is kept. Few are open at a time, they do not last, and guessing
- * is stopped.
+ * Admits people whom no settings name. A person gets a code, and the owner of the tenant enters it. Only the hash of a
+ * code is stored. Few codes are open at a time, they expire, and wrong guesses lock the entry.
  */
 
-const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
-const codeLength = 8
-const validMs = 3_600_000
-/** The same person gets no second code before. */
-const pauseMs = 600_000
-const mostPending = 3
-const mostWrong = 5
-const lockMs = 3_600_000
+import { RpcTarget } from 'cloudflare:workers'
+import { clock } from '../platform/clock.ts'
 
-export type Met = { readonly is: 'approved' | 'unknown' } | { readonly is: 'told'; readonly code: string }
+const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+const codeChars = 8
+const codeExpiryMs = 3_600_000
+/** The time before the same person gets another code. */
+const codeIntervalMs = 600_000
+const maxPending = 3
+const maxWrongCodes = 5
+const lockMs = 3_600_000
+const maxNameChars = 200
+
+export type Person = { readonly platform: string; readonly person: string; readonly name: string }
+
+/** `code`: a new code for the person, shown this once. */
+export type PairingStatus = { readonly is: 'approved' | 'unknown' } | { readonly is: 'code'; readonly code: string }
 
 export type Approval =
   | { readonly is: 'approved'; readonly person: string; readonly name: string }
   | { readonly is: 'wrong' }
-  /** Seconds. */
+  /** `retryAfter` is in seconds. */
   | { readonly is: 'locked'; readonly retryAfter: number }
 
 export type PairedPerson = {
@@ -35,89 +41,91 @@ const schema = [
   'CREATE TABLE IF NOT EXISTS pairing_guesses (id INTEGER PRIMARY KEY, wrong INTEGER NOT NULL, until INTEGER NOT NULL)',
 ]
 
-export class Pairing {
-  readonly #sql: SqlStorage
-  #isReady = false
+export class TenantPairing extends RpcTarget {
+  readonly #sqlStorage: SqlStorage
+  #hasTables = false
 
   constructor(sql: SqlStorage) {
-    this.#sql = sql
+    super()
+    this.#sqlStorage = sql
   }
 
-  /** Somebody has written. `asks`: and gets a code for it, if none was told lately. */
-  async meet(who: { platform: string; person: string; name: string }, asks: boolean, now: number): Promise<Met> {
+  /** Returns whether a person is approved. With `issuesCode` an unknown person gets a code, unless one is too recent. */
+  async check({ platform, person, name }: Person, issuesCode: boolean): Promise<PairingStatus> {
+    const now = clock.now()
     const code = newCode()
-    const hash = await hashOf(who.platform, code)
-    // From here on in one stretch: of several messages at once one gets the code.
-    const sql = this.#ready()
-    const { platform, person, name } = who
-    const [known] = sql
-      .exec<{ status: string; at: number }>(
-        'SELECT status, at FROM pairing WHERE platform = ? AND person = ?',
-        platform,
-        person,
-      )
-      .toArray()
+    const hash = await hashOf(platform, code)
+    // One synchronous stretch from here on: of concurrent messages only one gets a code.
+    const query = 'SELECT status, at FROM pairing WHERE platform = ? AND person = ?'
+    const [known] = this.#sql.exec<{ status: string; at: number }>(query, platform, person).toArray()
     if (known?.status === 'approved') return { is: 'approved' }
-    if (!asks || (known && now - known.at < pauseMs)) return { is: 'unknown' }
-    sql.exec(
+    if (!issuesCode || (known && now - known.at < codeIntervalMs)) return { is: 'unknown' }
+    this.#sql.exec(
       "DELETE FROM pairing WHERE status = 'pending' AND (at < ? OR (platform = ? AND person = ?))",
-      now - validMs,
+      now - codeExpiryMs,
       platform,
       person,
     )
-    const query = "SELECT count(*) AS n FROM pairing WHERE status = 'pending' AND platform = ?"
-    if (sql.exec<{ n: number }>(query, platform).one().n >= mostPending) return { is: 'unknown' }
-    sql.exec("INSERT INTO pairing VALUES (?, ?, ?, 'pending', ?, ?)", platform, person, name.slice(0, 200), hash, now)
-    return { is: 'told', code }
+    if (this.#pendingCount(platform) >= maxPending) return { is: 'unknown' }
+    const insert = "INSERT INTO pairing VALUES (?, ?, ?, 'pending', ?, ?)"
+    this.#sql.exec(insert, platform, person, name.slice(0, maxNameChars), hash, now)
+    return { is: 'code', code }
   }
 
-  async approve(platform: string, code: string, now: number): Promise<Approval> {
+  /** Approves the person who got this code. */
+  async approve(platform: string, code: string): Promise<Approval> {
+    const now = clock.now()
     const hash = await hashOf(platform, code.trim().toUpperCase())
-    const sql = this.#ready()
-    const [guesses] = sql.exec<{ wrong: number; until: number }>('SELECT wrong, until FROM pairing_guesses').toArray()
+    const query = 'SELECT wrong, until FROM pairing_guesses'
+    const [guesses] = this.#sql.exec<{ wrong: number; until: number }>(query).toArray()
     if (guesses && guesses.until > now) return { is: 'locked', retryAfter: Math.ceil((guesses.until - now) / 1_000) }
-    const [found] = sql
+    const [approved] = this.#sql
       .exec<{ person: string; name: string }>(
         "UPDATE pairing SET status = 'approved', hash = NULL, at = ? WHERE platform = ? AND hash = ? AND at >= ? RETURNING person, name",
         now,
         platform,
         hash,
-        now - validMs,
+        now - codeExpiryMs,
       )
       .toArray()
-    const wrong = found ? 0 : (guesses?.until ? 0 : (guesses?.wrong ?? 0)) + 1
-    const until = wrong >= mostWrong ? now + lockMs : 0
-    const put =
-      'INSERT INTO pairing_guesses VALUES (0, ?, ?) ON CONFLICT DO UPDATE SET wrong = excluded.wrong, until = excluded.until'
-    sql.exec(put, wrong, until)
-    return found ? { is: 'approved', ...found } : { is: 'wrong' }
+    const wrong = approved ? 0 : (guesses?.until ? 0 : (guesses?.wrong ?? 0)) + 1
+    this.#sql.exec(
+      'INSERT INTO pairing_guesses VALUES (0, ?, ?) ON CONFLICT DO UPDATE SET wrong = excluded.wrong, until = excluded.until',
+      wrong,
+      wrong >= maxWrongCodes ? now + lockMs : 0,
+    )
+    return approved ? { is: 'approved', ...approved } : { is: 'wrong' }
   }
 
-  /** Newest first; what is no longer valid is left out. */
-  list(now: number): readonly PairedPerson[] {
+  /** Approved people and those with a valid code, newest first. */
+  list(): readonly PairedPerson[] {
     const query =
       "SELECT platform, person, name, status, at FROM pairing WHERE status = 'approved' OR at >= ? ORDER BY at DESC"
-    return this.#ready()
-      .exec<PairedPerson>(query, now - validMs)
-      .toArray()
+    return this.#sql.exec<PairedPerson>(query, clock.now() - codeExpiryMs).toArray()
   }
 
-  /** False when there was nobody. */
+  /** Returns whether the person was in the list. */
   remove(platform: string, person: string): boolean {
     const query = 'DELETE FROM pairing WHERE platform = ? AND person = ? RETURNING person'
-    return this.#ready().exec(query, platform, person).toArray().length > 0
+    return this.#sql.exec(query, platform, person).toArray().length > 0
   }
 
-  #ready(): SqlStorage {
-    if (!this.#isReady) for (const statement of schema) this.#sql.exec(statement)
-    this.#isReady = true
-    return this.#sql
+  #pendingCount(platform: string): number {
+    const query = "SELECT count(*) AS n FROM pairing WHERE status = 'pending' AND platform = ?"
+    return this.#sql.exec<{ n: number }>(query, platform).one().n
+  }
+
+  /** Creates the tables at the first use: most tenants have no channel. */
+  get #sql(): SqlStorage {
+    if (!this.#hasTables) for (const statement of schema) this.#sqlStorage.exec(statement)
+    this.#hasTables = true
+    return this.#sqlStorage
   }
 }
 
-/** 32 signs: no byte is more likely than another. */
+/** The alphabet has 32 characters, so that every one of them is equally likely. */
 const newCode = (): string =>
-  [...crypto.getRandomValues(new Uint8Array(codeLength))].map((byte) => alphabet[byte % alphabet.length]).join('')
+  [...crypto.getRandomValues(new Uint8Array(codeChars))].map((byte) => alphabet[byte % alphabet.length]).join('')
 
 async function hashOf(platform: string, code: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${platform} ${code}`))

@@ -1,158 +1,169 @@
 /**
- * What a session spends, beside its turns' own books: calls beside the conversation until a turn takes
- * them over, the limits, and what the tenant's object has to hear. It hears of every call while there is
- * a limit for the tenant's day or month, in memory; a row is written once, at the end of the turn.
+ * Checks a session against its limits and reports its cost to the tenant's object. While the tenant has a limit for
+ * the day or month, every model call is reported. The usage of side calls is held until a turn adds it to its own.
  */
 
 import type { Limits } from '../../agent/model/settings.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import { addUsage, noUsage, tokensUsed, type Usage } from '../../agent/model/usage.ts'
-import { overLimit, type Reached } from '../../agent/policy/allowance.ts'
+import { findReachedLimit, type ReachedLimit } from '../../agent/policy/spending-limit.ts'
 import { countsSpending } from './spending.ts'
 import type { SideNote, SideNotes } from '../storage/side-call-notes.ts'
-import type { Settled, Stored, TenantDO } from './tenant-object.ts'
+import type { SettledRun } from './billing.ts'
+import type { Admission } from './effective-limits.ts'
+import type { SessionBytes } from './limits.ts'
+import type { TenantDO } from './tenant-object.ts'
 import { clock } from '../platform/clock.ts'
 
 export type SessionBillingOptions = {
   readonly tenant: () => DurableObjectStub<TenantDO>
-  /** The tenant's and, where they are stricter, the session's own. */
+  /** The stricter of the tenant's and the session's limits. */
   readonly limits: () => Limits
   readonly usage: () => Usage
-  readonly stored: () => Stored
-  /** Puts down what was spent for a run that has ended. */
-  readonly book: (runId: string, usage: Usage) => void
+  /** The bytes that the session stores now. */
+  readonly sessionBytes: () => SessionBytes
+  /** Adds usage to a run that has ended. */
+  readonly addLateUsage: (runId: string, usage: Usage) => void
   readonly notes: SideNotes
 }
 
-/** By a run, and the time it counts at. */
-type Spent = { readonly usage: Usage; readonly at: number }
+/** The usage of a run, and the time it is counted at. */
+type RunCost = { readonly usage: Usage; readonly at: number }
 
 const amountOf = (usage: Usage) => ({ tokens: tokensUsed(usage), usd: usage.costUsd })
+
+/** A session over its own limit stays over it: the client need not ask again soon. */
+const sessionLimitRetrySeconds = 86_400
 
 export class SessionBilling {
   readonly notes: SideNotes
   readonly #options: SessionBillingOptions
-  /** Calls beside the conversation that no turn has taken over, and the notes of them. */
-  #asides: Usage | undefined
-  #notes: number[] = []
-  /** Notes that are not needed any more, once a turn is written with another usage than this. */
-  #taken: { readonly notes: readonly number[]; readonly before: Usage | undefined } | undefined
-  #reached: Reached | undefined
-  /** Runs that have ended, of which the tenant's object has not heard yet: what it cost, or only that its place is free. */
-  readonly #unreported = new Map<string, Settled | 'place'>()
+  /** Usage of side calls that no turn has claimed yet, and the ids of their notes. */
+  #sideUsage: Usage | undefined
+  #sideNotes: number[] = []
+  /** Claimed notes. They are deleted when a turn with another usage than `before` is written. */
+  #claimed: { readonly notes: readonly number[]; readonly before: Usage | undefined } | undefined
+  #reached: ReachedLimit | undefined
+  /** Ended runs to report to the tenant's object: the final amount, or only that the slot is free. */
+  readonly #unreported = new Map<string, SettledRun | 'slot'>()
 
   constructor(options: SessionBillingOptions) {
     this.#options = options
     this.notes = options.notes
-    for (const note of this.notes.left()) this.#hold(note)
+    for (const note of this.notes.left()) this.#addUnclaimed(note)
   }
 
-  /** A call beside the conversation, paid for by the turn that is open, or by the next one. */
+  /** Records a side call. The open turn claims its usage, or the next one. */
   add(note: SideNote): void {
     this.notes.put(note)
-    if (note.usage.by) this.#hold(note)
+    if (note.usage.by) this.#addUnclaimed(note)
   }
 
-  #hold({ id, usage }: SideNote): void {
-    this.#asides = addUsage(this.#asides ?? noUsage, usage)
-    this.#notes.push(id)
+  #addUnclaimed({ id, usage }: SideNote): void {
+    this.#sideUsage = addUsage(this.#sideUsage ?? noUsage, usage)
+    this.#sideNotes.push(id)
   }
 
-  /** What the turn takes over. The notes stay until it is written. */
+  /** Returns the usage of unclaimed side calls for the turn to add. Their notes stay until the turn is written. */
   take(turn: Turn | undefined): Usage | undefined {
-    const asides = this.#asides
-    if (!asides) return undefined
-    this.#taken = { notes: [...(this.#taken?.notes ?? []), ...this.#notes], before: turn?.usage }
-    this.#asides = undefined
-    this.#notes = []
-    return asides
+    const usage = this.#sideUsage
+    if (!usage) return undefined
+    this.#claimed = { notes: [...(this.#claimed?.notes ?? []), ...this.#sideNotes], before: turn?.usage }
+    this.#sideUsage = undefined
+    this.#sideNotes = []
+    return usage
   }
 
-  /** The turn is being written, in this stretch. */
+  /** Deletes claimed notes. Called in the synchronous stretch that writes the turn. */
   written(turn: Turn | undefined): void {
-    if (this.#taken && this.#taken.before !== turn?.usage) this.#forgetTaken()
+    if (this.#claimed && this.#claimed.before !== turn?.usage) this.#deleteClaimed()
   }
 
-  #forgetTaken(): void {
-    this.notes.drop(this.#taken?.notes ?? [])
-    this.#taken = undefined
+  #deleteClaimed(): void {
+    this.notes.drop(this.#claimed?.notes ?? [])
+    this.#claimed = undefined
   }
 
+  /** Returns the limit that stops the next model call of this turn. */
   over(turn: Turn, now: number): keyof Limits | undefined {
     const limits = this.#options.limits()
-    // Sums of sessions are only made where somebody asks for them: this is asked before every call.
+    // Checked before every call: the session is only summed when it has a limit.
     const session = limits.usd_per_session === undefined ? noUsage : this.#options.usage()
-    return overLimit(limits, { turn: turn.usage, session, reached: this.#reached }, now)
+    return findReachedLimit(limits, { turn: turn.usage, session, reached: this.#reached }, now)
   }
 
-  /** Whether a turn may begin that nobody has asked for at the door; it takes its place. Rejects while the tenant is away. */
-  async admit(runId: string): Promise<boolean> {
+  /**
+   * Admits a run against the limits and takes a slot among the tenant's turns. Returns at once when no limit needs the
+   * tenant's object. Rejects when that cannot be reached.
+   */
+  admit(runId: string): Promise<Admission> | Admission {
     const limits = this.#options.limits()
-    const { usd_per_session: most = Infinity, concurrent_turns: turns, storage_bytes: bytes } = limits
-    if (most < Infinity && this.#options.usage().costUsd >= most) return false
-    if (!countsSpending(limits) && turns === undefined && bytes === undefined) return true
-    return (await this.#options.tenant().admitTurn(runId)).ok
+    const { usd_per_session: usd = Infinity, concurrent_turns: turns, storage_bytes: bytes } = limits
+    if (usd < Infinity && this.#options.usage().costUsd >= usd)
+      return { ok: false, limit: 'usd_per_session', retryAfter: sessionLimitRetrySeconds }
+    if (!countsSpending(limits) && turns === undefined && bytes === undefined) return { ok: true }
+    return this.#options.tenant().limits.admitTurn(runId)
   }
 
-  /** Resolves when the tenant's object has heard of it, which is before the next call is decided on. */
+  /** Reports the cost of the turn so far, before the next call is decided. */
   async report(turn: Turn, usage: Usage): Promise<void> {
     if (!countsSpending(this.#options.limits())) return
     try {
-      const answer = await this.#options.tenant().charge(turn.id, amountOf(addUsage(turn.usage, usage)))
+      const answer = await this.#options.tenant().billing.report(turn.id, amountOf(addUsage(turn.usage, usage)))
       this.#reached = answer.ok ? undefined : { limit: answer.limit, until: clock.now() + answer.retryAfter * 1_000 }
     } catch (error) {
-      // Each report holds the whole run: the next one brings this one along.
-      console.warn('The tenant cannot hear what was spent.', error)
+      // Each report has the total of its run: the next one replaces this one.
+      console.warn('The cost of a turn could not be reported to the tenant.', error)
     }
   }
 
-  /** A run has ended: gives back its place among the tenant's and says what it cost. */
-  async settle(runId: string, spent: Spent | undefined): Promise<void> {
-    // What no call of the turn has taken over: it was stopped in the middle of a tool.
-    const left = spent && this.take(undefined)
+  /** Reports the end of a run: its slot is free, and its cost is final. Rejects when the tenant cannot be reached. */
+  async settle(runId: string, cost: RunCost | undefined): Promise<void> {
+    // A turn that was stopped in the middle of a tool leaves side calls unclaimed.
+    const left = cost && this.take(undefined)
     if (left) {
-      this.#options.book(runId, left)
-      this.#forgetTaken()
+      this.#options.addLateUsage(runId, left)
+      this.#deleteClaimed()
     }
-    this.#enqueue(runId, spent && { ...spent, usage: addUsage(spent.usage, left ?? noUsage) })
+    this.#enqueue(runId, cost && { ...cost, usage: addUsage(cost.usage, left ?? noUsage) })
     await this.flush()
   }
 
-  /** A run that had ended when the object died: whether the tenant's object has heard of it, nobody knows. */
-  restore(run: (Spent & { readonly id: string }) | undefined): void {
+  /** Enqueues the last run after an eviction: it may not have been reported before. Reporting twice is harmless. */
+  restore(run: (RunCost & { readonly id: string }) | undefined): void {
     if (run && !this.#unreported.has(run.id)) this.#enqueue(run.id, run)
   }
 
-  /** Only what a limit of the tenant is about. */
-  #enqueue(runId: string, spent: Spent | undefined): void {
+  /** Enqueues only what a limit of the tenant needs. */
+  #enqueue(runId: string, cost: RunCost | undefined): void {
     const limits = this.#options.limits()
     const counts = countsSpending(limits) || limits.storage_bytes !== undefined
-    if (spent && counts) this.#unreported.set(runId, { ...amountOf(spent.usage), at: spent.at })
-    else if (limits.concurrent_turns !== undefined && !this.#unreported.has(runId)) this.#unreported.set(runId, 'place')
+    if (cost && counts) this.#unreported.set(runId, { ...amountOf(cost.usage), at: cost.at })
+    else if (limits.concurrent_turns !== undefined && !this.#unreported.has(runId)) this.#unreported.set(runId, 'slot')
   }
 
-  /** What was stored without a turn. While the tenant's object is away, the end of the next turn tells it. */
+  /** Reports bytes that were stored outside a turn. Never rejects: the end of the next turn reports them again. */
   async tellStored(): Promise<void> {
     if (this.#options.limits().storage_bytes === undefined) return
     try {
-      await this.#options.tenant().setStored(this.#options.stored())
+      await this.#options.tenant().limits.setStoredBytes(this.#options.sessionBytes())
     } catch (error) {
-      console.warn('The tenant cannot hear what is stored.', error)
+      console.warn('The stored bytes of a session could not be reported to the tenant.', error)
     }
   }
 
-  /** The session goes, and with it what it stored. Rejects while the tenant's object is away. */
+  /** Reports that the session stores nothing any more. Rejects when the tenant cannot be reached. */
   async forget(): Promise<void> {
     if (this.#options.limits().storage_bytes === undefined) return
-    await this.#options.tenant().setStored({ ...this.#options.stored(), bytes: 0 })
+    await this.#options.tenant().limits.setStoredBytes({ ...this.#options.sessionBytes(), bytes: 0 })
   }
 
-  /** Rejects while the tenant's object is away; what it has to hear is kept. */
+  /** Sends the queued reports. Rejects when the tenant cannot be reached; unsent reports stay queued. */
   async flush(): Promise<void> {
-    for (const [runId, owed] of this.#unreported) {
-      if (owed === 'place') await this.#options.tenant().releaseTurn(runId)
-      else await this.#options.tenant().settleTurn(runId, owed, this.#options.stored())
-      if (this.#unreported.get(runId) === owed) this.#unreported.delete(runId)
+    for (const [runId, report] of this.#unreported) {
+      if (report === 'slot') await this.#options.tenant().limits.releaseTurn(runId)
+      else await this.#options.tenant().limits.settleTurn(runId, report, this.#options.sessionBytes())
+      if (this.#unreported.get(runId) === report) this.#unreported.delete(runId)
     }
   }
 }

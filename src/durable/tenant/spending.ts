@@ -1,7 +1,6 @@
 /**
- * What a tenant has spent, counted exactly: a row for each run, written when it ends; what runs report
- * meanwhile stays in memory, since each report holds the whole run. Kept only while there is a limit.
- * What was spent before the first limit of a month is asked of history once.
+ * Sums what a tenant has spent today and this month. A run has one row, written when it ends. Reports of open runs stay
+ * in memory: each one holds the total of its run, so that a lost one is replaced by the next.
  */
 
 import type { Limits } from '../../agent/model/settings.ts'
@@ -12,7 +11,7 @@ export type Totals = { readonly day: Amount; readonly month: Amount }
 const schema = `CREATE TABLE IF NOT EXISTS spent (run TEXT PRIMARY KEY, at INTEGER NOT NULL, tokens INTEGER NOT NULL,
   usd REAL NOT NULL) WITHOUT ROWID`
 
-/** The day and the month of a time, in UTC: when they began and when they end. */
+/** Start and end of the UTC day and month of a time. */
 export function spansOf(now: number) {
   const date = new Date(now)
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
@@ -22,16 +21,18 @@ export function spansOf(now: number) {
   }
 }
 
+/** Whether any limit of the day or the month needs counters. */
 export const countsSpending = ({ tokens_per_day: tokens, usd_per_day: day, usd_per_month: month }: Limits): boolean =>
   tokens !== undefined || day !== undefined || month !== undefined
 
+/** A reached limit. `retryAfter` is in seconds. */
 export type Over = { readonly limit: keyof Limits; readonly retryAfter: number }
 
 export class Spending {
   readonly #sql: SqlStorage
-  /** Sums of the rows, for the day that began at `since`. */
+  /** Cached sums of the rows, for the day that began at `since`. */
   #sums: { readonly since: number; day: Amount; month: Amount } | undefined
-  /** Runs under way: all that they have spent so far. */
+  /** Open runs with all that they have spent so far. `at` is the time of the last report. */
   readonly #running = new Map<string, Amount & { readonly at: number }>()
 
   constructor(sql: SqlStorage) {
@@ -39,36 +40,37 @@ export class Spending {
     sql.exec(schema)
   }
 
-  /** It is being counted, and was without a gap since it began. */
+  /** Whether the counters are complete since they were started. */
   get isCounting(): boolean {
-    return this.#sql.exec('SELECT 1 FROM spent WHERE run = ?', marker).toArray().length > 0
+    return this.#sql.exec('SELECT 1 FROM spent WHERE run = ?', markerRow).toArray().length > 0
   }
 
-  /** Begins anew, with what history knows of this month. */
-  seed({ day, month }: Totals, now: number): void {
+  /** Starts the counters with the totals of history. */
+  start({ day, month }: Totals, now: number): void {
     const spans = spansOf(now)
     this.#sql.exec('DELETE FROM spent')
-    this.#put(marker, Number.MAX_SAFE_INTEGER, nothing)
+    this.#put(markerRow, Number.MAX_SAFE_INTEGER, noAmount)
     this.#put('before today', spans.month.from, minus(month, day))
     this.#put('today before', spans.day.from, day)
     this.#sums = undefined
   }
 
-  /** There is no limit any more: nothing is counted until there is one again. */
-  forget(): void {
+  /** Deletes all counters. */
+  stop(): void {
     this.#sql.exec('DELETE FROM spent')
     this.#running.clear()
     this.#sums = undefined
   }
 
-  charge(run: string, amount: Amount, now: number): void {
+  /** Keeps all that an open run has spent so far, in memory. */
+  report(run: string, amount: Amount, now: number): void {
     this.#running.set(run, { ...amount, at: now })
   }
 
-  /** The run has ended. A repeat changes nothing. */
+  /** Writes the final amount of a run. Repeating it changes noAmount. */
   settle(run: string, amount: Amount, at: number): void {
     this.#running.delete(run)
-    const [known = nothing] = this.#sql.exec<Amount>('SELECT tokens, usd FROM spent WHERE run = ?', run).toArray()
+    const [known = noAmount] = this.#sql.exec<Amount>('SELECT tokens, usd FROM spent WHERE run = ?', run).toArray()
     this.#put(run, at, amount)
     if (this.#sums?.since !== spansOf(at).day.from) return void (this.#sums = undefined)
     const { since, day, month } = this.#sums
@@ -76,15 +78,17 @@ export class Spending {
     this.#sums = { since, day: plus(day, more), month: plus(month, more) }
   }
 
+  /** Returns the first limit that is reached. */
   over(limits: Limits, now: number): Over | undefined {
     const { day, month } = this.totals(now)
     const spans = spansOf(now)
-    const until = (to: number) => Math.max(1, Math.ceil((to - now) / 1_000))
+    const secondsUntil = (to: number) => Math.max(1, Math.ceil((to - now) / 1_000))
     if (day.tokens >= (limits.tokens_per_day ?? Infinity))
-      return { limit: 'tokens_per_day', retryAfter: until(spans.day.to) }
-    if (day.usd >= (limits.usd_per_day ?? Infinity)) return { limit: 'usd_per_day', retryAfter: until(spans.day.to) }
+      return { limit: 'tokens_per_day', retryAfter: secondsUntil(spans.day.to) }
+    if (day.usd >= (limits.usd_per_day ?? Infinity))
+      return { limit: 'usd_per_day', retryAfter: secondsUntil(spans.day.to) }
     if (month.usd >= (limits.usd_per_month ?? Infinity))
-      return { limit: 'usd_per_month', retryAfter: until(spans.month.to) }
+      return { limit: 'usd_per_month', retryAfter: secondsUntil(spans.month.to) }
     return undefined
   }
 
@@ -96,8 +100,8 @@ export class Spending {
     }
     let { day, month } = this.#sums
     for (const [run, amount] of this.#running) {
-      // Nobody works for a day without a word.
-      if (amount.at < now - spanOfDay) this.#running.delete(run)
+      // An open run reports after each model call: without a report for a day it is lost.
+      if (amount.at < now - dayMs) this.#running.delete(run)
       else [day, month] = [plus(day, amount), plus(month, amount)]
     }
     return { day, month }
@@ -125,9 +129,10 @@ export class Spending {
   }
 }
 
-const spanOfDay = 86_400_000
-const marker = 'counting'
-const nothing: Amount = { tokens: 0, usd: 0 }
+const dayMs = 86_400_000
+/** The row that exists while the counters are complete. */
+const markerRow = 'counting'
+const noAmount: Amount = { tokens: 0, usd: 0 }
 const plus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd })
 const minus = (a: Amount, b: Amount): Amount => ({
   tokens: Math.max(0, a.tokens - b.tokens),

@@ -4,8 +4,8 @@
  * `freshMs` elsewhere.
  */
 
-import { Bounded } from '../../agent/model/bounded.ts'
-import { defaults, type Limits, mergeSettings, type Settings } from '../../agent/model/settings.ts'
+import { BoundedMap } from '../../agent/model/bounded.ts'
+import { defaultSettings, type Limits, mergeSettings, type Settings } from '../../agent/model/settings.ts'
 import { takeWindows, type Windows } from '../models/learned-windows.ts'
 import { isSameAddress, openKeys, type SealedKeys } from '../models/credentials.ts'
 import { type KeptHealth, learnHealth } from '../models/key-pool.ts'
@@ -31,7 +31,7 @@ const agingMs = 2_500
 
 /** `asked`: when somebody began to ask for a newer one. */
 type Kept = { readonly snapshot: TenantSnapshot; readonly at: number; asked: number }
-const kept = new Bounded<string, Kept>(5_000)
+const kept = new BoundedMap<string, Kept>(5_000)
 /**
  * Which change of a tenant was the last one here: an answer that was on its way meanwhile may be from before. Changes
  * are numbered through all tenants; one that is not known any more may be as late as `forgotten`.
@@ -65,7 +65,7 @@ export function forgetSnapshot(id: string): void {
   changes.set(id, ++counted)
 }
 
-const shared = new Bounded<string, { readonly text: string; readonly settings: Settings }>(5_000)
+const shared = new BoundedMap<string, { readonly text: string; readonly settings: Settings }>(5_000)
 
 /**
  * Equal settings of a tenant are one object, however often they arrive: what is worked out from them (routes, limits)
@@ -101,13 +101,6 @@ function withoutHeaders(tenant: Settings, { providers = {} }: Settings): Setting
 export function maxTurns({ agent, delegation }: Settings, asked: number | undefined, source = ''): number {
   if (asked !== undefined) return asked
   return source === 'subagent'
-    ? (delegation?.max_iterations ?? defaults.subagentTurns)
-    : (agent?.max_turns ?? defaults.maxTurns)
-}
-
-/** Field by field the smaller one. */
-export function stricter(a: Limits, b: Limits): Limits {
-  const merged: Record<string, number | undefined> = { ...a }
-  for (const [name, value] of Object.entries(b)) merged[name] = Math.min(value ?? Infinity, merged[name] ?? Infinity)
-  return merged
+    ? (delegation?.max_iterations ?? defaultSettings.subagentTurns)
+    : (agent?.max_turns ?? defaultSettings.maxTurns)
 }

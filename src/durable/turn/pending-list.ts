@@ -1,38 +1,35 @@
-/** What waits for a person in this session, told to the tenant's list of such things. */
+/** Publishes what waits for a person in this session to the tenant's list. */
 
-import { type Asking, waitingItems } from './pending-requests.ts'
 import type { TenantDO } from '../tenant/tenant-object.ts'
+import { type PendingSession, personRequests } from './pending-requests.ts'
 
-/**
- * Written only when something waits, or did. An object that has just woken up cannot know what its former life
- * announced.
- */
-export class WaitingList {
-  readonly #asking: Asking
+/** Writes only when something waits, or did: an object that has just woken cannot know what was published before. */
+export class PendingList {
+  readonly #session: PendingSession
   readonly #tenant: () => DurableObjectStub<TenantDO>
-  #announced: boolean
+  #isPublished: boolean
 
-  constructor(asking: Asking, tenant: () => DurableObjectStub<TenantDO>) {
-    this.#asking = asking
+  constructor(session: PendingSession, tenant: () => DurableObjectStub<TenantDO>) {
+    this.#session = session
     this.#tenant = tenant
-    this.#announced = asking.store.current() !== undefined
+    this.#isPublished = session.store.current() !== undefined
   }
 
-  /** Rejects when the tenant cannot be reached. */
-  async announce(): Promise<void> {
-    const items = waitingItems(this.#asking)
-    if (!items.length && !this.#announced) return
-    await this.#tenant().setWaiting(this.#asking.sessionId, items)
-    this.#announced = items.length > 0
+  /** Rejects when the tenant's object cannot be reached. */
+  async publish(): Promise<void> {
+    const items = personRequests(this.#session)
+    if (!items.length && !this.#isPublished) return
+    await this.#tenant().pending.set(this.#session.sessionId, items)
+    this.#isPublished = items.length > 0
   }
 
-  /** Now. If the tenant cannot be reached, history's turn comes with another try. */
-  async tell(): Promise<void> {
-    await this.announce().catch((error: unknown) => console.warn('The tenant cannot be reached.', error))
+  /** Never rejects: the next projection to history publishes again. */
+  async tryPublish(): Promise<void> {
+    await this.publish().catch((error: unknown) => console.warn('The list of pending requests was not updated.', error))
   }
 
-  /** The session is going away. */
+  /** Removes the session from the list, because it is being deleted. */
   async clear(): Promise<void> {
-    if (this.#announced) await this.#tenant().setWaiting(this.#asking.sessionId, [])
+    if (this.#isPublished) await this.#tenant().pending.set(this.#session.sessionId, [])
   }
 }

@@ -1,7 +1,7 @@
 /** What waits for a person's consent, and the consent. */
 
 import * as z from 'zod'
-import { choicesFor } from '../../agent/model/approval.ts'
+import { listApprovalChoices } from '../../agent/model/approval.ts'
 import { isApproval } from '../../durable/turn/pending-requests.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
@@ -33,7 +33,7 @@ export const approvalRoutes = [
     summary: 'Calls that wait for a person',
     responses: ok('Pending approvals', listOf(approvalShape)),
     handle: async ({ env, tenant }) => {
-      const waiting = await tenantStub(env, tenant.id).waiting()
+      const waiting = await tenantStub(env, tenant.id).pending.list()
       const data = waiting
         .filter(isApproval)
         .map(({ id, session_id, run_id, call_id, tool, input, risk, reasons, rule, since }) => ({
@@ -45,7 +45,7 @@ export const approvalRoutes = [
           input: JSON.parse(input) as unknown,
           risk,
           reasons,
-          choices: choicesFor(rule),
+          choices: listApprovalChoices(rule),
           created_at: new Date(since).toISOString(),
         }))
       return Response.json({ data, next_cursor: null })
@@ -64,7 +64,7 @@ export const approvalRoutes = [
     responses: ok('Decided', answerShape),
     handle: async ({ env, tenant, param, body }) => {
       const [sessionId, request] = splitId(param('id'))
-      const decided = await sessionStub(env, tenant.id, sessionId).decide(request, body)
+      const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(request, body)
       if (decided === undefined) throw notFound()
       if (decided === 'unlasting')
         throw invalid('This can only be allowed once: no rule that covers it would be safe.', 'decision')

@@ -4,9 +4,9 @@
  */
 
 import * as z from 'zod'
-import { ownProviderName } from '../../agent/model/settings.ts'
-import { takesKeys } from '../../agent/routing/availability.ts'
-import { providerOf } from '../../agent/providers/profiles/providers.ts'
+import { customProviderName } from '../../agent/model/settings.ts'
+import { acceptsKeys } from '../../agent/routing/availability.ts'
+import { getProvider } from '../../agent/providers/profiles/providers.ts'
 import {
   type Credential,
   markedFor,
@@ -52,14 +52,14 @@ const newCredential = z.strictObject({
 
 /** One of the tenant's own may be named before its settings are there: the order of two calls shall not matter. */
 function providerFor(name: string): string {
-  if (ownProviderName.test(name)) return name
-  const provider = providerOf(name)
+  if (customProviderName.test(name)) return name
+  const provider = getProvider(name)
   if (!provider)
     throw invalid(
       `There is no provider ${name}. Use one of docs/providers.md, or custom: and a name of your own.`,
       'provider',
     )
-  if (!takesKeys(provider)) throw invalid(`${provider.id} needs no key.`, 'provider')
+  if (!acceptsKeys(provider)) throw invalid(`${provider.id} needs no key.`, 'provider')
   return provider.id
 }
 
@@ -96,7 +96,7 @@ export const credentialRoutes = [
     summary: 'Keys of providers that belong to the tenant, without their secrets',
     responses: ok('Credentials, newest first', listOf(credentialShape)),
     handle: async (call) => {
-      const { list, health } = await tenantStub(call.env, call.tenant.id).credentials()
+      const { list, health } = await tenantStub(call.env, call.tenant.id).credentials.list()
       const { env, tenant } = call
       const data = await Promise.all(list.map(async (one) => view(one, await standing(env, tenant.id, one, health))))
       return Response.json({ data: data.toReversed(), next_cursor: null })
@@ -124,7 +124,7 @@ export const credentialRoutes = [
         sealed: await seal(env, body.key, sealedFor(tenant.id, { id, provider })),
         mark: await markOf(env, body.key, markedFor(tenant.id, provider)),
       }
-      const is = await tenantStub(call.env, call.tenant.id).addCredential(credential)
+      const is = await tenantStub(call.env, call.tenant.id).credentials.add(credential)
       if (is === 'known')
         throw new AppError(409, 'conflict', `This key is stored for ${provider} already.`, { param: 'key' })
       if (is === 'full')
@@ -141,7 +141,7 @@ export const credentialRoutes = [
     summary: 'Delete a key; the next turn does without it',
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
-      found((await tenantStub(call.env, call.tenant.id).removeCredential(call.param('id'))) || undefined)
+      found((await tenantStub(call.env, call.tenant.id).credentials.remove(call.param('id'))) || undefined)
       forgetSnapshot(call.tenant.id)
       return new Response(null, { status: 204 })
     },

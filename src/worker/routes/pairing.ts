@@ -35,7 +35,7 @@ export const pairingRoutes = [
     summary: 'Pending and approved people, without their codes',
     responses: ok('People, newest first', listOf(personShape)),
     handle: async (call) => {
-      const people = await tenantStub(call.env, call.tenant.id).pairedPeople()
+      const people = await tenantStub(call.env, call.tenant.id).pairing.list()
       return Response.json({ data: people.map(view), next_cursor: null })
     },
   }),
@@ -49,7 +49,7 @@ export const pairingRoutes = [
     responses: ok('The approved person', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
     handle: async (call) => {
       const { platform, code } = call.body
-      const approval = await tenantStub(call.env, call.tenant.id).approvePairing(platform, code)
+      const approval = await tenantStub(call.env, call.tenant.id).pairing.approve(platform, code)
       if (approval.is === 'wrong')
         throw new AppError(404, 'not_found', 'This code does not exist or has expired.', { param: 'code' })
       if (approval.is === 'locked')
@@ -70,7 +70,7 @@ export const pairingRoutes = [
     handle: async (call) => {
       const [, platform, person] = /^([a-z]{1,40}):(.{1,200})$/.exec(call.param('id')) ?? []
       if (platform === undefined || person === undefined) throw notFound()
-      if (!(await tenantStub(call.env, call.tenant.id).unpair(platform, person))) throw notFound()
+      if (!(await tenantStub(call.env, call.tenant.id).pairing.remove(platform, person))) throw notFound()
       return new Response(null, { status: 204 })
     },
   }),

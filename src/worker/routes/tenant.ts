@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { settingsSchema } from '../../agent/model/settings.ts'
-import { d1History } from '../../db/history.ts'
+import { createD1History } from '../../db/history.ts'
 import { isQuestion } from '../../durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
@@ -38,7 +38,7 @@ export const tenantRoutes = [
     tag: 'Settings',
     summary: 'Settings of the tenant',
     responses: ok('What is set', settingsSchema),
-    handle: async ({ env, tenant }) => Response.json(await tenantStub(env, tenant.id).settings()),
+    handle: async ({ env, tenant }) => Response.json(await tenantStub(env, tenant.id).settings.get()),
   }),
   route({
     method: 'patch',
@@ -50,7 +50,7 @@ export const tenantRoutes = [
     responses: ok('What is set now', settingsSchema),
     handle: async ({ env, tenant, body }) => {
       checkPatch(body)
-      const patched = await tenantStub(env, tenant.id).patchSettings(body)
+      const patched = await tenantStub(env, tenant.id).settings.patch(body)
       if (patched.is === 'wrong') throw refusalOfSettings(patched)
       forgetSnapshot(tenant.id)
       return Response.json(patched.settings)
@@ -69,7 +69,7 @@ export const tenantRoutes = [
     }),
     responses: ok('The best message of each turn that matches', listOf(hitShape)),
     handle: async ({ env, tenant, query }) => {
-      const hits = await d1History(env.DB, tenant.id).search(query.q, query.limit, query.sort)
+      const hits = await createD1History(env.DB, tenant.id).search(query.q, query.limit, query.sort)
       return Response.json({ data: hits, next_cursor: null })
     },
   }),
@@ -81,7 +81,7 @@ export const tenantRoutes = [
     summary: 'Questions of the agent that wait for an answer',
     responses: ok('Open questions', listOf(questionShape)),
     handle: async ({ env, tenant }) => {
-      const waiting = await tenantStub(env, tenant.id).waiting()
+      const waiting = await tenantStub(env, tenant.id).pending.list()
       const data = waiting.filter(isQuestion).map(({ id, session_id, run_id, question, choices, multiSelect }) => ({
         id,
         session_id,
@@ -109,7 +109,7 @@ export const tenantRoutes = [
     handle: async ({ env, tenant, param, body }) => {
       const [sessionId, request] = splitId(param('id'))
       const answer = typeof body.answer === 'string' ? body.answer : body.answer.join(', ')
-      const answered = await sessionStub(env, tenant.id, sessionId).answer(request, answer)
+      const answered = await sessionStub(env, tenant.id, sessionId).pending.answer(request, answer)
       if (answered === undefined) throw notFound()
       if (!answered) throw new AppError(409, 'conflict', 'This question has been answered, or the turn has ended.')
       return Response.json({ id: param('id'), status: 'answered' })

@@ -1,4 +1,4 @@
-/** How long a tenant's object remembers idempotency keys, and what forgetting them costs. */
+/** The retention of idempotency keys in a tenant's object. */
 
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { expect, it } from 'vitest'
@@ -11,28 +11,28 @@ const sql = <R>(run: (storage: SqlStorage) => R) =>
 const ids = { sessionId: 'ses_1', runId: 'run_1' }
 const fourDaysAgo = () => Date.now() - 4 * 86_400_000
 
-const putOld = () => sql((db) => void db.exec("INSERT INTO claim VALUES ('old', 'h', 's', 'r', ?)", fourDaysAgo()))
+const insertOld = () => sql((db) => void db.exec("INSERT INTO claim VALUES ('old', 'h', 's', 'r', ?)", fourDaysAgo()))
 const hasOld = () => sql((db) => db.exec("SELECT 1 FROM claim WHERE name = 'old'").toArray().length > 0)
 
-it('claims of long ago are looked for once an hour, in whichever life', async () => {
-  await putOld()
-  await stub.claim('one', 'h', ids)
+it('old claims are deleted at most once an hour, also after evictions', async () => {
+  await insertOld()
+  await stub.claims.claim('one', 'h', ids)
   expect(await hasOld()).toBe(false)
-  await putOld()
-  await stub.claim('two', 'h', ids)
+  await insertOld()
+  await stub.claims.claim('two', 'h', ids)
   await evictDurableObject(stub)
-  await stub.claim('three', 'h', ids)
+  await stub.claims.claim('three', 'h', ids)
   expect(await hasOld()).toBe(true)
   await sql((db) => void db.exec("UPDATE kept SET body = ? WHERE name = 'swept'", String(Date.now() - 3_600_001)))
   await evictDurableObject(stub)
-  await stub.claim('four', 'h', ids)
+  await stub.claims.claim('four', 'h', ids)
   expect(await hasOld()).toBe(false)
 })
 
-it('a claim of long ago that is still there is as good as none', async () => {
-  await stub.claim('five', 'h', ids)
-  await putOld()
-  expect((await stub.claim('old', 'other', ids)).is).toBe('new')
-  expect((await stub.claim('old', 'other', ids)).is).toBe('same')
-  expect((await stub.claim('old', 'h', ids)).is).toBe('conflict')
+it('an old claim that is not deleted yet does not count', async () => {
+  await stub.claims.claim('five', 'h', ids)
+  await insertOld()
+  expect((await stub.claims.claim('old', 'other', ids)).is).toBe('new')
+  expect((await stub.claims.claim('old', 'other', ids)).is).toBe('same')
+  expect((await stub.claims.claim('old', 'h', ids)).is).toBe('conflict')
 })

@@ -1,4 +1,4 @@
-/** What a tenant has spent, counted by its object: exactly, once, and from one month to the next. */
+/** The spending counters of a tenant: exact, once per run, by UTC day and month. */
 
 import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
@@ -10,43 +10,43 @@ const hour = 3_600_000
 const some = (tokens: number, usd = 0) => ({ tokens, usd })
 let names = 0
 
-/** A counter of its own, in the storage of an object that nobody else has. */
-const counting = (look: (spending: Spending, again: () => Spending) => void, name = `spending-${++names}`) =>
+/** Runs `test` with a counter in the storage of a new object. `reopen` reads the same storage again. */
+const withSpending = (test: (spending: Spending, reopen: () => Spending) => void, name = `spending-${++names}`) =>
   runInDurableObject(bindings.TENANT.getByName(name), (_object, { storage }) =>
-    look(new Spending(storage.sql), () => new Spending(storage.sql)),
+    test(new Spending(storage.sql), () => new Spending(storage.sql)),
   )
 
 describe('spending', () => {
-  it('is the sum of runs that have ended and of those under way, each counted once', () =>
-    counting((spending, again) => {
+  it('sums ended and open runs, each counted once', () =>
+    withSpending((spending, reopen) => {
       spending.settle('r1', some(100, 1), noon)
-      spending.charge('r2', some(10, 0.1), noon)
-      spending.charge('r2', some(30, 0.3), noon)
+      spending.report('r2', some(10, 0.1), noon)
+      spending.report('r2', some(30, 0.3), noon)
       expect(spending.totals(noon).day).toEqual(some(130, 1.3))
       spending.settle('r2', some(40, 0.5), noon)
       spending.settle('r2', some(40, 0.5), noon)
       expect(spending.totals(noon)).toEqual({ day: some(140, 1.5), month: some(140, 1.5) })
-      expect(again().totals(noon)).toEqual(spending.totals(noon))
+      expect(reopen().totals(noon)).toEqual(spending.totals(noon))
     }))
 
-  it('of a day ends with the day, and of a month with the month', () =>
-    counting((spending) => {
+  it('starts at zero with each day and each month', () =>
+    withSpending((spending) => {
       spending.settle('r1', some(100, 1), noon)
       spending.settle('r2', some(10, 2), noon + 13 * hour)
       expect(spending.totals(noon + 13 * hour)).toEqual({ day: some(10, 2), month: some(110, 3) })
       expect(spending.totals(Date.UTC(2026, 11, 1))).toEqual({ day: some(0), month: some(0) })
     }))
 
-  it('of a run that ended yesterday, and is heard of today, counts for the month alone', () =>
-    counting((spending) => {
+  it('counts a run that ended yesterday and is reported today for the month alone', () =>
+    withSpending((spending) => {
       spending.settle('r1', some(100, 1), noon)
       expect(spending.totals(noon).day).toEqual(some(100, 1))
       spending.settle('late', some(10, 0.5), noon - 24 * hour)
       expect(spending.totals(noon)).toEqual({ day: some(100, 1), month: some(110, 1.5) })
     }))
 
-  it('says which limit is reached and when it is over', () =>
-    counting((spending) => {
+  it('names the limit that is reached and the seconds until it resets', () =>
+    withSpending((spending) => {
       spending.settle('r1', some(100, 1), noon)
       const over = (limits: object) => spending.over(limits, noon)
       expect(over({ tokens_per_day: 101, usd_per_day: 1.1, usd_per_month: 2 })).toBeUndefined()
@@ -55,27 +55,27 @@ describe('spending', () => {
       expect(over({ usd_per_month: 1 })).toEqual({ limit: 'usd_per_month', retryAfter: (9 * 24 + 12) * 3_600 })
     }))
 
-  it('begins with what was there before, goes on through the months, and forgets when nothing is limited', () =>
-    counting((spending, again) => {
+  it('starts with given totals, continues through the months, and stops', () =>
+    withSpending((spending, reopen) => {
       expect(spending.isCounting).toBe(false)
-      spending.seed({ day: some(5, 1), month: some(50, 10) }, noon)
-      expect(again().totals(noon)).toEqual({ day: some(5, 1), month: some(50, 10) })
+      spending.start({ day: some(5, 1), month: some(50, 10) }, noon)
+      expect(reopen().totals(noon)).toEqual({ day: some(5, 1), month: some(50, 10) })
       expect(spending.totals(noon + 24 * hour)).toEqual({ day: some(0), month: some(50, 10) })
       expect(spending.totals(Date.UTC(2026, 11, 1)).month).toEqual(some(0))
-      expect(again().isCounting).toBe(true)
-      spending.forget()
-      expect([again().isCounting, spending.totals(noon).month]).toEqual([false, some(0)])
+      expect(reopen().isCounting).toBe(true)
+      spending.stop()
+      expect([reopen().isCounting, spending.totals(noon).month]).toEqual([false, some(0)])
     }))
 
-  it('of a run of which nothing is heard for a day is let go', () =>
-    counting((spending) => {
-      spending.charge('lost', some(7), noon)
+  it('drops an open run after a day without a report', () =>
+    withSpending((spending) => {
+      spending.report('lost', some(7), noon)
       expect(spending.totals(noon + hour).day).toEqual(some(7))
       expect(spending.totals(noon + 25 * hour).day).toEqual(some(0))
     }))
 })
 
-it('days and months are those of UTC', () => {
+it('spans are UTC days and months', () => {
   expect(spansOf(Date.UTC(2026, 11, 31, 23, 59))).toEqual({
     day: { from: Date.UTC(2026, 11, 31), to: Date.UTC(2027, 0, 1) },
     month: { from: Date.UTC(2026, 11, 1), to: Date.UTC(2027, 0, 1) },

@@ -1,0 +1,55 @@
+/** Binds idempotency keys to request bodies and to the ids of the work, for three days. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import { clock } from '../platform/clock.ts'
+import type { StoredValues } from './stored-values.ts'
+
+type Ids = { readonly sessionId: string; readonly runId: string }
+
+/** `new`: the key was free. `same`: it was used with this body. `conflict`: it was used with another one. */
+export type Claim = ({ readonly is: 'new' | 'same' } & Ids) | { readonly is: 'conflict' }
+
+type ClaimRow = { hash: string; session: string; run: string }
+
+const schema = `CREATE TABLE IF NOT EXISTS claim (name TEXT PRIMARY KEY, hash TEXT NOT NULL, session TEXT NOT NULL,
+  run TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID`
+
+const hourMs = 3_600_000
+const retentionMs = 72 * hourMs
+/** Name of the stored time of the last sweep. */
+const sweptAt = 'swept'
+
+export class TenantClaims extends RpcTarget {
+  readonly #sql: SqlStorage
+  readonly #values: StoredValues
+
+  constructor(sql: SqlStorage, values: StoredValues) {
+    super()
+    this.#sql = sql
+    this.#values = values
+    sql.exec(schema)
+  }
+
+  /** Claims `name` for a body of this hash. The answer has the ids to use: these, or those of the first claim. */
+  claim(name: string, hash: string, { sessionId, runId }: Ids): Claim {
+    const now = clock.now()
+    this.#deleteOld(now)
+    const query = 'SELECT hash, session, run FROM claim WHERE name = ? AND at >= ?'
+    const [row] = this.#sql.exec<ClaimRow>(query, name, now - retentionMs).toArray()
+    if (row) return row.hash === hash ? { is: 'same', sessionId: row.session, runId: row.run } : { is: 'conflict' }
+    this.#sql.exec('INSERT OR REPLACE INTO claim VALUES (?, ?, ?, ?, ?)', name, hash, sessionId, runId, now)
+    return { is: 'new', sessionId, runId }
+  }
+
+  /** Frees a key whose request was refused before any work began. */
+  release(name: string): void {
+    this.#sql.exec('DELETE FROM claim WHERE name = ?', name)
+  }
+
+  /** At most once an hour, also after evictions: it reads every row. */
+  #deleteOld(now: number): void {
+    if (now - (this.#values.get<number>(sweptAt) ?? 0) < hourMs) return
+    this.#sql.exec('DELETE FROM claim WHERE at < ?', now - retentionMs)
+    this.#values.set(sweptAt, now)
+  }
+}

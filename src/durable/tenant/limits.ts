@@ -1,0 +1,118 @@
+/** Enforces the limits of a tenant: requests per minute, concurrent turns, stored bytes, and spending. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import type { Limits } from '../../agent/model/settings.ts'
+import { clock } from '../platform/clock.ts'
+import type { SettledRun, TenantBilling } from './billing.ts'
+import { type Admission, effectiveLimits } from './effective-limits.ts'
+import type { StoredValues } from './stored-values.ts'
+
+/** Bytes that a session stores. */
+export type SessionBytes = { readonly sessionId: string; readonly bytes: number }
+
+export type LimitsOptions = {
+  readonly sql: SqlStorage
+  readonly values: StoredValues
+  readonly billing: TenantBilling
+}
+
+/** A row of `active` for each open turn that takes a slot, a row of `stored` for each session. */
+const schema = [
+  'CREATE TABLE IF NOT EXISTS active (run TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS stored (session TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID',
+]
+
+const minuteMs = 60_000
+/** A turn that never released its slot loses it after this time. */
+const slotTimeoutMs = 86_400_000
+const turnRetryAfterSeconds = 5
+const storageRetryAfterSeconds = 3_600
+
+export class TenantLimits extends RpcTarget {
+  readonly #sql: SqlStorage
+  readonly #values: StoredValues
+  readonly #billing: TenantBilling
+  /** Times of the requests of the last minute. In memory: an eviction may admit some more. */
+  #requests: number[] = []
+
+  constructor({ sql, values, billing }: LimitsOptions) {
+    super()
+    this.#sql = sql
+    this.#values = values
+    this.#billing = billing
+    for (const statement of schema) sql.exec(statement)
+  }
+
+  /** The limits that hold now. */
+  get(): Limits {
+    return effectiveLimits(this.#values)
+  }
+
+  /** Replaces the limits that the operator has set. */
+  set(limits: Limits): void {
+    this.#values.set('limits', limits)
+    this.#billing.limitsChanged()
+  }
+
+  /** Counts a request against `requests_per_minute`. */
+  countRequest(perMinute: number): Admission {
+    const now = clock.now()
+    this.#requests = this.#requests.filter((at) => at > now - minuteMs)
+    if (this.#requests.length >= perMinute) {
+      const retryAfter = Math.ceil(((this.#requests[0] ?? now) + minuteMs - now) / 1_000)
+      return { ok: false, limit: 'requests_per_minute', retryAfter: Math.max(1, retryAfter) }
+    }
+    this.#requests.push(now)
+    return { ok: true }
+  }
+
+  /** Checks whether a turn may start and takes one of the `concurrent_turns` slots. A run takes at most one slot. */
+  async admitTurn(runId: string): Promise<Admission> {
+    await this.#billing.startCounting(runId)
+    // One synchronous stretch from here on: two turns cannot take the same slot.
+    const spending = this.#billing.check()
+    if (!spending.ok) return spending
+    const storage = this.admitBytes(0)
+    if (!storage.ok) return storage
+    const { concurrent_turns: slots } = this.get()
+    if (slots === undefined) return { ok: true }
+    this.#sql.exec('DELETE FROM active WHERE at < ?', clock.now() - slotTimeoutMs)
+    const others = this.#sql.exec<{ n: number }>('SELECT count(*) AS n FROM active WHERE run <> ?', runId).one().n
+    if (others >= slots) return { ok: false, limit: 'concurrent_turns', retryAfter: turnRetryAfterSeconds }
+    this.#sql.exec('INSERT INTO active VALUES (?, ?) ON CONFLICT DO NOTHING', runId, clock.now())
+    return { ok: true }
+  }
+
+  /** Frees the slot of a run, if it has one. */
+  releaseTurn(runId: string): void {
+    this.#sql.exec('DELETE FROM active WHERE run = ?', runId)
+  }
+
+  /** Records the end of a run: its final amount, the bytes of its session, and its slot as free. */
+  async settleTurn(runId: string, settled: SettledRun, stored?: SessionBytes): Promise<void> {
+    await this.#billing.startCounting(runId)
+    this.#billing.settle(runId, settled)
+    if (stored) this.setStoredBytes(stored)
+    this.releaseTurn(runId)
+  }
+
+  /** Records how many bytes a session stores; zero when it is deleted. */
+  setStoredBytes({ sessionId, bytes }: SessionBytes): void {
+    if (bytes > 0)
+      this.#sql.exec(
+        'INSERT INTO stored VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes',
+        sessionId,
+        bytes,
+      )
+    else this.#sql.exec('DELETE FROM stored WHERE session = ?', sessionId)
+  }
+
+  /** Checks whether so many more bytes fit into `storage_bytes`. */
+  admitBytes(more: number): Admission {
+    const { storage_bytes: maxBytes } = this.get()
+    if (maxBytes === undefined) return { ok: true }
+    const { bytes } = this.#sql.exec<{ bytes: number }>('SELECT coalesce(sum(bytes), 0) AS bytes FROM stored').one()
+    if (bytes + more < maxBytes) return { ok: true }
+    return { ok: false, limit: 'storage_bytes', retryAfter: storageRetryAfterSeconds }
+  }
+}

@@ -1,0 +1,53 @@
+/** The alarm of a tenant's object: a part with a time of its own, added the way `jobs` will be. */
+
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { expect, it } from 'vitest'
+import { bindings } from '../../worker/client.ts'
+import type { TenantWithJobs } from './fake-jobs.ts'
+
+const { TENANT_WITH_JOBS: tenants } = bindings as unknown as {
+  readonly TENANT_WITH_JOBS: DurableObjectNamespace<TenantWithJobs>
+}
+let names = 0
+const newTenant = () => tenants.getByName(`t/jobs-${++names}`)
+type Stub = ReturnType<typeof newTenant>
+
+const hourMs = 3_600_000
+const armedAt = (tenant: Stub) => runInDurableObject(tenant, (_object, { storage }) => storage.getAlarm())
+
+it('is set to the earliest job and runs the due ones', async () => {
+  const tenant = newTenant()
+  const later = Date.now() + hourMs
+  await tenant.jobs.create({ name: 'later', at: later })
+  expect(await armedAt(tenant)).toBe(later)
+  await tenant.jobs.create({ name: 'now', at: Date.now() })
+  await runDurableObjectAlarm(tenant)
+  expect(await tenant.jobs.listRuns()).toEqual(['now'])
+  expect(await armedAt(tenant)).toBe(later)
+})
+
+it('is deleted with the last job', async () => {
+  const tenant = newTenant()
+  await tenant.jobs.create({ name: 'later', at: Date.now() + hourMs })
+  await tenant.jobs.delete('later')
+  expect(await armedAt(tenant)).toBeNull()
+})
+
+it('survives an eviction', async () => {
+  const tenant = newTenant()
+  const at = Date.now() + hourMs
+  await tenant.jobs.create({ name: 'one', at })
+  await evictDurableObject(tenant)
+  expect(await armedAt(tenant)).toBe(at)
+  await tenant.jobs.create({ name: 'two', at: at + 1 })
+  expect(await armedAt(tenant)).toBe(at)
+})
+
+it('waits before it retries a part that failed', async () => {
+  const tenant = newTenant()
+  await tenant.jobs.create({ name: 'broken', at: Date.now() })
+  await runDurableObjectAlarm(tenant)
+  expect(await armedAt(tenant)).toBeGreaterThan(Date.now() + 1_000)
+  await tenant.jobs.delete('broken')
+  expect(await armedAt(tenant)).toBeNull()
+})

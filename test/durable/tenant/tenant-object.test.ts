@@ -1,0 +1,57 @@
+/** The parts of a tenant's object, called through its stub. */
+
+import { runInDurableObject } from 'cloudflare:test'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { Claim } from '../../../src/durable/tenant/claims.ts'
+import { bindings } from '../../worker/client.ts'
+
+let names = 0
+const newTenant = () => bindings.TENANT.getByName(`t/parts-${++names}`)
+const ids = { sessionId: 'ses_1', runId: 'run_1' }
+
+describe("the stub of a tenant's object", () => {
+  it('calls a method of a part with the types of the part', async () => {
+    const tenant = newTenant()
+    const claim = await tenant.claims.claim('key', 'hash', ids)
+    expectTypeOf(claim).toExtend<Claim>()
+    expect(claim).toEqual({ is: 'new', ...ids })
+    await tenant.claims.release('key')
+    expect((await tenant.claims.claim('key', 'another hash', ids)).is).toBe('new')
+  })
+
+  it('keeps the order of concurrent calls of one part', async () => {
+    const { claims } = newTenant()
+    const results = await Promise.all(['a', 'b', 'a'].map((name) => claims.claim(name, 'hash', ids)))
+    expect(results.map(({ is }) => is)).toEqual(['new', 'new', 'same'])
+  })
+
+  it('passes on the errors of a part', async () => {
+    const failure = await newTenant()
+      .claims.claim('key', 'hash', undefined as never)
+      .catch((error: unknown) => error)
+    expect(String(failure)).toContain('TypeError')
+  })
+
+  it('gets the same part at each access', () =>
+    runInDurableObject(newTenant(), (object) => {
+      expect(object.claims).toBe(object.claims)
+      expect(object.limits).toBe(object.limits)
+    }))
+})
+
+describe('the snapshot of a tenant', () => {
+  it('has the parts that every turn needs', async () => {
+    const tenant = newTenant()
+    await tenant.settings.patch({ limits: { usd_per_day: 3, concurrent_turns: 9 } })
+    await tenant.limits.set({ concurrent_turns: 2 })
+    await tenant.windows.record('custom:a/model', 8_000)
+    await tenant.windows.record('custom:a/model', 9_000)
+    await tenant.keyHealth.suspend('key', { until: 0, dead: true })
+    expect(await tenant.snapshot()).toMatchObject({
+      settings: { limits: { usd_per_day: 3, concurrent_turns: 9 } },
+      limits: { usd_per_day: 3, concurrent_turns: 2 },
+      windows: { 'custom:a/model': 8_000 },
+      keys: { key: { until: 0, dead: true } },
+    })
+  })
+})
