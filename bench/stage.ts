@@ -25,8 +25,10 @@ export type Stage = {
   readonly ours: () => Promise<Contender>
   /** SIGKILL, then a start on the same data. */
   readonly restart: (which: 'ours' | 'floor') => Promise<Contender>
-  /** Talaria once more, on data of its own; whoever asks for it ends it. */
+  /** A second Talaria with its own data; the caller stops it. */
   readonly another: (persist?: string) => Promise<Contender>
+  /** A Talaria that counts billed rows at `/api/bench/rows`; the caller stops it. */
+  readonly counting: (persist?: string) => Promise<Contender>
   readonly end: () => Promise<void>
 }
 
@@ -86,11 +88,11 @@ const launchFloor: Launch = async (persist, model) => {
 }
 
 const launchOurs =
-  (from: string): Launch =>
+  (from: string, wranglerFlags: readonly string[] = []): Launch =>
   async (persist, model) => {
     const port = await freePort()
-    const address = ['--port', String(port), '--ip', '127.0.0.1']
-    const running = start(['npm', 'start', '--', ...address, '--persist-to', persist, '--quiet-key'], {
+    const flags = ['--port', String(port), '--ip', '127.0.0.1', '--persist-to', persist, '--quiet-key']
+    const running = start(['npm', 'start', '--', ...flags, ...wranglerFlags], {
       cwd: from,
       env: {
         ...common,
@@ -134,6 +136,8 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
       return get(which)
     },
     another: (persist) => launchers.ours(persist ?? folderFor('another'), model),
+    counting: (persist) =>
+      launchOurs(from, ['--script', 'bench/rows-worker.ts'])(persist ?? folderFor('counting'), model),
     end: async () => {
       for (const contender of contenders.values())
         await contender.then(

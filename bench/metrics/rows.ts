@@ -15,7 +15,7 @@ const rowsOf = async (target: Target, session: string): Promise<number> => {
   let [last, since] = [-1, performance.now()]
   const until = since + patienceMs
   while (performance.now() < until) {
-    const rows = await json<Rows>(target, 'GET', `/api/debug/rows?session=${encodeURIComponent(session)}`)
+    const rows = await json<Rows>(target, 'GET', `/api/bench/rows?session=${encodeURIComponent(session)}`)
     const written = rows.session.written + rows.d1.written
     if (written !== last) [last, since] = [written, performance.now()]
     else if (performance.now() - since > settleMs) return written
@@ -30,7 +30,7 @@ export const rowsWritten: Metric = {
   id: 'P10',
   what: 'rows written',
   run: async (stage, { quick }) => {
-    const { target } = await stage.ours()
+    const { target, running } = await stage.counting()
     const [steps, seconds] = [20, quick ? 3 : 8]
     const sample = async (): Promise<Sample> => {
       const { session } = await say(target, 'Hello there. [[text 20]]')
@@ -49,7 +49,7 @@ export const rowsWritten: Metric = {
         second: Math.max(0, streamed - looped - perTurn) / seconds,
       }
     }
-    const samples = await times(quick ? 1 : 3, sample)
+    const samples = await times(quick ? 1 : 3, sample).finally(() => running.kill())
     const row = (what: string, goal: number, pick: (sample: Sample) => number): Row => ({
       metric: 'P10',
       what,

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { call, json, timedGet, type Target } from '../client.ts'
+import { json, timedGet, type Target } from '../client.ts'
 import { atMost, ratioRow, times, type Metric, type Pair, type Row } from '../metric.ts'
 import { wordOf } from '../seed/corpus.ts'
 import { million, perPage, seedHistory, wordsOfFirstTenant, type Size } from '../seed/history.ts'
@@ -69,16 +69,20 @@ const checkFound = async (target: Target, word: string): Promise<void> => {
   if (!data.length) throw new Error(`nothing was found for ${word}`)
 }
 
-/** Rows that D1 bills for one search, where the debug route tells the total of the process. */
-const rowsRead = async (admin: Target, search: Target, words: readonly string[]): Promise<number | undefined> => {
-  const total = async (): Promise<number | undefined> => {
-    const { status, text } = await call(admin, 'GET', '/api/debug/rows')
-    return status === 200 ? (JSON.parse(text) as { d1?: { read?: number } }).d1?.read : undefined
+/** Returns how many rows D1 bills for one search, counted by a server of its own. */
+const rowsRead = async (stage: Stage, persist: string, key: string, words: readonly string[]): Promise<number> => {
+  const { target, running } = await stage.counting(persist)
+  const total = async (): Promise<number> =>
+    (await json<{ d1: { read: number } }>(target, 'GET', '/api/bench/rows')).d1.read
+  try {
+    const search = { ...target, key }
+    await json(search, 'GET', path(words[0] ?? ''))
+    const before = await total()
+    for (const word of words) await json(search, 'GET', path(word))
+    return ((await total()) - before) / words.length
+  } finally {
+    await running.kill()
   }
-  const before = await total()
-  for (const word of words) await call(search, 'GET', path(word))
-  const after = await total()
-  return before === undefined || after === undefined ? undefined : (after - before) / words.length
 }
 
 const rowsFor = (found: Readonly<Record<string, readonly Pair[]>>, all: readonly number[], note: string): Row[] => [
@@ -117,8 +121,8 @@ export const search: Metric = {
       })
       const messages = size.tenants * size.sessions * size.pages * perPage
       const rows = rowsFor(found, all, `${messages} messages of ${size.tenants} tenants`)
-      const read = await rowsRead(contender.target, target, classes['common'] ?? [])
-      if (read === undefined) return rows
+      await contender.running.kill()
+      const read = await rowsRead(stage, contender.persist, key, classes['common'] ?? [])
       return [...rows, { metric: 'P8', what: 'rows read, common word', unit: '', goal: atMost(60), samples: [read] }]
     } finally {
       await contender.running.kill()

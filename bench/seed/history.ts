@@ -3,8 +3,8 @@
 import type { Entry, Page, SessionRecord } from '../../src/agent/model/history.ts'
 import type { Message } from '../../src/agent/model/message.ts'
 import { noUsage } from '../../src/agent/model/usage.ts'
-import { append } from '../../src/db/append.ts'
-import { boundTo } from '../../src/db/bound.ts'
+import { appendPages } from '../../src/db/append-pages.ts'
+import { createTenantDb } from '../../src/db/tenant-db.ts'
 import { randomFrom, textOf } from './corpus.ts'
 import { openLocalD1 } from './local-d1.ts'
 
@@ -70,12 +70,12 @@ export async function* seedHistory(path: string, tenant: string, size: Size): As
   for (let t = 0; t < size.tenants; t++) {
     const random = randomFrom(t + 1)
     const tenantId = t === 0 ? tenant : `bench-${String(t).padStart(4, '0')}`
-    const bound = boundTo(d1.binding, tenantId)
+    const bound = createTenantDb(d1.binding, tenantId)
     for (let s = 0; s < size.sessions; s++) {
       const id = `s-${t}-${s}`
       const start = firstDay + (s * size.pages + Math.floor(random() * size.pages)) * 24 * hour
       const pages = Array.from({ length: size.pages }, (_, n) => pageOf(random, id, n, start + n * hour))
-      await append(bound, recordOf(random, id, start, start + size.pages * hour), pages)
+      await appendPages(bound, recordOf(random, id, start, start + size.pages * hour), pages)
       written += size.pages * perPage
     }
     yield written
