@@ -3,8 +3,8 @@
  * a short while, so that a revoked one stops working within `rememberedMs`.
  */
 
-import { Bounded } from '../agent/model/bounded.ts'
-import { tenants } from '../db/tenants.ts'
+import { BoundedMap } from '../agent/model/bounded-map.ts'
+import { createTenants } from '../db/tenants.ts'
 import { ownerTenant, type Scope } from '../db/schema.ts'
 import { AppError } from './errors.ts'
 
@@ -18,7 +18,7 @@ const rememberedMs = 30_000
 const minimumLength = 16
 const encoder = new TextEncoder()
 /** By the key as it was presented: only keys that were found valid get in. */
-const remembered = new Bounded<
+const remembered = new BoundedMap<
   string,
   { readonly principal: Principal; readonly until: number; readonly adminKey: string }
 >(10_000)
@@ -69,7 +69,7 @@ async function principalOf(
   later: (work: Promise<unknown>) => void,
 ): Promise<Found> {
   if (await isOwner(presented, env.ADMIN_KEY ?? '')) return { principal: owner, expiresAt: null }
-  const repository = tenants(env.DB)
+  const repository = createTenants(env.DB)
   const found = await repository.verify(presented, now)
   if (!found) throw unauthorised()
   if (found.status === 'suspended')

@@ -4,7 +4,7 @@
  * comments that keep the connection open come from here.
  */
 
-import type { PlacedEvent } from '../agent/model/event.ts'
+import type { SessionEvent } from '../agent/model/event.ts'
 import type { EventPage } from '../durable/session/read-session.ts'
 import { eventStream } from './routes/chat-completions.ts'
 
@@ -75,7 +75,7 @@ function relay(socket: WebSocket, writer: WritableStreamDefaultWriter<Uint8Array
     writer.write(bytes).then(() => (waiting -= bytes.byteLength), end)
   }
   socket.addEventListener('message', ({ data }) => {
-    const event = JSON.parse(String(data)) as PlacedEvent
+    const event = JSON.parse(String(data)) as SessionEvent
     put(`id: ${event.seq}\nevent: ${event.type}\ndata: ${String(data)}\n\n`)
   })
   socket.addEventListener('close', end)

@@ -16,12 +16,12 @@ type Fork = {
 type Place = { readonly env: Env; readonly tenant: TenantSnapshot }
 
 export async function fork({ env, tenant }: Place, source: Session, target: Session, { spec, upTo }: Fork) {
-  const copy = found((await source.copy(upTo)) as unknown as SessionCopy | undefined)
+  const copy = found((await source.transfer.copy(upTo)) as unknown as SessionCopy | undefined)
   try {
     await limitStorage(env, tenant, copy.bytes)
   } catch (error) {
     await leave(copy)
     throw error
   }
-  return target.become(copy, { source: copy.meta.source, ...spec })
+  return target.transfer.paste(copy, { source: copy.meta.source, ...spec })
 }

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { ImagePart, Message, TextPart, UserMessage } from '../agent/model/message.ts'
-import { bytesOf, mostSaid } from '../durable/platform/row-size.ts'
+import { utf8Bytes, maxInputBytes } from '../durable/platform/row-size.ts'
 import { invalid } from './errors.ts'
 
 /** Characters of one message: what is longer belongs in a file of the session. */
@@ -60,13 +60,13 @@ export function systemText(texts: readonly { readonly text: string; readonly par
 }
 
 /** Bytes that it takes in a row. */
-const sizeOf = (value: unknown): number => bytesOf(JSON.stringify(value))
+const sizeOf = (value: unknown): number => utf8Bytes(JSON.stringify(value))
 
 export const sizeOfMessage = ({ role, content }: Message): number =>
   sizeOf(role === 'assistant' ? content : textsIn(content))
 
 export function refuseLarge(size: number, param: string): void {
-  if (size > mostSaid) throw tooLong(mostSaid, param)
+  if (size > maxInputBytes) throw tooLong(maxInputBytes, param)
 }
 
 const tooLong = (most: number, param: string) =>

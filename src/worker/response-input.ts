@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { AssistantMessage, Message, UserMessage } from '../agent/model/message.ts'
-import { readArguments } from '../agent/providers/shared/call-arguments.ts'
+import { parseCallArguments } from '../agent/providers/shared/call-arguments.ts'
 import { AppError, invalid } from './errors.ts'
 import {
   type ContentPart,
@@ -138,7 +138,7 @@ function answerParts(one: Item, names: Map<string, string>): AssistantMessage['c
   if (isSpoken(one)) return [{ type: 'text', text: textOf(one.content) }]
   const { call_id: id, name, arguments: json } = one as z.infer<typeof call>
   names.set(id, name)
-  return [{ type: 'call', id, name, ...readArguments(json) }]
+  return [{ type: 'call', id, name, ...parseCallArguments(json) }]
 }
 
 const answer = (parts: AssistantMessage['content']): AssistantMessage => ({

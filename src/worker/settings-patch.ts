@@ -40,7 +40,7 @@ export async function knowingOwn<T>(
   try {
     return read(tenant)
   } catch (error) {
-    const own = error instanceof AppError ? await session.describe() : undefined
+    const own = error instanceof AppError ? await session.info.get() : undefined
     if (!own) throw error
     const settings = own.model ? mergeSettings(own.settings, { model: { default: own.model } }) : own.settings
     return read(withSettings(tenant, mergeSettings(settings, patch)))

@@ -4,9 +4,9 @@
  */
 
 import * as z from 'zod'
-import type { TurnOptions } from '../agent/model/options.ts'
+import type { TurnOptions } from '../agent/model/turn-options.ts'
 import { findProvider } from '../agent/routing/availability.ts'
-import { isVirtual } from '../durable/models/model-routes.ts'
+import { isVirtualModel } from '../durable/models/model-routes.ts'
 import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { askedModel } from './routes/models.ts'
 
@@ -44,6 +44,6 @@ export function wishesOf(body: Wishes, env: Env, tenant: TenantSnapshot): TurnOp
 /** A provider alone means the model it is known for. */
 function modelOf({ model, provider }: Wishes, { settings }: TenantSnapshot): string | undefined {
   if (!provider || model?.startsWith(`${provider}/`)) return model
-  const name = isVirtual(model) ? findProvider(provider, settings)?.defaultModel : model
+  const name = isVirtualModel(model) ? findProvider(provider, settings)?.defaultModel : model
   return `${provider}/${name ?? ''}`
 }

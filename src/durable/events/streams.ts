@@ -1,34 +1,35 @@
 /**
- * Who is listening: byte streams that follow one run and end with it, WebSockets that get all events of the session,
- * and whoever waits for the end of a run. A stream that is not read is let go before it costs memory.
+ * Publishes events to the subscribers of a session: byte streams that follow one run and end with it, WebSockets that
+ * receive all events, and callers that wait for the end of a run. A stream that is not read is closed before its buffer
+ * grows too large.
  */
 
-import { isEnd, type PlacedEvent } from '../../agent/model/event.ts'
-import { publicEvent } from '../../agent/public-api/events.ts'
+import { isRunEnd, type SessionEvent } from '../../agent/model/event.ts'
+import { toPublicEvent } from '../../agent/public-api/server-sent-events.ts'
 
-export type Render = (event: PlacedEvent) => string
+export type Render = (event: SessionEvent) => string
 
-type Listener = {
+type Subscriber = {
   readonly render: Render
-  /** Ends with the end of this run. */
+  /** The stream ends with this run. */
   readonly runId: string
   readonly writer: WritableStreamDefaultWriter<Uint8Array>
-  /** Bytes of what was before that may still wait: nobody has had the time to read them. */
-  past: number
+  /** Bytes of past events that are still unread. They do not count against the buffer limit. */
+  pastBytes: number
 }
 
 const encoder = new TextEncoder()
 const keepAliveMs = 15_000
-/** Whoever has left comes back and asks for what it missed. */
-const nobodyReads = (): void => {}
-/** Bytes that may wait for a slow reader. */
-const patience = 4 * 1024 * 1024
-/** Streams of one session, and as many sockets. */
-export const mostListeners = 200
+/** A client that has left reconnects with the number of its last event. */
+const ignoreClosed = (): void => {}
+/** A slow reader is disconnected above this. */
+const maxBufferedBytes = 4 * 1024 * 1024
+/** Of streams in one session; of sockets as many again. */
+export const maxSubscribers = 200
 
 export class Streams {
-  readonly #listeners = new Set<Listener>()
-  readonly #ends = new Map<string, Set<() => void>>()
+  readonly #subscribers = new Set<Subscriber>()
+  readonly #waiters = new Map<string, Set<() => void>>()
   readonly #sockets: () => readonly WebSocket[]
   #keepAlive: ReturnType<typeof setInterval> | undefined
 
@@ -36,103 +37,102 @@ export class Streams {
     this.#sockets = sockets
   }
 
-  /** `past` has been sent before and comes first. A run that is over ends the stream at once. */
-  open(render: Render, past: readonly PlacedEvent[], runId: string): ReadableStream<Uint8Array> {
-    // The platform moves these bytes by itself; a stream with a source in JavaScript would be called for every piece.
-    const { readable, writable } = new IdentityTransformStream({ highWaterMark: patience })
+  /** Opens a stream of one run. `past` comes first; a run that is over ends the stream at once. */
+  open(render: Render, past: readonly SessionEvent[], runId: string): ReadableStream<Uint8Array> {
+    // The runtime pipes an identity stream natively; a JavaScript source would be called for every chunk.
+    const { readable, writable } = new IdentityTransformStream({ highWaterMark: maxBufferedBytes })
     const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>
-    const listener: Listener = { render, runId, writer, past: 0 }
+    const subscriber: Subscriber = { render, runId, writer, pastBytes: 0 }
     this.#makeRoom()
-    this.#listeners.add(listener)
-    this.#keepAlive ??= setInterval(() => this.#comment(), keepAliveMs)
-    writer.closed.catch(() => this.#drop(listener)) // as every failed write does: nobody else has to hear of it
+    this.#subscribers.add(subscriber)
+    this.#keepAlive ??= setInterval(() => this.#sendKeepAlive(), keepAliveMs)
+    writer.closed.catch(() => this.#remove(subscriber))
     for (const event of past) {
-      this.#send(listener, event)
-      listener.past = waitingFor(listener)
+      this.#send(subscriber, event)
+      subscriber.pastBytes = unreadBytes(subscriber)
     }
     return readable
   }
 
-  publish(events: readonly PlacedEvent[]): void {
+  publish(events: readonly SessionEvent[]): void {
     for (const event of events) {
-      for (const listener of this.#listeners) this.#send(listener, event)
+      for (const subscriber of this.#subscribers) this.#send(subscriber, event)
       const sockets = this.#sockets()
       if (sockets.length) {
-        const text = JSON.stringify(publicEvent(event))
-        for (const socket of sockets) sendQuietly(socket, text)
+        const text = JSON.stringify(toPublicEvent(event))
+        for (const socket of sockets) sendIfOpen(socket, text)
       }
-      if (isEnd(event)) this.#runEnded(event.run_id)
+      if (isRunEnd(event)) this.#runEnded(event.run_id)
     }
   }
 
-  /** Resolves when the run ends. The caller has seen that it is not over. */
+  /** Resolves when the run ends. The caller has checked that it is not over. */
   ended(runId: string): Promise<void> {
     return new Promise((resolve) => {
-      const waiting = this.#ends.get(runId) ?? new Set()
-      waiting.add(resolve)
-      this.#ends.set(runId, waiting)
+      const waiters = this.#waiters.get(runId) ?? new Set()
+      waiters.add(resolve)
+      this.#waiters.set(runId, waiters)
     })
   }
 
-  /** Nothing more comes, of no run: whoever waits or listens is let go. */
+  /** Ends all streams and resolves all waiters, because the session is being deleted. */
   end(): void {
-    for (const runId of this.#ends.keys()) this.#runEnded(runId)
-    for (const listener of this.#listeners) this.#close(listener)
+    for (const runId of this.#waiters.keys()) this.#runEnded(runId)
+    for (const subscriber of this.#subscribers) this.#close(subscriber)
   }
 
   #runEnded(runId: string) {
-    for (const resolve of this.#ends.get(runId) ?? []) resolve()
-    this.#ends.delete(runId)
+    for (const resolve of this.#waiters.get(runId) ?? []) resolve()
+    this.#waiters.delete(runId)
   }
 
-  /** The one that has listened for longest comes back, if anybody is there, and asks for what it missed. */
+  /** Disconnects the oldest subscriber; its client reconnects if it is still there. */
   #makeRoom() {
-    const [oldest] = this.#listeners
-    if (!oldest || this.#listeners.size < mostListeners) return
-    this.#drop(oldest)
-    oldest.writer.abort(new Error('Too many listen. Reconnect with Last-Event-ID.')).catch(nobodyReads)
+    const [oldest] = this.#subscribers
+    if (!oldest || this.#subscribers.size < maxSubscribers) return
+    this.#remove(oldest)
+    oldest.writer.abort(new Error('Too many subscribers. Reconnect with Last-Event-ID.')).catch(ignoreClosed)
   }
 
-  #send(listener: Listener, event: PlacedEvent) {
-    if (event.run_id !== listener.runId) return
-    const text = listener.render(event)
-    if (text && !this.#put(listener, text)) return
-    if (isEnd(event)) this.#close(listener)
+  #send(subscriber: Subscriber, event: SessionEvent) {
+    if (event.run_id !== subscriber.runId) return
+    const text = subscriber.render(event)
+    if (text && !this.#write(subscriber, text)) return
+    if (isRunEnd(event)) this.#close(subscriber)
   }
 
-  #close(listener: Listener) {
-    this.#drop(listener)
-    listener.writer.close().catch(nobodyReads)
+  #close(subscriber: Subscriber) {
+    this.#remove(subscriber)
+    subscriber.writer.close().catch(ignoreClosed)
   }
 
-  #put(listener: Listener, text: string): boolean {
-    const waiting = waitingFor(listener)
-    listener.past = Math.min(listener.past, waiting)
-    if (waiting - listener.past >= patience) {
-      this.#drop(listener)
-      listener.writer.abort(new Error('The reader is too slow. Reconnect with Last-Event-ID.')).catch(nobodyReads)
+  #write(subscriber: Subscriber, text: string): boolean {
+    const unread = unreadBytes(subscriber)
+    subscriber.pastBytes = Math.min(subscriber.pastBytes, unread)
+    if (unread - subscriber.pastBytes >= maxBufferedBytes) {
+      this.#remove(subscriber)
+      subscriber.writer.abort(new Error('The reader is too slow. Reconnect with Last-Event-ID.')).catch(ignoreClosed)
       return false
     }
-    listener.writer.write(encoder.encode(text)).catch(() => this.#drop(listener))
+    subscriber.writer.write(encoder.encode(text)).catch(() => this.#remove(subscriber))
     return true
   }
 
-  #comment() {
-    for (const listener of this.#listeners) this.#put(listener, ': idle\n\n')
+  #sendKeepAlive() {
+    for (const subscriber of this.#subscribers) this.#write(subscriber, ': idle\n\n')
   }
 
-  #drop(listener: Listener) {
-    this.#listeners.delete(listener)
-    if (this.#listeners.size) return
+  #remove(subscriber: Subscriber) {
+    this.#subscribers.delete(subscriber)
+    if (this.#subscribers.size) return
     if (this.#keepAlive !== undefined) clearInterval(this.#keepAlive)
     this.#keepAlive = undefined
   }
 }
 
-/** Bytes that it has not read yet. */
-const waitingFor = ({ writer }: Listener): number => patience - (writer.desiredSize ?? 0)
+const unreadBytes = ({ writer }: Subscriber): number => maxBufferedBytes - (writer.desiredSize ?? 0)
 
-/** A socket that closes this very moment is no error: its owner comes back and asks for what it missed. */
-function sendQuietly(socket: WebSocket, text: string) {
+/** Skips a socket that is closing: its client reconnects and asks for the missed events. */
+function sendIfOpen(socket: WebSocket, text: string) {
   if (socket.readyState === WebSocket.OPEN) socket.send(text)
 }

@@ -1,33 +1,53 @@
-/** One alarm, many reasons to wake: the earliest of them, as a pure minimum. */
+/**
+ * Decides when a Durable Object wakes next. An object has one alarm and many reasons to wake: a `Schedule` holds the
+ * time of each reason and the time the alarm is set to, and `armAlarm` is the only effect. Times are milliseconds
+ * since 1970.
+ */
 
-/** How long a turn may go without a sign of the drive before the alarm looks after it. */
+/** How long a running turn may go unattended before the alarm resumes it. */
 export const leaseMs = 15_000
-/** After this, an alarm hands over to a fresh one: the platform ends an invocation after 15 minutes. */
+/** How long one alarm invocation works before it hands over to a fresh one: the platform ends it after 15 minutes. */
 export const segmentMs = 600_000
 
-export type Reasons = {
-  /** A turn is being driven in this object now, or could be. */
-  readonly driving: boolean
-  /** The turn rests until this time. */
-  readonly restsUntil: number | undefined
-  /** History has not got everything yet; try again at this time. */
-  readonly projectAt: number | undefined
-  /** Background processes are to be asked how they stand. */
-  readonly lookAt: number | undefined
-  /** Something is on its way to a chat, or has to be sent then. */
-  readonly sendAt?: number | undefined
-  /** The session is ephemeral and removes itself then. */
-  readonly expiresAt?: number | undefined
+/** The time the alarm is set to. `unknown`: this instance of the object has not set it yet. */
+export type Armed = number | 'none' | 'unknown'
+
+export type Schedule<Reason extends string = string> = {
+  /** When to wake, by reason. A reason without a time needs no alarm. */
+  readonly wakes: Readonly<Partial<Record<Reason, number | undefined>>>
+  readonly armed: Armed
 }
 
-/** Milliseconds since 1970, or undefined: there is nothing to wake for. */
-export function wakeAt({ driving, ...reasons }: Reasons, now: number): number | undefined {
-  const { restsUntil, projectAt, lookAt, sendAt, expiresAt } = reasons
-  const times = [driving ? now + leaseMs : undefined, restsUntil, projectAt, lookAt, sendAt, expiresAt].filter(
-    (time) => time !== undefined,
-  )
-  return times.length ? Math.min(...times) : undefined
+export type Wake<Reason extends string> = { readonly reason: Reason; readonly at: number }
+
+/** The earliest wake; undefined when no reason has a time. Of equal times the first reason wins. */
+export function nextWake<Reason extends string>({ wakes }: Schedule<Reason>): Wake<Reason> | undefined {
+  let next: Wake<Reason> | undefined
+  for (const [reason, at] of Object.entries(wakes) as [Reason, number | undefined][])
+    if (at !== undefined && (next === undefined || at < next.at)) next = { reason, at }
+  return next
 }
 
-/** 2 s, 4 s, 8 s … at most 5 minutes. */
-export const projectionDelay = (failures: number): number => Math.min(1_000 * 2 ** failures, 300_000)
+/** The reasons whose time has come, earliest first. */
+export function dueReasons<Reason extends string>({ wakes }: Schedule<Reason>, now: number): readonly Reason[] {
+  const times = Object.entries(wakes) as [Reason, number | undefined][]
+  const due = times.flatMap(([reason, at]) => (at !== undefined && at <= now ? [{ reason, at }] : []))
+  return due.toSorted((one, other) => one.at - other.at).map(({ reason }) => reason)
+}
+
+type AlarmStorage = Pick<DurableObjectStorage, 'setAlarm' | 'deleteAlarm'>
+
+/**
+ * Sets the alarm to the next wake, or deletes it when there is none. Storage orders it with the other writes of the
+ * same synchronous stretch. An alarm that is set already costs nothing.
+ */
+export function armAlarm<Reason extends string>(storage: AlarmStorage, schedule: Schedule<Reason>): Armed {
+  const armed = nextWake(schedule)?.at ?? 'none'
+  if (armed === schedule.armed) return armed
+  if (armed === 'none') void storage.deleteAlarm()
+  else void storage.setAlarm(armed)
+  return armed
+}
+
+/** The pause before the next try after so many failures: 2 s, 4 s, 8 s … at most 5 minutes. */
+export const retryDelayMs = (failures: number): number => Math.min(1_000 * 2 ** failures, 300_000)

@@ -1,30 +1,31 @@
-/** What an alarm of a session does, after it was armed anew: look after whatever is due. */
+/** Handles the alarm of a session after the next one is set: resumes, sends and polls what is due. */
 
-import { lookAfterProcesses } from './process-notices.ts'
-import type { Session } from './session.ts'
-import { leaseMs, segmentMs } from '../platform/schedule.ts'
 import { clock } from '../platform/clock.ts'
+import { leaseMs, segmentMs } from '../platform/schedule.ts'
+import { pollProcesses } from './process-notices.ts'
+import type { Session } from './session.ts'
 
-export async function lookAfter(core: Session, storage: DurableObjectStorage): Promise<void> {
-  const sent = core.delivery.start()
-  if (!(await core.known.canBeKnown())) return
-  if (!core.isQuiet && core.store.hasOpenTurn) core.move()
-  else if (!core.isQuiet) core.release()
-  await lookAfterProcesses(core)
-  const lookAt = core.toolRuntime.processes.lookAt(false) ?? Infinity
-  const patience = Math.max(leaseMs, Math.min(segmentMs, lookAt - clock.now()))
-  // Riding along keeps the object in memory; before the platform's limit a fresh alarm takes over.
-  if (core.driver.isDriving) await within(patience, core.driver.start())
-  if (core.delivery.isSending) await within(patience, sent)
-  if (core.driver.isDriving) await storage.setAlarm(clock.now())
-  else if (core.isQuiet) core.arm()
-  else await core.project()
+export async function handleAlarm(session: Session): Promise<void> {
+  const { turns, driver, delivery, store, toolRuntime } = session
+  const sent = delivery.start()
+  if (!(await session.tenant.tryLoad())) return
+  if (!turns.isSettled && store.hasOpenTurn) turns.resume()
+  else if (!turns.isSettled) turns.settle()
+  await pollProcesses(session)
+  const processesAt = toolRuntime.processes.getNextWake(false) ?? Infinity
+  const timeoutMs = Math.max(leaseMs, Math.min(segmentMs, processesAt - clock.now()))
+  // Waiting for the driver keeps the object in memory; before the platform's limit a fresh alarm takes over.
+  if (driver.isDriving) await within(timeoutMs, driver.start())
+  if (delivery.isSending) await within(timeoutMs, sent)
+  if (driver.isDriving) await turns.rearm(clock.now())
+  else if (turns.isSettled) turns.arm()
+  else await turns.project()
 }
 
-/** A timer that is left over would keep the object in memory. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const patience = new AbortController()
-  const late = clock.wait(ms, { signal: patience.signal }).catch(() => undefined)
-  await Promise.race([work, late])
-  patience.abort()
+/** Waits for the work or the timeout. The timer is cancelled: it would keep the object in memory. */
+async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
+  const timer = new AbortController()
+  const timeout = clock.wait(timeoutMs, { signal: timer.signal }).catch(() => undefined)
+  await Promise.race([work, timeout])
+  timer.abort()
 }

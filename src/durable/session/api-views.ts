@@ -2,10 +2,11 @@
 
 import type { Entry, SessionRecord } from '../../agent/model/history.ts'
 import { callsIn, textIn, thinkingIn, type UserMessage } from '../../agent/model/message.ts'
-import { runEnded } from '../../agent/loop/announce.ts'
-import type { TurnOptions } from '../../agent/model/options.ts'
-import { modelCall, newTurn, timesUsed, type Turn } from '../../agent/model/turn.ts'
-import { publicTallies, publicUsage } from '../../agent/public-api/usage.ts'
+import { createRunEnded } from '../../agent/loop/announce.ts'
+import type { TurnOptions } from '../../agent/model/turn-options.ts'
+import { modelCallUse, newTurn, timesUsed, type Turn } from '../../agent/model/turn.ts'
+import { toPublicTallies, toPublicUsage } from '../../agent/public-api/usage.ts'
+import { isWaitingForPerson } from '../turn/pending-requests.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 
 export const iso = (ms: number): string => new Date(ms).toISOString()
@@ -23,7 +24,7 @@ export function sessionView(record: SessionRecord, status: SessionStatus) {
     created_at: iso(record.createdAt),
     updated_at: iso(record.updatedAt),
     parent_id: record.parentId,
-    usage: publicUsage(record.usage),
+    usage: toPublicUsage(record.usage),
     settings,
   }
 }
@@ -71,8 +72,8 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
     session_id: sessionId,
     status: statusOf(turn),
     output: null as string | null,
-    usage: publicUsage(turn.usage),
-    usage_by_model: publicTallies(turn.usage),
+    usage: toPublicUsage(turn.usage),
+    usage_by_model: toPublicTallies(turn.usage),
     exit_reason: null as string | null,
     completed: false,
     error: null as string | null,
@@ -80,12 +81,12 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
     started_at: iso(turn.startedAt) as string | null,
     ended_at: stage.at === 'done' ? iso(stage.endedAt) : null,
     steps: turn.budget.spent,
-    attempts: timesUsed(turn, modelCall),
+    attempts: timesUsed(turn, modelCallUse),
     waited_ms: turn.waited,
     notes: turn.notes.map(({ at, did, why }) => ({ at: iso(at), did, why })),
   }
   if (stage.at !== 'done') return base
-  const end = runEnded(
+  const end = createRunEnded(
     turn,
     entries.map(({ message }) => message),
   )
@@ -119,12 +120,8 @@ function statusOf({ stage, stopRequested }: Turn): RunStatus {
   if (stage.at === 'done')
     return stage.outcome === 'failed' ? 'failed' : stage.outcome === 'stopped' ? 'cancelled' : 'completed'
   if (stopRequested) return 'stopping'
-  return isAway(stage) ? 'waiting' : 'running'
+  return isWaitingForPerson(stage) ? 'waiting' : 'running'
 }
-
-/** Nothing moves until somebody does something. */
-export const isAway = (stage: Turn['stage']): boolean =>
-  stage.at === 'tools' && stage.calls.every(({ state }) => state === 'away' || state === 'settled')
 
 function activityOf({ stage, people }: Turn): {
   readonly doing: string

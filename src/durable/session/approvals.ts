@@ -1,30 +1,30 @@
 /** Records a person's decision about a pending approval of a session. */
 
-import { allow, deliver } from '../../agent/loop/intake.ts'
-import type { ApprovalAnswer, Decision } from '../../agent/model/approval.ts'
-import { maskSecrets } from '../../agent/model/secrets.ts'
-import type { Awaited } from '../../agent/model/tool.ts'
-import { decided, type ToolCall } from '../../agent/model/turn.ts'
-import { refusalFor, refusalText } from '../../tools/permission.ts'
-import { waitingFor } from '../turn/pending-requests.ts'
+import { allowCall, settlePendingCall } from '../../agent/loop/intake.ts'
+import type { ApprovalAnswer, ApprovalDecision } from '../../agent/model/approval.ts'
+import { maskSecrets } from '../../agent/model/mask-secrets.ts'
+import type { ApprovalRequest } from '../../agent/model/pending-request.ts'
+import { addDecision, type ToolCall } from '../../agent/model/turn.ts'
+import { createRefusal, renderRefusal } from '../../tools/check-permission.ts'
+import { findPending } from '../turn/pending-requests.ts'
 import type { Session } from './session.ts'
 import type { TenantDO } from '../tenant/tenant-object.ts'
 import { forgetSnapshot } from '../tenant/tenant-snapshot.ts'
 import { clock } from '../platform/clock.ts'
 
-type Pending = Extract<ToolCall, { state: 'away' }> & { readonly awaits: Extract<Awaited, { kind: 'approval' }> }
+type Pending = Extract<ToolCall, { state: 'away' }> & { readonly awaits: ApprovalRequest }
 
 const isPending = (call: ToolCall): call is Pending => call.state === 'away' && call.awaits.kind === 'approval'
 
 function pendingIn(core: Session, request: string): Pending | undefined {
-  const callId = waitingFor(core, request)?.call_id
+  const callId = findPending(core, request)?.call_id
   const turn = core.store.current()
   const calls = turn?.stage.at === 'tools' ? turn.stage.calls : []
   return calls.filter(isPending).find(({ id }) => id === callId)
 }
 
 /** `gone`: nobody waits for this any more. `unlasting`: it can only be allowed once. */
-export type Decided = 'decided' | 'gone' | 'unlasting'
+export type DecideResult = 'decided' | 'gone' | 'unlasting'
 
 /**
  * A person's answer. What it allows beyond this call is put down first: after a crash in between, the same answer
@@ -35,7 +35,7 @@ export async function decideApproval(
   tenant: DurableObjectStub<TenantDO>,
   request: string,
   answer: ApprovalAnswer,
-): Promise<Decided> {
+): Promise<DecideResult> {
   const call = pendingIn(core, request)
   if (!call) return 'gone'
   if (lasts(answer) && call.awaits.rule === undefined) return 'unlasting'
@@ -43,14 +43,14 @@ export async function decideApproval(
   // Somebody else may have answered while that was written.
   if (pendingIn(core, request)?.awaits !== call.awaits) return 'gone'
   const decision = decisionBy(answer, call)
-  const turn = decided(core.store.turn(), decision)
+  const turn = addDecision(core.store.turn(), decision)
   core.store.save(
     answer.decision === 'deny'
-      ? deliver(turn, denied(call, decision), core.driver.look())
-      : allow(turn, call.id, call.awaits.hash),
+      ? settlePendingCall(turn, denied(call, decision), core.driver.view())
+      : allowCall(turn, call.id, call.awaits.hash),
   )
   core.store.write()
-  core.move()
+  core.turns.resume()
   return 'decided'
 }
 
@@ -69,11 +69,11 @@ async function remember(
     if (!grants.includes(grant)) core.updateMeta({ grants: [...grants, grant].slice(-500) })
   }
   if (decision !== 'always') return
-  await tenant.allowAlways({ do: 'allow', tool, ...(rule !== '*' && { match: rule }) })
+  await tenant.settings.addApprovalRule({ do: 'allow', tool, ...(rule !== '*' && { match: rule }) })
   forgetSnapshot(core.tenantId)
 }
 
-const decisionBy = ({ decision, reason = '' }: ApprovalAnswer, { id, awaits }: Pending): Decision => ({
+const decisionBy = ({ decision, reason = '' }: ApprovalAnswer, { id, awaits }: Pending): ApprovalDecision => ({
   at: clock.now(),
   callId: id,
   tool: awaits.tool,
@@ -86,10 +86,10 @@ const decisionBy = ({ decision, reason = '' }: ApprovalAnswer, { id, awaits }: P
   hash: awaits.hash,
 })
 
-const denied = ({ id, name }: ToolCall, decision: Decision) => ({
+const denied = ({ id, name }: ToolCall, decision: ApprovalDecision) => ({
   role: 'tool' as const,
   callId: id,
   name,
-  content: [{ type: 'text' as const, text: refusalText(name, refusalFor(decision)) }],
+  content: [{ type: 'text' as const, text: renderRefusal(name, createRefusal(decision)) }],
   failed: true,
 })

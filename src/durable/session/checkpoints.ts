@@ -6,8 +6,8 @@
 import { BackendError } from '../../agent/model/backend.ts'
 import { textIn } from '../../agent/model/message.ts'
 import type { Checkpoint, Checkpoints, Selection } from '../../backends/checkpoints.ts'
-import { limits } from '../../backends/checkpoints.ts'
-import { unified } from '../../tools/file/patch/unified.ts'
+import { checkpointLimits } from '../../backends/checkpoints.ts'
+import { renderUnifiedDiff } from '../../tools/file/patch/unified-diff.ts'
 import type { Session } from './session.ts'
 import { clock } from '../platform/clock.ts'
 
@@ -65,7 +65,7 @@ type Standing = { readonly all: Checkpoints; readonly now: readonly Checkpoint[]
 /** Undefined where the machine keeps none. */
 async function standing(core: Session): Promise<Standing | undefined> {
   const all = await core.toolRuntime.backend.checkpoints()
-  const oldest = clock.now() - limits.ageMs
+  const oldest = clock.now() - checkpointLimits.ageMs
   return all && { all, now: (await all.list()).filter(({ at }) => at >= oldest) }
 }
 
@@ -97,7 +97,7 @@ export async function differenceSince(core: Session, n: number): Promise<Differe
     else {
       const [before, after] = [text(change.before), text(change.after)]
       if (before === 'binary' || after === 'binary') binary.push(name)
-      else diff += unified({ path: `/${name}`, before: before?.text, after: after?.text })
+      else diff += renderUnifiedDiff({ path: `/${name}`, before: before?.text, after: after?.text })
     }
     if (diff.length > MAX_DIFF) break
   }
@@ -139,7 +139,7 @@ export async function rollback(
       return files && { files, taken: selection.path === undefined ? retractRun(core, checkpoint.run) : nothing }
     })
     if (!done) continue
-    await all.sweep()
+    await all.finishRestore()
     const { restored, kept, left } = done.files
     const short = shortened(core)
     const named = { restored: restored.map(short), kept: kept.map(short), left_out: left.map(short) }
@@ -152,20 +152,20 @@ const nothing: Taken = { undone: 0, messages: [] }
 
 /** The run and what came after it leave the conversation. */
 function retractRun(core: Session, runId: string): Taken {
-  const from = core.journal.rowsOf(runId)[0]?.n
+  const from = core.journal.rowsOfRun(runId)[0]?.n
   if (from === undefined) return nothing
   const said: string[] = []
   const runs = new Set<string>()
-  for (const { n, runId: run, entries } of core.journal.backwards()) {
+  for (const { n, runId: run, entries } of core.journal.rowsNewestFirst()) {
     if (n < from) break
     runs.add(run)
     for (const { message } of entries.toReversed())
       if (message.role === 'user' && !message.source) said.push(textIn(message))
   }
   if (!runs.size) return nothing
-  core.store.retract(from)
+  core.store.undo(from)
   core.updateMeta({ retractedFrom: Math.min(from, core.meta.retractedFrom ?? from) })
-  core.later(core.project())
+  core.later(core.turns.project())
   return { undone: runs.size, messages: said }
 }
 

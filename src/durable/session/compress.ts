@@ -32,7 +32,7 @@ export async function compressNow(core: Session, focus: string | undefined): Pro
     core.turns.resumeIfUndriven()
     return { is: 'asked' }
   }
-  const limit = core.billing.over(turn, clock.now())
+  const limit = core.billing.reachedLimit(turn, clock.now())
   if (limit !== undefined) return { is: 'over', limit }
   const transcript = store.transcript()
   const { length } = transcript

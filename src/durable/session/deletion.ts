@@ -1,6 +1,6 @@
 /** The end of a session: what runs is ended, and all that is kept of it outside its object is removed. */
 
-import { d1History } from '../../db/history.ts'
+import { createD1History } from '../../db/history.ts'
 import { settleRun } from '../turn/run-end.ts'
 import type { Session } from './session.ts'
 import { clock } from '../platform/clock.ts'
@@ -9,8 +9,8 @@ import { clock } from '../platform/clock.ts'
 const patienceMs = 2_000
 
 /** Ends what runs and what waits to run, and lets go of whoever waits for it. From here on nothing is sent to history any more. */
-export async function close(core: Session): Promise<void> {
-  core.shut()
+export async function endSession(core: Session): Promise<void> {
+  core.turns.close()
   core.delivery.close()
   try {
     await endAll(core)
@@ -23,8 +23,8 @@ async function endAll(core: Session): Promise<void> {
   await core.ensureTenant()
   const { store, driver } = core
   const queued = store.queued()
-  store.unsay(queued.map(({ id }) => id))
-  const run = core.stop() ? [store.turn().id] : []
+  store.removeFromInbox(queued.map(({ id }) => id))
+  const run = core.turns.stop() ? [store.turn().id] : []
   if (driver.isDriving) await Promise.race([driver.start(), clock.wait(patienceMs)])
   const others = [core.projection.settled(), core.toolRuntime.processes.killAll()]
   await Promise.race([Promise.all(others), clock.wait(patienceMs)])
@@ -35,11 +35,11 @@ async function endAll(core: Session): Promise<void> {
 }
 
 /** Removes what is kept outside the object: history, files, what waits for a person. Throws when that fails. */
-export async function forget(core: Session, env: Env): Promise<void> {
+export async function deleteOutside(core: Session, env: Env): Promise<void> {
   // What is still on its way would come after the end.
   await core.projection.settled()
-  await d1History(env.DB, core.tenantId).forget(core.sessionId, core.projection.unsent())
+  await createD1History(env.DB, core.tenantId).deleteSession(core.sessionId, core.projection.unsentTurns())
   await core.toolRuntime.removeFiles()
-  await core.waiting.clear()
-  await core.billing.forget()
+  await core.pendingList.clear()
+  await core.billing.releaseStorage()
 }

@@ -2,14 +2,18 @@
 
 import type { Entry } from '../../agent/model/history.ts'
 import type { Message } from '../../agent/model/message.ts'
-import { tokensOf } from '../../agent/prompt/tokens.ts'
-import { type ExportFormat, writeExport } from '../../agent/public-api/export.ts'
-import type { Exported } from '../../agent/public-api/exported.ts'
-import { type ExportedMessage, fromExported, toExported } from '../../agent/public-api/export-message.ts'
-import { canKeep, imagesOf, withImages } from '../workspace/attachments.ts'
-import { bytesOfTexts } from '../platform/byte-stream.ts'
-import { importRun, type Journal } from '../storage/journal.ts'
-import { kept } from './submit.ts'
+import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
+import { type ExportFormat, renderExport } from '../../agent/public-api/export.ts'
+import type { ExportSource } from '../../agent/public-api/export-source.ts'
+import {
+  type ExportedMessage,
+  fromExportedMessage,
+  toExportedMessage,
+} from '../../agent/public-api/exported-message.ts'
+import { canStore, tenantImagePrefix, loadImages } from '../workspace/attachments.ts'
+import { textStream } from '../platform/byte-stream.ts'
+import { importRunId, type Journal } from '../storage/journal.ts'
+import { storeMessage } from './request-intake.ts'
 import type { Session } from './session.ts'
 import type { NewSession } from '../storage/session-metadata.ts'
 import { iso } from './api-views.ts'
@@ -22,25 +26,25 @@ export function exportSession(
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
   const { id, title, source, model, createdAt, prompt } = core.meta
-  const exported: Exported = {
+  const exported: ExportSource = {
     session: { id, title, source, model, created_at: iso(createdAt) },
     system: prompt,
     messages: messagesOf(entriesNow(core.journal), core.journal.coveredFrom(1), {
       blobs,
-      within: imagesOf(core.tenantId),
+      within: tenantImagePrefix(core.tenantId),
     }),
   }
-  return bytesOfTexts(writeExport(format, exported))
+  return textStream(renderExport(format, exported))
 }
 
 /** The conversation as it stands now, read row by row, so that it is not held all at once. */
 function entriesNow(journal: Journal): Generator<Entry> {
-  const places = journal.places()
+  const places = journal.listRows()
   const end = places.at(-1)
   // The last row may be one that goes on.
-  const last = end ? journal.at(end.n).row.entries.at(-1)?.seq : undefined
+  const last = end ? journal.row(end.n).row.entries.at(-1)?.seq : undefined
   return (function* () {
-    for (const { n } of places) for (const entry of journal.at(n).row.entries) if (entry.seq <= (last ?? 0)) yield entry
+    for (const { n } of places) for (const entry of journal.row(n).row.entries) if (entry.seq <= (last ?? 0)) yield entry
   })()
 }
 
@@ -50,9 +54,9 @@ async function* messagesOf(
   pictures: { readonly blobs: R2Bucket | undefined; readonly within: string },
 ): AsyncGenerator<ExportedMessage> {
   for (const { id, seq, runId, at, covers, message } of entries) {
-    const [whole = message] = await withImages([message], pictures.blobs, pictures.within)
+    const [whole = message] = await loadImages([message], pictures.blobs, pictures.within)
     const place = { id, seq, run_id: runId, created_at: iso(at), compacted: seq <= compactedThrough }
-    yield { ...place, ...toExported(whole), ...(covers !== undefined && { covers }) }
+    yield { ...place, ...toExportedMessage(whole), ...(covers !== undefined && { covers }) }
   }
 }
 
@@ -72,10 +76,10 @@ export async function importSession(
   blobs: R2Bucket | undefined,
 ): Promise<number | undefined> {
   const now = clock.now()
-  const given = messages.map(fromExported)
-  const tooLarge = given.findIndex((message) => !canKeep(message, blobs))
+  const given = messages.map(fromExportedMessage)
+  const tooLarge = given.findIndex((message) => !canStore(message, blobs))
   if (tooLarge >= 0) return tooLarge
-  const whole = await Promise.all(given.map((message) => kept(core, message, blobs)))
+  const whole = await Promise.all(given.map((message) => storeMessage(core, message, blobs)))
   if (core.exists) return undefined
   const reached = highest(messages.map(({ seq }, i) => seq ?? i + 1))
   const entries = whole.map((message, i): Entry => {
@@ -83,9 +87,9 @@ export async function importSession(
     return {
       id: `msg_${i + 1}`,
       seq: i + 1,
-      runId: runId && /^[\w-]{1,128}$/.test(runId) ? runId : importRun,
+      runId: runId && /^[\w-]{1,128}$/.test(runId) ? runId : importRunId,
       at: at ? Date.parse(at) : now,
-      tokens: tokensOf(message),
+      tokens: estimateMessageTokens(message),
       message,
       // Numbers are given anew: it covers as many messages as it did.
       ...(typeof covers === 'number' && isSummary(message) && { covers: Math.min(i, through(reached, covers)) }),
@@ -94,7 +98,7 @@ export async function importSession(
   const spec: NewSession = { title, model, source: 'import' }
   core.create(spec)
   core.adopt(core.meta, rowsOf(entries))
-  await core.billing.tellStored()
+  await core.billing.reportStorage()
   return undefined
 }
 
@@ -123,7 +127,7 @@ function rowsOf(entries: readonly Entry[]) {
     const open = rows.at(-1)
     const length = JSON.stringify(entry).length
     const isFull = !open || open.runId !== entry.runId || open.length + length > rowLength
-    const hasSpoken = open?.entries.at(-1)?.message.role === 'assistant' && entry.runId !== importRun
+    const hasSpoken = open?.entries.at(-1)?.message.role === 'assistant' && entry.runId !== importRunId
     if (isFull || hasSpoken) rows.push({ n: entry.seq, runId: entry.runId, entries: [entry], length })
     else {
       open.entries.push(entry)

@@ -11,7 +11,7 @@ export type FileAnswer =
   | { readonly is: 'refused'; readonly message: string; readonly code: BackendError['code'] }
 
 export function workspace({ toolRuntime: { backend }, billing: account }: Session) {
-  const { byHand: files } = backend
+  const { userFiles: files } = backend
   const root = backend.resolve('.')
   const at = (path: string): string => {
     const resolved = backend.resolve(path)
@@ -36,14 +36,14 @@ export function workspace({ toolRuntime: { backend }, billing: account }: Sessio
     write: (path: string, bytes: Uint8Array) =>
       said(async () => {
         const { created } = await files.write(at(path), bytes)
-        await account.tellStored()
+        await account.reportStorage()
         return { is: 'written', created, stat: await files.stat(at(path)) }
       }),
 
     remove: (path: string) =>
       said(async () => {
         const is = (await files.remove(inside(path))) ? 'removed' : 'missing'
-        await account.tellStored()
+        await account.reportStorage()
         return { is }
       }),
   }

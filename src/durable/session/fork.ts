@@ -2,10 +2,10 @@
 
 import type { Entry } from '../../agent/model/history.ts'
 import type { Turn } from '../../agent/model/turn.ts'
-import type { SnapshotEntry } from '../../backends/portable.ts'
+import type { SnapshotEntry } from '../../backends/portable-backend.ts'
 import { pack, unpack } from '../../backends/tar.ts'
-import { ownImages } from '../workspace/attachments.ts'
-import { bytesOf, bytesOfTexts } from '../platform/byte-stream.ts'
+import { imageCopier } from '../workspace/attachments.ts'
+import { byteStream, textStream } from '../platform/byte-stream.ts'
 import type { Journal, StepRow } from '../storage/journal.ts'
 import type { Session } from './session.ts'
 import type { NewSession, SessionMetadata } from '../storage/session-metadata.ts'
@@ -36,21 +36,21 @@ export function copySession(core: Session, upTo?: string): SessionCopy | undefin
   const { journal, store, sql } = core
   // A turn that is still open stays with the original: its last words are not in yet.
   const open = store.hasOpenTurn ? store.turn().id : undefined
-  const ended = journal.places().filter(({ run }) => run !== open)
+  const ended = journal.listRows().filter(({ run }) => run !== open)
   const end = upTo === undefined ? ended.length : ended.findLastIndex(({ run }) => run === upTo) + 1
   if (upTo !== undefined && !end) return undefined
   const places = ended.slice(0, end)
   return {
     meta: core.meta,
-    rows: bytesOfTexts(linesOf(journal, places)),
-    files: bytesOf(pack(withoutRoot(core.toolRuntime.backend.snapshot()))),
-    bytes: storedBytes(sql) - journal.bytesBehind(places.at(-1)?.n ?? 0),
+    rows: textStream(linesOf(journal, places)),
+    files: byteStream(pack(withoutRoot(core.toolRuntime.backend.snapshot()))),
+    bytes: storedBytes(sql) - journal.bytesAfter(places.at(-1)?.n ?? 0),
   }
 }
 
 async function* linesOf(journal: Journal, places: readonly { readonly n: number }[]): AsyncGenerator<string> {
   for (const { n } of places) {
-    const { row, turn } = journal.at(n)
+    const { row, turn } = journal.row(n)
     const { runId, entries } = row
     const copied: Row = { n, runId, entries, ...(turn?.stage.at === 'done' && { turn }) }
     yield `${JSON.stringify(copied)}\n`
@@ -104,7 +104,7 @@ export class Arrival {
   }
 
   get #isHalfThere(): boolean {
-    return this.#options.core().journal.meta()?.arriving === true
+    return this.#options.core().journal.metadata()?.arriving === true
   }
 
   async #take(copy: SessionCopy, spec: NewSession): Promise<void> {
@@ -170,12 +170,12 @@ async function takeCopy(
     ...(spec.ephemeral && { ephemeral: true }),
   } as const
   core.adopt(arriving, [])
-  const own = blobs && ownImages(blobs, core)
+  const own = blobs && imageCopier(blobs, core)
   for await (const row of rowsIn(rows)) core.journal.putStep(await arrivedRow(row, own), row.turn)
   await core.toolRuntime.backend.restore(withRoot(unpack(files)))
   const { arriving: _arriving, ...arrived } = core.meta
   core.adopt(arrived, [])
-  await core.billing.tellStored()
+  await core.billing.reportStorage()
 }
 
 /** Nobody reads it: whoever sends it need not go on. */
@@ -186,7 +186,7 @@ export async function leave({ rows, files }: Pick<SessionCopy, 'rows' | 'files'>
 
 async function arrivedRow(
   { n, runId, entries: given }: Row,
-  own: ReturnType<typeof ownImages> | undefined,
+  own: ReturnType<typeof imageCopier> | undefined,
 ): Promise<StepRow> {
   const entries: Entry[] = []
   for (const entry of given) entries.push(own ? { ...entry, message: await own(entry.message) } : entry)

@@ -1,48 +1,44 @@
-/**
- * What background processes have to say becomes a turn, once the session is idle. Nobody has asked for that turn at
- * the door, so the limits of the tenant are asked here; while they say no, the news wait.
- */
+/** Submits what background processes report as a turn of its own, once the session is idle. */
 
-import type { SessionBilling } from '../tenant/session-billing.ts'
-import type { Driver } from '../turn/driver.ts'
-import { isOwnReset } from '../platform/object-reset.ts'
 import { newRunId } from '../platform/ids.ts'
-import type { TurnRequest } from '../turn/next-turn.ts'
-import type { SessionProcesses } from '../processes/process-registry.ts'
-import type { SessionStore } from '../storage/store.ts'
+import { isOwnReset } from '../platform/object-reset.ts'
+import type { Session } from './session.ts'
+import { type Intake, submit } from './submit.ts'
 
-type Listening = {
-  readonly store: SessionStore
-  readonly toolRuntime: { readonly processes: SessionProcesses }
-  readonly billing: SessionBilling
-  readonly driver: Driver
-  readonly isClosing: boolean
-  readonly begin: (request: TurnRequest) => void
-  readonly release: (runId: string) => void
-}
+export type ProcessNoticeCommand = { readonly kind: 'process-notice'; readonly runId: string }
 
-/** Looks how they stand. A machine that cannot be asked, and a defect of ours, are no reason to look after nothing else. */
-export async function lookAfterProcesses(session: Listening): Promise<void> {
+/** Polls the processes and submits their notices. An unreachable host or a defect of ours is logged: other work goes on. */
+export async function pollProcesses(session: Session): Promise<void> {
   try {
-    await session.toolRuntime.processes.lookAtAll()
-    await tell(session)
+    await session.toolRuntime.processes.pollAll()
+    await submitNotices(session)
   } catch (error) {
     if (isOwnReset(error)) throw error
-    console.error('Looking after background processes failed.', error)
+    console.error('Polling the background processes failed.', error)
   }
 }
 
-async function tell(session: Listening): Promise<void> {
+/** No request has passed the limits for this turn: while they refuse it, the notices wait. */
+async function submitNotices(session: Session): Promise<void> {
   const { processes } = session.toolRuntime
-  if (!isIdle(session) || !processes.hasNews()) return
-  const runId = newRunId()
-  if (!(await session.billing.admit(runId).catch(() => false))) return processes.putOff()
-  // Somebody may have said something meanwhile; then the news come behind that.
-  const message = isIdle(session) ? processes.take() : undefined
-  // It counts as told with the write that opens the turn: both are in one stretch.
-  if (message) session.begin({ runId, message, options: session.store.current()?.options ?? {} })
-  else session.release(runId)
+  if (!isIdle(session) || !processes.hasNotice()) return
+  const command = { kind: 'process-notice' as const, runId: newRunId() }
+  const outcome = await submit(session, command).catch(() => ({ status: 'over-limit' as const }))
+  if (outcome?.status === 'over-limit') processes.postponeNotice()
 }
 
-/** A drive that comes to its end may still open what is queued. */
-const isIdle = ({ store, driver, isClosing }: Listening) => !store.hasOpenTurn && !driver.isDriving && !isClosing
+export const processNoticeIntake = (session: Session, { runId }: ProcessNoticeCommand): Intake => ({
+  runId,
+  open: async () => session.exists && 'exists',
+  findOutcome: () => undefined,
+  // The notices count as delivered with the write that opens the turn: both are in one stretch.
+  compose: () => {
+    const message = isIdle(session) ? session.toolRuntime.processes.takeNotice() : undefined
+    return message && { message, options: session.store.current()?.options ?? {} }
+  },
+  join: () => ({ runId, status: 'busy' }),
+})
+
+/** A driver that is about to stop may still open a queued turn. */
+const isIdle = ({ store, driver, turns }: Session): boolean =>
+  !store.hasOpenTurn && !driver.isDriving && !turns.isClosing

@@ -1,13 +1,15 @@
 /** Reading a session: its messages page by page, its runs, its status. */
 
-import { runEnded } from '../../agent/loop/announce.ts'
-import type { PlacedEvent, RunEnded } from '../../agent/model/event.ts'
+import { createRunEnded } from '../../agent/loop/announce.ts'
+import type { SessionEvent, RunEnded } from '../../agent/model/event.ts'
 import type { Entry } from '../../agent/model/history.ts'
 import { isOver } from '../../agent/model/turn.ts'
-import { sse } from '../../agent/public-api/events.ts'
-import { place } from '../storage/event-log.ts'
+import { renderServerSentEvent } from '../../agent/public-api/server-sent-events.ts'
+import { toPlacedEvent } from '../storage/event-log.ts'
+import { isWaitingForPerson } from '../turn/pending-requests.ts'
 import type { Session } from './session.ts'
-import { usageOf } from '../storage/session-record.ts'
+import type { Submitted } from './submit.ts'
+import { runUsage } from '../storage/session-record.ts'
 import { messageView, type MessageView, queuedRun, type RunView, runView, type SessionStatus } from './api-views.ts'
 import { clock } from '../platform/clock.ts'
 
@@ -24,7 +26,7 @@ export function listMessages(
   const newestFirst: Entry[] = []
   let compactedThrough = journal.coveredFrom(before)
   let [length, more] = [0, false]
-  for (const row of journal.entriesBackwards(before)) {
+  for (const row of journal.entriesNewestFirst(before)) {
     more = newestFirst.length > limit || length > longPage
     if (more) break
     for (const entry of row.entries.toReversed()) {
@@ -41,18 +43,19 @@ export function listMessages(
   }
 }
 
-export function statusOf({ store, isWaiting }: Session): SessionStatus {
+/** `waiting`: for a person. A turn that waits for a child session or a job counts as running. */
+export function statusOf({ store }: Session): SessionStatus {
   if (!store.hasOpenTurn) return 'idle'
-  return isWaiting ? 'waiting' : 'running'
+  return isWaitingForPerson(store.turn().stage) ? 'waiting' : 'running'
 }
 
 export function runOf(core: Session, runId: string): RunView | undefined {
   const current = core.store.current()
-  const turn = current?.id === runId ? current : core.journal.turnOf(runId)
-  const usage = turn && usageOf(core.meta, turn)
+  const turn = current?.id === runId ? current : core.journal.turnOfRun(runId)
+  const usage = turn && runUsage(core.meta, turn)
   if (usage) {
-    const view = runView({ ...turn, usage }, core.sessionId, isOver(turn) ? core.journal.entriesOf(runId) : [])
-    const error = core.delivery.errorOf(runId)
+    const view = runView({ ...turn, usage }, core.sessionId, isOver(turn) ? core.journal.entriesOfRun(runId) : [])
+    const error = core.delivery.getDeliveryError(runId)
     return error === undefined ? view : { ...view, delivery_error: error }
   }
   const queued = core.store.queued().find(({ item }) => item.runId === runId)
@@ -70,21 +73,21 @@ export function isLastRun(core: Session, runId: string): boolean {
 /** How a run ended; undefined while it has not. */
 export function endOf(core: Session, runId: string): RunEnded | undefined {
   const current = core.store.current()
-  const turn = current?.id === runId ? current : core.journal.turnOf(runId)
+  const turn = current?.id === runId ? current : core.journal.turnOfRun(runId)
   if (turn?.stage.at !== 'done') return undefined
-  return runEnded(
+  return createRunEnded(
     turn,
-    core.journal.entriesOf(runId).map(({ message }) => message),
+    core.journal.entriesOfRun(runId).map(({ message }) => message),
   )
 }
 
 /** The events of a run so far. Where they are lost, what is known of a run that is over: its answer and its end. */
-export function eventsOf(core: Session, runId: string): PlacedEvent[] {
+export function eventsOf(core: Session, runId: string): SessionEvent[] {
   const logged = core.store.eventsOfRun(runId)
   const end = logged.length ? undefined : endOf(core, runId)
   if (!end) return logged
   const where = { seq: core.store.lastEventSeq(), at: clock.now(), runId, sessionId: core.sessionId }
-  return [place({ type: 'message.delta', delta: end.output }, where), place(end, where)]
+  return [toPlacedEvent({ type: 'message.delta', delta: end.output }, where), toPlacedEvent(end, where)]
 }
 
 /** What a listener has missed, or a piece of it. */
@@ -104,31 +107,21 @@ export function eventsAfter({ store }: Session, after: number): EventPage {
   let through = after
   for (const event of store.eventsSince(after)) {
     if (text.length >= pageLength) return { text, through, isLast: false }
-    text += sse(event)
+    text += renderServerSentEvent(event)
     through = event.seq
   }
   return { text, through, isLast: true }
 }
 
-/** The run that a request joined, found by the id that the request would have given to a run of its own. */
-export function joinedBefore(core: Session, requestId: string): Accepted | undefined {
-  const heard = firstWith(core.store.eventsSince(0), requestId)
-  const waits = core.store.inbox().some((said) => said.requestId === requestId)
-  if (heard) return { runId: heard.run_id, status: 'joined' }
-  return waits ? { runId: core.store.turn().id, status: 'joined' } : undefined
+/** The run that an earlier try of a request joined, found by the run id that the request brings. */
+export function joinedBefore(session: Session, requestId: string, eventsSince: number): Submitted | undefined {
+  const event = firstWith(session.store.eventsSince(eventsSince), requestId)
+  if (event) return { runId: event.run_id, status: 'joined' }
+  const isWaiting = session.store.inbox().some((item) => item.requestId === requestId)
+  return isWaiting ? { runId: session.store.turn().id, status: 'joined' } : undefined
 }
 
-function firstWith(events: Iterable<PlacedEvent>, requestId: string): PlacedEvent | undefined {
+function firstWith(events: Iterable<SessionEvent>, requestId: string): SessionEvent | undefined {
   for (const event of events) if ('request_id' in event && event.request_id === requestId) return event
   return undefined
-}
-
-/**
- * What became of a request. `running`, `queued`: a run of its own; `joined`: its words went into the run that is open;
- * `over`: a repeat, whose run has ended. Nothing was taken with the others: `idle`: there was no run to join;
- * `too-large`: a row does not hold it; `passed`: something else came behind the run that it was to follow.
- */
-export type Accepted = {
-  readonly runId: string
-  readonly status: 'running' | 'queued' | 'joined' | 'over' | 'idle' | 'too-large' | 'passed'
 }

@@ -1,105 +1,151 @@
-/** The way in: what is said to a session begins a turn, waits for its own, or goes into the one that is open. */
+/**
+ * The only entry into a session. Every message comes through `submit`: it opens the session, recognises repeats,
+ * admits the turn against the limits, and then starts a turn or hands the message to the open one.
+ */
 
-import type { Message, UserMessage } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/options.ts'
-import type { Format } from '../events/stream-format.ts'
-import { attachmentsOf, canKeep, discardImages, storeImages } from '../workspace/attachments.ts'
-import { hearWhileBusy } from './submit-while-busy.ts'
+import type { Limits } from '../../agent/model/settings.ts'
+import type { UserMessage } from '../../agent/model/message.ts'
+import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import { failpoint } from '../platform/failpoint.ts'
+import type { Admission } from '../tenant/effective-limits.ts'
+import { prepareTurn } from '../turn/prepare-turn.ts'
+import { type InboundCommand, inboundIntake } from './inbound.ts'
+import { processNoticeIntake, type ProcessNoticeCommand } from './process-notices.ts'
+import { type RequestCommand, requestIntake } from './request-intake.ts'
+import { type RetryCommand, retryIntake } from './retry.ts'
 import type { Session } from './session.ts'
-import type { NewSession } from '../storage/session-metadata.ts'
-import { type Accepted, isLastRun, joinedBefore, runOf } from './read-session.ts'
-import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
 
-export type Say = {
+export type SubmitCommand = RequestCommand | InboundCommand | ProcessNoticeCommand | RetryCommand
+
+/**
+ * The outcome for the sender.
+ * `running`, `queued`: a run of its own. `joined`: the message went into the open run, whose id this is.
+ * `ended`: a repeat whose run is over. `duplicate`: an inbound event that was delivered before. `stored`: an
+ * unaddressed message that waits for the next turn.
+ * Nothing was accepted with the others. `too-large`: a row cannot hold it. `superseded`: something else came behind
+ * the run that it was to follow. `busy`: a turn is open, and this command cannot join one. `nothing`: there is no
+ * message to submit. `over-limit`: a limit is reached; `retryAfter` is in seconds.
+ */
+export type Submitted =
+  | { readonly runId: string; readonly status: 'running' | 'queued' | 'joined' | 'ended' | 'duplicate' | 'stored' }
+  | { readonly runId: string; readonly status: 'too-large' | 'superseded' | 'busy' | 'nothing' }
+  | OverLimit
+
+export type OverLimit = {
   readonly runId: string
-  readonly message: UserMessage
-  readonly mode?: 'queue' | 'interrupt' | 'steer' | undefined
-  readonly options: TurnOptions
-  readonly tenant: TenantSnapshot
-  /** Creates the session when it does not exist. */
-  readonly create?: NewSession | undefined
-  /** The id of the session was made for this request: it is in no history, and nobody has to look. */
-  readonly isFresh?: boolean | undefined
-  /** Messages of before, for a session that is created. */
-  readonly history?: readonly Message[] | undefined
-  /** Only into a turn that is open: nothing is begun. */
-  readonly joinOnly?: boolean | undefined
-  /** Only while nothing has come behind this run. */
-  readonly after?: string | undefined
-  /** An earlier try of the same request may have used this run id. */
-  readonly repeatable?: boolean | undefined
-  /** An earlier try did come here, or at least as far as the key. */
-  readonly replayed?: boolean | undefined
+  readonly status: 'over-limit'
+  readonly limit: keyof Limits
+  readonly retryAfter: number
 }
 
-/** The body of a POST to the session object: submits a message and streams its run. */
-export type StreamRequest = { readonly say: Say; readonly format: Format }
+type NotAccepted = Exclude<
+  Submitted,
+  { readonly status: 'running' | 'queued' | 'joined' | 'ended' | 'duplicate' | 'stored' }
+>
 
-/** The body of a POST that streams a run that exists, from its first event. */
-export type FollowRequest = { readonly runId: string; readonly format: Format }
+/** Whether there is no run to wait for or to stream. */
+export const isNotAccepted = (submitted: Submitted): submitted is NotAccepted =>
+  ['too-large', 'superseded', 'busy', 'nothing', 'over-limit'].includes(submitted.status)
 
-/** Undefined when there is no such session. What is accepted is durable before the caller hears of it. */
-export async function accept(core: Session, request: Say, blobs: R2Bucket | undefined): Promise<Accepted | undefined> {
-  const { runId, options, history = [] } = request
-  if (![...history, request.message].every((one) => canKeep(one, blobs))) return { runId, status: 'too-large' }
-  if (!(await isReady(core, request, blobs))) return undefined
-  const known = acceptedBefore(core, request)
+/** How one kind of command enters. Only `open` and `prepare` may wait; the others run in one synchronous stretch. */
+export type Intake = {
+  /** The run that it starts, if it starts one. */
+  readonly runId: string
+  /** Refuses a command that can never be stored. */
+  readonly validate?: () => Submitted | undefined
+  /** Loads the session. `new`: `create` makes it. False: there is no such session. */
+  readonly open: () => Promise<'exists' | 'new' | false>
+  /** The outcome of an earlier submit of the same command, or a reason to refuse it. */
+  readonly findOutcome: (isRecheck: boolean) => Submitted | undefined
+  /** Stores what the message refers to, such as images. */
+  readonly prepare?: () => Promise<void>
+  /** Removes what `prepare` stored, because the message was not accepted. */
+  readonly discard?: () => Promise<void>
+  readonly create?: () => void
+  /** The message of the turn that starts now; undefined when there is none after all. */
+  readonly compose: () => { readonly message: UserMessage; readonly options: TurnOptions } | undefined
+  /** Hands the message to the open turn. */
+  readonly join: () => Submitted
+  /** Called when a limit refuses the turn. */
+  readonly refuse?: () => void
+}
+
+function intakeOf(session: Session, command: SubmitCommand, blobs: R2Bucket | undefined): Intake {
+  switch (command.kind) {
+    case 'request':
+      return requestIntake(session, command, blobs)
+    case 'inbound':
+      return inboundIntake(session, command)
+    case 'process-notice':
+      return processNoticeIntake(session, command)
+    case 'retry':
+      return retryIntake(session, command)
+  }
+}
+
+/**
+ * Undefined when there is no such session. An accepted message is durable before the promise resolves. Rejects when
+ * a limit must be checked and the tenant's object cannot be reached.
+ */
+export async function submit(
+  session: Session,
+  command: SubmitCommand,
+  blobs?: R2Bucket,
+): Promise<Submitted | undefined> {
+  const intake = intakeOf(session, command, blobs)
+  const refused = intake.validate?.()
+  if (refused) return refused
+  const found = await intake.open()
+  if (!found) return undefined
+  const known = found === 'exists' ? intake.findOutcome(false) : undefined
   if (known) return known
-  const message = await storeImages(request.message, blobs, attachmentsOf(core.tenantId, core.sessionId))
-  const late = message === request.message ? undefined : meanwhile(core, request)
-  if (late) {
-    await discardImages(message, request.message, blobs)
-    return late.accepted
-  }
-  if (request.after !== undefined && !isLastRun(core, request.after)) {
-    await discardImages(message, request.message, blobs)
-    return { runId, status: 'passed' }
-  }
-  if (!core.store.hasOpenTurn) {
-    if (request.joinOnly) return { runId, status: 'idle' }
-    core.begin({ runId, message, options })
-    void failpoint('accepted')
-    return { runId, status: 'running' }
-  }
-  return hearWhileBusy(core, request, message)
+  await intake.prepare?.()
+  const outcome = await admitAndEnter(session, intake)
+  const isAccepted = outcome && ['running', 'queued', 'joined'].includes(outcome.status)
+  if (!isAccepted) await intake.discard?.()
+  return outcome
 }
 
-async function isReady(
-  core: Session,
-  { tenant, create, isFresh, history }: Say,
-  blobs: R2Bucket | undefined,
-): Promise<boolean> {
-  await core.known.know(tenant)
-  if (core.exists) return true
-  if (core.isClosing) return false
-  if (!isFresh && (await core.load())) return true
-  if (!create) return false
-  const messages = history && (await Promise.all(history.map((message) => kept(core, message, blobs))))
-  if (core.isClosing) return false
-  core.create(create, messages)
-  return true
+/** Takes a place among the tenant's turns if a turn would start, and gives it back when none did. */
+async function admitAndEnter(session: Session, intake: Intake): Promise<Submitted | undefined> {
+  if (session.store.hasOpenTurn) return enter(session, intake, { ok: true })
+  // Without limits nothing is awaited: creating the session and its first turn are one write.
+  const admitting = session.billing.admit(intake.runId)
+  const admission = admitting instanceof Promise ? await admitting : admitting
+  if (!session.exists && !session.turns.isClosing && admission.ok) intake.create?.()
+  const outcome = await enterPrepared(session, intake, admission)
+  if (admission.ok && outcome?.status !== 'running') session.turns.settle(intake.runId)
+  return outcome
 }
 
-/** A message that comes from outside, as it is kept. */
-export const kept = (
-  { tenantId, sessionId }: Session,
-  message: Message,
-  blobs: R2Bucket | undefined,
-): Promise<Message> | Message =>
-  message.role === 'user' ? storeImages(message, blobs, attachmentsOf(tenantId, sessionId)) : message
-
-/** What became of the request while its images were stored: the session may be gone, or it came a second time. */
-function meanwhile(core: Session, request: Say): { readonly accepted: Accepted | undefined } | undefined {
-  if (!core.exists) return { accepted: undefined }
-  const accepted = acceptedBefore(core, { ...request, replayed: true })
-  return accepted && { accepted }
+function enterPrepared(session: Session, intake: Intake, admission: Admission) {
+  const preparation = session.exists && admission.ok ? prepareTurn(session) : {}
+  return preparation instanceof Promise
+    ? preparation.then((prepared) => enter(session, intake, admission, prepared))
+    : enter(session, intake, admission, preparation)
 }
 
-function acceptedBefore(core: Session, { runId, repeatable, replayed }: Say): Accepted | undefined {
-  if (!repeatable) return undefined
-  const run = runOf(core, runId)
-  if (!run) return replayed ? joinedBefore(core, runId) : undefined
-  if (run.status === 'queued') return { runId, status: 'queued' }
-  return { runId, status: run.exit_reason === null ? 'running' : 'over' }
+/** Decides and writes without waiting, so that nothing can come between. */
+function enter(
+  session: Session,
+  intake: Intake,
+  admission: Admission,
+  preparation: { readonly prompt?: string } = {},
+): Submitted | undefined {
+  if (session.turns.isClosing || (!session.exists && admission.ok)) return undefined
+  // The same command may have come a second time while this one waited.
+  const known = session.exists ? intake.findOutcome(true) : undefined
+  if (known) return known
+  if (session.exists && session.store.hasOpenTurn) return intake.join()
+  const { runId } = intake
+  if (!admission.ok) {
+    intake.refuse?.()
+    const { limit, retryAfter } = admission
+    return { runId, status: 'over-limit', limit, retryAfter }
+  }
+  const composed = intake.compose()
+  if (!composed) return { runId, status: 'nothing' }
+  session.turns.start({ runId, ...composed }, preparation)
+  void failpoint('accepted')
+  return { runId, status: 'running' }
 }

@@ -5,8 +5,8 @@ import type { Settings } from '../../agent/model/settings.ts'
 import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Projection } from '../storage/projection.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
-import { bookedAfter } from '../storage/session-record.ts'
-import { noAux, type Side } from '../models/side-task.ts'
+import { addLateUsage } from '../storage/session-record.ts'
+import { noAuxModel, type SideCall } from '../models/side-task.ts'
 import type { SessionStore } from '../storage/store.ts'
 import { clock } from '../platform/clock.ts'
 
@@ -38,32 +38,31 @@ export function titleIn(answer: string): string | null {
 const pauseMs = 2_000
 
 /** The session, as far as its title goes. */
-export type Titled = {
+export type TitledSession = {
   readonly exists: boolean
   readonly meta: SessionMetadata
   readonly settings: Settings
   readonly store: SessionStore
   readonly billing: SessionBilling
   readonly projection: Projection
-  readonly side: Side
+  readonly side: SideCall
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
-  readonly release: (runId: string) => void
   readonly later: (work: Promise<unknown>) => void
-  readonly project: () => Promise<void>
+  readonly turns: { readonly project: () => Promise<void>; readonly settle: (runId: string) => void }
 }
 
 export class Titles {
   /** Nobody has named the session, and its first turn began in this life of the object: at most one is asked for. */
   isUntitled = false
-  readonly #core: Titled
+  readonly #core: TitledSession
   readonly #deployed: string | undefined
 
-  constructor(core: Titled, { AUX_MODEL }: Env) {
+  constructor(core: TitledSession, { AUX_MODEL }: Env) {
     this.#core = core
     this.#deployed = AUX_MODEL?.trim()
   }
 
-  async give(): Promise<void> {
+  async create(): Promise<void> {
     const isWanted = this.isUntitled && this.#wants()
     this.isUntitled = false
     if (!isWanted) return
@@ -77,19 +76,19 @@ export class Titles {
   #wants(): boolean {
     const { store, settings } = this.#core
     const { stage } = store.turn()
-    if (stage.at !== 'done' || stage.outcome !== 'answered' || this.#deployed === noAux) return false
+    if (stage.at !== 'done' || stage.outcome !== 'answered' || this.#deployed === noAuxModel) return false
     const { enabled, model } = settings.auxiliary?.title_generation ?? {}
     return enabled ?? (model !== undefined || Boolean(this.#deployed))
   }
 
   /** The page that ends the turn is there without what it cost. */
   #again(runId: string): Promise<void> {
-    this.#core.projection.repeat(runId)
-    return this.#core.project()
+    this.#core.projection.repeatTurn(runId)
+    return this.#core.turns.project()
   }
 }
 
-async function giveTitle(core: Titled): Promise<void> {
+async function giveTitle(core: TitledSession): Promise<void> {
   const { id } = core.store.turn()
   const before = core.meta.title
   const words = core.store
@@ -101,7 +100,7 @@ async function giveTitle(core: Titled): Promise<void> {
     system: brief,
     transcript: [userText(words.join('\n\n'))],
     maxTokens: 200,
-    bookedBy: 'caller',
+    billedBy: 'caller',
   })
   if (!core.exists) return
   const said = answer.of === 'said' ? titleIn(answer.text) : null
@@ -109,12 +108,12 @@ async function giveTitle(core: Titled): Promise<void> {
   const named = said !== null && core.meta.title === before ? { title: said } : {}
   const turn = core.store.turn()
   if (turn.id !== id) {
-    if (answer.note !== undefined) core.billing.add({ id: answer.note, usage: answer.usage })
+    if (answer.note !== undefined) core.billing.addSideCall({ id: answer.note, usage: answer.usage })
     if ('title' in named) core.updateMeta(named)
     return
   }
-  if (answer.note !== undefined) core.billing.notes.drop([answer.note])
+  if (answer.note !== undefined) core.billing.notes.delete([answer.note])
   if (!answer.usage.by && !('title' in named)) return
-  core.updateMeta({ ...named, ...bookedAfter(core.meta, id, answer.usage) })
-  core.release(id)
+  core.updateMeta({ ...named, ...addLateUsage(core.meta, id, answer.usage) })
+  core.turns.settle(id)
 }

@@ -2,8 +2,8 @@
 
 import type { Entry } from '../../agent/model/history.ts'
 import { textIn, type UserMessage } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/options.ts'
-import { importRun } from '../storage/journal.ts'
+import type { TurnOptions } from '../../agent/model/turn-options.ts'
+import { importRunId } from '../storage/journal.ts'
 import type { Session } from './session.ts'
 
 export type UndoneTurns = {
@@ -18,11 +18,11 @@ export function undoTurns(core: Session, n: number): UndoneTurns {
   let first: Entry | undefined
   const close = () => {
     if (first?.message.role !== 'user' || runId === undefined) return
-    const options = core.journal.turnOf(runId)?.options ?? {}
+    const options = core.journal.turnOfRun(runId)?.options ?? {}
     turns.push({ message: first.message, options, text: textIn(first.message) })
   }
-  for (const row of core.journal.backwards()) {
-    if (row.runId === importRun) break
+  for (const row of core.journal.rowsNewestFirst()) {
+    if (row.runId === importRunId) break
     if (row.runId !== runId) {
       close()
       first = undefined
@@ -34,8 +34,8 @@ export function undoTurns(core: Session, n: number): UndoneTurns {
   }
   if (turns.length < n) close()
   if (from === undefined) return { turns: [] }
-  core.store.retract(from)
+  core.store.undo(from)
   core.updateMeta({ retractedFrom: Math.min(from, core.meta.retractedFrom ?? from) })
-  core.later(core.project())
+  core.later(core.turns.project())
   return { turns }
 }

@@ -3,23 +3,33 @@
 import { type Message, userText } from '../../agent/model/message.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Turn } from '../../agent/model/turn.ts'
-import { type ApprovalPolicy, type Asked, concerns, type Whence } from '../../agent/policy/approval.ts'
-import { judgeInstructions, judgementIn, type Judgement, judgeQuestion } from '../../agent/policy/approval-judge.ts'
-import type { Side } from '../models/side-task.ts'
+import {
+  type ApprovalPolicy,
+  type JudgedCall,
+  appliesToSession,
+  type SessionOrigin,
+} from '../../agent/policy/approval.ts'
+import {
+  renderJudgeInstructions,
+  parseJudgement,
+  type Judgement,
+  renderJudgeQuestion,
+} from '../../agent/policy/approval-judge.ts'
+import type { SideCall } from '../models/side-task.ts'
 
 /** Sources of sessions in which no person is present to answer an approval. */
 const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'subagent', 'webhook'])
 
 const judgeTokens = 512
 
-type Known = Whence & { readonly grants?: readonly string[] | undefined }
+type Known = SessionOrigin & { readonly grants?: readonly string[] | undefined }
 
 /** Combines settings, grants and decisions into the policy by which the dispatcher judges a call. */
 export function policyOf({ approvals = {} }: Settings, meta: Known, turn: Turn | undefined): ApprovalPolicy {
   const { mode = 'smart', rules = [], unattended = 'deny' } = approvals
   return {
     mode,
-    rules: rules.filter((rule) => concerns(rule, meta)),
+    rules: rules.filter((rule) => appliesToSession(rule, meta)),
     grants: meta.grants ?? [],
     decisions: turn?.decisions ?? [],
     ...(unattendedSources.has(meta.source) && { unattended }),
@@ -28,11 +38,11 @@ export function policyOf({ approvals = {} }: Settings, meta: Known, turn: Turn |
 
 /** Asks the approval judge about a call. Escalates to a person when no model is available. */
 export async function judgeWith(
-  session: { readonly settings: Settings; readonly side: Side },
-  asked: Asked,
+  session: { readonly settings: Settings; readonly side: SideCall },
+  asked: JudgedCall,
 ): Promise<Judgement> {
-  const system = judgeInstructions(session.settings.approvals?.smart_policy)
-  const transcript: readonly Message[] = [userText(judgeQuestion(asked))]
+  const system = renderJudgeInstructions(session.settings.approvals?.smart_policy)
+  const transcript: readonly Message[] = [userText(renderJudgeQuestion(asked))]
   const answer = await session.side('approval', { system, transcript, maxTokens: judgeTokens })
-  return answer.of === 'said' ? judgementIn(answer.text) : 'escalate'
+  return answer.of === 'said' ? parseJudgement(answer.text) : 'escalate'
 }

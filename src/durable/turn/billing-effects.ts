@@ -8,7 +8,7 @@ import type { TurnSession } from './turn-session.ts'
 
 export const createBillingEffects = (session: TurnSession): BillingEffects => ({
   estimate: (output) => estimateUsage(session, output),
-  takeSideUsage: () => session.billing.take(session.store.current()),
+  takeSideUsage: () => session.billing.claimSideCalls(session.store.current()),
   report: (turn, usage) => session.billing.report(turn, usage),
 })
 

@@ -1,6 +1,6 @@
 /**
- * Keeps a turn moving. At most one drive runs in an object; it starts with the request that asks for
- * it, goes on when the request is gone, and is taken up by the alarm when the object died.
+ * Drives the open turn until it ends or rests. At most one drive runs in an object. It continues when the request that
+ * started it is gone; the alarm starts it again when the object died.
  */
 
 import { drive, type Machine } from '../../agent/loop/drive.ts'
@@ -12,16 +12,16 @@ import type { SessionStore } from '../storage/store.ts'
 import { clock } from '../platform/clock.ts'
 
 export type DriverOptions = {
-  /** Read anew each time: a rebuilt session has another one. */
+  /** Read again after each wait: a rebuilt session has another store. */
   readonly store: () => SessionStore
   readonly machine: Machine
   /** Opens the next queued turn. False when there is none. */
   readonly openNext: () => boolean
-  /** Ends a turn that cannot be written, as far as it came in storage. */
+  /** Ends a turn whose end cannot be stored, at the last step that was. */
   readonly abandon: (turn: Turn) => void
-  /** Gives the object up: a fresh one takes over from what is written. */
+  /** Resets the object: a fresh one resumes from what is stored. */
   readonly die: (reason: string) => void
-  /** Called whenever a drive has come to rest. */
+  /** Called when a drive stops. `until`: the turn backs off until then. */
   readonly rested: (until: number | undefined) => void
 }
 
@@ -38,14 +38,14 @@ export class Driver {
     return this.#driving !== undefined
   }
 
-  look = (): View => this.#options.machine.look()
+  view = (): View => this.#options.machine.view()
 
-  /** Resolves when the drive has come to rest; rejects when an object went away. Calling it again rides along. */
+  /** Resolves when the drive stops; rejects when the object is reset. A second call joins the running drive. */
   start(): Promise<void> {
     return (this.#driving ??= this.#toRest())
   }
 
-  /** Cancels what the current step waits for. Its result says so. */
+  /** Cancels what the current step waits for; the step ends with an `aborted` failure. */
   abort(): void {
     for (const controller of this.#controllers) controller.abort()
   }
@@ -73,10 +73,10 @@ export class Driver {
     rested(until)
   }
 
-  /** A defect of ours must not leave the turn without an end, wherever it is; a dying object must not touch it. */
+  /** Ends the turn after a defect of ours, so that no turn stays open. An object that is being reset must not touch it. */
   #failed(error: unknown): undefined {
     if (isObjectReset(error)) throw error
-    console.error('The drive failed.', error)
+    console.error('The driver failed.', error)
     const { store, abandon, die } = this.#options
     const turn = store().current()
     if (!turn) return undefined

@@ -4,7 +4,7 @@ import {
   type Delta,
   type Dialect,
   type DialectName,
-  Dropped,
+  StreamBroken,
   type Endpoint,
   type ModelRequest,
   type ToolSchema,
@@ -20,9 +20,9 @@ import { type CallContext, classifyError } from '../../agent/providers/errors/cl
 import { isTooDeeplyNested, maxNesting } from '../../agent/providers/shared/nesting.ts'
 import type { Route } from '../../agent/routing/route.ts'
 import { failpoint } from '../platform/failpoint.ts'
-import { type IdleLimits, Stalled, withIdleLimit } from '../models/idle-timeout.ts'
-import { bill, billCut } from '../models/pricing.ts'
-import type { Side } from '../models/side-task.ts'
+import { type IdleLimits, Stalled, withIdleTimeout } from '../models/idle-timeout.ts'
+import { billCall, billInterrupted } from '../models/pricing.ts'
+import type { SideCall } from '../models/side-task.ts'
 import { summarise } from './summarise.ts'
 import { clock } from '../platform/clock.ts'
 
@@ -48,7 +48,7 @@ export type ModelEffects = {
   readonly errorContext: (route: Route, stalled: boolean) => CallContext
   readonly idleLimits: (route: Route) => IdleLimits
   /** Makes a side call, which a stop of the turn cancels. */
-  readonly side: Side
+  readonly side: SideCall
   /** The number of last messages that no summary replaces; undefined: the default. */
   readonly protectedMessages: () => number | undefined
 }
@@ -130,7 +130,7 @@ async function callModel(step: ModelStep, turn: Turn, effects: TurnEffects): Pro
     const { message, usage } = await send({ request, chosen, controller, onDelta }, model)
     stream.end({ flush: true })
     if (!callsIn(message).length) await failpoint('before-final')
-    const billed = bill(usage, billing.estimate(renderReply(message)), chosen)
+    const billed = billCall(usage, billing.estimate(renderReply(message)), chosen)
     const failure = message.stop === 'refused' ? refusal(textIn(message)) : undefined
     release(failure)
     return failure
@@ -141,7 +141,7 @@ async function callModel(step: ModelStep, turn: Turn, effects: TurnEffects): Pro
     const failure = failureOf(error, chosen, model)
     // The end of the turn's time says nothing about the key.
     release(isTimeLimit(error) ? undefined : failure)
-    const inCall = error instanceof Dropped && error.inCall
+    const inCall = error instanceof StreamBroken && error.inCall
     // The text stays when the user cancelled the call, or when the next call continues it.
     stream.end({ flush: failure.kind === 'aborted' || isContinued(failure, inCall) })
     const received = output.text + output.thinking
@@ -149,7 +149,7 @@ async function callModel(step: ModelStep, turn: Turn, effects: TurnEffects): Pro
     const isBilled = [received !== '', inCall, failure.kind === 'aborted' && output.isRequested].some(Boolean)
     const cut = {
       ...(output.text && { partial: output.text }),
-      ...(isBilled && { usage: billCut(billing.estimate(received), chosen) }),
+      ...(isBilled && { usage: billInterrupted(billing.estimate(received), chosen) }),
     }
     return { of: 'failure', failure, inCall, key: chosen.endpoint.id, ...cut }
   }
@@ -194,8 +194,8 @@ type Call = {
 async function send({ request, chosen: { route, endpoint }, controller, onDelta }: Call, model: ModelEffects) {
   const dialect = model.dialects[route.dialect]
   if (!dialect) throw new Error(`There is no dialect ${route.dialect}.`)
-  const reply = await withIdleLimit(controller, model.idleLimits(route), (signal, pulse) =>
-    dialect.call(request, endpoint, { signal, hear: onDelta, pulse, sleep }),
+  const reply = await withIdleTimeout(controller, model.idleLimits(route), (signal, pulse) =>
+    dialect.call(request, endpoint, { signal, onDelta: onDelta, onActivity: pulse, sleep }),
   )
   // Deeper JSON can be parsed but not stored.
   if (isTooDeeplyNested(reply.message, 2 * maxNesting)) throw new Error('The answer is nested too deeply.')
@@ -207,7 +207,7 @@ const failureOf = (error: unknown, { route, endpoint }: Chosen, model: ModelEffe
     ? { kind: 'stalled', message: 'the time of the turn is over' }
     : classifyError(error, { ...model.errorContext(route, error instanceof Stalled), key: endpoint.key })
 
-const isTimeLimit = (error: unknown) => error instanceof Stalled && error.isLate
+const isTimeLimit = (error: unknown) => error instanceof Stalled && error.isTurnTimeout
 
 const isContinued = ({ kind }: Failure, inCall: boolean) => !inCall && (kind === 'network' || kind === 'stalled')
 

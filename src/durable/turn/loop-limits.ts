@@ -1,6 +1,6 @@
 /** The numbers of the settings, as the policies want them. Made once per settings. */
 
-import { type GuardThresholds, type LoopLimits, standardLimits } from '../../agent/model/ports.ts'
+import { type GuardThresholds, type LoopLimits, defaultLimits } from '../../agent/model/ports.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 
 const made = new WeakMap<Settings, LoopLimits>()
@@ -14,11 +14,11 @@ export function loopLimits(settings: Settings): LoopLimits {
 const inMs = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1_000)
 
 function make({ agent, compression, tool_loop_guardrails: guard }: Settings): LoopLimits {
-  const standard = standardLimits
+  const standard = defaultLimits
   const { max_wait_seconds: wait, max_turn_seconds: most } = agent ?? {}
   return {
-    maxWait: inMs(wait) ?? standard.maxWait,
-    ...(most !== undefined && { maxTurn: most * 1_000 }),
+    maxWaitMs: inMs(wait) ?? standard.maxWaitMs,
+    ...(most !== undefined && { maxTurnMs: most * 1_000 }),
     compression: {
       enabled: compression?.enabled ?? standard.compression.enabled,
       threshold: compression?.threshold ?? standard.compression.threshold,
@@ -30,7 +30,7 @@ function make({ agent, compression, tool_loop_guardrails: guard }: Settings): Lo
 type Guard = NonNullable<Settings['tool_loop_guardrails']>
 
 function guardLimits(guard: Guard = {}): LoopLimits['guard'] {
-  const standard = standardLimits.guard
+  const standard = defaultLimits.guard
   return {
     warn: guard.warnings_enabled ?? standard.warn,
     stop: guard.hard_stop_enabled ?? standard.stop,

@@ -6,13 +6,13 @@ import type { Turn } from '../../agent/model/turn.ts'
 import { getTimeLeftMs } from '../../agent/policy/time-limit.ts'
 import type { CallContext } from '../../agent/providers/errors/classify-error.ts'
 import type { Route } from '../../agent/routing/route.ts'
-import { dialectsOf } from '../models/dialects.ts'
+import { createDialects } from '../models/dialects.ts'
 import { type IdleLimits, idleLimits } from '../models/idle-timeout.ts'
-import { benchKey, countStalls, leaseKey } from '../models/key-pool.ts'
+import { suspendKey, recordOutcome, leaseKey } from '../models/key-pool.ts'
 import { learnWindow } from '../models/learned-windows.ts'
-import { aggregated } from '../models/mixture-of-agents.ts'
-import { chainOf } from '../models/model-routes.ts'
-import { missingForTurn, sessionRoutes } from '../models/session-routes.ts'
+import { withAggregator } from '../models/mixture-of-agents.ts'
+import { createChain } from '../models/model-routes.ts'
+import { explainMissingForTurn, createSessionRoutes } from '../models/session-routes.ts'
 import { clock } from '../platform/clock.ts'
 import { variablesOf } from '../platform/variables.ts'
 import { tenantStub } from '../tenant/tenant-stub.ts'
@@ -29,18 +29,18 @@ import type { TurnSession } from './turn-session.ts'
 export type TurnModels = ModelEffects & { readonly routesOf: (turn: Turn) => readonly Route[] }
 
 export function createModelEffects(session: TurnSession, env: Env): TurnModels {
-  const dialects = dialectsOf(env)
+  const dialects = createDialects(env)
   const variables = variablesOf(env)
-  const routesOfModel = sessionRoutes(session, env)
+  const routesOfModel = createSessionRoutes(session, env)
   /** A turn that names a mixture of models uses the routes of its aggregator. */
-  const withAggregator = (turn: Turn) => aggregated(turn, session.settings, variables['MODEL'])
-  const routesOf = (turn: Turn) => routesOfModel(withAggregator(turn))
+  const resolveMixtureOf = (turn: Turn) => withAggregator(turn, session.settings, variables['MODEL'])
+  const routesOf = (turn: Turn) => routesOfModel(resolveMixtureOf(turn))
   const lease = (chosen: Chosen) => leaseChosen(session, env, chosen, routesOf(session.store.turn())[0])
   return {
     dialects,
     routesOf,
     choose: (turn) => choose(session, turn, routesOf(turn)),
-    explainUnavailable: (turn) => missingForTurn(session, env, withAggregator(turn)),
+    explainUnavailable: (turn) => explainMissingForTurn(session, env, resolveMixtureOf(turn)),
     lease,
     abortable: () => session.driver.abortable(),
     system: (turn) => [session.meta.prompt, turn.options.instructions].filter(Boolean).join('\n\n'),
@@ -83,7 +83,7 @@ async function transcriptOf(session: TurnSession, env: Env): Promise<readonly Me
 
 function choose(session: TurnSession, turn: Turn, routes: readonly Route[]): Chosen | undefined {
   const route = routes[turn.route.model]
-  const keys = chainOf(routes, session.tenantId, session.settings, turn)[turn.route.model]?.keys ?? []
+  const keys = createChain(routes, session.tenantId, session.settings, turn)[turn.route.model]?.keys ?? []
   const name = keys.find((key) => !turn.route.avoid.includes(key))
   const endpoint = route?.endpoints.find(({ id }) => id === name) ?? route?.endpoints[0]
   return route && endpoint && { route, endpoint }
@@ -94,13 +94,13 @@ function leaseChosen(session: TurnSession, env: Env, { route, endpoint }: Chosen
   const end = leaseKey(session.tenantId, endpoint.id, clock.now())
   return (failure?: Failure) => {
     end()
-    countStalls(session.tenantId, route.id, failure)
+    recordOutcome(session.tenantId, route.id, failure)
     const window = failure && learnWindow(session.tenantId, route, failure)
     if (window) session.later(tenantStub(env, session.tenantId).windows.record(route.id, window))
     if (!failure || !endpoint.key) return
     const isOnly = route.endpoints.length === 1
     const isShared = route.id !== first?.id && Boolean(first?.endpoints.some(({ id }) => id === endpoint.id))
-    const state = benchKey(session.tenantId, endpoint.id, failure, { now: clock.now(), isOnly, isBorrowed: isShared })
+    const state = suspendKey(session.tenantId, endpoint.id, failure, { now: clock.now(), isOnly, isBorrowed: isShared })
     if (state) session.later(tenantStub(env, session.tenantId).keyHealth.suspend(endpoint.id, state))
   }
 }

@@ -2,7 +2,7 @@
 
 import { joinMessages } from '../../agent/loop/enter.ts'
 import type { UserMessage } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/options.ts'
+import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import { newRunId } from '../platform/ids.ts'
 import type { SessionStore } from '../storage/store.ts'
 
@@ -21,14 +21,14 @@ export function nextTurn(store: SessionStore): TurnRequest | undefined {
   const isStopped = stage.at === 'done' && stage.outcome === 'stopped'
   const [first, ...others] = isStopped ? [] : late
   if (first) {
-    store.unsay([first.id])
+    store.removeFromInbox([first.id])
     // Repeated requests find the turn: the first by the id, the others by the events that tell of them.
     const drain = others.map(({ id }) => id)
     return { runId: first.requestId ?? newRunId(), message: joinMessages(late), options, drain }
   }
-  store.unsay(late.map(({ id }) => id))
+  store.removeFromInbox(late.map(({ id }) => id))
   const [queued] = store.queued()
-  if (queued) store.unsay([queued.id])
+  if (queued) store.removeFromInbox([queued.id])
   else store.write()
   return queued?.item
 }

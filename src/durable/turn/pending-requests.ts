@@ -1,60 +1,91 @@
-/** What calls of the open turn wait for a person to say. */
+/** Finds what calls of the open turn wait for, and delivers results to them. */
 
-import { deliver } from '../../agent/loop/intake.ts'
-import type { Driver } from './driver.ts'
-import { askedId, stepped } from '../storage/event-log.ts'
+import { settlePendingCall } from '../../agent/loop/intake.ts'
+import type { ToolMessage } from '../../agent/model/message.ts'
+import {
+  type ApprovalRequest,
+  type PendingRequest,
+  type QuestionRequest,
+  waitsForPerson,
+} from '../../agent/model/pending-request.ts'
+import type { Stage } from '../../agent/model/turn.ts'
+import { pendingRequestId, withStep } from '../storage/event-log.ts'
 import type { Journal } from '../storage/journal.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { Waiting } from '../tenant/tenant-object.ts'
+import type { PendingItem } from '../tenant/pending.ts'
+import type { Driver } from './driver.ts'
 
-/** One of several kinds of things that wait. */
-export type Question = Extract<Waiting, { kind: 'question' }>
-export type Approval = Extract<Waiting, { kind: 'approval' }>
+/** A pending request with the ids by which API, channels and jobs refer to it. */
+type Identified<Request> = Request & {
+  readonly id: string
+  readonly session_id: string
+  readonly run_id: string
+  readonly call_id: string
+}
 
-export const isQuestion = (item: Waiting): item is Question => item.kind === 'question'
-export const isApproval = (item: Waiting): item is Approval => item.kind === 'approval'
+export type Pending = Identified<PendingRequest>
+export type Question = Identified<QuestionRequest>
+export type Approval = Identified<ApprovalRequest>
 
-export type Asking = { readonly sessionId: string; readonly store: SessionStore }
-type Moving = Asking & { readonly driver: Driver; readonly move: () => void }
+export const isQuestion = (item: Pending): item is Question => item.kind === 'question'
+export const isApproval = (item: Pending): item is Approval => item.kind === 'approval'
 
-/** The id names the session too, so that one request finds both. */
-export function waitingItems({ sessionId, store }: Asking): readonly Waiting[] {
+export type PendingSession = { readonly sessionId: string; readonly store: SessionStore }
+
+/** Everything the open turn waits for. Ids begin with the session's, so that one id finds both. */
+export function pendingRequests({ sessionId, store }: PendingSession): readonly Pending[] {
   const turn = store.current()
   if (turn?.stage.at !== 'tools') return []
   const step = store.lastMessageSeq()
   return turn.stage.calls.flatMap((call) => {
     if (call.state !== 'away') return []
-    const id = askedId(sessionId, turn.id, stepped(step, call.id))
+    const id = pendingRequestId(sessionId, turn.id, withStep(step, call.id))
     return [{ ...call.awaits, id, session_id: sessionId, run_id: turn.id, call_id: call.id }]
   })
 }
 
-/** What waits under the id that its session gave it, without the session's own. */
-export const waitingFor = (core: Asking, request: string): Waiting | undefined =>
-  waitingItems(core).find(({ id }) => id === `${core.sessionId}.${request}`)
+/** The pending requests that a person answers: the API, the tenant's list and the channels show these. */
+export const personRequests = (session: PendingSession): readonly PendingItem[] =>
+  pendingRequests(session).filter(waitsForPerson)
 
-/** Whether a model ever made the call that this names: what was never asked is unknown, and not merely over. */
+/** Finds a pending request by its id without the session's prefix. */
+export const findPending = (session: PendingSession, request: string): Pending | undefined =>
+  pendingRequests(session).find(({ id }) => id === `${session.sessionId}.${request}`)
+
+/** Whether every open call waits: no driver is needed until a result is delivered. */
+export const isSuspended = (stage: Stage): boolean =>
+  stage.at === 'tools' && stage.calls.every(({ state }) => state === 'away' || state === 'settled')
+
+/** Whether a suspended turn waits for a person: only then does its session count as waiting. */
+export const isWaitingForPerson = (stage: Stage): boolean =>
+  stage.at === 'tools' &&
+  isSuspended(stage) &&
+  stage.calls.some((call) => call.state === 'away' && waitsForPerson(call.awaits))
+
+/** Whether a model ever made the call that this id names. Tells an answered request from an unknown one. */
 export function wasCalled(journal: Journal, request: string): boolean {
   const [, run, step, callId] = /^([^.]+)\.(\d+)\.(.*)$/s.exec(request) ?? []
   if (run === undefined) return false
-  const [row] = journal.entriesBackwards(Number(step) + 1)
+  const [row] = journal.entriesNewestFirst(Number(step) + 1)
   const reply = row?.entries.find(({ seq }) => seq === Number(step))
   const calls = reply?.message.role === 'assistant' ? reply.message.content : []
   return reply?.runId === run && calls.some((part) => part.type === 'call' && part.id === callId)
 }
 
-/** The answer becomes the result of the call, and the turn goes on. `requestId` is what a repeated request is known by. */
-export function deliverAnswer(core: Moving, item: Question, answer: string, requestId?: string): void {
+type ResumableSession = PendingSession & { readonly driver: Driver; readonly turns: { readonly resume: () => void } }
+
+/** Stores the result of a pending call and resumes the turn. `requestId` identifies a repeated request. */
+export function deliverResult(session: ResumableSession, message: ToolMessage, requestId?: string): void {
+  const delivered = settlePendingCall(session.store.turn(), message, session.driver.view())
+  session.store.save({ ...delivered, ...(requestId && { requestId }) })
+  session.store.write()
+  session.turns.resume()
+}
+
+/** Delivers a person's answer to a question of the model. */
+export function deliverAnswer(session: ResumableSession, item: Question, answer: string, requestId?: string): void {
   const result = { question: item.question, choices_offered: item.choices, user_response: answer }
-  const message = {
-    role: 'tool' as const,
-    callId: item.call_id,
-    name: 'clarify',
-    content: [{ type: 'text' as const, text: JSON.stringify(result) }],
-    failed: false,
-  }
-  const delivered = deliver(core.store.turn(), message, core.driver.look())
-  core.store.save({ ...delivered, ...(requestId && { requestId }) })
-  core.store.write()
-  core.move()
+  const content = [{ type: 'text' as const, text: JSON.stringify(result) }]
+  const message = { role: 'tool' as const, callId: item.call_id, name: 'clarify', content, failed: false }
+  deliverResult(session, message, requestId)
 }

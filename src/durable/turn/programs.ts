@@ -4,12 +4,12 @@
  */
 
 import { beginNested, endNested } from '../../agent/loop/nested.ts'
-import type { Decision } from '../../agent/model/approval.ts'
+import type { ApprovalDecision } from '../../agent/model/approval.ts'
 import { errorResult, type ToolMessage, textIn } from '../../agent/model/message.ts'
 import type { View } from '../../agent/model/ports.ts'
-import { maskedValue, maskSecrets } from '../../agent/model/secrets.ts'
+import { maskSecretsInValue, maskSecrets } from '../../agent/model/mask-secrets.ts'
 import type { NestedRequest, Programs } from '../../agent/model/tool.ts'
-import { type Commit, decided, type NestedCall, type ToolCall, type Turn } from '../../agent/model/turn.ts'
+import { type Commit, addDecision, type NestedCall, type ToolCall, type Turn } from '../../agent/model/turn.ts'
 import { explainNestedCallLimit } from '../../agent/policy/tool-loop-guard.ts'
 import { type DispatchOptions, dispatch } from '../../tools/dispatch.ts'
 import type { PermissionResult } from '../../tools/check-permission.ts'
@@ -18,7 +18,7 @@ import type { PermissionResult } from '../../tools/check-permission.ts'
 export type ProgramLog = {
   readonly begun: (parent: string, call: NestedCall) => void
   readonly ended: (parent: string, id: string, message: ToolMessage) => void
-  readonly decided: (decision: Decision) => void
+  readonly decided: (decision: ApprovalDecision) => void
   /** Why a tool may not be called any more in this turn. */
   readonly exhausted: (name: string) => string | undefined
 }
@@ -39,7 +39,7 @@ export function programLog(store: () => Written, look: () => View): ProgramLog {
       const preview = textIn(message).slice(0, MAX_PREVIEW)
       put((turn) => endNested(turn, parent, { id, name: message.name, failed: message.failed, preview }))
     },
-    decided: (decision) => put((turn) => ({ turn: decided(turn, decision) })),
+    decided: (decision) => put((turn) => ({ turn: addDecision(turn, decision) })),
     exhausted: (name) => explainNestedCallLimit(store().turn(), name, look()),
   }
 }
@@ -61,7 +61,7 @@ async function nested(request: NestedRequest, world: DispatchOptions, log: Progr
   const call: ToolCall = { id, name: tool.name, input, effect: tool.effect, state: 'running', since }
   const spent = log.exhausted(tool.name)
   if (spent !== undefined) return errorResult(call, spent)
-  log.begun(parent, { id, name: tool.name, input: shortened(maskedValue(input)), since })
+  log.begun(parent, { id, name: tool.name, input: shortened(maskSecretsInValue(input)), since })
   const message = await one(call, innerWorld(world, signal), log)
   log.ended(parent, id, message)
   return message

@@ -3,7 +3,7 @@
 import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Journal } from '../storage/journal.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
-import { spentBy } from '../storage/session-record.ts'
+import { runCost } from '../storage/session-record.ts'
 import type { SessionStore } from '../storage/store.ts'
 
 type Session = {
@@ -21,10 +21,10 @@ export function settleRun(session: Session, runId: string): Promise<void> {
   const turn = store.current()
   // It may have followed another one at once, and the object have died before the tenant heard of that.
   if (runId === session.openAtWake) account.restore(endedBefore(session, runId))
-  return account.settle(runId, turn?.id === runId ? spentBy(meta, turn) : undefined)
+  return account.settle(runId, turn?.id === runId ? runCost(meta, turn) : undefined)
 }
 
 function endedBefore({ journal, meta }: Session, runId: string) {
   const turn = journal.turnBefore(runId)
-  return turn && { id: turn.id, ...spentBy(meta, turn) }
+  return turn && { id: turn.id, ...runCost(meta, turn) }
 }

@@ -5,11 +5,11 @@ import type { Failure } from '../../agent/model/failure.ts'
 import { newTurn, type Turn } from '../../agent/model/turn.ts'
 import type { Usage } from '../../agent/model/usage.ts'
 import { resolveModelId, type Route, type Variables } from '../../agent/routing/route.ts'
-import { mixtureOf, referencesOf } from '../models/mixture-of-agents.ts'
+import { resolveMixture, askReferences } from '../models/mixture-of-agents.ts'
 import type { Chosen, ModelEffects } from './effects.ts'
-import { chainOf } from '../models/model-routes.ts'
+import { createChain } from '../models/model-routes.ts'
 import type { TurnSession } from './turn-session.ts'
-import { type Side, sideTask, type SideWorld } from '../models/side-task.ts'
+import { type SideCall, runSideCall, type SideCallContext } from '../models/side-task.ts'
 
 export type SideCallOptions = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>
@@ -23,23 +23,23 @@ type SideCalls = Pick<ModelEffects, 'side' | 'references'>
 export function createSideCalls(core: TurnSession, options: SideCallOptions): SideCalls {
   const inTurn = worldOf(core, options, () => core.driver.abortable())
   const afterTurn = worldOf(core, options, () => new AbortController())
-  const side: Side = async (task, request) => {
-    const note = core.billing.notes.next()
+  const side: SideCall = async (task, request) => {
+    const note = core.billing.notes.nextId()
     const world = core.store.hasOpenTurn ? inTurn : afterTurn
-    const noted = (usage: Usage) => void (core.exists && core.billing.notes.put({ id: note, usage }))
-    const answer = await sideTask(task, request, { ...world, note: noted })
-    if (request.bookedBy !== 'caller' && core.exists) core.billing.add({ id: note, usage: answer.usage })
+    const noted = (usage: Usage) => void (core.exists && core.billing.notes.set({ id: note, usage }))
+    const answer = await runSideCall(task, request, { ...world, recordEstimate: noted })
+    if (request.billedBy !== 'caller' && core.exists) core.billing.addSideCall({ id: note, usage: answer.usage })
     return { ...answer, note }
   }
   let known: { readonly turn: string; readonly said: Promise<string | undefined> } | undefined
   return {
     side,
     references: (turn, transcript) => {
-      const mixture = mixtureOf(turn.options.model, core.settings, options.variables['MODEL'])
+      const mixture = resolveMixture(turn.options.model, core.settings, options.variables['MODEL'])
       if (!mixture) return Promise.resolve(undefined)
       // Asked once for a turn: its later calls only continue the work.
       if (known?.turn !== turn.id)
-        known = { turn: turn.id, said: referencesOf(mixture, transcript, (request) => side('moa_reference', request)) }
+        known = { turn: turn.id, said: askReferences(mixture, transcript, (request) => side('moa_reference', request)) }
       return known.said
     },
   }
@@ -49,7 +49,7 @@ function worldOf(
   core: TurnSession,
   options: SideCallOptions,
   abortable: () => AbortController,
-): Omit<SideWorld, 'note'> {
+): Omit<SideCallContext, 'recordEstimate'> {
   const { dialects, variables, routes, lease } = options
   const { tenantId } = core
   const turnOf = () => core.store.current() ?? newTurn('', 0, 0)
@@ -58,8 +58,8 @@ function worldOf(
     dialects,
     abortable,
     settings: () => core.settings,
-    deployed: variables['AUX_MODEL']?.trim(),
-    chain: () => {
+    deploymentModel: variables['AUX_MODEL']?.trim(),
+    turnRoutes: () => {
       const turn = turnOf()
       const chain = routes(turn)
       return [...chain.slice(turn.route.model), ...chain.slice(0, turn.route.model)]
@@ -67,7 +67,7 @@ function worldOf(
     routeOf: (id) =>
       routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === resolveModelId(id, core.settings)),
     lease: (route) => {
-      const endpoint = endpointOf(route, chainOf([route], tenantId, core.settings, turnOf())[0]?.keys ?? [])
+      const endpoint = endpointOf(route, createChain([route], tenantId, core.settings, turnOf())[0]?.keys ?? [])
       return endpoint && { endpoint, end: lease({ route, endpoint }) }
     },
   }

@@ -6,7 +6,7 @@ import type { StreamEffects } from './effects.ts'
 import type { TurnSession } from './turn-session.ts'
 
 export function createStreamEffects(session: TurnSession): StreamEffects {
-  const buffer = new DeltaBuffer((kind, text) => session.store.hear(kind, text))
+  const buffer = new DeltaBuffer((kind, text) => session.store.appendDelta(kind, text))
   return {
     append: (delta) => {
       buffer.append(delta)

@@ -5,7 +5,7 @@ import { type Message, userText } from '../../agent/model/message.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Summary } from '../../agent/model/turn.ts'
 import { renderTranscript, renderExcerpt, findTailStart, renderSummaryRequest } from '../../agent/prompt/compression.ts'
-import type { Side } from '../models/side-task.ts'
+import type { SideCall } from '../models/side-task.ts'
 
 export type Summarised =
   | ({ readonly of: 'summary' } & Summary)
@@ -21,7 +21,7 @@ export type SummaryOptions = { readonly focus?: string | undefined; readonly kee
 export async function summarise(
   transcript: readonly Message[],
   { focus, keepLast }: SummaryOptions,
-  side: Side,
+  side: SideCall,
 ): Promise<Summarised> {
   const replaces = findTailStart(transcript, keepLast)
   const older = transcript.slice(0, replaces)

@@ -21,7 +21,7 @@ export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) =
       judge: (asked) => judgeWith(session, asked),
       programs: programLog(
         () => session.store,
-        () => session.driver.look(),
+        () => session.driver.view(),
       ),
     }),
 })

@@ -1,29 +1,28 @@
 /** What the tools of one session work with: its machine, its files, its lists, the tenant's history. */
 
-import { Bounded } from '../../agent/model/bounded.ts'
+import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
-import { hash53 } from '../../agent/model/hash.ts'
+import { hash53 } from '../../agent/model/hash53.ts'
 import type { ToolSchema } from '../../agent/model/dialect.ts'
-import { defaults, type Limits, type Settings } from '../../agent/model/settings.ts'
+import { defaultSettings, type Limits, type Settings } from '../../agent/model/settings.ts'
 import type { Result, ToolCall } from '../../agent/model/turn.ts'
-import { type SystemParts, systemPrompt } from '../../agent/prompt/system.ts'
-import { d1History } from '../../db/history.ts'
+import { type SystemPromptParts, renderSystemPrompt } from '../../agent/prompt/system-prompt.ts'
+import { createD1History } from '../../db/history.ts'
 import { openDocuments } from '../../backends/pdf/pdf.ts'
-import { openPrograms, type RunProgram } from '../../backends/isolate/isolate.ts'
-import { type Dispatch, dispatch, together } from '../../tools/dispatch.ts'
-import { permission, type PermissionWorld } from '../../tools/permission.ts'
+import { openPrograms, type RunProgram } from '../../backends/isolate/programs.ts'
+import { type DispatchOptions, dispatch, concurrentCalls } from '../../tools/dispatch.ts'
+import { checkPermission, type PermissionContext } from '../../tools/check-permission.ts'
 import { tools } from '../../tools/index.ts'
-import { selectTools } from '../../tools/toolsets.ts'
-import { attachmentsOf, withImagesStored } from '../workspace/attachments.ts'
-import { noCapabilities, openBackend, wantedKind } from '../workspace/backends.ts'
-import { archives } from '../workspace/checkpoint-archive.ts'
+import { selectTools } from '../../tools/tools-for.ts'
+import { attachmentPrefix, storeResultImages } from '../workspace/attachments.ts'
+import { noCapabilities, openBackend, resolveBackendKind } from '../workspace/open-backend.ts'
+import { openCheckpointArchive } from '../workspace/checkpoint-archive.ts'
 import { failpoint } from '../platform/failpoint.ts'
-import type { Meter } from '../platform/metering.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
 import { SessionProcesses } from '../processes/process-registry.ts'
 import type { ProcessRows } from '../processes/process-rows.ts'
 import {
-  memoryOf,
+  hostMemory,
   type SessionBackend,
   sessionBackend,
   type SessionBackendOptions,
@@ -34,7 +33,6 @@ import { clock } from '../platform/clock.ts'
 export type ToolRuntimeOptions = {
   readonly env: Env
   readonly sql: SqlStorage
-  readonly meter: Meter
   readonly tenantId: string
   readonly sessionId: string
   readonly meta: () => SessionMetadata
@@ -48,7 +46,7 @@ export type ToolRuntimeOptions = {
   readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
 }
 
-export type RunOptions = Pick<PermissionWorld, 'policy' | 'judge'> & {
+export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly settings: Settings
   readonly signal: AbortSignal
   /** Where the calls of programs are written down. */
@@ -72,7 +70,7 @@ export class ToolRuntime {
 
   constructor(options: ToolRuntimeOptions) {
     this.#options = options
-    const { env, sql, tenantId, sessionId, meta, updateMeta, meter } = options
+    const { env, sql, tenantId, sessionId, meta, updateMeta } = options
     const kept: Pick<SessionBackendOptions, 'record' | 'write'> = {
       record: () => meta().machine,
       write: (machine) => updateMeta({ machine }),
@@ -81,13 +79,18 @@ export class ToolRuntime {
     const whose = { env, sql, tenantId, sessionId, settings: now, limits }
     this.backend = sessionBackend({
       ...kept,
-      open: (kind) => openBackend(kind, { ...whose, memory: memoryOf(kind, kept) }),
-      wanted: () => wantedKind(options.settings.now(), env),
-      settled: options.settings.known,
-      missing: noCapabilities,
-      archives:
+      open: (kind) => openBackend(kind, { ...whose, memory: hostMemory(kind, kept) }),
+      requestedKind: () => resolveBackendKind(options.settings.now(), env),
+      waitForSettings: options.settings.known,
+      noCapabilities: noCapabilities,
+      archive:
         env.BLOBS &&
-        archives({ sql, blobs: env.BLOBS, prefix: `t/${tenantId}/s/${sessionId}/checkpoints/`, now: clock.now }),
+        openCheckpointArchive({
+          sql,
+          blobs: env.BLOBS,
+          prefix: `t/${tenantId}/s/${sessionId}/checkpoints/`,
+          now: clock.now,
+        }),
     })
     this.processes = new SessionProcesses({
       ...options.processes,
@@ -100,7 +103,7 @@ export class ToolRuntime {
     this.#services = {
       backend: this.backend,
       documents: openDocuments({ loader: env.LOADER }),
-      history: d1History(env.DB, tenantId, meter),
+      history: createD1History(env.DB, tenantId),
       todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
       shell: {
         read: () => meta().shell ?? { cwd: this.backend.capabilities.root, env: {} },
@@ -113,8 +116,8 @@ export class ToolRuntime {
     }
   }
 
-  systemPrompt({ instructions, timezone = defaults.timezone }: Settings, at: number): string {
-    return promptFor({ machine: this.backend.describe(), instructions, date: dateIn(timezone, at), timezone })
+  systemPrompt({ instructions, timezone = defaultSettings.timezone }: Settings, at: number): string {
+    return promptFor({ workspace: this.backend.describe(), instructions, date: dateIn(timezone, at), timezone })
   }
 
   /** The tools that these settings allow and that have what they need. */
@@ -128,7 +131,7 @@ export class ToolRuntime {
 
   /** The first of these calls that may run side by side. */
   together(calls: readonly ToolCall[], settings: Settings): readonly ToolCall[] {
-    return together(calls, { toolbox: this.toolbox(settings), services: this.#services })
+    return concurrentCalls(calls, { toolbox: this.toolbox(settings), services: this.#services })
   }
 
   run(
@@ -140,18 +143,18 @@ export class ToolRuntime {
     this.backend.begin(runId)
     const { backend, shell } = services
     const place = () => `${backend.kind} ${shell.read().cwd}`
-    const world: Dispatch = {
+    const world: DispatchOptions = {
       toolbox: this.toolbox(settings),
       services,
-      permit: (call, tool) => permission(call, tool, { services, place, now: clock.now, ...approvals }),
+      permit: (call, tool) => checkPermission(call, tool, { services, place, now: clock.now, ...approvals }),
       context: { sessionId, signal, clock, seesImages },
-      taken,
+      usedChars: taken,
       spill: (callId, text) => this.#spill(callId, text),
-      around: (moment) => failpoint(`${moment}-tool`),
-      report: (error, tool) => console.error(`The tool ${tool} failed.`, error),
+      failpoint: (moment) => failpoint(`${moment}-tool`),
+      logError: (error, tool) => console.error(`The tool ${tool} failed.`, error),
     }
     const results = dispatch(calls, this.#runProgram ? withPrograms(world, this.#runProgram, programs) : world)
-    return withImagesStored(results, env.BLOBS, attachmentsOf(tenantId, sessionId))
+    return storeResultImages(results, env.BLOBS, attachmentPrefix(tenantId, sessionId))
   }
 
   /** Everything the session keeps outside its own rows. */
@@ -186,7 +189,7 @@ export class ToolRuntime {
 type Selected = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
 
 /** Sessions with the same choice of tools share them, and with them what is counted and rendered once. */
-const selections = new Bounded<string, Selected>(1_000)
+const selections = new BoundedMap<string, Selected>(1_000)
 
 function select({ toolsets }: Settings, services: readonly ServiceName[]): Selected {
   const key = JSON.stringify([toolsets ?? {}, services])
@@ -211,14 +214,14 @@ function select({ toolsets }: Settings, services: readonly ServiceName[]): Selec
 /** The last one made: sessions of one tenant and day have the same. */
 let lastPrompt: { readonly key: string; readonly text: string } | undefined
 
-function promptFor(parts: SystemParts): string {
+function promptFor(parts: SystemPromptParts): string {
   const key = JSON.stringify(parts)
-  if (lastPrompt?.key !== key) lastPrompt = { key, text: systemPrompt(parts) }
+  if (lastPrompt?.key !== key) lastPrompt = { key, text: renderSystemPrompt(parts) }
   return lastPrompt.text
 }
 
 /** A zone may be written in thousands of ways, in small letters and large ones. */
-const formats = new Bounded<string, Intl.DateTimeFormat>(100)
+const formats = new BoundedMap<string, Intl.DateTimeFormat>(100)
 
 /** YYYY-MM-DD. Making a format costs more than a hundred uses of it. */
 function dateIn(timeZone: string, at: number): string {

@@ -4,12 +4,12 @@ import type { Machine } from '../../agent/loop/drive.ts'
 import type { View } from '../../agent/model/ports.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import type { Route } from '../../agent/routing/route.ts'
-import { stallsOf } from '../models/key-pool.ts'
-import { chainOf } from '../models/model-routes.ts'
-import { billCut } from '../models/pricing.ts'
-import type { Side } from '../models/side-task.ts'
+import { getStalls } from '../models/key-pool.ts'
+import { createChain } from '../models/model-routes.ts'
+import { billInterrupted } from '../models/pricing.ts'
+import type { SideCall } from '../models/side-task.ts'
 import { clock } from '../platform/clock.ts'
-import { knowingTenant } from '../tenant/known-tenant.ts'
+import { withFreshTenant } from '../tenant/known-tenant.ts'
 import { createBillingEffects, estimateUsage } from './billing-effects.ts'
 import { contextTokens } from './context-tokens.ts'
 import { createPerform } from './effects.ts'
@@ -19,7 +19,7 @@ import { createStreamEffects } from './stream-effects.ts'
 import { createToolEffects } from './tool-effects.ts'
 import type { TurnSession } from './turn-session.ts'
 
-export function createTurnMachine(session: TurnSession, env: Env): Machine & { readonly side: Side } {
+export function createTurnMachine(session: TurnSession, env: Env): Machine & { readonly side: SideCall } {
   const model = createModelEffects(session, env)
   const perform = createPerform({
     model,
@@ -31,8 +31,8 @@ export function createTurnMachine(session: TurnSession, env: Env): Machine & { r
     get store() {
       return session.store
     },
-    perform: knowingTenant(session, perform),
-    look: () => createView(session, model.routesOf(session.store.turn()), env),
+    perform: withFreshTenant(session, perform),
+    view: () => createView(session, model.routesOf(session.store.turn()), env),
     side: model.side,
   }
 }
@@ -44,15 +44,15 @@ function createView(session: TurnSession, routes: readonly Route[], env: Env): V
     now: clock.now(),
     inbox: session.store.inbox(),
     lastRole: session.store.lastRole(),
-    images: session.store.hasImages(),
-    shrinks: env.IMAGES !== undefined,
+    hasImages: session.store.hasImages(),
+    canShrinkImages: env.IMAGES !== undefined,
     toolbox: session.toolRuntime.toolbox(session.settings),
-    together: (calls) => session.toolRuntime.together(calls, session.settings),
-    stalls: stallsOf(session.tenantId, routes[turn.route.model]?.id ?? ''),
-    messages: session.store.transcript().length,
+    selectConcurrent: (calls) => session.toolRuntime.together(calls, session.settings),
+    stallsInARow: getStalls(session.tenantId, routes[turn.route.model]?.id ?? ''),
+    messageCount: session.store.transcript().length,
     contextTokens: contextTokens(session),
     contextWindow: routes[turn.route.model]?.contextWindow ?? 128_000,
-    chain: chainOf(routes, session.tenantId, session.settings, turn),
+    chain: createChain(routes, session.tenantId, session.settings, turn),
     limits: loopLimits(session.settings),
     ...spendingOf(session, turn, routes[turn.route.model]),
     random: Math.random(),
@@ -60,12 +60,16 @@ function createView(session: TurnSession, routes: readonly Route[], env: Env): V
 }
 
 /** Reads the spending limit that is reached, and the estimated cost of a call in flight in case its result is lost. */
-function spendingOf(session: TurnSession, turn: Turn, route: Route | undefined): Pick<View, 'over' | 'lost'> {
-  const over = session.billing.over(turn, clock.now())
+function spendingOf(
+  session: TurnSession,
+  turn: Turn,
+  route: Route | undefined,
+): Pick<View, 'limitReached' | 'lostCall'> {
+  const over = session.billing.reachedLimit(turn, clock.now())
   // A summary in flight is a side call, which keeps its own note.
   const isInFlight = turn.stage.at === 'calling-model'
   return {
-    ...(over && { over }),
-    ...(isInFlight && route && { lost: { usage: billCut(estimateUsage(session, ''), { route }) } }),
+    ...(over && { limitReached: over }),
+    ...(isInFlight && route && { lostCall: { usage: billInterrupted(estimateUsage(session, ''), { route }) } }),
   }
 }

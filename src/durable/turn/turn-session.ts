@@ -1,10 +1,10 @@
 /** The parts of a session that driving a turn needs. `Session` provides them; nothing in this room imports it. */
 
 import type { Settings } from '../../agent/model/settings.ts'
-import type { Side } from '../models/side-task.ts'
+import type { SideCall } from '../models/side-task.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { KnownTenant } from '../tenant/known-tenant.ts'
+import type { SessionTenant } from '../tenant/known-tenant.ts'
 import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Driver } from './driver.ts'
 import type { ToolRuntime } from './tool-runtime.ts'
@@ -18,11 +18,11 @@ export type TurnSession = {
   readonly settings: Settings
   /** A rebuilt session has another one: read it again after each wait. */
   readonly store: SessionStore
-  readonly known: KnownTenant
+  readonly tenant: SessionTenant
   readonly billing: SessionBilling
   readonly toolRuntime: ToolRuntime
   readonly driver: Driver
-  readonly side: Side
+  readonly side: SideCall
   /** Runs work in the background; the platform keeps the object alive for it. */
   readonly later: (work: Promise<unknown>) => void
 }

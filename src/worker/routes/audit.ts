@@ -1,7 +1,7 @@
 /** `/api/audit`: what was decided about calls of tools, and by whom. */
 
 import * as z from 'zod'
-import { type AuditEntry, auditLog } from '../../db/audit.ts'
+import { type AuditEntry, listAuditEntries } from '../../db/audit-log.ts'
 import { invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
@@ -47,7 +47,11 @@ export const auditRoutes = [
     query: z.strictObject({ ...pageQuery, session_id: z.string().max(128).optional() }),
     responses: ok('A page of the log', listOf(entryShape)),
     handle: async ({ env, tenant, query: { limit, cursor, session_id: sessionId } }) => {
-      const entries = await auditLog(env.DB, tenant.id, { limit: limit + 1, before: readCursor(cursor), sessionId })
+      const entries = await listAuditEntries(env.DB, tenant.id, {
+        limit: limit + 1,
+        before: readCursor(cursor),
+        sessionId,
+      })
       const page = entries.slice(0, limit)
       const last = page.at(-1)
       const more = entries.length > limit && last

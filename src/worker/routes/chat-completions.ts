@@ -5,21 +5,21 @@
 
 import * as z from 'zod'
 import type { Message } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/options.ts'
-import { readArguments } from '../../agent/providers/shared/call-arguments.ts'
-import { chatCompletion } from '../../agent/public-api/chat-completions.ts'
-import type { Say } from '../../durable/session/submit.ts'
+import type { TurnOptions } from '../../agent/model/turn-options.ts'
+import { parseCallArguments } from '../../agent/providers/shared/call-arguments.ts'
+import { renderChatCompletion } from '../../agent/public-api/chat-completions.ts'
+import type { RequestCommand } from '../../durable/session/request-intake.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
-import { AppError, invalid, notFound } from '../errors.ts'
+import { AppError, invalid } from '../errors.ts'
 import { idempotencyKey, sessionId } from '../headers.ts'
 import { idsFor, replayHeader } from '../idempotency.ts'
 import { ignored, ignoredFields } from '../ignored-fields.ts'
 import { imageUrl, maxText, partOf, refuseLarge, sizeOfMessage, systemText, userMessage } from '../input.ts'
-import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
 import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
-import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
+import { sessionStub } from '../sessions.ts'
+import { idempotencyOf, submitAndStream, submitAndWait } from '../submit.ts'
 
 const ownText = z.string().max(maxText)
 // What else stands in a part, marks of caches for example, is passed over.
@@ -138,14 +138,18 @@ async function chat(call: ChatCall): Promise<Response> {
     stored,
   )
   const session = named ?? sessionStub(env, tenant.id, ids.sessionId)
-  const request: Say = {
+  const command: RequestCommand = {
+    kind: 'request',
     runId: ids.runId,
     message: said,
-    mode: 'queue',
+    busyMode: 'queue',
     options: optionsOf(body, wishes, instructions),
     tenant,
-    repeatable: ids.repeatable,
-    ...(stored === undefined && { create: { source: 'api' }, isFresh: !ids.replayed, history }),
+    idempotency: idempotencyOf(ids),
+    target:
+      stored === undefined
+        ? { kind: 'create', spec: { source: 'api' }, isNewId: !ids.replayed, history }
+        : { kind: 'existing' },
   }
   const head = {
     id: `chatcmpl-${ids.runId.slice('run_'.length)}`,
@@ -158,20 +162,15 @@ async function chat(call: ChatCall): Promise<Response> {
     'x-talaria-run-id': ids.runId,
     ...replayHeader(ids),
   }
-  return admitted(env, tenant, ids, async (how) => {
-    if (how === 'join') return undefined
-    if (body.stream) {
-      const usage = body.stream_options?.include_usage ?? false
-      const answer = await sayAndStream(session, { say: request, format: { as: 'chat', head, usage } }, 'messages')
-      const value = new Response(answer.body, { headers: { ...headers, ...eventStream } })
-      return { began: hasBegun(answer), value }
-    }
-    const { end, run, accepted } = found(await session.sayAndWait(request))
-    refuseNotTaken(accepted.status, 'messages')
-    if (!end || !run) throw notFound()
-    const whole = chatCompletion({ ...head, created: secondsOf(run.started_at) ?? head.created }, end)
-    return { began: accepted.status !== 'over', value: Response.json(whole, { headers }) }
-  })
+  if (body.stream) {
+    const usage = body.stream_options?.include_usage ?? false
+    const format = { as: 'chat' as const, head, usage }
+    const answer = await submitAndStream(session, { command, format }, ids, 'messages')
+    return new Response(answer.body, { headers: { ...headers, ...eventStream } })
+  }
+  const { end, run } = await submitAndWait(session, command, ids, 'messages')
+  const whole = renderChatCompletion({ ...head, created: secondsOf(run.started_at) ?? head.created }, end)
+  return Response.json(whole, { headers })
 }
 
 function refuseTools({ tools, functions }: Chat): void {
@@ -245,7 +244,7 @@ function messageOf(one: Spoken, names: Map<string, string>): Message {
   }
   const calls = (one.tool_calls ?? []).map(({ id, function: { name, arguments: json } }) => {
     names.set(id, name)
-    return { type: 'call' as const, id, name, ...readArguments(json) }
+    return { type: 'call' as const, id, name, ...parseCallArguments(json) }
   })
   const text = textOf(one.content)
   return {

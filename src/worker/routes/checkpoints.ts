@@ -50,7 +50,7 @@ export const checkpointRoutes = [
     summary: 'States of the workspace before turns that changed it, newest first',
     responses: ok('The checkpoints', listOf(checkpointShape)),
     handle: async ({ env, tenant, param }) => {
-      const data = reached(found(await sessionStub(env, tenant.id, param('id')).checkpoints()))
+      const data = reached(found(await sessionStub(env, tenant.id, param('id')).checkpoints.list()))
       return Response.json({ data, next_cursor: null })
     },
   }),
@@ -63,7 +63,7 @@ export const checkpointRoutes = [
     responses: ok('The differences', differenceShape),
     handle: async ({ env, tenant, param }) => {
       const session = sessionStub(env, tenant.id, param('id'))
-      const difference = reached(found(await session.difference(Number(param('n')) || 0)))
+      const difference = reached(found(await session.checkpoints.diff(Number(param('n')) || 0)))
       if (!difference) throw missing()
       return Response.json(difference)
     },
@@ -77,7 +77,7 @@ export const checkpointRoutes = [
     body: wish,
     responses: ok('What was put back', rollbackShape),
     handle: async ({ env, tenant, param, body }) => {
-      const { is, ...done } = reached(found(await sessionStub(env, tenant.id, param('id')).rollback(body)))
+      const { is, ...done } = reached(found(await sessionStub(env, tenant.id, param('id')).checkpoints.rollback(body)))
       if (is === 'busy') throw busy()
       if (is === 'missing') throw missing()
       return Response.json(done)

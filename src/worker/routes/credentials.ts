@@ -9,14 +9,14 @@ import { acceptsKeys } from '../../agent/routing/availability.ts'
 import { getProvider } from '../../agent/providers/profiles/providers.ts'
 import {
   type Credential,
-  markedFor,
-  mostCredentials,
-  sealedFor,
-  type Standing,
-  standingOf,
+  providerOwner,
+  maxCredentials,
+  credentialOwner,
+  type KeyStatus,
+  getKeyStatus,
 } from '../../durable/models/credentials.ts'
 import { newCredentialId } from '../../durable/platform/ids.ts'
-import type { KeptHealth } from '../../durable/models/key-pool.ts'
+import type { StoredKeyHealth } from '../../durable/models/key-pool.ts'
 import { markOf, open, seal } from '../../durable/platform/seal.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
@@ -68,7 +68,7 @@ const lastFourOf = (key: string) => (key.length < 8 ? '' : key.slice(-4))
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-const view = ({ id, provider, name, lastFour, createdAt }: Credential, { status, until, reason }: Standing) => ({
+const view = ({ id, provider, name, lastFour, createdAt }: Credential, { status, until, reason }: KeyStatus) => ({
   id,
   provider,
   name,
@@ -80,10 +80,10 @@ const view = ({ id, provider, name, lastFour, createdAt }: Credential, { status,
 })
 
 /** A key that cannot be opened is as good as dead. */
-async function standing(env: Env, tenantId: string, one: Credential, health: KeptHealth): Promise<Standing> {
-  const opened = await open(env, one.sealed, sealedFor(tenantId, one))
+async function standing(env: Env, tenantId: string, one: Credential, health: StoredKeyHealth): Promise<KeyStatus> {
+  const opened = await open(env, one.sealed, credentialOwner(tenantId, one))
   return opened.is === 'open'
-    ? standingOf(health[one.id], Date.now())
+    ? getKeyStatus(health[one.id], Date.now())
     : { status: 'dead', until: null, reason: opened.reason }
 }
 
@@ -121,16 +121,16 @@ export const credentialRoutes = [
         name: body.name ?? null,
         lastFour: lastFourOf(body.key),
         createdAt: Date.now(),
-        sealed: await seal(env, body.key, sealedFor(tenant.id, { id, provider })),
-        mark: await markOf(env, body.key, markedFor(tenant.id, provider)),
+        sealed: await seal(env, body.key, credentialOwner(tenant.id, { id, provider })),
+        mark: await markOf(env, body.key, providerOwner(tenant.id, provider)),
       }
       const is = await tenantStub(call.env, call.tenant.id).credentials.add(credential)
       if (is === 'known')
         throw new AppError(409, 'conflict', `This key is stored for ${provider} already.`, { param: 'key' })
       if (is === 'full')
-        throw new AppError(409, 'conflict', `There are ${mostCredentials} credentials already: delete one first.`)
+        throw new AppError(409, 'conflict', `There are ${maxCredentials} credentials already: delete one first.`)
       forgetSnapshot(tenant.id)
-      return Response.json(view(credential, standingOf(undefined, 0)), { status: 201 })
+      return Response.json(view(credential, getKeyStatus(undefined, 0)), { status: 201 })
     },
   }),
   route({

@@ -1,24 +1,25 @@
 /** `…/export` writes a session down in five formats; `/api/sessions/import` takes two of them back. */
 
 import * as z from 'zod'
-import { exportFormats, exportName, exportVersion, mediaTypes } from '../../agent/public-api/export.ts'
-import { exportedMessage } from '../../agent/public-api/export-message.ts'
+import { exportFormats, exportFormatName, exportVersion, mediaTypes } from '../../agent/public-api/export.ts'
+import { exportedMessageSchema } from '../../agent/public-api/exported-message.ts'
 import type { Imported } from '../../durable/session/export.ts'
-import { bytesOf } from '../../durable/platform/row-size.ts'
+import { utf8Bytes } from '../../durable/platform/row-size.ts'
 import { check, parseJson, readText } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKey } from '../headers.ts'
 import { idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { limitStorage } from '../limits.ts'
 import { type Call, route } from '../route.ts'
-import { found, sessionStub, tooLarge } from '../sessions.ts'
+import { found, sessionStub } from '../sessions.ts'
+import { tooLarge } from '../submit.ts'
 import { created, sessionShape } from '../shapes.ts'
 import { askedModel } from './models.ts'
 
 const tag = 'Sessions'
 
 const head = z.looseObject({
-  format: z.literal(exportName).optional(),
+  format: z.literal(exportFormatName).optional(),
   version: z.int().min(1).max(exportVersion).optional(),
   session: z.looseObject({ title: z.string().nullish(), model: z.string().nullish() }).optional(),
 })
@@ -68,8 +69,10 @@ function lineOf(line: string, i: number): unknown {
 function importedFrom(text: string, { env, tenant }: Call<unknown, unknown>): Imported {
   const { about, messages: given } = readImport(text)
   const messages = given.map((one, i) => {
-    const message = check(z.object({ messages: z.record(z.string(), exportedMessage) }), { messages: { [i]: one } })
-    return Object.values(message.messages)[0] as z.infer<typeof exportedMessage>
+    const message = check(z.object({ messages: z.record(z.string(), exportedMessageSchema) }), {
+      messages: { [i]: one },
+    })
+    return Object.values(message.messages)[0] as z.infer<typeof exportedMessageSchema>
   })
   const title = about.session?.title?.trim().slice(0, 100)
   return { title: title || null, model: modelHere(about.session?.model, env, tenant), messages }
@@ -98,7 +101,7 @@ export const exportRoutes = [
     query: z.strictObject({ format: z.enum(exportFormats).default('json') }),
     responses: { 200: { description: 'The conversation, nothing masked', type: 'application/json' } },
     handle: async ({ env, tenant, param, query: { format } }) => {
-      const body = found(await sessionStub(env, tenant.id, param('id')).export(format))
+      const body = found(await sessionStub(env, tenant.id, param('id')).transfer.export(format))
       return new Response(body, {
         headers: {
           'content-type': mediaTypes[format],
@@ -125,12 +128,12 @@ export const exportRoutes = [
       const ids = await idsFor({ ...call, bodyText })
       const target = sessionStub(env, tenant.id, ids.sessionId)
       const take = async () => {
-        await limitStorage(env, tenant, bytesOf(bodyText))
-        const done = await target.import(imported, tenant)
+        await limitStorage(env, tenant, utf8Bytes(bodyText))
+        const done = await target.transfer.import(imported, tenant)
         if (done.is === 'too-large') throw tooLarge(`messages.${done.message}`)
         return done.view
       }
-      const view = (ids.replayed && (await target.describe())) || (await releasing(ids, take))
+      const view = (ids.replayed && (await target.info.get())) || (await releasing(ids, take))
       return Response.json(view, { status: 201, headers: replayHeader(ids) })
     },
   }),

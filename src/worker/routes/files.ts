@@ -70,7 +70,7 @@ export const fileRoutes = [
       },
     },
     handle: async (call) => {
-      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).file(pathOf(call)))
+      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(pathOf(call)))
       if (answer.is === 'directory') return Response.json({ data: answer.entries.map(entry), next_cursor: null })
       if (answer.is === 'refused') throw refused(answer)
       if (answer.is !== 'file') throw notFound()
@@ -95,7 +95,9 @@ export const fileRoutes = [
     handle: async (call) => {
       const bytes = await readBytes(call.web.req.raw)
       await limitStorage(call.env, call.tenant, bytes.byteLength)
-      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).putFile(pathOf(call), bytes))
+      const answer = found(
+        await sessionStub(call.env, call.tenant.id, call.param('id')).files.write(pathOf(call), bytes),
+      )
       if (answer.is === 'refused') throw refused(answer)
       if (answer.is !== 'written' || !answer.stat) throw notFound()
       return Response.json(entry(answer.stat), { status: answer.created ? 201 : 200 })
@@ -109,7 +111,7 @@ export const fileRoutes = [
     summary: 'Delete a file or a directory',
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
-      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).deleteFile(pathOf(call)))
+      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).files.delete(pathOf(call)))
       if (answer.is === 'refused') throw refused(answer)
       if (answer.is !== 'removed') throw notFound()
       return new Response(null, { status: 204 })

@@ -1,10 +1,10 @@
 /** Whether it works, and what is there to work with. */
 
 import * as z from 'zod'
-import { missingFor } from '../../agent/routing/availability.ts'
-import { defaultModel } from '../../agent/routing/route.ts'
+import { getMissingRequirement } from '../../agent/routing/availability.ts'
+import { resolveDefaultModel } from '../../agent/routing/route.ts'
 import { providers } from '../../agent/providers/profiles/providers.ts'
-import { availableBackends } from '../../durable/workspace/backends.ts'
+import { listBackendStates } from '../../durable/workspace/open-backend.ts'
 import { missingForSealing } from '../../durable/platform/seal.ts'
 import { variablesOf } from '../../durable/platform/variables.ts'
 import { route } from '../route.ts'
@@ -38,11 +38,11 @@ export const healthRoutes = [
       return Response.json({
         status: database ? 'ok' : 'degraded',
         database: database ? 'ok' : 'unreachable',
-        model: defaultModel({ variables }),
+        model: resolveDefaultModel({ variables }),
         providers: Object.fromEntries(
-          providers.map((provider) => [provider.id, missingFor(provider, { variables }) ?? 'usable']),
+          providers.map((provider) => [provider.id, getMissingRequirement(provider, { variables }) ?? 'usable']),
         ),
-        backends: await availableBackends(env),
+        backends: await listBackendStates(env),
         backend: env.SANDBOX_BACKEND || 'virtual',
         bindings: {
           LOADER: env.LOADER

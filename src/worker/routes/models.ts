@@ -2,17 +2,17 @@
 
 import * as z from 'zod'
 import type { Settings } from '../../agent/model/settings.ts'
-import { findProvider, missingFor } from '../../agent/routing/availability.ts'
-import { namesIn, noCatalog } from '../../agent/providers/catalog/lookup.ts'
-import { smallestWindow } from '../../agent/providers/catalog/probe.ts'
-import type { Health } from '../../agent/routing/credentials.ts'
+import { findProvider, getMissingRequirement } from '../../agent/routing/availability.ts'
+import { listModelNames, emptyCatalog } from '../../agent/providers/catalog/model-lookup.ts'
+import { minWindow } from '../../agent/providers/catalog/context-window.ts'
+import type { KeyHealthById } from '../../agent/routing/key-selection.ts'
 import { type Provider, providers } from '../../agent/providers/profiles/providers.ts'
-import { type Prices, type Route, routeOf, type Sources, splitId } from '../../agent/routing/route.ts'
+import { type Prices, type Route, resolveRoute, type Sources, splitModelId } from '../../agent/routing/route.ts'
 import { sourcesFor } from '../../durable/models/catalog.ts'
-import { healthOf } from '../../durable/models/key-pool.ts'
-import { mixtureNames, mixtureOf } from '../../durable/models/mixture-of-agents.ts'
-import { isVirtual, namesFor } from '../../durable/models/model-routes.ts'
-import { effective, type TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { getHealth } from '../../durable/models/key-pool.ts'
+import { mixtureNames, resolveMixture } from '../../durable/models/mixture-of-agents.ts'
+import { isVirtualModel, listModelIds } from '../../durable/models/model-routes.ts'
+import { effectiveSettings, type TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { AppError } from '../errors.ts'
 import { type Call, route } from '../route.ts'
 import { ok } from '../shapes.ts'
@@ -23,14 +23,14 @@ const sourcesOf = ({ env, tenant, web }: Pick<Call<unknown, unknown>, 'env' | 't
   sourcesFor(env, tenant, (work) => web.executionCtx.waitUntil(work))
 
 /** Keys that rest are used again soon; those that were revoked never are. */
-const isRefused = ({ endpoints }: Route, health: Health): boolean =>
+const isRefused = ({ endpoints }: Route, health: KeyHealthById): boolean =>
   endpoints.every(({ id, key }) => key !== '' && health[id]?.dead)
 
 /** Why nothing of this provider can be asked now. */
-function reasonAgainst(provider: Provider, sources: Sources, health: Health): string | undefined {
-  const missing = missingFor(provider, sources)
+function reasonAgainst(provider: Provider, sources: Sources, health: KeyHealthById): string | undefined {
+  const missing = getMissingRequirement(provider, sources)
   if (missing) return missing
-  const any = routeOf(`${provider.id}/any`, sources)
+  const any = resolveRoute(`${provider.id}/any`, sources)
   return any && isRefused(any, health)
     ? 'the provider refuses every key for it; GET /api/credentials tells more of your own'
     : undefined
@@ -38,22 +38,24 @@ function reasonAgainst(provider: Provider, sources: Sources, health: Health): st
 
 /** What the settings and the deployment name. */
 const namedModels = (sources: Sources): readonly string[] => [
-  ...namesFor(undefined, sources),
+  ...listModelIds(undefined, sources),
   ...Object.keys(sources.settings?.models ?? {}),
 ]
 
 /** What is named, then what providers are known for. */
-function usableRoutes(sources: Sources, health: Health): readonly Route[] {
+function usableRoutes(sources: Sources, health: KeyHealthById): readonly Route[] {
   const known = providers.map((provider) => `${provider.id}/${provider.defaultModel}`)
   const routes = [...namedModels(sources), ...known]
-    .flatMap((id) => routeOf(id, sources) ?? [])
+    .flatMap((id) => resolveRoute(id, sources) ?? [])
     .filter((one) => !tooSmall(one) && !isRefused(one, health))
   return [...new Map(routes.map((one) => [one.id, one])).values()]
 }
 
-function routesBy(name: string, sources: Sources, health: Health): readonly Route[] {
+function routesBy(name: string, sources: Sources, health: KeyHealthById): readonly Route[] {
   const id = findProvider(name, sources.settings)?.id ?? name
-  const listed = namesIn(sources.catalog ?? noCatalog, id).flatMap((model) => routeOf(`${id}/${model}`, sources) ?? [])
+  const listed = listModelNames(sources.catalog ?? emptyCatalog, id).flatMap(
+    (model) => resolveRoute(`${id}/${model}`, sources) ?? [],
+  )
   const own = usableRoutes(sources, health).filter(({ provider }) => provider === id)
   return [...new Map([...own, ...listed].map((one) => [one.id, one])).values()]
 }
@@ -61,13 +63,13 @@ function routesBy(name: string, sources: Sources, health: Health): readonly Rout
 /** Mixtures whose aggregator can be asked, under their own names. */
 const usableMixtures = (sources: Sources): readonly Route[] =>
   mixtureNames(sources.settings ?? {}).flatMap((id) => {
-    const aggregator = routeOf(mixtureOf(id, sources.settings)?.aggregator ?? '', sources)
+    const aggregator = resolveRoute(resolveMixture(id, sources.settings)?.aggregator ?? '', sources)
     return aggregator ? [{ ...aggregator, id, provider: 'moa' }] : []
   })
 
 /** Nobody said that it shall be used nevertheless, and it is known, not guessed. */
 const tooSmall = ({ contextWindow, source }: Route): boolean =>
-  contextWindow < smallestWindow && source !== 'settings' && source !== 'probe'
+  contextWindow < minWindow && source !== 'settings' && source !== 'probe'
 
 /**
  * `undefined` = the default. Unknown providers, those that something is missing for, and models with too small
@@ -75,36 +77,36 @@ const tooSmall = ({ contextWindow, source }: Route): boolean =>
  */
 export function askedModel(id: string | undefined, env: Env, tenant?: TenantSnapshot, param = 'model') {
   const sources = sourcesFor(env, tenant)
-  const asked = isVirtual(id) ? undefined : id
-  const [name = ''] = namesFor(mixtureOf(asked, sources.settings)?.aggregator ?? asked, sources)
-  const found = routeOf(name, sources)
+  const asked = isVirtualModel(id) ? undefined : id
+  const [name = ''] = listModelIds(resolveMixture(asked, sources.settings)?.aggregator ?? asked, sources)
+  const found = resolveRoute(name, sources)
   if (found && tooSmall(found)) throw smallWindow(found, param)
   if (asked !== undefined && !found) throw modelNotFound(name, sources, param)
   return asked
 }
 
 /** Providers of the table and of the tenant, then models that somebody names although they cannot be asked. */
-function unavailableFor(sources: Sources, health: Health) {
+function unavailableFor(sources: Sources, health: KeyHealthById) {
   const { settings = {} } = sources
   const own = Object.keys(settings.providers ?? {}).flatMap((name) => findProvider(name, settings) ?? [])
   const closed = [...providers, ...own].flatMap((provider) => {
     const reason = reasonAgainst(provider, sources, health)
     return reason ? [{ provider: provider.id, model: provider.defaultModel || null, reason }] : []
   })
-  const aggregators = mixtureNames(settings).flatMap((id) => mixtureOf(id, settings)?.aggregator ?? [])
+  const aggregators = mixtureNames(settings).flatMap((id) => resolveMixture(id, settings)?.aggregator ?? [])
   const models = [...new Set([...namedModels(sources), ...aggregators])].flatMap((id) => {
-    const [name, model] = splitId(id)
-    const known = routeOf(id, sources)
+    const [name, model] = splitModelId(id)
+    const known = resolveRoute(id, sources)
     if (known && tooSmall(known)) return [{ provider: known.provider, model, reason: windowOf(known) }]
-    const isKnown = known !== undefined || mixtureOf(id, settings) || findProvider(name, settings)
+    const isKnown = known !== undefined || resolveMixture(id, settings) || findProvider(name, settings)
     return isKnown ? [] : [{ provider: name, model, reason: 'there is no provider of this name' }]
   })
   return [...closed, ...models]
 }
 
 function modelNotFound(id: string, sources: Sources, param: string): AppError {
-  const provider = findProvider(splitId(id)[0], sources.settings)
-  const missing = provider && missingFor(provider, sources)
+  const provider = findProvider(splitModelId(id)[0], sources.settings)
+  const missing = provider && getMissingRequirement(provider, sources)
   return new AppError(
     404,
     'model_not_found',
@@ -114,7 +116,7 @@ function modelNotFound(id: string, sources: Sources, param: string): AppError {
 }
 
 const windowOf = ({ id, contextWindow }: Route) =>
-  `${id} has a context window of ${contextWindow} tokens; ${smallestWindow} are needed. Choose another model, or set models["${id}"].context_window if that is not true.`
+  `${id} has a context window of ${contextWindow} tokens; ${minWindow} are needed. Choose another model, or set models["${id}"].context_window if that is not true.`
 
 const smallWindow = (one: Route, param: string) => new AppError(400, 'unsupported', windowOf(one), { param })
 
@@ -185,7 +187,7 @@ export const modelRoutes = [
         data: [
           owned('talaria', 'talaria'),
           ...usableMixtures(sourcesOf(call)).map(({ id }) => owned(id, 'talaria')),
-          ...usableRoutes(sourcesOf(call), healthOf(call.tenant.id)).map(({ id, provider }) => owned(id, provider)),
+          ...usableRoutes(sourcesOf(call), getHealth(call.tenant.id)).map(({ id, provider }) => owned(id, provider)),
         ],
       }),
   }),
@@ -217,7 +219,7 @@ export const modelRoutes = [
     ),
     handle: async (call) => {
       const sources = sourcesOf(call)
-      const health = healthOf(call.tenant.id)
+      const health = getHealth(call.tenant.id)
       const routes = call.query.provider
         ? routesBy(call.query.provider, sources, health)
         : [...usableRoutes(sources, health), ...usableMixtures(sources)]
@@ -232,4 +234,4 @@ export const modelRoutes = [
 
 /** Settings as they would be: a session's own before the tenant's. */
 export const withSettings = (tenant: TenantSnapshot, settings: Settings | undefined): TenantSnapshot =>
-  settings ? { ...tenant, settings: effective(tenant.settings, settings) } : tenant
+  settings ? { ...tenant, settings: effectiveSettings(tenant.settings, settings) } : tenant

@@ -4,24 +4,23 @@
  */
 
 import * as z from 'zod'
-import { itemsOfRun, type ResponseHead, responseObject, statusOf } from '../../agent/public-api/responses.ts'
-import { publicUsage } from '../../agent/public-api/usage.ts'
-import type { Say } from '../../durable/session/submit.ts'
+import type { Message } from '../../agent/model/message.ts'
+import { renderRunItems, type ResponseHead, renderResponse, resolveStatus } from '../../agent/public-api/responses.ts'
+import { toPublicUsage } from '../../agent/public-api/usage.ts'
+import type { RequestCommand, RequestTarget } from '../../durable/session/request-intake.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
-import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
-import { AppError, invalid, notFound } from '../errors.ts'
+import { AppError, invalid } from '../errors.ts'
 import { idempotencyKey } from '../headers.ts'
-import { type Ids, idsFor, replayHeader } from '../idempotency.ts'
+import { type Ids, idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { ignored, ignoredFields } from '../ignored-fields.ts'
-import { admitted } from '../admission.ts'
 import { fork } from '../fork.ts'
-import { refuseOver } from '../limits.ts'
 import { readInput, responseInput } from '../response-input.ts'
 import { responseShape } from '../response-shape.ts'
 import { type Call, route } from '../route.ts'
 import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
-import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
+import { found, sessionStub } from '../sessions.ts'
+import { idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
 import { eventStream } from './chat-completions.ts'
 import { begunWith, messagesOf, type Place, placeOf, responseId, storedRun, withRun } from './stored-responses.ts'
 
@@ -77,7 +76,7 @@ export const responseRoutes = [
 ]
 
 async function create(call: CreateCall): Promise<Response> {
-  const { env, tenant, body: asked } = call
+  const { tenant, body: asked } = call
   refuseUnsupported(asked)
   const said = readInput(asked.input, asked.instructions ?? '')
   const goesOn = Boolean(asked.previous_response_id ?? asked.conversation)
@@ -88,28 +87,35 @@ async function create(call: CreateCall): Promise<Response> {
   const isKept = asked.store !== false
   // Whoever repeats a request with its key wants the same answer again.
   const ephemeral = !isKept && !ids.repeatable
-  const say: Say = {
+  const command: RequestCommand = {
+    kind: 'request',
     runId: ids.runId,
     message: said.message,
-    mode: 'queue',
+    busyMode: 'queue',
     tenant,
-    repeatable: ids.repeatable,
+    idempotency: idempotencyOf(ids),
     options,
-    // Another request may go on from there at the same moment.
-    ...(after && { after: after.runId }),
-    ...(!asked.previous_response_id && {
-      create: { source: 'api', ephemeral },
-      isFresh: !conversation && !ids.replayed,
-      history: said.history,
-    }),
+    target: targetOf({ asked, after, ephemeral, history: said.history, isNewId: !conversation && !ids.replayed }),
   }
   const head = headOf(asked, responseId(ids.runId, isKept ? ids.sessionId : undefined), conversation)
-  const answer = await admitted(env, tenant, ids, async (how) => {
-    if (how === 'join') return undefined
-    const asking = () => ask(call, ids, say, head)
-    return branchOf ? inBranch(call, { from: branchOf, ids, ephemeral }, asking) : asking()
-  })
+  const ask = () => submitFor(call, ids, command, head)
+  const answer = await (branchOf ? inBranch(call, { from: branchOf, ids, ephemeral }, ask) : ask())
   return ephemeral ? andForget(call, ids, answer) : answer
+}
+
+type Target = {
+  readonly asked: Body
+  readonly after: Place | undefined
+  readonly ephemeral: boolean
+  readonly history: readonly Message[]
+  readonly isNewId: boolean
+}
+
+/** Another request may continue from the same response at the same moment: `after` refuses the later one. */
+function targetOf({ asked, after, ephemeral, history, isNewId }: Target): RequestTarget {
+  if (after) return { kind: 'after', runId: after.runId }
+  if (asked.previous_response_id) return { kind: 'existing' }
+  return { kind: 'create', spec: { source: 'api', ephemeral }, history, isNewId }
 }
 
 const headOf = (asked: Body, id: string, conversation: string | null): ResponseHead => ({
@@ -145,7 +151,7 @@ function wishesIn({ env, tenant, body: asked }: CreateCall): Promise<Wishes> | W
 const nameOf = (conversation: NonNullable<Body['conversation']>) =>
   typeof conversation === 'string' ? conversation : conversation.id
 
-type Wishes = Say['options']
+type Wishes = RequestCommand['options']
 
 function optionsOf(asked: Body, wished: Wishes, instructions: string): Wishes {
   const maxTokens = asked.max_output_tokens
@@ -183,10 +189,10 @@ async function whereFor(call: CreateCall): Promise<Where> {
 
 /** Whether the session may go on from here: nothing came behind it, and what comes is to be kept. */
 async function isLast({ session, runId }: Place, isKept: boolean): Promise<boolean> {
-  const run = found((await session.run(runId)) ?? undefined)
+  const run = found((await session.runs.get(runId)) ?? undefined)
   if (run.exit_reason === null && !isKept)
     throw new AppError(409, 'conflict', 'That response is not complete yet.', { param: 'previous_response_id' })
-  const last = (await session.messages({ limit: 1 }))?.data[0]
+  const last = (await session.conversation.messages({ limit: 1 }))?.data[0]
   return isKept && (last?.run_id === runId || run.exit_reason === null)
 }
 
@@ -195,60 +201,44 @@ type Branch = { readonly from: Place; readonly ids: Ids; readonly ephemeral: boo
 /** Asks in a copy, which goes again when the question is refused. */
 async function inBranch<T>(call: CreateCall, { from, ids, ephemeral }: Branch, asking: () => Promise<T>) {
   const { env, tenant } = call
-  const { sessionId, runId } = ids
-  const to = sessionStub(env, tenant.id, sessionId)
+  const to = sessionStub(env, tenant.id, ids.sessionId)
   // A repeat finds the copy of the first try.
-  if (await to.describe()) return asking()
+  if (await to.info.get()) return asking()
+  const spec = { source: 'api', parentId: from.sessionId, ephemeral }
+  await releasing(ids, () => fork(call, from.session, to, { spec, upTo: from.runId }))
   try {
-    await fork(call, from.session, to, {
-      spec: { source: 'api', parentId: from.sessionId, ephemeral },
-      upTo: from.runId,
-    })
-  } catch (error) {
-    // Without a copy nothing begins that could give the place back, whatever has failed.
-    if (!(error instanceof AppError)) await tenantStub(env, tenant.id).releaseTurn(runId)
-    throw error
-  }
-  try {
-    const usd = tenant.limits.usd_per_session
-    if (usd !== undefined) refuseOver(await to.admits(usd))
     return await asking()
   } catch (error) {
-    if (error instanceof AppError) await to.remove()
+    if (error instanceof AppError) await to.info.delete()
     throw error
   }
 }
 
-async function ask(call: CreateCall, ids: Ids, say: Say, head: ResponseHead) {
+async function submitFor(call: CreateCall, ids: Ids, command: RequestCommand, head: ResponseHead) {
   const session = sessionStub(call.env, call.tenant.id, ids.sessionId)
   const headers = { 'x-talaria-session-id': ids.sessionId, 'x-talaria-run-id': ids.runId, ...replayHeader(ids) }
   if (call.body.stream) {
-    const answer = await sayAndStream(session, { say, format: { as: 'response', head } })
-    const value = new Response(answer.body, { headers: { ...headers, ...eventStream } })
-    return { began: hasBegun(answer), value }
+    const answer = await submitAndStream(session, { command, format: { as: 'response', head } }, ids)
+    return new Response(answer.body, { headers: { ...headers, ...eventStream } })
   }
   if (call.body.background) {
-    const accepted = found(await session.say(say))
-    refuseNotTaken(accepted.status, 'input')
-    const whole = withRun(await storedRun(session, ids.runId), head)
-    return { began: accepted.status !== 'over', value: Response.json(whole, { headers }) }
+    await submitNow(session, command, ids)
+    return Response.json(withRun(await storedRun(session, ids.runId), head), { headers })
   }
-  const { end, run, accepted } = found(await session.sayAndWait(say))
-  refuseNotTaken(accepted.status, 'input')
-  if (!end || !run) throw notFound()
-  const whole = responseObject(begunWith(run, head), {
-    status: statusOf(end),
-    output: itemsOfRun(await messagesOf(session, ids.runId)),
-    usage: publicUsage(end.usage),
+  const { end, run } = await submitAndWait(session, command, ids)
+  const whole = renderResponse(begunWith(run, head), {
+    status: resolveStatus(end),
+    output: renderRunItems(await messagesOf(session, ids.runId)),
+    usage: toPublicUsage(end.usage),
     error: end.error,
     exitReason: end.exit_reason,
   })
-  return { began: accepted.status !== 'over', value: Response.json(whole, { headers }) }
+  return Response.json(whole, { headers })
 }
 
 /** Removes the session once the answer has gone out, to its end or not. A reader that leaves early may end this: then the session goes by itself. */
 function andForget({ web, env, tenant }: CreateCall, { sessionId }: Ids, answer: Response): Response {
-  const forget = async () => void (await sessionStub(env, tenant.id, sessionId).remove())
+  const forget = async () => void (await sessionStub(env, tenant.id, sessionId).info.delete())
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream') || !answer.body) {
     web.executionCtx.waitUntil(forget())
     return answer

@@ -1,16 +1,16 @@
 /** Talking to a session: chat, stream, steer, stop, retry; and listening to it. */
 
 import * as z from 'zod'
-import type { Say } from '../../durable/session/submit.ts'
-import { runHeader } from '../../durable/session/session-object.ts'
+import type { RequestCommand } from '../../durable/session/request-intake.ts'
+import { runHeader } from '../../durable/session/serve-stream.ts'
 import { follow } from '../event-bridge.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKey, lastEventId } from '../headers.ts'
-import { idsFor, replayHeader } from '../idempotency.ts'
+import { idsFor, releasing, replayHeader } from '../idempotency.ts'
 import { attachment, inputSchema, systemText, userMessage } from '../input.ts'
-import { admitted } from '../admission.ts'
 import { type Call, route } from '../route.ts'
-import { found, hasBegun, refuseNotTaken, sayAndStream, sessionStub } from '../sessions.ts'
+import { found, sessionStub } from '../sessions.ts'
+import { accepted, idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
 import { knowingOwn } from '../settings-patch.ts'
 import { wishesOf, wishFields } from '../turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
@@ -38,20 +38,21 @@ async function prepare(call: Call<unknown, Chat>) {
   const instructions = systemText([{ text: body.instructions ?? '', param: 'instructions' }])
   const message = userMessage(body.input, body.attachments, 'input', instructions)
   const ids = await idsFor(call, sessionId)
-  const request: Say = {
+  const command: RequestCommand = {
+    kind: 'request',
     runId: ids.runId,
     message,
-    mode: body.mode,
+    busyMode: body.mode,
     tenant,
-    repeatable: ids.repeatable,
-    replayed: ids.replayed,
+    idempotency: idempotencyOf(ids),
+    target: { kind: 'existing' },
     options: {
       ...wishes,
       ...(body.instructions !== undefined && { instructions: body.instructions }),
       ...(body.max_turns !== undefined && { maxTurns: body.max_turns }),
     },
   }
-  return { session, request, ids }
+  return { session, command, ids }
 }
 
 export const sessionChatRoutes = [
@@ -65,14 +66,8 @@ export const sessionChatRoutes = [
     body: chatSchema,
     responses: ok('The finished run', runShape),
     handle: async (call) => {
-      const { session, request, ids } = await prepare(call)
-      const run = await admitted(call.env, call.tenant, ids, async (how) => {
-        const said = found(await session.sayAndWait({ ...request, joinOnly: how === 'join' }))
-        const { accepted, run: value } = said
-        refuseNotTaken(accepted.status, 'input')
-        if (accepted.status === 'idle' || !value) return undefined
-        return { began: accepted.runId === ids.runId && accepted.status !== 'over', value }
-      })
+      const { session, command, ids } = await prepare(call)
+      const { run } = await submitAndWait(session, command, ids)
       return Response.json(run, { headers: replayHeader(ids) })
     },
   }),
@@ -86,12 +81,8 @@ export const sessionChatRoutes = [
     body: chatSchema,
     responses: sse,
     handle: async (call) => {
-      const { session, request, ids } = await prepare(call)
-      const answer = await admitted(call.env, call.tenant, ids, async (how) => {
-        const say = { ...request, joinOnly: how === 'join' }
-        const value = await sayAndStream(session, { say, format: { as: 'events' } })
-        return value.status === 204 ? undefined : { began: hasBegun(value), value }
-      })
+      const { session, command, ids } = await prepare(call)
+      const answer = await submitAndStream(session, { command, format: { as: 'events' } }, ids)
       const run = { [runHeader]: answer.headers.get(runHeader) ?? '' }
       return new Response(answer.body, { headers: { ...eventStream, ...replayHeader(ids), ...run } })
     },
@@ -125,7 +116,7 @@ export const sessionChatRoutes = [
         return answer
       }
       const socket = async (from?: number) => (await listen(from)).webSocket ?? undefined
-      const source = { page: (from: number) => session.events(from), socket }
+      const source = { page: (from: number) => session.conversation.events(from), socket }
       return found(await follow(source, after, web.req.raw.signal))
     },
   }),
@@ -137,7 +128,7 @@ export const sessionChatRoutes = [
     summary: 'One run of the session: status, activity, result',
     responses: ok('The run', runShape),
     handle: async ({ env, tenant, param }) =>
-      Response.json(found(found(await sessionStub(env, tenant.id, param('id')).run(param('run'))))),
+      Response.json(found(found(await sessionStub(env, tenant.id, param('id')).runs.get(param('run'))))),
   }),
   route({
     method: 'post',
@@ -148,7 +139,7 @@ export const sessionChatRoutes = [
     body: z.strictObject({}),
     responses: { 202: { description: 'Stopping, or nothing was running', schema: stoppedShape } },
     handle: async ({ env, tenant, param }) => {
-      const stopped = found(await sessionStub(env, tenant.id, param('id')).stop())
+      const stopped = found(await sessionStub(env, tenant.id, param('id')).runs.stop())
       return Response.json({ session_id: param('id'), status: stopped ? 'stopping' : 'idle' }, { status: 202 })
     },
   }),
@@ -166,21 +157,18 @@ export const sessionChatRoutes = [
       const session = sessionStub(env, tenant.id, param('id'))
       const message = userMessage(body.input)
       const ids = await idsFor(call, param('id'))
-      const say: Say = {
+      const command: RequestCommand = {
+        kind: 'request',
         runId: ids.runId,
         message,
-        mode: 'steer',
+        busyMode: 'steer',
         options: {},
         tenant,
-        repeatable: ids.repeatable,
-        replayed: ids.replayed,
+        idempotency: idempotencyOf(ids),
+        target: { kind: 'existing' },
       }
-      const accepted = await admitted(env, tenant, ids, async (how) => {
-        const value = found(await session.say({ ...say, joinOnly: how === 'join' }))
-        refuseNotTaken(value.status, 'input')
-        return value.status === 'idle' ? undefined : { began: value.status === 'running', value }
-      })
-      const answer = { run_id: accepted.runId, session_id: param('id'), status: accepted.status }
+      const { runId, status } = await submitNow(session, command, ids)
+      const answer = { run_id: runId, session_id: param('id'), status }
       return Response.json(answer, { status: 202, headers: replayHeader(ids) })
     },
   }),
@@ -197,12 +185,7 @@ export const sessionChatRoutes = [
       const { env, tenant, param } = call
       const session = sessionStub(env, tenant.id, param('id'))
       const ids = await idsFor(call, param('id'))
-      await admitted(env, tenant, ids, async (how) => {
-        if (how === 'join') return undefined
-        const value = found(await session.retry(ids.runId, tenant))
-        if (!value) throw new AppError(409, 'conflict', 'There is no turn to repeat, or one is running.')
-        return { began: true, value }
-      })
+      await releasing(ids, async () => accepted(found(await session.runs.retry(ids.runId, tenant)), 'input'))
       const answer = { run_id: ids.runId, session_id: param('id'), status: 'running' }
       return Response.json(answer, { status: 202, headers: replayHeader(ids) })
     },

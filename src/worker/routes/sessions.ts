@@ -3,8 +3,8 @@
 import * as z from 'zod'
 import { modelId, settingsSchema } from '../../agent/model/settings.ts'
 import { sessionView } from '../../durable/session/api-views.ts'
-import { readCursor } from '../../db/directory.ts'
-import { d1History } from '../../db/history.ts'
+import { decodeCursor } from '../../db/session-directory.ts'
+import { createD1History } from '../../db/history.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { AppError, invalidCursor } from '../errors.ts'
 import { fork } from '../fork.ts'
@@ -49,8 +49,8 @@ export const sessionRoutes = [
     query: z.strictObject({ ...pageQuery, source: z.string().max(64).optional(), q: z.string().max(200).optional() }),
     responses: ok('A page of sessions', listOf(sessionShape)),
     handle: async ({ env, tenant, query }) => {
-      if (query.cursor !== undefined && !readCursor(query.cursor)) throw invalidCursor()
-      const { data, nextCursor } = await d1History(env.DB, tenant.id).sessions(query)
+      if (query.cursor !== undefined && !decodeCursor(query.cursor)) throw invalidCursor()
+      const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions(query)
       const statuses = await statusesOf(env, tenant.id, data)
       return Response.json({
         data: data.map((record) => sessionView(record, statuses.get(record.id) ?? 'idle')),
@@ -72,7 +72,7 @@ export const sessionRoutes = [
       if (body.settings) checkAddresses(body.settings)
       askedModel(body.model ?? undefined, env, withSettings(tenant, body.settings))
       const ids = await idsFor(call)
-      const view = await sessionStub(env, tenant.id, ids.sessionId).create({ ...body, source: 'api' }, tenant)
+      const view = await sessionStub(env, tenant.id, ids.sessionId).info.create({ ...body, source: 'api' }, tenant)
       return Response.json(view, { status: 201, headers: replayHeader(ids) })
     },
   }),
@@ -84,7 +84,7 @@ export const sessionRoutes = [
     summary: 'One session',
     responses: ok('The session', sessionShape),
     handle: async ({ env, tenant, param }) =>
-      Response.json(found(await sessionStub(env, tenant.id, param('id')).describe())),
+      Response.json(found(await sessionStub(env, tenant.id, param('id')).info.get())),
   }),
   route({
     method: 'patch',
@@ -101,7 +101,7 @@ export const sessionRoutes = [
       const read = (known: TenantSnapshot) => askedModel(model ?? undefined, env, known)
       if (model !== undefined) await knowingOwn(session, tenant, read, model === null ? takingBack(settings) : settings)
       const updated = found(
-        await session.update({
+        await session.info.update({
           ...(newTitle !== undefined && { title: newTitle }),
           ...(model !== undefined && { model }),
           ...(settings && { settings }),
@@ -119,7 +119,7 @@ export const sessionRoutes = [
     summary: 'Delete a session with all that belongs to it',
     responses: { 204: { description: 'Deleted' } },
     handle: async ({ env, tenant, param }) => {
-      found((await sessionStub(env, tenant.id, param('id')).remove()) || undefined)
+      found((await sessionStub(env, tenant.id, param('id')).info.delete()) || undefined)
       return new Response(null, { status: 204 })
     },
   }),
@@ -133,7 +133,12 @@ export const sessionRoutes = [
     responses: ok('A page of messages', listOf(messageShape)),
     handle: async ({ env, tenant, param, query }) =>
       Response.json(
-        found(await sessionStub(env, tenant.id, param('id')).messages({ limit: query.limit, before: query.cursor })),
+        found(
+          await sessionStub(env, tenant.id, param('id')).conversation.messages({
+            limit: query.limit,
+            before: query.cursor,
+          }),
+        ),
       ),
   }),
   route({
@@ -152,7 +157,7 @@ export const sessionRoutes = [
       const target = sessionStub(env, tenant.id, ids.sessionId)
       const forked = () => fork(call, source, target, { spec: { title: body.title, parentId: param('id') } })
       // Of what was forked before, the original may be gone.
-      const view = (ids.replayed && (await target.describe())) || (await releasing(ids, forked))
+      const view = (ids.replayed && (await target.info.get())) || (await releasing(ids, forked))
       return Response.json(view, { status: 201, headers: replayHeader(ids) })
     },
   }),
@@ -165,7 +170,7 @@ export const sessionRoutes = [
     body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
     responses: ok('What was taken back', z.object({ undone: z.int(), messages: z.array(z.string()) })),
     handle: async ({ env, tenant, param, body }) => {
-      const result = found(await sessionStub(env, tenant.id, param('id')).undo(body.n))
+      const result = found(await sessionStub(env, tenant.id, param('id')).conversation.undo(body.n))
       if (!result) throw busy()
       return Response.json({ undone: result.turns.length, messages: result.turns.map(({ text }) => text) })
     },
@@ -185,7 +190,7 @@ export const sessionRoutes = [
       },
     },
     handle: async ({ env, tenant, param, body }) => {
-      const result = found(await sessionStub(env, tenant.id, param('id')).compress(body.focus))
+      const result = found(await sessionStub(env, tenant.id, param('id')).conversation.compress(body.focus))
       if (result.is === 'busy') throw busy()
       if (result.is === 'over') refuseOver({ ok: false, limit: result.limit, retryAfter: 3_600 })
       if (result.is === 'asked') return Response.json({ session_id: param('id'), status: 'requested' }, { status: 202 })

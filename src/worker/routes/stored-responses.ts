@@ -2,10 +2,10 @@
 
 import * as z from 'zod'
 import {
-  inputItems,
-  itemsOfRun,
+  renderInputItems,
+  renderRunItems,
   type ResponseHead,
-  responseObject,
+  renderResponse,
   type StoredMessage,
 } from '../../agent/public-api/responses.ts'
 import type { SessionDO } from '../../durable/session/session-object.ts'
@@ -14,7 +14,8 @@ import { AppError, notFound } from '../errors.ts'
 import { deletedShape, inputItemsShape, responseShape } from '../response-shape.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
-import { follow, found, sessionStub } from '../sessions.ts'
+import { found, sessionStub } from '../sessions.ts'
+import { follow } from '../submit.ts'
 import { eventStream } from './chat-completions.ts'
 
 const tag = 'OpenAI'
@@ -108,7 +109,7 @@ const pageSize = 200
 export async function messagesOf(session: Session, runId: string): Promise<readonly StoredMessage[]> {
   const own: StoredMessage[] = []
   for (let before: number | undefined; ;) {
-    const page = await session.messages({ limit: pageSize, before })
+    const page = await session.conversation.messages({ limit: pageSize, before })
     own.unshift(...(page?.data.filter((message) => message.run_id === runId) ?? []))
     const isPast = own.length > 0 && page?.data[0]?.run_id !== runId
     if (!page?.next_cursor || isPast) return own
@@ -124,7 +125,7 @@ type Stored = { readonly run: RunView; readonly messages: readonly StoredMessage
 
 /** A run that was taken back has no messages any more. */
 export async function storedRun(session: Session, runId: string): Promise<Stored> {
-  const run = found((await session.run(runId)) ?? undefined)
+  const run = found((await session.runs.get(runId)) ?? undefined)
   const messages = await messagesOf(session, runId)
   if (run.exit_reason !== null && !messages.length) throw notFound()
   return { run, messages }
@@ -132,9 +133,9 @@ export async function storedRun(session: Session, runId: string): Promise<Stored
 
 /** What a run is now, which may be still under way. */
 export const withRun = ({ run, messages }: Stored, head: ResponseHead) =>
-  responseObject(begunWith(run, head), {
+  renderResponse(begunWith(run, head), {
     status: statusOfRun(run),
-    output: itemsOfRun(messages),
+    output: renderRunItems(messages),
     usage: run.exit_reason === null ? undefined : run.usage,
     error: run.error,
     exitReason: run.exit_reason,
@@ -152,7 +153,7 @@ async function headOf(session: Session, id: string): Promise<ResponseHead> {
   return {
     id,
     createdAt: Math.floor(Date.now() / 1_000),
-    model: (await session.describe())?.model ?? 'talaria',
+    model: (await session.info.get())?.model ?? 'talaria',
     previousId: null,
     conversation: null,
     instructions: null,
@@ -176,7 +177,7 @@ async function cancel({ session, runId }: Place): Promise<void> {
   const { run } = await storedRun(session, runId)
   if (run.exit_reason !== null) return
   if (run.status === 'queued') throw new AppError(409, 'conflict', 'This response waits for the one before it.')
-  if (await session.stop(runId)) await session.wait(runId)
+  if (await session.runs.stop(runId)) await session.runs.wait(runId)
 }
 
 type Page = { readonly limit: number; readonly order: 'asc' | 'desc'; readonly after?: string | undefined }
@@ -184,7 +185,7 @@ type Page = { readonly limit: number; readonly order: 'asc' | 'desc'; readonly a
 /** What was said for this run, as OpenAI pages it. */
 async function inputOf({ session, runId }: Place, { limit, order, after }: Page) {
   const { messages } = await storedRun(session, runId)
-  const items = inputItems(messages)
+  const items = renderInputItems(messages)
   const ordered = order === 'asc' ? items : items.toReversed()
   const rest = ordered.slice(ordered.findIndex(({ id }) => id === after) + 1)
   const data = rest.slice(0, limit)
@@ -199,13 +200,13 @@ async function inputOf({ session, runId }: Place, { limit, order, after }: Page)
 
 async function remove({ session, runId }: Place): Promise<void> {
   await storedRun(session, runId)
-  const page = found(await session.messages({ limit: pageSize }))
+  const page = found(await session.conversation.messages({ limit: pageSize }))
   if (page.data.at(-1)?.run_id !== runId)
     throw new AppError(409, 'conflict', 'Other responses go on from this one. Delete them first.')
   if (!page.next_cursor && page.data.every((message) => message.run_id === runId)) {
-    found((await session.remove()) || undefined)
+    found((await session.info.delete()) || undefined)
     return
   }
-  const undone = await session.undo(1)
+  const undone = await session.conversation.undo(1)
   if (!undone) throw new AppError(409, 'conflict', 'This response is not complete yet. Stop it first, or wait.')
 }

@@ -1,7 +1,7 @@
 /** `/api/usage`: what the tenant's turns have cost, from the records of the turns themselves. */
 
 import * as z from 'zod'
-import { type UsageCursor, usageGroups, usageReport } from '../../db/usage.ts'
+import { type UsageCursor, usageGroups, reportUsage } from '../../db/usage-report.ts'
 import { invalid, invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
 import { ok, pageQuery, usageShape } from '../shapes.ts'
@@ -44,7 +44,7 @@ export const usageRoutes = [
     handle: async ({ env, tenant, query: { group, limit, from, to, cursor } }) => {
       const span = spanOf(from, to, Date.now())
       const filter = { ...span, group, limit, cursor: readCursor(cursor) }
-      const { data, totals, next } = await usageReport(env.DB, tenant.id, filter)
+      const { data, totals, next } = await reportUsage(env.DB, tenant.id, filter)
       return Response.json({
         group,
         from: new Date(span.from).toISOString(),

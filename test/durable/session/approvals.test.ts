@@ -1,12 +1,11 @@
 /** Calls that wait for consent: asked, decided, judged, refused, through deaths; and the log of it. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { userText } from '../../../src/agent/model/message.ts'
-import { newRunId, newSessionId } from '../../../src/durable/platform/ids.ts'
+import { newSessionId } from '../../../src/durable/platform/ids.ts'
 import { type AskedCall, calls, model, type Reply, saidIn, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, migrated, newKey, newSession, newTenant, type Problem } from '../../worker/client.ts'
 import { follow, messagesOf, type Run } from '../../worker/listen.ts'
-import { evict, kill, objectOf, ring } from '../support/object.ts'
+import { evict, kill, objectOf, ring, creating, requestCommand } from '../support/object.ts'
 
 beforeAll(migrated)
 
@@ -286,13 +285,12 @@ describe('what is never asked', () => {
     const id = newSessionId()
     const tenant = await bindings.TENANT.getByName('t/default').snapshot()
     const rules = [{ do: 'deny' as const, tool: 'toolset:file', channel: 'telegram' }]
-    await objectOf(id).sayAndWait({
-      runId: newRunId(),
-      message: userText('write'),
-      options: {},
-      tenant,
-      create: { source, model: scripted.id, settings: { approvals: { rules } } },
-    })
+    await objectOf(id).runs.submitAndWait(
+      requestCommand('write', {
+        tenant,
+        target: creating({ source, model: scripted.id, settings: { approvals: { rules } } }),
+      }),
+    )
     expect(await resultsOf(id)).toMatchObject([result])
   })
 
@@ -303,13 +301,9 @@ describe('what is never asked', () => {
     const scripted = model([calls(push('c1')), says('Left it.')])
     const id = newSessionId()
     const tenant = await bindings.TENANT.getByName('t/default').snapshot()
-    const run = await objectOf(id).sayAndWait({
-      runId: newRunId(),
-      message: userText('push it'),
-      options: {},
-      tenant,
-      create: { source: 'cron', model: scripted.id, settings },
-    })
+    const run = await objectOf(id).runs.submitAndWait(
+      requestCommand('push it', { tenant, target: creating({ source: 'cron', model: scripted.id, settings }) }),
+    )
     expect(run?.end).toMatchObject({ exit_reason: 'answered' })
     expect((await resultsOf(id))[0]).toMatchObject(result)
   })

@@ -40,7 +40,7 @@ async function abandoned() {
   await kill(id)
   expect((await lost).status).toBe(503)
   await ring(id)
-  await until(async () => (await objectOf(id).status()) === 'idle')
+  await until(async () => (await objectOf(id).info.status()) === 'idle')
   return { id, kept }
 }
 
@@ -72,7 +72,7 @@ describe('a response that is not stored, and whose request broke', () => {
 
 it('one without a turn goes too, and a copy of it stays', async () => {
   const snapshot = { id: 'default', settings: {}, limits: {}, keys: {}, windows: {} }
-  await objectOf('alone').create({ ephemeral: true }, snapshot)
+  await objectOf('alone').info.create({ ephemeral: true }, snapshot)
   const { body } = await call<{ id: string }>('POST', '/api/sessions/alone/fork', { body: {} })
   for (const id of ['alone', body.id]) await later(id)
   expect([await ring('alone'), await ring(body.id)]).toEqual([true, false])

@@ -16,7 +16,7 @@ const put = async (id: string, path: string) =>
 const sizeOf = async (id: string, path: string) =>
   (await (await request('GET', `/api/sessions/${id}/files/${path}`)).arrayBuffer()).byteLength
 const stored = async (id: string) => (await bindings.BLOBS?.list({ prefix: `t/default/s/${id}/` }))?.objects.length
-const isThere = async (id: string) => (await objectOf(id).describe()) !== undefined
+const isThere = async (id: string) => (await objectOf(id).info.get()) !== undefined
 
 /** Bytes up to the middle of the second file. */
 const half = 1_000_000
@@ -50,7 +50,7 @@ describe('a copy of a session', () => {
     for (const path of ['a', 'b']) await put(source, path)
   })
 
-  const copy = async () => (await objectOf(source).copy()) as unknown as SessionCopy
+  const copy = async () => (await objectOf(source).transfer.copy()) as unknown as SessionCopy
   const become = async (from: SessionCopy, gate: Gate, ending: 'whole' | 'broken' = 'whole') => {
     // The bytes pass between objects as they would without a test in between.
     const { readable, writable } = new IdentityTransformStream()
@@ -58,7 +58,7 @@ describe('a copy of a session', () => {
       .pipeThrough(through(gate, ending))
       .pipeTo(writable)
       .catch(() => undefined)
-    return await objectOf(target).become({ ...from, files: readable }, spec)
+    return await objectOf(target).transfer.paste({ ...from, files: readable }, spec)
   }
   const whole = async () => [await linesOf(target), await sizeOf(target, 'a'), await sizeOf(target, 'b')]
   const all = [['user: first', 'assistant: one'], content.length, content.length]

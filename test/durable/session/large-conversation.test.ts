@@ -77,7 +77,7 @@ describe('a vast conversation', () => {
 
   it('gives a branch no more room than it takes', async () => {
     const bytesOf = async (upTo?: string) => {
-      const copy = (await objectOf(id).copy(upTo)) as unknown as SessionCopy
+      const copy = (await objectOf(id).transfer.copy(upTo)) as unknown as SessionCopy
       await leave(copy)
       return copy.bytes
     }

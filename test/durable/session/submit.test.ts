@@ -1,7 +1,7 @@
 /** What comes in twice, or at the wrong moment: it is taken once, and by the session that is there. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { d1History } from '../../../src/db/history.ts'
+import { createD1History } from '../../../src/db/history.ts'
 import { outage } from '../../support/outage.ts'
 import { calls, drops, fails, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, migrated, newSession } from '../../worker/client.ts'
@@ -14,7 +14,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const history = d1History(bindings.DB, 'default')
+const history = createD1History(bindings.DB, 'default')
 
 const image = { type: 'image', url: `data:image/png;base64,${'A'.repeat(20_000)}` }
 
@@ -86,7 +86,7 @@ describe('while its image is being stored', () => {
 describe('an object that has lost its storage', () => {
   /** A session with one turn, which is in history and not in its object any more. */
   async function lost(id: string) {
-    await until(async () => (await history.standing(id))?.through === 2)
+    await until(async () => (await history.readSyncState(id))?.through === 2)
     await wipe(id)
   }
 
@@ -121,7 +121,7 @@ describe('an object that has lost its storage', () => {
     await lost('named')
     expect((await ask('second')).status).toBe(200)
     expect(saidIn(scripted.asked[1]!)).toEqual(['user: first', 'assistant: one', 'user: second'])
-    await until(async () => (await history.standing('named'))?.through === 4)
+    await until(async () => (await history.readSyncState('named'))?.through === 4)
     expect(await linesOf('named')).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
   })
 })

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Message } from '../../../src/agent/model/message.ts'
-import { canKeep } from '../../../src/durable/workspace/attachments.ts'
+import { canStore } from '../../../src/durable/workspace/attachments.ts'
 import { calls, Gate, model, says } from '../../support/scripted-model.ts'
 import { bindings, call, migrated, newSession } from '../../worker/client.ts'
 import { linesOf, listen, say } from '../../worker/listen.ts'
@@ -152,10 +152,10 @@ describe('an image of a person', () => {
   })
 
   it('is kept apart from its message, however large, or in it while it fits there', () => {
-    expect([canKeep(image(5_000_000), bindings.BLOBS), canKeep(image(900_000), undefined)]).toEqual([true, true])
+    expect([canStore(image(5_000_000), bindings.BLOBS), canStore(image(900_000), undefined)]).toEqual([true, true])
   })
 
   it('cannot be kept where there is no other place and it is too large for the message', () => {
-    expect(canKeep(image(1_100_000), undefined)).toBe(false)
+    expect(canStore(image(1_100_000), undefined)).toBe(false)
   })
 })

@@ -6,11 +6,11 @@ import { newTurn } from '../../../src/agent/model/turn.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
 import { demo } from '../../../src/agent/providers/demo/demo.ts'
 import type { Route } from '../../../src/agent/routing/route.ts'
-import { performer, type World } from '../../../src/durable/turn/effects.ts'
+import { createPerform, type TurnEffects } from '../../../src/durable/turn/effects.ts'
 import { calls, fails, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, request } from '../../worker/client.ts'
 import { follow, linesOf, listen, messagesOf, type Run, say } from '../../worker/listen.ts'
-import { alarmOf, evict, inObject, kill, objectOf, ring } from '../support/object.ts'
+import { alarmOf, evict, inObject, kill, objectOf, ring, requestCommand } from '../support/object.ts'
 
 beforeAll(migrated)
 
@@ -220,13 +220,8 @@ describe('what is said while a turn runs', () => {
     const { id } = await newSession({ model: model([says('a', gate)]).id })
     const first = await follow(id, { input: 'one' })
     await gate.reached()
-    const queue = (input: string, mode = 'queue') =>
-      inObject(id, (object) => {
-        const message = { role: 'user', content: [{ type: 'text', text: input }] } as const
-        const tenant = { id: 'default', settings: {}, keys: {}, windows: {}, limits: {} }
-        const words = { runId: `run_${crypto.randomUUID()}`, mode: mode as 'queue' | 'steer' }
-        return object.say({ ...words, message, tenant, options: {} })
-      })
+    const queue = (input: string, busyMode: 'queue' | 'steer' = 'queue') =>
+      inObject(id, (object) => object.runs.submit(requestCommand(input, { busyMode })))
     for (let at = 0; at < n; at++) expect(await queue(text)).toMatchObject({ status: 'queued' })
     expect(await queue(text)).toMatchObject({ status: 'too-large' })
     expect(await queue(text, 'steer')).toMatchObject({ status: 'too-large' })
@@ -351,32 +346,30 @@ describe('stop', () => {
     const controllers: AbortController[] = []
     let loaded: (messages: readonly Message[]) => void = () => {}
     const route = { dialect: 'demo', model: 'agent' } as Route
-    const world = {
+    const silence = { silentMs: 1_000, keptAliveMs: 1_000 }
+    const model = {
       dialects: { demo, 'openai-chat': demo },
       choose: () => ({ route, endpoint: { id: '', baseUrl: '', key: '', headers: {} } }),
       lease: () => () => {},
-      transcript: () => new Promise<readonly Message[]>((resolve) => (loaded = resolve)),
       abortable: () => {
         const controller = new AbortController()
         controllers.push(controller)
         return controller
       },
-      limits: () => ({
-        first: { silentMs: 1_000, keptAliveMs: 1_000 },
-        next: { silentMs: 1_000, keptAliveMs: 1_000 },
-      }),
-      circumstances: () => ({}),
       system: () => '',
-      toolSchemas: () => [],
-      hear: () => {},
-      heardAll: () => {},
-      estimate: () => noUsage,
-      defaults: () => ({}),
+      transcript: () => new Promise<readonly Message[]>((resolve) => (loaded = resolve)),
       references: async () => undefined,
-      asides: () => undefined,
-      charge: async () => {},
-    } as unknown as World
-    const results = performer(world)({ do: 'call-model', tools: true }, newTurn('r', 0, 9))
+      defaults: () => ({}),
+      idleLimits: () => ({ first: silence, next: silence }),
+      errorContext: () => ({}),
+    }
+    const effects = {
+      model,
+      tools: { schemas: () => [] },
+      stream: { append: () => {}, end: () => {} },
+      billing: { estimate: () => noUsage, takeSideUsage: () => undefined, report: async () => {} },
+    } as unknown as TurnEffects
+    const results = createPerform(effects)({ do: 'call-model', tools: true }, newTurn('r', 0, 9))
     const result = results[Symbol.asyncIterator]().next()
     await scheduler.wait(1)
     for (const controller of controllers) controller.abort()
@@ -609,7 +602,7 @@ describe('delete', () => {
     await scheduler.wait(100)
     expect(await traces(id)).toMatchObject({ sessions: 0, blobs: 0, tables: [] })
     expect(await alarmOf(id)).toBe(null)
-    expect(await objectOf(id).describe()).toBe(undefined)
+    expect(await objectOf(id).info.get()).toBe(undefined)
   })
 
   it('lets go of whoever waits for a run that was queued: there is no such session', async () => {

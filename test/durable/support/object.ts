@@ -1,7 +1,11 @@
 /** The object of a session, and what can happen to it: eviction, death, an alarm, the loss of its storage. */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { type UserMessage, userText } from '../../../src/agent/model/message.ts'
+import { newRunId } from '../../../src/durable/platform/ids.ts'
+import type { RequestCommand } from '../../../src/durable/session/request-intake.ts'
 import type { SessionDO } from '../../../src/durable/session/session-object.ts'
+import type { NewSession } from '../../../src/durable/storage/session-metadata.ts'
 import type { BilledRows } from '../../support/billed-rows.ts'
 import { bindings } from '../../worker/client.ts'
 
@@ -44,3 +48,24 @@ export const countRows = (sessionId: string, table: string) =>
     sessionId,
     (_object, { storage }) => storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM ${table}`).one().n,
   )
+
+const anyTenant = { id: 'default', settings: {}, keys: {}, windows: {}, limits: {} }
+
+/** A command as a request to the API makes it; the fields that are given win. */
+export const requestCommand = (
+  message: UserMessage | string,
+  fields: Partial<RequestCommand> = {},
+): RequestCommand => ({
+  kind: 'request',
+  runId: newRunId(),
+  message: typeof message === 'string' ? userText(message) : message,
+  options: {},
+  busyMode: undefined,
+  idempotency: 'none',
+  target: { kind: 'existing' },
+  tenant: anyTenant,
+  ...fields,
+})
+
+/** The target of a command that creates its session. */
+export const creating = (spec: NewSession) => ({ kind: 'create', spec, history: [], isNewId: false }) as const

@@ -32,7 +32,7 @@ it('ends a turn with an explanation when everything the machine is asked fails',
   const broken = () => {
     throw new Error('a defect')
   }
-  const machine: Machine = { store, perform: broken, look: broken }
+  const machine: Machine = { store, perform: broken, view: broken }
   const rested: (number | undefined)[] = []
   const driver = new Driver({
     store: () => store,
@@ -55,7 +55,7 @@ it('gives the object up when no end can be written, and does not hold on to the 
   const full = () => {
     throw new Error('string or blob too big')
   }
-  const machine: Machine = { store, perform: full, look: full }
+  const machine: Machine = { store, perform: full, view: full }
   const died: string[] = []
   const driver = new Driver({
     store: () => ({ ...store, hasOpenTurn: true, write: full }) as unknown as SessionStore,

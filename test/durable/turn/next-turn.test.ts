@@ -28,7 +28,7 @@ async function attempt(call: Call): Promise<{ readonly streamed: string; readonl
     transcript: async () => [],
     references: async () => undefined,
     defaults: () => ({}),
-    idleLimits: () => ({ first: silence, next: silence, wholeMs: 60_000, leftMs: Infinity }),
+    idleLimits: () => ({ first: silence, next: silence, totalMs: 60_000, remainingMs: Infinity }),
     errorContext: () => ({ promptTokens: 1, contextWindow: 100, messages: 1, now: 0, stalled: false }) as never,
   }
   const stream: StreamEffects = {
@@ -48,7 +48,7 @@ async function attempt(call: Call): Promise<{ readonly streamed: string; readonl
 }
 
 it('drops deltas that arrive between the cancel and the end of the stream', async () => {
-  const { streamed, result } = await attempt(async (_request, _endpoint, { hear, signal }) => {
+  const { streamed, result } = await attempt(async (_request, _endpoint, { onDelta: hear, signal }) => {
     hear({ of: 'text', text: 'one ' })
     hear({ of: 'text', text: 'two' })
     throw Object.assign(new Error('aborted'), { name: 'AbortError', signal })
@@ -58,7 +58,7 @@ it('drops deltas that arrive between the cancel and the end of the stream', asyn
 })
 
 it('drops deltas that arrive after the failure', async () => {
-  const { streamed, result } = await attempt(async (_request, _endpoint, { hear }) => {
+  const { streamed, result } = await attempt(async (_request, _endpoint, { onDelta: hear }) => {
     hear({ of: 'text', text: 'half' })
     setTimeout(() => hear({ of: 'text', text: ' and late' }), 5)
     throw new Error('Network connection lost.')

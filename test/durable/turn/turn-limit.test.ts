@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import type { Settings } from '../../../src/agent/model/settings.ts'
-import { effective, maxTurns } from '../../../src/durable/tenant/tenant-snapshot.ts'
+import { effectiveSettings, maxTurns } from '../../../src/durable/tenant/tenant-snapshot.ts'
 
 const agent = (max_turns: number): Settings => ({ agent: { max_turns } })
 
@@ -12,7 +12,7 @@ it.each([
   { who: 'the session', tenant: agent(7), session: agent(5), asked: undefined, limit: 5 },
   { who: 'the request', tenant: agent(7), session: agent(5), asked: 3, limit: 3 },
 ])('is said by $who', ({ tenant, session, asked, limit }) => {
-  expect(maxTurns(effective(tenant, session), asked, 'api')).toBe(limit)
+  expect(maxTurns(effectiveSettings(tenant, session), asked, 'api')).toBe(limit)
 })
 
 it('is 50 for a subagent, which has a setting of its own and none of its parent', () => {

@@ -1,0 +1,108 @@
+/** Submits a message that came with a request to the API. */
+
+import type { Message, UserMessage } from '../../agent/model/message.ts'
+import type { TurnOptions } from '../../agent/model/turn-options.ts'
+import type { NewSession } from '../storage/session-metadata.ts'
+import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
+import { attachmentPrefix, canStore, discardImages, storeImages } from '../workspace/attachments.ts'
+import { type BusyMode, joinOpenTurn } from './join-turn.ts'
+import { isLastRun, joinedBefore, runOf } from './read-session.ts'
+import type { Session } from './session.ts'
+import type { Intake, Submitted } from './submit.ts'
+
+export type RequestCommand = {
+  readonly kind: 'request'
+  /** The id of the run that it starts. A repeat of the request brings the same one. */
+  readonly runId: string
+  readonly tenant: TenantSnapshot
+  readonly message: UserMessage
+  readonly options: TurnOptions
+  /** What to do while a turn is open; undefined: the setting `busy_input_mode` decides. */
+  readonly busyMode: BusyMode | undefined
+  /** `first`, `repeat`: it has an idempotency key, and an earlier try did not or did claim it. */
+  readonly idempotency: 'none' | 'first' | 'repeat'
+  readonly target: RequestTarget
+}
+
+export type RequestTarget =
+  | { readonly kind: 'existing' }
+  /** Only while no other run follows this one. */
+  | { readonly kind: 'after'; readonly runId: string }
+  /** A session that is created when it does not exist. `isNewId`: it cannot be in history, so nobody looks there. */
+  | {
+      readonly kind: 'create'
+      readonly spec: NewSession
+      readonly history: readonly Message[]
+      readonly isNewId: boolean
+    }
+
+export function requestIntake(session: Session, command: RequestCommand, blobs: R2Bucket | undefined): Intake {
+  const { runId, message, options, busyMode, target, tenant } = command
+  const history = target.kind === 'create' ? target.history : []
+  let stored = message
+  // An earlier try may have joined a run at any time; a concurrent one only since this one began.
+  let eventsSince = 0
+  let storedHistory: readonly Message[] = []
+  const open = async () => {
+    await session.tenant.update(tenant)
+    if (session.exists) return 'exists' as const
+    if (session.turns.isClosing) return false
+    const isNew = target.kind === 'create'
+    if (!(isNew && target.isNewId) && (await session.load())) return 'exists' as const
+    return isNew && !session.turns.isClosing && ('new' as const)
+  }
+  return {
+    runId,
+    validate: () => ([...history, message].every((one) => canStore(one, blobs)) ? undefined : tooLarge(runId)),
+    open,
+    findOutcome: (isRecheck) => {
+      const outcome = findOutcome(session, command, { isRecheck, eventsSince })
+      if (!isRecheck) eventsSince = session.store.lastEventSeq()
+      return outcome
+    },
+    prepare: async () => {
+      stored = await storeImages(message, blobs, attachmentPrefix(session.tenantId, session.sessionId))
+      if (!session.exists) storedHistory = await Promise.all(history.map((one) => storeMessage(session, one, blobs)))
+    },
+    discard: async () => {
+      if (stored !== message) await discardImages(stored, message, blobs)
+    },
+    create: () => {
+      if (target.kind === 'create') session.create(target.spec, storedHistory)
+    },
+    compose: () => ({ message: stored, options }),
+    join: () => joinOpenTurn(session, { runId, mode: busyMode, options }, stored),
+  }
+}
+
+const tooLarge = (runId: string): Submitted => ({ runId, status: 'too-large' })
+
+type Check = { readonly isRecheck: boolean; readonly eventsSince: number }
+
+function findOutcome(session: Session, command: RequestCommand, { isRecheck, eventsSince }: Check) {
+  const { runId, idempotency, target } = command
+  const mayHaveJoined = idempotency === 'repeat' || isRecheck
+  const earlier =
+    idempotency === 'none'
+      ? undefined
+      : (outcomeOf(session, runId) ?? (mayHaveJoined ? joinedBefore(session, runId, eventsSince) : undefined))
+  if (earlier) return earlier
+  const isSuperseded = target.kind === 'after' && isRecheck && !isLastRun(session, target.runId)
+  return isSuperseded ? { runId, status: 'superseded' as const } : undefined
+}
+
+/** The run of an earlier try. */
+function outcomeOf(session: Session, runId: string): Submitted | undefined {
+  const run = runOf(session, runId)
+  if (!run) return undefined
+  if (run.status === 'queued') return { runId, status: 'queued' }
+  return { runId, status: run.exit_reason === null ? 'running' : 'ended' }
+}
+
+/** Puts the images of a message that came from outside into R2, or leaves them where they are small. */
+export const storeMessage = (
+  { tenantId, sessionId }: Session,
+  message: Message,
+  blobs: R2Bucket | undefined,
+): Promise<Message> | Message =>
+  message.role === 'user' ? storeImages(message, blobs, attachmentPrefix(tenantId, sessionId)) : message

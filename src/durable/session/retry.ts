@@ -1,0 +1,24 @@
+/** Submits the last turn once more: its messages are undone, and its user message starts a new run. */
+
+import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
+import { runOf } from './read-session.ts'
+import type { Session } from './session.ts'
+import type { Intake } from './submit.ts'
+import { undoTurns } from './undo.ts'
+
+export type RetryCommand = { readonly kind: 'retry'; readonly runId: string; readonly tenant: TenantSnapshot }
+
+export function retryIntake(session: Session, { runId, tenant }: RetryCommand): Intake {
+  return {
+    runId,
+    open: async () => {
+      if (!session.exists && !(await session.load())) return false
+      await session.tenant.update(tenant)
+      return 'exists'
+    },
+    // A repeated request finds the run that the first one started.
+    findOutcome: () => (runOf(session, runId) ? { runId, status: 'ended' } : undefined),
+    compose: () => undoTurns(session, 1).turns[0],
+    join: () => ({ runId, status: 'busy' }),
+  }
+}

@@ -1,0 +1,35 @@
+/** RPC subject `conversation`: messages and events, undo and compression. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import { compressNow, type CompressResult } from '../compress.ts'
+import { type EventPage, eventsAfter, listMessages, type MessagePage } from '../read-session.ts'
+import { type UndoneTurns, undoTurns } from '../undo.ts'
+import type { SessionHost } from '../session-host.ts'
+
+export class ConversationSubject extends RpcTarget {
+  readonly #host: SessionHost
+
+  constructor(host: SessionHost) {
+    super()
+    this.#host = host
+  }
+
+  messages(page: MessagePage): Promise<ReturnType<typeof listMessages> | undefined> {
+    return this.#host.with((session) => listMessages(session, page))
+  }
+
+  /** The events behind the one with the number `after`. */
+  events(after: number): Promise<EventPage | undefined> {
+    return this.#host.with((session) => eventsAfter(session, after))
+  }
+
+  /** Removes the last n turns and returns their user messages. False while a turn is open. */
+  undo(n: number): Promise<UndoneTurns | false | undefined> {
+    return this.#host.with((session) => !session.store.hasOpenTurn && undoTurns(session, n))
+  }
+
+  /** Compacts the context: now between turns, else before the next model call. */
+  compress(focus?: string): Promise<CompressResult | undefined> {
+    return this.#host.with((session) => compressNow(session, focus))
+  }
+}

@@ -1,0 +1,56 @@
+/** RPC subject `info`: what a session is, its settings, and its deletion. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import { patchSettings, type SettingsFault } from '../../../agent/model/settings.ts'
+import type { NewSession } from '../../storage/session-metadata.ts'
+import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import { sessionView, type SessionStatus, type SessionView } from '../api-views.ts'
+import { statusOf } from '../read-session.ts'
+import type { SessionHost } from '../session-host.ts'
+
+export class InfoSubject extends RpcTarget {
+  readonly #host: SessionHost
+
+  constructor(host: SessionHost) {
+    super()
+    this.#host = host
+  }
+
+  get(): Promise<SessionView | undefined> {
+    return this.#host.with((session) => sessionView(session.record(), statusOf(session)))
+  }
+
+  /** Costs nothing in an object that holds no session: lists ask many of them. */
+  status(): SessionStatus {
+    const { session } = this.#host
+    return session.exists ? statusOf(session) : 'idle'
+  }
+
+  /** Creating a session that exists changes nothing. */
+  async create(spec: NewSession, tenant: TenantSnapshot): Promise<SessionView> {
+    const { session } = this.#host
+    await session.tenant.update(tenant)
+    session.create(spec)
+    session.updateMeta({})
+    return this.#host.view()
+  }
+
+  /** Fields that are not named stay. `settings` is a patch: null resets a value. */
+  update(change: {
+    title?: string | null
+    model?: string | null
+    settings?: object
+  }): Promise<{ is: 'updated'; view: SessionView } | SettingsFault | undefined> {
+    return this.#host.with(async (session) => {
+      const patched = change.settings && patchSettings(session.meta.settings, change.settings)
+      if (patched?.is === 'wrong') return patched
+      session.updateMeta({ ...change, settings: patched ? patched.settings : session.meta.settings })
+      return { is: 'updated', view: await this.#host.view() }
+    })
+  }
+
+  /** False when there is no such session. Can be repeated after a failure. */
+  delete(): Promise<boolean> {
+    return this.#host.delete()
+  }
+}

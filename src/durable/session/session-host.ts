@@ -1,0 +1,94 @@
+/** Holds the session of one object, and replaces it when its storage was emptied. */
+
+import { clock } from '../platform/clock.ts'
+import { isOwnReset } from '../platform/object-reset.ts'
+import { leaseMs } from '../platform/schedule.ts'
+import { sessionView, type SessionView } from './api-views.ts'
+import { endSession, deleteOutside } from './deletion.ts'
+import { Arrival } from './fork.ts'
+import { statusOf } from './read-session.ts'
+import { Session } from './session.ts'
+
+/** How long a created session waits to be in history, so that lists show it at once. */
+const projectionWaitMs = 1_000
+
+export class SessionHost {
+  readonly ctx: DurableObjectState
+  readonly env: Env
+  readonly arrival: Arrival
+  #session: Session
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    this.ctx = ctx
+    this.env = env
+    this.#session = new Session(ctx, env)
+    const forgetMemory = () => this.#forgetMemory()
+    this.arrival = new Arrival({ core: () => this.#session, storage: ctx.storage, blobs: env.BLOBS, forgetMemory })
+  }
+
+  /** Read it again after each wait: it is replaced when the session was deleted. */
+  get session(): Session {
+    return this.#session
+  }
+
+  /** Undefined when the session is neither here nor in history. */
+  async find(): Promise<Session | undefined> {
+    return this.#session.exists || (await this.#session.load()) ? this.#session : undefined
+  }
+
+  /** Calls `work` with the session; undefined when there is none. */
+  async with<T>(work: (session: Session) => T | Promise<T>): Promise<T | undefined> {
+    const session = await this.find()
+    return session && work(session)
+  }
+
+  /** The session for the API, after a moment in which history may receive it. */
+  async view(): Promise<SessionView> {
+    await Promise.race([this.#session.turns.project(), clock.wait(projectionWaitMs)])
+    return sessionView(this.#session.record(), statusOf(this.#session))
+  }
+
+  /**
+   * Ends what runs and removes everything that belongs to the session, the object's storage last: after a failure or
+   * a crash the session still exists and can be deleted again. False when there was none.
+   */
+  async delete(): Promise<boolean> {
+    if (!(await this.find())) return false
+    try {
+      await endSession(this.#session)
+      await deleteOutside(this.#session, this.env)
+      await this.ctx.storage.deleteAlarm()
+      await this.ctx.storage.deleteAll()
+    } catch (error) {
+      // The alarm retries the deletion of an ephemeral session.
+      await this.#session.turns.rearm()
+      throw error
+    } finally {
+      for (const socket of this.ctx.getWebSockets()) socket.close(1000, 'The session was deleted.')
+      this.#forgetMemory()
+    }
+    return true
+  }
+
+  /** Deletes an ephemeral session whose time is over. A failure is retried by the alarm. */
+  async expire(): Promise<void> {
+    try {
+      await this.delete()
+    } catch (error) {
+      if (isOwnReset(error)) throw error
+      console.warn('The session cannot be deleted now; the alarm tries again.', error)
+    }
+  }
+
+  /** Sets the next alarm before the current one does anything that can fail. */
+  async rearm(): Promise<void> {
+    await this.#session.turns.rearm(clock.now() + leaseMs)
+  }
+
+  /** Memory must not outlive the storage. A driver that cannot be stopped in time is ended with the object. */
+  #forgetMemory(): void {
+    if (this.#session.driver.isDriving)
+      this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The session was deleted.')))
+    else this.#session = new Session(this.ctx, this.env)
+  }
+}

@@ -1,0 +1,90 @@
+/** Submits messages to a session, and turns what it did not accept into errors of the API. */
+
+import type { SessionDO } from '../durable/session/session-object.ts'
+import type { RequestCommand } from '../durable/session/request-intake.ts'
+import { type FollowRequest, notAcceptedStatus, type StreamRequest } from '../durable/session/serve-stream.ts'
+import { isNotAccepted, type Submitted } from '../durable/session/submit.ts'
+import { AppError, notFound } from './errors.ts'
+import { type Ids, releasing } from './idempotency.ts'
+import { refuseOver } from './limits.ts'
+import { found } from './sessions.ts'
+
+/** Everything of a command that the ids of a request decide. */
+export const idempotencyOf = ({ repeatable, replayed }: Ids): RequestCommand['idempotency'] =>
+  replayed ? 'repeat' : repeatable ? 'first' : 'none'
+
+/** Submits and returns at once. A refused request gives its idempotency key back. `param` is the field of the message. */
+export const submitNow = (session: DurableObjectStub<SessionDO>, command: RequestCommand, ids: Ids, param = 'input') =>
+  releasing(ids, async () => accepted(found(await session.runs.submit(command)), param))
+
+/** Submits and waits for the end of the run. */
+export const submitAndWait = (
+  session: DurableObjectStub<SessionDO>,
+  command: RequestCommand,
+  ids: Ids,
+  param = 'input',
+) =>
+  releasing(ids, async () => {
+    const { submitted, run, end } = found(await session.runs.submitAndWait(command))
+    accepted(submitted, param)
+    return { run: found(run), end: found(end) }
+  })
+
+/** Submits and streams the run. */
+export const submitAndStream = (
+  session: DurableObjectStub<SessionDO>,
+  request: StreamRequest,
+  ids: Ids,
+  param = 'input',
+): Promise<Response> =>
+  releasing(ids, async () => {
+    const answer = await fetchStream(session, request)
+    if (answer.status === notAcceptedStatus) accepted((await answer.json()) as Submitted, param)
+    return answer
+  })
+
+/** Streams a run that exists. */
+export const follow = (session: DurableObjectStub<SessionDO>, request: FollowRequest): Promise<Response> =>
+  fetchStream(session, request)
+
+async function fetchStream(
+  session: DurableObjectStub<SessionDO>,
+  request: StreamRequest | FollowRequest,
+): Promise<Response> {
+  const answer = await session.fetch('https://session/', { method: 'POST', body: JSON.stringify(request) })
+  if (answer.status === 404) throw notFound()
+  return answer
+}
+
+/** The submitted message, or the error that says why it was not accepted. */
+export function accepted(submitted: Submitted, param: string): Submitted {
+  if (!isNotAccepted(submitted)) return submitted
+  switch (submitted.status) {
+    case 'too-large':
+      throw tooLarge(param)
+    case 'superseded':
+      throw superseded()
+    case 'busy':
+    case 'nothing':
+      throw new AppError(409, 'conflict', 'There is no turn to repeat, or one is running.')
+    case 'over-limit':
+      refuseOver({ ok: false, limit: submitted.limit, retryAfter: submitted.retryAfter })
+      return submitted
+  }
+}
+
+const superseded = () =>
+  new AppError(
+    409,
+    'conflict',
+    'Another request continued from that response first. Send this one again to branch off.',
+  )
+
+export const tooLarge = (param: string) =>
+  new AppError(
+    413,
+    'body_too_large',
+    'A message and all that still wait before it may have 1.8 MB together, and an image 1 MB where there is no R2; ' +
+      'at most 200 messages of 8 MB in all wait in a session. Put more into files of the session.',
+    { param },
+  )
