@@ -1,6 +1,6 @@
 /** Defines the port that every messaging platform implements. Each platform has a folder; channels.ts lists them. */
 
-import type { Chunk, Outcome } from '../agent/model/delivery.ts'
+import type { MessageChunk, SendOutcome } from '../agent/model/delivery.ts'
 
 export type Secrets = Readonly<Record<string, string>>
 
@@ -57,7 +57,7 @@ export type Received = {
 
 export type OutboundMessage = {
   readonly address: ChatAddress
-  readonly chunk: Chunk
+  readonly chunk: MessageChunk
   readonly replyToMessageId?: string
   /** The bot's own message that this one replaces. */
   readonly editedMessageId?: string
@@ -81,12 +81,12 @@ export type Channel = {
    */
   readonly receive: (request: InboundRequest, connection: ChannelConnection) => Promise<Received>
   /** Splits a text into messages that the platform accepts. `plain` shows markup characters as they are. */
-  readonly render: (text: string, format: 'markdown' | 'plain') => readonly Chunk[]
+  readonly render: (text: string, format: 'markdown' | 'plain') => readonly MessageChunk[]
   /** Never rejects. `key` identifies the message over all attempts to send it. */
-  readonly send: (connection: ChannelConnection, message: OutboundMessage, key: string) => Promise<Outcome>
-  readonly showTyping: (connection: ChannelConnection, address: ChatAddress) => Promise<Outcome>
+  readonly send: (connection: ChannelConnection, message: OutboundMessage, key: string) => Promise<SendOutcome>
+  readonly showTyping: (connection: ChannelConnection, address: ChatAddress) => Promise<SendOutcome>
   /** Shows a short text to the person who pressed a button. */
-  readonly answerPress: (connection: ChannelConnection, pressId: string, text: string) => Promise<Outcome>
+  readonly answerPress: (connection: ChannelConnection, pressId: string, text: string) => Promise<SendOutcome>
   readonly getAccount: (connection: ChannelConnection) => Promise<BotAccount | { readonly refused: string }>
 }
 

@@ -2,7 +2,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Outcome } from '../../src/agent/model/delivery.ts'
+import type { SendOutcome } from '../../src/agent/model/delivery.ts'
 import type { Channel, ChannelConnection, InboundRequest, Received } from '../../src/channels/channel.ts'
 
 export type SampleMessage = {
@@ -59,7 +59,9 @@ export function testChannel(createFixture: () => ChannelFixture): void {
     testEvents(fixture)
     testRefusals(fixture)
   })
-  describe(`${fixture.channel.platform}: render`, () => testRender(fixture))
+  describe(`${fixture.channel.platform}: render`, () => {
+    testRender(fixture)
+  })
   describe(`${fixture.channel.platform}: send`, () => {
     testSend(createFixture)
     testFailures(createFixture)
@@ -138,13 +140,15 @@ function testRefusals(fixture: ChannelFixture): void {
   const { channel, connection, other } = fixture
   const body = bytesOf(fixture.encodeMessages([sample('1')]))
 
-  async function expectRefusal(request: InboundRequest, by = connection): Promise<void> {
+  /** A refusal has an empty body: it gives no reason. */
+  const refusal = { isRefused: true, text: '', events: [] }
+  async function resultOf(request: InboundRequest, by = connection) {
     const { response, events } = await channel.receive(request, by)
-    expect([[401, 403].includes(response?.status ?? 0), await response?.text(), events]).toEqual([true, '', []])
+    return { isRefused: [401, 403].includes(response?.status ?? 0), text: await response?.text(), events }
   }
 
   it('refuses a request without a signature', async () => {
-    await expectRefusal({ ...(await signedRequest(fixture, body)), headers: new Headers() })
+    expect(await resultOf({ ...(await signedRequest(fixture, body)), headers: new Headers() })).toEqual(refusal)
   })
 
   it('refuses a request in which any character of a signed header differs', async () => {
@@ -162,32 +166,35 @@ function testRefusals(fixture: ChannelFixture): void {
       for (const wrong of ['', ...changed]) {
         const headers = new Headers(request.headers)
         headers.set(name, wrong)
-        await expectRefusal({ ...request, headers })
+        expect(await resultOf({ ...request, headers })).toEqual(refusal)
       }
     }
   })
 
   it('refuses a request that another connection signed', async () => {
-    await expectRefusal(await signedRequest(fixture, body, other))
+    expect(await resultOf(await signedRequest(fixture, body, other))).toEqual(refusal)
   })
 
   it('refuses every request while the connection has no secrets', async () => {
-    await expectRefusal(await signedRequest(fixture, body), { ...connection, secrets: {} })
-    for (const { request } of fixture.handshakes) await expectRefusal(request, { ...connection, secrets: {} })
+    expect(await resultOf(await signedRequest(fixture, body), { ...connection, secrets: {} })).toEqual(refusal)
+    for (const { request } of fixture.handshakes)
+      expect(await resultOf(request, { ...connection, secrets: {} })).toEqual(refusal)
   })
 
   it('refuses a handshake for another connection', async () => {
-    for (const { request } of fixture.handshakes) await expectRefusal(request, other)
+    for (const { request } of fixture.handshakes) expect(await resultOf(request, other)).toEqual(refusal)
   })
 
   it.runIf(fixture.signs.body)('refuses a body that was serialised again', async () => {
-    await expectRefusal({ ...(await signedRequest(fixture, body)), body: new Uint8Array([...body, 0x20]) })
+    expect(await resultOf({ ...(await signedRequest(fixture, body)), body: new Uint8Array([...body, 0x20]) })).toEqual(
+      refusal,
+    )
   })
 
   it.runIf(fixture.signs.time)('refuses an outdated signature', async () => {
     const request = await signedRequest(fixture, body)
-    await expectRefusal({ ...request, receivedAt: receivedAt + 301_000 })
-    await expectRefusal({ ...request, receivedAt: receivedAt - 301_000 })
+    expect(await resultOf({ ...request, receivedAt: receivedAt + 301_000 })).toEqual(refusal)
+    expect(await resultOf({ ...request, receivedAt: receivedAt - 301_000 })).toEqual(refusal)
   })
 }
 
@@ -287,6 +294,6 @@ function testFailures(createFixture: () => ChannelFixture): void {
   })
 }
 
-function expectNoSecret(outcome: Outcome, { secrets }: ChannelConnection): void {
+function expectNoSecret(outcome: SendOutcome, { secrets }: ChannelConnection): void {
   for (const secret of Object.values(secrets)) expect(JSON.stringify(outcome)).not.toContain(secret)
 }

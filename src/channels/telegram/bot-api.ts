@@ -3,7 +3,7 @@
  * address.
  */
 
-import type { Outcome } from '../../agent/model/delivery.ts'
+import type { SendOutcome } from '../../agent/model/delivery.ts'
 import type { ChannelConnection } from '../channel.ts'
 
 type Answer = {
@@ -15,7 +15,7 @@ type Answer = {
 
 export type BotApiResult =
   | { readonly of: 'done'; readonly result: unknown }
-  | Exclude<Outcome, { of: 'sent' }>
+  | Exclude<SendOutcome, { of: 'sent' }>
   /** The topic does not exist any more; the chat does. */
   | { readonly of: 'no-thread'; readonly detail: string }
 

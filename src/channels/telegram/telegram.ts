@@ -1,6 +1,6 @@
 /** Implements the channel port for Telegram: updates arrive by webhook, messages leave through the Bot API. */
 
-import type { Chunk, Outcome, Span } from '../../agent/model/delivery.ts'
+import type { MessageChunk, SendOutcome, TextSpan } from '../../agent/model/delivery.ts'
 import { type Channel, type ChannelConnection, type ChatAddress, type OutboundMessage, refused } from '../channel.ts'
 import { isSameSecret } from '../is-same-secret.ts'
 import { parseMarkdown } from '../text/parse-markdown.ts'
@@ -52,7 +52,7 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-async function send(connection: ChannelConnection, message: OutboundMessage): Promise<Outcome> {
+async function send(connection: ChannelConnection, message: OutboundMessage): Promise<SendOutcome> {
   const { editedMessageId } = message
   const method = editedMessageId === undefined ? 'sendMessage' : 'editMessageText'
   const answer = await callBotApi(connection, method, messageFields(message))
@@ -84,10 +84,10 @@ const addressFields = ({ chat, thread }: ChatAddress) => ({
   ...(thread !== undefined && { message_thread_id: Number(thread) }),
 })
 
-const keyboardOf = (buttons: NonNullable<Chunk['buttons']>) =>
+const keyboardOf = (buttons: NonNullable<MessageChunk['buttons']>) =>
   buttons.map((row) => row.map(({ label, data }) => ({ text: label, callback_data: data })))
 
-const entityTypes: Readonly<Record<Span['type'], string>> = {
+const entityTypes: Readonly<Record<TextSpan['type'], string>> = {
   bold: 'bold',
   italic: 'italic',
   underline: 'underline',
@@ -99,9 +99,9 @@ const entityTypes: Readonly<Record<Span['type'], string>> = {
   quote: 'blockquote',
 }
 
-const entityOf = ({ type, ...rest }: Span) => ({ type: entityTypes[type], ...rest })
+const entityOf = ({ type, ...rest }: TextSpan) => ({ type: entityTypes[type], ...rest })
 
-async function outcomeOf(result: BotApiResult | Promise<BotApiResult>, editedId?: string): Promise<Outcome> {
+async function outcomeOf(result: BotApiResult | Promise<BotApiResult>, editedId?: string): Promise<SendOutcome> {
   const answer = await result
   if (answer.of === 'no-thread') return { of: 'refused', scope: 'chat', detail: answer.detail }
   if (answer.of !== 'done') return answer

@@ -3,9 +3,9 @@
  * character is lost but those that mark a style.
  */
 
-import type { Span } from '../../agent/model/delivery.ts'
+import type { TextSpan } from '../../agent/model/delivery.ts'
 
-export type StyledText = { text: string; readonly spans: Span[] }
+export type StyledText = { text: string; readonly spans: TextSpan[] }
 
 const marks = [
   ['***', ['bold', 'italic']],
@@ -214,7 +214,7 @@ function runOf(source: string, at: number, char: string): number {
 }
 
 /** Puts down a span around whatever `say` says; none around nothing. */
-function put(out: StyledText, types: readonly Span['type'][], say: () => unknown, more: { url?: string } = {}): void {
+function put(out: StyledText, types: readonly TextSpan['type'][], say: () => unknown, more: { url?: string } = {}): void {
   const offset = out.text.length
   const before = out.spans.length
   say()

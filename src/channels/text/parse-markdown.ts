@@ -1,6 +1,6 @@
 /**
- * Markdown as models write it, made into text with styled stretches: for platforms that take no markdown, or too little
- * of it. Blocks are told by their lines; tables become aligned text. Everything that is said stays.
+ * Parses Markdown as models write it into text with styled spans, for platforms that accept little or no Markdown. Blocks
+ * are recognised line by line; tables become aligned text. No words are lost.
  */
 
 import { parseInline, type StyledText } from './parse-inline.ts'
@@ -14,38 +14,38 @@ const delimiterRow = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 
 export function parseMarkdown(markdown: string): StyledText {
   const out: StyledText = { text: '', spans: [] }
-  blocks(markdown.replaceAll('\r\n', '\n').split('\n'), out, false)
+  writeBlocks(markdown.replaceAll('\r\n', '\n').split('\n'), out, false)
   return out
 }
 
-function blocks(lines: readonly string[], out: StyledText, isQuoted: boolean): void {
+function writeBlocks(lines: readonly string[], out: StyledText, isQuoted: boolean): void {
   let at = 0
   while (at < lines.length) {
     if (at > 0) out.text += '\n'
-    at = block(lines, at, { out, isQuoted })
+    at = writeBlock(lines, at, { out, isQuoted })
   }
 }
 
-type Writing = { readonly out: StyledText; readonly isQuoted: boolean }
+type Target = { readonly out: StyledText; readonly isQuoted: boolean }
 
-/** Writes the block that begins at this line. Gives the line after it. */
-function block(lines: readonly string[], at: number, writing: Writing): number {
-  const { out, isQuoted } = writing
+/** Writes the block that begins at a line. Returns the number of the line after it. */
+function writeBlock(lines: readonly string[], at: number, target: Target): number {
+  const { out, isQuoted } = target
   const line = lines[at] ?? ''
   const fenced = fence.exec(line)
-  if (fenced) return code(lines, at, out, fenced)
-  if (quote.test(line)) return quoted(lines, at, out, isQuoted)
-  if (isTable(lines, at)) return table(lines, at, out)
+  if (fenced) return writeCode(lines, at, out, fenced)
+  if (quote.test(line)) return writeQuote(lines, at, out, isQuoted)
+  if (isTable(lines, at)) return writeTable(lines, at, out)
   const title = heading.exec(line)
-  if (title) spanned(out, 'bold', () => parseInline(title[1] ?? '', out))
+  if (title) withSpan(out, 'bold', () => parseInline(title[1] ?? '', out))
   else if (rule.test(line)) out.text += '———'
-  else if (item.test(line)) listed(line, out)
-  else return paragraph(lines, at, out)
+  else if (item.test(line)) writeListItem(line, out)
+  else return writeParagraph(lines, at, out)
   return at + 1
 }
 
-/** Lines that belong together, so that a style may go on into the next one. */
-function paragraph(lines: readonly string[], from: number, out: StyledText): number {
+/** Parses the lines of a paragraph together, because a style may span lines. */
+function writeParagraph(lines: readonly string[], from: number, out: StyledText): number {
   let at = from + 1
   if ((lines[from] ?? '').trim()) while (at < lines.length && isPlain(lines, at)) at++
   parseInline(lines.slice(from, at).join('\n'), out)
@@ -61,7 +61,7 @@ function isPlain(lines: readonly string[], at: number): boolean {
   )
 }
 
-function code(
+function writeCode(
   lines: readonly string[],
   from: number,
   out: StyledText,
@@ -70,29 +70,29 @@ function code(
   const closing = new RegExp(`^ {0,3}${mark[0]}{${mark.length},}\\s*$`)
   let end = from + 1
   while (end < lines.length && !closing.test(lines[end] ?? '')) end++
-  // A fence around nothing, at the end of an answer that was cut off.
+  // An opening fence on the last line: the answer was cut off there.
   if (end === from + 1 && end >= lines.length) out.text += lines[from]
   const body = lines.slice(from + 1, end).join('\n')
-  spanned(out, 'pre', () => (out.text += body), language ? { language } : {})
+  withSpan(out, 'pre', () => (out.text += body), language ? { language } : {})
   return end + 1
 }
 
-function quoted(lines: readonly string[], from: number, out: StyledText, isQuoted: boolean): number {
+function writeQuote(lines: readonly string[], from: number, out: StyledText, isQuoted: boolean): number {
   let at = from
   const inner: string[] = []
   while (at < lines.length && quote.test(lines[at] ?? '')) inner.push((lines[at++] ?? '').replace(quote, ''))
-  // Platforms know one level of quotes.
-  if (isQuoted) blocks(inner, out, true)
-  else spanned(out, 'quote', () => blocks(inner, out, true))
+  // Platforms support one level of quotes.
+  if (isQuoted) writeBlocks(inner, out, true)
+  else withSpan(out, 'quote', () => writeBlocks(inner, out, true))
   return at
 }
 
-function listed(line: string, out: StyledText): void {
-  const [, indent = '', bullet = '', rest = ''] = item.exec(line) ?? []
-  const [, box, words = rest] = /^\[([ xX])\]\s+(.*)$/.exec(rest) ?? []
-  const sign = box === undefined ? (/\d/.test(bullet) ? bullet : '•') : box === ' ' ? '☐' : '☑'
-  out.text += `${indent}${sign} `
-  parseInline(words, out)
+function writeListItem(line: string, out: StyledText): void {
+  const [, indent = '', marker = '', rest = ''] = item.exec(line) ?? []
+  const [, box, text = rest] = /^\[([ xX])\]\s+(.*)$/.exec(rest) ?? []
+  const bullet = box === undefined ? (/\d/.test(marker) ? marker : '•') : box === ' ' ? '☐' : '☑'
+  out.text += `${indent}${bullet} `
+  parseInline(text, out)
 }
 
 const isTable = (lines: readonly string[], at: number): boolean =>
@@ -101,7 +101,7 @@ const isTable = (lines: readonly string[], at: number): boolean =>
   delimiterRow.test(lines[at + 1] ?? '') &&
   (lines[at + 1] ?? '').includes('|')
 
-function table(lines: readonly string[], from: number, out: StyledText): number {
+function writeTable(lines: readonly string[], from: number, out: StyledText): number {
   const rows = [cellsOf(lines[from] ?? '')]
   let at = from + 2
   while (at < lines.length && (lines[at] ?? '').includes('|')) rows.push(cellsOf(lines[at++] ?? ''))
@@ -114,11 +114,11 @@ function table(lines: readonly string[], from: number, out: StyledText): number 
       .trimEnd(),
   )
   text.splice(1, 0, widths.map((width) => '-'.repeat(width)).join('-|-'))
-  spanned(out, 'pre', () => (out.text += text.join('\n')))
+  withSpan(out, 'pre', () => (out.text += text.join('\n')))
   return at
 }
 
-/** Inside a table nothing is styled: the marks go, the words stay. */
+/** Parses the cells of a table row. Styles are dropped, because the table is preformatted text. */
 function cellsOf(line: string): string[] {
   const cells = line
     .trim()
@@ -132,15 +132,15 @@ function cellsOf(line: string): string[] {
   })
 }
 
-function spanned(
+function withSpan(
   out: StyledText,
   type: 'bold' | 'pre' | 'quote',
-  say: () => unknown,
+  write: () => unknown,
   more: { language?: string } = {},
 ): void {
   const offset = out.text.length
   const before = out.spans.length
-  say()
+  write()
   const length = out.text.length - offset
   if (length) out.spans.splice(before, 0, { type, offset, length, ...more })
 }

@@ -3,7 +3,7 @@
  * else between lines, words, and at worst between characters; a style that goes over a cut is there on both sides.
  */
 
-import type { Chunk, Span } from '../../agent/model/delivery.ts'
+import type { MessageChunk, TextSpan } from '../../agent/model/delivery.ts'
 
 export type ChunkLimits = {
   /** UTF-16 units of one message. */
@@ -12,8 +12,8 @@ export type ChunkLimits = {
   readonly maxSpans: number
 }
 
-export function splitText(text: string, spans: readonly Span[], bounds: ChunkLimits): readonly Chunk[] {
-  const chunks: Chunk[] = []
+export function splitText(text: string, spans: readonly TextSpan[], bounds: ChunkLimits): readonly MessageChunk[] {
+  const chunks: MessageChunk[] = []
   let from = 0
   while (from < text.length) {
     const end = endOf(text, from, bounds.maxChars)
@@ -43,7 +43,7 @@ const isInsideCharacter = (text: string, at: number) =>
   /[\uD800-\uDBFF]/.test(text[at - 1] ?? '') && /[\uDC00-\uDFFF]/.test(text[at] ?? '')
 
 /** Without what platforms trim: they would count the styles from another place. */
-function piece(text: string, spans: readonly Span[], from: number, end: number): Chunk {
+function piece(text: string, spans: readonly TextSpan[], from: number, end: number): MessageChunk {
   const whole = text.slice(from, end)
   const start = from + (/^\s*\n/.exec(whole)?.[0].length ?? 0)
   const words = text.slice(start, end).trimEnd()
@@ -59,7 +59,7 @@ function piece(text: string, spans: readonly Span[], from: number, end: number):
 }
 
 /** The same behind some words. */
-export const withPrefix = ({ spans, text, ...rest }: Chunk, words: string): Chunk => ({
+export const withPrefix = ({ spans, text, ...rest }: MessageChunk, words: string): MessageChunk => ({
   ...rest,
   text: words + text,
   spans: spans.map((span) => ({ ...span, offset: span.offset + words.length })),

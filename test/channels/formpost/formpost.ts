@@ -4,7 +4,7 @@
  * response body, and idempotency keys.
  */
 
-import type { Outcome } from '../../../src/agent/model/delivery.ts'
+import type { SendOutcome } from '../../../src/agent/model/delivery.ts'
 import {
   type Channel,
   type ChannelConnection,
@@ -94,7 +94,7 @@ function parseEvent(source: string): readonly InboundEvent[] {
   return [{ ...event, kind: 'message', text: get('text'), mentions: fields.getAll('mention') }]
 }
 
-async function call({ apiBase, secrets }: ChannelConnection, method: string, body: object): Promise<Outcome> {
+async function call({ apiBase, secrets }: ChannelConnection, method: string, body: object): Promise<SendOutcome> {
   let response: Response
   try {
     const headers = { authorization: `Bearer ${secrets['access_token']}` }
