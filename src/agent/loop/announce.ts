@@ -4,32 +4,36 @@
  * deltas of a running model call come from elsewhere.
  */
 
-import { choicesFor } from '../model/approval.ts'
+import { listApprovalChoices } from '../model/approval.ts'
 import type { Event, RunEnded } from '../model/event.ts'
 import { type Message, textIn } from '../model/message.ts'
-import type { Said } from '../model/ports.ts'
+import type { InboxMessage } from '../model/ports.ts'
 import { type PersonRequest, waitsForPerson } from '../model/pending-request.ts'
 import { type Commit, describeRestart, type Stage, type ToolCall, type Turn } from '../model/turn.ts'
-import { ofNested } from './nested.ts'
+import { nestedEvents } from './nested.ts'
 
 /** `heard` = what the commit drains; `fromSeq` = where the answer that is being given up began. */
-export type Circumstances = { readonly now: number; readonly heard: readonly Said[]; readonly fromSeq: number }
+export type AnnounceContext = {
+  readonly now: number
+  readonly heard: readonly InboxMessage[]
+  readonly fromSeq: number
+}
 
 /** Without `before` the turn begins with this commit. */
-export function announce(before: Turn | undefined, commit: Commit, { now, heard, fromSeq }: Circumstances): Event[] {
+export function announce(before: Turn | undefined, commit: Commit, { now, heard, fromSeq }: AnnounceContext): Event[] {
   const { turn, append = [], summary } = commit
   const events: Event[] = []
   if (!before) events.push({ type: 'run.started', input: lastUserText(append) })
-  else events.push(...ofTrouble(before, turn, fromSeq))
+  else events.push(...recoveryEvents(before, turn, fromSeq))
   for (const { mode, message, requestId } of heard)
-    events.push({ type: 'run.steered', input: begun(message), mode, ...(requestId && { request_id: requestId }) })
+    events.push({ type: 'run.steered', input: beginningOf(message), mode, ...(requestId && { request_id: requestId }) })
   if (summary !== undefined) events.push({ type: 'context.compressed' })
-  events.push(...ofCalls(before, commit, now))
-  events.push(...ofStage(before?.stage, commit))
+  events.push(...callEvents(before, commit, now))
+  events.push(...stageEvents(before?.stage, commit))
   return events
 }
 
-function ofTrouble(before: Turn, turn: Turn, fromSeq: number): Event[] {
+function recoveryEvents(before: Turn, turn: Turn, fromSeq: number): Event[] {
   const events: Event[] = []
   const hasDied = before.deaths.total !== turn.deaths.total
   if (before.restarts.count !== turn.restarts.count)
@@ -37,30 +41,30 @@ function ofTrouble(before: Turn, turn: Turn, fromSeq: number): Event[] {
   else if (hasDied)
     events.push({ type: 'status', state: 'resumed', detail: `${describeRestart(before)}; the turn goes on` })
   if (before.route.model !== turn.route.model)
-    events.push({ type: 'provider.fallback', from: before.route.model, to: turn.route.model, reason: whyLast(turn) })
+    events.push({ type: 'provider.fallback', from: before.route.model, to: turn.route.model, reason: lastReason(turn) })
   const last = turn.notes.at(-1)
   if (last && last !== before.notes.at(-1) && !(hasDied && last.did === 'go on'))
     events.push({ type: 'status', state: 'recovering', detail: `${last.did} (${last.why})` })
   return events
 }
 
-const whyLast = ({ notes }: Turn) => notes.at(-1)?.why ?? 'failed'
+const lastReason = ({ notes }: Turn) => notes.at(-1)?.why ?? 'failed'
 
-function ofCalls(before: Turn | undefined, { turn, append = [], requestId }: Commit, now: number): Event[] {
+function callEvents(before: Turn | undefined, { turn, append = [], requestId }: Commit, now: number): Event[] {
   const was = new Map(callsOf(before).map((call) => [call.id, call]))
   const events: Event[] = []
   for (const call of callsOf(turn)) {
     const old = was.get(call.id)
     was.delete(call.id)
-    events.push(...ofNested(call, old, now))
-    if (old?.state !== call.state) events.push(...ofCall(call, old, { now, requestId }))
+    events.push(...nestedEvents(call, old, now))
+    if (old?.state !== call.state) events.push(...changedCallEvents(call, old, { now, requestId }))
   }
   // A batch that has closed has left the turn: its results are what the commit appends.
   const results = new Map(append.flatMap((message) => (message.role === 'tool' ? [[message.callId, message]] : [])))
   for (const old of was.values()) {
-    events.push(...ofNested(undefined, old, now))
+    events.push(...nestedEvents(undefined, old, now))
     const result = results.get(old.id)
-    if (result && old.state !== 'settled') events.push(...ended(old, result, { now, requestId }))
+    if (result && old.state !== 'settled') events.push(...endEvents(old, result, { now, requestId }))
   }
   return events
 }
@@ -68,20 +72,20 @@ function ofCalls(before: Turn | undefined, { turn, append = [], requestId }: Com
 /** `requestId` names who has answered. */
 type Change = { readonly now: number; readonly requestId: string | undefined }
 
-function ofCall(call: ToolCall, old: ToolCall | undefined, change: Change): Event[] {
+function changedCallEvents(call: ToolCall, old: ToolCall | undefined, change: Change): Event[] {
   switch (call.state) {
     case 'planned':
-      return old ? answered(old, true, change) : []
+      return old ? answerEvents(old, true, change) : []
     case 'running':
       return [{ type: 'tool.started', call_id: call.id, tool: call.name, input: call.input }]
     case 'away':
-      return waitsForPerson(call.awaits) ? [asked(call.id, call.awaits)] : []
+      return waitsForPerson(call.awaits) ? [requestEvent(call.id, call.awaits)] : []
     case 'settled':
-      return old ? ended(old, call.result, change) : []
+      return old ? endEvents(old, call.result, change) : []
   }
 }
 
-function asked(id: string, awaits: PersonRequest): Event {
+function requestEvent(id: string, awaits: PersonRequest): Event {
   if (awaits.kind === 'question') {
     const { question, choices, multiSelect } = awaits
     return { type: 'question.request', question_id: id, question, choices, multi_select: multiSelect }
@@ -96,37 +100,37 @@ function asked(id: string, awaits: PersonRequest): Event {
     input: shown,
     risk,
     reasons,
-    choices: choicesFor(rule),
+    choices: listApprovalChoices(rule),
     created_at: since,
   }
 }
 
-function answered(old: ToolCall, allowed: boolean, { requestId }: Change): Event[] {
+function answerEvents(old: ToolCall, allowed: boolean, { requestId }: Change): Event[] {
   if (old.state !== 'away' || !waitsForPerson(old.awaits)) return []
   if (old.awaits.kind === 'question')
     return [{ type: 'question.answered', question_id: old.id, ...(requestId && { request_id: requestId }) }]
   return [{ type: 'approval.responded', approval_id: old.id, decision: allowed ? 'allow' : 'deny' }]
 }
 
-function ended(old: ToolCall, result: Message, change: Change): Event[] {
+function endEvents(old: ToolCall, result: Message, change: Change): Event[] {
   if (result.role !== 'tool') return []
   const duration_ms = old.state === 'running' ? Math.max(0, change.now - old.since) : 0
   const preview = textIn(result).slice(0, 200)
   return [
-    ...answered(old, false, change),
+    ...answerEvents(old, false, change),
     { type: 'tool.completed', call_id: old.id, tool: result.name, failed: result.failed, duration_ms, preview },
   ]
 }
 
-function ofStage(was: Stage | undefined, commit: Commit): Event[] {
+function stageEvents(was: Stage | undefined, commit: Commit): Event[] {
   const { stage } = commit.turn
   if (was?.at === stage.at) return []
   if (stage.at === 'waiting') return [{ type: 'status', state: 'waiting', detail: stage.why, until: stage.until }]
   if (stage.at === 'compressing') return [{ type: 'status', state: 'compressing' }]
-  return stage.at === 'done' ? [runEnded(commit.turn, commit.append ?? [])] : []
+  return stage.at === 'done' ? [createRunEnded(commit.turn, commit.append ?? [])] : []
 }
 
-export function runEnded(turn: Turn, messages: readonly Message[]): RunEnded {
+export function createRunEnded(turn: Turn, messages: readonly Message[]): RunEnded {
   if (turn.stage.at !== 'done') throw new Error('The turn is not over.')
   const { outcome, failure } = turn.stage
   const type = outcome === 'failed' ? 'run.failed' : outcome === 'stopped' ? 'run.cancelled' : 'run.completed'
@@ -145,8 +149,8 @@ const callsOf = (turn: Turn | undefined) => (turn?.stage.at === 'tools' ? turn.s
 
 const lastUserText = (messages: readonly Message[]) => {
   const last = messages.findLast((message) => message.role === 'user')
-  return last ? begun(last) : ''
+  return last ? beginningOf(last) : ''
 }
 
 /** Its beginning: the whole of it is in the transcript. */
-const begun = (message: Message): string => textIn(message).slice(0, 2_000)
+const beginningOf = (message: Message): string => textIn(message).slice(0, 2_000)

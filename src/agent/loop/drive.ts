@@ -10,13 +10,13 @@ import { next } from './next.ts'
 import { resume } from './resume.ts'
 import { settle } from './settle.ts'
 
-export type Machine = { readonly store: Store; readonly perform: Perform; readonly look: () => View }
+export type Machine = { readonly store: Store; readonly perform: Perform; readonly view: () => View }
 
 /**
  * Runs the turn as far as it goes now. Returns why it stopped: done, or waiting for a time or a person.
  * What came back and what is about to happen share one write, always before the next effect begins.
  */
-export async function drive({ store, perform, look }: Machine): Promise<Extract<Step, { do: 'rest' }>> {
+export async function drive({ store, perform, view: look }: Machine): Promise<Extract<Step, { do: 'rest' }>> {
   store.save(resume(store.turn(), look()))
   for (;;) {
     const view = look()

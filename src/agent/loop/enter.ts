@@ -2,9 +2,9 @@
 
 import { errorResult, notice, type Message, type UserMessage } from '../model/message.ts'
 import { endPersonWait } from '../model/person-wait.ts'
-import type { Said, View } from '../model/ports.ts'
+import type { InboxMessage, View } from '../model/ports.ts'
 import type { Step } from '../model/step.ts'
-import { type Commit, endTurn, mapCalls, modelCall, spend, type Turn } from '../model/turn.ts'
+import { type Commit, endTurn, mapCalls, modelCallUse, countUse, type Turn } from '../model/turn.ts'
 import { onEnter } from './policies.ts'
 
 export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: View): Commit {
@@ -12,7 +12,7 @@ export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: V
   const turn = endPersonWait(changed, view.now)
   switch (step.do) {
     case 'call-model': {
-      const { say: _said, ...rest } = spend(turn, modelCall)
+      const { say: _said, ...rest } = countUse(turn, modelCallUse)
       const stage = {
         at: 'calling-model',
         since: view.now,
@@ -34,7 +34,7 @@ export function enter(before: Turn, step: Exclude<Step, { do: 'rest' }>, view: V
     case 'compress': {
       if (turn.stage.at === 'compressing') return { turn }
       const { compress, ...rest } = turn
-      return { turn: { ...spend(rest, 'compress'), stage: { at: 'compressing', since: view.now, ...compress } } }
+      return { turn: { ...countUse(rest, 'compress'), stage: { at: 'compressing', since: view.now, ...compress } } }
     }
 
     case 'finish': {
@@ -59,7 +59,7 @@ function drainInbox({ inbox, lastRole }: View): Pick<Commit, 'append' | 'drain'>
 }
 
 /** Joins messages that arrived during a turn into one user message. */
-export const joinMessages = (messages: readonly Said[]): UserMessage => ({
+export const joinMessages = (messages: readonly InboxMessage[]): UserMessage => ({
   role: 'user',
   content: messages.flatMap(({ message }) => message.content),
 })

@@ -5,14 +5,18 @@ import { type Commit, mapCalls, type NestedCall, type ToolCall, type Turn } from
 
 type Ended = NonNullable<NestedCall['ended']>
 
-const change = (turn: Turn, parent: string, to: (nested: readonly NestedCall[]) => readonly NestedCall[]): Commit => ({
+const changeNested = (
+  turn: Turn,
+  parent: string,
+  to: (nested: readonly NestedCall[]) => readonly NestedCall[],
+): Commit => ({
   turn: mapCalls(turn, (call) =>
     call.id === parent && call.state === 'running' ? { ...call, nested: to(call.nested ?? []) } : call,
   ),
 })
 
 export const beginNested = (turn: Turn, parent: string, call: NestedCall): Commit =>
-  change(turn, parent, (nested) => [...nested, call])
+  changeNested(turn, parent, (nested) => [...nested, call])
 
 /** It counts among the tools that ran, as if the model had called it. */
 export function endNested(
@@ -22,28 +26,28 @@ export function endNested(
 ): Commit {
   const { id, name, ...ended } = end
   const counted = { ...turn, ran: { ...turn.ran, [name]: (turn.ran[name] ?? 0) + 1 } }
-  return change(counted, parent, (nested) => nested.map((call) => (call.id === id ? { ...call, ended } : call)))
+  return changeNested(counted, parent, (nested) => nested.map((call) => (call.id === id ? { ...call, ended } : call)))
 }
 
 const nestedIn = (call: ToolCall | undefined) => (call?.state === 'running' ? (call.nested ?? []) : [])
 
 /** What has been told of a call's children and what is new. Those that are open when the call ends have ended with it. */
-export function ofNested(call: ToolCall | undefined, old: ToolCall | undefined, now: number): Event[] {
+export function nestedEvents(call: ToolCall | undefined, old: ToolCall | undefined, now: number): Event[] {
   const id = call?.id ?? old?.id ?? ''
   const before = new Map(nestedIn(old).map((child) => [child.id, child]))
   const isOver = call?.state !== 'running'
   const children = isOver
-    ? [...before.values()].map((child) => (child.ended ? child : { ...child, ended: gone }))
+    ? [...before.values()].map((child) => (child.ended ? child : { ...child, ended: lostWithProgram }))
     : nestedIn(call)
   return children.flatMap((child) => [
-    ...(before.has(child.id) ? [] : [started(child, id)]),
-    ...(child.ended && !before.get(child.id)?.ended ? [completed(child, child.ended, { parent: id, now })] : []),
+    ...(before.has(child.id) ? [] : [startedEvent(child, id)]),
+    ...(child.ended && !before.get(child.id)?.ended ? [completedEvent(child, child.ended, { parent: id, now })] : []),
   ])
 }
 
-const gone: Ended = { failed: true, preview: 'The program that made this call has ended.' }
+const lostWithProgram: Ended = { failed: true, preview: 'The program that made this call has ended.' }
 
-const started = ({ id, name, input }: NestedCall, parent: string): Event => ({
+const startedEvent = ({ id, name, input }: NestedCall, parent: string): Event => ({
   type: 'tool.started',
   call_id: id,
   tool: name,
@@ -51,7 +55,7 @@ const started = ({ id, name, input }: NestedCall, parent: string): Event => ({
   parent_call_id: parent,
 })
 
-const completed = (
+const completedEvent = (
   { id, name, since }: NestedCall,
   { failed, preview }: Ended,
   { parent, now }: { readonly parent: string; readonly now: number },
@@ -65,15 +69,15 @@ const completed = (
   parent_call_id: parent,
 })
 
-const listed = 400
+const maxInputChars = 400
 
 /** For the model, when nobody knows how the program ended. */
-export function begunBy(call: ToolCall): string {
+export function describeNested(call: ToolCall): string {
   const nested = nestedIn(call)
   if (!nested.length) return ''
   const lines = nested.map(({ name, input, ended }) => {
     const how = ended ? (ended.failed ? 'failed' : 'ended') : 'unknown'
-    return `${name} ${JSON.stringify(input).slice(0, listed)} (${how})`
+    return `${name} ${JSON.stringify(input).slice(0, maxInputChars)} (${how})`
   })
   return ` The program had begun these calls: ${lines.join('; ')}.`
 }

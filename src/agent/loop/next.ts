@@ -22,7 +22,7 @@ export function next(turn: Turn, view: View): Step {
     case 'tools': {
       if (turn.stopRequested) return { do: 'finish', outcome: 'stopped' }
       const calls = stage.calls.filter((call) => call.state === 'planned')
-      return calls.length ? { do: 'run-tools', calls: view.together(calls) } : { do: 'rest' }
+      return calls.length ? { do: 'run-tools', calls: view.selectConcurrent(calls) } : { do: 'rest' }
     }
 
     case 'compressing':

@@ -10,11 +10,11 @@ import {
   describeInFlight,
   describeRestart,
   mapCalls,
-  noted,
+  addNote,
   type ToolCall,
   type Turn,
 } from '../model/turn.ts'
-import { begunBy } from './nested.ts'
+import { describeNested } from './nested.ts'
 import { closeBatch, settle } from './settle.ts'
 
 const lostCall =
@@ -26,7 +26,7 @@ export function resume(turn: Turn, view: View): Commit {
     // The reply is lost, although it may have been billed. The policies treat it like any other failure.
     case 'calling-model':
     case 'compressing':
-      return settle(after, { of: 'failure', failure: { kind: 'interrupted', message: '' }, ...view.lost }, view)
+      return settle(after, { of: 'failure', failure: { kind: 'interrupted', message: '' }, ...view.lostCall }, view)
 
     case 'tools':
       return closeBatch({ turn: mapCalls(after, (call) => resumeCall(call, turn.deaths.here)) }, view)
@@ -43,7 +43,7 @@ function countDeath(turn: Turn, now: number): Turn {
   if (describeInFlight(turn) === undefined) return turn
   const counted = { ...turn, deaths: { here: turn.deaths.here + 1, total: turn.deaths.total + 1 } }
   // Recovery adds its own note about a lost model call or summary.
-  return turn.stage.at === 'tools' ? noted(counted, now, 'go on', describeRestart(turn)) : counted
+  return turn.stage.at === 'tools' ? addNote(counted, now, 'go on', describeRestart(turn)) : counted
 }
 
 /** Plans a repeatable call again, unless the object died too often during it. */
@@ -51,6 +51,6 @@ function resumeCall(call: ToolCall, deaths: number): ToolCall {
   if (call.state !== 'running') return call
   const { id, name, input, effect, granted } = call
   return effect === 'effect' || deaths >= 3
-    ? { id, name, input, effect, state: 'settled', result: errorResult(call, lostCall + begunBy(call)) }
+    ? { id, name, input, effect, state: 'settled', result: errorResult(call, lostCall + describeNested(call)) }
     : { id, name, input, effect, ...(granted !== undefined && { granted }), state: 'planned' }
 }

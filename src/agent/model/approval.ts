@@ -27,12 +27,16 @@ export type ApprovalRule = {
 }
 
 /** Answers of a person. */
-export type Choice = 'once' | 'session' | 'always' | 'deny'
+export type ApprovalChoice = 'once' | 'session' | 'always' | 'deny'
 
-export type ApprovalAnswer = { readonly decision: Choice; readonly reason?: string | undefined; readonly by?: string }
+export type ApprovalAnswer = {
+  readonly decision: ApprovalChoice
+  readonly reason?: string | undefined
+  readonly by?: string
+}
 
 /** One line of the audit log. */
-export type Decision = {
+export type ApprovalDecision = {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly callId: string
@@ -40,7 +44,7 @@ export type Decision = {
   readonly risk: Risk
   readonly did: 'asked' | 'allowed' | 'denied' | 'refused'
   readonly by: 'hardline' | 'rule' | 'grant' | 'judge' | 'person' | 'mode' | 'denials' | 'nobody'
-  readonly choice?: Choice
+  readonly choice?: ApprovalChoice
   readonly reason: string
   /** What it would have done, shortened, secrets masked. */
   readonly subject: string
@@ -49,5 +53,5 @@ export type Decision = {
 }
 
 /** What a person may answer: without a rule there is nothing that could be allowed for longer. */
-export const choicesFor = (rule: string | undefined): readonly Choice[] =>
+export const listApprovalChoices = (rule: string | undefined): readonly ApprovalChoice[] =>
   rule === undefined ? ['once', 'deny'] : ['once', 'session', 'always', 'deny']

@@ -1,7 +1,7 @@
 /** What leaves for a chat: where it goes, in which pieces, and whose hands each piece is in. */
 
 /** Where a session lives that began in a chat. */
-export type Origin = {
+export type ChatOrigin = {
   /** The id of the connection; its secrets are elsewhere. */
   readonly connection: string
   readonly platform: string
@@ -11,10 +11,10 @@ export type Origin = {
 }
 
 /** Who said what a turn answers, as the platform knows them. */
-export type Asker = { readonly person: string; readonly message?: string }
+export type ChatAuthor = { readonly person: string; readonly message?: string }
 
 /** Styled stretches of a text, in UTF-16 units. */
-export type Span = {
+export type TextSpan = {
   readonly type: 'bold' | 'italic' | 'underline' | 'strikethrough' | 'spoiler' | 'code' | 'pre' | 'link' | 'quote'
   readonly offset: number
   readonly length: number
@@ -23,16 +23,16 @@ export type Span = {
 }
 
 /** A piece that a platform takes as one message. */
-export type Chunk = {
+export type MessageChunk = {
   readonly text: string
-  readonly spans: readonly Span[]
+  readonly spans: readonly TextSpan[]
   readonly buttons?: readonly (readonly Button[])[]
 }
 
 export type Button = { readonly label: string; readonly data: string }
 
 /** What became of one attempt, as far as it is known here. */
-export type Outcome =
+export type SendOutcome =
   | { readonly of: 'sent'; readonly id?: string }
   /** Not taken: there is too much traffic. */
   | { readonly of: 'busy'; readonly waitMs?: number; readonly detail: string }
@@ -51,10 +51,10 @@ export type Outcome =
  * `prepared → sending → sent | unknown | expired | dead`. `unknown`: it may be there or not, and is not tried again.
  * `expired`: it became too old. `dead`: the platform does not take it.
  */
-export type PartState = 'prepared' | 'sending' | 'sent' | 'unknown' | 'expired' | 'dead'
+export type DeliveryState = 'prepared' | 'sending' | 'sent' | 'unknown' | 'expired' | 'dead'
 
-export type Custody = {
-  readonly state: PartState
+export type DeliveryRecord = {
+  readonly state: DeliveryState
   /** Milliseconds since 1970. */
   readonly preparedAt: number
   /** Not before this time. */

@@ -71,26 +71,26 @@ export type Endpoint = {
 
 export type Delta = { readonly of: 'text' | 'thinking'; readonly text: string }
 
-export type Sign = 'answer' | 'keep-alive'
+export type Activity = 'answer' | 'keep-alive'
 
 export type CallOptions = {
   readonly signal: AbortSignal
-  readonly hear: (delta: Delta) => void
+  readonly onDelta: (delta: Delta) => void
   /** The call is alive: something of the answer came, heard or not; or a `keep-alive`, which says only that somebody is there. */
-  readonly pulse: (sign?: Sign) => void
+  readonly onActivity: (sign?: Activity) => void
   readonly sleep: (ms: number) => Promise<void>
 }
 
-export type Reply = { readonly message: AssistantMessage; readonly usage: Usage }
+export type DialectReply = { readonly message: AssistantMessage; readonly usage: Usage }
 
 /** Throws what the SDK or the network throws, or a `Dropped`; `classify` makes a Failure of it. */
 export type Dialect = {
-  readonly call: (request: ModelRequest, endpoint: Endpoint, options: CallOptions) => Promise<Reply>
+  readonly call: (request: ModelRequest, endpoint: Endpoint, options: CallOptions) => Promise<DialectReply>
 }
 
 /** The stream ended before the answer did. */
-export class Dropped extends Error {
-  override readonly name = 'Dropped'
+export class StreamBroken extends Error {
+  override readonly name = 'StreamBroken'
   /** It broke off inside a tool call. */
   readonly inCall: boolean
   constructor(message: string, inCall = false, cause?: unknown) {

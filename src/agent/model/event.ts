@@ -1,6 +1,6 @@
 /** What the outside gets to hear of a session, by the names of the public API (docs/design/events.md). */
 
-import type { Choice, Risk } from './approval.ts'
+import type { ApprovalChoice, Risk } from './approval.ts'
 import type { Usage } from './usage.ts'
 
 /** As the loop makes them: times are milliseconds since 1970. */
@@ -34,7 +34,7 @@ export type Event =
       readonly input: unknown
       readonly risk: Risk
       readonly reasons: readonly string[]
-      readonly choices: readonly Choice[]
+      readonly choices: readonly ApprovalChoice[]
       readonly created_at: number
     }
   | { readonly type: 'approval.responded'; readonly approval_id: string; readonly decision: 'allow' | 'deny' }
@@ -83,12 +83,12 @@ type Dated<E> = E extends Event
 export type PublicEvent = Dated<Event>
 
 /** An event in its place. `seq` counts the events of a session. */
-export type PlacedEvent = PublicEvent & {
+export type SessionEvent = PublicEvent & {
   readonly seq: number
   readonly at: string
   readonly run_id: string
   readonly session_id: string
 }
 
-export const isEnd = <E extends Event | PlacedEvent>(event: E): event is Extract<E, { type: RunEnded['type'] }> =>
+export const isRunEnd = <E extends Event | SessionEvent>(event: E): event is Extract<E, { type: RunEnded['type'] }> =>
   event.type === 'run.completed' || event.type === 'run.failed' || event.type === 'run.cancelled'

@@ -70,26 +70,26 @@ export type SessionFilter = {
 }
 
 /** What history holds of a session's record, as far as its writer knows: nothing, or what it wrote last. */
-export type Known = 'nothing' | SessionRecord
+export type KnownRecord = 'nothing' | SessionRecord
 
 /** Every method is bound to one tenant at construction; there is no way to name another. */
 export type HistoryStore = History & {
   /** The session's record and the last seq stored, or undefined when the directory has never heard of it. */
-  readonly standing: (
+  readonly readSyncState: (
     sessionId: string,
   ) => Promise<{ readonly record: SessionRecord; readonly through: number } | undefined>
   /**
    * One atomic batch: upserts the record and the pages. Repeating it changes nothing. What is `known` to be there
    * already costs no statement; after a failure nothing is known.
    */
-  readonly append: (record: SessionRecord, pages: readonly Page[], known?: Known) => Promise<void>
+  readonly append: (record: SessionRecord, listPages: readonly Page[], known?: KnownRecord) => Promise<void>
   /** Deletes pages with n ≥ `from` (undo) and their index rows. What the turns spent stays counted. */
   readonly truncate: (sessionId: string, from: number, unsent?: readonly SpentTurn[]) => Promise<void>
   /** Pages in order, for rebuilding a session: those with n > `after`, at most `bytes` of them. */
   readonly pages: (sessionId: string, after: number, bytes?: number) => Promise<readonly Page[]>
-  readonly sessions: (
+  readonly listSessions: (
     filter: SessionFilter,
   ) => Promise<{ readonly data: readonly SessionRecord[]; readonly nextCursor: string | null }>
   /** Removes the record, the pages and the index rows; what the turns spent stays counted. True when there was something. */
-  readonly forget: (sessionId: string, unsent?: readonly SpentTurn[]) => Promise<boolean>
+  readonly deleteSession: (sessionId: string, unsent?: readonly SpentTurn[]) => Promise<boolean>
 }

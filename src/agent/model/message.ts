@@ -7,9 +7,9 @@ export type ImagePart = { readonly type: 'image'; readonly mediaType: string; re
  * What only the dialect that made it can read: a signature, an encrypted item. It goes back to that dialect
  * word for word and to no other. JSON.
  */
-export type Sealed = { readonly by: string; readonly data: unknown }
+export type ProviderData = { readonly by: string; readonly data: unknown }
 /** Thinking is kept verbatim: providers reject a transcript whose signature does not match. */
-export type ThinkingPart = { readonly type: 'thinking'; readonly text: string; readonly sealed?: Sealed }
+export type ThinkingPart = { readonly type: 'thinking'; readonly text: string; readonly sealed?: ProviderData }
 export type ToolCallPart = {
   readonly type: 'call'
   readonly id: string
@@ -17,16 +17,16 @@ export type ToolCallPart = {
   readonly input: unknown
   /** The arguments as the model wrote them, kept only when they are not valid JSON. */
   readonly raw?: string
-  readonly sealed?: Sealed
+  readonly sealed?: ProviderData
 }
 
 /** Who wrote a message of role `user` that nobody typed. */
-export type Source = 'notice' | 'nudge' | 'summary' | 'job' | 'webhook' | 'subagent' | 'process'
+export type MessageSource = 'notice' | 'nudge' | 'summary' | 'job' | 'webhook' | 'subagent' | 'process'
 
 export type UserMessage = {
   readonly role: 'user'
   readonly content: readonly (TextPart | ImagePart)[]
-  readonly source?: Source
+  readonly source?: MessageSource
 }
 export type AssistantMessage = {
   readonly role: 'assistant'
@@ -44,7 +44,7 @@ export type ToolMessage = {
 }
 export type Message = UserMessage | AssistantMessage | ToolMessage
 
-export const userText = (text: string, source?: Source): UserMessage => ({
+export const userText = (text: string, source?: MessageSource): UserMessage => ({
   role: 'user',
   content: [{ type: 'text', text }],
   ...(source && { source }),

@@ -7,7 +7,7 @@ import type { Commit, Result, ToolCall, Turn } from './turn.ts'
 import type { Usage } from './usage.ts'
 
 /** Something said while a turn was open. `steer` joins the next tool result, `redirect` the next model call. */
-export type Said = {
+export type InboxMessage = {
   readonly id: number
   readonly mode: 'steer' | 'redirect'
   readonly message: UserMessage
@@ -31,9 +31,9 @@ export type Perform = (step: Step, turn: Turn) => AsyncIterable<Result>
 /** Numbers of the settings that the policies go by. */
 export type LoopLimits = {
   /** Milliseconds that a turn may spend waiting for providers, in all. */
-  readonly maxWait: number
+  readonly maxWaitMs: number
   /** Milliseconds that a turn may take, in all. */
-  readonly maxTurn?: number
+  readonly maxTurnMs?: number
   readonly compression: { readonly enabled: boolean; readonly threshold: number }
   readonly guard: {
     readonly warn: boolean
@@ -46,8 +46,8 @@ export type LoopLimits = {
 }
 export type GuardThresholds = { readonly exact: number; readonly tool: number; readonly same: number }
 
-export const standardLimits: LoopLimits = {
-  maxWait: 1_800_000,
+export const defaultLimits: LoopLimits = {
+  maxWaitMs: 1_800_000,
   compression: { enabled: true, threshold: 0.75 },
   guard: {
     warn: true,
@@ -61,14 +61,14 @@ export const standardLimits: LoopLimits = {
 /** What the pure parts may know besides the turn. A snapshot, taken anew before every decision. */
 export type View = {
   readonly now: number
-  readonly inbox: readonly Said[]
+  readonly inbox: readonly InboxMessage[]
   /** Who spoke last in the transcript. */
   readonly lastRole: Message['role'] | undefined
   readonly toolbox: Toolbox
   /** Of these planned calls, the first ones that may run side by side. */
-  readonly together: (calls: readonly ToolCall[]) => readonly ToolCall[]
+  readonly selectConcurrent: (calls: readonly ToolCall[]) => readonly ToolCall[]
   /** In the transcript in use. */
-  readonly messages: number
+  readonly messageCount: number
   readonly contextTokens: number
   readonly contextWindow: number
   /** The models of this turn in order of preference, each with the names of its usable keys. */
@@ -79,16 +79,16 @@ export type View = {
     readonly overloadMs?: number | undefined
   }[]
   /** Calls of the model that serves the turn that were given up for silence, one after the other, in any turn of the tenant. */
-  readonly stalls: number
+  readonly stallsInARow: number
   readonly limits: LoopLimits
   /** The limit of spending that is reached. */
-  readonly over?: string
+  readonly limitReached?: string
   /** What a call cost that is in flight, if it never comes back. */
-  readonly lost?: { readonly usage: Usage }
+  readonly lostCall?: { readonly usage: Usage }
   /** There are images in the transcript. */
-  readonly images: boolean
+  readonly hasImages: boolean
   /** Images can be made smaller here. */
-  readonly shrinks: boolean
+  readonly canShrinkImages: boolean
   /** 0 ≤ x < 1, for jitter: data, so that the pure parts stay pure. */
   readonly random: number
 }

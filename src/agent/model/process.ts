@@ -37,16 +37,16 @@ export type ProcessStart = {
 }
 
 /** Which one is meant by an id or by its unique beginning. */
-export type Found = { readonly process: ProcessView } | { readonly candidates: readonly string[] }
+export type ProcessLookup = { readonly process: ProcessView } | { readonly candidates: readonly string[] }
 
 /** The processes of one session. Whatever asks the machine rejects with a `BackendError` when that cannot be done. */
 export type Processes = {
   readonly start: (request: ProcessStart) => Promise<ProcessView>
   /** As far as it is known here; oldest first. */
   readonly list: () => readonly ProcessView[]
-  readonly find: (id: string) => Found
+  readonly find: (id: string) => ProcessLookup
   /** Asks the machine how it stands. */
-  readonly look: (id: string) => Promise<ProcessView>
+  readonly refresh: (id: string) => Promise<ProcessView>
   /** Returns when it has ended, after this time, or when the signal says so. */
   readonly wait: (id: string, timeoutMs: number, signal: AbortSignal) => Promise<ProcessView>
   /** The last 200 000 characters it printed. */
@@ -55,7 +55,7 @@ export type Processes = {
   readonly write: (id: string, input: ProcessInput) => Promise<'written' | 'unsure'>
   readonly kill: (id: string) => Promise<ProcessView>
   /** The model is being told how it ended: no message is needed any more. */
-  readonly told: (id: string) => void
+  readonly markReported: (id: string) => void
 }
 
 export type ProcessInput = { readonly callId: string; readonly text: string; readonly close: boolean }

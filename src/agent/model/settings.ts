@@ -57,7 +57,7 @@ const header = z
   .max(2_000)
   .regex(/^[\t\u0020-\u007e]*$/, 'Printable ASCII only.')
 
-export const ownProviderName = /^custom:[a-z0-9][a-z0-9_-]{0,62}$/
+export const customProviderName = /^custom:[a-z0-9][a-z0-9_-]{0,62}$/
 
 /** A provider of the tenant's own. Whether its address may be called is checked where it is stored. */
 const ownProvider = z.strictObject({
@@ -72,7 +72,7 @@ const thresholds = z.strictObject({
   idempotent_no_progress: count(1_000).optional(),
 })
 
-const timezone = z.string().max(64).refine(isZone, 'Not an IANA time zone, such as Europe/Berlin.')
+const timezone = z.string().max(64).refine(isTimeZone, 'Not an IANA time zone, such as Europe/Berlin.')
 
 /** Calls of a model beside the conversation; the names are Hermes'. */
 export const sideTasks = [
@@ -223,7 +223,7 @@ export const settingsSchema = z.strictObject({
     .optional(),
   timezone: timezone.optional(),
   models: z.record(modelId, perModel).optional(),
-  providers: z.record(z.string().regex(ownProviderName, 'Write it as custom:name.'), ownProvider).optional(),
+  providers: z.record(z.string().regex(customProviderName, 'Write it as custom:name.'), ownProvider).optional(),
   prompt_caching: z
     .strictObject({ enabled: z.boolean().optional(), ttl: z.enum(['5m', '1h']).optional() })
     .optional()
@@ -232,7 +232,7 @@ export const settingsSchema = z.strictObject({
 })
 export type Settings = z.infer<typeof settingsSchema>
 
-function isZone(name: string): boolean {
+function isTimeZone(name: string): boolean {
   try {
     return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }))
   } catch {
@@ -254,10 +254,10 @@ export function mergeSettings<T extends object>(below: T, above: object): T {
 
 /** The first thing that is wrong with settings as a whole. */
 export type SettingsFault = { readonly is: 'wrong'; readonly at: string; readonly message: string }
-export type Patched = { readonly is: 'patched'; readonly settings: Settings } | SettingsFault
+export type PatchResult = { readonly is: 'patched'; readonly settings: Settings } | SettingsFault
 
 /** Valid as a whole or not at all: a part of an entry may leave out what is there, and null must not leave a hole. */
-export function patchSettings(below: Settings, patch: object): Patched {
+export function patchSettings(below: Settings, patch: object): PatchResult {
   const { data, error } = settingsSchema.safeParse(mergeSettings(below, patch))
   if (data) return { is: 'patched', settings: data }
   const [issue] = error.issues
@@ -267,4 +267,4 @@ export function patchSettings(below: Settings, patch: object): Patched {
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export const defaults = { maxTurns: 90, subagentTurns: 50, busyMode: 'interrupt', timezone: 'UTC' } as const
+export const defaultSettings = { maxTurns: 90, subagentTurns: 50, busyMode: 'interrupt', timezone: 'UTC' } as const

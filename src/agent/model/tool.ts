@@ -124,7 +124,7 @@ export type Tool = {
    */
   readonly touches: (input: unknown, services: Partial<Services>) => readonly string[] | 'nothing' | 'alone'
   /** Characters of result kept in the transcript before it is spilled; Infinity = the tool pages itself. */
-  readonly maxResult?: number
+  readonly maxResultChars?: number
   /** Never throws for bad input or an expected failure: those are results that tell the model what to do. */
   readonly run: (input: unknown, context: CallContext, services: Partial<Services>) => Promise<ToolResult>
 }

@@ -3,10 +3,10 @@
  * eviction is in here or in the transcript, never in a variable.
  */
 
-import type { Decision } from './approval.ts'
+import type { ApprovalDecision } from './approval.ts'
 import type { Failure } from './failure.ts'
 import type { AssistantMessage, Message, ToolMessage } from './message.ts'
-import type { TurnOptions } from './options.ts'
+import type { TurnOptions } from './turn-options.ts'
 import type { PendingRequest } from './pending-request.ts'
 import type { Effect } from './tool.ts'
 import type { Usage } from './usage.ts'
@@ -72,7 +72,7 @@ export type GuardState = {
   readonly halted?: string
 }
 
-const freshGuard: GuardState = {
+const initialGuard: GuardState = {
   exact: { key: '', count: 0 },
   tool: { name: '', count: 0 },
   same: { key: '', count: 0 },
@@ -105,7 +105,7 @@ export type Turn = {
   readonly deaths: { readonly here: number; readonly total: number }
   readonly guard: GuardState
   /** What was decided about calls that were not simply allowed, oldest first. */
-  readonly decisions?: readonly Decision[]
+  readonly decisions?: readonly ApprovalDecision[]
   /** Tools that ran to an end, and how often. */
   readonly ran: Readonly<Record<string, number>>
   /** A word to the model for its next call only; never stored in the transcript. */
@@ -117,11 +117,11 @@ export type Turn = {
   readonly usageBefore: Usage
   readonly stopRequested: boolean
   /** A person wants the context shortened before the next model call. */
-  readonly compress?: CompressionWish
+  readonly compress?: CompressionRequest
 }
 
 /** `focus`: what is to be kept above all. */
-export type CompressionWish = { readonly focus?: string }
+export type CompressionRequest = { readonly focus?: string }
 
 /** `replaces`: how many messages of the transcript, from its beginning, the text stands for. */
 export type Summary = { readonly text: string; readonly replaces: number }
@@ -129,8 +129,13 @@ export type Summary = { readonly text: string; readonly replaces: number }
 /** What an effect brought back. Data, even when it went wrong. */
 export type Result =
   | { readonly of: 'model'; readonly reply: AssistantMessage; readonly usage: Usage }
-  | { readonly of: 'tool'; readonly message: ToolMessage; readonly decision?: Decision }
-  | { readonly of: 'later'; readonly callId: string; readonly awaits: PendingRequest; readonly decision?: Decision }
+  | { readonly of: 'tool'; readonly message: ToolMessage; readonly decision?: ApprovalDecision }
+  | {
+      readonly of: 'later'
+      readonly callId: string
+      readonly awaits: PendingRequest
+      readonly decision?: ApprovalDecision
+    }
   | ({ readonly of: 'summary'; readonly usage: Usage } & Summary)
   /** `partial`: what people already saw of an answer that did not finish. `inCall`: it broke off inside a tool call. */
   | {
@@ -167,7 +172,7 @@ export const newTurn = (id: string, startedAt: number, limit: number, options: T
   waited: 0,
   notes: [],
   deaths: { here: 0, total: 0 },
-  guard: freshGuard,
+  guard: initialGuard,
   ran: {},
   restarts: { count: 0, reason: '' },
   usage: noUsage,
@@ -175,26 +180,26 @@ export const newTurn = (id: string, startedAt: number, limit: number, options: T
   stopRequested: false,
 })
 
-const notesKept = 50
+const maxNotes = 50
 
-export const noted = (turn: Turn, at: number, did: string, why: string): Turn => ({
+export const addNote = (turn: Turn, at: number, did: string, why: string): Turn => ({
   ...turn,
-  notes: [...turn.notes, { at, did, why }].slice(-notesKept),
+  notes: [...turn.notes, { at, did, why }].slice(-maxNotes),
 })
 
-const decisionsKept = 200
+const maxDecisions = 200
 
-export const decided = (turn: Turn, decision: Decision | undefined): Turn =>
-  decision ? { ...turn, decisions: [...(turn.decisions ?? []), decision].slice(-decisionsKept) } : turn
+export const addDecision = (turn: Turn, decision: ApprovalDecision | undefined): Turn =>
+  decision ? { ...turn, decisions: [...(turn.decisions ?? []), decision].slice(-maxDecisions) } : turn
 
 /** Counts one use of a remedy. */
-export const spend = (turn: Turn, remedy: string): Turn => ({
+export const countUse = (turn: Turn, remedy: string): Turn => ({
   ...turn,
   used: { ...turn.used, [remedy]: (turn.used[remedy] ?? 0) + 1 },
 })
 
 /** Counted like a remedy: requests to a model. */
-export const modelCall = 'model call'
+export const modelCallUse = 'model call'
 
 export const timesUsed = (turn: Turn, remedy: string): number => turn.used[remedy] ?? 0
 

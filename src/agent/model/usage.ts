@@ -69,7 +69,7 @@ export function readTallyKey(key: string): { readonly model: string; readonly ta
 }
 
 /** One call, as the sum of itself. */
-export function oneCall({ by: _by, hourWrite: _hourWrite, ...counts }: Usage, key: string, cut = false): Usage {
+export function usageOfCall({ by: _by, hourWrite: _hourWrite, ...counts }: Usage, key: string, cut = false): Usage {
   return { ...counts, by: { [key]: { ...counts, calls: 1, cut: cut ? 1 : 0 } } }
 }
 

@@ -1,14 +1,14 @@
 /** The question put to the model that judges calls in place of a person, and how its answer is read. */
 
-import type { Asked } from './approval.ts'
-import { maskSecrets } from '../model/secrets.ts'
+import type { JudgedCall } from './approval.ts'
+import { maskSecrets } from '../model/mask-secrets.ts'
 
 export type Judgement = 'approve' | 'deny' | 'escalate'
 
-const longest = 8_000
+const maxInputChars = 8_000
 
 /** `operator`: what the deployment's owner wants to be minded. */
-export const judgeInstructions = (operator: string | undefined): string =>
+export const renderJudgeInstructions = (operator: string | undefined): string =>
   [
     'You guard an agent that works for a person. One action of it was held back by a rule. Decide from the action alone.',
     'Answer with one word:',
@@ -19,8 +19,8 @@ export const judgeInstructions = (operator: string | undefined): string =>
     ...(operator?.trim() ? [`The owner adds: ${operator.trim()}`] : []),
   ].join('\n')
 
-export const judgeQuestion = ({ tool, input, assessment, place }: Asked): string => {
-  const action = maskSecrets(JSON.stringify(withoutComments(input), undefined, 1)).slice(0, longest)
+export const renderJudgeQuestion = ({ tool, input, assessment, place }: JudgedCall): string => {
+  const action = maskSecrets(JSON.stringify(withoutComments(input), undefined, 1)).slice(0, maxInputChars)
   return [
     `Tool: ${tool}`,
     `Held back because: ${assessment.reasons.join('; ') || 'a rule asks for it'}`,
@@ -39,7 +39,7 @@ function withoutComments(input: unknown): unknown {
 }
 
 /** Whatever is not clearly one of the words is left to a person. */
-export function judgementIn(answer: string): Judgement {
+export function parseJudgement(answer: string): Judgement {
   const word = /^\W*(approve|deny|escalate)\W*$/i.exec(answer.trim())?.[1]?.toLowerCase()
   return word === 'approve' || word === 'deny' ? word : 'escalate'
 }

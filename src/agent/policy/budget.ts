@@ -5,7 +5,7 @@
  */
 
 import { callsIn, notice, textIn, type AssistantMessage } from '../model/message.ts'
-import { endTurn, noted, spend, timesUsed, type Turn } from '../model/turn.ts'
+import { endTurn, addNote, countUse, timesUsed, type Turn } from '../model/turn.ts'
 import type { BeforeModel, OnReply } from './policy.ts'
 
 const instructions = {
@@ -32,7 +32,7 @@ export const stopAtStepLimit: BeforeModel = (turn) => {
 /** Counts a reply, unless all its calls run code. */
 export const countStep: OnReply = ({ turn, calls }) => {
   const isFree = calls.length > 0 && calls.every(({ name, state }) => name === freeTool && state !== 'settled')
-  if (isFree && timesUsed(turn, freeTool) < maxFreeReplies) return { turn: spend(turn, freeTool) }
+  if (isFree && timesUsed(turn, freeTool) < maxFreeReplies) return { turn: countUse(turn, freeTool) }
   return { turn: { ...turn, budget: { ...turn.budget, spent: turn.budget.spent + 1 } } }
 }
 
@@ -44,7 +44,7 @@ export const windUp: OnReply = ({ turn, reply }, { now }) => {
   // Text beside a tool call announces work and is no answer. Only the last attempt accepts it.
   if (!text || (callsIn(reply).length && closing === 'no')) {
     const next = closing === 'no' ? 'grace' : 'summary'
-    const tried = noted(turn, now, next === 'grace' ? 'ask for a summary' : 'summarise ourselves', 'out of budget')
+    const tried = addNote(turn, now, next === 'grace' ? 'ask for a summary' : 'summarise ourselves', 'out of budget')
     return { commit: { turn: { ...tried, stage: { at: 'ready' }, budget: { ...turn.budget, closing: next } } } }
   }
   const content = reply.content.filter((part) => part.type !== 'call')

@@ -9,15 +9,16 @@ type Test = (turn: Turn, view: View) => boolean
 export const maxCompressions = 3
 
 /** In less than this nothing is left to shorten. */
-const least = 4
+const minMessages = 4
 
 export const compressContext: BeforeModel = (turn, view) =>
-  isAsked(turn, view) || isTight(turn, view) ? { do: 'compress' } : undefined
+  isRequested(turn, view) || isNearlyFull(turn, view) ? { do: 'compress' } : undefined
 
 /** By a person, once: whatever the settings say. */
-const isAsked: Test = ({ compress }, { messages }) => compress !== undefined && messages >= least
+const isRequested: Test = ({ compress }, { messageCount: messages }) =>
+  compress !== undefined && messages >= minMessages
 
-const isTight: Test = (turn, { contextTokens, contextWindow, limits: { compression } }) =>
+const isNearlyFull: Test = (turn, { contextTokens, contextWindow, limits: { compression } }) =>
   compression.enabled &&
   contextTokens > contextWindow * compression.threshold &&
   timesUsed(turn, 'compress') < maxCompressions

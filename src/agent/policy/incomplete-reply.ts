@@ -5,12 +5,12 @@
 
 import { type AssistantMessage, callsIn, errorResult, notice, textIn, thinkingIn } from '../model/message.ts'
 import type { View } from '../model/ports.ts'
-import { type Commit, endTurn, noted, type Result, spend, timesUsed, type Turn } from '../model/turn.ts'
+import { type Commit, endTurn, addNote, type Result, countUse, timesUsed, type Turn } from '../model/turn.ts'
 import { addUsage, noUsage } from '../model/usage.ts'
 import { isSpent } from './budget.ts'
 import { giveUp } from './give-up.ts'
 import type { AfterEffect, OnReply } from './policy.ts'
-import { nextModel, waitLonger } from './remedies.ts'
+import { nextModel, waitSlowly } from './remedies.ts'
 
 type Reply = Pick<Extract<Result, { of: 'model' }>, 'reply' | 'usage'>
 type Check = (turn: Turn, reply: Reply, view: View) => Commit | undefined
@@ -38,7 +38,7 @@ function askAgain(
   { name, instruction, change = {} }: Retry,
   dropped?: AssistantMessage,
 ): Commit {
-  const asked = noted(spend(turn, name), at, name, 'the answer is not complete')
+  const asked = addNote(countUse(turn, name), at, name, 'the answer is not complete')
   const seen = dropped && (textIn(dropped) || thinkingIn(dropped))
   const restarts = seen ? { count: turn.restarts.count + 1, reason: name } : turn.restarts
   return { turn: { ...asked, restarts, ...change, stage: { at: 'ready' }, say: instruction } }
@@ -116,11 +116,11 @@ const empty: Check = (turn, { reply, usage }, view) => {
   const tries = timesUsed(turn, 'empty')
   const sure = usage.output === 0 && tries >= 1 && timesUsed(turn, 'empty without output') >= 1
   const most = usage.costUsd > 0.25 ? 1 : 3
-  const counted = usage.output === 0 ? spend(turn, 'empty without output') : turn
+  const counted = usage.output === 0 ? countUse(turn, 'empty without output') : turn
   const failure = { kind: 'malformed', message: 'the model sends empty answers' } as const
   const asked = askAgain(counted, view.now, { name: 'empty', instruction: instructions.empty }, reply).turn
   const next =
-    (!sure && tries < most ? waitLonger(asked, { failure }, view) : undefined) ?? nextModel(counted, { failure }, view)
+    (!sure && tries < most ? waitSlowly(asked, { failure }, view) : undefined) ?? nextModel(counted, { failure }, view)
   return next ? { turn: next } : giveUp(counted, failure, view.now)
 }
 
@@ -173,7 +173,7 @@ const counters = [
  */
 export const countUnknownTools: OnReply = ({ turn, calls }, { toolbox }) => {
   if (!calls.length) return undefined
-  if (!calls.some(({ name }) => toolbox.has(name))) return { turn: spend(turn, 'unknown tools') }
+  if (!calls.some(({ name }) => toolbox.has(name))) return { turn: countUse(turn, 'unknown tools') }
   const used = Object.entries(turn.used).filter(([name]) => !counters.some((counter) => counter === name))
   return { turn: { ...turn, used: Object.fromEntries(used) } }
 }

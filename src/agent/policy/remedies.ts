@@ -5,24 +5,24 @@
 
 import type { Failure } from '../model/failure.ts'
 import type { View } from '../model/ports.ts'
-import { describeRestart, noted, type Repairs, spend, timesUsed, type Turn } from '../model/turn.ts'
-import { isLate } from './time-limit.ts'
+import { describeRestart, addNote, type Repairs, countUse, timesUsed, type Turn } from '../model/turn.ts'
+import { isTimeOver } from './time-limit.ts'
 import { maxCompressions } from './compress-context.ts'
 import type { OnEnter } from './policy.ts'
 
 /** `key`: the name of the key that was used. */
-export type Trouble = { readonly failure: Failure; readonly key?: string | undefined }
-export type Remedy = (turn: Turn, trouble: Trouble, view: View) => Turn | undefined
+export type FailedCall = { readonly failure: Failure; readonly key?: string | undefined }
+export type Remedy = (turn: Turn, trouble: FailedCall, view: View) => Turn | undefined
 
 const ready = { at: 'ready' } as const
 /** Longest time a provider's own word is followed. */
-const longestTold = 600_000
+const maxRetryAfterMs = 600_000
 
 type Backoff = { readonly base: number; readonly cap: number; readonly times: number }
 const standard: Backoff = { base: 2_000, cap: 60_000, times: 3 }
 const slow: Backoff = { base: 5_000, cap: 120_000, times: 3 }
 
-const waiting =
+const waitUpTo =
   ({ base, cap, times }: Backoff): Remedy =>
   (turn, { failure }, view) => {
     const { attempt, model } = turn.route
@@ -30,11 +30,11 @@ const waiting =
     const step = failure.kind === 'overloaded' ? view.chain[model]?.overloadMs : undefined
     if (attempt >= times) return undefined
     const own = step ? step * (attempt + 1) : Math.min(base * 2 ** attempt, cap) * (1 + view.random / 2)
-    const delay = Math.round(failure.retryAfterMs === undefined ? own : Math.min(failure.retryAfterMs, longestTold))
+    const delay = Math.round(failure.retryAfterMs === undefined ? own : Math.min(failure.retryAfterMs, maxRetryAfterMs))
     const until = view.now + delay
-    if (turn.waited + delay > view.limits.maxWait || isLate(turn, view, until)) return undefined
+    if (turn.waited + delay > view.limits.maxWaitMs || isTimeOver(turn, view, until)) return undefined
     const waited = { ...turn, waited: turn.waited + delay, route: { ...turn.route, attempt: attempt + 1 } }
-    return noted(
+    return addNote(
       { ...waited, stage: { at: 'waiting', since: view.now, until, why: failure.kind } },
       view.now,
       `wait ${delay} ms`,
@@ -50,40 +50,40 @@ export const refundUnusedWait: OnEnter = (turn, _step, { now }) => {
 }
 
 /** Up to three times on one model, with growing pauses or as long as the provider says. */
-export const wait = waiting(standard)
+export const wait = waitUpTo(standard)
 /** For answers that are none: the model needs longer to come to itself. */
-export const waitLonger = waiting(slow)
+export const waitSlowly = waitUpTo(slow)
 /** Twice, then somebody else is asked. */
-export const waitTwice = waiting({ ...standard, times: 2 })
+export const waitTwice = waitUpTo({ ...standard, times: 2 })
 /** Once on the same key: most limits pass in a moment. Not when the provider names a long time. */
-export const sameKeyOnce: Remedy = (turn, trouble, view) =>
-  (trouble.failure.retryAfterMs ?? 0) > 30_000 ? undefined : waiting({ ...standard, times: 1 })(turn, trouble, view)
+export const waitOnce: Remedy = (turn, trouble, view) =>
+  (trouble.failure.retryAfterMs ?? 0) > 30_000 ? undefined : waitUpTo({ ...standard, times: 1 })(turn, trouble, view)
 
 /** Right away: it was us who went away. The third death without progress is the last: what kills us may be the turn. */
-export const again: Remedy = (turn, _trouble, view) =>
+export const repeatStep: Remedy = (turn, _trouble, view) =>
   turn.deaths.here < 3 && turn.deaths.total < 1_000
-    ? noted({ ...turn, stage: ready }, view.now, 'repeat', describeRestart(turn))
+    ? addNote({ ...turn, stage: ready }, view.now, 'repeat', describeRestart(turn))
     : undefined
 
 /** A stream that broke before it said anything: at once, twice. When the time is over, only to ask for the last words. */
 export const reconnect: Remedy = (turn, { failure }, view) => {
-  const isOver = isLate(turn, view, view.now)
+  const isOver = isTimeOver(turn, view, view.now)
   if (isOver ? turn.guard.halted !== undefined : timesUsed(turn, 'reconnect') >= 2) return undefined
-  return noted({ ...spend(turn, 'reconnect'), stage: ready }, view.now, 'reconnect', failure.kind)
+  return addNote({ ...countUse(turn, 'reconnect'), stage: ready }, view.now, 'reconnect', failure.kind)
 }
 
 /** Silences in a row, over all turns, after which a model is not asked again in the turn: each costs minutes. */
-const muteAfter = 5
-export const unlessMute =
+const maxStallsInARow = 5
+export const unlessStalled =
   (remedy: Remedy): Remedy =>
   (turn, trouble, view) =>
-    view.stalls >= muteAfter ? undefined : remedy(turn, trouble, view)
+    view.stallsInARow >= maxStallsInARow ? undefined : remedy(turn, trouble, view)
 
 export const nextKey: Remedy = (turn, { failure, key }, view) => {
   const keys = view.chain[turn.route.model]?.keys ?? []
   const avoid = key === undefined ? turn.route.avoid : [...turn.route.avoid, key]
   if (!keys.some((one) => !avoid.includes(one))) return undefined
-  return noted(
+  return addNote(
     { ...turn, route: { ...turn.route, avoid, attempt: 0 }, stage: ready },
     view.now,
     'next key',
@@ -96,7 +96,7 @@ export const nextModel: Remedy = (turn, { failure }, view) => {
   const next = usableFrom(turn, view, turn.route.model + 1)
   if (next === undefined) return undefined
   const moved = { ...turn, route: { ...turn.route, model: next, attempt: 0 }, stage: ready }
-  return noted(moved, view.now, `fall back to ${view.chain[next]?.id ?? 'the next model'}`, failure.kind)
+  return addNote(moved, view.now, `fall back to ${view.chain[next]?.id ?? 'the next model'}`, failure.kind)
 }
 
 /** Skips models without a usable key before a model call. Without any such model the route stays. */
@@ -112,8 +112,8 @@ function usableFrom({ route: { avoid } }: Turn, { chain }: View, from: number): 
 
 export const compress: Remedy = (turn, { failure }, view) => {
   if (timesUsed(turn, 'compress') >= maxCompressions || !view.limits.compression.enabled) return undefined
-  return noted(
-    { ...spend(turn, 'compress'), stage: { at: 'compressing', since: view.now } },
+  return addNote(
+    { ...countUse(turn, 'compress'), stage: { at: 'compressing', since: view.now } },
     view.now,
     'compress',
     failure.kind,
@@ -122,28 +122,30 @@ export const compress: Remedy = (turn, { failure }, view) => {
 
 /** A single message has no earlier part: what makes it large is in itself. */
 export const compressOlder: Remedy = (turn, trouble, view) =>
-  view.messages > 1 ? compress(turn, trouble, view) : undefined
+  view.messageCount > 1 ? compress(turn, trouble, view) : undefined
 
 const repair =
   (name: string, repairs: Repairs): Remedy =>
   (turn, { failure }, view) =>
     timesUsed(turn, name) > 0
       ? undefined
-      : noted(
-          { ...spend(turn, name), repairs: { ...turn.repairs, ...repairs }, stage: ready },
+      : addNote(
+          { ...countUse(turn, name), repairs: { ...turn.repairs, ...repairs }, stage: ready },
           view.now,
           name,
           failure.kind,
         )
 
 export const leaveOutImages: Remedy = (turn, trouble, view) =>
-  view.images ? repair('leave out images', { images: 'left-out' })(turn, trouble, view) : undefined
+  view.hasImages ? repair('leave out images', { images: 'left-out' })(turn, trouble, view) : undefined
 /** Before they are left out: smaller, where there is something that can make them so. */
 export const shrinkImages: Remedy = (turn, trouble, view) =>
-  view.images && view.shrinks ? repair('shrink images', { imageSize: 'small' })(turn, trouble, view) : undefined
+  view.hasImages && view.canShrinkImages
+    ? repair('shrink images', { imageSize: 'small' })(turn, trouble, view)
+    : undefined
 export const leaveOutThinking = repair('leave out thinking', { thinking: 'left-out' })
 export const plainSchemas = repair('plain schemas', { schemas: 'plain' })
-export const textResults = repair('results as text', { toolContent: 'text' })
+export const resultsAsText = repair('results as text', { toolContent: 'text' })
 export const noLongContext = repair('no long context', { longContext: 'off' })
 
 /** Asks for as much output as the provider says there may be, and a little less. */
@@ -151,8 +153,8 @@ export const lessOutput: Remedy = (turn, { failure }, view) => {
   const available = (failure.available ?? 0) - 64
   if (available <= 0 || timesUsed(turn, 'less output') >= 2) return undefined
   const repairs = { ...turn.repairs, maxTokens: available }
-  return noted(
-    { ...spend(turn, 'less output'), repairs, stage: ready },
+  return addNote(
+    { ...countUse(turn, 'less output'), repairs, stage: ready },
     view.now,
     `ask for ${available} tokens`,
     failure.kind,

@@ -22,13 +22,13 @@ const seconds: Record<SideTask, number> = {
   moa_reference: 900,
 }
 
-export const timeoutOf = (task: SideTask, set: number | undefined): number => (set ?? seconds[task]) * 1_000
+export const getSideTimeoutMs = (task: SideTask, set: number | undefined): number => (set ?? seconds[task]) * 1_000
 
-export type Wishes = {
+export type SideModelSources = {
   /** `auxiliary.<task>.model` of the settings. */
-  readonly set?: string | undefined
+  readonly configured?: string | undefined
   /** `auxiliary.<task>.fallback_providers`: these after it, and no others. */
-  readonly chain?: readonly string[] | undefined
+  readonly configuredFallbacks?: readonly string[] | undefined
   /** `AUX_MODEL` of the deployment. */
   readonly deployed?: string | undefined
   /** The model of the conversation, and a cheap one of the same provider. */
@@ -40,17 +40,32 @@ export type Wishes = {
 }
 
 /** The models to ask, in order. Who names one means it to be tried first, and the others to stand in. */
-export function sideModels({ set, chain, deployed, sibling, main, fallbacks, others = [] }: Wishes): readonly string[] {
+export function listSideModels({
+  configured: set,
+  configuredFallbacks: chain,
+  deployed,
+  sibling,
+  main,
+  fallbacks,
+  others = [],
+}: SideModelSources): readonly string[] {
   const ids = [set, ...(chain ?? [deployed, sibling, main, ...fallbacks, ...others])]
   return [...new Set(ids.filter((id) => id !== undefined && id !== ''))] as readonly string[]
 }
 
 /** Tries on one model after the first. */
-const retries = 2
+const maxRetries = 2
 
-const transient = new Set<FailureKind>(['rate', 'upstream-rate', 'overloaded', 'server', 'network', 'malformed'])
+const transientFailures = new Set<FailureKind>([
+  'rate',
+  'upstream-rate',
+  'overloaded',
+  'server',
+  'network',
+  'malformed',
+])
 /** It is this one task that does not fit the model: others may. */
-const ofTheTask = new Set<FailureKind>([
+const taskFailures = new Set<FailureKind>([
   'too-long',
   'too-large',
   'image-too-large',
@@ -62,18 +77,18 @@ const ofTheTask = new Set<FailureKind>([
 ])
 
 /** Another key of the same provider may do. */
-const ofTheKey = new Set<FailureKind>(['auth', 'key-dead', 'quota'])
+const keyFailures = new Set<FailureKind>(['auth', 'key-dead', 'quota'])
 
-export type Next =
+export type AfterFailure =
   /** The same model once more, after this pause. */
   | { readonly do: 'again'; readonly afterMs: number }
   /** Another model; this one rests. */
-  | { readonly do: 'next'; readonly restMs: number }
+  | { readonly do: 'next'; readonly suspendMs: number }
   /** Somebody cancelled it. */
   | { readonly do: 'stop' }
 
-const restMs = 600_000
-const longestPauseMs = 5_000
+const suspendMs = 600_000
+const maxRetryAfterMs = 5_000
 
 type Failed = {
   readonly kind: FailureKind
@@ -84,11 +99,11 @@ type Failed = {
   readonly retryAfterMs?: number | undefined
 }
 
-export function afterFailure({ kind, tries, keys, retryAfterMs = 0 }: Failed): Next {
+export function afterFailure({ kind, tries, keys, retryAfterMs = 0 }: Failed): AfterFailure {
   if (kind === 'aborted') return { do: 'stop' }
-  if (ofTheTask.has(kind)) return { do: 'next', restMs: 0 }
-  if (ofTheKey.has(kind) && tries < keys) return { do: 'again', afterMs: 0 }
-  if (transient.has(kind) && tries <= retries && retryAfterMs <= longestPauseMs)
+  if (taskFailures.has(kind)) return { do: 'next', suspendMs: 0 }
+  if (keyFailures.has(kind) && tries < keys) return { do: 'again', afterMs: 0 }
+  if (transientFailures.has(kind) && tries <= maxRetries && retryAfterMs <= maxRetryAfterMs)
     return { do: 'again', afterMs: Math.max(retryAfterMs, 500 * tries) }
-  return { do: 'next', restMs }
+  return { do: 'next', suspendMs: suspendMs }
 }

@@ -9,12 +9,16 @@ import { noticeOfWork } from './budget.ts'
 import type { BeforeModel, OnEnter } from './policy.ts'
 
 /** A limit that the tenant has reached, as its object reports it. `until` is in milliseconds since 1970. */
-export type Reached = { readonly limit: keyof Limits; readonly until: number }
+export type ReachedLimit = { readonly limit: keyof Limits; readonly until: number }
 
-export type Spent = { readonly turn: Counts; readonly session: Counts; readonly reached?: Reached | undefined }
+export type Spent = { readonly turn: Counts; readonly session: Counts; readonly reached?: ReachedLimit | undefined }
 
 /** Names the limit that is reached. Unknown costs count as zero: `tokens_per_day` limits those calls. */
-export function overLimit(limits: Limits, { turn, session, reached }: Spent, now: number): keyof Limits | undefined {
+export function findReachedLimit(
+  limits: Limits,
+  { turn, session, reached }: Spent,
+  now: number,
+): keyof Limits | undefined {
   if (turn.costUsd >= (limits.usd_per_turn ?? Infinity)) return 'usd_per_turn'
   if (session.costUsd >= (limits.usd_per_session ?? Infinity)) return 'usd_per_session'
   return reached && now < reached.until ? reached.limit : undefined
@@ -22,7 +26,7 @@ export function overLimit(limits: Limits, { turn, session, reached }: Spent, now
 
 const askForAnswer = 'Tools are switched off. Give your final answer now, from what you have.'
 
-export const stopAtSpendingLimit: BeforeModel = (turn, { over }) => {
+export const stopAtSpendingLimit: BeforeModel = (turn, { limitReached: over }) => {
   if (over === undefined) return undefined
   const halted = `The limit ${over} is reached.`
   const hasBegun = turn.budget.spent > 0 || turn.usage.by !== undefined

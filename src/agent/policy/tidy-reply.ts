@@ -5,7 +5,7 @@
 
 import type { AssistantMessage } from '../model/message.ts'
 import type { OnReply } from './policy.ts'
-import { repairToolName } from './tool-name.ts'
+import { repairToolName } from './repair-tool-name.ts'
 
 /** Calls of one reply. Each result costs a write of the whole turn. The model can ask for the others again. */
 const maxCalls = 128

@@ -10,15 +10,16 @@ import { personWaitMs } from '../model/person-wait.ts'
 import type { BeforeModel } from './policy.ts'
 
 /** Milliseconds that are left of it; Infinity when it has none. */
-export const getTimeLeftMs = (turn: Turn, { maxTurn = Infinity }: LoopLimits, at: number): number =>
+export const getTimeLeftMs = (turn: Turn, { maxTurnMs: maxTurn = Infinity }: LoopLimits, at: number): number =>
   maxTurn - (at - turn.startedAt - personWaitMs(turn, at))
 
-export const isLate = (turn: Turn, { limits }: View, at: number): boolean => getTimeLeftMs(turn, limits, at) <= 0
+export const isTimeOver = (turn: Turn, { limits }: View, at: number): boolean => getTimeLeftMs(turn, limits, at) <= 0
 
 export const stopAtTimeLimit: BeforeModel = (turn, view) => {
   // Once it winds up, the budget's gate leads it to its end.
-  if (turn.guard.halted !== undefined || turn.budget.closing !== 'no' || !isLate(turn, view, view.now)) return undefined
-  const halted = `The ${Math.round((view.limits.maxTurn ?? 0) / 1_000)} seconds allowed for this turn are over.`
+  if (turn.guard.halted !== undefined || turn.budget.closing !== 'no' || !isTimeOver(turn, view, view.now))
+    return undefined
+  const halted = `The ${Math.round((view.limits.maxTurnMs ?? 0) / 1_000)} seconds allowed for this turn are over.`
   const say = `${halted} Tools are switched off. Give your final answer now, from what you have.`
   return { do: 'call-model', tools: false, say, halted }
 }

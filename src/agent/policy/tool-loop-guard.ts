@@ -6,7 +6,7 @@
 
 import { textIn, type ToolMessage } from '../model/message.ts'
 import type { GuardThresholds, View } from '../model/ports.ts'
-import { type GuardState, noted, type ToolCall, type Turn } from '../model/turn.ts'
+import { type GuardState, addNote, type ToolCall, type Turn } from '../model/turn.ts'
 import type { AfterEffect, OnReply } from './policy.ts'
 
 const maxKeyChars = 2_000
@@ -27,7 +27,7 @@ export const guardToolLoops: AfterEffect = ({ turn, result }, view) => {
   const halted = stop ? describeLoop(state, stopAfter, message.name) : undefined
   if (halted)
     return {
-      turn: noted({ ...counted, guard: { ...state, halted } }, view.now, 'stop the tools', halted),
+      turn: addNote({ ...counted, guard: { ...state, halted } }, view.now, 'stop the tools', halted),
       result: { ...result, message: withLine(message, `[Stopped: ${halted}]`) },
     }
   const warning = warn ? describeLoop(state, warnAfter, message.name) : undefined
@@ -58,7 +58,7 @@ export const stopAtCallLimit: OnReply = ({ turn, calls }, view) => {
     .map(({ name }) => explainCallLimit(turn, name, calls.filter((call) => call.name === name).length - 1, view))
     .find((reason) => reason !== undefined)
   if (limit === undefined) return undefined
-  return { turn: noted({ ...turn, guard: { ...turn.guard, halted: limit } }, view.now, 'stop the tools', limit) }
+  return { turn: addNote({ ...turn, guard: { ...turn.guard, halted: limit } }, view.now, 'stop the tools', limit) }
 }
 
 function count(state: GuardState, call: ToolCall | undefined, message: ToolMessage): GuardState {

@@ -15,7 +15,7 @@ import {
   type Judgement,
   renderJudgeQuestion,
 } from '../../agent/policy/approval-judge.ts'
-import type { SideCall } from '../models/side-task.ts'
+import type { SideCall } from '../models/side-call.ts'
 
 /** Sources of sessions in which no person is present to answer an approval. */
 const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'subagent', 'webhook'])
@@ -44,5 +44,5 @@ export async function judgeWith(
   const system = renderJudgeInstructions(session.settings.approvals?.smart_policy)
   const transcript: readonly Message[] = [userText(renderJudgeQuestion(asked))]
   const answer = await session.side('approval', { system, transcript, maxTokens: judgeTokens })
-  return answer.of === 'said' ? parseJudgement(answer.text) : 'escalate'
+  return answer.kind === 'answered' ? parseJudgement(answer.text) : 'escalate'
 }

@@ -22,7 +22,7 @@ import type { Route } from '../../agent/routing/route.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { type IdleLimits, Stalled, withIdleTimeout } from '../models/idle-timeout.ts'
 import { billCall, billInterrupted } from '../models/pricing.ts'
-import type { SideCall } from '../models/side-task.ts'
+import type { SideCall } from '../models/side-call.ts'
 import { summarise } from './summarise.ts'
 import { clock } from '../platform/clock.ts'
 

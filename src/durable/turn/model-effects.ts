@@ -68,8 +68,8 @@ function errorContextOf(session: TurnSession, route: Route, stalled: boolean): C
 }
 
 function idleLimitsOf(session: TurnSession, { reasoning }: Route): IdleLimits {
-  const leftMs = getTimeLeftMs(session.store.turn(), loopLimits(session.settings), clock.now())
-  return idleLimits(session.settings.agent, { reasoning, promptTokens: contextTokens(session), leftMs })
+  const remainingMs = getTimeLeftMs(session.store.turn(), loopLimits(session.settings), clock.now())
+  return idleLimits(session.settings.agent, { reasoning, promptTokens: contextTokens(session), remainingMs })
 }
 
 async function transcriptOf(session: TurnSession, env: Env): Promise<readonly Message[]> {

@@ -9,7 +9,7 @@ import { resolveMixture, askReferences } from '../models/mixture-of-agents.ts'
 import type { Chosen, ModelEffects } from './effects.ts'
 import { createChain } from '../models/model-routes.ts'
 import type { TurnSession } from './turn-session.ts'
-import { type SideCall, runSideCall, type SideCallContext } from '../models/side-task.ts'
+import { type SideCall, runSideCall, type SideCallContext } from '../models/side-call.ts'
 
 export type SideCallOptions = {
   readonly dialects: Readonly<Partial<Record<DialectName, Dialect>>>

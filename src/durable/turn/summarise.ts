@@ -5,7 +5,7 @@ import { type Message, userText } from '../../agent/model/message.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Summary } from '../../agent/model/turn.ts'
 import { renderTranscript, renderExcerpt, findTailStart, renderSummaryRequest } from '../../agent/prompt/compression.ts'
-import type { SideCall } from '../models/side-task.ts'
+import type { SideCall } from '../models/side-call.ts'
 
 export type Summarised =
   | ({ readonly of: 'summary' } & Summary)
@@ -31,7 +31,7 @@ export async function summarise(
     transcript: (room: number) => [userText(renderTranscript(older, room))],
   }
   const answer = await side('compression', request)
-  if (answer.of === 'said') return { of: 'summary', text: answer.text, replaces }
+  if (answer.kind === 'answered') return { of: 'summary', text: answer.text, replaces }
   if (answer.failure.kind === 'aborted') return { of: 'failure', failure: answer.failure }
   return { of: 'summary', text: renderExcerpt(older), replaces }
 }

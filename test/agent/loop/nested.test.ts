@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { announce } from '../../../src/agent/loop/announce.ts'
-import { beginNested, begunBy, endNested } from '../../../src/agent/loop/nested.ts'
-import { standardLimits, type View } from '../../../src/agent/model/ports.ts'
+import { beginNested, describeNested, endNested } from '../../../src/agent/loop/nested.ts'
+import { defaultLimits, type View } from '../../../src/agent/model/ports.ts'
 import { explainNestedCallLimit } from '../../../src/agent/policy/tool-loop-guard.ts'
 import { newTurn, type NestedCall, type ToolCall, type Turn } from '../../../src/agent/model/turn.ts'
 
@@ -46,15 +46,15 @@ describe('calls of a program', () => {
     const one = endNested(beginNested(turn, 'c1', child('c1.1')).turn, 'c1', end('c1.1')).turn
     const two = beginNested(one, 'c1', child('c1.2', 'terminal')).turn
     const [call] = two.stage.at === 'tools' ? two.stage.calls : []
-    expect(begunBy(call!)).toBe(
+    expect(describeNested(call!)).toBe(
       ' The program had begun these calls: read_file {"path":"c1.1"} (ended); terminal {"path":"c1.2"} (unknown).',
     )
-    expect(begunBy(program)).toBe('')
+    expect(describeNested(program)).toBe('')
   })
 
   it('count for the caps of the turn, those that still run too', () => {
-    const guard = { ...standardLimits.guard, perTurn: { web_search: 2 } }
-    const view = { limits: { ...standardLimits, guard } } as unknown as View
+    const guard = { ...defaultLimits.guard, perTurn: { web_search: 2 } }
+    const view = { limits: { ...defaultLimits, guard } } as unknown as View
     const one = endNested(
       beginNested(turn, 'c1', child('c1.1', 'web_search')).turn,
       'c1',

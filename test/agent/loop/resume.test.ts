@@ -5,7 +5,7 @@ import { Bench } from '../support/scripted.ts'
 
 const afterDeath = (call: Partial<ToolCall>) => {
   const whole = { id: 'a', name: 'tool', input: {}, effect: 'keyed', state: 'running', since: 1, ...call } as ToolCall
-  const { turn } = resume({ ...newTurn('t', 0, 10), stage: { at: 'tools', calls: [whole] } }, new Bench([]).look())
+  const { turn } = resume({ ...newTurn('t', 0, 10), stage: { at: 'tools', calls: [whole] } }, new Bench([]).view())
   return turn.stage.at === 'tools' ? turn.stage.calls[0] : turn.stage.at
 }
 
@@ -23,7 +23,7 @@ describe('a call that ran when the object died', () => {
 
 describe('the record of a turn says what its death interrupted:', () => {
   const notesOf = (stage: Turn['stage']) =>
-    resume({ ...newTurn('t', 0, 10), stage }, new Bench([]).look()).turn.notes.map(({ did, why }) => `${did}: ${why}`)
+    resume({ ...newTurn('t', 0, 10), stage }, new Bench([]).view()).turn.notes.map(({ did, why }) => `${did}: ${why}`)
   const call = (name: string, rest: object) => ({ id: name, name, input: {}, effect: 'effect', ...rest }) as ToolCall
 
   it('a model call', () =>

@@ -4,7 +4,7 @@
  * number and is made short (shrink.ts).
  */
 
-import { allow, requestStop, deliver } from '../../../src/agent/loop/intake.ts'
+import { allowCall, requestStop, settlePendingCall } from '../../../src/agent/loop/intake.ts'
 import type { FailureKind } from '../../../src/agent/model/failure.ts'
 import { type AssistantMessage, callsIn, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
 import { Bench, Evicted } from '../support/scripted.ts'
@@ -124,9 +124,9 @@ function answerAll(bench: Bench, random: Random) {
       failed: false,
     } as const
     if (call.state === 'away' && call.awaits.kind === 'approval' && random() < 0.6)
-      bench.store.save(allow(bench.store.turn(), call.id, 'shown'))
+      bench.store.save(allowCall(bench.store.turn(), call.id, 'shown'))
     const times = random() < 0.3 ? 2 : 1
-    for (let i = 0; i < times; i++) bench.store.save(deliver(bench.store.turn(), message, bench.look()))
+    for (let i = 0; i < times; i++) bench.store.save(settlePendingCall(bench.store.turn(), message, bench.view()))
   }
   bench.store.write()
 }

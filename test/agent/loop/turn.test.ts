@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { drive } from '../../../src/agent/loop/drive.ts'
-import { allow, deliver, requestStop } from '../../../src/agent/loop/intake.ts'
+import { allowCall, settlePendingCall, requestStop } from '../../../src/agent/loop/intake.ts'
 import { errorResult, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
 import { Bench, calls, Evicted, fails, says } from '../support/scripted.ts'
 import { askPerson, danger, failing, readFile, writeFile } from '../support/tools.ts'
@@ -271,7 +271,11 @@ describe('approval', () => {
     expect((await asked.run()).stage.at).toBe('tools')
     save(
       asked,
-      deliver(asked.store.turn(), errorResult({ id: 'danger-0', name: 'danger' }, 'did not allow'), asked.look()),
+      settlePendingCall(
+        asked.store.turn(),
+        errorResult({ id: 'danger-0', name: 'danger' }, 'did not allow'),
+        asked.view(),
+      ),
     )
     await asked.run()
     expect(asked.ran).toEqual([])
@@ -281,9 +285,9 @@ describe('approval', () => {
   it('runs the call when they say yes', async () => {
     const asked = bench()
     await asked.run()
-    save(asked, allow(asked.store.turn(), 'danger-0', 'shown'))
+    save(asked, allowCall(asked.store.turn(), 'danger-0', 'shown'))
     // Answering twice is answering once.
-    save(asked, allow(asked.store.turn(), 'danger-0', 'shown'))
+    save(asked, allowCall(asked.store.turn(), 'danger-0', 'shown'))
     await asked.run()
     expect(asked.ran).toEqual(['danger'])
   })
@@ -312,8 +316,8 @@ describe('a call that takes long', () => {
     bench.store.revive()
     await bench.run()
     expect(bench.ran).toEqual(['read_file', 'clarify'])
-    save(bench, deliver(bench.store.turn(), answer, bench.look()))
-    save(bench, deliver(bench.store.turn(), answer, bench.look()))
+    save(bench, settlePendingCall(bench.store.turn(), answer, bench.view()))
+    save(bench, settlePendingCall(bench.store.turn(), answer, bench.view()))
     await bench.run()
     expect(bench.store.transcript().map(textIn)).toEqual(['go', '', '{"contents":"of /tmp/x"}', 'the blue one', 'done'])
   })
@@ -321,7 +325,7 @@ describe('a call that takes long', () => {
   it('is heard of from the outside, in order', async () => {
     const bench = new Bench([calls('clarify'), says('done')], { tools: [askPerson] })
     await bench.run()
-    save(bench, deliver(bench.store.turn(), { ...answer, callId: 'clarify-0' }, bench.look()))
+    save(bench, settlePendingCall(bench.store.turn(), { ...answer, callId: 'clarify-0' }, bench.view()))
     await bench.run()
     expect(bench.store.heard.join(', ')).toBe(
       'tool.started clarify, question.request, question.answered, tool.completed clarify, run.completed',

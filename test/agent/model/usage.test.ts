@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   addUsage,
   noUsage,
-  oneCall,
+  usageOfCall,
   readTallyKey,
   tallyKey,
   tokensUsed,
@@ -26,9 +26,9 @@ describe('a sum of usage', () => {
   })
 
   it('keeps models and tasks apart, and counts the calls and those that were cut', () => {
-    const main = oneCall(used({ input: 10, output: 2, costUsd: 1, costStatus: 'actual' }), 'a/one')
-    const again = oneCall(used({ input: 5, costUsd: 0.5, costStatus: 'estimated' }), 'a/one', true)
-    const title = oneCall(used({ output: 3, costStatus: 'unknown' }), tallyKey('b/two', 'title_generation'))
+    const main = usageOfCall(used({ input: 10, output: 2, costUsd: 1, costStatus: 'actual' }), 'a/one')
+    const again = usageOfCall(used({ input: 5, costUsd: 0.5, costStatus: 'estimated' }), 'a/one', true)
+    const title = usageOfCall(used({ output: 3, costStatus: 'unknown' }), tallyKey('b/two', 'title_generation'))
     const sum = [main, again, title].reduce(addUsage, noUsage)
     expect(sum).toEqual({
       ...noUsage,

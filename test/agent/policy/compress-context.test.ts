@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { enter } from '../../../src/agent/loop/enter.ts'
 import { requestCompression } from '../../../src/agent/loop/intake.ts'
-import { standardLimits, type View } from '../../../src/agent/model/ports.ts'
-import { newTurn, spend, type Turn } from '../../../src/agent/model/turn.ts'
+import { defaultLimits, type View } from '../../../src/agent/model/ports.ts'
+import { newTurn, countUse, type Turn } from '../../../src/agent/model/turn.ts'
 import { maxCompressions, compressContext } from '../../../src/agent/policy/compress-context.ts'
 import { renderSummaryRequest } from '../../../src/agent/prompt/compression.ts'
 
 const turn = newTurn('run', 0, 90)
 const asked = requestCompression(turn, { focus: 'the tests' }).turn
-const spent = Array.from({ length: maxCompressions }).reduce<Turn>((one) => spend(one, 'compress'), turn)
+const spent = Array.from({ length: maxCompressions }).reduce<Turn>((one) => countUse(one, 'compress'), turn)
 const view = (more: object = {}): View =>
-  ({ now: 5, contextTokens: 10, contextWindow: 100, messages: 20, limits: standardLimits, ...more }) as View
-const off = { ...standardLimits, compression: { enabled: false, threshold: 0.75 } }
+  ({ now: 5, contextTokens: 10, contextWindow: 100, messageCount: 20, limits: defaultLimits, ...more }) as View
+const off = { ...defaultLimits, compression: { enabled: false, threshold: 0.75 } }
 
 describe('the context', () => {
   it.each([

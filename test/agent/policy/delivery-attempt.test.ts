@@ -1,48 +1,50 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Custody, Outcome } from '../../../src/agent/model/delivery.ts'
+import type { DeliveryRecord, SendOutcome } from '../../../src/agent/model/delivery.ts'
 import {
   afterAttempt,
-  digestOf,
-  freshMs,
-  interrupted,
+  renderDigest,
+  maxReplyAgeMs,
+  interrupt,
   isOpen,
-  type Manner,
-  nextStep,
-  notReached,
-  patientMs,
-  prepared,
-  sending,
-  mayBeSilence,
-  spokenOf,
+  type DeliveryOptions,
+  nextDeliveryStep,
+  afterFailedProbe,
+  maxNoticeAgeMs,
+  createDelivery,
+  startSending,
+  mayBecomeSilent,
+  renderAnswer,
 } from '../../../src/agent/policy/delivery-attempt.ts'
 
-const plain: Manner = { keyed: false, isPatient: false }
-const keyed: Manner = { keyed: true, isPatient: false }
-const patient: Manner = { keyed: false, isPatient: true }
+const plain: DeliveryOptions = { isIdempotent: false, isLongLived: false }
+const keyed: DeliveryOptions = { isIdempotent: true, isLongLived: false }
+const patient: DeliveryOptions = { isIdempotent: false, isLongLived: true }
 const began = 1_000_000_000
-const out = () => sending(prepared(began))
+const out = () => startSending(createDelivery(began))
 const send = { do: 'send', isMarked: false, asksFirst: false }
 const marked = { do: 'send', isMarked: true, asksFirst: true }
-const failed: Outcome = { of: 'failed', detail: 'HTTP 502' }
-const lost: Outcome = { of: 'lost', detail: 'the connection broke' }
-const format: Outcome = { of: 'format', detail: "can't parse entities" }
+const failed: SendOutcome = { of: 'failed', detail: 'HTTP 502' }
+const lost: SendOutcome = { of: 'lost', detail: 'the connection broke' }
+const format: SendOutcome = { of: 'format', detail: "can't parse entities" }
 
 describe('a part that was prepared', () => {
-  it('is sent', () => expect(nextStep(prepared(began), plain, began)).toEqual(send))
+  it('is sent', () => expect(nextDeliveryStep(createDelivery(began), plain, began)).toEqual(send))
 
   it.each([
-    ['a reply, in time', plain, freshMs, send],
-    ['a reply, too late', plain, freshMs + 1, { do: 'expire' }],
-    ['a question, late', patient, freshMs + 1, send],
-    ['a question, a day later', patient, patientMs + 1, { do: 'expire' }],
+    ['a reply, in time', plain, maxReplyAgeMs, send],
+    ['a reply, too late', plain, maxReplyAgeMs + 1, { do: 'expire' }],
+    ['a question, late', patient, maxReplyAgeMs + 1, send],
+    ['a question, a day later', patient, maxNoticeAgeMs + 1, { do: 'expire' }],
   ])('goes by its age: %s', (_name, manner, age, step) => {
-    expect(nextStep(prepared(began), manner, began + age)).toEqual(step)
+    expect(nextDeliveryStep(createDelivery(began), manner, began + age)).toEqual(step)
   })
 
   it('is not older because the clock went back', () => {
-    expect(nextStep(prepared(began), plain, began - 10 * freshMs)).toEqual(send)
-    expect(nextStep({ ...prepared(began), due: began + 5_000 }, plain, began - 10 * freshMs)).toEqual(send)
+    expect(nextDeliveryStep(createDelivery(began), plain, began - 10 * maxReplyAgeMs)).toEqual(send)
+    expect(
+      nextDeliveryStep({ ...createDelivery(began), due: began + 5_000 }, plain, began - 10 * maxReplyAgeMs),
+    ).toEqual(send)
   })
 })
 
@@ -53,13 +55,13 @@ describe('an attempt', () => {
 
   it('that was too much waits as long as told', () => {
     const after = afterAttempt(out(), { of: 'busy', waitMs: 7_000, detail: '429' }, plain, began)
-    expect(nextStep(after, plain, began)).toEqual({ do: 'wait', until: began + 7_000 })
-    expect(nextStep(after, plain, began + 7_000)).toEqual(send)
+    expect(nextDeliveryStep(after, plain, began)).toEqual({ do: 'wait', until: began + 7_000 })
+    expect(nextDeliveryStep(after, plain, began + 7_000)).toEqual(send)
   })
 
   it('that has to wait beyond the time of a reply expires at once', () => {
     const after = afterAttempt(out(), { of: 'busy', waitMs: 3_600_000, detail: '429' }, plain, began)
-    expect(nextStep(after, plain, began)).toEqual({ do: 'expire' })
+    expect(nextDeliveryStep(after, plain, began)).toEqual({ do: 'expire' })
   })
 
   it('that failed is made again, later each time, unmarked', () => {
@@ -67,59 +69,62 @@ describe('an attempt', () => {
     const pauses: number[] = []
     let now = began
     for (let n = 0; n < 12; n++) {
-      custody = afterAttempt(sending(custody), failed, plain, now)
+      custody = afterAttempt(startSending(custody), failed, plain, now)
       pauses.push(custody.due - now)
       now = custody.due
     }
-    expect(nextStep({ ...custody, due: 0 }, plain, began)).toEqual(send)
+    expect(nextDeliveryStep({ ...custody, due: 0 }, plain, began)).toEqual(send)
     expect(pauses.slice(0, 5)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000])
     expect(Math.max(...pauses)).toBe(300_000)
-    expect(nextStep(custody, plain, now)).toEqual({ do: 'expire' })
+    expect(nextDeliveryStep(custody, plain, now)).toEqual({ do: 'expire' })
   })
 
   it('that could not be parsed is made once without styles', () => {
     const again = afterAttempt(out(), format, plain, began)
-    expect([again.isPlain, nextStep(again, plain, began)]).toEqual([true, send])
-    expect(afterAttempt(sending(again), format, plain, began)).toMatchObject({ state: 'dead' })
+    expect([again.isPlain, nextDeliveryStep(again, plain, began)]).toEqual([true, send])
+    expect(afterAttempt(startSending(again), format, plain, began)).toMatchObject({ state: 'dead' })
   })
 
   it('that is refused is the last one', () => {
-    const refused: Outcome = { of: 'refused', scope: 'chat', detail: 'Forbidden: bot was blocked by the user' }
+    const refused: SendOutcome = { of: 'refused', scope: 'chat', detail: 'Forbidden: bot was blocked by the user' }
     expect(afterAttempt(out(), refused, plain, began)).toMatchObject({ state: 'dead', error: refused.detail })
   })
 })
 
 describe('an attempt of which nobody knows whether it was taken', () => {
   const ways = [
-    ['the object died', (custody: Custody, manner: Manner) => interrupted(custody, manner, began)],
-    ['the connection broke', (custody: Custody, manner: Manner) => afterAttempt(custody, lost, manner, began)],
+    ['the object died', (custody: DeliveryRecord, manner: DeliveryOptions) => interrupt(custody, manner, began)],
+    [
+      'the connection broke',
+      (custody: DeliveryRecord, manner: DeliveryOptions) => afterAttempt(custody, lost, manner, began),
+    ],
   ] as const
 
   it.each(ways)('%s: is made once more, marked, when something harmless has got through', (_name, lose) => {
     const again = lose(out(), plain)
-    expect(nextStep(again, plain, again.due)).toEqual(marked)
-    expect(lose(sending(again), plain)).toMatchObject({ state: 'unknown' })
+    expect(nextDeliveryStep(again, plain, again.due)).toEqual(marked)
+    expect(lose(startSending(again), plain)).toMatchObject({ state: 'unknown' })
   })
 
   it.each(ways)('%s: is made again unmarked where the platform knows it', (_name, lose) => {
     const again = lose(out(), keyed)
-    expect(nextStep(again, keyed, again.due)).toEqual(send)
-    expect(isOpen(lose(sending(again), keyed))).toBe(true)
+    expect(nextDeliveryStep(again, keyed, again.due)).toEqual(send)
+    expect(isOpen(lose(startSending(again), keyed))).toBe(true)
   })
 
   it('stays the one attempt while the platform cannot be reached', () => {
-    let custody = interrupted(out(), plain, began)
-    for (let n = 0; n < 5; n++) custody = notReached(custody, lost, plain, custody.due)
-    expect(nextStep(custody, plain, custody.due)).toEqual(marked)
+    let custody = interrupt(out(), plain, began)
+    for (let n = 0; n < 5; n++) custody = afterFailedProbe(custody, lost, plain, custody.due)
+    expect(nextDeliveryStep(custody, plain, custody.due)).toEqual(marked)
   })
 
   it('is still marked when it failed in between', () => {
-    const again = afterAttempt(sending(interrupted(out(), plain, began)), failed, plain, began)
-    expect(nextStep(again, plain, again.due)).toEqual(marked)
+    const again = afterAttempt(startSending(interrupt(out(), plain, began)), failed, plain, began)
+    expect(nextDeliveryStep(again, plain, again.due)).toEqual(marked)
   })
 })
 
-const outcome: fc.Arbitrary<Outcome | 'death'> = fc.constantFrom<(Outcome | 'death')[]>(
+const outcome: fc.Arbitrary<SendOutcome | 'death'> = fc.constantFrom<(SendOutcome | 'death')[]>(
   failed,
   lost,
   format,
@@ -135,22 +140,22 @@ describe('whatever happens', () => {
   it('at most one unmarked message arrives, at most one marked one, and there is an end', () => {
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 60 }), fc.boolean(), (outcomes, takenWhenLost) => {
-        let custody = prepared(began)
+        let custody = createDelivery(began)
         let now = began
         const arrived: boolean[] = []
         for (const what of outcomes) {
-          const step = nextStep(custody, plain, now)
+          const step = nextDeliveryStep(custody, plain, now)
           if (step.do === 'wait') now = step.until
           if (step.do !== 'send') {
             if (step.do === 'expire') break
             continue
           }
           const isLost = what === 'death' || what.of === 'lost'
-          if (isLost ? takenWhenLost : what.of === 'sent') arrived.push(step.isMarked)
+          if (isLost ? takenWhenLost : what.of === 'sent') arrived.push(step.isMarkedDuplicate)
           custody =
             what === 'death'
-              ? interrupted(sending(custody), plain, now)
-              : afterAttempt(sending(custody), what, plain, now)
+              ? interrupt(startSending(custody), plain, now)
+              : afterAttempt(startSending(custody), what, plain, now)
           if (!isOpen(custody)) break
         }
         expect(['', 'false', 'true', 'false,true']).toContain(arrived.join())
@@ -159,8 +164,9 @@ describe('whatever happens', () => {
   })
 
   it('a platform that fails for ever is given up', () => {
-    let custody: Custody = prepared(began)
-    for (let n = 0; n < 1_000 && isOpen(custody); n++) custody = afterAttempt(sending(custody), failed, patient, began)
+    let custody: DeliveryRecord = createDelivery(began)
+    for (let n = 0; n < 1_000 && isOpen(custody); n++)
+      custody = afterAttempt(startSending(custody), failed, patient, began)
     expect(custody).toMatchObject({ state: 'dead', error: 'gave up: HTTP 502' })
   })
 })
@@ -169,29 +175,29 @@ describe('silence', () => {
   it.each(['[SILENT]', 'SILENT', 'NO_REPLY', 'NO REPLY', ' [SILENT]\n'])(
     '%j is kept, but not towards a person',
     (text) => {
-      expect(spokenOf(text, false)).toBe('')
-      expect(spokenOf(text, true)).toContain('No answer')
+      expect(renderAnswer(text, false)).toBe('')
+      expect(renderAnswer(text, true)).toContain('No answer')
     },
   )
 
   it.each(['', '[', '[SIL', ' NO', 'NO ', 'NO_REPLY\n'])('%j may become one', (text) =>
-    expect(mayBeSilence(text)).toBe(true),
+    expect(mayBecomeSilent(text)).toBe(true),
   )
 
-  it.each(['No', '[SILENT] ok', 'NOR', 'Hello'])('%j will not', (text) => expect(mayBeSilence(text)).toBe(false))
+  it.each(['No', '[SILENT] ok', 'NOR', 'Hello'])('%j will not', (text) => expect(mayBecomeSilent(text)).toBe(false))
 
   it.each(['SILENT night', 'silent', '[SILENT] ok', ''])('%j is none', (text) =>
-    expect(spokenOf(text, false)).toBe(text),
+    expect(renderAnswer(text, false)).toBe(text),
   )
 })
 
 describe('the line in place of replies that are too old', () => {
   it('says how many there were and how the last one began', () => {
-    expect(digestOf(1, 'Hello\n  there')).toContain('began: “Hello there”')
-    expect(digestOf(3, 'x')).toContain('3 replies')
+    expect(renderDigest(1, 'Hello\n  there')).toContain('began: “Hello there”')
+    expect(renderDigest(3, 'x')).toContain('3 replies')
   })
 
   it('cuts no character in two', () => {
-    expect(digestOf(1, `${'a'.repeat(159)}😀😀`).isWellFormed()).toBe(true)
+    expect(renderDigest(1, `${'a'.repeat(159)}😀😀`).isWellFormed()).toBe(true)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deliver } from '../../../src/agent/loop/intake.ts'
+import { settlePendingCall } from '../../../src/agent/loop/intake.ts'
 import { type Message, textIn } from '../../../src/agent/model/message.ts'
 import type { Turn } from '../../../src/agent/model/turn.ts'
 import { Bench, calls, fails, says } from '../support/scripted.ts'
@@ -46,7 +46,7 @@ describe('waiting', () => {
 
   it('has an end for the whole turn', async () => {
     const bench = new Bench(() => fails('rate', 400_000))
-    bench.limits = { ...bench.limits, maxWait: 500_000 }
+    bench.limits = { ...bench.limits, maxWaitMs: 500_000 }
     const turn = await bench.run()
     expect(turn.waited).toBe(400_000)
     expect(turn.stage).toMatchObject({ outcome: 'failed' })
@@ -124,14 +124,14 @@ describe('a model that says nothing', () => {
 
 describe('the time of a turn', () => {
   const reading = (bench: Bench) => {
-    bench.limits = { ...bench.limits, maxTurn: 60_000 }
+    bench.limits = { ...bench.limits, maxTurnMs: 60_000 }
     return bench
   }
 
   const answered = (bench: Bench) => {
     const content = [{ type: 'text', text: 'the blue one' }] as const
     const answer = { role: 'tool', callId: 'clarify-0', name: 'clarify', content, failed: false } as const
-    bench.store.save(deliver(bench.store.turn(), answer, bench.look()))
+    bench.store.save(settlePendingCall(bench.store.turn(), answer, bench.view()))
   }
 
   it('ends its tools, and the model says what it has', async () => {

@@ -3,11 +3,17 @@
 import { describe, expect, it } from 'vitest'
 import type { FailureKind } from '../../../src/agent/model/failure.ts'
 import { sideTasks } from '../../../src/agent/model/settings.ts'
-import { afterFailure, type Next, sideModels, timeoutOf, type Wishes } from '../../../src/agent/policy/side-tasks.ts'
+import {
+  afterFailure,
+  type AfterFailure,
+  listSideModels,
+  getSideTimeoutMs,
+  type SideModelSources,
+} from '../../../src/agent/policy/side-tasks.ts'
 
 describe('the models of a side task', () => {
   const main = { main: 'a/main', fallbacks: ['a/main', 'b/other'] }
-  const cases: readonly (readonly [string, Wishes, readonly string[]])[] = [
+  const cases: readonly (readonly [string, SideModelSources, readonly string[]])[] = [
     ['are those of the conversation', main, ['a/main', 'b/other']],
     ['begin with a cheap sibling where there is one', { ...main, sibling: 'a/mini' }, ['a/mini', 'a/main', 'b/other']],
     [
@@ -17,7 +23,7 @@ describe('the models of a side task', () => {
     ],
     [
       'begin with the one of the setting',
-      { ...main, set: 'd/set', deployed: 'c/aux' },
+      { ...main, configured: 'd/set', deployed: 'c/aux' },
       ['d/set', 'c/aux', 'a/main', 'b/other'],
     ],
     [
@@ -27,20 +33,26 @@ describe('the models of a side task', () => {
     ],
     [
       'are the chain of the task alone, where it has one',
-      { ...main, set: 'd/set', chain: ['e/one', 'a/main'], deployed: 'c/aux', others: ['c/cheap'] },
+      {
+        ...main,
+        configured: 'd/set',
+        configuredFallbacks: ['e/one', 'a/main'],
+        deployed: 'c/aux',
+        others: ['c/cheap'],
+      },
       ['d/set', 'e/one', 'a/main'],
     ],
-    ['are named once each', { ...main, set: 'b/other', deployed: '' }, ['b/other', 'a/main']],
+    ['are named once each', { ...main, configured: 'b/other', deployed: '' }, ['b/other', 'a/main']],
   ]
   it.each(cases)('%s', (_what, wishes, models) => {
-    expect(sideModels(wishes)).toEqual(models)
+    expect(listSideModels(wishes)).toEqual(models)
   })
 })
 
 describe('a failure of a side task', () => {
-  const again = (afterMs: number): Next => ({ do: 'again', afterMs })
-  const parked: Next = { do: 'next', restMs: 600_000 }
-  const cases: readonly (readonly [FailureKind, number, number | undefined, Next])[] = [
+  const again = (afterMs: number): AfterFailure => ({ do: 'again', afterMs })
+  const parked: AfterFailure = { do: 'next', suspendMs: 600_000 }
+  const cases: readonly (readonly [FailureKind, number, number | undefined, AfterFailure])[] = [
     ['overloaded', 1, undefined, again(500)],
     ['overloaded', 2, undefined, again(1_000)],
     ['overloaded', 3, undefined, parked],
@@ -51,8 +63,8 @@ describe('a failure of a side task', () => {
     ['auth', 1, undefined, parked],
     ['quota', 1, undefined, parked],
     ['missing-model', 1, undefined, parked],
-    ['too-long', 1, undefined, { do: 'next', restMs: 0 }],
-    ['refused', 1, undefined, { do: 'next', restMs: 0 }],
+    ['too-long', 1, undefined, { do: 'next', suspendMs: 0 }],
+    ['refused', 1, undefined, { do: 'next', suspendMs: 0 }],
     ['aborted', 1, undefined, { do: 'stop' }],
   ]
   it.each(cases)('%s, for the %ith time, told to wait %s ms', (kind, tries, told, next) => {
@@ -69,7 +81,9 @@ describe('a failure of a side task', () => {
 })
 
 it('every task has a time of its own, and a setting replaces it', () => {
-  for (const task of sideTasks) expect(timeoutOf(task, undefined)).toBeGreaterThanOrEqual(8_000)
-  expect([timeoutOf('vision', undefined), timeoutOf('web_extract', undefined)]).toEqual([120_000, 360_000])
-  expect(timeoutOf('vision', 5)).toBe(5_000)
+  for (const task of sideTasks) expect(getSideTimeoutMs(task, undefined)).toBeGreaterThanOrEqual(8_000)
+  expect([getSideTimeoutMs('vision', undefined), getSideTimeoutMs('web_extract', undefined)]).toEqual([
+    120_000, 360_000,
+  ])
+  expect(getSideTimeoutMs('vision', 5)).toBe(5_000)
 })

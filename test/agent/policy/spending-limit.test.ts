@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Limits } from '../../../src/agent/model/settings.ts'
 import { textIn } from '../../../src/agent/model/message.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
-import { overLimit, type Spent } from '../../../src/agent/policy/spending-limit.ts'
+import { findReachedLimit, type Spent } from '../../../src/agent/policy/spending-limit.ts'
 import { Bench, calls, says } from '../support/scripted.ts'
 import { readFile } from '../support/tools.ts'
 
@@ -25,7 +25,7 @@ describe('a limit of spending', () => {
     ['of a day is over with the day', {}, { reached: { limit: 'usd_per_day', until: 10 } }, undefined],
   ]
   it.each(cases)('%s', (_what, limits, spent, over) => {
-    expect(overLimit(limits, { turn: noUsage, session: noUsage, ...spent }, 10)).toBe(over)
+    expect(findReachedLimit(limits, { turn: noUsage, session: noUsage, ...spent }, 10)).toBe(over)
   })
 })
 
@@ -33,8 +33,8 @@ describe('a turn that is over a limit', () => {
   /** The limit is reached after this many calls. */
   function bench(after: number, ...replies: readonly ReturnType<typeof says>[]) {
     const made = new Bench([...replies], { tools: [readFile] })
-    const { look } = made
-    made.look = () => ({ ...look(), ...(made.modelCalls >= after && { over: 'usd_per_turn' }) })
+    const { view: look } = made
+    made.view = () => ({ ...look(), ...(made.modelCalls >= after && { limitReached: 'usd_per_turn' }) })
     return made
   }
   const lastText = (made: Bench) => textIn(made.store.transcript().at(-1)!)
@@ -70,8 +70,8 @@ describe('a turn that is over a limit', () => {
 describe('a call that nobody hears of again', () => {
   it('is paid for by the turn', async () => {
     const made = new Bench([says('at last')])
-    const { look } = made
-    made.look = () => ({ ...look(), lost: { usage: { ...noUsage, input: 500 } } })
+    const { view: look } = made
+    made.view = () => ({ ...look(), lostCall: { usage: { ...noUsage, input: 500 } } })
     made.store.evict = { at: 1, when: 'after' }
     await made.run().catch(() => made.store.revive())
     const turn = await made.run()

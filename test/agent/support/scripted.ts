@@ -2,7 +2,13 @@
 
 import type { Clock } from '../../../src/agent/model/clock.ts'
 import type { Event } from '../../../src/agent/model/event.ts'
-import { type Perform, type Said, standardLimits, type Store, type View } from '../../../src/agent/model/ports.ts'
+import {
+  type Perform,
+  type InboxMessage,
+  defaultLimits,
+  type Store,
+  type View,
+} from '../../../src/agent/model/ports.ts'
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../../src/agent/model/message.ts'
 import type { Failure } from '../../../src/agent/model/failure.ts'
 import { type Commit, newTurn, type Result, type Turn } from '../../../src/agent/model/turn.ts'
@@ -38,7 +44,7 @@ export const fails = (kind: Failure['kind'], retryAfterMs?: number): Failure => 
 /** Thrown by the store to stand for an eviction: everything in memory is gone, what was written is not. */
 export class Evicted extends Error {}
 
-type State = { turn: Turn; transcript: Message[]; inbox: Said[] }
+type State = { turn: Turn; transcript: Message[]; inbox: InboxMessage[] }
 
 export class MemoryStore implements Store {
   writes = 0
@@ -55,7 +61,7 @@ export class MemoryStore implements Store {
   transcript = () => this.#now.transcript
   inbox = () => this.#now.inbox
   /** What people say is durable at once. */
-  say = (message: UserMessage, mode: Said['mode'] = 'steer') => {
+  say = (message: UserMessage, mode: InboxMessage['mode'] = 'steer') => {
     const id = (this.#now.inbox.at(-1)?.id ?? 0) + 1
     this.#now.inbox = [...this.#now.inbox, { id, mode, message }]
     this.#written.inbox = [...this.#written.inbox, { id, mode, message }]
@@ -113,7 +119,7 @@ export class Bench {
   tools: Tool[]
   contextTokens = 0
   asks: ReadonlySet<Risk> = new Set()
-  limits = standardLimits
+  limits = defaultLimits
   images = false
   shrinks = false
   stalls = 0
@@ -135,12 +141,12 @@ export class Bench {
     return this.#script
   }
   clock: Clock = { now: () => this.now }
-  look = (): View => ({
+  view = (): View => ({
     now: this.now,
     inbox: this.store.inbox(),
     toolbox: new Map(this.tools.map((tool) => [tool.name, tool])),
-    stalls: this.stalls,
-    messages: this.store.transcript().length,
+    stallsInARow: this.stalls,
+    messageCount: this.store.transcript().length,
     contextTokens: this.contextTokens,
     contextWindow: 100,
     chain: this.chain.map((keys, model) => ({
@@ -149,9 +155,9 @@ export class Bench {
       keys: Array.from({ length: keys }, (_, key) => `key-${model}-${key}`),
     })),
     limits: this.limits,
-    images: this.images,
-    shrinks: this.shrinks,
-    together: (planned) => planned.slice(0, this.width),
+    hasImages: this.images,
+    canShrinkImages: this.shrinks,
+    selectConcurrent: (planned) => planned.slice(0, this.width),
     lastRole: this.store.transcript().at(-1)?.role,
     random: this.dice,
   })
@@ -163,7 +169,7 @@ export class Bench {
       if (isFailure(reply)) {
         const { partial, inCall = false, ...failure } = reply
         const { model, avoid } = turn.route
-        const key = this.look().chain[model]?.keys.find((name) => !avoid.includes(name)) ?? ''
+        const key = this.view().chain[model]?.keys.find((name) => !avoid.includes(name)) ?? ''
         yield { of: 'failure', failure, inCall, key, ...(partial !== undefined && { partial }) }
       } else yield { of: 'model', reply, usage: { ...noUsage, output: this.outputTokens } }
     }

@@ -36,11 +36,11 @@ export function maskSecrets(text: string): string {
 }
 
 /** The same for all texts inside a JSON value. */
-export function maskedValue(value: unknown, name = ''): unknown {
+export function maskSecretsInValue(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return isSecretName(name) && value ? hidden : maskSecrets(value)
-  if (Array.isArray(value)) return value.map((item) => maskedValue(item, name))
+  if (Array.isArray(value)) return value.map((item) => maskSecretsInValue(item, name))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, maskedValue(item, key)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, maskSecretsInValue(item, key)]))
 }
 
 const isSecretName = (name: string) => /^(?:.*[_-])?(?:api[_-]?key|secret|passw(?:or)?d|credentials?)$/i.test(name)

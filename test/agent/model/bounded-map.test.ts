@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { Bounded } from '../../../src/agent/model/bounded.ts'
+import { BoundedMap } from '../../../src/agent/model/bounded-map.ts'
 
 it('begins anew when it is full, and only then', () => {
-  const known = new Bounded<string, number>(2)
+  const known = new BoundedMap<string, number>(2)
   known.set('a', 1).set('b', 2).set('b', 3)
   expect([...known]).toEqual([
     ['a', 1],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { maskedValue, maskSecrets } from '../../../src/agent/model/secrets.ts'
+import { maskSecretsInValue, maskSecrets } from '../../../src/agent/model/mask-secrets.ts'
 
 const key = 'Q7f9Zk2LmN8pR4sT6vW1xY3z'
 
@@ -41,11 +41,13 @@ describe('masking', () => {
   })
 
   it('goes through all of a value, and hides what is named as a secret', () => {
-    expect(maskedValue({ a: [`sk-${key}`, 5, null, true], password: 'short', b: { 'x-api-key': key } })).toEqual({
-      a: ['***', 5, null, true],
-      password: '***',
-      b: { 'x-api-key': '***' },
-    })
+    expect(maskSecretsInValue({ a: [`sk-${key}`, 5, null, true], password: 'short', b: { 'x-api-key': key } })).toEqual(
+      {
+        a: ['***', 5, null, true],
+        password: '***',
+        b: { 'x-api-key': '***' },
+      },
+    )
   })
 
   it('comes to an end on what is made to take for ever', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { repairToolName } from '../../../src/agent/policy/tool-name.ts'
+import { repairToolName } from '../../../src/agent/policy/repair-tool-name.ts'
 
 const known = ['read_file', 'write_file', 'terminal', 'todo', 'web_search', 'search_files']
 

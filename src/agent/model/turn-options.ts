@@ -1,6 +1,6 @@
 /** What one request asks for, beyond its words. Stored with the turn, so that a restart asks for the same. */
 
-import type { Asker } from './delivery.ts'
+import type { ChatAuthor } from './delivery.ts'
 
 export type TurnOptions = {
   /** `provider/model`. */
@@ -12,5 +12,5 @@ export type TurnOptions = {
   readonly maxTokens?: number
   readonly reasoningEffort?: string
   /** The person of a chat that it answers. */
-  readonly asker?: Asker
+  readonly asker?: ChatAuthor
 }

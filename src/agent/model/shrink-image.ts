@@ -9,4 +9,4 @@ export type ShrinkImage = (image: ImagePart) => Promise<ImagePart | undefined>
  * What every provider takes: the strictest allow 2000 pixels a side where there are many images, and
  * 3.75 MB. What comes out is well below, so that several fit into one request.
  */
-export const small = { side: 2_000, bytes: 1_000_000 } as const
+export const smallImage = { side: 2_000, bytes: 1_000_000 } as const

@@ -1,11 +1,11 @@
 /** What a model most likely meant by the name of a tool that does not exist. */
 
-const close = 0.7
+const minSimilarity = 0.7
 /** A name that is longer is none that was only misspelt. */
-const longest = 200
+const maxNameChars = 200
 
 export function repairToolName(name: string, known: Iterable<string>): string | undefined {
-  if (name.length > longest) return undefined
+  if (name.length > maxNameChars) return undefined
   const names = [...known]
   const has = new Set(names)
   for (const candidate of candidates(name)) if (has.has(candidate)) return candidate
@@ -13,7 +13,7 @@ export function repairToolName(name: string, known: Iterable<string>): string | 
   let best: { readonly name: string; readonly score: number } | undefined
   for (const one of names) {
     const score = similarity(plain, one)
-    if (score >= close && score > (best?.score ?? 0)) best = { name: one, score }
+    if (score >= minSimilarity && score > (best?.score ?? 0)) best = { name: one, score }
   }
   return best?.name
 }
