@@ -1,4 +1,4 @@
-import { conforms } from './support/conformance.ts'
-import { wires } from './support/dialects.ts'
+import { describeConformance } from './support/conformance.ts'
+import { dialectHarnesses } from './support/dialects.ts'
 
-for (const wire of wires) conforms(wire)
+for (const wire of dialectHarnesses) describeConformance(wire)

@@ -4,11 +4,11 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../src/agent/model/dialect.ts'
 import { type AssistantMessage, callsIn, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
-import type { Answer, Wire } from './support/conformance.ts'
-import { found, pixel, tools } from './support/requests.ts'
-import { wires } from './support/dialects.ts'
+import type { RecordedResponse, DialectHarness } from './support/conformance.ts'
+import { toolResult, pixelPng, tools } from './support/requests.ts'
+import { dialectHarnesses } from './support/dialects.ts'
 
-const image = { type: 'image', mediaType: 'image/png', data: pixel } as const
+const image = { type: 'image', mediaType: 'image/png', data: pixelPng } as const
 const request = (transcript: readonly Message[], more: Partial<ModelRequest> = {}): ModelRequest => ({
   model: 'model-1',
   system: 'Be kind.',
@@ -18,15 +18,19 @@ const request = (transcript: readonly Message[], more: Partial<ModelRequest> = {
   ...more,
 })
 
-async function hear(wire: Wire, transcript: readonly Message[], answer: Answer): Promise<AssistantMessage> {
-  const quirks = wire.thinking ?? {}
+async function hear(
+  wire: DialectHarness,
+  transcript: readonly Message[],
+  answer: RecordedResponse,
+): Promise<AssistantMessage> {
+  const quirks = wire.thinkingQuirks ?? {}
   const asked = request(transcript, { reasoningEffort: 'high', cache: '1h' })
   const { body, reply, error } = await wire.exchange(asked, answer, { quirks })
   const said = JSON.stringify(body)
   const results = transcript.flatMap((one) => (one.role === 'tool' ? [textIn(one)] : []))
   expect({
     dialect: wire.name,
-    faults: wire.faults(body),
+    faults: wire.findViolations(body),
     lost: results.filter((result) => !said.includes(result)),
     error,
   }).toEqual({ dialect: wire.name, faults: [], lost: [], error: undefined })
@@ -45,7 +49,7 @@ function anew(answer: AssistantMessage, nth: number): AssistantMessage {
 
 const resultsFor = (answer: AssistantMessage, at: number): Message[] =>
   callsIn(answer).map(({ id, name }, i) =>
-    found(id, `result ${at}.${i}`, {
+    toolResult(id, `result ${at}.${i}`, {
       name,
       failed: i === 1,
       content: [{ type: 'text', text: `result ${at}.${i}` }, ...(at % 3 === 0 ? [image] : [])],
@@ -59,7 +63,7 @@ describe('a conversation of twenty turns', patient, () => {
   it('is understood by every dialect, with another one at every call', async () => {
     const transcript: Message[] = []
     let calls = 0
-    const next = () => wires[calls++ % wires.length] as Wire
+    const next = () => dialectHarnesses[calls++ % dialectHarnesses.length] as DialectHarness
     for (let turn = 0; turn < 20; turn++) {
       transcript.push({
         role: 'user',
@@ -67,7 +71,7 @@ describe('a conversation of twenty turns', patient, () => {
       })
       for (const situation of ['thoughtfulCall', 'calls', turn % 2 ? 'thinking' : 'text'] as const) {
         const wire = next()
-        const answer = anew(await hear(wire, transcript, wire.answers[situation]), calls)
+        const answer = anew(await hear(wire, transcript, wire.responses[situation]), calls)
         transcript.push(answer, ...resultsFor(answer, turn))
       }
       // So that the same dialect does not always meet the same situation.
@@ -78,18 +82,18 @@ describe('a conversation of twenty turns', patient, () => {
 
   it('is begun by one dialect and gone on with by another, for every pair', async () => {
     let ended = 0
-    for (const first of wires)
-      for (const second of wires) {
+    for (const first of dialectHarnesses)
+      for (const second of dialectHarnesses) {
         const transcript: Message[] = [userText('hello')]
         for (const [nth, wire] of [first, second, first].entries()) {
-          const answer = anew(await hear(wire, transcript, wire.answers.thoughtfulCall), nth)
+          const answer = anew(await hear(wire, transcript, wire.responses.thoughtfulCall), nth)
           transcript.push(answer, ...resultsFor(answer, 1))
         }
-        const end = await hear(second, transcript, second.answers.thinking)
-        await hear(first, [...transcript, end, userText('and?')], first.answers.text)
+        const end = await hear(second, transcript, second.responses.thinking)
+        await hear(first, [...transcript, end, userText('and?')], first.responses.text)
         ended++
       }
-    expect(ended).toBe(wires.length ** 2)
+    expect(ended).toBe(dialectHarnesses.length ** 2)
   })
 })
 
@@ -98,9 +102,9 @@ describe('any stored history', patient, () => {
   const words = text.map((one) => ({ type: 'text', text: one }) as const)
   const picture = fc
     .constantFrom(
-      { mediaType: 'image/png', data: pixel },
-      { mediaType: 'image/jpg', data: pixel },
-      { mediaType: 'image/tiff', data: pixel },
+      { mediaType: 'image/png', data: pixelPng },
+      { mediaType: 'image/jpg', data: pixelPng },
+      { mediaType: 'image/tiff', data: pixelPng },
       { mediaType: 'image/*;url', data: 'https://x.test/a.png' },
     )
     .map((one) => ({ type: 'image', ...one }) as const)
@@ -127,9 +131,9 @@ describe('any stored history', patient, () => {
     .map((content): Message => ({ role: 'user', content }))
   /** What the dialects themselves have said, with their own seals. */
   const spoken = Promise.all(
-    wires.flatMap((wire) =>
+    dialectHarnesses.flatMap((wire) =>
       (['thinking', 'thoughtfulCall', 'calls'] as const).map(async (situation) => {
-        const { reply } = await wire.exchange(request([userText('hello')]), wire.answers[situation])
+        const { reply } = await wire.exchange(request([userText('hello')]), wire.responses[situation])
         return reply?.message as Message
       }),
     ),
@@ -151,22 +155,25 @@ describe('any stored history', patient, () => {
     ),
   })
 
-  it.each(wires.map((wire) => [wire.name, wire] as const))('is a request that is taken: %s', async (_name, wire) => {
-    const said = fc.constantFrom(...(await spoken))
-    const histories = fc.array(fc.oneof(asked, answer, result, said), { maxLength: 14 })
-    const quirks = fc.constantFrom({}, { cacheMarks: 'native' } as const, wire.thinking ?? {})
-    await fc.assert(
-      fc.asyncProperty(histories, options, quirks, async (history, more, own) => {
-        // A request is only made when somebody has said something.
-        const all = history.map((one, nth) => (one.role === 'assistant' ? anew(one, nth) : one))
-        const transcript = [...all, userText('now?')]
-        const model = own.reasoning === 'adaptive' ? 'claude-opus-5' : 'claude-sonnet-4-5'
-        const { body } = await wire.exchange(request(transcript, { ...more, model }), wire.answers.text, {
-          quirks: own,
-        })
-        expect(wire.faults(body)).toEqual([])
-      }),
-      { numRuns: 150 },
-    )
-  })
+  it.each(dialectHarnesses.map((wire) => [wire.name, wire] as const))(
+    'is a request that is taken: %s',
+    async (_name, wire) => {
+      const said = fc.constantFrom(...(await spoken))
+      const histories = fc.array(fc.oneof(asked, answer, result, said), { maxLength: 14 })
+      const quirks = fc.constantFrom({}, { cacheMarks: 'native' } as const, wire.thinkingQuirks ?? {})
+      await fc.assert(
+        fc.asyncProperty(histories, options, quirks, async (history, more, own) => {
+          // A request is only made when somebody has said something.
+          const all = history.map((one, nth) => (one.role === 'assistant' ? anew(one, nth) : one))
+          const transcript = [...all, userText('now?')]
+          const model = own.reasoning === 'adaptive' ? 'claude-opus-5' : 'claude-sonnet-4-5'
+          const { body } = await wire.exchange(request(transcript, { ...more, model }), wire.responses.text, {
+            quirks: own,
+          })
+          expect(wire.findViolations(body)).toEqual([])
+        }),
+        { numRuns: 150 },
+      )
+    },
+  )
 })

@@ -1,74 +1,76 @@
 /**
- * Dialect `anthropic`: the Messages API, streamed, of Anthropic and of the hosts that speak as it does. The
- * SDK carries requests and errors; the body is put together and the stream is read here.
+ * Implements the dialect `anthropic`: the streamed Messages API of Anthropic and compatible hosts. The official SDK
+ * sends requests and parses errors. The body is rendered and the stream is read here.
  */
 
-import { Bounded } from '../../model/bounded.ts'
-import { cancelled } from '../shared/abort-error.ts'
+import { BoundedMap } from '../../model/bounded-map.ts'
+import { rethrowAsAbort } from '../shared/abort-error.ts'
 import { BaseAnthropic } from '@anthropic-ai/sdk/client'
 import type { Dialect, Endpoint } from '../../model/dialect.ts'
-import { sealerOf } from './blocks.ts'
-import { bodyOf } from './body.ts'
-import { bounded } from '../shared/limit-body.ts'
-import { readMessages } from './stream.ts'
+import { resolveSealIssuer } from './blocks.ts'
+import { renderMessagesBody } from './body.ts'
+import { limitBody } from '../shared/limit-body.ts'
+import { readMessagesStream } from './stream.ts'
 
 export const anthropic: Dialect = {
-  async call(request, endpoint, { signal, ...listening }) {
-    const by = sealerOf(request.model, endpoint.baseUrl)
-    const response = await clientFor(endpoint)
+  async call(request, endpoint, { signal, ...readOptions }) {
+    const issuer = resolveSealIssuer(request.model, endpoint.baseUrl)
+    const response = await getClient(endpoint)
       .post('/v1/messages', {
-        body: bodyOf(request, endpoint.quirks, by),
+        body: renderMessagesBody(request, endpoint.quirks, issuer),
         headers: {
           'content-type': 'application/json',
           accept: 'text/event-stream',
-          ...betaHeader(endpoint, request.repairs?.longContext === 'off'),
+          ...renderBetaHeader(endpoint, request.repairs?.longContext === 'off'),
         },
         stream: true,
         signal,
       })
       .asResponse()
-      .catch(cancelled(signal))
-    return readMessages(response, listening, by)
+      .catch(rethrowAsAbort(signal))
+    return readMessagesStream(response, readOptions, issuer)
   },
 }
 
 /**
- * The version that every host of this dialect knows, and under which a temperature may be given. Later ones
- * are asked for by the provider's profile, as a header.
+ * All compatible hosts support this version, and it accepts a temperature. A provider's profile can set a later version
+ * as a header.
  */
-const version = '2023-06-01'
+const apiVersion = '2023-06-01'
 
-/** It reads errors by itself. */
-class Client extends BaseAnthropic {
+/** The SDK reads whole error bodies. This limits them. */
+class BoundedClient extends BaseAnthropic {
   override async fetchWithTimeout(...request: Parameters<BaseAnthropic['fetchWithTimeout']>): Promise<Response> {
-    return bounded(await super.fetchWithTimeout(...request))
+    return limitBody(await super.fetchWithTimeout(...request))
   }
 }
 
-/** One client per endpoint and isolate: building one costs more than a request. */
-const clients = new Bounded<string, BaseAnthropic>(200)
+const requestTimeoutMs = 1_800_000
 
-/** The client without its resources, a third of the whole: paths and bodies are ours. */
-function clientFor({ baseUrl, key, headers, quirks }: Endpoint): BaseAnthropic {
+/** One client per endpoint and isolate, because creating a client takes longer than sending a request. */
+const clients = new BoundedMap<string, BaseAnthropic>(200)
+
+/** Uses the base client without its resource classes, which would triple the bundled code. */
+function getClient({ baseUrl, key, headers, quirks }: Endpoint): BaseAnthropic {
   const name = JSON.stringify([baseUrl, key, headers, quirks?.bearer])
   let client = clients.get(name)
   if (!client) {
     const isBearer = quirks?.bearer === true
-    const secret = key || 'none'
-    client = new Client({
+    const apiKey = key || 'none'
+    client = new BoundedClient({
       baseURL: baseUrl.replace(/\/v1(\/messages)?\/?$/, ''),
-      ...(isBearer ? { authToken: secret } : { apiKey: secret }),
+      ...(isBearer ? { authToken: apiKey } : { apiKey }),
       defaultHeaders: {
-        'anthropic-version': version,
-        // By itself the SDK says `Authorization` for both, which not every host of this dialect reads.
-        ...(!isBearer && { 'x-api-key': secret, authorization: null }),
+        'anthropic-version': apiVersion,
+        // The SDK alone sends an API key as `Authorization`, which some hosts do not read.
+        ...(!isBearer && { 'x-api-key': apiKey, authorization: null }),
         ...headers,
       },
-      maxRetries: 0, // we alone retry
-      timeout: 1_800_000,
-      // An address that was checked must not lead to another one.
+      maxRetries: 0, // the turn machine decides about retries
+      timeout: requestTimeoutMs,
+      // The base URL was checked before. A redirect would bypass that check.
       fetchOptions: { redirect: 'manual' },
-      // Spans and log lines would copy headers and bodies for nobody.
+      // Nothing reads the spans and log lines, and they copy headers and bodies.
       openTelemetry: false,
       logLevel: 'off',
     })
@@ -77,12 +79,12 @@ function clientFor({ baseUrl, key, headers, quirks }: Endpoint): BaseAnthropic {
   return client
 }
 
-const betas = 'anthropic-beta'
+const betaHeaderName = 'anthropic-beta'
 
-/** The beta of the long window is left out for accounts that may not use it. */
-function betaHeader({ headers }: Endpoint, isShort: boolean): Readonly<Record<string, string | null>> {
-  const name = Object.keys(headers).find((header) => header.toLowerCase() === betas)
-  if (!isShort || name === undefined) return {}
-  const left = (headers[name] ?? '').split(',').filter((beta) => !beta.trim().startsWith('context-1m'))
-  return { [betas]: left.join(',') || null }
+/** Removes the beta of the long context window for accounts without access to it. */
+function renderBetaHeader({ headers }: Endpoint, isLongContextOff: boolean): Readonly<Record<string, string | null>> {
+  const name = Object.keys(headers).find((header) => header.toLowerCase() === betaHeaderName)
+  if (!isLongContextOff || name === undefined) return {}
+  const remainingBetas = (headers[name] ?? '').split(',').filter((beta) => !beta.trim().startsWith('context-1m'))
+  return { [betaHeaderName]: remainingBetas.join(',') || null }
 }

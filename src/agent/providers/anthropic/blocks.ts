@@ -1,6 +1,6 @@
-/** Messages as content blocks of the Messages API. */
+/** Renders messages as content blocks of the Messages API. */
 
-import { Bounded } from '../../model/bounded.ts'
+import { BoundedMap } from '../../model/bounded-map.ts'
 import type {
   ImageBlockParam,
   RedactedThinkingBlockParam,
@@ -11,11 +11,11 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '../../model/message.ts'
 import type { Repairs } from '../../model/turn.ts'
-import type { Block, Writer } from '../shared/alternating-body.ts'
-import { wireId, wireName } from '../shared/call-id.ts'
-import { wholeJson } from '../shared/json.ts'
-import { leftOut, pictureOf } from '../shared/image-content.ts'
-import { toLast } from '../shared/request-parts.ts'
+import type { RenderedBlock, BlockRenderer } from '../shared/alternating-body.ts'
+import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
+import { stringifyWellFormed } from '../shared/well-formed.ts'
+import { omittedImageText, toImageContent } from '../shared/image-content.ts'
+import { dropTrailingThinking } from '../shared/drop-trailing-thinking.ts'
 
 export type BlockParam =
   | PartParam
@@ -25,96 +25,108 @@ export type BlockParam =
   | RedactedThinkingBlockParam
 type PartParam = TextBlockParam | ImageBlockParam
 
-/** What is kept of a block of thinking besides its text. */
-export type Seal = { readonly signature: string } | { readonly redacted: string }
+/** `Sealed.data` of thinking: what the API requires back besides the text. */
+export type ThinkingSeal = { readonly signature: string } | { readonly redacted: string }
 
-/** Who can read its own thinking again: Claude wherever it is served; models of other makers at their host alone. */
-export const sealerOf = (model: string, address: string): string =>
-  /claude/i.test(model) ? 'anthropic' : `anthropic@${URL.parse(address)?.hostname ?? ''}`
+/** `Sealed.by`: Claude can read its thinking on every host, any other model only on the host that sent it. */
+export const resolveSealIssuer = (model: string, baseUrl: string): string =>
+  /claude/i.test(model) ? 'anthropic' : `anthropic@${URL.parse(baseUrl)?.hostname ?? ''}`
 
-type Way = { readonly by: string; readonly images: boolean; readonly thinking: boolean; readonly resultImages: boolean }
-
-/** One writer for each way, so that what is kept of it is found again. */
-const writers = new Bounded<string, Writer>(200)
-
-/** `by`: whose thinking is sent back; undefined: nobody's. */
-export function writerFor({ images, thinking, toolContent }: Repairs = {}, by: string | undefined): Writer {
-  const way: Way = {
-    by: by ?? '',
-    images: !images,
-    thinking: !thinking && by !== undefined,
-    resultImages: !images && !toolContent,
-  }
-  const name = JSON.stringify(way)
-  let writer = writers.get(name)
-  if (!writer) {
-    writers.set(name, (writer = { blocks: (message) => blocksOf(message, way).map(asBlock) }))
-  }
-  return writer
+type RenderOptions = {
+  readonly issuer: string
+  readonly hasImages: boolean
+  readonly hasThinking: boolean
+  readonly hasResultImages: boolean
 }
 
-const asBlock = (block: BlockParam): Block => ({
-  json: wholeJson(block),
-  markable: isSaid(block),
+/** One renderer per set of options, because rendered bytes are cached by renderer. */
+const renderers = new BoundedMap<string, BlockRenderer>(200)
+
+/** `issuer`: thinking sealed by this issuer is sent back. Undefined: no thinking is sent back. */
+export function getBlockRenderer(
+  { images, thinking, toolContent }: Repairs = {},
+  issuer: string | undefined,
+): BlockRenderer {
+  const options: RenderOptions = {
+    issuer: issuer ?? '',
+    hasImages: !images,
+    hasThinking: !thinking && issuer !== undefined,
+    hasResultImages: !images && !toolContent,
+  }
+  const key = JSON.stringify(options)
+  let renderer = renderers.get(key)
+  if (!renderer) {
+    renderers.set(key, (renderer = { render: (message) => renderBlocks(message, options).map(toRenderedBlock) }))
+  }
+  return renderer
+}
+
+const toRenderedBlock = (block: BlockParam): RenderedBlock => ({
+  json: stringifyWellFormed(block),
+  isMarkable: !isThinking(block),
 })
 
-const isSaid = ({ type }: BlockParam): boolean => type !== 'thinking' && type !== 'redacted_thinking'
+const isThinking = ({ type }: BlockParam): boolean => type === 'thinking' || type === 'redacted_thinking'
 
-function blocksOf(message: Message, way: Way): readonly BlockParam[] {
+function renderBlocks(message: Message, options: RenderOptions): readonly BlockParam[] {
   switch (message.role) {
     case 'user':
-      return message.content.flatMap((part) => partOf(part, way.images))
+      return message.content.flatMap((part) => renderPart(part, options.hasImages))
     case 'assistant':
-      return toLast(
-        message.content.flatMap((part) => answerOf(part, way)),
-        isSaid,
+      return dropTrailingThinking(
+        message.content.flatMap((part) => renderAssistantPart(part, options)),
+        isThinking,
       )
     case 'tool':
-      return [resultOf(message, way)]
+      return [renderToolResult(message, options)]
   }
 }
 
-const textOf = (text: string) => (/\S/.test(text) ? [{ type: 'text' as const, text }] : [])
+const renderText = (text: string) => (/\S/.test(text) ? [{ type: 'text' as const, text }] : [])
 
-/** Five megabytes of base64; larger ones are refused, with everything around them. */
-const imageLimit = (5 * 1024 * 1024 * 3) / 4
+/** The API limits the base64 text to 5 MiB, and refuses the whole request above that. */
+const maxImageBytes = (5 * 1024 * 1024 * 3) / 4
 
-function partOf(part: TextPart | ImagePart, images: boolean): readonly PartParam[] {
-  if (part.type === 'text') return textOf(part.text)
-  if (!images) return textOf(leftOut)
-  const picture = pictureOf(part, imageLimit)
-  if (picture.as === 'words') return textOf(picture.text)
-  if (picture.as === 'address') return [{ type: 'image', source: { type: 'url', url: picture.url } }]
-  const media_type = `image/${picture.format}` as 'image/png'
-  return [{ type: 'image', source: { type: 'base64', media_type, data: picture.data } }]
+function renderPart(part: TextPart | ImagePart, hasImages: boolean): readonly PartParam[] {
+  if (part.type === 'text') return renderText(part.text)
+  if (!hasImages) return renderText(omittedImageText)
+  const image = toImageContent(part, maxImageBytes)
+  if (image.kind === 'text') return renderText(image.text)
+  if (image.kind === 'url') return [{ type: 'image', source: { type: 'url', url: image.url } }]
+  const media_type = `image/${image.format}` as 'image/png'
+  return [{ type: 'image', source: { type: 'base64', media_type, data: image.data } }]
 }
 
-function answerOf(part: AssistantMessage['content'][number], way: Way): readonly BlockParam[] {
-  if (part.type === 'text') return textOf(part.text)
+function renderAssistantPart(part: AssistantMessage['content'][number], options: RenderOptions): readonly BlockParam[] {
+  if (part.type === 'text') return renderText(part.text)
   if (part.type === 'call')
-    return [{ type: 'tool_use', id: wireId(part.id), name: wireName(part.name), input: objectOf(part.input) }]
-  // Without its signature thinking is refused, and that of others has none.
-  if (!way.thinking || part.sealed?.by !== way.by) return []
-  const seal = part.sealed.data as Seal
+    return [
+      { type: 'tool_use', id: encodeCallId(part.id), name: encodeToolName(part.name), input: toObject(part.input) },
+    ]
+  // The API refuses thinking without its own signature.
+  if (!options.hasThinking || part.sealed?.by !== options.issuer) return []
+  const seal = part.sealed.data as ThinkingSeal
   return 'redacted' in seal
     ? [{ type: 'redacted_thinking', data: seal.redacted }]
     : [{ type: 'thinking', thinking: part.text, signature: seal.signature }]
 }
 
-const objectOf = (input: unknown): object =>
+const toObject = (input: unknown): object =>
   typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {}
 
-function resultOf({ callId, content, failed }: ToolMessage, way: Way): ToolResultBlockParam {
+function renderToolResult({ callId, content, failed }: ToolMessage, options: RenderOptions): ToolResultBlockParam {
   const parts = content.flatMap((part) =>
-    // A failure may be told in words only.
-    part.type === 'image' && (failed || !way.resultImages) ? textOf('[an image, not shown]') : partOf(part, way.images),
+    // The API accepts only text in a failed result.
+    part.type === 'image' && (failed || !options.hasResultImages)
+      ? renderText('[an image, not shown]')
+      : renderPart(part, options.hasImages),
   )
-  const said = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
   return {
     type: 'tool_result',
-    tool_use_id: wireId(callId),
-    // A failure without words is refused.
-    content: parts.some(({ type }) => type === 'image') ? parts : said || '(no output)',
+    tool_use_id: encodeCallId(callId),
+    // The API refuses a failed result without text.
+    content: parts.some(({ type }) => type === 'image') ? parts : text || '(no output)',
     ...(failed && { is_error: true }),
   }
 }

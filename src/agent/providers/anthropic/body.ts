@@ -1,74 +1,94 @@
 /**
- * The body of a request to the Messages API. What stays the same from call to call stands first, byte for
- * byte; marks for the cache stand at the end of the tools, of the system, and in the last messages.
+ * Renders the body of a request to the Messages API. The stable part comes first. Cache marks go to the end of the
+ * tools, the end of the system prompt and the last messages.
  */
 
 import type { ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
-import { type Marks, alternatingBody } from '../shared/alternating-body.ts'
-import { writerFor } from './blocks.ts'
-import { optionsOf, takesThinking } from './options.ts'
-import { fewerImages, type ImageLimits, widest } from '../shared/image-limits.ts'
-import { wholeJson } from '../shared/json.ts'
-import { behind, namesOfCalls, plain } from '../shared/request-parts.ts'
-import { sanitiseGrowing } from '../shared/sanitise.ts'
-import { wellFormed } from '../shared/well-formed.ts'
+import { type CacheMarks, renderAlternatingBody } from '../shared/alternating-body.ts'
+import { getBlockRenderer } from './blocks.ts'
+import { resolveOptions, acceptsThinking } from './options.ts'
+import { limitImages, type ImageLimits, maxImageSidePx } from '../shared/image-limits.ts'
+import { listCalledTools } from '../shared/called-tools.ts'
+import { simplifySchema } from '../shared/simplify-schema.ts'
+import { createTrailingMessages } from '../shared/trailing-messages.ts'
+import { sanitiseIncrementally } from '../shared/sanitise.ts'
+import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
-type Mark = (json: string) => string
+/** Adds a cache mark to the JSON of an object. */
+type AddMark = (json: string) => string
 
-/** https://platform.claude.com/docs/en/build-with-claude/vision: windows of 200 000 tokens take no more than a hundred. */
-const imageLimits: ImageLimits = { count: 100, side: widest, crowd: { count: 20, side: 2_000 } }
-
-/** `by`: who will read it, as `sealerOf` says. */
-export function bodyOf(request: ModelRequest, quirks: Quirks = {}, by = 'anthropic'): Uint8Array {
-  const clean = fewerImages(sanitiseGrowing(request.transcript), imageLimits)
-  const mark = request.cache && quirks.cacheMarks !== 'none' ? markOf(request.cache) : undefined
-  const options = optionsOf(request, quirks, clean, by)
-  const head = headOf(request, { ...options, ...quirks.body }, clean, mark)
-  // Four marks are allowed: where there are no tools, one more message has its own.
-  const marks: Marks | undefined = mark && { mark, count: request.tools.length ? 2 : 3 }
-  const writer = writerFor(request.repairs, takesThinking(request.model, quirks, options) ? by : undefined)
-  return alternatingBody({ head, foot: ']}', clean, behind: behind(request), marks }, writer)
+/** https://platform.claude.com/docs/en/build-with-claude/vision: 100 images for a context window of 200,000 tokens. */
+const imageLimits: ImageLimits = {
+  maxImages: 100,
+  maxSidePx: maxImageSidePx,
+  whenOver: { images: 20, maxSidePx: 2_000 },
 }
 
-const markOf =
-  (ttl: '5m' | '1h'): Mark =>
+/** `issuer`: the seal issuer of the model that gets the request. */
+export function renderMessagesBody(request: ModelRequest, quirks: Quirks = {}, issuer = 'anthropic'): Uint8Array {
+  const transcript = limitImages(sanitiseIncrementally(request.transcript), imageLimits)
+  const addMark = request.cache && quirks.cacheMarks !== 'none' ? createAddMark(request.cache) : undefined
+  const options = resolveOptions(request, quirks, transcript, issuer)
+  const head = renderHead(request, { ...options, ...quirks.body }, transcript, addMark)
+  // The API allows four marks. Without tools, one more message gets a mark.
+  const cacheMarks: CacheMarks | undefined = addMark && { addMark, messageCount: request.tools.length ? 2 : 3 }
+  const renderer = getBlockRenderer(
+    request.repairs,
+    acceptsThinking(request.model, quirks, options) ? issuer : undefined,
+  )
+  const trailing = createTrailingMessages(request)
+  return renderAlternatingBody({ head, foot: ']}', transcript, trailing, cacheMarks }, renderer)
+}
+
+const createAddMark =
+  (ttl: '5m' | '1h'): AddMark =>
   (json) =>
     `${json.slice(0, -1)},"cache_control":{"type":"ephemeral"${ttl === '1h' ? ',"ttl":"1h"' : ''}}}`
 
-const unmarked: Mark = (json) => json
+const skipMark: AddMark = (json) => json
 
-/** Up to the first message. */
-function headOf(request: ModelRequest, options: object, clean: readonly Message[], mark: Mark = unmarked): string {
+/** Returns unfinished JSON that ends before the first message. */
+function renderHead(
+  request: ModelRequest,
+  options: object,
+  transcript: readonly Message[],
+  addMark: AddMark = skipMark,
+): string {
   const { model, system } = request
-  const text = wellFormed(system)
-  const opening = /\S/.test(text) ? `,"system":[${mark(JSON.stringify({ type: 'text', text }))}]` : ''
-  const beginning = JSON.stringify({ model, stream: true, ...options }).slice(0, -1)
-  return `${beginning}${toolsOf(request, clean, mark)}${opening},"messages":[`
+  const text = toWellFormed(system)
+  const systemJson = /\S/.test(text) ? `,"system":[${addMark(JSON.stringify({ type: 'text', text }))}]` : ''
+  const fields = JSON.stringify({ model, stream: true, ...options }).slice(0, -1)
+  return `${fields}${renderTools(request, transcript, addMark)}${systemJson},"messages":[`
 }
 
-function toolsOf({ tools, repairs }: ModelRequest, clean: readonly Message[], mark: Mark): string {
-  const schema = repairs?.schemas ? plainSchemaOf : schemaOf
+function renderTools({ tools, repairs }: ModelRequest, transcript: readonly Message[], addMark: AddMark): string {
+  const render = repairs?.schemas ? renderSimplifiedTool : renderTool
   if (tools.length) {
-    const written = tools.map(schema)
-    return `,"tools":[${written.map((json, at) => (at === written.length - 1 ? mark(json) : json)).join(',')}]`
+    const rendered = tools.map(render)
+    return `,"tools":[${rendered.map((json, at) => (at === rendered.length - 1 ? addMark(json) : json)).join(',')}]`
   }
-  // Calls that were made must be known to the provider, also when none may be made any more.
-  const known = namesOfCalls(clean).map((name) => ({ name, description: '', inputSchema: { type: 'object' } }))
-  return known.length ? `,"tools":[${known.map(schema).join(',')}],"tool_choice":{"type":"none"}` : ''
+  // The API requires a definition for every tool that the transcript calls, also when no tool is offered now.
+  const calledTools = listCalledTools(transcript).map((name) => ({
+    name,
+    description: '',
+    inputSchema: { type: 'object' },
+  }))
+  return calledTools.length ? `,"tools":[${calledTools.map(render).join(',')}],"tool_choice":{"type":"none"}` : ''
 }
 
-const schemas = new WeakMap<object, string>()
+const renderedTools = new WeakMap<object, string>()
 
-function schemaOf(tool: ToolSchema): string {
-  let json = schemas.get(tool)
-  if (json === undefined) schemas.set(tool, (json = wholeJson(asTool(tool))))
+function renderTool(tool: ToolSchema): string {
+  let json = renderedTools.get(tool)
+  if (json === undefined) renderedTools.set(tool, (json = stringifyWellFormed(toTool(tool))))
   return json
 }
 
-const plainSchemaOf = (tool: ToolSchema): string => wholeJson(asTool({ ...tool, inputSchema: plain(tool.inputSchema) }))
+const renderSimplifiedTool = (tool: ToolSchema): string =>
+  stringifyWellFormed(toTool({ ...tool, inputSchema: simplifySchema(tool.inputSchema) }))
 
-const asTool = ({ name, description, inputSchema }: ToolSchema) => ({
+const toTool = ({ name, description, inputSchema }: ToolSchema) => ({
   name,
   ...(description && { description }),
   input_schema: inputSchema,

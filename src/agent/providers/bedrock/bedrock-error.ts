@@ -1,50 +1,52 @@
-/** Errors of Bedrock: by status before the answer, as exceptions with a name inside it. */
+/** Represents errors of Bedrock: HTTP errors before the reply, and exceptions inside the stream. */
 
 export class BedrockError extends Error {
   override readonly name = 'BedrockError'
-  /** The name of the exception; the classifier knows them. */
+  /** The name of the AWS exception. The classifier reads it. */
   readonly code: string
   readonly status: number | undefined
   readonly headers: Headers | undefined
   constructor(code: string, message: string, { status, headers }: { status?: number; headers?: Headers } = {}) {
     super(message || code)
     this.code = code
-    this.status = statusFor(code, status)
+    this.status = resolveStatus(code, status)
     this.headers = headers
   }
 }
 
 /**
- * Where the status says something else than the name. A model that failed is a 424, which reads as if the
- * request were wrong; a signature that does not hold is a 403, which reads as if the key were good.
+ * Corrects statuses that mislead the classifier. Bedrock sends 424 when a model failed, which looks like a wrong
+ * request, and 403 for an invalid signature, which looks like a valid key without permission.
  */
-const statuses: readonly (readonly [RegExp, number | undefined])[] = [
+const statusOverrides: readonly (readonly [RegExp, number | undefined])[] = [
   [/^Model(Stream)?Error/i, undefined],
   [/^ModelNotReady/i, 503],
   [/^(ServiceQuotaExceeded|Throttling)/i, 429],
   [/^(UnrecognizedClient|ExpiredToken|InvalidSignature|IncompleteSignature|MissingAuthenticationToken)/i, 401],
 ]
 
-function statusFor(code: string, status: number | undefined): number | undefined {
-  const known = statuses.find(([pattern]) => pattern.test(code))
-  return known ? known[1] : status
+function resolveStatus(code: string, status: number | undefined): number | undefined {
+  const override = statusOverrides.find(([pattern]) => pattern.test(code))
+  return override ? override[1] : status
 }
 
-export async function errorOf(response: Response): Promise<BedrockError> {
+export async function readBedrockError(response: Response): Promise<BedrockError> {
   const text = await response.text()
-  const said = messageIn(text)
-  // The name may have an address behind it, which only says where it is explained.
-  const code = (response.headers.get('x-amzn-errortype') ?? said.type ?? '').split(':')[0] ?? ''
+  const body = parseErrorBody(text)
+  // The name may be followed by a colon and the URL of its documentation.
+  const code = (response.headers.get('x-amzn-errortype') ?? body.type ?? '').split(':')[0] ?? ''
   const { status, headers } = response
-  return new BedrockError(code, said.message ?? text.slice(0, 2_000), { status, headers })
+  return new BedrockError(code, body.message ?? text.slice(0, 2_000), { status, headers })
 }
 
-type Said = { readonly message?: string; readonly type?: string }
+type ErrorFields = { readonly message?: string; readonly type?: string }
 
-export function messageIn(json: string): Said {
+export function parseErrorBody(json: string): ErrorFields {
   try {
     const body = JSON.parse(json) as Readonly<Record<string, unknown>>
-    const message = [body['message'], body['Message'], body['originalMessage']].find((one) => typeof one === 'string')
+    const message = [body['message'], body['Message'], body['originalMessage']].find(
+      (value) => typeof value === 'string',
+    )
     const type = typeof body['__type'] === 'string' ? body['__type'].split('#').at(-1) : undefined
     return { ...(message !== undefined && { message }), ...(type !== undefined && { type }) }
   } catch {

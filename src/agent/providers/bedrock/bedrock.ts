@@ -1,56 +1,56 @@
 /**
- * Dialect `bedrock-converse`: ConverseStream of Amazon Bedrock over plain HTTP, signed with keys of an account
- * or with a bearer key of Bedrock itself.
+ * Implements the dialect `bedrock-converse`: ConverseStream of Amazon Bedrock over HTTP. It signs requests with AWS
+ * access keys, or sends a Bedrock API key as a bearer token.
  */
 
-import { Bounded } from '../../model/bounded.ts'
+import { BoundedMap } from '../../model/bounded-map.ts'
 import { AwsClient } from 'aws4fetch'
 import type { Dialect, Endpoint } from '../../model/dialect.ts'
-import { bodyOf } from './body.ts'
-import { bounded } from '../shared/limit-body.ts'
-import { readConverse } from './stream.ts'
+import { renderConverseBody } from './body.ts'
+import { limitBody } from '../shared/limit-body.ts'
+import { readConverseStream } from './stream.ts'
 
-/** Sends a request as it is. There is no SDK here that would do it. */
-export type Send = (request: Request) => Promise<Response>
+/** Sends a request unchanged, like `fetch`. `src/agent` has no access to the network. */
+export type SendRequest = (request: Request) => Promise<Response>
 
-export const bedrockConverse = (send: Send): Dialect => ({
-  async call(request, endpoint, { signal, ...listening }) {
+export const bedrockConverse = (send: SendRequest): Dialect => ({
+  async call(request, endpoint, { signal, ...readOptions }) {
     const url = `${endpoint.baseUrl.replace(/\/+$/, '')}/model/${encodeURIComponent(request.model)}/converse-stream`
     const init = {
       method: 'POST',
-      // An address that was checked must not lead to another one.
+      // The base URL was checked before. A redirect would bypass that check.
       redirect: 'manual' as const,
       headers: {
         ...endpoint.headers,
         'content-type': 'application/json',
         accept: 'application/vnd.amazon.eventstream',
       },
-      body: bodyOf(request, endpoint.quirks),
+      body: renderConverseBody(request, endpoint.quirks),
       signal,
     }
-    return readConverse(bounded(await send(await authorized(url, init, endpoint))), listening)
+    return readConverseStream(limitBody(await send(await authorize(url, init, endpoint))), readOptions)
   },
 })
 
 type Init = RequestInit & { readonly headers: Readonly<Record<string, string>> }
 
-/** `ACCESS_KEY_ID:SECRET[:SESSION_TOKEN]` signs; anything else is a bearer key, which has no colon in it. */
-async function authorized(url: string, init: Init, { baseUrl, key }: Endpoint): Promise<Request> {
-  const signer = key.includes(':') ? signerFor(key, regionOf(baseUrl)) : undefined
+/** A key `ACCESS_KEY_ID:SECRET[:SESSION_TOKEN]` signs the request. A key without a colon is a bearer token. */
+async function authorize(url: string, init: Init, { baseUrl, key }: Endpoint): Promise<Request> {
+  const signer = key.includes(':') ? getSigner(key, parseRegion(baseUrl)) : undefined
   if (signer) return signer.sign(url, init)
   return new Request(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } })
 }
 
-/** https://bedrock-runtime.<region>.amazonaws.com, with or without more around it. */
-export const regionOf = (baseUrl: string): string =>
+/** Parses the region of `https://bedrock-runtime.<region>.amazonaws.com`, also with a prefix or suffix. */
+export const parseRegion = (baseUrl: string): string =>
   /bedrock-runtime[\w-]*\.([a-z\d-]+)\./.exec(baseUrl)?.[1] ?? 'us-east-1'
 
-/** One signer per key and isolate: the key that is derived for a day is kept in it. */
-const signers = new Bounded<string, AwsClient>(200)
+/** One signer per key and isolate, because it caches the signing key that it derives for each day. */
+const signers = new BoundedMap<string, AwsClient>(200)
 
-function signerFor(key: string, region: string): AwsClient {
-  const name = `${region} ${key}`
-  let signer = signers.get(name)
+function getSigner(key: string, region: string): AwsClient {
+  const cacheKey = `${region} ${key}`
+  let signer = signers.get(cacheKey)
   if (!signer) {
     const [accessKeyId = '', secretAccessKey = '', sessionToken] = key.split(':')
     signer = new AwsClient({
@@ -61,7 +61,7 @@ function signerFor(key: string, region: string): AwsClient {
       region,
       retries: 0,
     })
-    signers.set(name, signer)
+    signers.set(cacheKey, signer)
   }
   return signer
 }

@@ -1,16 +1,17 @@
-/** Messages as content blocks of the Converse API. */
+/** Renders messages as content blocks of the Converse API. */
 
 import type { AssistantMessage, ImagePart, Message, TextPart, ToolMessage } from '../../model/message.ts'
 import type { Repairs } from '../../model/turn.ts'
-import type { Writer } from '../shared/alternating-body.ts'
-import { wireId, wireName } from '../shared/call-id.ts'
-import { wholeJson } from '../shared/json.ts'
-import { leftOut, pictureOf } from '../shared/image-content.ts'
-import { toLast } from '../shared/request-parts.ts'
+import type { BlockRenderer } from '../shared/alternating-body.ts'
+import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
+import { stringifyWellFormed } from '../shared/well-formed.ts'
+import { omittedImageText, toImageContent } from '../shared/image-content.ts'
+import { dropTrailingThinking } from '../shared/drop-trailing-thinking.ts'
 
-/** What is kept of a block of thinking besides its text. */
-export type Seal = { readonly signature: string } | { readonly redacted: string }
-export const sealedBy = 'bedrock-converse'
+/** `Sealed.data` of thinking: what the API requires back besides the text. */
+export type ThinkingSeal = { readonly signature: string } | { readonly redacted: string }
+/** `Sealed.by` of all parts that this dialect seals. */
+export const sealIssuer = 'bedrock-converse'
 
 export type TextBlock = { readonly text: string }
 export type ImageBlock = { readonly image: { readonly format: string; readonly source: { readonly bytes: string } } }
@@ -29,93 +30,102 @@ type ToolResultBlock = {
 }
 export type ContentBlock = TextBlock | ImageBlock | ReasoningBlock | ToolUseBlock | ToolResultBlock
 
-type Way = {
-  readonly images: boolean
-  readonly thinking: boolean
-  readonly resultImages: boolean
-  /** Only some models know that a result may be a failure. */
-  readonly status: boolean
+type RenderOptions = {
+  readonly hasImages: boolean
+  readonly hasThinking: boolean
+  readonly hasResultImages: boolean
+  /** Only some models support the status of a failed tool result. */
+  readonly hasStatus: boolean
 }
 
-/** One writer for each way, so that what is kept of it is found again. */
-const writers = new Map<string, Writer>()
+/** One renderer per set of options, because rendered bytes are cached by renderer. */
+const renderers = new Map<string, BlockRenderer>()
 
-type Model = Pick<Way, 'thinking' | 'status'>
+type ModelOptions = Pick<RenderOptions, 'hasThinking' | 'hasStatus'>
 
-export function writerFor({ images, thinking, toolContent }: Repairs = {}, model: Model): Writer {
-  const way: Way = {
-    images: !images,
-    thinking: !thinking && model.thinking,
-    resultImages: !images && !toolContent,
-    status: model.status,
+export function getBlockRenderer({ images, thinking, toolContent }: Repairs = {}, model: ModelOptions): BlockRenderer {
+  const options: RenderOptions = {
+    hasImages: !images,
+    hasThinking: !thinking && model.hasThinking,
+    hasResultImages: !images && !toolContent,
+    hasStatus: model.hasStatus,
   }
-  const name = JSON.stringify(way)
-  let writer = writers.get(name)
-  if (!writer) {
-    writer = {
-      blocks: (message) => blocksOf(message, way).map((block) => ({ json: wholeJson(block), markable: isSaid(block) })),
+  const key = JSON.stringify(options)
+  let renderer = renderers.get(key)
+  if (!renderer) {
+    renderer = {
+      render: (message) =>
+        renderBlocks(message, options).map((block) => ({
+          json: stringifyWellFormed(block),
+          isMarkable: !isThinking(block),
+        })),
     }
-    writers.set(name, writer)
+    renderers.set(key, renderer)
   }
-  return writer
+  return renderer
 }
 
-const isSaid = (block: ContentBlock): boolean => !('reasoningContent' in block)
+const isThinking = (block: ContentBlock): boolean => 'reasoningContent' in block
 
-function blocksOf(message: Message, way: Way): readonly ContentBlock[] {
+function renderBlocks(message: Message, options: RenderOptions): readonly ContentBlock[] {
   switch (message.role) {
     case 'user':
-      return message.content.flatMap((part) => partOf(part, way.images))
+      return message.content.flatMap((part) => renderPart(part, options.hasImages))
     case 'assistant':
-      return toLast(
-        message.content.flatMap((part) => answerOf(part, way)),
-        isSaid,
+      return dropTrailingThinking(
+        message.content.flatMap((part) => renderAssistantPart(part, options)),
+        isThinking,
       )
     case 'tool':
-      return [resultOf(message, way)]
+      return [renderToolResult(message, options)]
   }
 }
 
-const textOf = (text: string): readonly TextBlock[] => (/\S/.test(text) ? [{ text }] : [])
+const renderText = (text: string): readonly TextBlock[] => (/\S/.test(text) ? [{ text }] : [])
 
-/** Larger ones are refused, with everything around them. */
-const imageLimit = 3.75 * 1024 * 1024
+/** The API refuses the whole request when an image is larger. */
+const maxImageBytes = 3.75 * 1024 * 1024
 
-function partOf(part: TextPart | ImagePart, images: boolean): readonly (TextBlock | ImageBlock)[] {
-  if (part.type === 'text') return textOf(part.text)
-  if (!images) return textOf(leftOut)
-  const picture = pictureOf(part, imageLimit)
-  if (picture.as === 'words') return textOf(picture.text)
-  // Addresses are not fetched by this provider.
-  if (picture.as === 'address') return textOf(`[an image at ${picture.url}, not shown]`)
-  return [{ image: { format: picture.format, source: { bytes: picture.data } } }]
+function renderPart(part: TextPart | ImagePart, hasImages: boolean): readonly (TextBlock | ImageBlock)[] {
+  if (part.type === 'text') return renderText(part.text)
+  if (!hasImages) return renderText(omittedImageText)
+  const image = toImageContent(part, maxImageBytes)
+  if (image.kind === 'text') return renderText(image.text)
+  // Bedrock does not fetch URLs.
+  if (image.kind === 'url') return renderText(`[an image at ${image.url}, not shown]`)
+  return [{ image: { format: image.format, source: { bytes: image.data } } }]
 }
 
-function answerOf(part: AssistantMessage['content'][number], way: Way): readonly ContentBlock[] {
-  if (part.type === 'text') return textOf(part.text)
+function renderAssistantPart(
+  part: AssistantMessage['content'][number],
+  options: RenderOptions,
+): readonly ContentBlock[] {
+  if (part.type === 'text') return renderText(part.text)
   if (part.type === 'call')
-    return [{ toolUse: { toolUseId: wireId(part.id), name: wireName(part.name), input: objectOf(part.input) } }]
-  if (!way.thinking || part.sealed?.by !== sealedBy) return []
-  const seal = part.sealed.data as Seal
+    return [
+      { toolUse: { toolUseId: encodeCallId(part.id), name: encodeToolName(part.name), input: toObject(part.input) } },
+    ]
+  if (!options.hasThinking || part.sealed?.by !== sealIssuer) return []
+  const seal = part.sealed.data as ThinkingSeal
   return 'redacted' in seal
     ? [{ reasoningContent: { redactedContent: seal.redacted } }]
     : [{ reasoningContent: { reasoningText: { text: part.text, signature: seal.signature } } }]
 }
 
-const objectOf = (input: unknown): object =>
+const toObject = (input: unknown): object =>
   typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {}
 
-function resultOf({ callId, content, failed }: ToolMessage, way: Way): ToolResultBlock {
-  const isError = failed && way.status
+function renderToolResult({ callId, content, failed }: ToolMessage, options: RenderOptions): ToolResultBlock {
+  const isError = failed && options.hasStatus
   const parts = content.flatMap((part) =>
-    // A failure may be told in words only.
-    part.type === 'image' && (isError || !way.resultImages)
-      ? textOf('[an image, not shown]')
-      : partOf(part, way.images),
+    // The API accepts only text in a failed result.
+    part.type === 'image' && (isError || !options.hasResultImages)
+      ? renderText('[an image, not shown]')
+      : renderPart(part, options.hasImages),
   )
   return {
     toolResult: {
-      toolUseId: wireId(callId),
+      toolUseId: encodeCallId(callId),
       content: parts.length ? parts : [{ text: '(no output)' }],
       ...(isError && { status: 'error' }),
     },

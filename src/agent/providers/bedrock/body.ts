@@ -1,131 +1,145 @@
 /**
- * The body of a request to ConverseStream. What stays the same from call to call stands first, byte for byte;
- * marks for the cache are blocks of their own, behind what they mark.
+ * Renders the body of a request to ConverseStream. The stable part comes first. Cache marks are blocks of their own
+ * (`cachePoint`), placed after the blocks that they mark.
  */
 
 import type { ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
-import { type Marks, alternatingBody } from '../shared/alternating-body.ts'
-import { sealedBy, writerFor } from './blocks.ts'
+import { type CacheMarks, renderAlternatingBody } from '../shared/alternating-body.ts'
+import { sealIssuer, getBlockRenderer } from './blocks.ts'
 import { clampEffort } from '../shared/effort.ts'
-import { fewerImages, type ImageLimits, widest } from '../shared/image-limits.ts'
-import { wholeJson } from '../shared/json.ts'
-import { behind, namesOfCalls, plain } from '../shared/request-parts.ts'
-import { sanitiseGrowing } from '../shared/sanitise.ts'
-import { wellFormed } from '../shared/well-formed.ts'
-import { claudeEffort, mayThink, thinkingBudget } from '../shared/claude-thinking.ts'
+import { limitImages, type ImageLimits, maxImageSidePx } from '../shared/image-limits.ts'
+import { listCalledTools } from '../shared/called-tools.ts'
+import { simplifySchema } from '../shared/simplify-schema.ts'
+import { createTrailingMessages } from '../shared/trailing-messages.ts'
+import { sanitiseIncrementally } from '../shared/sanitise.ts'
+import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
+import { toClaudeEffort, canThink, resolveThinkingBudget } from '../shared/claude-thinking.ts'
 
-/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html; bytes: bedrock-blocks.ts. */
-const imageLimits: ImageLimits = { count: 20, side: widest }
+/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html; the limit in bytes is in blocks.ts. */
+const imageLimits: ImageLimits = { maxImages: 20, maxSidePx: maxImageSidePx }
 
 const isClaude = (model: string) => /claude/.test(model)
 const isNova = (model: string) => /nova/.test(model)
 
-export function bodyOf(request: ModelRequest, quirks: Quirks = {}): Uint8Array {
+export function renderConverseBody(request: ModelRequest, quirks: Quirks = {}): Uint8Array {
   const { model, cache, tools } = request
-  const clean = fewerImages(sanitiseGrowing(request.transcript), imageLimits)
-  const point = cache && quirks.cacheMarks === 'native' ? pointOf(cache) : undefined
-  // Four marks are allowed. Only Claude keeps the tools apart from the rest.
-  const toolPoint = point && tools.length > 0 && isClaude(model) ? point : undefined
-  const marks: Marks | undefined = point ? { mark: (json) => `${json},${point}`, count: toolPoint ? 2 : 3 } : undefined
-  const thought = thinkingOf(request, quirks, clean)
+  const transcript = limitImages(sanitiseIncrementally(request.transcript), imageLimits)
+  const cachePoint = cache && quirks.cacheMarks === 'native' ? renderCachePoint(cache) : undefined
+  // The API allows four marks. Only Claude caches the tools separately.
+  const toolCachePoint = cachePoint && tools.length > 0 && isClaude(model) ? cachePoint : undefined
+  const cacheMarks: CacheMarks | undefined = cachePoint
+    ? { addMark: (json) => `${json},${cachePoint}`, messageCount: toolCachePoint ? 2 : 3 }
+    : undefined
+  const thinking = resolveThinking(request, quirks, transcript)
   const head = `{${[
-    ...optionsOf(request, quirks, thought),
-    ...toolsOf(request, clean, toolPoint),
-    ...systemOf(request.system, point),
+    ...renderOptions(request, quirks, thinking),
+    ...renderTools(request, transcript, toolCachePoint),
+    ...renderSystem(request.system, cachePoint),
     '"messages":[',
   ].join(',')}`
-  const writer = writerFor(request.repairs, {
-    // Claude that is not to think refuses its own thinking in the answer it is in the middle of.
-    thinking: thought !== undefined || !isClaude(model) || reasoningOf(model, quirks) === 'adaptive',
-    status: isClaude(model) || isNova(model),
+  const renderer = getBlockRenderer(request.repairs, {
+    // Without thinking enabled, Claude refuses thinking blocks in the current turn.
+    hasThinking: thinking !== undefined || !isClaude(model) || resolveReasoningMode(model, quirks) === 'adaptive',
+    hasStatus: isClaude(model) || isNova(model),
   })
-  return alternatingBody({ head, foot: ']}', clean, behind: behind(request), marks }, writer)
+  const trailing = createTrailingMessages(request)
+  return renderAlternatingBody({ head, foot: ']}', transcript, trailing, cacheMarks }, renderer)
 }
 
-const pointOf = (ttl: '5m' | '1h'): string =>
+const renderCachePoint = (ttl: '5m' | '1h'): string =>
   JSON.stringify({ cachePoint: { type: 'default', ...(ttl === '1h' && { ttl }) } })
 
-function optionsOf(request: ModelRequest, quirks: Quirks, thought: object | undefined): readonly string[] {
+function renderOptions(request: ModelRequest, quirks: Quirks, thinking: object | undefined): readonly string[] {
   const { additionalModelRequestFields: more, ...others } = quirks.body ?? {}
   const options = {
-    inferenceConfig: filled(inferenceOf(request, quirks, thought)),
-    additionalModelRequestFields: filled({ ...(more as object | undefined), ...thought }),
+    inferenceConfig: omitEmpty(renderInferenceConfig(request, quirks, thinking)),
+    additionalModelRequestFields: omitEmpty({ ...(more as object | undefined), ...thinking }),
     ...others,
   }
   const json = JSON.stringify(options).slice(1, -1)
   return json ? [json] : []
 }
 
-const filled = (fields: object): object | undefined => (Object.keys(fields).length ? fields : undefined)
+const omitEmpty = (fields: object): object | undefined => (Object.keys(fields).length ? fields : undefined)
 
-function inferenceOf(request: ModelRequest, quirks: Quirks, thought: object | undefined): object {
-  const asked = request.maxTokens ?? quirks.defaultMaxTokens
-  const maxTokens = asked ?? (thought && 'thinking' in thought ? usualMaxTokens : undefined)
+function renderInferenceConfig(request: ModelRequest, quirks: Quirks, thinking: object | undefined): object {
+  const requested = request.maxTokens ?? quirks.defaultMaxTokens
+  const maxTokens = requested ?? (thinking && 'thinking' in thinking ? defaultMaxTokens : undefined)
   const temperature = quirks.temperature ?? request.temperature
   return {
     ...(maxTokens !== undefined && { maxTokens }),
-    // Who thinks chooses the temperature by itself.
-    ...(!thought && typeof temperature === 'number' && { temperature }),
+    // The API refuses a temperature together with thinking.
+    ...(!thinking && typeof temperature === 'number' && { temperature }),
   }
 }
 
-/** Thinking has to end before the answer does: where it has a budget, both have to be said. */
-const usualMaxTokens = 32_000
+/** A thinking budget requires a larger `maxTokens`, so a request with a budget must have one. */
+const defaultMaxTokens = 32_000
 
-/** The Converse API has no word for effort of its own: each maker's stands in fields of the model. */
-function thinkingOf(request: ModelRequest, quirks: Quirks, clean: readonly Message[]): object | undefined {
+/** The Converse API has no field for effort. Each model maker has its own additional fields. */
+function resolveThinking(request: ModelRequest, quirks: Quirks, transcript: readonly Message[]): object | undefined {
   const { model } = request
-  const reasoning = reasoningOf(model, quirks)
+  const reasoning = resolveReasoningMode(model, quirks)
   const effort = clampEffort(request.reasoningEffort, quirks.efforts)
   if (effort === undefined || effort === 'none' || reasoning === 'none') return undefined
   if (reasoning === 'adaptive')
-    return { thinking: { type: 'adaptive' }, output_config: { effort: claudeEffort(effort) } }
-  if (reasoning !== 'budget') return effortOf(effort, model)
-  if (request.repairs?.thinking === 'left-out' || !mayThink(clean, sealedBy)) return undefined
-  return budgetOf(effort, request.maxTokens ?? quirks.defaultMaxTokens)
+    return { thinking: { type: 'adaptive' }, output_config: { effort: toClaudeEffort(effort) } }
+  if (reasoning !== 'budget') return renderEffort(effort, model)
+  if (request.repairs?.thinking === 'left-out' || !canThink(transcript, sealIssuer)) return undefined
+  return renderBudget(effort, request.maxTokens ?? quirks.defaultMaxTokens)
 }
 
-const reasoningOf = (model: string, { reasoning }: Quirks) => reasoning ?? (isClaude(model) ? 'budget' : 'none')
+const resolveReasoningMode = (model: string, { reasoning }: Quirks) =>
+  reasoning ?? (isClaude(model) ? 'budget' : 'none')
 
-function budgetOf(effort: string, maxTokens = usualMaxTokens): object | undefined {
-  const budget_tokens = thinkingBudget(effort, maxTokens)
+function renderBudget(effort: string, maxTokens = defaultMaxTokens): object | undefined {
+  const budget_tokens = resolveThinkingBudget(effort, maxTokens)
   return budget_tokens === undefined ? undefined : { thinking: { type: 'enabled', budget_tokens } }
 }
 
-function effortOf(effort: string, model: string): object {
-  if (isClaude(model)) return { output_config: { effort: claudeEffort(effort) } }
+function renderEffort(effort: string, model: string): object {
+  if (isClaude(model)) return { output_config: { effort: toClaudeEffort(effort) } }
   if (isNova(model)) return { reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } }
   return { reasoning_effort: effort }
 }
 
-function toolsOf({ tools, repairs }: ModelRequest, clean: readonly Message[], point?: string): readonly string[] {
-  const offered: readonly ToolSchema[] = tools.length
+function renderTools(
+  { tools, repairs }: ModelRequest,
+  transcript: readonly Message[],
+  cachePoint?: string,
+): readonly string[] {
+  const definitions: readonly ToolSchema[] = tools.length
     ? tools
-    : // Calls that were made must be known to the provider, also when none may be made any more.
-      namesOfCalls(clean).map((name) => ({ name, description: notOffered, inputSchema: { type: 'object' } }))
-  if (!offered.length) return []
-  const written = offered.map((tool) => (repairs?.schemas ? asPlainSpec(tool) : specOf(tool)))
-  return [`"toolConfig":{"tools":[${[...written, ...(point ? [point] : [])].join(',')}]}`]
+    : // The API requires a definition for every tool that the transcript calls, also when no tool is offered now.
+      listCalledTools(transcript).map((name) => ({
+        name,
+        description: unavailableToolText,
+        inputSchema: { type: 'object' },
+      }))
+  if (!definitions.length) return []
+  const rendered = definitions.map((tool) => (repairs?.schemas ? renderSimplifiedTool(tool) : renderTool(tool)))
+  return [`"toolConfig":{"tools":[${[...rendered, ...(cachePoint ? [cachePoint] : [])].join(',')}]}`]
 }
 
-const notOffered = 'Not available any more.'
+const unavailableToolText = 'Not available any more.'
 
-const specs = new WeakMap<object, string>()
+const renderedTools = new WeakMap<object, string>()
 
-function specOf(tool: ToolSchema): string {
-  let json = specs.get(tool)
-  if (json === undefined) specs.set(tool, (json = asSpec(tool)))
+function renderTool(tool: ToolSchema): string {
+  let json = renderedTools.get(tool)
+  if (json === undefined) renderedTools.set(tool, (json = renderToolSpec(tool)))
   return json
 }
 
-const asPlainSpec = (tool: ToolSchema): string => asSpec({ ...tool, inputSchema: plain(tool.inputSchema) })
+const renderSimplifiedTool = (tool: ToolSchema): string =>
+  renderToolSpec({ ...tool, inputSchema: simplifySchema(tool.inputSchema) })
 
-const asSpec = ({ name, description, inputSchema }: ToolSchema): string =>
-  wholeJson({ toolSpec: { name, ...(description && { description }), inputSchema: { json: inputSchema } } })
+const renderToolSpec = ({ name, description, inputSchema }: ToolSchema): string =>
+  stringifyWellFormed({ toolSpec: { name, ...(description && { description }), inputSchema: { json: inputSchema } } })
 
-function systemOf(system: string, point: string | undefined): readonly string[] {
-  const text = wellFormed(system)
+function renderSystem(system: string, cachePoint: string | undefined): readonly string[] {
+  const text = toWellFormed(system)
   if (!/\S/.test(text)) return []
-  return [`"system":[${[JSON.stringify({ text }), ...(point ? [point] : [])].join(',')}]`]
+  return [`"system":[${[JSON.stringify({ text }), ...(cachePoint ? [cachePoint] : [])].join(',')}]`]
 }

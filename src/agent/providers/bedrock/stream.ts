@@ -1,32 +1,37 @@
-/** Reads what ConverseStream sends back: frames into one message, usage, and why it ended. */
+/** Reads the event stream of ConverseStream into one reply: message, usage and stop reason. */
 
-import { Dropped, type Reply } from '../../model/dialect.ts'
+import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
 import type { AssistantMessage } from '../../model/message.ts'
 import { noUsage, type Usage } from '../../model/usage.ts'
-import { readArguments } from '../shared/call-arguments.ts'
-import { type Seal, sealedBy } from './blocks.ts'
-import { BedrockError, errorOf, messageIn } from './bedrock-error.ts'
-import { type Frame, frameReader } from './frames.ts'
-import { type Listening, readReply, Room } from '../shared/read-body.ts'
+import { parseCallArguments } from '../shared/call-arguments.ts'
+import { toTokenCount } from '../shared/usage-numbers.ts'
+import { type ThinkingSeal, sealIssuer } from './blocks.ts'
+import { BedrockError, readBedrockError, parseErrorBody } from './bedrock-error.ts'
+import { type Frame, createFrameDecoder } from './frames.ts'
+import { type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
+import { ReplySizeLimit } from '../shared/reply-size-limit.ts'
 
-export async function readConverse(response: Response, { hear, pulse, sleep }: Listening): Promise<Reply> {
-  if (!response.ok || response.headers.get('content-type')?.includes('json')) throw await errorOf(response)
-  const gathered = new Gathered(hear)
-  const framesIn = frameReader()
+export async function readConverseStream(
+  response: Response,
+  { onDelta, onActivity, sleep }: ReadOptions,
+): Promise<DialectReply> {
+  if (!response.ok || response.headers.get('content-type')?.includes('json')) throw await readBedrockError(response)
+  const builder = new ConverseReplyBuilder(onDelta)
+  const decodeFrames = createFrameDecoder()
   const feed = (bytes: Uint8Array) => {
-    for (const frame of framesIn(bytes)) {
-      pulse('answer')
-      gathered.take(frame)
+    for (const frame of decodeFrames(bytes)) {
+      onActivity('answer')
+      builder.add(frame)
     }
   }
-  return readReply(response.body, gathered, { feed, told: BedrockError, sleep })
+  return readReply(response.body, builder, { feed, providerError: BedrockError, sleep })
 }
 
-type Start = {
+type CallStart = {
   readonly contentBlockIndex?: number
   readonly start?: { readonly toolUse?: { readonly toolUseId?: string; readonly name?: string } }
 }
-type Delta = {
+type PartDelta = {
   readonly contentBlockIndex?: number
   readonly delta?: {
     readonly text?: string
@@ -38,145 +43,147 @@ type Delta = {
     }
   }
 }
-type Counts = Readonly<
+type UsageFields = Readonly<
   Record<'inputTokens' | 'outputTokens' | 'cacheReadInputTokens' | 'cacheWriteInputTokens' | 'cacheDetails', unknown>
 >
 type Part =
-  | { readonly of: 'text'; text: string }
-  | { readonly of: 'thinking'; text: string; signature: string; redacted: string }
-  | { readonly of: 'call'; readonly id: string; readonly name: string; json: string }
+  | { readonly kind: 'text'; text: string }
+  | { readonly kind: 'thinking'; text: string; signature: string; redacted: string }
+  | { readonly kind: 'call'; readonly id: string; readonly name: string; json: string }
 
 const decoder = new TextDecoder()
 
-class Gathered {
-  /** Nothing of the answer comes any more. */
+class ConverseReplyBuilder implements ReplyBuilder {
   isClosed = false
-  readonly #hear: Listening['hear']
-  /** By index, in the order in which they began. Only calls say that they begin. */
+  readonly #onDelta: ReadOptions['onDelta']
+  /** Parts by index, in the order of their start. Only tool calls have a start event. */
   readonly #parts = new Map<number, Part>()
-  readonly #room = new Room()
-  #stop: string | undefined
+  readonly #sizeLimit = new ReplySizeLimit()
+  #stopReason: string | undefined
   #usage: Usage = noUsage
 
-  constructor(hear: Listening['hear']) {
-    this.#hear = hear
+  constructor(onDelta: ReadOptions['onDelta']) {
+    this.#onDelta = onDelta
   }
 
-  /** The provider has said why the answer ended. */
   get isComplete(): boolean {
-    return this.#stop !== undefined
+    return this.#stopReason !== undefined
   }
 
-  get inCall(): boolean {
-    return [...this.#parts.values()].some(({ of }) => of === 'call')
+  get hasToolCall(): boolean {
+    return [...this.#parts.values()].some(({ kind }) => kind === 'call')
   }
 
-  take(frame: Frame): void {
+  add(frame: Frame): void {
     const text = decoder.decode(frame.payload)
     throwException(frame, text)
     const event: unknown = JSON.parse(text)
     switch (frame.headers[':event-type']) {
       case 'contentBlockStart':
-        return this.#begin(event as Start)
+        return this.#startCall(event as CallStart)
       case 'contentBlockDelta':
-        return this.#add(event as Delta)
+        return this.#extendPart(event as PartDelta)
       case 'messageStop':
-        this.#stop = (event as { readonly stopReason?: string }).stopReason ?? 'end_turn'
+        this.#stopReason = (event as { readonly stopReason?: string }).stopReason ?? 'end_turn'
         return
       case 'metadata':
-        this.#usage = usageOf((event as { readonly usage?: Partial<Counts> }).usage ?? {})
+        this.#usage = parseUsage((event as { readonly usage?: Partial<UsageFields> }).usage ?? {})
         this.isClosed = this.isComplete
     }
   }
 
-  #begin({ contentBlockIndex = 0, start }: Start): void {
+  #startCall({ contentBlockIndex = 0, start }: CallStart): void {
     const { toolUseId: id = '', name = '' } = start?.toolUse ?? {}
     if (!start?.toolUse) return
-    this.#room.take(id + name)
-    this.#open(contentBlockIndex, { of: 'call', id, name, json: '' })
+    this.#sizeLimit.countText(id + name)
+    this.#startPart(contentBlockIndex, { kind: 'call', id, name, json: '' })
   }
 
-  #open<P extends Part>(index: number, part: P): P {
-    this.#room.takePart()
+  #startPart<P extends Part>(index: number, part: P): P {
+    this.#sizeLimit.countPart()
     this.#parts.set(index, part)
     return part
   }
 
-  #add({ contentBlockIndex: index = 0, delta = {} }: Delta): void {
-    const { text, toolUse, reasoningContent: thought } = delta
-    this.#room.takeTexts({ ...delta, ...toolUse })
-    if (thought) this.#room.takeTexts(thought)
-    if (text !== undefined) this.#text(index, text)
-    if (thought) this.#think(index, thought)
+  #extendPart({ contentBlockIndex: index = 0, delta = {} }: PartDelta): void {
+    const { text, toolUse, reasoningContent: reasoning } = delta
+    this.#sizeLimit.countTexts({ ...delta, ...toolUse })
+    if (reasoning) this.#sizeLimit.countTexts(reasoning)
+    if (text !== undefined) this.#addText(index, text)
+    if (reasoning) this.#addThinking(index, reasoning)
     const part = this.#parts.get(index)
-    if (toolUse?.input && part?.of === 'call') part.json += toolUse.input
+    if (toolUse?.input && part?.kind === 'call') part.json += toolUse.input
   }
 
-  #text(index: number, text: string): void {
-    const part = this.#parts.get(index) ?? (text ? this.#open(index, { of: 'text', text: '' }) : undefined)
-    if (part?.of !== 'text' || !text) return
+  #addText(index: number, text: string): void {
+    const part = this.#parts.get(index) ?? (text ? this.#startPart(index, { kind: 'text', text: '' }) : undefined)
+    if (part?.kind !== 'text' || !text) return
     part.text += text
-    this.#hear({ of: 'text', text })
+    this.#onDelta({ of: 'text', text })
   }
 
-  #think(
+  #addThinking(
     index: number,
-    { text, signature, redactedContent }: NonNullable<NonNullable<Delta['delta']>['reasoningContent']>,
+    { text, signature, redactedContent }: NonNullable<NonNullable<PartDelta['delta']>['reasoningContent']>,
   ) {
-    const part = this.#parts.get(index) ?? this.#open(index, { of: 'thinking', text: '', signature: '', redacted: '' })
-    if (part.of !== 'thinking') return
+    const part =
+      this.#parts.get(index) ?? this.#startPart(index, { kind: 'thinking', text: '', signature: '', redacted: '' })
+    if (part.kind !== 'thinking') return
     part.signature += signature ?? ''
     part.redacted += redactedContent ?? ''
     if (!text) return
     part.text += text
-    this.#hear({ of: 'thinking', text })
+    this.#onDelta({ of: 'thinking', text })
   }
 
-  reply(): Reply {
-    if (this.#stop === undefined) throw new Dropped('The connection ended before the answer did.', this.inCall)
-    // What the model wrote could not even be read by the provider.
-    if (this.#stop.startsWith('malformed_')) throw new Dropped(`The answer ended as ${this.#stop}.`, this.inCall)
-    const content = [...this.#parts.values()].flatMap(asContent)
-    return { message: { role: 'assistant', content, stop: this.#stopFor(this.#stop) }, usage: this.#usage }
+  build(): DialectReply {
+    if (this.#stopReason === undefined)
+      throw new StreamBroken('The connection ended before the reply was complete.', this.hasToolCall)
+    // The provider could not parse the output of the model.
+    if (this.#stopReason.startsWith('malformed_'))
+      throw new StreamBroken(`The reply ended with the reason ${this.#stopReason}.`, this.hasToolCall)
+    const content = [...this.#parts.values()].flatMap(toContent)
+    return { message: { role: 'assistant', content, stop: this.#toStop(this.#stopReason) }, usage: this.#usage }
   }
 
-  #stopFor(reason: string): AssistantMessage['stop'] {
+  #toStop(reason: string): AssistantMessage['stop'] {
     if (reason === 'max_tokens' || reason === 'model_context_window_exceeded') return 'length'
     if (reason === 'guardrail_intervened' || reason === 'content_filtered' || reason === 'refusal') return 'refused'
-    return this.inCall ? 'tools' : 'end'
+    return this.hasToolCall ? 'tools' : 'end'
   }
 }
 
 function throwException({ headers }: Frame, text: string): void {
   const kind = headers[':message-type']
-  if (kind === 'exception') throw new BedrockError(headers[':exception-type'] ?? '', messageIn(text).message ?? text)
+  if (kind === 'exception')
+    throw new BedrockError(headers[':exception-type'] ?? '', parseErrorBody(text).message ?? text)
   if (kind === 'error') throw new BedrockError(headers[':error-code'] ?? '', headers[':error-message'] ?? text)
 }
 
-const sealed = (data: Seal) => ({ sealed: { by: sealedBy, data } })
+const seal = (data: ThinkingSeal) => ({ sealed: { by: sealIssuer, data } })
 
-function asContent(part: Part): AssistantMessage['content'] {
-  switch (part.of) {
+function toContent(part: Part): AssistantMessage['content'] {
+  switch (part.kind) {
     case 'text':
       return part.text ? [{ type: 'text', text: part.text }] : []
     case 'thinking': {
       const { text, signature, redacted } = part
-      if (redacted) return [{ type: 'thinking', text: '', ...sealed({ redacted }) }]
-      return text || signature ? [{ type: 'thinking', text, ...(signature && sealed({ signature })) }] : []
+      if (redacted) return [{ type: 'thinking', text: '', ...seal({ redacted }) }]
+      return text || signature ? [{ type: 'thinking', text, ...(signature && seal({ signature })) }] : []
     }
     case 'call':
-      return [{ type: 'call', id: part.id, name: part.name, ...readArguments(part.json) }]
+      return [{ type: 'call', id: part.id, name: part.name, ...parseCallArguments(part.json) }]
   }
 }
 
-/** What was read from the cache and written to it is counted apart, as we do. */
-function usageOf(counts: Partial<Counts>): Usage {
-  const cachedWrite = count(counts.cacheWriteInputTokens)
-  const hourWrite = Math.min(cachedWrite, writtenForAnHour(counts.cacheDetails))
+/** Bedrock counts cached tokens separately, as `Usage` does. */
+function parseUsage(usage: Partial<UsageFields>): Usage {
+  const cachedWrite = toTokenCount(usage.cacheWriteInputTokens)
+  const hourWrite = Math.min(cachedWrite, countHourWrite(usage.cacheDetails))
   return {
-    input: count(counts.inputTokens),
-    output: count(counts.outputTokens),
-    cachedRead: count(counts.cacheReadInputTokens),
+    input: toTokenCount(usage.inputTokens),
+    output: toTokenCount(usage.outputTokens),
+    cachedRead: toTokenCount(usage.cacheReadInputTokens),
     cachedWrite,
     ...(hourWrite && { hourWrite }),
     reasoning: 0,
@@ -185,11 +192,7 @@ function usageOf(counts: Partial<Counts>): Usage {
   }
 }
 
-const writtenForAnHour = (details: unknown): number =>
+const countHourWrite = (details: unknown): number =>
   (Array.isArray(details) ? details : [])
-    .map((one: { readonly ttl?: unknown; readonly inputTokens?: unknown } | null) => one)
-    .reduce((sum, one) => sum + (one?.ttl === '1h' ? count(one.inputTokens) : 0), 0)
-
-/** Providers are not believed everything: what is no number of tokens counts as none. */
-const count = (value: unknown): number =>
-  typeof value === 'number' && value >= 0 && value < 1e12 ? Math.floor(value) : 0
+    .map((detail: { readonly ttl?: unknown; readonly inputTokens?: unknown } | null) => detail)
+    .reduce((sum, detail) => sum + (detail?.ttl === '1h' ? toTokenCount(detail.inputTokens) : 0), 0)

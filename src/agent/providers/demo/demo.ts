@@ -1,14 +1,14 @@
 /**
- * `demo/agent`: a small rule-based stand-in, not a language model. It maps a few phrases to tools and
- * reports what they returned, so that the whole system can be tried without a key or a network.
+ * Implements the model `demo/agent`: a small set of rules, not a language model. It maps a few phrases to tools and reports
+ * their results, so that the whole system can be tried without a key or a network.
  */
 
 import type { Dialect, ModelRequest } from '../../model/dialect.ts'
 import { type AssistantMessage, callsIn, type Message, textIn } from '../../model/message.ts'
 import { noUsage } from '../../model/usage.ts'
 
-type Wish = { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
-type Rule = readonly [pattern: RegExp, wish: (...words: string[]) => Wish]
+type ToolRequest = { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
+type Rule = readonly [pattern: RegExp, createRequest: (...words: string[]) => ToolRequest]
 
 const rules: readonly Rule[] = [
   [/^run:\s*([\s\S]+)$/i, (command) => ({ tool: 'terminal', input: { command } })],
@@ -35,70 +35,71 @@ const phrases: readonly (readonly [tool: string, phrase: string])[] = [
   ['clarify', 'ask: QUESTION'],
 ]
 
-/** Only what would work is offered. */
-function helpFor(tools: ModelRequest['tools']): string {
-  const offered = phrases.filter(([tool]) => tools.some(({ name }) => name === tool)).map(([, phrase]) => phrase)
+/** Lists only the phrases whose tool is available. */
+function renderHelp(tools: ModelRequest['tools']): string {
+  const available = phrases.filter(([tool]) => tools.some(({ name }) => name === tool)).map(([, phrase]) => phrase)
   return [
     'I am demo/agent, a small rule-based stand-in and not a language model.',
-    ...(offered.length ? [`I understand: ${offered.join(' · ')}.`] : []),
+    ...(available.length ? [`I understand: ${available.join(' · ')}.`] : []),
     'Set a provider key such as OPENAI_API_KEY to talk to a real model.',
   ].join(' ')
 }
 
-/** Between two words, so that streaming can be seen. */
-const paceMs = 12
+/** The delay between two words, so that streaming is visible. */
+const wordDelayMs = 12
 
 export const demo: Dialect = {
-  async call(request, _endpoint, { hear, pulse, sleep, signal }) {
-    const message = answer(request)
+  async call(request, _endpoint, { onDelta, onActivity, sleep, signal }) {
+    const message = createReply(request)
     for (const word of textIn(message).match(/\S+\s*/g) ?? []) {
       signal.throwIfAborted()
-      hear({ of: 'text', text: word })
-      pulse()
-      await sleep(paceMs)
+      onDelta({ of: 'text', text: word })
+      onActivity()
+      await sleep(wordDelayMs)
     }
     return { message, usage: noUsage }
   },
 }
 
-export function answer({ transcript, tools, say }: ModelRequest): AssistantMessage {
-  const lastUser = transcript.findLastIndex((message) => message.role === 'user' && !message.source)
-  const results = transcript.slice(lastUser + 1).filter((message) => message.role === 'tool')
-  if (results.length) return speak(results.map(report).join('\n\n'))
-  const said = lastUser < 0 ? '' : textIn(transcript[lastUser] as Message).trim()
-  if (say !== undefined && !tools.length) return speak(`You said: ${said}`)
-  const wish = wishOf(said)
-  const help = helpFor(tools)
-  if (!wish) return speak(said ? `You said: ${said}\n\n${help}` : help)
-  if (!tools.some(({ name }) => name === wish.tool))
-    return speak(`That needs the tool ${wish.tool}, which is not available here.\n\n${help}`)
-  return askFor(wish, transcript)
+export function createReply({ transcript, tools, say }: ModelRequest): AssistantMessage {
+  const lastUserIndex = transcript.findLastIndex((message) => message.role === 'user' && !message.source)
+  const results = transcript.slice(lastUserIndex + 1).filter((message) => message.role === 'tool')
+  if (results.length) return createText(results.map(reportResult).join('\n\n'))
+  const userMessage = lastUserIndex < 0 ? '' : textIn(transcript[lastUserIndex] as Message).trim()
+  if (say !== undefined && !tools.length) return createText(`You said: ${userMessage}`)
+  const toolRequest = matchRule(userMessage)
+  const help = renderHelp(tools)
+  if (!toolRequest) return createText(userMessage ? `You said: ${userMessage}\n\n${help}` : help)
+  if (!tools.some(({ name }) => name === toolRequest.tool))
+    return createText(`That needs the tool ${toolRequest.tool}, which is not available here.\n\n${help}`)
+  return createToolCall(toolRequest, transcript)
 }
 
-function wishOf(said: string): Wish | undefined {
-  for (const [pattern, wish] of rules) {
-    const match = pattern.exec(said)
-    if (match) return wish(...match.slice(1))
+function matchRule(userMessage: string): ToolRequest | undefined {
+  for (const [pattern, createRequest] of rules) {
+    const match = pattern.exec(userMessage)
+    if (match) return createRequest(...match.slice(1))
   }
   return undefined
 }
 
-const speak = (text: string): AssistantMessage => ({
+const createText = (text: string): AssistantMessage => ({
   role: 'assistant',
   content: [{ type: 'text', text }],
   stop: 'end',
 })
 
-function askFor({ tool, input }: Wish, transcript: readonly Message[]): AssistantMessage {
-  const before = transcript.reduce(
+function createToolCall({ tool, input }: ToolRequest, transcript: readonly Message[]): AssistantMessage {
+  const callCount = transcript.reduce(
     (sum, message) => sum + (message.role === 'assistant' ? callsIn(message).length : 0),
     0,
   )
   return {
     role: 'assistant',
-    content: [{ type: 'call', id: `demo_${before + 1}`, name: tool, input }],
+    content: [{ type: 'call', id: `demo_${callCount + 1}`, name: tool, input }],
     stop: 'tools',
   }
 }
 
-const report = (message: Message) => (message.role === 'tool' ? `${message.name} returned:\n${textIn(message)}` : '')
+const reportResult = (message: Message) =>
+  message.role === 'tool' ? `${message.name} returned:\n${textIn(message)}` : ''

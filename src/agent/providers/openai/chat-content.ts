@@ -1,24 +1,24 @@
-/** What a model says in a chat completion: a text, or parts of which some are thinking. */
+/** Parses the content of a chat completion: a text, or parts of which some are thinking. */
 
-export type Said = { readonly text: string; readonly thinking: string }
+export type ChatContent = { readonly text: string; readonly thinking: string }
 
-export function contentOf(content: unknown): Said {
-  if (Array.isArray(content)) return { text: partsIn(content, 'text'), thinking: partsIn(content, 'thinking') }
-  return { text: textOf(content), thinking: '' }
+export function parseChatContent(content: unknown): ChatContent {
+  if (Array.isArray(content)) return { text: joinParts(content, 'text'), thinking: joinParts(content, 'thinking') }
+  return { text: toText(content), thinking: '' }
 }
 
-/** A number or an object where the model was made to write one. */
-export const textOf = (content: unknown): string => {
+/** Converts content to text. Some servers parse JSON that the model wrote and send the value. */
+export const toText = (content: unknown): string => {
   if (content === null || content === undefined) return ''
   return typeof content === 'string' ? content : JSON.stringify(content)
 }
 
-/** Thinking has parts of its own. What is neither (references, images) is left out. */
-const partsIn = (parts: readonly unknown[], type: 'text' | 'thinking'): string =>
+/** Joins the parts of one type. A thinking part contains text parts. Other types, such as references, are ignored. */
+const joinParts = (parts: readonly unknown[], type: 'text' | 'thinking'): string =>
   parts
     .map((part) => {
-      const { type: own, [type]: said } = (part ?? {}) as Readonly<Record<string, unknown>>
-      if (own !== type) return ''
-      return Array.isArray(said) ? partsIn(said, 'text') : textOf(said)
+      const { type: partType, [type]: value } = (part ?? {}) as Readonly<Record<string, unknown>>
+      if (partType !== type) return ''
+      return Array.isArray(value) ? joinParts(value, 'text') : toText(value)
     })
     .join('')

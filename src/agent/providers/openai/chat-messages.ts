@@ -1,4 +1,4 @@
-/** Messages as a chat completion has them, in the way that a provider wants. Pure, and byte for byte the same. */
+/** Renders messages for a chat completion in the style of a provider. The same input gives the same bytes. */
 
 import type OpenAI from 'openai'
 import type { Quirks } from '../../model/dialect.ts'
@@ -13,116 +13,128 @@ import {
   type UserMessage,
 } from '../../model/message.ts'
 import type { Repairs } from '../../model/turn.ts'
-import { wireId, wireName } from '../shared/call-id.ts'
-import { wholeJson } from '../shared/json.ts'
-import { leftOut, pictureOf } from '../shared/image-content.ts'
-import { wellFormed } from '../shared/well-formed.ts'
+import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
+import { omittedImageText, toImageContent } from '../shared/image-content.ts'
+import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
-/** Whoever made a sealed part of this dialect. */
-export const sealedBy = 'openai-chat'
+/** `Sealed.by` of all parts that this dialect seals. */
+export const sealIssuer = 'openai-chat'
 
-/** For a provider's cache: keep everything up to here. */
-export type Mark = { readonly type: 'ephemeral'; readonly ttl?: '1h' }
+/** `cache_control`: the provider caches everything up to this part. */
+export type CacheMark = { readonly type: 'ephemeral'; readonly ttl?: '1h' }
 
-/** How messages are written. The same wishes are the same object, so that renderings can be kept by it. */
-export type Style = {
-  /** All content as lists of parts; results of tools as well, unless they have to be text. */
-  readonly parts: boolean
-  readonly textResults: boolean
-  readonly echo: Quirks['echoThinking'] | undefined
+/** How a provider wants messages. Equal styles are the same object, because rendered bytes are cached by style. */
+export type RenderStyle = {
+  /** All content is a list of parts, also that of tool results unless `shouldUseTextResults`. */
+  readonly shouldUseParts: boolean
+  readonly shouldUseTextResults: boolean
+  /** The field for earlier thinking; undefined when thinking is not sent back. */
+  readonly thinkingField: Quirks['echoThinking'] | undefined
   readonly sealedCalls: Quirks['sealedCalls'] | undefined
-  readonly withImages: boolean
-  readonly withThinking: boolean
+  readonly shouldSendImages: boolean
+  readonly shouldSendThinking: boolean
 }
 
-const styles = new Map<string, Style>()
+const styles = new Map<string, RenderStyle>()
 
-export function styleOf(quirks: Quirks, repairs: Repairs | undefined): Style {
-  const wanted: Style = {
-    // Marks stand on parts: with them, content looks the same whether it is marked or not.
-    parts: quirks.content === 'parts' || quirks.cacheMarks === 'native',
-    textResults: quirks.content === 'string-results' || repairs?.toolContent === 'text',
-    echo: quirks.echoThinking,
+export function resolveStyle(quirks: Quirks, repairs: Repairs | undefined): RenderStyle {
+  const newStyle: RenderStyle = {
+    // A cache mark needs a part. With parts everywhere, content stays the same with and without a mark.
+    shouldUseParts: quirks.content === 'parts' || quirks.cacheMarks === 'native',
+    shouldUseTextResults: quirks.content === 'string-results' || repairs?.toolContent === 'text',
+    thinkingField: quirks.echoThinking,
     sealedCalls: quirks.sealedCalls,
-    withImages: repairs?.images !== 'left-out',
-    withThinking: repairs?.thinking !== 'left-out',
+    shouldSendImages: repairs?.images !== 'left-out',
+    shouldSendThinking: repairs?.thinking !== 'left-out',
   }
-  const name = JSON.stringify(wanted)
+  const name = JSON.stringify(newStyle)
   let style = styles.get(name)
-  if (!style) styles.set(name, (style = wanted))
+  if (!style) styles.set(name, (style = newStyle))
   return style
 }
 
 type ContentPart = OpenAI.Chat.Completions.ChatCompletionContentPart
 
-export const textPart = (text: string, mark?: Mark): string => JSON.stringify(markedText(text, mark))
+export const renderTextPart = (text: string, mark?: CacheMark): string => JSON.stringify(createTextPart(text, mark))
 
-const markedText = (text: string, mark?: Mark) => ({
+const createTextPart = (text: string, mark?: CacheMark) => ({
   type: 'text' as const,
   text,
   ...(mark && { cache_control: mark }),
 })
 
 /**
- * The message at a place of a sanitised transcript, as JSON. Results of tools take text only: their images stand
- * in the message of the user behind them, which is written along with the last result when there is none.
+ * Renders one message of a sanitised transcript. A tool result takes only text, so its images go into the next user
+ * message. If there is none, a user message with the images is added after the last result.
  */
-export function writtenAt(all: readonly Message[], at: number, style: Style, mark?: Mark): string {
+export function renderMessageAt(all: readonly Message[], at: number, style: RenderStyle, mark?: CacheMark): string {
   const message = all[at] as Message
-  if (!mark && !style.parts) {
-    const plain = plainly(message, all[at - 1])
-    if (plain) return JSON.stringify(plain)
+  if (!mark && !style.shouldUseParts) {
+    const textMessage = toTextOnly(message, all[at - 1])
+    if (textMessage) return JSON.stringify(textMessage)
   }
   switch (message.role) {
     case 'user':
-      return JSON.stringify({ role: 'user', content: userContent(message, imagesBefore(all, at, style), style, mark) })
+      return JSON.stringify({
+        role: 'user',
+        content: renderUserContent(message, listImagesBefore(all, at, style), style, mark),
+      })
     case 'assistant':
-      return JSON.stringify(assistant(message, style, mark))
+      return JSON.stringify(renderAssistant(message, style, mark))
     case 'tool': {
-      const written = JSON.stringify(result(message, style, mark))
+      const resultJson = JSON.stringify(renderToolResult(message, style, mark))
       const next = all[at + 1]?.role
-      const images = next === 'tool' || next === 'user' ? [] : imagesBefore(all, at + 1, style)
-      if (!images.length) return written
-      return `${written},${JSON.stringify({ role: 'user', content: shown(images, style) })}`
+      const images = next === 'tool' || next === 'user' ? [] : listImagesBefore(all, at + 1, style)
+      if (!images.length) return resultJson
+      return `${resultJson},${JSON.stringify({ role: 'user', content: renderImages(images, style) })}`
     }
   }
 }
 
-/** Characters of simple messages that are written as one. */
-const writtenTogether = 256 * 1024
+/** Text-only messages are stringified together up to this length. */
+const maxBatchChars = 256 * 1024
 
-/** The messages from one place up to another, as JSON; a piece holds one or many, with commas between them. */
-export function* writtenBetween(all: readonly Message[], from: number, to: number, style: Style): Generator<string> {
-  const simple: { role: string; content: string }[] = []
+/** Renders the messages from `from` to before `to`. Each yielded string is one or more messages, joined by commas. */
+export function* renderMessages(
+  all: readonly Message[],
+  from: number,
+  to: number,
+  style: RenderStyle,
+): Generator<string> {
+  const textOnly: { role: string; content: string }[] = []
   let length = 0
-  const written = () => JSON.stringify(simple.splice(0)).slice(1, -1)
+  const renderBatch = () => JSON.stringify(textOnly.splice(0)).slice(1, -1)
   for (let at = from; at < to; at++) {
-    const plain = style.parts ? undefined : plainly(all[at] as Message, all[at - 1])
-    if (plain) {
-      simple.push(plain)
-      length += plain.content.length
+    const textMessage = style.shouldUseParts ? undefined : toTextOnly(all[at] as Message, all[at - 1])
+    if (textMessage) {
+      textOnly.push(textMessage)
+      length += textMessage.content.length
     }
-    if (simple.length && (!plain || length > writtenTogether)) {
-      yield written()
+    if (textOnly.length && (!textMessage || length > maxBatchChars)) {
+      yield renderBatch()
       length = 0
     }
-    if (!plain) yield writtenAt(all, at, style)
+    if (!textMessage) yield renderMessageAt(all, at, style)
   }
-  if (simple.length) yield written()
+  if (textOnly.length) yield renderBatch()
 }
 
-/** What most messages are, one text and nothing else: long histories are many of them, and one by one cost twice as much. */
-function plainly({ role, content }: Message, before: Message | undefined) {
+/** Most messages are a single text. Stringifying them together takes half the time in a long history. */
+function toTextOnly({ role, content }: Message, before: Message | undefined) {
   const [part] = content
   if (role === 'tool' || before?.role === 'tool' || content.length !== 1 || part?.type !== 'text' || !part.text)
     return undefined
-  return { role, content: wellFormed(part.text) }
+  return { role, content: toWellFormed(part.text) }
 }
 
-/** Images of the results that stand right before this place. */
-function imagesBefore(all: readonly Message[], at: number, { withImages }: Style): readonly ImagePart[] {
+/** Returns the images of the tool results directly before `at`. */
+function listImagesBefore(
+  all: readonly Message[],
+  at: number,
+  { shouldSendImages }: RenderStyle,
+): readonly ImagePart[] {
   const images: ImagePart[] = []
-  if (!withImages) return images
+  if (!shouldSendImages) return images
   for (let i = at - 1; i >= 0; i--) {
     const message = all[i] as Message
     if (message.role !== 'tool') break
@@ -131,87 +143,101 @@ function imagesBefore(all: readonly Message[], at: number, { withImages }: Style
   return images
 }
 
-const shown = (images: readonly ImagePart[], style: Style): ContentPart[] => [
+const renderImages = (images: readonly ImagePart[], style: RenderStyle): ContentPart[] => [
   {
     type: 'text',
     text: images.length === 1 ? '[The image of the result above:]' : '[The images of the results above:]',
   },
-  ...images.flatMap((image) => partsOf(image, style)),
+  ...images.flatMap((image) => renderPart(image, style)),
 ]
 
-/** Bytes of one image. */
-const heaviest = 20 * 1024 * 1024
+const maxImageBytes = 20 * 1024 * 1024
 
-function partsOf(part: UserMessage['content'][number], { withImages }: Style): ContentPart[] {
-  if (part.type === 'text') return wordsOf(part.text)
-  if (!withImages) return wordsOf(leftOut)
-  const picture = pictureOf(part, heaviest)
-  if (picture.as === 'words') return wordsOf(picture.text)
-  const url = picture.as === 'address' ? picture.url : `data:image/${picture.format};base64,${picture.data}`
+function renderPart(part: UserMessage['content'][number], { shouldSendImages }: RenderStyle): ContentPart[] {
+  if (part.type === 'text') return renderText(part.text)
+  if (!shouldSendImages) return renderText(omittedImageText)
+  const image = toImageContent(part, maxImageBytes)
+  if (image.kind === 'text') return renderText(image.text)
+  const url = image.kind === 'url' ? image.url : `data:image/${image.format};base64,${image.data}`
   return [{ type: 'image_url', image_url: { url } }]
 }
 
-const wordsOf = (text: string): ContentPart[] => (/\S/.test(text) ? [{ type: 'text', text: wellFormed(text) }] : [])
+const renderText = (text: string): ContentPart[] =>
+  /\S/.test(text) ? [{ type: 'text', text: toWellFormed(text) }] : []
 
-function userContent({ content }: UserMessage, images: readonly ImagePart[], style: Style, mark?: Mark) {
+function renderUserContent(
+  { content }: UserMessage,
+  images: readonly ImagePart[],
+  style: RenderStyle,
+  mark?: CacheMark,
+) {
   const text = content.every((part) => part.type === 'text')
-    ? wellFormed(content.map((part) => (part.type === 'text' ? part.text : '')).join(''))
+    ? toWellFormed(content.map((part) => (part.type === 'text' ? part.text : '')).join(''))
     : undefined
-  if (text !== undefined && !images.length) return style.parts ? [markedText(text, mark)] : text
-  const own = text === undefined ? content.flatMap((part) => partsOf(part, style)) : wordsOf(text)
-  const parts = [...(images.length ? shown(images, style) : []), ...own]
+  if (text !== undefined && !images.length) return style.shouldUseParts ? [createTextPart(text, mark)] : text
+  const ownParts = text === undefined ? content.flatMap((part) => renderPart(part, style)) : renderText(text)
+  const parts = [...(images.length ? renderImages(images, style) : []), ...ownParts]
   const last = parts.findLastIndex(({ type }) => type === 'text')
-  return parts.map((part, at) => (at === last && part.type === 'text' ? markedText(part.text, mark) : part))
+  return parts.map((part, at) => (at === last && part.type === 'text' ? createTextPart(part.text, mark) : part))
 }
 
-function result({ callId, content }: ToolMessage, style: Style, mark?: Mark) {
-  const named = style.withImages ? '[an image, shown below]' : leftOut
-  const text = wellFormed(content.map((part) => (part.type === 'text' ? part.text : named)).join('\n'))
-  const asParts = style.parts && !style.textResults && /\S/.test(text)
-  return { role: 'tool', tool_call_id: wireId(callId), content: asParts ? [markedText(text, mark)] : text }
-}
-
-function assistant(message: AssistantMessage, style: Style, mark?: Mark) {
-  const text = wellFormed(textIn(message))
-  const calls = callsIn(message)
-  const content = style.parts && /\S/.test(text) ? [markedText(text, mark)] : text || null
+function renderToolResult({ callId, content }: ToolMessage, style: RenderStyle, mark?: CacheMark) {
+  const imagePlaceholder = style.shouldSendImages ? '[an image, shown below]' : omittedImageText
+  const text = toWellFormed(content.map((part) => (part.type === 'text' ? part.text : imagePlaceholder)).join('\n'))
+  const isPartsContent = style.shouldUseParts && !style.shouldUseTextResults && /\S/.test(text)
   return {
-    role: 'assistant',
-    content,
-    ...thinkingOf(message, calls.length > 0, style),
-    ...(calls.length && { tool_calls: calls.map((call, nth) => written(call, nth, style)) }),
+    role: 'tool',
+    tool_call_id: encodeCallId(callId),
+    content: isPartsContent ? [createTextPart(text, mark)] : text,
   }
 }
 
-const written = ({ id, name, input, raw, sealed }: ToolCallPart, nth: number, { sealedCalls }: Style) => ({
-  id: wireId(id),
+function renderAssistant(message: AssistantMessage, style: RenderStyle, mark?: CacheMark) {
+  const text = toWellFormed(textIn(message))
+  const calls = callsIn(message)
+  const content = style.shouldUseParts && /\S/.test(text) ? [createTextPart(text, mark)] : text || null
+  return {
+    role: 'assistant',
+    content,
+    ...renderThinking(message, calls.length > 0, style),
+    ...(calls.length && { tool_calls: calls.map((call, nth) => renderCall(call, nth, style)) }),
+  }
+}
+
+const renderCall = ({ id, name, input, raw, sealed }: ToolCallPart, nth: number, { sealedCalls }: RenderStyle) => ({
+  id: encodeCallId(id),
   type: 'function',
-  // What was not JSON when it came must be JSON when it is sent back.
-  function: { name: wireName(name), arguments: raw === undefined ? wholeJson(input) : '{}' },
-  ...(sealedCalls && extraOf(sealed, nth === 0 ? sealedCalls.unsealed : undefined)),
+  // The provider requires JSON, also for arguments that were not JSON when the model wrote them.
+  function: { name: encodeToolName(name), arguments: raw === undefined ? stringifyWellFormed(input) : '{}' },
+  ...(sealedCalls && renderSeal(sealed, nth === 0 ? sealedCalls.unsealed : undefined)),
 })
 
-/** The first call of a message carries the seal; one that another model made has a stand-in. */
-function extraOf(sealed: ToolCallPart['sealed'], unsealed: object | undefined): object {
-  if (sealed?.by === sealedBy) return { extra_content: sealed.data }
+/** The first call of a message carries the seal. A call of another model gets the placeholder of the quirks. */
+function renderSeal(sealed: ToolCallPart['sealed'], unsealed: object | undefined): object {
+  if (sealed?.by === sealIssuer) return { extra_content: sealed.data }
   return unsealed ? { extra_content: unsealed } : {}
 }
 
 /**
- * Thinking that goes back to where thinking has to come back: in the clear only what came in the clear, sealed
- * only what this dialect sealed. Where calls must have thinking before them, those of other models get a blank.
+ * Renders earlier thinking for providers that require it. Plain thinking goes back as text, sealed thinking only if this
+ * dialect sealed it. With `reasoning_content`, a call without usable thinking gets a blank, because the field is
+ * required.
  */
-function thinkingOf({ content }: AssistantMessage, hasCalls: boolean, { echo, withThinking }: Style): object {
-  if (!echo) return {}
-  const thoughts = content.filter((part) => part.type === 'thinking')
-  if (echo === 'reasoning_details') {
-    const details = thoughts.flatMap(({ sealed }) =>
-      sealed?.by === sealedBy ? (sealed.data as readonly unknown[]) : [],
+function renderThinking(
+  { content }: AssistantMessage,
+  hasCalls: boolean,
+  { thinkingField, shouldSendThinking }: RenderStyle,
+): object {
+  if (!thinkingField) return {}
+  const thinkingParts = content.filter((part) => part.type === 'thinking')
+  if (thinkingField === 'reasoning_details') {
+    const details = thinkingParts.flatMap(({ sealed }) =>
+      sealed?.by === sealIssuer ? (sealed.data as readonly unknown[]) : [],
     )
-    return withThinking && details.length ? { reasoning_details: details } : {}
+    return shouldSendThinking && details.length ? { reasoning_details: details } : {}
   }
-  const clear = thoughts.filter(({ sealed }) => !sealed || sealed.by === sealedBy).map(({ text }) => text)
-  const text = withThinking ? wellFormed(clear.join('')) : ''
-  if (text) return { [echo]: text }
-  return hasCalls && echo === 'reasoning_content' ? { [echo]: ' ' } : {}
+  const plainTexts = thinkingParts.filter(({ sealed }) => !sealed || sealed.by === sealIssuer).map(({ text }) => text)
+  const text = shouldSendThinking ? toWellFormed(plainTexts.join('')) : ''
+  if (text) return { [thinkingField]: text }
+  return hasCalls && thinkingField === 'reasoning_content' ? { [thinkingField]: ' ' } : {}
 }

@@ -1,90 +1,100 @@
 /**
- * Dialect `openai-chat`: chat completions, streamed, on the official SDK. The SDK carries requests,
- * errors and types; the body is put together here, because a long turn sends the same beginning hundreds
- * of times. What providers do differently is data: the quirks of the endpoint.
+ * Implements the dialect `openai-chat`: streamed chat completions. The official SDK sends requests and parses errors.
+ * The body is rendered here, because a long turn sends the same beginning hundreds of times. Differences between
+ * providers are data: the quirks of the endpoint.
  */
 
-import { cancelled } from '../shared/abort-error.ts'
+import { rethrowAsAbort } from '../shared/abort-error.ts'
 import type { Dialect, ModelRequest, Quirks } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
-import { GrowingBytes } from '../shared/utf8-builder.ts'
-import { headOf, markOf } from './chat-head.ts'
-import { type Style, styleOf, writtenAt, writtenBetween } from './chat-messages.ts'
-import { readChat } from './chat-stream.ts'
-import { clientFor } from './client.ts'
-import { behind } from '../shared/request-parts.ts'
-import { sanitiseGrowing, withMore } from '../shared/sanitise.ts'
+import { Utf8Builder } from '../shared/utf8-builder.ts'
+import { renderChatHead, resolveCacheMark } from './chat-head.ts'
+import { type RenderStyle, resolveStyle, renderMessageAt, renderMessages } from './chat-messages.ts'
+import { readChatStream } from './chat-stream.ts'
+import { getClient } from './client.ts'
+import { createTrailingMessages } from '../shared/trailing-messages.ts'
+import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
 
 export const openaiChat: Dialect = {
-  async call(request, endpoint, { signal, ...listening }) {
-    const response = await clientFor(endpoint)
+  async call(request, endpoint, { signal, ...readOptions }) {
+    const response = await getClient(endpoint)
       .post('/chat/completions', {
-        body: bodyOf(request, endpoint.quirks),
+        body: renderChatBody(request, endpoint.quirks),
         headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
         stream: true,
         signal,
       })
       .asResponse()
-      .catch(cancelled(signal))
-    return readChat(response, listening)
+      .catch(rethrowAsAbort(signal))
+    return readChatStream(response, readOptions)
   },
 }
 
 /**
- * The request as JSON, in UTF-8. Everything that stays the same from call to call stands first, byte for
- * byte, and of a transcript that grows only what is new is rendered and encoded. Marks for a provider's cache
- * move with every call: they stand in the last messages, which are rendered anew.
+ * Returns the request as UTF-8 JSON. The stable part comes first, and of a growing transcript only new messages are
+ * rendered and encoded. The last messages are rendered for every request, because cache marks move with every request.
  */
-export function bodyOf(request: ModelRequest, quirks: Quirks = {}): Uint8Array {
-  const clean = sanitiseGrowing(request.transcript)
-  const style = styleOf(quirks, request.repairs)
-  const mark = markOf(request, quirks)
-  const settled = Math.max(0, clean.length - (mark ? loose : 1))
-  const kept = settledBytes(headOf(request, quirks, style), { clean, settled, style })
-  const all = withMore(clean, behind(request))
-  const end = all.slice(settled).map((_message, i) => settled + i)
-  const marked = new Set(mark ? end.filter((at) => isMarkable(all[at])).slice(-marks) : [])
-  const write = (at: number): string => `,${writtenAt(all, at, style, marked.has(at) ? mark : undefined)}`
-  return kept.with(`${end.map(write).join('')}]}`)
+export function renderChatBody(request: ModelRequest, quirks: Quirks = {}): Uint8Array {
+  const transcript = sanitiseIncrementally(request.transcript)
+  const style = resolveStyle(quirks, request.repairs)
+  const mark = resolveCacheMark(request, quirks)
+  const stableCount = Math.max(0, transcript.length - (mark ? markWindow : 1))
+  const head = renderChatHead(request, quirks, style)
+  const prefix = encodeStablePrefix({ head, style, transcript, stableCount })
+  const all = appendMessages(transcript, createTrailingMessages(request))
+  const indexes = all.slice(stableCount).map((_message, i) => stableCount + i)
+  const marked = new Set(mark ? indexes.filter((at) => isMarkable(all[at])).slice(-maxMessageMarks) : [])
+  const render = (at: number): string => `,${renderMessageAt(all, at, style, marked.has(at) ? mark : undefined)}`
+  return prefix.toBytesWith(`${indexes.map(render).join('')}]}`)
 }
 
-/** Providers read four marks: the system message has one. */
-const marks = 3
-/** Calls without a word cannot be marked: among the last ones there are enough that can. */
-const loose = 4
+/** Providers accept four cache marks. The system message has one. */
+const maxMessageMarks = 3
+/** Marks go to the last messages. The window is larger than their number, because messages without text get none. */
+const markWindow = 4
 
-/** A mark stands on text. */
+/** A cache mark needs a text part. */
 const isMarkable = (message: Message | undefined): boolean =>
   message?.content.some((part) => part.type === 'text' && /\S/.test(part.text)) ?? false
 
-type Kept = { readonly head: string; readonly style: Style; readonly bytes: GrowingBytes; upTo: number }
-const keptBytes = new WeakMap<readonly Message[], Kept>()
+/** The bytes of the messages that cannot change any more, up to `messageCount`. */
+type StablePrefix = {
+  readonly head: string
+  readonly style: RenderStyle
+  readonly bytes: Utf8Builder
+  messageCount: number
+}
+const stablePrefixes = new WeakMap<readonly Message[], StablePrefix>()
 
-type Settled = { readonly clean: readonly Message[]; readonly settled: number; readonly style: Style }
-
-/** Everything before the last messages: that does not change any more. */
-function settledBytes(head: string, { clean, settled, style }: Settled): GrowingBytes {
-  let kept = keptBytes.get(clean)
-  let before = ''
-  if (kept?.head !== head || kept.style !== style || kept.upTo > settled) {
-    kept = { head, style, bytes: new GrowingBytes(), upTo: 0 }
-    before = head
-    keptBytes.set(clean, kept)
-  }
-  let pieces = [before]
-  let length = 0
-  for (const piece of writtenBetween(clean, kept.upTo, settled, style)) {
-    pieces.push(piece)
-    length += piece.length
-    if (length < encodedTogether) continue
-    kept.bytes.append(pieces.join(','))
-    pieces = ['']
-    length = 0
-  }
-  kept.upTo = settled
-  if (pieces.length > 1 || pieces[0]) kept.bytes.append(pieces.join(','))
-  return kept.bytes
+type PrefixParts = {
+  readonly head: string
+  readonly style: RenderStyle
+  readonly transcript: readonly Message[]
+  readonly stableCount: number
 }
 
-/** Characters: a long history is encoded in a few pieces, not in one per message. */
-const encodedTogether = 4 * 1024 * 1024
+function encodeStablePrefix({ head, style, transcript, stableCount }: PrefixParts): Utf8Builder {
+  let prefix = stablePrefixes.get(transcript)
+  let first = ''
+  if (prefix?.head !== head || prefix.style !== style || prefix.messageCount > stableCount) {
+    prefix = { head, style, bytes: new Utf8Builder(), messageCount: 0 }
+    first = head
+    stablePrefixes.set(transcript, prefix)
+  }
+  let batch = [first]
+  let batchChars = 0
+  for (const json of renderMessages(transcript, prefix.messageCount, stableCount, style)) {
+    batch.push(json)
+    batchChars += json.length
+    if (batchChars < maxBatchChars) continue
+    prefix.bytes.append(batch.join(','))
+    batch = ['']
+    batchChars = 0
+  }
+  prefix.messageCount = stableCount
+  if (batch.length > 1 || batch[0]) prefix.bytes.append(batch.join(','))
+  return prefix.bytes
+}
+
+/** A long history is encoded in a few batches, not message by message. */
+const maxBatchChars = 4 * 1024 * 1024

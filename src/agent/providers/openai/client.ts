@@ -1,35 +1,37 @@
-/** The official OpenAI SDK, as both of its dialects use it: it carries requests and errors, and nothing else. */
+/** Creates clients of the official OpenAI SDK for both OpenAI dialects. It sends requests and parses errors. */
 
-import { Bounded } from '../../model/bounded.ts'
+import { BoundedMap } from '../../model/bounded-map.ts'
 import OpenAI from 'openai'
-import { bounded } from '../shared/limit-body.ts'
+import { limitBody } from '../shared/limit-body.ts'
 import type { Endpoint } from '../../model/dialect.ts'
 
-/** It reads errors by itself. */
-class Client extends OpenAI {
+/** The SDK reads whole error bodies. This limits them. */
+class BoundedClient extends OpenAI {
   override async fetchWithTimeout(...request: Parameters<OpenAI['fetchWithTimeout']>): Promise<Response> {
-    return bounded(await super.fetchWithTimeout(...request))
+    return limitBody(await super.fetchWithTimeout(...request))
   }
 }
 
-/** One client per endpoint and isolate: building one costs more than a request. */
-const clients = new Bounded<string, OpenAI>(200)
+const requestTimeoutMs = 1_800_000
 
-export function clientFor({ baseUrl, key, headers }: Endpoint): OpenAI {
-  const name = JSON.stringify([baseUrl, key, headers])
-  let client = clients.get(name)
+/** One client per endpoint and isolate, because creating a client takes longer than sending a request. */
+const clients = new BoundedMap<string, OpenAI>(200)
+
+export function getClient({ baseUrl, key, headers }: Endpoint): OpenAI {
+  const cacheKey = JSON.stringify([baseUrl, key, headers])
+  let client = clients.get(cacheKey)
   if (!client) {
-    client = new Client({
+    client = new BoundedClient({
       baseURL: baseUrl,
       apiKey: key || 'none',
       defaultHeaders: headers,
-      maxRetries: 0, // we alone retry
-      timeout: 1_800_000,
-      // An address that was checked must not lead to another one.
+      maxRetries: 0, // the turn machine decides about retries
+      timeout: requestTimeoutMs,
+      // The base URL was checked before. A redirect would bypass that check.
       fetchOptions: { redirect: 'manual' },
       dangerouslyAllowBrowser: true,
     })
-    clients.set(name, client)
+    clients.set(cacheKey, client)
   }
   return client
 }

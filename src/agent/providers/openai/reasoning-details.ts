@@ -1,57 +1,58 @@
 /**
- * Thinking as gateways pass it on: a list of pieces, some of them sealed, that has to come back unchanged. It comes
- * in fragments; those of one piece stand next to each other.
+ * Assembles `reasoning_details`: thinking as gateways send it, a list of pieces that must go back unchanged. The
+ * fragments of one piece arrive one after the other.
  */
 
-import type { Room } from '../shared/read-body.ts'
+import type { ReplySizeLimit } from '../shared/reply-size-limit.ts'
 
-export type ReasoningDetail = { readonly type?: string; readonly index?: number; readonly [more: string]: unknown }
+export type ReasoningDetail = { readonly type?: string; readonly index?: number; readonly [field: string]: unknown }
 
-type Growing = { type?: string; index?: number; [more: string]: unknown }
+type PartialDetail = { type?: string; index?: number; [field: string]: unknown }
 
-/** Fields that grow from fragment to fragment; of all others the last one holds. */
-const growing = ['text', 'summary', 'data'] as const
+/** Fields whose fragments are concatenated. For all others the last value counts. */
+const appendedFields = ['text', 'summary', 'data'] as const
 
 export class ReasoningDetails {
-  readonly #room: Room
-  readonly #all: Growing[] = []
+  readonly #sizeLimit: ReplySizeLimit
+  readonly #all: PartialDetail[] = []
 
-  constructor(room: Room) {
-    this.#room = room
+  constructor(sizeLimit: ReplySizeLimit) {
+    this.#sizeLimit = sizeLimit
   }
 
   get all(): readonly ReasoningDetail[] {
     return this.#all
   }
 
-  take(fragments: readonly ReasoningDetail[]): void {
+  add(fragments: readonly ReasoningDetail[]): void {
     for (const fragment of fragments) {
       const last = this.#all.at(-1)
-      const goesOn =
+      const isContinuation =
         last && last.type === fragment.type && fragment.index !== undefined && last.index === fragment.index
-      if (goesOn) this.#grow(last, fragment)
-      else this.#begin(fragment)
+      if (isContinuation) this.#append(last, fragment)
+      else this.#start(fragment)
     }
   }
 
-  #begin(fragment: ReasoningDetail): void {
-    this.#room.takePart()
-    this.#room.take(JSON.stringify(fragment))
+  #start(fragment: ReasoningDetail): void {
+    this.#sizeLimit.countPart()
+    this.#sizeLimit.countText(JSON.stringify(fragment))
     this.#all.push({ ...fragment })
   }
 
-  /** In its place: a copy for each fragment would take all that came before again and again. */
-  #grow(last: Growing, fragment: ReasoningDetail): void {
+  /** Changes the detail in place. Copying it for every fragment would take quadratic time. */
+  #append(last: PartialDetail, fragment: ReasoningDetail): void {
     for (const [name, value] of Object.entries(fragment)) {
       if (value === null || value === undefined) continue
       const before = last[name]
-      if (typeof value === 'string') this.#room.take(value)
-      if (!Object.hasOwn(last, name)) this.#room.take(JSON.stringify([name, value]))
-      const grows = growing.some((one) => one === name) && typeof before === 'string' && typeof value === 'string'
-      Object.defineProperty(last, name, { ...plain, value: grows ? before + value : value })
+      if (typeof value === 'string') this.#sizeLimit.countText(value)
+      if (!Object.hasOwn(last, name)) this.#sizeLimit.countText(JSON.stringify([name, value]))
+      const isAppended =
+        appendedFields.some((field) => field === name) && typeof before === 'string' && typeof value === 'string'
+      Object.defineProperty(last, name, { ...plainProperty, value: isAppended ? before + value : value })
     }
   }
 }
 
-/** A field may have any name, even one that means something to objects. */
-const plain = { configurable: true, enumerable: true, writable: true }
+/** Field names are untrusted, so `__proto__` must become a plain property. */
+const plainProperty = { configurable: true, enumerable: true, writable: true }

@@ -1,42 +1,47 @@
 /**
- * Reads what the Responses API sends back: items that open, grow and close, and how it all ended. Items are
- * told apart by their place in the output; their ids are not the same in every event of every server.
+ * Reads the event stream of the Responses API into one reply. Items are identified by their output index, because some
+ * servers send a different id with every event.
  */
 
 import { createParser } from 'eventsource-parser'
-import { Dropped, type Reply } from '../../model/dialect.ts'
+import { StreamBroken, type DialectReply } from '../../model/dialect.ts'
 import type { AssistantMessage } from '../../model/message.ts'
 import { noUsage, type Usage } from '../../model/usage.ts'
-import { readArguments } from '../shared/call-arguments.ts'
-import { ErrorInBody } from './chat-stream.ts'
-import { type Body, failureOf, type Item, type StreamEvent, usageOf } from './responses-events.ts'
-import { type PhaseSeal, reasoningSeal, sealedBy } from './responses-input.ts'
-import { asText, boundedEvents, type Listening, readReply, Room } from '../shared/read-body.ts'
+import { parseCallArguments } from '../shared/call-arguments.ts'
+import { ErrorInBody } from '../shared/error-in-body.ts'
+import { type ResponseBody, toErrorInBody, type OutputItem, type StreamEvent, parseUsage } from './responses-events.ts'
+import { type PhaseSeal, sealReasoning, resolveSealIssuer } from './responses-input.ts'
+import { decodeUtf8Into, type ReadOptions, readReply, type ReplyBuilder } from '../shared/read-body.ts'
+import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts'
 
-/** `from`: the host that answers, which alone can read its reasoning again. */
-export async function readResponse(
+/** `host`: the host that sends the reply. Only this host can decrypt the reasoning again. */
+export async function readResponsesStream(
   response: Response,
-  { hear, pulse, sleep }: Listening,
-  from?: string,
-): Promise<Reply> {
-  const gathered = new Gathered(hear, from)
+  { onDelta, onActivity, sleep }: ReadOptions,
+  host?: string,
+): Promise<DialectReply> {
+  const builder = new ResponseReplyBuilder(onDelta, host)
   if (response.headers.get('content-type')?.includes('application/json')) {
-    gathered.end((await response.json()) as Body)
-    return gathered.reply()
+    builder.end((await response.json()) as ResponseBody)
+    return builder.build()
   }
   const parser = createParser({
     onEvent: ({ data, event }) => {
-      if (data === '[DONE]') gathered.hasEnded = true
-      else pulse(gathered.take(JSON.parse(data) as StreamEvent, event) ? 'answer' : 'keep-alive')
+      if (data === '[DONE]') builder.isStreamDone = true
+      else onActivity(builder.add(JSON.parse(data) as StreamEvent, event) ? 'answer' : 'keep-alive')
     },
-    onComment: () => pulse('keep-alive'),
-    ...boundedEvents,
+    onComment: () => onActivity('keep-alive'),
+    ...eventParserLimits,
   })
-  return readReply(response.body, gathered, { feed: asText((text) => parser.feed(text)), told: ErrorInBody, sleep })
+  return readReply(response.body, builder, {
+    feed: decodeUtf8Into((text) => parser.feed(text)),
+    providerError: ErrorInBody,
+    sleep,
+  })
 }
 
-/** Where an item stands. What nobody asked for (searches of the provider and the like) is `other`. */
-type Slot = {
+/** One output item. Items that we did not request, such as web searches of the provider, have the kind `other`. */
+type PartialItem = {
   readonly kind: 'message' | 'reasoning' | 'call' | 'other'
   readonly id: string | undefined
   /** Text, thinking or arguments. */
@@ -44,199 +49,198 @@ type Slot = {
   refusal: string
   name: string
   callId: string
-  /** Which of the two ways to tell thoughts this item uses: both would say the same twice. */
-  way: string | undefined
-  /** The item as it was at its end. */
-  item: Item | undefined
+  /** The type of the reasoning events in use. A server may send full text and summary; only one of them is read. */
+  reasoningSource: string | undefined
+  /** The final item; undefined while it is open. */
+  item: OutputItem | undefined
 }
 
-const kinds: Readonly<Record<string, Slot['kind']>> = {
+const kinds: Readonly<Record<string, PartialItem['kind']>> = {
   message: 'message',
   reasoning: 'reasoning',
   function_call: 'call',
 }
 
-const endings = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled'])
+const finalEvents = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled'])
 
-class Gathered {
-  /** The list of events was ended, with or without a word about the answer. */
-  hasEnded = false
-  readonly #hear: Listening['hear']
-  readonly #from: string | undefined
-  readonly #room = new Room()
-  readonly #slots: Slot[] = []
-  readonly #places = new Map<number, Slot>()
-  #ended: { readonly reason: string | undefined } | undefined
+class ResponseReplyBuilder implements ReplyBuilder {
+  /** The server has sent `[DONE]`, with or without a final event. */
+  isStreamDone = false
+  readonly #onDelta: ReadOptions['onDelta']
+  readonly #host: string | undefined
+  readonly #sizeLimit = new ReplySizeLimit()
+  readonly #items: PartialItem[] = []
+  readonly #byIndex = new Map<number, PartialItem>()
+  #ending: { readonly reason: string | undefined } | undefined
   #usage: Usage = noUsage
 
-  constructor(hear: Listening['hear'], from: string | undefined) {
-    this.#hear = hear
-    this.#from = from
+  constructor(onDelta: ReadOptions['onDelta'], host: string | undefined) {
+    this.#onDelta = onDelta
+    this.#host = host
   }
 
-  /** The provider has said that the answer ended. */
   get isComplete(): boolean {
-    return this.#ended !== undefined
+    return this.#ending !== undefined
   }
 
   get isClosed(): boolean {
-    return this.hasEnded || this.isComplete
+    return this.isStreamDone || this.isComplete
   }
 
-  get inCall(): boolean {
-    return this.#slots.some(({ kind }) => kind === 'call')
+  get hasToolCall(): boolean {
+    return this.#items.some(({ kind }) => kind === 'call')
   }
 
-  /** Whether there was anything of the answer in it. */
-  take(event: StreamEvent, name: string | undefined): boolean {
+  /** Returns whether the event contains part of the reply. */
+  add(event: StreamEvent, name: string | undefined): boolean {
     const type = event.type ?? name ?? ''
-    if (type === 'error' || (event.error && !event.response)) throw failureOf(event.error ?? event)
-    if (endings.has(type)) this.end({ status: type.slice('response.'.length), ...event.response })
+    if (type === 'error' || (event.error && !event.response)) throw toErrorInBody(event.error ?? event)
+    if (finalEvents.has(type)) this.end({ status: type.slice('response.'.length), ...event.response })
     else if (type === 'response.output_item.added') this.#open(event)
-    else if (type === 'response.output_item.done') this.#close(event.item ?? {}, this.#slotOf(event, event.item))
-    else return this.#grow(type, event)
+    else if (type === 'response.output_item.done') this.#close(event.item ?? {}, this.#findItem(event, event.item))
+    else return this.#extend(type, event)
     return true
   }
 
-  /** Pieces of an item. */
-  #grow(type: string, event: StreamEvent): boolean {
+  /** Handles the events that extend an item. */
+  #extend(type: string, event: StreamEvent): boolean {
     const { delta = '' } = event
-    this.#room.take(delta)
+    this.#sizeLimit.countText(delta)
     switch (type) {
       case 'response.output_text.delta':
-        this.#say(this.#slotOf(event, { type: 'message' }), delta)
+        this.#addText(this.#findItem(event, { type: 'message' }), delta)
         return delta !== ''
       case 'response.refusal.delta':
-        this.#slotOf(event, { type: 'message' }).refusal += delta
+        this.#findItem(event, { type: 'message' }).refusal += delta
         return delta !== ''
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        this.#think(this.#slotOf(event, { type: 'reasoning' }), type, delta)
+        this.#addThinking(this.#findItem(event, { type: 'reasoning' }), type, delta)
         return delta !== ''
       case 'response.reasoning_summary_part.added': {
-        const slot = this.#slotOf(event, { type: 'reasoning' })
-        if (slot.text) this.#think(slot, 'response.reasoning_summary_text.delta', '\n\n')
+        const partial = this.#findItem(event, { type: 'reasoning' })
+        if (partial.text) this.#addThinking(partial, 'response.reasoning_summary_text.delta', '\n\n')
         return true
       }
       case 'response.function_call_arguments.delta':
-        this.#slotOf(event, { type: 'function_call' }).text += delta
+        this.#findItem(event, { type: 'function_call' }).text += delta
         return delta !== ''
       case 'response.function_call_arguments.done':
-        if (event.arguments) this.#slotOf(event, { type: 'function_call' }).text = event.arguments
-        this.#room.take(event.arguments ?? '')
+        if (event.arguments) this.#findItem(event, { type: 'function_call' }).text = event.arguments
+        this.#sizeLimit.countText(event.arguments ?? '')
         return true
       default:
         return false
     }
   }
 
-  #open(event: StreamEvent): Slot {
+  #open(event: StreamEvent): PartialItem {
     const { item = {}, output_index: index } = event
-    const slot: Slot = {
+    const partial: PartialItem = {
       kind: kinds[item.type ?? ''] ?? 'other',
       id: item.id ?? event.item_id,
       text: '',
       refusal: '',
       name: item.name ?? '',
       callId: item.call_id ?? '',
-      way: undefined,
+      reasoningSource: undefined,
       item: undefined,
     }
-    this.#room.takePart()
-    this.#slots.push(slot)
-    if (index !== undefined) this.#places.set(index, slot)
-    return slot
+    this.#sizeLimit.countPart()
+    this.#items.push(partial)
+    if (index !== undefined) this.#byIndex.set(index, partial)
+    return partial
   }
 
-  /** The item an event speaks of: by its place, else by its id, else the last of its kind that is still open. */
-  #slotOf(event: StreamEvent, item: Item | undefined): Slot {
+  /** Finds the item of an event: by its index, else by its id, else the last open item of its kind. */
+  #findItem(event: StreamEvent, item: OutputItem | undefined): PartialItem {
     const { output_index: index, item_id: id = item?.id } = event
     const kind = kinds[item?.type ?? ''] ?? 'other'
-    const known =
+    const found =
       index === undefined
-        ? (this.#slots.find((slot) => id !== undefined && slot.id === id) ??
-          this.#slots.findLast((slot) => slot.kind === kind && !slot.item))
-        : this.#places.get(index)
-    return known?.kind === kind ? known : this.#open({ ...event, item: { ...item } })
+        ? (this.#items.find((partial) => id !== undefined && partial.id === id) ??
+          this.#items.findLast((partial) => partial.kind === kind && !partial.item))
+        : this.#byIndex.get(index)
+    return found?.kind === kind ? found : this.#open({ ...event, item: { ...item } })
   }
 
-  #say(slot: Slot, text: string) {
-    slot.text += text
-    if (text) this.#hear({ of: 'text', text })
+  #addText(partial: PartialItem, text: string) {
+    partial.text += text
+    if (text) this.#onDelta({ of: 'text', text })
   }
 
-  #think(slot: Slot, way: string, text: string) {
+  #addThinking(partial: PartialItem, source: string, text: string) {
     if (!text) return
-    slot.way ??= way
-    if (slot.way !== way) return
-    slot.text += text
-    this.#hear({ of: 'thinking', text })
+    partial.reasoningSource ??= source
+    if (partial.reasoningSource !== source) return
+    partial.text += text
+    this.#onDelta({ of: 'thinking', text })
   }
 
-  /** What an item is at its end counts; of words that were heard already only the rest is heard. */
-  #close(item: Item, slot: Slot) {
-    this.#room.take(JSON.stringify(item))
-    slot.item = item
-    if (slot.kind === 'call') closeCall(slot, item)
-    else if (slot.kind === 'reasoning') this.#think(slot, 'whole', thoughtsOf(item))
-    else if (slot.kind === 'message') {
-      const whole = textOf(item, 'text')
-      if (whole.startsWith(slot.text)) this.#say(slot, whole.slice(slot.text.length))
-      slot.refusal ||= textOf(item, 'refusal')
+  /** The final item replaces the streamed one. Only text that was not streamed before is reported as a delta. */
+  #close(item: OutputItem, partial: PartialItem) {
+    this.#sizeLimit.countText(JSON.stringify(item))
+    partial.item = item
+    if (partial.kind === 'call') closeCall(partial, item)
+    else if (partial.kind === 'reasoning') this.#addThinking(partial, 'whole', readReasoningText(item))
+    else if (partial.kind === 'message') {
+      const finalText = readText(item, 'text')
+      if (finalText.startsWith(partial.text)) this.#addText(partial, finalText.slice(partial.text.length))
+      partial.refusal ||= readText(item, 'refusal')
     }
   }
 
-  end({ status, output, usage, error, incomplete_details: details }: Body) {
-    if (usage) this.#usage = usageOf(usage)
-    if (status === 'failed' || status === 'cancelled' || error) throw failureOf(error ?? {})
-    if (!this.#slots.length) output?.forEach((item, at) => this.#close(item, this.#open({ item, output_index: at })))
-    this.#ended = { reason: status === 'incomplete' ? (details?.reason ?? 'unknown') : undefined }
+  end({ status, output, usage, error, incomplete_details: details }: ResponseBody) {
+    if (usage) this.#usage = parseUsage(usage)
+    if (status === 'failed' || status === 'cancelled' || error) throw toErrorInBody(error ?? {})
+    if (!this.#items.length) output?.forEach((item, at) => this.#close(item, this.#open({ item, output_index: at })))
+    this.#ending = { reason: status === 'incomplete' ? (details?.reason ?? 'unknown') : undefined }
   }
 
-  reply(): Reply {
-    if (!this.#ended && !(this.hasEnded && this.#slots.length && this.#slots.every(({ item }) => item)))
-      throw new Dropped('The connection ended before the answer did.', this.inCall)
-    const content = this.#slots.flatMap((slot) => partsOf(slot, this.#from))
+  build(): DialectReply {
+    if (!this.#ending && !(this.isStreamDone && this.#items.length && this.#items.every(({ item }) => item)))
+      throw new StreamBroken('The connection ended before the reply was complete.', this.hasToolCall)
+    const content = this.#items.flatMap((partial) => createParts(partial, this.#host))
     return { message: { role: 'assistant', content, stop: this.#stop() }, usage: this.#usage }
   }
 
   #stop(): AssistantMessage['stop'] {
-    const reason = this.#ended?.reason
-    if (reason === 'content_filter' || this.#slots.some(({ refusal }) => refusal)) return 'refused'
+    const reason = this.#ending?.reason
+    if (reason === 'content_filter' || this.#items.some(({ refusal }) => refusal)) return 'refused'
     if (reason !== undefined) return 'length'
-    return this.inCall ? 'tools' : 'end'
+    return this.hasToolCall ? 'tools' : 'end'
   }
 }
 
-const textOf = ({ content }: Item, field: 'text' | 'refusal'): string =>
+const readText = ({ content }: OutputItem, field: 'text' | 'refusal'): string =>
   (content ?? []).map((part) => part[field] ?? '').join('')
 
-const thoughtsOf = ({ summary, content }: Item): string =>
+const readReasoningText = ({ summary, content }: OutputItem): string =>
   (summary?.length ? summary : (content ?? [])).map(({ text = '' }) => text).join('\n\n')
 
-function closeCall(slot: Slot, item: Item) {
-  slot.name ||= item.name ?? ''
-  slot.callId ||= item.call_id ?? ''
-  slot.text = item.arguments || slot.text
+function closeCall(partial: PartialItem, item: OutputItem) {
+  partial.name ||= item.name ?? ''
+  partial.callId ||= item.call_id ?? ''
+  partial.text = item.arguments || partial.text
 }
 
-function partsOf(slot: Slot, from: string | undefined): AssistantMessage['content'] {
-  const { kind, text } = slot
-  if (kind === 'call') return [{ type: 'call', id: slot.callId, name: slot.name, ...readArguments(text) }]
-  if (kind === 'reasoning') return thoughtParts(slot, from)
-  return kind === 'message' ? saidParts(slot, from) : []
+function createParts(partial: PartialItem, host: string | undefined): AssistantMessage['content'] {
+  const { kind, text } = partial
+  if (kind === 'call') return [{ type: 'call', id: partial.callId, name: partial.name, ...parseCallArguments(text) }]
+  if (kind === 'reasoning') return createThinkingParts(partial, host)
+  return kind === 'message' ? createTextParts(partial, host) : []
 }
 
-function thoughtParts({ text, item }: Slot, from: string | undefined): AssistantMessage['content'] {
-  const seal = item && reasoningSeal(item)
+function createThinkingParts({ text, item }: PartialItem, host: string | undefined): AssistantMessage['content'] {
+  const seal = item && sealReasoning(item)
   if (!text && !seal) return []
-  return [{ type: 'thinking', text, ...(seal && { sealed: { by: sealedBy(from), data: seal } }) }]
+  return [{ type: 'thinking', text, ...(seal && { sealed: { by: resolveSealIssuer(host), data: seal } }) }]
 }
 
-function saidParts({ text, refusal, item }: Slot, from: string | undefined): AssistantMessage['content'] {
-  const said = { type: 'text', text: text || refusal } as const
-  if (!said.text) return []
-  if (!item?.phase) return [said]
+function createTextParts({ text, refusal, item }: PartialItem, host: string | undefined): AssistantMessage['content'] {
+  const textPart = { type: 'text', text: text || refusal } as const
+  if (!textPart.text) return []
+  if (!item?.phase) return [textPart]
   const seal: PhaseSeal = { type: 'message', phase: item.phase }
-  return [{ type: 'thinking', text: '', sealed: { by: sealedBy(from), data: seal } }, said]
+  return [{ type: 'thinking', text: '', sealed: { by: resolveSealIssuer(host), data: seal } }, textPart]
 }

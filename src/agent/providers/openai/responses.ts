@@ -1,169 +1,177 @@
 /**
- * Dialect `openai-responses`: the Responses API, streamed, on the official SDK, without anything being kept at
- * the provider: every request carries the whole conversation, its reasoning encrypted. As in `openai-chat`
- * the body is put together here, because a long turn sends the same beginning hundreds of times.
+ * Implements the dialect `openai-responses`: the streamed Responses API without storage at the provider. Every request
+ * has the whole conversation with its encrypted reasoning. The official SDK sends requests and parses errors. The body
+ * is rendered here, because a long turn sends the same beginning hundreds of times.
  */
 
-import { Bounded } from '../../model/bounded.ts'
-import { cancelled } from '../shared/abort-error.ts'
+import { BoundedMap } from '../../model/bounded-map.ts'
+import { rethrowAsAbort } from '../shared/abort-error.ts'
 import type OpenAI from 'openai'
 import type { Dialect, ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
 import type { Repairs } from '../../model/turn.ts'
-import { cacheKey } from '../shared/prompt-cache-key.ts'
+import { derivePromptCacheKey } from '../shared/prompt-cache-key.ts'
 import { clampEffort } from '../shared/effort.ts'
-import { GrowingBytes } from '../shared/utf8-builder.ts'
-import { clientFor } from './client.ts'
-import { itemsOf } from './responses-input.ts'
-import { readResponse } from './responses-stream.ts'
-import { behind, plain } from '../shared/request-parts.ts'
-import { sanitiseGrowing, withMore } from '../shared/sanitise.ts'
-import { wellFormed } from '../shared/well-formed.ts'
+import { Utf8Builder } from '../shared/utf8-builder.ts'
+import { getClient } from './client.ts'
+import { renderInputItems } from './responses-input.ts'
+import { readResponsesStream } from './responses-stream.ts'
+import { simplifySchema } from '../shared/simplify-schema.ts'
+import { createTrailingMessages } from '../shared/trailing-messages.ts'
+import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
+import { toWellFormed } from '../shared/well-formed.ts'
 
 export const openaiResponses: Dialect = {
-  async call(request, endpoint, { signal, ...listening }) {
+  async call(request, endpoint, { signal, ...readOptions }) {
     const host = URL.parse(endpoint.baseUrl)?.hostname
-    const response = await clientFor(endpoint)
+    const response = await getClient(endpoint)
       .post('/responses', {
-        body: responsesBody(request, endpoint.quirks, host),
+        body: renderResponsesBody(request, endpoint.quirks, host),
         headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
         stream: true,
         signal,
       })
       .asResponse()
-      .catch(cancelled(signal))
-    return readResponse(response, listening, host)
+      .catch(rethrowAsAbort(signal))
+    return readResponsesStream(response, readOptions, host)
   },
 }
 
-type Body = Omit<OpenAI.Responses.ResponseCreateParamsStreaming, 'input' | 'tools'>
+type RequestFields = Omit<OpenAI.Responses.ResponseCreateParamsStreaming, 'input' | 'tools'>
 
 /**
- * The request as JSON, in UTF-8. Everything that stays the same from call to call stands first, byte for
- * byte, and of a transcript that grows only what is new is rendered and encoded.
+ * Returns the request as UTF-8 JSON. The stable part comes first, and of a growing transcript only new messages are
+ * rendered and encoded.
  */
-export function responsesBody(request: ModelRequest, quirks: Quirks = {}, host?: string): Uint8Array {
-  const { transcript, repairs } = request
-  const clean = sanitiseGrowing(transcript)
-  const write = writerOf(repairs, host)
-  const opening = openingOf(request.system, quirks)
-  const kept = keptOf(`${headOf(request, quirks, clean[0])},"input":[${opening}`, opening !== '', clean, write)
-  const end = withMore(clean.slice(-1), behind(request)).map(write).join('')
-  return kept.bytes.with(`${kept.isBegun ? end : end.slice(1)}]}`)
+export function renderResponsesBody(request: ModelRequest, quirks: Quirks = {}, host?: string): Uint8Array {
+  const transcript = sanitiseIncrementally(request.transcript)
+  const render = getItemRenderer(request.repairs, host)
+  const systemItem = renderSystemItem(request.system, quirks)
+  const head = `${renderHead(request, quirks, transcript[0])},"input":[${systemItem}`
+  const prefix = encodeStablePrefix({ head, hasItems: systemItem !== '', transcript, render })
+  const end = appendMessages(transcript.slice(-1), createTrailingMessages(request)).map(render).join('')
+  return prefix.bytes.toBytesWith(`${prefix.hasItems ? end : end.slice(1)}]}`)
 }
 
-/** All but the input, still open at its end. */
-function headOf(request: ModelRequest, quirks: Quirks, first: Message | undefined): string {
+/** Returns unfinished JSON with all fields except `input`. */
+function renderHead(request: ModelRequest, quirks: Quirks, first: Message | undefined): string {
   const { model, system, tools, repairs } = request
-  const head: Body = {
+  const head: RequestFields = {
     model,
     stream: true,
     store: false,
-    ...optionsOf(request, quirks),
-    ...(quirks.cacheMarks !== 'none' && { prompt_cache_key: cacheKey(system, first) }),
-    ...(system && !quirks.systemRole && { instructions: wellFormed(system) }),
+    ...renderOptions(request, quirks),
+    ...(quirks.cacheMarks !== 'none' && { prompt_cache_key: derivePromptCacheKey(system, first) }),
+    ...(system && !quirks.systemRole && { instructions: toWellFormed(system) }),
     ...quirks.body,
   }
-  const schemas = tools.length ? `,"tools":[${tools.map(repairs?.schemas ? plainSchema : schemaOf).join(',')}]` : ''
-  return `${JSON.stringify(head).slice(0, -1)}${schemas}`
+  const toolsJson = tools.length
+    ? `,"tools":[${tools.map(repairs?.schemas ? renderSimplifiedTool : renderTool).join(',')}]`
+    : ''
+  return `${JSON.stringify(head).slice(0, -1)}${toolsJson}`
 }
 
-function optionsOf(request: ModelRequest, quirks: Quirks): Partial<Body> {
+function renderOptions(request: ModelRequest, quirks: Quirks): Partial<RequestFields> {
   const { repairs, maxTokens = quirks.defaultMaxTokens } = request
-  const temperature = temperatureOf(request, quirks)
-  const isSealed = quirks.reasoning !== 'none' && repairs?.thinking === undefined
+  const temperature = resolveTemperature(request, quirks)
+  const shouldReturnReasoning = quirks.reasoning !== 'none' && repairs?.thinking === undefined
   return {
-    ...(isSealed && { include: ['reasoning.encrypted_content'] }),
-    ...reasoningOf(request, quirks),
-    ...(maxTokens !== undefined && { max_output_tokens: Math.max(fewestTokens, maxTokens) }),
+    ...(shouldReturnReasoning && { include: ['reasoning.encrypted_content'] }),
+    ...renderReasoning(request, quirks),
+    ...(maxTokens !== undefined && { max_output_tokens: Math.max(minOutputTokens, maxTokens) }),
     ...(temperature !== undefined && { temperature }),
   }
 }
 
-/** The API refuses less. */
-const fewestTokens = 16
+/** The API refuses a lower limit. */
+const minOutputTokens = 16
 
-function temperatureOf({ temperature }: ModelRequest, quirks: Quirks): number | undefined {
+function resolveTemperature({ temperature }: ModelRequest, quirks: Quirks): number | undefined {
   if (temperature === undefined || quirks.temperature === 'omitted') return undefined
   return quirks.temperature ?? temperature
 }
 
 /**
- * A summary is asked for where the model is known to think, or where somebody says how hard it shall; not where
- * thinking is left out: accounts that are not verified get no summaries, and refuse the request for one.
+ * Requests a reasoning summary if the model is known to think or an effort is set. It requests none when thinking is
+ * left out, because the API refuses summaries for unverified accounts.
  */
-function reasoningOf({ reasoningEffort, repairs }: ModelRequest, quirks: Quirks): Pick<Body, 'reasoning'> {
+function renderReasoning({ reasoningEffort, repairs }: ModelRequest, quirks: Quirks): Pick<RequestFields, 'reasoning'> {
   if (quirks.reasoning === 'none' || (reasoningEffort === undefined && quirks.reasoning === undefined)) return {}
   const effort = clampEffort(reasoningEffort, quirks.efforts) as OpenAI.ReasoningEffort | undefined
   const reasoning = { ...(effort && { effort }), ...(!repairs?.thinking && { summary: 'auto' as const }) }
   return Object.keys(reasoning).length ? { reasoning } : {}
 }
 
-/** The system text stands in `instructions`, unless a server wants it as a message. */
-const openingOf = (system: string, { systemRole }: Quirks): string =>
-  systemRole && system ? JSON.stringify({ type: 'message', role: systemRole, content: wellFormed(system) }) : ''
+/** The system prompt goes into `instructions`, unless the quirks require a message. */
+const renderSystemItem = (system: string, { systemRole }: Quirks): string =>
+  systemRole && system ? JSON.stringify({ type: 'message', role: systemRole, content: toWellFormed(system) }) : ''
 
-type Write = (message: Message) => string
-type Kept = {
-  readonly start: string
-  readonly write: Write
-  readonly bytes: GrowingBytes
-  upTo: number
+/** Renders all items of a message, each with a comma before it. */
+type ItemRenderer = (message: Message) => string
+
+/** The bytes of the messages that cannot change any more, up to `messageCount`. */
+type StablePrefix = {
+  readonly head: string
+  readonly render: ItemRenderer
+  readonly bytes: Utf8Builder
+  messageCount: number
   /** The next item needs its comma. */
-  isBegun: boolean
+  hasItems: boolean
 }
-const keptInputs = new WeakMap<readonly Message[], Kept>()
+const stablePrefixes = new WeakMap<readonly Message[], StablePrefix>()
 
-/** Everything before the last message: that does not change any more. */
-function keptOf(start: string, isBegun: boolean, clean: readonly Message[], write: Write): Kept {
-  let kept = keptInputs.get(clean)
-  if (kept?.start !== start || kept.write !== write || kept.upTo >= clean.length) {
-    kept = { start, write, bytes: new GrowingBytes(), upTo: 0, isBegun }
-    kept.bytes.append(start)
-    keptInputs.set(clean, kept)
+type PrefixParts = Pick<StablePrefix, 'head' | 'render' | 'hasItems'> & { readonly transcript: readonly Message[] }
+
+/** Encodes all messages except the last, which may still change. */
+function encodeStablePrefix({ head, hasItems, transcript, render }: PrefixParts): StablePrefix {
+  let prefix = stablePrefixes.get(transcript)
+  if (prefix?.head !== head || prefix.render !== render || prefix.messageCount >= transcript.length) {
+    prefix = { head, render, bytes: new Utf8Builder(), messageCount: 0, hasItems }
+    prefix.bytes.append(head)
+    stablePrefixes.set(transcript, prefix)
   }
-  for (; kept.upTo < clean.length - 1; kept.upTo++) {
-    const items = write(clean[kept.upTo] as Message)
-    kept.bytes.append(kept.isBegun ? items : items.slice(1))
-    kept.isBegun ||= items !== ''
+  for (; prefix.messageCount < transcript.length - 1; prefix.messageCount++) {
+    const items = render(transcript[prefix.messageCount] as Message)
+    prefix.bytes.append(prefix.hasItems ? items : items.slice(1))
+    prefix.hasItems ||= items !== ''
   }
-  return kept
+  return prefix
 }
 
-const writers = new Bounded<string, Write>(200)
+const itemRenderers = new BoundedMap<string, ItemRenderer>(200)
 
-/** Every item with a comma before it. One function for each way of rendering, so that it names what is kept. */
-function writerOf({ images, thinking, toolContent }: Repairs = {}, host?: string): Write {
-  const name = [images, thinking, toolContent, host].join()
-  let write = writers.get(name)
-  if (!write) {
+/** Returns the same function for equal options, because the stable prefix is cached by it. */
+function getItemRenderer({ images, thinking, toolContent }: Repairs = {}, host?: string): ItemRenderer {
+  const key = [images, thinking, toolContent, host].join()
+  let renderer = itemRenderers.get(key)
+  if (!renderer) {
     const repairs: Repairs = {
       ...(images && { images }),
       ...(thinking && { thinking }),
       ...(toolContent && { toolContent }),
     }
-    write = (message) =>
-      itemsOf(message, repairs, host)
+    renderer = (message) =>
+      renderInputItems(message, repairs, host)
         .map((item) => `,${JSON.stringify(item)}`)
         .join('')
-    writers.set(name, write)
+    itemRenderers.set(key, renderer)
   }
-  return write
+  return renderer
 }
 
-const toolTexts = new WeakMap<object, string>()
+const renderedTools = new WeakMap<object, string>()
 
-function schemaOf(tool: ToolSchema): string {
-  let text = toolTexts.get(tool)
-  if (text === undefined) toolTexts.set(tool, (text = JSON.stringify(toolOf(tool))))
+function renderTool(tool: ToolSchema): string {
+  let text = renderedTools.get(tool)
+  if (text === undefined) renderedTools.set(tool, (text = JSON.stringify(toFunctionTool(tool))))
   return text
 }
 
-const plainSchema = (tool: ToolSchema): string =>
-  JSON.stringify(toolOf({ ...tool, inputSchema: plain(tool.inputSchema) }))
+const renderSimplifiedTool = (tool: ToolSchema): string =>
+  JSON.stringify(toFunctionTool({ ...tool, inputSchema: simplifySchema(tool.inputSchema) }))
 
-/** Strict schemas forbid what ours allow: fields that may be absent. */
-const toolOf = ({ name, description, inputSchema }: ToolSchema): OpenAI.Responses.FunctionTool => ({
+/** `strict` would require every field of a schema; ours have optional fields. */
+const toFunctionTool = ({ name, description, inputSchema }: ToolSchema): OpenAI.Responses.FunctionTool => ({
   type: 'function',
   name,
   description,

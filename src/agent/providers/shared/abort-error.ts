@@ -1,14 +1,17 @@
-/** Calls that were cancelled, told from those that failed. */
+/** Distinguishes aborted calls from failed ones. */
 
-export const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
+export const isAbortError = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
+
+export const createAbortError = (cause?: unknown): Error =>
+  Object.assign(new Error('The call was aborted.', { cause }), { name: 'AbortError' })
 
 /**
- * For what an SDK throws when its call was cancelled: its errors have no names of their own, and bundlers change those
- * of classes.
+ * Replaces any error of an aborted call by an `AbortError`. The abort errors of the SDKs have no `name`, and bundlers
+ * rename their classes.
  */
-export const cancelled =
+export const rethrowAsAbort =
   (signal: AbortSignal) =>
   (error: unknown): never => {
     if (!signal.aborted) throw error
-    throw Object.assign(new Error('The call was cancelled.', { cause: error }), { name: 'AbortError' })
+    throw createAbortError(error)
   }

@@ -1,95 +1,106 @@
 /**
- * Transcripts for providers that know two roles only: what stands between two answers is one message of the
- * user, results first. The part that does not change any more is rendered and encoded once; marks for the
- * provider's cache move with every call and are put into the last messages only.
+ * Renders a request body for providers with only two roles. Everything between two assistant messages becomes one
+ * user message, tool results first.
  */
 
 import { type Message, userText } from '../../model/message.ts'
-import { GrowingBytes } from './utf8-builder.ts'
+import { Utf8Builder } from './utf8-builder.ts'
 
-/** One block of content as JSON. */
-export type Block = { readonly json: string; readonly markable: boolean }
+/** One content block as JSON. */
+export type RenderedBlock = { readonly json: string; readonly isMarkable: boolean }
 
-/** How a dialect writes a message. One object per way of writing: renderings are kept by it. */
-export type Writer = { readonly blocks: (message: Message) => readonly Block[] }
+/** Renders messages the way a dialect wants them. The identity of the object is part of the cache key below. */
+export type BlockRenderer = { readonly render: (message: Message) => readonly RenderedBlock[] }
 
-type Group = { readonly role: 'user' | 'assistant'; readonly blocks: readonly Block[] }
+type Group = { readonly role: 'user' | 'assistant'; readonly blocks: readonly RenderedBlock[] }
 
-export type Marks = {
-  /** How many of the last messages are marked. */
-  readonly count: number
-  readonly mark: (json: string) => string
+export type CacheMarks = {
+  /** The number of messages at the end that get a cache mark. */
+  readonly messageCount: number
+  readonly addMark: (json: string) => string
 }
 
-/** Marked messages are rendered anew with every call, and only they: no more than this many are ever marked. */
-const loose = 3
+/**
+ * The number of groups at the end that are rendered for every request. Cache marks move with every request, and
+ * `CacheMarks.messageCount` is never above this.
+ */
+const maxMarkedGroups = 3
 
-type Kept = { readonly head: string; readonly writer: Writer; readonly bytes: GrowingBytes; upTo: number }
-const kept = new WeakMap<readonly Message[], Kept>()
-
-export type Parts = {
-  /** Everything up to the first message. */
+/** The bytes of the messages that cannot change any more, up to `messageCount`. */
+type StablePrefix = {
   readonly head: string
-  /** What comes behind the last message. */
+  readonly renderer: BlockRenderer
+  readonly bytes: Utf8Builder
+  messageCount: number
+}
+const stablePrefixes = new WeakMap<readonly Message[], StablePrefix>()
+
+export type BodyParts = {
+  /** Everything before the first message. */
+  readonly head: string
+  /** Everything after the last message. */
   readonly foot: string
-  /** A sanitised transcript; it may grow from call to call. */
-  readonly clean: readonly Message[]
-  /** Said for this call only. */
-  readonly behind: readonly Message[]
-  readonly marks?: Marks | undefined
+  /** A sanitised transcript. It may grow between requests. */
+  readonly transcript: readonly Message[]
+  /** Messages for this request only. */
+  readonly trailing: readonly Message[]
+  readonly cacheMarks?: CacheMarks | undefined
 }
 
-export function alternatingBody({ head, foot, clean, behind, marks }: Parts, writer: Writer): Uint8Array {
-  const settled = startOfGroup(clean, loose)
-  const before = settledBytes(head, clean, settled, writer)
-  const last = groupsOf(clean.slice(settled), writer)
-  const ending = joined(marks ? marked(last, marks) : last, behind, writer)
-  if (!settled && ending[0]?.role !== 'user') ending.unshift(opening(writer))
-  // Many models refuse to go on with words of their own.
-  if (ending.at(-1)?.role === 'assistant') ending.push({ role: 'user', blocks: writer.blocks(userText('Go on.')) })
-  return before.with(`${settled ? ',' : ''}${ending.map(written).join(',')}${foot}`)
+/** Encodes the stable prefix once per transcript, and only the last groups for every request. */
+export function renderAlternatingBody(parts: BodyParts, renderer: BlockRenderer): Uint8Array {
+  const { head, foot, transcript, trailing, cacheMarks } = parts
+  const stableCount = findGroupStart(transcript, maxMarkedGroups)
+  const prefix = encodeStablePrefix(head, transcript, stableCount, renderer)
+  const lastGroups = appendToGroups([], transcript.slice(stableCount), renderer)
+  const groups = appendToGroups(cacheMarks ? addMarks(lastGroups, cacheMarks) : lastGroups, trailing, renderer)
+  if (!stableCount && groups[0]?.role !== 'user') groups.unshift(renderOpening(renderer))
+  // Many models refuse a request that ends with an assistant message.
+  if (groups.at(-1)?.role === 'assistant') groups.push({ role: 'user', blocks: renderer.render(userText('Go on.')) })
+  return prefix.toBytesWith(`${stableCount ? ',' : ''}${groups.map(renderGroup).join(',')}${foot}`)
 }
 
-const opening = (writer: Writer): Group => ({
+const renderOpening = (renderer: BlockRenderer): Group => ({
   role: 'user',
-  blocks: writer.blocks(userText('(What was said before is not kept.)')),
+  blocks: renderer.render(userText('(What was said before is not kept.)')),
 })
 
-/** Where the group begins that is the n-th from the end. */
-function startOfGroup(clean: readonly Message[], n: number): number {
-  let at = clean.length
+/** Returns the index of the first message of the n-th group from the end. */
+function findGroupStart(transcript: readonly Message[], n: number): number {
+  let at = transcript.length
   for (let left = n; left > 0 && at > 0; left--) {
     at--
-    if (clean[at]?.role === 'assistant') continue
-    while (at > 0 && clean[at - 1]?.role !== 'assistant') at--
+    if (transcript[at]?.role === 'assistant') continue
+    while (at > 0 && transcript[at - 1]?.role !== 'assistant') at--
   }
   return at
 }
 
-function settledBytes(head: string, clean: readonly Message[], settled: number, writer: Writer): GrowingBytes {
-  let known = kept.get(clean)
-  if (known?.head !== head || known.writer !== writer || known.upTo > settled) {
-    known = { head, writer, bytes: new GrowingBytes(), upTo: 0 }
-    known.bytes.append(head)
-    kept.set(clean, known)
+function encodeStablePrefix(
+  head: string,
+  transcript: readonly Message[],
+  stableCount: number,
+  renderer: BlockRenderer,
+): Utf8Builder {
+  let prefix = stablePrefixes.get(transcript)
+  if (prefix?.head !== head || prefix.renderer !== renderer || prefix.messageCount > stableCount) {
+    prefix = { head, renderer, bytes: new Utf8Builder(), messageCount: 0 }
+    prefix.bytes.append(head)
+    stablePrefixes.set(transcript, prefix)
   }
-  if (known.upTo === settled) return known.bytes
-  const groups = groupsOf(clean.slice(known.upTo, settled), writer)
-  if (!known.upTo && groups[0]?.role !== 'user') groups.unshift(opening(writer))
-  known.bytes.append(`${known.upTo ? ',' : ''}${groups.map(written).join(',')}`)
-  known.upTo = settled
-  return known.bytes
+  if (prefix.messageCount === stableCount) return prefix.bytes
+  const groups = appendToGroups([], transcript.slice(prefix.messageCount, stableCount), renderer)
+  if (!prefix.messageCount && groups[0]?.role !== 'user') groups.unshift(renderOpening(renderer))
+  prefix.bytes.append(`${prefix.messageCount ? ',' : ''}${groups.map(renderGroup).join(',')}`)
+  prefix.messageCount = stableCount
+  return prefix.bytes
 }
 
-function groupsOf(messages: readonly Message[], writer: Writer): Group[] {
-  return joined([], messages, writer)
-}
-
-function joined(groups: readonly Group[], messages: readonly Message[], writer: Writer): Group[] {
+function appendToGroups(groups: readonly Group[], messages: readonly Message[], renderer: BlockRenderer): Group[] {
   const all = [...groups]
   for (const message of messages) {
     const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const blocks = writer.blocks(message)
+    const blocks = renderer.render(message)
     const last = all.at(-1)
     if (last?.role === role) all[all.length - 1] = { role, blocks: [...last.blocks, ...blocks] }
     else all.push({ role, blocks })
@@ -97,15 +108,15 @@ function joined(groups: readonly Group[], messages: readonly Message[], writer: 
   return all
 }
 
-function marked(groups: readonly Group[], { count, mark }: Marks): readonly Group[] {
+function addMarks(groups: readonly Group[], { messageCount, addMark }: CacheMarks): readonly Group[] {
   return groups.map((group, at) => {
-    if (at < groups.length - count) return group
-    const place = group.blocks.findLastIndex(({ markable }) => markable)
-    if (place < 0) return group
-    const blocks = group.blocks.map((block, i) => (i === place ? { ...block, json: mark(block.json) } : block))
+    if (at < groups.length - messageCount) return group
+    const markAt = group.blocks.findLastIndex(({ isMarkable }) => isMarkable)
+    if (markAt < 0) return group
+    const blocks = group.blocks.map((block, i) => (i === markAt ? { ...block, json: addMark(block.json) } : block))
     return { ...group, blocks }
   })
 }
 
-const written = ({ role, blocks }: Group): string =>
+const renderGroup = ({ role, blocks }: Group): string =>
   `{"role":"${role}","content":[${blocks.map(({ json }) => json).join(',')}]}`

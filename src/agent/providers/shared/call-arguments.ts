@@ -1,21 +1,22 @@
-/** Reads the arguments of a tool call. What is cut off is never completed; what is only untidy is mended. */
+/** Parses the arguments of a tool call. It repairs careless JSON, and never completes truncated JSON. */
 
-import { isNestedDeeply } from './nesting.ts'
-import { readUntidy } from './lenient-json.ts'
+import { isTooDeeplyNested } from './nesting.ts'
+import { parseLenientJson } from './lenient-json.ts'
 
-export type Arguments = { readonly input: unknown } | { readonly input: unknown; readonly raw: string }
+/** `raw`: the original text, when it is not a valid arguments object. */
+export type CallArguments = { readonly input: unknown } | { readonly input: unknown; readonly raw: string }
 
-export function readArguments(text: string): Arguments {
+export function parseCallArguments(text: string): CallArguments {
   const trimmed = text.trim()
   if (trimmed === '' || trimmed === 'null' || trimmed === 'None') return { input: {} }
-  const input = parsed(trimmed) ?? (/[}\]]$/.test(trimmed) ? readUntidy(trimmed) : undefined)
-  return isSet(input) && !isNestedDeeply(input) ? { input } : { input: {}, raw: text }
+  const input = parseJson(trimmed) ?? (/[}\]]$/.test(trimmed) ? parseLenientJson(trimmed) : undefined)
+  return isJsonObject(input) && !isTooDeeplyNested(input) ? { input } : { input: {}, raw: text }
 }
 
-/** Only an object is a set of arguments. */
-const isSet = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isJsonObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {

@@ -1,21 +1,21 @@
-/** Ids and names of calls as strict providers take them. What one dialect calls a call, another may not be able to write. */
+/** Encodes tool call ids and tool names for strict providers. Ids of one dialect may be invalid in another. */
 
-import { hash53 } from '../../model/hash.ts'
+import { hash53 } from '../../model/hash53.ts'
 
-/** OpenAI takes ids of 40 characters, others more; names may have 64 everywhere. */
-const longestId = 40
-const longestName = 64
+/** OpenAI accepts ids of 40 characters, other providers more. All accept names of 64 characters. */
+const maxIdChars = 40
+const maxNameChars = 64
 
 /**
- * Letters, digits, `_` and `-`, and not too many. A call and its result are given the same, and two that differ stay
- * apart: what had to be changed carries a hash of what it was.
+ * Maps equal ids to equal ids, so that a call and its result still match. A changed id ends with a hash of the
+ * original, so that different ids stay different.
  */
-export function wireId(id: string): string {
-  if (/^[\w-]+$/.test(id) && id.length <= longestId) return id
+export function encodeCallId(id: string): string {
+  if (/^[\w-]+$/.test(id) && id.length <= maxIdChars) return id
   const hash = hash53(id).toString(36)
-  return `${id.replace(/[^\w-]/g, '_').slice(0, longestId - hash.length - 1)}_${hash}`
+  return `${id.replace(/[^\w-]/g, '_').slice(0, maxIdChars - hash.length - 1)}_${hash}`
 }
 
-/** Models have invented names that no provider takes back. */
-export const wireName = (name: string): string =>
-  name.replace(/[^\w-]/g, '_').slice(0, longestName) || 'invalid_tool_call'
+/** Models invent tool names that no provider accepts in a request. */
+export const encodeToolName = (name: string): string =>
+  name.replace(/[^\w-]/g, '_').slice(0, maxNameChars) || 'invalid_tool_call'

@@ -1,8 +1,8 @@
-/** How Claude is asked to think, wherever it is: in tokens, or in a word. */
+/** Resolves how to request thinking from Claude, on every provider that serves it. */
 
 import type { Message } from '../../model/message.ts'
 
-const budgets: Readonly<Record<string, number>> = {
+const budgetTokens: Readonly<Record<string, number>> = {
   minimal: 1_024,
   low: 4_096,
   medium: 10_000,
@@ -11,28 +11,30 @@ const budgets: Readonly<Record<string, number>> = {
   max: 64_000,
   ultra: 64_000,
 }
-/** No budget may be below this. */
-const least = 1_024
+/** The API refuses smaller budgets. */
+const minBudgetTokens = 1_024
 
-/** Of the tokens that may be written at all, most may be thought; undefined when that leaves no room for thinking. */
-export function thinkingBudget(effort: string, maxTokens: number): number | undefined {
+/** The budget takes at most 80 % of `maxTokens`. Returns undefined when that is below the minimum. */
+export function resolveThinkingBudget(effort: string, maxTokens: number): number | undefined {
   if (effort === 'none') return undefined
-  const budget = Math.min(budgets[effort] ?? 8_192, Math.floor(maxTokens * 0.8))
-  return budget >= least ? budget : undefined
+  const budget = Math.min(budgetTokens[effort] ?? 8_192, Math.floor(maxTokens * 0.8))
+  return budget >= minBudgetTokens ? budget : undefined
 }
 
-/** It knows neither the weakest nor the strongest of our words. */
-const nearest: Readonly<Record<string, string>> = { minimal: 'low', ultra: 'max' }
-export const claudeEffort = (effort: string): string => nearest[effort] ?? effort
+/** Claude has neither our weakest nor our strongest effort level. */
+const nearestEfforts: Readonly<Record<string, string>> = { minimal: 'low', ultra: 'max' }
+export const toClaudeEffort = (effort: string): string => nearestEfforts[effort] ?? effort
 
 /**
- * With a budget, an answer that is in the middle of its calls must have begun with thinking of its own. It has
- * not when another model began it, or when thinking was off then: so it stays off to the end of that answer.
+ * Tells whether thinking with a budget may be enabled. Between tool calls Claude requires that the current turn began
+ * with its own thinking. If another model began the turn, or thinking was off, it must stay off until the turn ends.
  */
-export function mayThink(clean: readonly Message[], by: string): boolean {
-  const asked = clean.findLastIndex((message, at) => message.role === 'user' && clean[at - 1]?.role !== 'tool')
-  const begun = clean[asked + 1]
-  if (begun?.role !== 'assistant' || clean[asked + 2]?.role !== 'tool') return true
-  const first = begun.content.find((part) => part.type !== 'text' || /\S/.test(part.text))
-  return first?.type === 'thinking' && first.sealed?.by === by
+export function canThink(transcript: readonly Message[], issuer: string): boolean {
+  const userIndex = transcript.findLastIndex(
+    (message, at) => message.role === 'user' && transcript[at - 1]?.role !== 'tool',
+  )
+  const firstReply = transcript[userIndex + 1]
+  if (firstReply?.role !== 'assistant' || transcript[userIndex + 2]?.role !== 'tool') return true
+  const first = firstReply.content.find((part) => part.type !== 'text' || /\S/.test(part.text))
+  return first?.type === 'thinking' && first.sealed?.by === issuer
 }

@@ -1,17 +1,21 @@
-/** How hard a model thinks, in the words all providers share, clamped to those that the model knows. */
+/** Clamps a reasoning effort to the levels that a model supports. */
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const
 export type Effort = (typeof efforts)[number]
 
-const strength = (effort: string): number => efforts.indexOf(effort as Effort)
+const rankOf = (effort: string): number => efforts.indexOf(effort as Effort)
 
 /**
- * What the model knows, or the next weaker of it, so that nobody pays for more than was asked for; below the
- * weakest, the weakest. Words that are none of ours are passed on: the provider may know them. Without a
- * list everything is passed on.
+ * Returns the strongest supported level that is not above the requested one, so that no request costs more than
+ * intended. Below the weakest supported level it returns the weakest. An unknown level passes unchanged, because the
+ * provider may support it, and so does every level when `supported` is empty.
  */
-export function clampEffort(asked: string | undefined, known: readonly string[] | undefined): string | undefined {
-  if (asked === undefined || !known?.length || known.includes(asked) || strength(asked) < 0) return asked
-  const ordered = known.toSorted((a, b) => strength(a) - strength(b))
-  return ordered.findLast((effort) => strength(effort) <= strength(asked)) ?? ordered[0]
+export function clampEffort(
+  requested: string | undefined,
+  supported: readonly string[] | undefined,
+): string | undefined {
+  if (requested === undefined || !supported?.length || supported.includes(requested) || rankOf(requested) < 0)
+    return requested
+  const ordered = supported.toSorted((a, b) => rankOf(a) - rankOf(b))
+  return ordered.findLast((effort) => rankOf(effort) <= rankOf(requested)) ?? ordered[0]
 }

@@ -1,23 +1,22 @@
-/** Images as providers of bytes take them: what they cannot take is named in words. */
+/** Converts an image part to the form that providers accept: bytes, a URL, or a text in its place. */
 
 import type { ImagePart } from '../../model/message.ts'
 
-export type Picture =
-  | { readonly as: 'bytes'; readonly format: string; readonly data: string }
-  | { readonly as: 'address'; readonly url: string }
-  | { readonly as: 'words'; readonly text: string }
+export type ImageContent =
+  | { readonly kind: 'bytes'; readonly format: string; readonly data: string }
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'text'; readonly text: string }
 
-const formats: ReadonlySet<string> = new Set(['jpeg', 'png', 'gif', 'webp'])
-const words = (text: string): Picture => ({ as: 'words', text })
+const supportedFormats: ReadonlySet<string> = new Set(['jpeg', 'png', 'gif', 'webp'])
+const toText = (text: string): ImageContent => ({ kind: 'text', text })
 
-export const leftOut = '[an image, left out because it was too large]'
+export const omittedImageText = '[an image, left out because it was too large]'
 
-/** `limit`: bytes that one image may have. */
-export function pictureOf({ mediaType, data }: ImagePart, limit: number): Picture {
-  if (data.startsWith('blob:')) return words('[an image that is gone]')
+export function toImageContent({ mediaType, data }: ImagePart, maxBytes: number): ImageContent {
+  if (data.startsWith('blob:')) return toText('[an image that is gone]')
   if (mediaType.endsWith(';url'))
-    return data.startsWith('https://') ? { as: 'address', url: data } : words('[an image, not shown]')
+    return data.startsWith('https://') ? { kind: 'url', url: data } : toText('[an image, not shown]')
   const format = mediaType.replace(/^image\//, '').replace(/^jpg$/, 'jpeg')
-  if (!formats.has(format)) return words(`[an image of the type ${mediaType}, not shown]`)
-  return data.length * 0.75 > limit ? words(leftOut) : { as: 'bytes', format, data }
+  if (!supportedFormats.has(format)) return toText(`[an image of the type ${mediaType}, not shown]`)
+  return data.length * 0.75 > maxBytes ? toText(omittedImageText) : { kind: 'bytes', format, data }
 }

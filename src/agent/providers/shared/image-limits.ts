@@ -1,77 +1,93 @@
 /**
- * Images that one request may have, as providers document it. The oldest are left out first, with a note in their
- * place; several at once, so that the beginning of the next requests stays the same and can be cached.
+ * Removes images that exceed a provider's documented limits and puts a note in their place. It removes the oldest
+ * first, several at once, so that the beginning of the next requests stays the same and can be cached.
  */
 
 import type { ImagePart, Message } from '../../model/message.ts'
-import { sizeOf } from './image-size.ts'
+import { getImageSize } from './image-size.ts'
 
 export type ImageLimits = {
-  /** Images in one request. */
-  readonly count: number
-  /** Pixels of the longer side. */
-  readonly side: number
-  /** With more images than this, none may have a longer side. */
-  readonly crowd?: { readonly count: number; readonly side: number }
+  /** The number of images in one request. */
+  readonly maxImages: number
+  /** The longer side of an image. */
+  readonly maxSidePx: number
+  /** A request with more than `images` images has a lower limit for the longer side. */
+  readonly whenOver?: { readonly images: number; readonly maxSidePx: number }
 }
 
-/** Pixels of the longer side that Anthropic and Bedrock take, and others make smaller by themselves. */
-export const widest = 8_000
+/** Anthropic and Bedrock refuse larger images. Other providers scale them down. */
+export const maxImageSidePx = 8_000
 
-export const isVast = (image: ImagePart): boolean => isOver(image, widest)
+export const isOversizedImage = (image: ImagePart): boolean => isOver(image, maxImageSidePx)
 
-const tooMany = '[an image, left out because there are too many in this conversation]'
-const tooWide = '[an image, left out because it has too many pixels]'
+const tooManyText = '[an image, left out because there are too many in this conversation]'
+const tooLargeText = '[an image, left out because it has too many pixels]'
 
-const imagesIn = (message: Message): readonly ImagePart[] =>
+const listImages = (message: Message): readonly ImagePart[] =>
   message.role === 'assistant' ? [] : message.content.filter((part) => part.type === 'image')
 
-const isOver = (image: ImagePart, side: number): boolean => {
-  const size = sizeOf(image)
-  return size !== undefined && Math.max(size.width, size.height) > side
+const isOver = (image: ImagePart, maxSidePx: number): boolean => {
+  const size = getImageSize(image)
+  return size !== undefined && Math.max(size.width, size.height) > maxSidePx
 }
 
-/** The same array as long as all its images may go. */
-export function fewerImages(clean: readonly Message[], limits: ImageLimits): readonly Message[] {
-  const images = clean.flatMap(imagesIn)
-  if (!images.length) return clean
-  const out = leftOut(images, limits)
-  if (!out && !images.some((image) => isOver(image, limits.side))) return clean
-  return grown(clean, out, limits.side)
+/** Returns the same array when no image has to be removed. */
+export function limitImages(transcript: readonly Message[], limits: ImageLimits): readonly Message[] {
+  const images = transcript.flatMap(listImages)
+  if (!images.length) return transcript
+  const omittedCount = countOmitted(images, limits)
+  if (!omittedCount && !images.some((image) => isOver(image, limits.maxSidePx))) return transcript
+  return omitIncrementally(transcript, omittedCount, limits.maxSidePx)
 }
 
-/** How many of the oldest. */
-function leftOut(images: readonly ImagePart[], { count, crowd, side }: ImageLimits): number {
-  const isCrowd = crowd && images.length > crowd.count
-  const most = isCrowd && images.some((one) => isOver(one, crowd.side) && !isOver(one, side)) ? crowd.count : count
-  const step = Math.ceil(most / 4)
-  return Math.max(0, Math.ceil((images.length - most) / step) * step)
+/** Returns how many of the oldest images to omit: a multiple of a quarter of the limit. */
+function countOmitted(images: readonly ImagePart[], { maxImages, maxSidePx, whenOver }: ImageLimits): number {
+  const isLowerLimit =
+    whenOver &&
+    images.length > whenOver.images &&
+    images.some((image) => isOver(image, whenOver.maxSidePx) && !isOver(image, maxSidePx))
+  const limit = isLowerLimit ? whenOver.images : maxImages
+  const step = Math.ceil(limit / 4)
+  return Math.max(0, Math.ceil((images.length - limit) / step) * step)
 }
 
-type Grown = { readonly out: number; readonly side: number; readonly list: Message[]; upTo: number; seen: number }
-const kept = new WeakMap<readonly Message[], Grown>()
+type LimitedTranscript = {
+  readonly omittedCount: number
+  readonly maxSidePx: number
+  readonly messages: Message[]
+  messageCount: number
+  imageCount: number
+}
+const limitedTranscripts = new WeakMap<readonly Message[], LimitedTranscript>()
 
-/** One array for as long as the same images are left out: what is rendered of it is kept by it. */
-function grown(clean: readonly Message[], out: number, side: number): readonly Message[] {
-  let state = kept.get(clean)
-  if (state?.out !== out || state.side !== side || state.upTo > clean.length)
-    kept.set(clean, (state = { out, side, list: [], upTo: 0, seen: 0 }))
-  for (; state.upTo < clean.length; state.upTo++) {
-    const message = clean[state.upTo] as Message
-    state.list.push(without(message, out - state.seen, side))
-    state.seen += imagesIn(message).length
+/** Returns the same growing array while the same images are omitted, because renderings are cached by that array. */
+function omitIncrementally(
+  transcript: readonly Message[],
+  omittedCount: number,
+  maxSidePx: number,
+): readonly Message[] {
+  let state = limitedTranscripts.get(transcript)
+  if (state?.omittedCount !== omittedCount || state.maxSidePx !== maxSidePx || state.messageCount > transcript.length)
+    limitedTranscripts.set(
+      transcript,
+      (state = { omittedCount, maxSidePx, messages: [], messageCount: 0, imageCount: 0 }),
+    )
+  for (; state.messageCount < transcript.length; state.messageCount++) {
+    const message = transcript[state.messageCount] as Message
+    state.messages.push(omitImages(message, omittedCount - state.imageCount, maxSidePx))
+    state.imageCount += listImages(message).length
   }
-  return state.list
+  return state.messages
 }
 
-/** Without its first `out` images, and those that are too wide. */
-function without(message: Message, out: number, side: number): Message {
+/** Replaces the first `count` images of a message, and all that are too large. */
+function omitImages(message: Message, count: number, maxSidePx: number): Message {
   if (message.role === 'assistant') return message
-  let seen = 0
+  let imageCount = 0
   const content = message.content.map((part) => {
     if (part.type !== 'image') return part
-    if (seen++ < out) return { type: 'text', text: tooMany } as const
-    return isOver(part, side) ? ({ type: 'text', text: tooWide } as const) : part
+    if (imageCount++ < count) return { type: 'text', text: tooManyText } as const
+    return isOver(part, maxSidePx) ? ({ type: 'text', text: tooLargeText } as const) : part
   })
   return content.some((part, at) => part !== message.content[at]) ? { ...message, content } : message
 }

@@ -1,26 +1,26 @@
 /**
- * Reads JSON as models write it when they are not careful: other quotes or none, quotes and line breaks inside of
- * text, Python's words, comments, commas too many or too few. One pass without a step back, because the text comes
- * from outside; what is cut off is never completed.
+ * Parses JSON that a model wrote carelessly: other quotes or none, unescaped quotes and line breaks in strings, Python
+ * literals, comments, missing or extra commas. It reads the text once and never goes back, because the text is
+ * untrusted. It never completes truncated JSON.
  */
 
-import { mostNested } from './nesting.ts'
+import { maxNesting } from './nesting.ts'
 
-/** Undefined for what cannot be read. */
-export function readUntidy(text: string): unknown {
+/** Returns undefined for text that it cannot parse. */
+export function parseLenientJson(text: string): unknown {
   try {
-    return new Reader(text).whole()
+    return new LenientParser(text).parse()
   } catch (error) {
-    if (error instanceof Unreadable) return undefined
+    if (error instanceof UnparseableError) return undefined
     throw error
   }
 }
 
-class Unreadable extends Error {}
+class UnparseableError extends Error {}
 
-const closing: Readonly<Record<string, string>> = { '"': '"', "'": "'", '“': '”', '‘': '’', '`': '`' }
+const closingQuotes: Readonly<Record<string, string>> = { '"': '"', "'": "'", '“': '”', '‘': '’', '`': '`' }
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '\n': '\n' }
-const words: Readonly<Record<string, unknown>> = {
+const literals: Readonly<Record<string, unknown>> = {
   true: true,
   True: true,
   false: false,
@@ -30,15 +30,15 @@ const words: Readonly<Record<string, unknown>> = {
   undefined: null,
 }
 
-/** White space and comments of a line. */
-const between = /(?:\s|\/\/[^\n]*(?:\n|$))+/y
+/** White space and line comments. */
+const whiteSpace = /(?:\s|\/\/[^\n]*(?:\n|$))+/y
 const bareKey = /[\w$-]+/y
 const bareValue = /(?:[^,:{}[\]"'\n/]|\/(?![/*]))+/y
 const plainText = /[^\\"'“”‘’`]+/y
 const unicode = /u[\da-fA-F]{4}/y
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-class Reader {
+class LenientParser {
   readonly #text: string
   #at = 0
   #depth = 0
@@ -47,93 +47,93 @@ class Reader {
     this.#text = text
   }
 
-  whole(): unknown {
-    const value = this.#value()
-    // Brackets that close nothing are the commonest slip at the end.
-    while (this.#next() === '}' || this.#next() === ']') this.#at++
-    if (this.#at < this.#text.length) throw new Unreadable()
+  parse(): unknown {
+    const value = this.#parseValue()
+    // Extra closing brackets are the most common mistake at the end.
+    while (this.#peek() === '}' || this.#peek() === ']') this.#at++
+    if (this.#at < this.#text.length) throw new UnparseableError()
     return value
   }
 
-  /** The character that comes behind white space and comments; empty at the end. */
-  #next(): string {
+  /** Skips white space and comments and returns the next character, or an empty string at the end. */
+  #peek(): string {
     for (;;) {
-      this.#take(between)
+      this.#match(whiteSpace)
       if (!this.#text.startsWith('/*', this.#at)) return this.#text[this.#at] ?? ''
       const end = this.#text.indexOf('*/', this.#at + 2)
-      if (end < 0) throw new Unreadable()
+      if (end < 0) throw new UnparseableError()
       this.#at = end + 2
     }
   }
 
-  #take(pattern: RegExp): string {
+  #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at
-    const [taken = ''] = pattern.exec(this.#text) ?? []
-    this.#at += taken.length
-    return taken
+    const [matched = ''] = pattern.exec(this.#text) ?? []
+    this.#at += matched.length
+    return matched
   }
 
-  #value(): unknown {
-    const first = this.#next()
-    if (first === '{') return Object.fromEntries(this.#inside('}', () => this.#entry()))
-    if (first === '[') return this.#inside(']', () => this.#value())
-    if (closing[first]) return this.#string(first, isBehindValue)
-    const bare = this.#take(bareValue).trimEnd()
-    if (!bare) throw new Unreadable()
-    if (Object.hasOwn(words, bare)) return words[bare]
+  #parseValue(): unknown {
+    const first = this.#peek()
+    if (first === '{') return Object.fromEntries(this.#parseItems('}', () => this.#parseEntry()))
+    if (first === '[') return this.#parseItems(']', () => this.#parseValue())
+    if (closingQuotes[first]) return this.#parseString(first, canFollowValue)
+    const bare = this.#match(bareValue).trimEnd()
+    if (!bare) throw new UnparseableError()
+    if (Object.hasOwn(literals, bare)) return literals[bare]
     return number.test(bare) ? Number(bare) : bare
   }
 
-  /** `one` reads an item, behind which there may be a comma. */
-  #inside<T>(end: string, one: () => T): readonly T[] {
-    if (++this.#depth > mostNested) throw new Unreadable()
+  /** `parseItem` parses one item of the list. Commas are optional. */
+  #parseItems<T>(end: string, parseItem: () => T): readonly T[] {
+    if (++this.#depth > maxNesting) throw new UnparseableError()
     this.#at++
     const items: T[] = []
-    for (let next = this.#next(); next !== end; next = this.#next())
+    for (let next = this.#peek(); next !== end; next = this.#peek())
       if (next === ',') this.#at++
-      else items.push(one())
+      else items.push(parseItem())
     this.#at++
     this.#depth--
     return items
   }
 
-  #entry(): readonly [string, unknown] {
-    const first = this.#next()
-    const key = closing[first] ? this.#string(first, isBehindKey) : this.#take(bareKey)
-    if (!key && !closing[first]) throw new Unreadable()
-    if (this.#next() !== ':') throw new Unreadable()
+  #parseEntry(): readonly [string, unknown] {
+    const first = this.#peek()
+    const key = closingQuotes[first] ? this.#parseString(first, canFollowKey) : this.#match(bareKey)
+    if (!key && !closingQuotes[first]) throw new UnparseableError()
+    if (this.#peek() !== ':') throw new UnparseableError()
     this.#at++
-    return [key, this.#value()]
+    return [key, this.#parseValue()]
   }
 
-  /** A quote ends the text where something follows that may stand behind it; any other is a part of the text. */
-  #string(quote: string, isBehind: (next: string) => boolean): string {
+  /** A quote ends the string if the next character may follow a string. Any other quote is part of the string. */
+  #parseString(quote: string, canFollow: (next: string) => boolean): string {
     this.#at++
     const pieces: string[] = []
     for (;;) {
-      pieces.push(this.#take(plainText))
+      pieces.push(this.#match(plainText))
       const char = this.#text[this.#at++]
-      if (char === undefined) throw new Unreadable()
-      if (char === '\\') pieces.push(this.#escaped())
-      else if (char === closing[quote] && this.#endsHere(isBehind)) return pieces.join('')
+      if (char === undefined) throw new UnparseableError()
+      if (char === '\\') pieces.push(this.#parseEscape())
+      else if (char === closingQuotes[quote] && this.#isEndQuote(canFollow)) return pieces.join('')
       else pieces.push(char)
     }
   }
 
-  #endsHere(isBehind: (next: string) => boolean): boolean {
-    space.lastIndex = this.#at
-    const [blank = ''] = space.exec(this.#text) ?? []
-    return isBehind(this.#text[this.#at + blank.length] ?? '')
+  #isEndQuote(canFollow: (next: string) => boolean): boolean {
+    optionalSpace.lastIndex = this.#at
+    const [blank = ''] = optionalSpace.exec(this.#text) ?? []
+    return canFollow(this.#text[this.#at + blank.length] ?? '')
   }
 
-  #escaped(): string {
-    const code = this.#take(unicode)
+  #parseEscape(): string {
+    const code = this.#match(unicode)
     if (code) return String.fromCharCode(Number.parseInt(code.slice(1), 16))
     const char = this.#text[this.#at++] ?? ''
     return escapes[char] ?? char
   }
 }
 
-const space = /\s*/y
-const isBehindKey = (next: string): boolean => next === ':'
-const isBehindValue = (next: string): boolean => [',', '}', ']', ''].includes(next)
+const optionalSpace = /\s*/y
+const canFollowKey = (next: string): boolean => next === ':'
+const canFollowValue = (next: string): boolean => [',', '}', ']', ''].includes(next)

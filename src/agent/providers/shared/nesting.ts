@@ -1,9 +1,9 @@
-/** How deeply JSON from outside may be nested: what is written, copied or walked later does it with a stack. */
+/** Limits the nesting of JSON from outside. Serialising, copying and walking it later is recursive. */
 
-export const mostNested = 100
+export const maxNesting = 100
 
-export function isNestedDeeply(value: unknown, left = mostNested): boolean {
+export function isTooDeeplyNested(value: unknown, levelsLeft = maxNesting): boolean {
   if (typeof value !== 'object' || value === null) return false
-  if (left === 0) return true
-  return Object.values(value).some((inner) => isNestedDeeply(inner, left - 1))
+  if (levelsLeft === 0) return true
+  return Object.values(value).some((inner) => isTooDeeplyNested(inner, levelsLeft - 1))
 }

@@ -1,16 +1,16 @@
-/** Names the beginning of a conversation, for providers that send requests of one name where it is kept. */
+/** Derives the key that routes requests with the same beginning to the same provider cache. */
 
-import { hash53 } from '../../model/hash.ts'
+import { hash53 } from '../../model/hash53.ts'
 import { type Message, textIn } from '../../model/message.ts'
 
-/** More would not tell more conversations apart. */
-const enough = 4_000
+/** Conversations differ within their first characters. */
+const maxHashedChars = 4_000
 
 /**
- * The same for all requests of a conversation, until its beginning is replaced by a summary; then what is kept
- * is worth nothing anyway.
+ * The key stays the same for a conversation until compression replaces its first message. The provider's cache is
+ * useless from then on.
  */
-export function cacheKey(system: string, first: Message | undefined): string {
-  const said = first ? textIn(first).slice(0, enough) : ''
-  return `talaria-${hash53(`${system.slice(0, enough)}\n${said}`).toString(36)}`
+export function derivePromptCacheKey(system: string, first: Message | undefined): string {
+  const opening = first ? textIn(first).slice(0, maxHashedChars) : ''
+  return `talaria-${hash53(`${system.slice(0, maxHashedChars)}\n${opening}`).toString(36)}`
 }

@@ -1,114 +1,90 @@
-/** Bodies of answers, piece by piece. */
+/** Reads streamed response bodies and decides whether the reply is complete. */
 
-import type { ParseError } from 'eventsource-parser'
-import { type CallOptions, Dropped, type Reply } from '../../model/dialect.ts'
-import { isAbort } from './abort-error.ts'
+import { type CallOptions, StreamBroken, type DialectReply } from '../../model/dialect.ts'
+import { isAbortError } from './abort-error.ts'
 
-/** What whoever reads an answer is given. */
-export type Listening = Pick<CallOptions, 'hear' | 'pulse' | 'sleep'>
+/** The call options that a response reader needs. */
+export type ReadOptions = Pick<CallOptions, 'onDelta' | 'onActivity' | 'sleep'>
 
-/** An answer, as far as it has come. */
-type Gathering = {
-  /** Nothing of it comes any more. */
+/** Collects a reply from the events of a stream. Every dialect has one. */
+export type ReplyBuilder = {
+  /** The provider sends nothing more of this reply. */
   readonly isClosed: boolean
-  /** It can be taken as it is. */
+  /** The provider has sent the reason for the end, so `build` succeeds. */
   readonly isComplete: boolean
-  readonly inCall: boolean
-  readonly reply: () => Reply
+  readonly hasToolCall: boolean
+  /** Throws `StreamBroken` when the reply is incomplete. */
+  readonly build: () => DialectReply
 }
 
-type Reading = {
+type StreamParser = {
   readonly feed: (bytes: Uint8Array) => void
-  /** Errors of which the provider itself has told. */
-  readonly told: abstract new (...given: never[]) => Error
+  /** The class of the errors that the provider itself reports inside the stream. */
+  readonly providerError: abstract new (...args: never[]) => Error
   readonly sleep: CallOptions['sleep']
 }
 
-/** Reads a body to the end of its answer. Throws what was told, what cancelled it, or that it dropped. */
+/** Reads a body up to the end of the reply. Throws the provider's error, an `AbortError`, or `StreamBroken`. */
 export async function readReply(
   body: ReadableStream<Uint8Array> | null,
-  gathered: Gathering,
-  { feed, told, sleep }: Reading,
-): Promise<Reply> {
-  if (!body) throw new Dropped('The provider sent no body.')
-  const take = (bytes: Uint8Array) => {
+  builder: ReplyBuilder,
+  { feed, providerError, sleep }: StreamParser,
+): Promise<DialectReply> {
+  if (!body) throw new StreamBroken('The provider sent no body.')
+  const onChunk = (bytes: Uint8Array) => {
     feed(bytes)
-    return gathered.isClosed
+    return builder.isClosed
   }
   try {
-    await readPieces(body, take, sleep)
+    await readBody(body, onChunk, sleep)
   } catch (error) {
-    if (error instanceof told) throw error
-    // What breaks behind the end of an answer, or is given up there, breaks nothing of it.
-    if (gathered.isComplete) return gathered.reply()
-    if (isAbort(error)) throw error
-    throw new Dropped(error instanceof Error ? error.message : 'The connection broke.', gathered.inCall, error)
+    if (error instanceof providerError) throw error
+    // A failure or an abort after the end of the reply does not affect the reply.
+    if (builder.isComplete) return builder.build()
+    if (isAbortError(error)) throw error
+    throw new StreamBroken(
+      error instanceof Error ? error.message : 'The connection was lost.',
+      builder.hasToolCall,
+      error,
+    )
   }
-  return gathered.reply()
+  return builder.build()
 }
 
-/** Characters that are kept of one answer, and parts of it. No session could store more. */
-const mostKept = 4_000_000
-const mostParts = 1_000
-
-/** What is left for an answer that is coming in. Whoever keeps something of it takes it from here first. */
-export class Room {
-  #characters = mostKept
-  #parts = mostParts
-
-  take(text: string): void {
-    this.#characters -= text.length
-    if (this.#characters < 0) throw new Error(`The answer has more than ${mostKept} characters.`)
-  }
-
-  takeTexts(said: object): void {
-    for (const value of Object.values(said)) if (typeof value === 'string') this.take(value)
-  }
-
-  takePart(): void {
-    if (--this.#parts < 0) throw new Error(`The answer has more than ${mostParts} parts.`)
-  }
-}
-
-/** For the parser of events: one that never ends is not waited for. */
-export const boundedEvents = {
-  maxBufferSize: 4 * mostKept,
-  onError: (error: ParseError) => {
-    if (error.type === 'max-buffer-size-exceeded') throw error
-  },
-}
-
-export function asText(feed: (text: string) => void): (bytes: Uint8Array) => void {
+/** Returns a function that decodes bytes and passes the text to `feed`. */
+export function decodeUtf8Into(feed: (text: string) => void): (bytes: Uint8Array) => void {
   const decoder = new TextDecoder()
   return (bytes) => feed(decoder.decode(bytes, { stream: true }))
 }
 
 /**
- * Reads until `take` says that the answer has ended, or the body has. What `take` throws ends the reading, and lets
- * the sender go.
+ * Reads until `onChunk` returns true or the body ends. An error of `onChunk` cancels the body and is rethrown.
  */
-export async function readPieces(
+export async function readBody(
   body: ReadableStream<Uint8Array>,
-  take: (bytes: Uint8Array) => boolean,
+  onChunk: (bytes: Uint8Array) => boolean,
   sleep: CallOptions['sleep'],
 ): Promise<void> {
-  // Not `for await`, whose promises cost a sixth of all that a piece costs.
+  // `for await` would add promises that cost a sixth of the time per chunk.
   const reader = body.getReader()
   try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read())
-      if (take(piece.value)) return leave(reader, sleep)
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read())
+      if (onChunk(chunk.value)) return releaseConnection(reader, sleep)
   } catch (error) {
     reader.cancel(error).catch(() => undefined)
     throw error
   }
 }
 
-const leaveMs = 1_000
+const closeTimeoutMs = 1_000
 
-/** Some servers never close. Those that do get the time for it: a connection that was not cancelled is used again. */
-function leave(reader: ReadableStreamDefaultReader<Uint8Array>, sleep: CallOptions['sleep']): void {
+/**
+ * Waits a moment for the server to close the body, because a connection that was not cancelled can be reused. Some
+ * servers never close it.
+ */
+function releaseConnection(reader: ReadableStreamDefaultReader<Uint8Array>, sleep: CallOptions['sleep']): void {
   const closing = reader.read().then(({ done }) => done)
-  Promise.race([closing, sleep(leaveMs).then(() => false)])
+  Promise.race([closing, sleep(closeTimeoutMs).then(() => false)])
     .then((isClosed) => (isClosed ? undefined : reader.cancel()))
     .catch(() => undefined)
 }

@@ -1,7 +1,7 @@
 /**
- * Makes any stored transcript one that every provider accepts: roles alternate, every call has its
- * result right behind it, ids are unique, nothing is empty. Pure; the stored history is never touched,
- * and a message that is fine is passed on as the same object, so that renderings can be cached by it.
+ * Converts any stored transcript into one that every provider accepts: roles alternate, every call is followed by its
+ * result, ids are unique, nothing is empty. It never changes the stored history. A valid message is returned as the
+ * same object, because renderings are cached by message.
  */
 
 import {
@@ -13,60 +13,59 @@ import {
 } from '../../model/message.ts'
 
 export function sanitise(transcript: readonly Message[]): readonly Message[] {
-  const state = begin()
-  advance(state, transcript)
-  return startsWithUser(state.clean)
+  const state = createState()
+  sanitiseNewMessages(state, transcript)
+  return dropBeforeFirstUser(state.sanitised)
 }
 
-/** `ids`: those that are taken, each with the number from which on it is free with a number behind it. */
-type State = { readonly clean: Message[]; readonly ids: Map<string, number>; upTo: number }
+/** `ids`: the ids in use, each with the lowest number to try as its suffix. `messageCount`: how many are sanitised. */
+type State = { readonly sanitised: Message[]; readonly ids: Map<string, number>; messageCount: number }
 
-const begin = (): State => ({ clean: [], ids: new Map(), upTo: 0 })
+const createState = (): State => ({ sanitised: [], ids: new Map(), messageCount: 0 })
 
-/** How far a transcript that only grows has been sanitised. */
 const states = new WeakMap<readonly Message[], State>()
 
 /**
- * The same for a transcript that is kept as one array and only grows: of a long turn, only what is new is
- * looked at again. The array that comes back grows too; it is not to be changed.
+ * Sanitises a transcript that is one growing array, and reads only its new messages. The returned array grows as well;
+ * callers must not change it.
  */
-export function sanitiseGrowing(transcript: readonly Message[]): readonly Message[] {
+export function sanitiseIncrementally(transcript: readonly Message[]): readonly Message[] {
   const last = transcript.at(-1)
-  // Calls whose results are still to come would be closed for good.
+  // The state would keep placeholder results for calls whose real results are still to come.
   if (last?.role === 'assistant' && callsIn(last).length) return sanitise(transcript)
   let state = states.get(transcript)
-  if (!state || state.upTo > transcript.length) states.set(transcript, (state = begin()))
-  advance(state, transcript)
-  return startsWithUser(state.clean)
+  if (!state || state.messageCount > transcript.length) states.set(transcript, (state = createState()))
+  sanitiseNewMessages(state, transcript)
+  return dropBeforeFirstUser(state.sanitised)
 }
 
-function advance(state: State, transcript: readonly Message[]): void {
-  const { clean, ids } = state
-  for (; state.upTo < transcript.length; state.upTo++) {
-    const message = transcript[state.upTo] as Message
-    if (message.role === 'tool') continue // taken with the assistant message that asked for it
-    const last = clean.at(-1)
+function sanitiseNewMessages(state: State, transcript: readonly Message[]): void {
+  const { sanitised, ids } = state
+  for (; state.messageCount < transcript.length; state.messageCount++) {
+    const message = transcript[state.messageCount] as Message
+    if (message.role === 'tool') continue // handled with the assistant message that has the call
+    const last = sanitised.at(-1)
     if (message.role === 'user') {
       if (isEmptyUser(message)) continue
-      if (last?.role === 'user') clean[clean.length - 1] = joinUsers(last, message)
-      else clean.push(message)
+      if (last?.role === 'user') sanitised[sanitised.length - 1] = joinUsers(last, message)
+      else sanitised.push(message)
       continue
     }
     if (isEmptyAssistant(message)) continue
     const hasCalls = message.content.some(({ type }) => type === 'call')
-    const asked = hasCalls ? withOwnIds(message, ids) : message
-    if (last?.role === 'assistant') clean[clean.length - 1] = joinAssistants(last, asked)
-    else clean.push(asked)
+    const renamed = hasCalls ? assignUniqueIds(message, ids) : message
+    if (last?.role === 'assistant') sanitised[sanitised.length - 1] = joinAssistants(last, renamed)
+    else sanitised.push(renamed)
     if (!hasCalls) continue
-    const from = state.upTo + 1
-    clean.push(...resultsFor(message, asked, transcript.slice(from, endOfResults(transcript, from))))
+    const from = state.messageCount + 1
+    sanitised.push(...createResults(message, renamed, transcript.slice(from, findEndOfResults(transcript, from))))
   }
 }
 
-/** A few more messages behind a clean transcript, which stays as it is. Two of one role become one. */
-export function withMore(clean: readonly Message[], more: readonly Message[]): readonly Message[] {
-  if (!more.length) return clean
-  const all = [...clean]
+/** Returns a copy of a sanitised transcript with more messages. Adjacent messages of one role are joined. */
+export function appendMessages(sanitised: readonly Message[], more: readonly Message[]): readonly Message[] {
+  if (!more.length) return sanitised
+  const all = [...sanitised]
   for (const message of more) {
     const last = all.at(-1)
     if (last?.role === 'user' && message.role === 'user') all[all.length - 1] = joinUsers(last, message)
@@ -77,40 +76,40 @@ export function withMore(clean: readonly Message[], more: readonly Message[]): r
   return all
 }
 
-function endOfResults(transcript: readonly Message[], from: number): number {
+function findEndOfResults(transcript: readonly Message[], from: number): number {
   let end = from
   while (transcript[end]?.role === 'tool') end++
   return end
 }
 
-/** Some models count their calls anew in every message; providers want ids that stand for one call only. */
-function withOwnIds(message: AssistantMessage, taken: Map<string, number>): AssistantMessage {
+/** Some models number their calls anew in every message. Providers require ids that are unique in a request. */
+function assignUniqueIds(message: AssistantMessage, usedIds: Map<string, number>): AssistantMessage {
   let isChanged = false
   const content = message.content.map((part) => {
     if (part.type !== 'call') return part
-    const id = free(part.id, taken)
+    const id = findFreeId(part.id, usedIds)
     isChanged ||= id !== part.id
     return id === part.id ? part : { ...part, id }
   })
   return isChanged ? { ...message, content } : message
 }
 
-function free(wanted: string, taken: Map<string, number>): string {
-  let n = taken.get(wanted)
-  let id = wanted
+function findFreeId(preferredId: string, usedIds: Map<string, number>): string {
+  let n = usedIds.get(preferredId)
+  let id = preferredId
   if (n !== undefined) {
-    do id = `${wanted}_${n++}`
-    while (taken.has(id))
-    taken.set(wanted, n)
+    do id = `${preferredId}_${n++}`
+    while (usedIds.has(id))
+    usedIds.set(preferredId, n)
   }
-  taken.set(id, 2)
+  usedIds.set(id, 2)
   return id
 }
 
 const isEmptyUser = (message: UserMessage) =>
   message.content.every((part) => part.type === 'text' && !/\S/.test(part.text))
 
-/** Thinking alone is no turn of speech: providers refuse it without what it led to. */
+/** Providers refuse a message that contains only thinking. */
 const isEmptyAssistant = (message: AssistantMessage) =>
   !message.content.some((part) => part.type === 'call' || (part.type === 'text' && /\S/.test(part.text)))
 
@@ -124,22 +123,26 @@ const joinAssistants = (a: AssistantMessage, b: AssistantMessage): AssistantMess
   content: [...a.content, { type: 'text', text: '\n\n' }, ...b.content],
 })
 
-/** One result per call, in the order of the calls, under the ids that the calls have now. */
-function resultsFor(message: AssistantMessage, asked: AssistantMessage, given: readonly Message[]): ToolMessage[] {
-  const results = Map.groupBy(given.filter((next) => next.role === 'tool').toReversed(), (result) => result.callId)
-  const own = callsIn(asked)
+/** Returns one result per call, in the order of the calls, with the new ids of the calls. */
+function createResults(
+  message: AssistantMessage,
+  renamed: AssistantMessage,
+  candidates: readonly Message[],
+): ToolMessage[] {
+  const results = Map.groupBy(candidates.filter((next) => next.role === 'tool').toReversed(), (result) => result.callId)
+  const renamedCalls = callsIn(renamed)
   return callsIn(message).map(({ id, name }, i) => {
-    const callId = own[i]?.id ?? id
+    const callId = renamedCalls[i]?.id ?? id
     const result = results.get(id)?.pop()
     if (result) return result.callId === callId ? result : { ...result, callId }
-    return { role: 'tool', callId, name, content: [{ type: 'text', text: lost }], failed: true }
+    return { role: 'tool', callId, name, content: [{ type: 'text', text: missingResultText }], failed: true }
   })
 }
 
-const lost = '{"error":"The result of this call was not kept."}'
+const missingResultText = '{"error":"The result of this call was not kept."}'
 
-/** After an undo or a cut the oldest message may be an answer; a conversation begins with a question. */
-function startsWithUser(messages: readonly Message[]): readonly Message[] {
+/** After an undo or a truncation the oldest message may be an assistant message. Providers want a user message first. */
+function dropBeforeFirstUser(messages: readonly Message[]): readonly Message[] {
   const first = messages.findIndex((message) => message.role === 'user')
   return first <= 0 ? messages : messages.slice(first)
 }

@@ -1,44 +1,44 @@
-/** The bytes of a text that only grows at its end. What was put in once is not encoded again. */
+/** Builds the UTF-8 bytes of a text that only grows at its end. Each part is encoded once. */
 
 const encoder = new TextEncoder()
-/** UTF-8 takes at most three bytes for a unit of a string. */
-const widest = 3
-/** Units of a text for which room for the widest would be a waste. */
-const large = 64 * 1024
+/** UTF-8 needs at most three bytes for one UTF-16 code unit. */
+const maxBytesPerUnit = 3
+/** Above this length, reserving `maxBytesPerUnit` for each code unit would waste memory. */
+const largeTextChars = 64 * 1024
 
-export class GrowingBytes {
+export class Utf8Builder {
   #bytes: Uint8Array = new Uint8Array()
   #length = 0
 
   append(text: string): void {
-    // Most conversations are short: room to grow is made when there is something behind the beginning.
+    // Most conversations are short, so spare capacity is reserved from the second append on.
     if (!this.#length) {
       this.#bytes = encoder.encode(text)
       this.#length = this.#bytes.length
       return
     }
-    if (text.length > large) return this.#put(encoder.encode(text))
-    this.#reserve(text.length * widest)
+    if (text.length > largeTextChars) return this.#appendBytes(encoder.encode(text))
+    this.#reserve(text.length * maxBytesPerUnit)
     this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written
   }
 
-  #put(bytes: Uint8Array): void {
+  #appendBytes(bytes: Uint8Array): void {
     this.#reserve(bytes.length)
     this.#bytes.set(bytes, this.#length)
     this.#length += bytes.length
   }
 
-  #reserve(more: number): void {
-    const needed = this.#length + more
+  #reserve(byteCount: number): void {
+    const needed = this.#length + byteCount
     if (needed <= this.#bytes.length) return
     const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
     larger.set(this.#bytes.subarray(0, this.#length))
     this.#bytes = larger
   }
 
-  /** A copy of all of it, with a tail that is not kept. */
-  with(tail: string): Uint8Array {
-    const end = encoder.encode(tail)
+  /** Returns a copy of all bytes followed by `suffix`. The suffix is not appended. */
+  toBytesWith(suffix: string): Uint8Array {
+    const end = encoder.encode(suffix)
     const whole = new Uint8Array(this.#length + end.length)
     whole.set(this.#bytes.subarray(0, this.#length))
     whole.set(end, this.#length)

@@ -1,3 +1,10 @@
-/** Text as the wire may carry it: no half of a surrogate pair, which several providers refuse. */
+/** Removes lone surrogates, which several providers refuse, from texts and JSON. */
 
-export const wellFormed = (text: string): string => text.toWellFormed()
+export const toWellFormed = (text: string): string => text.toWellFormed()
+
+/** `JSON.stringify` writes a lone surrogate as an escape, and the provider decodes it back into one. */
+export function stringifyWellFormed(value: unknown): string {
+  const json = JSON.stringify(value)
+  if (!/\\ud[89a-f]/.test(json)) return json
+  return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'string' ? toWellFormed(inner) : inner))
+}

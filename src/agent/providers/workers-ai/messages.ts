@@ -1,4 +1,7 @@
-/** Messages as the models behind the `AI` binding take them: those of chat completions, as the oldest of them knew it. */
+/**
+ * Renders messages for the models behind the `AI` binding. The format is that of chat completions, restricted to what
+ * the oldest models support.
+ */
 
 import {
   type AssistantMessage,
@@ -8,10 +11,9 @@ import {
   textIn,
   type UserMessage,
 } from '../../model/message.ts'
-import { wireId, wireName } from '../shared/call-id.ts'
-import { wholeJson } from '../shared/json.ts'
-import { leftOut, pictureOf } from '../shared/image-content.ts'
-import { wellFormed } from '../shared/well-formed.ts'
+import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
+import { omittedImageText, toImageContent } from '../shared/image-content.ts'
+import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
 type Part =
   | { readonly type: 'text'; readonly text: string }
@@ -28,59 +30,60 @@ export type ChatMessage =
   | { readonly role: 'assistant'; readonly content: string; readonly tool_calls?: readonly Call[] }
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly name: string; readonly content: string }
 
-export function chatMessage(message: Message, withoutImages = false): ChatMessage {
+export function renderChatMessage(message: Message, shouldOmitImages = false): ChatMessage {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: userContent(message, withoutImages) }
+      return { role: 'user', content: renderUserContent(message, shouldOmitImages) }
     case 'assistant':
-      return answer(message)
+      return renderAssistant(message)
     case 'tool': {
       const text = message.content
         .map((part) => (part.type === 'text' ? part.text : '[an image, not shown]'))
         .join('\n')
-      // Models with a template of their own know results by the name of the tool, the others by the id.
+      // Models with their own prompt template match results by tool name, the others by id.
       return {
         role: 'tool',
-        tool_call_id: wireId(message.callId),
-        name: wireName(message.name),
-        content: wellFormed(text),
+        tool_call_id: encodeCallId(message.callId),
+        name: encodeToolName(message.name),
+        content: toWellFormed(text),
       }
     }
   }
 }
 
-/** Content is a string even when there is none: several models refuse null. */
-function answer(message: AssistantMessage): ChatMessage {
+/** Content is always a string, because several models refuse null. */
+function renderAssistant(message: AssistantMessage): ChatMessage {
   const calls = callsIn(message)
-  const content = wellFormed(textIn(message))
+  const content = toWellFormed(textIn(message))
   if (!calls.length) return { role: 'assistant', content }
   return {
     role: 'assistant',
     content,
     tool_calls: calls.map(({ id, name, input, raw }) => ({
-      id: wireId(id),
+      id: encodeCallId(id),
       type: 'function',
-      // What was not JSON when it came must be JSON when it is sent back.
-      function: { name: wireName(name), arguments: raw === undefined ? wholeJson(input) : '{}' },
+      // The model requires JSON, also for arguments that were not JSON when the model wrote them.
+      function: { name: encodeToolName(name), arguments: raw === undefined ? stringifyWellFormed(input) : '{}' },
     })),
   }
 }
 
-/** Bytes of one image. */
-const heaviest = 10 * 1024 * 1024
+const maxImageBytes = 10 * 1024 * 1024
 
-function userContent({ content }: UserMessage, withoutImages: boolean): string | readonly Part[] {
-  const parts = content.map((part): Part => (part.type === 'text' ? inWords(part.text) : shown(part, withoutImages)))
+function renderUserContent({ content }: UserMessage, shouldOmitImages: boolean): string | readonly Part[] {
+  const parts = content.map((part): Part =>
+    part.type === 'text' ? createTextPart(part.text) : renderImage(part, shouldOmitImages),
+  )
   if (parts.every((part) => part.type === 'text')) return parts.map(({ text }) => text).join('')
   return parts.filter((part) => part.type !== 'text' || /\S/.test(part.text))
 }
 
-const inWords = (text: string): Part => ({ type: 'text', text: wellFormed(text) })
+const createTextPart = (text: string): Part => ({ type: 'text', text: toWellFormed(text) })
 
-function shown(part: ImagePart, withoutImages: boolean): Part {
-  if (withoutImages) return inWords(leftOut)
-  const picture = pictureOf(part, heaviest)
-  if (picture.as === 'words') return inWords(picture.text)
-  const url = picture.as === 'address' ? picture.url : `data:image/${picture.format};base64,${picture.data}`
+function renderImage(part: ImagePart, shouldOmitImages: boolean): Part {
+  if (shouldOmitImages) return createTextPart(omittedImageText)
+  const image = toImageContent(part, maxImageBytes)
+  if (image.kind === 'text') return createTextPart(image.text)
+  const url = image.kind === 'url' ? image.url : `data:image/${image.format};base64,${image.data}`
   return { type: 'image_url', image_url: { url } }
 }

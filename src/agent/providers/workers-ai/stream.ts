@@ -1,67 +1,70 @@
 /**
- * Answers of the models behind the `AI` binding. Newer ones send chunks of chat completions, older ones their
- * own form: pieces under `response`, whole calls under `tool_calls`, and no word on why they ended.
+ * Parses the stream of the `AI` binding. Newer models send chunks of chat completions. Older models have a native format:
+ * text in `response`, complete calls in `tool_calls`, and often no finish reason.
  */
 
-import { textOf } from '../openai/chat-content.ts'
-import type { Chunk } from '../openai/chat-stream.ts'
-import { workersAiFailure } from './binding-error.ts'
+import { toText } from '../openai/chat-content.ts'
+import type { ChatChunk } from '../openai/chat-stream.ts'
+import { toProviderError } from './binding-error.ts'
 
-type NativeCall = {
+type NativeToolCall = {
   readonly id?: string | null
   readonly name?: string | null
   readonly arguments?: unknown
   readonly function?: { readonly name?: string | null; readonly arguments?: unknown }
 }
-type Native = {
+type NativeChunk = {
   readonly response?: unknown
-  readonly tool_calls?: readonly NativeCall[] | null
+  readonly tool_calls?: readonly NativeToolCall[] | null
   readonly finish_reason?: string | null
-  readonly usage?: Chunk['usage']
+  readonly usage?: ChatChunk['usage']
   readonly errors?: readonly { readonly message?: string; readonly code?: number }[]
 }
 
-/** Reads one event after the other. `limit`: tokens that were asked for at most. */
-export function chunkReader(limit?: number): (data: string) => Chunk {
-  let calls = 0
+/**
+ * Creates the parser of one stream. `maxTokens`: the requested limit, which tells a complete reply from a truncated one.
+ */
+export function createChunkParser(maxTokens?: number): (data: string) => ChatChunk {
+  let callCount = 0
   return (data) => {
-    const said = JSON.parse(data) as Chunk & Native
-    const failure = said.error ?? said.errors?.[0]
-    if (failure) throw workersAiFailure(failure)
-    if (said.choices) return said
-    const chunk = chunkOf(said, calls, limit)
-    calls += said.tool_calls?.length ?? 0
+    const parsed = JSON.parse(data) as ChatChunk & NativeChunk
+    const error = parsed.error ?? parsed.errors?.[0]
+    if (error) throw toProviderError(error)
+    if (parsed.choices) return parsed
+    const chunk = convertNativeChunk(parsed, callCount, maxTokens)
+    callCount += parsed.tool_calls?.length ?? 0
     return chunk
   }
 }
 
-/** An answer that came in one piece although a stream was asked for. */
-export function wholeAnswer(answer: unknown): Chunk {
-  const said = (typeof answer === 'object' && answer !== null ? answer : { response: answer }) as Chunk & Native
-  if (said.choices) return said
-  const { choices, usage } = chunkOf(said, 0)
+/** Converts a complete answer, which some models send although a stream was requested. */
+export function toChatChunk(answer: unknown): ChatChunk {
+  const parsed = (typeof answer === 'object' && answer !== null ? answer : { response: answer }) as ChatChunk &
+    NativeChunk
+  if (parsed.choices) return parsed
+  const { choices, usage } = convertNativeChunk(parsed, 0)
   return { choices: (choices ?? []).map((choice) => ({ finish_reason: 'stop', ...choice })), ...(usage && { usage }) }
 }
 
-function chunkOf(said: Native, before: number, limit?: number): Chunk {
-  const { response, tool_calls: calls, usage } = said
-  const isCut = limit !== undefined && (usage?.completion_tokens ?? 0) >= limit
-  const finish = said.finish_reason ?? (isCut ? 'length' : undefined)
+function convertNativeChunk(parsed: NativeChunk, previousCalls: number, maxTokens?: number): ChatChunk {
+  const { response, tool_calls: calls, usage } = parsed
+  const isTruncated = maxTokens !== undefined && (usage?.completion_tokens ?? 0) >= maxTokens
+  const finishReason = parsed.finish_reason ?? (isTruncated ? 'length' : undefined)
   const delta = {
-    content: textOf(response),
-    ...(calls?.length && { tool_calls: calls.map((call, at) => fragmentOf(call, before + at)) }),
+    content: toText(response),
+    ...(calls?.length && { tool_calls: calls.map((call, at) => toCallFragment(call, previousCalls + at)) }),
   }
-  return { choices: [{ delta, ...(finish && { finish_reason: finish }) }], ...(usage && { usage }) }
+  return { choices: [{ delta, ...(finishReason && { finish_reason: finishReason }) }], ...(usage && { usage }) }
 }
 
-/** A call comes whole, often without an id: then its place in the answer is its id. */
-function fragmentOf({ id, name, arguments: given, function: called }: NativeCall, index: number) {
-  const json = called?.arguments ?? given ?? {}
+/** A native call is complete but often has no id. Its position in the reply becomes the id. */
+function toCallFragment({ id, name, arguments: args, function: calledFunction }: NativeToolCall, index: number) {
+  const json = calledFunction?.arguments ?? args ?? {}
   return {
     index,
     id: id || `call_${index + 1}`,
     function: {
-      name: called?.name ?? name ?? '',
+      name: calledFunction?.name ?? name ?? '',
       arguments: typeof json === 'string' ? json : JSON.stringify(json),
     },
   }

@@ -1,22 +1,23 @@
 /**
- * Dialect `workers-ai`: models behind the `AI` binding, without a key and without a request over the network
- * of ours. The binding takes objects, so nothing is kept as bytes here; renderings are kept by message.
+ * Implements the dialect `workers-ai`: models behind the `AI` binding, which needs no key and no HTTP request. The binding
+ * takes objects, so rendered messages are cached instead of bytes.
  */
 
 import type { Dialect, ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
-import { cacheKey } from '../shared/prompt-cache-key.ts'
+import { derivePromptCacheKey } from '../shared/prompt-cache-key.ts'
 import { clampEffort } from '../shared/effort.ts'
-import { readChat } from '../openai/chat-stream.ts'
-import { behind, plain } from '../shared/request-parts.ts'
-import { sanitiseGrowing, withMore } from '../shared/sanitise.ts'
-import { wellFormed } from '../shared/well-formed.ts'
-import { workersAiFailure } from './binding-error.ts'
-import { type ChatMessage, chatMessage } from './messages.ts'
-import { chunkReader, wholeAnswer } from './stream.ts'
-import { isAbort } from '../shared/abort-error.ts'
+import { readChatStream } from '../openai/chat-stream.ts'
+import { simplifySchema } from '../shared/simplify-schema.ts'
+import { createTrailingMessages } from '../shared/trailing-messages.ts'
+import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
+import { toWellFormed } from '../shared/well-formed.ts'
+import { toProviderError } from './binding-error.ts'
+import { type ChatMessage, renderChatMessage } from './messages.ts'
+import { createChunkParser, toChatChunk } from './stream.ts'
+import { createAbortError, isAbortError } from '../shared/abort-error.ts'
 
-/** What we need of the binding. */
+/** The part of the `AI` binding that we use. */
 export type AiBinding = {
   readonly run: (model: string, inputs: Readonly<Record<string, unknown>>, options: RunOptions) => Promise<unknown>
 }
@@ -27,131 +28,139 @@ type RunOptions = {
 }
 export type Gateway = { readonly id: string; readonly [option: string]: unknown }
 
-/** `gateway`: the AI Gateway that calls go through, unless the quirks of a model name another. */
+/** `gateway`: the default AI Gateway. The quirks of a model can name another. */
 export const workersAi = (ai: AiBinding, gateway?: string): Dialect => ({
-  async call(request, { quirks = {}, headers }, { signal, ...listening }) {
-    const inputs = workersAiInputs(request, quirks)
-    const limit = inputs[tokensField(quirks)]
-    const options: RunOptions = { ...optionsOf(request, quirks, gateway), signal }
-    const answer = await firstOf(
+  async call(request, { quirks = {}, headers }, { signal, ...readOptions }) {
+    const inputs = renderInputs(request, quirks)
+    const maxTokens = inputs[getTokensField(quirks)]
+    const options: RunOptions = { ...resolveRunOptions(request, quirks, gateway), signal }
+    const answer = await raceAbort(
       signal,
       ai.run(request.model, inputs, {
         ...options,
         extraHeaders: { ...headers, ...options.extraHeaders },
       }),
     ).catch((error: unknown) => {
-      throw isAbort(error) ? error : workersAiFailure(error)
+      throw isAbortError(error) ? error : toProviderError(error)
     })
-    if (!(answer instanceof ReadableStream)) return readChat(Response.json(wholeAnswer(answer)), listening)
-    const read = chunkReader(typeof limit === 'number' ? limit : undefined)
-    return readChat(new Response(abortable(answer as ReadableStream<Uint8Array>, signal)), listening, read)
+    if (!(answer instanceof ReadableStream)) return readChatStream(Response.json(toChatChunk(answer)), readOptions)
+    const parseChunk = createChunkParser(typeof maxTokens === 'number' ? maxTokens : undefined)
+    return readChatStream(
+      new Response(failOnAbort(answer as ReadableStream<Uint8Array>, signal)),
+      readOptions,
+      parseChunk,
+    )
   },
 })
 
-/** Unless a number is asked for, many models stop after 256 tokens. */
-const tokensAskedFor = 4_096
+/** Without a limit in the request, many models stop after 256 tokens. */
+const defaultMaxTokens = 4_096
 
-const tokensField = ({ maxTokensField }: Quirks) => maxTokensField ?? 'max_tokens'
+const getTokensField = ({ maxTokensField }: Quirks) => maxTokensField ?? 'max_tokens'
 
-export function workersAiInputs(request: ModelRequest, quirks: Quirks = {}): Readonly<Record<string, unknown>> {
-  const { tools, repairs, maxTokens = quirks.defaultMaxTokens ?? tokensAskedFor } = request
+export function renderInputs(request: ModelRequest, quirks: Quirks = {}): Readonly<Record<string, unknown>> {
+  const { tools, repairs, maxTokens = quirks.defaultMaxTokens ?? defaultMaxTokens } = request
   const { gateway: _gateway, ...body } = quirks.body ?? {}
   return {
-    ...(tools.length && { tools: tools.map(repairs?.schemas ? plainTool : toolOf) }),
+    ...(tools.length && { tools: tools.map(repairs?.schemas ? toSimplifiedTool : toTool) }),
     stream: true,
-    [tokensField(quirks)]: maxTokens,
-    ...temperatureOf(request, quirks),
-    ...effortOf(request, quirks),
+    [getTokensField(quirks)]: maxTokens,
+    ...renderTemperature(request, quirks),
+    ...renderEffort(request, quirks),
     ...body,
-    messages: messagesOf(request),
+    messages: renderMessages(request),
   }
 }
 
-function temperatureOf({ temperature }: ModelRequest, quirks: Quirks): object {
+function renderTemperature({ temperature }: ModelRequest, quirks: Quirks): object {
   if (temperature === undefined || quirks.temperature === 'omitted') return {}
   return { temperature: quirks.temperature ?? temperature }
 }
 
-/** What the binding documents for models that think. */
-const usualEfforts = ['low', 'medium', 'high']
+/** The levels that the binding documents for models that think. */
+const defaultEfforts = ['low', 'medium', 'high']
 
-function effortOf({ reasoningEffort }: ModelRequest, { reasoning, efforts = usualEfforts }: Quirks): object {
+function renderEffort({ reasoningEffort }: ModelRequest, { reasoning, efforts = defaultEfforts }: Quirks): object {
   if (reasoningEffort === undefined || reasoning === 'none') return {}
   return { reasoning_effort: clampEffort(reasoningEffort, efforts) }
 }
 
-const rendered = new WeakMap<Message, ChatMessage>()
+const renderedMessages = new WeakMap<Message, ChatMessage>()
 
-function messagesOf(request: ModelRequest): readonly ChatMessage[] {
+function renderMessages(request: ModelRequest): readonly ChatMessage[] {
   const { system, transcript, repairs } = request
-  const clean = withMore(sanitiseGrowing(transcript), behind(request))
-  const messages = clean.map((message) => {
-    if (repairs?.images) return chatMessage(message, true)
-    let known = rendered.get(message)
-    if (!known) rendered.set(message, (known = chatMessage(message)))
-    return known
+  const sanitised = appendMessages(sanitiseIncrementally(transcript), createTrailingMessages(request))
+  const messages = sanitised.map((message) => {
+    if (repairs?.images) return renderChatMessage(message, true)
+    let rendered = renderedMessages.get(message)
+    if (!rendered) renderedMessages.set(message, (rendered = renderChatMessage(message)))
+    return rendered
   })
-  return system ? [{ role: 'system', content: wellFormed(system) }, ...messages] : messages
+  return system ? [{ role: 'system', content: toWellFormed(system) }, ...messages] : messages
 }
 
-const toolOf = ({ name, description, inputSchema }: ToolSchema) => ({
+const toTool = ({ name, description, inputSchema }: ToolSchema) => ({
   type: 'function',
   function: { name, description, parameters: inputSchema },
 })
 
-const plainTool = (tool: ToolSchema) => toolOf({ ...tool, inputSchema: plain(tool.inputSchema) })
+const toSimplifiedTool = (tool: ToolSchema) => toTool({ ...tool, inputSchema: simplifySchema(tool.inputSchema) })
 
-/** Requests of one conversation go to the instance that still has its beginning. */
-function optionsOf({ system, transcript }: ModelRequest, { body, cacheMarks }: Quirks, usual?: string): RunOptions {
-  const gateway = gatewayOf(body?.['gateway']) ?? gatewayOf(usual)
+/** Session affinity sends the requests of a conversation to the instance that has cached their prefix. */
+function resolveRunOptions(
+  { system, transcript }: ModelRequest,
+  { body, cacheMarks }: Quirks,
+  defaultGateway?: string,
+): RunOptions {
+  const gateway = parseGateway(body?.['gateway']) ?? parseGateway(defaultGateway)
   return {
     ...(gateway && { gateway }),
-    ...(cacheMarks !== 'none' && { extraHeaders: { 'x-session-affinity': cacheKey(system, transcript[0]) } }),
+    ...(cacheMarks !== 'none' && {
+      extraHeaders: { 'x-session-affinity': derivePromptCacheKey(system, transcript[0]) },
+    }),
   }
 }
 
-function gatewayOf(said: unknown): Gateway | undefined {
-  if (typeof said === 'string') return said.trim() ? { id: said.trim() } : undefined
-  return typeof said === 'object' && said !== null && 'id' in said ? (said as Gateway) : undefined
+function parseGateway(value: unknown): Gateway | undefined {
+  if (typeof value === 'string') return value.trim() ? { id: value.trim() } : undefined
+  return typeof value === 'object' && value !== null && 'id' in value ? (value as Gateway) : undefined
 }
 
-/** The binding may not know how to give up a call; then nobody waits for what still comes. */
-async function firstOf<T>(signal: AbortSignal, running: Promise<T>): Promise<T> {
-  let giveUp: (() => void) | undefined
+/** Rejects on abort, because the binding may ignore the signal. A stream that arrives later is cancelled. */
+async function raceAbort<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
+  let onAbort: (() => void) | undefined
   const aborted = new Promise<never>((_resolve, reject) => {
-    giveUp = () => reject(abortion())
-    if (signal.aborted) giveUp()
-    signal.addEventListener('abort', giveUp)
+    onAbort = () => reject(createAbortError())
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort)
   })
   try {
-    return await Promise.race([running, aborted])
+    return await Promise.race([call, aborted])
   } catch (error) {
-    if (signal.aborted) void running.then(discard, () => undefined)
-    throw signal.aborted ? abortion() : error
+    if (signal.aborted) void call.then(cancelStream, () => undefined)
+    throw signal.aborted ? createAbortError() : error
   } finally {
-    if (giveUp) signal.removeEventListener('abort', giveUp)
+    if (onAbort) signal.removeEventListener('abort', onAbort)
   }
 }
 
-const abortion = (): Error => Object.assign(new Error('The call was given up.'), { name: 'AbortError' })
-
-function discard(answer: unknown): void {
+function cancelStream(answer: unknown): void {
   if (answer instanceof ReadableStream) void answer.cancel().catch(() => undefined)
 }
 
-/** The same bytes, until the call is given up. */
-function abortable(stream: ReadableStream<Uint8Array>, signal: AbortSignal): ReadableStream<Uint8Array> {
+/** Passes the bytes on, and fails when the call is aborted. */
+function failOnAbort(stream: ReadableStream<Uint8Array>, signal: AbortSignal): ReadableStream<Uint8Array> {
   const reader = stream.getReader()
-  const leave = (reason: unknown) => void reader.cancel(reason).catch(() => undefined)
+  const cancel = (reason: unknown) => void reader.cancel(reason).catch(() => undefined)
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      const giveUp = () => {
-        const reason = abortion()
+      const onAbort = () => {
+        const reason = createAbortError()
         controller.error(reason)
-        leave(reason)
+        cancel(reason)
       }
-      if (signal.aborted) giveUp()
-      else signal.addEventListener('abort', giveUp, { once: true })
+      if (signal.aborted) onAbort()
+      else signal.addEventListener('abort', onAbort, { once: true })
     },
     async pull(controller) {
       const { done, value } = await reader.read()
@@ -159,6 +168,6 @@ function abortable(stream: ReadableStream<Uint8Array>, signal: AbortSignal): Rea
       if (done) controller.close()
       else controller.enqueue(value)
     },
-    cancel: leave,
+    cancel,
   })
 }

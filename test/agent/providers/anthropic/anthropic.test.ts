@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
 import { type AssistantMessage, type Message, userText } from '../../../../src/agent/model/message.ts'
 import { anthropic } from '../../../../src/agent/providers/anthropic/anthropic.ts'
-import { bodyOf as bytesOf } from '../../../../src/agent/providers/anthropic/body.ts'
-import { kindOf } from '../support/conformance.ts'
-import { overHttp } from '../support/exchange.ts'
-import { anthropicFaults } from '../fakes/anthropic.ts'
-import { anthropicAnswers, error as errorAnswer } from '../fixtures/anthropic.ts'
-import { answered, asked, found, pixel, tools } from '../support/requests.ts'
+import { renderMessagesBody as bytesOf } from '../../../../src/agent/providers/anthropic/body.ts'
+import { toFailure } from '../support/conformance.ts'
+import { exchangeOverHttp } from '../support/exchange.ts'
+import { findAnthropicViolations } from '../fakes/anthropic.ts'
+import { anthropicResponses, errorResponse as errorAnswer } from '../fixtures/anthropic.ts'
+import { assistantText, assistantCalls, toolResult, pixelPng, tools } from '../support/requests.ts'
 
 const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   model: 'claude',
@@ -34,7 +34,7 @@ const whole: readonly Message[] = [
     role: 'user',
     content: [
       { type: 'text', text: 'look' },
-      { type: 'image', mediaType: 'image/png', data: pixel },
+      { type: 'image', mediaType: 'image/png', data: pixelPng },
     ],
   },
   {
@@ -48,13 +48,13 @@ const whole: readonly Message[] = [
     ],
     stop: 'tools',
   },
-  found('c1', 'seen', {
+  toolResult('c1', 'seen', {
     content: [
       { type: 'text', text: 'seen' },
-      { type: 'image', mediaType: 'image/jpg', data: pixel },
+      { type: 'image', mediaType: 'image/jpg', data: pixelPng },
     ],
   }),
-  found('c2', '', { name: 'find', failed: true, content: [] }),
+  toolResult('c2', '', { name: 'find', failed: true, content: [] }),
   userText('go on'),
 ]
 
@@ -75,7 +75,7 @@ describe('the body of a request', { timeout: 60_000 }, () => {
           role: 'user',
           content: [
             { type: 'text', text: 'look' },
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixelPng } },
           ],
         },
         {
@@ -96,7 +96,7 @@ describe('the body of a request', { timeout: 60_000 }, () => {
               tool_use_id: 'c1',
               content: [
                 { type: 'text', text: 'seen' },
-                { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: pixel } },
+                { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: pixelPng } },
               ],
             },
             { type: 'tool_result', tool_use_id: 'c2', content: '(no output)', is_error: true },
@@ -105,16 +105,16 @@ describe('the body of a request', { timeout: 60_000 }, () => {
         },
       ],
     } satisfies MessageCreateParamsStreaming
-    expect(anthropicFaults(body)).toEqual([])
+    expect(findAnthropicViolations(body)).toEqual([])
     expect(sent({ transcript: whole, reasoningEffort: 'low' })).toEqual(body)
   })
 
   it('of a transcript that grows is the same as one made anew, with marks and without', () => {
     const steps = fc.array(
       fc.constantFrom<readonly Message[]>(
-        [asked('c1'), found('c1', 'one')],
-        [asked('c1', 'c2'), found('c1', 'one'), found('c2', 'two'), userText('and?')],
-        [answered('fine'), userText('next')],
+        [assistantCalls('c1'), toolResult('c1', 'one')],
+        [assistantCalls('c1', 'c2'), toolResult('c1', 'one'), toolResult('c2', 'two'), userText('and?')],
+        [assistantText('fine'), userText('next')],
         [userText('über 漢字 😀')],
         whole.slice(1),
       ),
@@ -140,9 +140,9 @@ describe('the body of a request', { timeout: 60_000 }, () => {
 
   it('begins as the one before did, but for the marks', () => {
     const unmarked = (text: string) => text.replaceAll(/,"cache_control":\{[^}]*\}/g, '')
-    const transcript = [...whole, answered('a'), userText('b')]
+    const transcript = [...whole, assistantText('a'), userText('b')]
     const before = textOf({ transcript, cache: '5m' })
-    const after = textOf({ transcript: [...transcript, answered('c'), userText('d')], cache: '5m' })
+    const after = textOf({ transcript: [...transcript, assistantText('c'), userText('d')], cache: '5m' })
     expect(unmarked(after).startsWith(unmarked(before).slice(0, -2))).toBe(true)
     const [head = ''] = before.split(',"messages":')
     expect(after.startsWith(head)).toBe(true)
@@ -159,7 +159,14 @@ describe('the body of a request', { timeout: 60_000 }, () => {
     return places
   }
   const short = '{"type":"ephemeral"}'
-  const talk = [userText('a'), answered('b'), userText('c'), asked('c1', 'c2'), found('c1', '1'), found('c2', '2')]
+  const talk = [
+    userText('a'),
+    assistantText('b'),
+    userText('c'),
+    assistantCalls('c1', 'c2'),
+    toolResult('c1', '1'),
+    toolResult('c2', '2'),
+  ]
   const marks: readonly (readonly [string, Partial<ModelRequest>, Quirks, readonly string[]])[] = [
     ['nowhere when nobody asks', {}, {}, []],
     ['nowhere when the provider knows none', { cache: '5m' }, { cacheMarks: 'none' }, []],
@@ -212,15 +219,17 @@ describe('the body of a request', { timeout: 60_000 }, () => {
   it.each(marks)('has its marks %s', (_name, more, quirks, expected) => {
     const body = sent({ transcript: talk, ...more }, quirks)
     expect(marked(body)).toEqual(expected)
-    expect(anthropicFaults(body)).toEqual([])
+    expect(findAnthropicViolations(body)).toEqual([])
   })
 
   it('tells a failure in words only', () => {
     const content = [
       { type: 'text', text: 'no' } as const,
-      { type: 'image', mediaType: 'image/png', data: pixel } as const,
+      { type: 'image', mediaType: 'image/png', data: pixelPng } as const,
     ]
-    const { messages } = sent({ transcript: [userText('a'), asked('c1'), found('c1', '', { failed: true, content })] })
+    const { messages } = sent({
+      transcript: [userText('a'), assistantCalls('c1'), toolResult('c1', '', { failed: true, content })],
+    })
     expect(messages[2]?.content).toEqual([
       { type: 'tool_result', tool_use_id: 'c1', content: 'no\n[an image, not shown]', is_error: true },
     ])
@@ -256,7 +265,7 @@ describe('the body of a request', { timeout: 60_000 }, () => {
   it.each(replays)('has thinking that %s', (_name, more, quirks, isThere) => {
     const text = textOf({ transcript: whole.slice(0, 4), ...more }, quirks)
     expect([text.includes('"signature":"c2ln"'), text.includes('"data":"cmVk"')]).toEqual([isThere, isThere])
-    expect(anthropicFaults(JSON.parse(text))).toEqual([])
+    expect(findAnthropicViolations(JSON.parse(text))).toEqual([])
   })
 
   it('names the tools of earlier calls when none may be called any more', () => {
@@ -279,7 +288,7 @@ describe('the body of a request', { timeout: 60_000 }, () => {
 })
 
 describe('effort, temperature and length', () => {
-  const inCalls = [userText('go'), asked('c1'), found('c1', 'one')]
+  const inCalls = [userText('go'), assistantCalls('c1'), toolResult('c1', 'one')]
   const cases: readonly (readonly [string, Partial<ModelRequest>, Quirks, object])[] = [
     ['nothing is said of what nobody asked', {}, {}, { max_tokens: 10_000 }],
     ['a budget', { reasoningEffort: 'high' }, {}, { thinking: { type: 'enabled', budget_tokens: 8_000 } }],
@@ -329,13 +338,13 @@ describe('effort, temperature and length', () => {
     ],
     [
       'on again behind them',
-      { reasoningEffort: 'high', transcript: [...inCalls, answered('so'), userText('and?')] },
+      { reasoningEffort: 'high', transcript: [...inCalls, assistantText('so'), userText('and?')] },
       {},
       { thinking: { type: 'enabled' } },
     ],
     [
       'on in its own, of which only the first began with thinking',
-      { reasoningEffort: 'high', transcript: [...whole.slice(0, 4), asked('c3'), found('c3', 'three')] },
+      { reasoningEffort: 'high', transcript: [...whole.slice(0, 4), assistantCalls('c3'), toolResult('c3', 'three')] },
       {},
       { thinking: { type: 'enabled' } },
     ],
@@ -350,15 +359,19 @@ describe('effort, temperature and length', () => {
     const body = sent(more, quirks)
     const absent = { thinking: undefined, output_config: undefined, temperature: undefined }
     expect({ ...absent, ...body }).toMatchObject(expected)
-    expect(anthropicFaults(body)).toEqual([])
+    expect(findAnthropicViolations(body)).toEqual([])
   })
 })
 
 describe('the headers', () => {
   const headersOf = async (more: Partial<ModelRequest>, quirks: Quirks = {}, headers: Record<string, string> = {}) =>
-    await overHttp(anthropic, { headers, base: (origin) => `${origin}/v1/` })(request(more), anthropicAnswers.text, {
-      quirks,
-    })
+    await exchangeOverHttp(anthropic, { headers, toBaseUrl: (origin) => `${origin}/v1/` })(
+      request(more),
+      anthropicResponses.text,
+      {
+        quirks,
+      },
+    )
 
   it('carry the key by its own name, and the version every host knows', async () => {
     const { headers, path } = await headersOf({})
@@ -375,7 +388,7 @@ describe('the headers', () => {
 
   it('are not sent on to another address', async () => {
     const elsewhere = { status: 302, headers: { location: 'http://127.0.0.1:9/' }, body: '' }
-    const { error } = await overHttp(anthropic)(request(), elsewhere)
+    const { error } = await exchangeOverHttp(anthropic)(request(), elsewhere)
     expect(error).toMatchObject({ status: 302 })
   })
 
@@ -395,7 +408,7 @@ describe('what the API says of thinking that does not fit', () => {
     'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.',
     'messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.',
   ])('is cured by leaving thinking out: %s', async (message) => {
-    const { error } = await overHttp(anthropic)(request(), errorAnswer(400, 'invalid_request_error', message))
-    expect(kindOf(error).kind).toBe('thinking-signature')
+    const { error } = await exchangeOverHttp(anthropic)(request(), errorAnswer(400, 'invalid_request_error', message))
+    expect(toFailure(error).kind).toBe('thinking-signature')
   })
 })

@@ -3,19 +3,18 @@
 import { describe, expect, it } from 'vitest'
 import { type Message, userText } from '../../../../src/agent/model/message.ts'
 import { anthropic } from '../../../../src/agent/providers/anthropic/anthropic.ts'
-import { sealerOf } from '../../../../src/agent/providers/anthropic/blocks.ts'
-import { overHttp } from '../support/exchange.ts'
-import { anthropicFaults } from '../fakes/anthropic.ts'
-import { anthropicAnswers } from '../fixtures/anthropic.ts'
-import { found, tools } from '../support/requests.ts'
+import { resolveSealIssuer } from '../../../../src/agent/providers/anthropic/blocks.ts'
+import { exchangeOverHttp } from '../support/exchange.ts'
+import { findAnthropicViolations } from '../fakes/anthropic.ts'
+import { anthropicResponses } from '../fixtures/anthropic.ts'
+import { toolResult, tools } from '../support/requests.ts'
 
 const question = userText('look')
 const ask = async (model: string, transcript: readonly Message[], at = '127.0.0.1') => {
-  const { reply, body, text } = await overHttp(anthropic, { base: (origin) => origin.replace('127.0.0.1', at) })(
-    { model, system: '', transcript, tools, maxTokens: 10_000, reasoningEffort: 'low' },
-    anthropicAnswers.thinking,
-  )
-  expect(anthropicFaults(body)).toEqual([])
+  const { reply, body, text } = await exchangeOverHttp(anthropic, {
+    toBaseUrl: (origin) => origin.replace('127.0.0.1', at),
+  })({ model, system: '', transcript, tools, maxTokens: 10_000, reasoningEffort: 'low' }, anthropicResponses.thinking)
+  expect(findAnthropicViolations(body)).toEqual([])
   return { said: reply!.message, isThere: text.includes('"type":"thinking","thinking"') }
 }
 /** Whether what one has thought on the way to its call is sent to the other. */
@@ -29,7 +28,7 @@ const goesBack = async (from: string, to: string, at?: string) => {
     ],
     stop: 'tools',
   }
-  return (await ask(to, [question, calling, found('c1', 'seen')], at)).isThere
+  return (await ask(to, [question, calling, toolResult('c1', 'seen')], at)).isThere
 }
 
 describe('thinking', () => {
@@ -50,7 +49,7 @@ describe('thinking', () => {
   })
 
   it('of Claude is sealed by the dialect, as it always was', () => {
-    expect(sealerOf('anthropic/claude-opus-4.5', 'https://openrouter.ai/api')).toBe('anthropic')
-    expect(sealerOf('kimi-k2.6', 'https://api.kimi.com/coding')).toBe('anthropic@api.kimi.com')
+    expect(resolveSealIssuer('anthropic/claude-opus-4.5', 'https://openrouter.ai/api')).toBe('anthropic')
+    expect(resolveSealIssuer('kimi-k2.6', 'https://api.kimi.com/coding')).toBe('anthropic@api.kimi.com')
   })
 })

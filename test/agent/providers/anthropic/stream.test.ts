@@ -1,32 +1,42 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Dropped, type Sign } from '../../../../src/agent/model/dialect.ts'
-import { readMessages } from '../../../../src/agent/providers/anthropic/stream.ts'
-import { anthropicAnswers, block, call, end, type Event, start, stream, text, thinking } from '../fixtures/anthropic.ts'
-import { inPieces, noPause } from '../support/byte-pieces.ts'
+import { StreamBroken, type Activity } from '../../../../src/agent/model/dialect.ts'
+import { readMessagesStream } from '../../../../src/agent/providers/anthropic/stream.ts'
+import {
+  anthropicResponses,
+  contentBlock,
+  toolUseBlock,
+  messageEnd,
+  type Event,
+  messageStart,
+  serializeEvents,
+  textBlock,
+  thinkingBlock,
+} from '../fixtures/anthropic.ts'
+import { chunkedResponse, skipSleep } from '../support/chunked-response.ts'
 
 const encoder = new TextEncoder()
 
 async function read(body: string, size = 1_000_000) {
-  const heard: string[] = []
-  const signs: (Sign | undefined)[] = []
-  const response = inPieces(encoder.encode(body), size, 'text/event-stream')
-  const reply = await readMessages(response, {
-    hear: (delta) => heard.push(`${delta.of}: ${delta.text}`),
-    pulse: (sign) => signs.push(sign),
-    sleep: noPause,
+  const deltas: string[] = []
+  const signs: (Activity | undefined)[] = []
+  const response = chunkedResponse(encoder.encode(body), size, 'text/event-stream')
+  const reply = await readMessagesStream(response, {
+    onDelta: (delta) => deltas.push(`${delta.of}: ${delta.text}`),
+    onActivity: (sign) => signs.push(sign),
+    sleep: skipSleep,
   })
-  return { ...reply, heard, signs }
+  return { ...reply, deltas, signs }
 }
-const answer = (...events: readonly (Event | readonly Event[])[]) => stream(start(), ...events.flat())
+const answer = (...events: readonly (Event | readonly Event[])[]) => serializeEvents(messageStart(), ...events.flat())
 
 describe('an answer of the Messages API', { timeout: 60_000 }, () => {
   it('is the same wherever the bytes are cut', async () => {
     const body = answer(
-      thinking(0, 'c2ln', 'hm ', 'ja 😀'),
-      text(1, 'Grüße'),
-      call(2, 'c1', 'look', '{"at"', ':1}'),
-      end('tool_use'),
+      thinkingBlock(0, 'c2ln', 'hm ', 'ja 😀'),
+      textBlock(1, 'Grüße'),
+      toolUseBlock(2, 'c1', 'look', '{"at"', ':1}'),
+      messageEnd('tool_use'),
     )
     const whole = await read(body)
     await fc.assert(
@@ -38,12 +48,12 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
   })
 
   it('that breaks off anywhere is never taken for whole', async () => {
-    const body = anthropicAnswers.calls.body as string
+    const body = anthropicResponses.calls.body as string
     const whole = await read(body)
     const stop = body.indexOf('"stop_reason"')
     const outcomeOf = async (length: number) => {
       const cut: unknown = await read(body.slice(0, length)).catch((error: unknown) => error)
-      return cut instanceof Dropped ? 'dropped' : cut
+      return cut instanceof StreamBroken ? 'dropped' : cut
     }
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: stop }), async (length) => {
@@ -56,13 +66,13 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
   it('keeps thinking with its seals, in its order', async () => {
     const { message } = await read(
       answer(
-        thinking(0, 'c2ln', 'one'),
-        block(1, { type: 'redacted_thinking', data: 'cmVk' }),
-        text(2, 'between'),
-        thinking(3, 'c2lnMg==', ''),
-        thinking(4, '', 'unsigned'),
-        call(5, 'c1', 'look'),
-        end('tool_use'),
+        thinkingBlock(0, 'c2ln', 'one'),
+        contentBlock(1, { type: 'redacted_thinking', data: 'cmVk' }),
+        textBlock(2, 'between'),
+        thinkingBlock(3, 'c2lnMg==', ''),
+        thinkingBlock(4, '', 'unsigned'),
+        toolUseBlock(5, 'c1', 'look'),
+        messageEnd('tool_use'),
       ),
     )
     expect(message.content).toEqual([
@@ -85,16 +95,16 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     ['something_new', 'end'],
   ]
   it.each(stops)('that stops for %s is %s', async (reason, stop) => {
-    expect((await read(answer(text(0, 'x'), end(reason)))).message.stop).toBe(stop)
+    expect((await read(answer(textBlock(0, 'x'), messageEnd(reason)))).message.stop).toBe(stop)
   })
 
   it('that is a refusal without words has those of the provider', async () => {
-    const { message } = await read(anthropicAnswers.refusal.body as string)
+    const { message } = await read(anthropicResponses.refusal.body as string)
     expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'I will not.' }], stop: 'refused' })
   })
 
   it('cut at its length keeps the arguments of its call as they came', async () => {
-    const { message } = await read(answer(call(0, 'c1', 'look', '{"at": "unfin'), end('max_tokens')))
+    const { message } = await read(answer(toolUseBlock(0, 'c1', 'look', '{"at": "unfin'), messageEnd('max_tokens')))
     expect(message).toEqual({
       role: 'assistant',
       content: [{ type: 'call', id: 'c1', name: 'look', input: {}, raw: '{"at": "unfin' }],
@@ -103,27 +113,28 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
   })
 
   it('may bring whole blocks at once, and blocks nobody knows', async () => {
-    const { message, heard } = await read(
+    const { message, deltas } = await read(
       answer(
-        block(0, { type: 'text', text: 'whole' }),
-        block(
+        contentBlock(0, { type: 'text', text: 'whole' }),
+        contentBlock(
           1,
           { type: 'server_tool_use', id: 's1', name: 'x', input: {} },
           { type: 'input_json_delta', partial_json: '{}' },
         ),
-        block(2, { type: 'tool_use', id: 'c1', name: 'look', input: { at: 1 } }),
-        end('tool_use'),
+        contentBlock(2, { type: 'tool_use', id: 'c1', name: 'look', input: { at: 1 } }),
+        messageEnd('tool_use'),
       ),
     )
     expect(message.content).toEqual([
       { type: 'text', text: 'whole' },
       { type: 'call', id: 'c1', name: 'look', input: { at: 1 } },
     ])
-    expect(heard).toEqual(['text: whole'])
+    expect(deltas).toEqual(['text: whole'])
   })
 
   it('counts the usage of its end, and that of its beginning where the end has none', async () => {
-    const body = (first: object, last: object) => stream(start(first), ...text(0, 'x'), ...end('end_turn', {}, last))
+    const body = (first: object, last: object) =>
+      serializeEvents(messageStart(first), ...textBlock(0, 'x'), ...messageEnd('end_turn', {}, last))
     const usage = async (first: object, last: object) => (await read(body(first, last))).usage
     const beginning = { input_tokens: 50, cache_read_input_tokens: 7, cache_creation_input_tokens: 3, output_tokens: 1 }
     const counted = {
@@ -150,7 +161,7 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     const usage = async (hour: unknown) => {
       const cache_creation = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: hour }
       const first = { input_tokens: 1, cache_creation_input_tokens: 100, cache_creation, output_tokens: 1 }
-      return (await read(stream(start(first), ...text(0, 'x'), ...end('end_turn')))).usage
+      return (await read(serializeEvents(messageStart(first), ...textBlock(0, 'x'), ...messageEnd('end_turn')))).usage
     }
     expect(await usage(70)).toMatchObject({ cachedWrite: 100, hourWrite: 70 })
     expect(await usage(700)).toMatchObject({ cachedWrite: 100, hourWrite: 100 })
@@ -158,7 +169,7 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
   })
 
   it('is kept alive by pings, without a word', async () => {
-    const { signs } = await read(answer({ type: 'ping' }, text(0, 'x'), end('end_turn')))
+    const { signs } = await read(answer({ type: 'ping' }, textBlock(0, 'x'), messageEnd('end_turn')))
     expect(signs.filter((sign) => sign === 'keep-alive')).toHaveLength(1)
     expect(signs[1]).toBe('keep-alive')
   })
@@ -173,8 +184,8 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
       stop_reason: 'end_turn',
       usage: { input_tokens: 3, output_tokens: 1 },
     }
-    const quiet = { hear: () => {}, pulse: () => {}, sleep: noPause }
-    const { message, usage } = await readMessages(Response.json(whole), quiet)
+    const quiet = { onDelta: () => {}, onActivity: () => {}, sleep: skipSleep }
+    const { message, usage } = await readMessagesStream(Response.json(whole), quiet)
     expect(message).toEqual({
       role: 'assistant',
       content: [
@@ -185,6 +196,6 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     })
     expect(usage).toMatchObject({ input: 3, output: 1 })
     const refused = Response.json({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })
-    await expect(readMessages(refused, quiet)).rejects.toThrow('Overloaded')
+    await expect(readMessagesStream(refused, quiet)).rejects.toThrow('Overloaded')
   })
 })

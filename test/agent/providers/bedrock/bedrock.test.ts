@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
 import { type Message, userText } from '../../../../src/agent/model/message.ts'
-import { bedrockConverse, regionOf } from '../../../../src/agent/providers/bedrock/bedrock.ts'
-import { bodyOf as bytesOf } from '../../../../src/agent/providers/bedrock/body.ts'
-import { overHttp } from '../support/exchange.ts'
-import { bedrockFaults } from '../fakes/bedrock.ts'
-import { bedrockAnswers } from '../fixtures/bedrock.ts'
-import { answered, asked, found, pixel, tools } from '../support/requests.ts'
+import { bedrockConverse, parseRegion } from '../../../../src/agent/providers/bedrock/bedrock.ts'
+import { renderConverseBody as bytesOf } from '../../../../src/agent/providers/bedrock/body.ts'
+import { exchangeOverHttp } from '../support/exchange.ts'
+import { findBedrockViolations } from '../fakes/bedrock.ts'
+import { bedrockResponses } from '../fixtures/bedrock.ts'
+import { assistantText, assistantCalls, toolResult, pixelPng, tools } from '../support/requests.ts'
 
 const claude = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'
 const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
@@ -29,7 +29,7 @@ describe('the body of a request', () => {
       role: 'user',
       content: [
         { type: 'text', text: 'look' },
-        { type: 'image', mediaType: 'image/png', data: pixel },
+        { type: 'image', mediaType: 'image/png', data: pixelPng },
       ],
     },
     {
@@ -43,13 +43,13 @@ describe('the body of a request', () => {
       ],
       stop: 'tools',
     },
-    found('c1', 'seen', {
+    toolResult('c1', 'seen', {
       content: [
         { type: 'text', text: 'seen' },
-        { type: 'image', mediaType: 'image/webp', data: pixel },
+        { type: 'image', mediaType: 'image/webp', data: pixelPng },
       ],
     }),
-    found('c2', '', { name: 'find', failed: true, content: [] }),
+    toolResult('c2', '', { name: 'find', failed: true, content: [] }),
     userText('go on'),
   ]
   const spec = (at: 0 | 1, description: string) => ({
@@ -64,7 +64,7 @@ describe('the body of a request', () => {
       toolConfig: { tools: [spec(0, 'Tries to look.'), spec(1, 'Tries to find.')] },
       system: [{ text: 'Be kind.' }],
       messages: [
-        { role: 'user', content: [{ text: 'look' }, { image: { format: 'png', source: { bytes: pixel } } }] },
+        { role: 'user', content: [{ text: 'look' }, { image: { format: 'png', source: { bytes: pixelPng } } }] },
         {
           role: 'assistant',
           content: [
@@ -81,7 +81,7 @@ describe('the body of a request', () => {
             {
               toolResult: {
                 toolUseId: 'c1',
-                content: [{ text: 'seen' }, { image: { format: 'webp', source: { bytes: pixel } } }],
+                content: [{ text: 'seen' }, { image: { format: 'webp', source: { bytes: pixelPng } } }],
               },
             },
             { toolResult: { toolUseId: 'c2', content: [{ text: '(no output)' }], status: 'error' } },
@@ -90,7 +90,7 @@ describe('the body of a request', () => {
         },
       ],
     })
-    expect(bedrockFaults(body)).toEqual([])
+    expect(findBedrockViolations(body)).toEqual([])
   })
 
   it('has no thinking for Claude when it is not to think, and for others always', () => {
@@ -107,7 +107,14 @@ describe('the body of a request', () => {
     expect(JSON.stringify(sent({ transcript, model: 'amazon.nova-pro-v1:0' }))).toContain('"status":"error"')
   })
 
-  const talk = [userText('a'), answered('b'), userText('c'), asked('c1', 'c2'), found('c1', '1'), found('c2', '2')]
+  const talk = [
+    userText('a'),
+    assistantText('b'),
+    userText('c'),
+    assistantCalls('c1', 'c2'),
+    toolResult('c1', '1'),
+    toolResult('c2', '2'),
+  ]
   const point = { cachePoint: { type: 'default' } }
   const marks: readonly (readonly [string, Partial<ModelRequest>, Quirks, readonly string[]])[] = [
     ['nowhere when nobody asks', {}, { cacheMarks: 'native' }, []],
@@ -144,7 +151,7 @@ describe('the body of a request', () => {
     const found = places.filter(([, block]) => 'cachePoint' in block)
     expect(found.map(([place]) => place)).toEqual(expected)
     expect(found.every(([, block]) => JSON.stringify(block) === JSON.stringify(point))).toBe(true)
-    expect(bedrockFaults(body)).toEqual([])
+    expect(findBedrockViolations(body)).toEqual([])
   })
 
   it('says how long to keep the beginning when it is an hour', () => {
@@ -186,7 +193,7 @@ describe('the body of a request', () => {
   it.each(efforts)('has as effort %s', (_name, more, quirks, expected) => {
     const body = sent(more, quirks)
     expect(body['additionalModelRequestFields']).toEqual(expected)
-    expect(bedrockFaults(body)).toEqual([])
+    expect(findBedrockViolations(body)).toEqual([])
   })
 
   it('says how much may be written where thinking has a budget', () => {
@@ -198,10 +205,10 @@ describe('the body of a request', () => {
 
 describe('the request', () => {
   const exchange = (key: string, more: Partial<ModelRequest> = {}) =>
-    overHttp(
+    exchangeOverHttp(
       bedrockConverse((asked) => fetch(asked)),
-      { key, type: 'application/vnd.amazon.eventstream', base: (origin) => `${origin}/` },
-    )(request(more), bedrockAnswers.text)
+      { key, contentType: 'application/vnd.amazon.eventstream', toBaseUrl: (origin) => `${origin}/` },
+    )(request(more), bedrockResponses.text)
 
   it('is signed for the region and the day with keys of an account', async () => {
     const { headers, path, reply } = await exchange('AKIAEXAMPLE:se/cr+et:token==')
@@ -225,7 +232,7 @@ describe('the request', () => {
 
   it('is not sent on to another address', async () => {
     const elsewhere = { status: 302, headers: { location: 'http://127.0.0.1:9/' }, body: '' }
-    const { error } = await overHttp(bedrockConverse((asked) => fetch(asked)))(request(), elsewhere)
+    const { error } = await exchangeOverHttp(bedrockConverse((asked) => fetch(asked)))(request(), elsewhere)
     expect(error).toMatchObject({ name: 'BedrockError', status: 302 })
   })
 
@@ -241,6 +248,6 @@ describe('the request', () => {
     ['https://vpce-1-2.bedrock-runtime.ap-south-1.vpce.amazonaws.com/', 'ap-south-1'],
     ['http://127.0.0.1:9', 'us-east-1'],
   ])('is for the region of %s', (baseUrl, region) => {
-    expect(regionOf(baseUrl)).toBe(region)
+    expect(parseRegion(baseUrl)).toBe(region)
   })
 })

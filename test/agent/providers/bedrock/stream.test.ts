@@ -1,38 +1,38 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Dropped } from '../../../../src/agent/model/dialect.ts'
-import { crc32, type Frame, frameReader } from '../../../../src/agent/providers/bedrock/frames.ts'
-import { readConverse } from '../../../../src/agent/providers/bedrock/stream.ts'
-import { kindOf } from '../support/conformance.ts'
+import { StreamBroken } from '../../../../src/agent/model/dialect.ts'
+import { crc32, type Frame, createFrameDecoder } from '../../../../src/agent/providers/bedrock/frames.ts'
+import { readConverseStream } from '../../../../src/agent/providers/bedrock/stream.ts'
+import { toFailure } from '../support/conformance.ts'
 import {
-  bedrockAnswers,
-  bytesOf,
-  call,
-  end,
-  event,
-  exception,
-  frame,
-  redacted,
-  text,
-  thinking,
+  bedrockResponses,
+  concatBytes,
+  toolUseBlock,
+  messageEnd,
+  eventFrame,
+  exceptionFrame,
+  encodeFrame,
+  redactedBlock,
+  textBlock,
+  thinkingBlock,
 } from '../fixtures/bedrock.ts'
-import { inPieces, noPause } from '../support/byte-pieces.ts'
+import { chunkedResponse, skipSleep } from '../support/chunked-response.ts'
 
 async function read(bytes: Uint8Array, size = 1_000_000) {
-  const heard: string[] = []
-  const response = inPieces(bytes, size, 'application/vnd.amazon.eventstream')
-  const reply = await readConverse(response, {
-    hear: (delta) => heard.push(`${delta.of}: ${delta.text}`),
-    pulse: () => {},
-    sleep: noPause,
+  const deltas: string[] = []
+  const response = chunkedResponse(bytes, size, 'application/vnd.amazon.eventstream')
+  const reply = await readConverseStream(response, {
+    onDelta: (delta) => deltas.push(`${delta.of}: ${delta.text}`),
+    onActivity: () => {},
+    sleep: skipSleep,
   })
-  return { ...reply, heard }
+  return { ...reply, deltas }
 }
-const answer = (...frames: readonly (readonly Uint8Array[])[]) => bytesOf(...frames.flat())
+const answer = (...frames: readonly (readonly Uint8Array[])[]) => concatBytes(...frames.flat())
 const errorOf = (bytes: Uint8Array) => read(bytes).catch((error: unknown) => error)
 
 describe('frames', { timeout: 60_000 }, () => {
-  const framesOf = (bytes: Uint8Array): readonly Frame[] => [...frameReader()(bytes)]
+  const framesOf = (bytes: Uint8Array): readonly Frame[] => [...createFrameDecoder()(bytes)]
 
   it('have the checksum that AWS and zip use', () => {
     expect(crc32(new TextEncoder().encode('123456789'))).toBe(0xcbf43926)
@@ -49,7 +49,7 @@ describe('frames', { timeout: 60_000 }, () => {
   })
 
   it('may have headers that are no strings', () => {
-    const plain = frame({ a: 'b' }, {})
+    const plain = encodeFrame({ a: 'b' }, {})
     // A flag, a byte, a timestamp and bytes before the string.
     const others = [1, 102, 0, 1, 98, 2, 7, 1, 116, 8, 0, 0, 0, 0, 0, 0, 0, 9, 1, 120, 6, 0, 2, 5, 6]
     const bytes = new Uint8Array(plain.length + others.length)
@@ -72,7 +72,7 @@ describe('frames', { timeout: 60_000 }, () => {
   }
 
   it('with any byte changed are refused', () => {
-    const good = event('contentBlockDelta', { delta: { text: 'a' } })
+    const good = eventFrame('contentBlockDelta', { delta: { text: 'a' } })
     fc.assert(
       fc.property(fc.integer({ min: 0, max: good.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, change) => {
         const bad = good.slice()
@@ -87,10 +87,10 @@ describe('frames', { timeout: 60_000 }, () => {
 describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
   it('is the same wherever the bytes are cut', async () => {
     const body = answer(
-      thinking(0, 'c2ln', 'hm ', 'ja 😀'),
-      text(1, 'Grüße'),
-      call(2, 'c1', 'look', '{"at"', ':1}'),
-      end('tool_use'),
+      thinkingBlock(0, 'c2ln', 'hm ', 'ja 😀'),
+      textBlock(1, 'Grüße'),
+      toolUseBlock(2, 'c1', 'look', '{"at"', ':1}'),
+      messageEnd('tool_use'),
     )
     const whole = await read(body)
     await fc.assert(
@@ -102,40 +102,43 @@ describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
   })
 
   it('that breaks off anywhere is never taken for whole', async () => {
-    const body = bedrockAnswers.calls.body as Uint8Array
-    const last = bytesOf(...end('tool_use')).length
+    const body = bedrockResponses.calls.body as Uint8Array
+    const last = concatBytes(...messageEnd('tool_use')).length
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: body.length - last }), async (length) => {
-        expect(await errorOf(body.slice(0, length))).toBeInstanceOf(Dropped)
+        expect(await errorOf(body.slice(0, length))).toBeInstanceOf(StreamBroken)
       }),
     )
   })
 
   it('with a frame that does not add up is dropped, in or out of a call', async () => {
-    const broken = event('contentBlockDelta', {})
+    const broken = eventFrame('contentBlockDelta', {})
     broken[20] = 0
-    expect(await errorOf(answer(text(0, 'half'), [broken], end('end_turn')))).toMatchObject({
-      name: 'Dropped',
+    expect(await errorOf(answer(textBlock(0, 'half'), [broken], messageEnd('end_turn')))).toMatchObject({
+      name: 'StreamBroken',
       inCall: false,
     })
-    expect(await errorOf(answer(call(0, 'c', 'look'), [broken], end('tool_use')))).toMatchObject({ inCall: true })
-    expect(await errorOf(new TextEncoder().encode('<html>not a stream at all</html>'))).toBeInstanceOf(Dropped)
+    expect(await errorOf(answer(toolUseBlock(0, 'c', 'look'), [broken], messageEnd('tool_use')))).toMatchObject({
+      inCall: true,
+    })
+    expect(await errorOf(new TextEncoder().encode('<html>not a stream at all</html>'))).toBeInstanceOf(StreamBroken)
   })
 
   it('whose end is followed by a broken frame is whole', async () => {
     expect(
-      (await read(answer(text(0, 'ok'), end('end_turn'), [Uint8Array.from({ length: 20 }, () => 7)]))).message.stop,
+      (await read(answer(textBlock(0, 'ok'), messageEnd('end_turn'), [Uint8Array.from({ length: 20 }, () => 7)])))
+        .message.stop,
     ).toBe('end')
   })
 
   it('keeps thinking with its seals, in its order', async () => {
     const { message } = await read(
       answer(
-        thinking(0, 'c2ln', 'one'),
-        redacted(1, 'cmVk'),
-        text(2, 'between'),
-        thinking(3, '', 'unsigned'),
-        end('end_turn'),
+        thinkingBlock(0, 'c2ln', 'one'),
+        redactedBlock(1, 'cmVk'),
+        textBlock(2, 'between'),
+        thinkingBlock(3, '', 'unsigned'),
+        messageEnd('end_turn'),
       ),
     )
     expect(message.content).toEqual([
@@ -156,15 +159,17 @@ describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
     ['something_new', 'end'],
   ]
   it.each(stops)('that stops for %s is %s', async (reason, stop) => {
-    expect((await read(answer(text(0, 'x'), end(reason)))).message.stop).toBe(stop)
+    expect((await read(answer(textBlock(0, 'x'), messageEnd(reason)))).message.stop).toBe(stop)
   })
 
   it('that the provider itself could not read is asked for again', async () => {
-    expect(await errorOf(answer(call(0, 'c', 'look', '{"'), end('malformed_tool_use')))).toMatchObject({ inCall: true })
+    expect(await errorOf(answer(toolUseBlock(0, 'c', 'look', '{"'), messageEnd('malformed_tool_use')))).toMatchObject({
+      inCall: true,
+    })
   })
 
   it('brings usage behind its end, what was written to the cache included', async () => {
-    const { usage } = await read(bedrockAnswers.usage.body as Uint8Array)
+    const { usage } = await read(bedrockResponses.usage.body as Uint8Array)
     expect(usage).toEqual({
       input: 70,
       output: 20,
@@ -189,7 +194,7 @@ describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
     ['none', undefined],
   ])('counts what is written to the cache for an hour apart from the rest: %j', async (cacheDetails, hourWrite) => {
     const counts = { inputTokens: 1, outputTokens: 1, cacheWriteInputTokens: 5, cacheDetails }
-    const { usage } = await read(answer(text(0, 'x'), end('end_turn', counts)))
+    const { usage } = await read(answer(textBlock(0, 'x'), messageEnd('end_turn', counts)))
     expect([usage.cachedWrite, usage.hourWrite]).toEqual([5, hourWrite])
   })
 
@@ -203,13 +208,13 @@ describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
     ['validationException', 'Input is too long for requested model.', 'too-long'],
   ]
   it.each(exceptions)('that ends in a %s (%s) is of the kind %s', async (name, message, kind) => {
-    const error = await errorOf(answer(text(0, 'half'), [exception(name, message)]))
+    const error = await errorOf(answer(textBlock(0, 'half'), [exceptionFrame(name, message)]))
     expect(error).toMatchObject({ name: 'BedrockError', code: name, message })
-    expect(kindOf(error).kind).toBe(kind)
+    expect(toFailure(error).kind).toBe(kind)
   })
 
   it('that ends in an error without a type is that error', async () => {
-    const unmodeled = frame(
+    const unmodeled = encodeFrame(
       { ':message-type': 'error', ':error-code': 'InternalFailure', ':error-message': 'Gone.' },
       {},
     )

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../../src/agent/model/dialect.ts'
 import { callsIn, type Message, textIn, userText } from '../../../../src/agent/model/message.ts'
-import { answer, demo } from '../../../../src/agent/providers/demo/demo.ts'
+import { createReply, demo } from '../../../../src/agent/providers/demo/demo.ts'
 
 describe('demo/agent', () => {
   const names = [
@@ -33,25 +33,25 @@ describe('demo/agent', () => {
     ['delegate: find it', 'delegate_task', { goal: 'find it' }],
     ['ask: which one?', 'clarify', { question: 'which one?' }],
   ])('answers %j with a call of %s', (text, name, input) => {
-    expect(callsIn(answer(request([userText(text)])))).toEqual([{ type: 'call', id: 'demo_1', name, input }])
+    expect(callsIn(createReply(request([userText(text)])))).toEqual([{ type: 'call', id: 'demo_1', name, input }])
   })
 
   it('repeats everything else, and says what it is', () => {
-    const text = textIn(answer(request([userText('good morning')])))
+    const text = textIn(createReply(request([userText('good morning')])))
     expect(text).toMatch(/^You said: good morning\n\n/)
     expect(text).toContain('not a language model')
   })
 
   it('offers the phrases whose tool there is', () => {
     const help = (some: readonly string[]) =>
-      textIn(answer(request([], { tools: tools.filter(({ name }) => some.includes(name)) })))
+      textIn(createReply(request([], { tools: tools.filter(({ name }) => some.includes(name)) })))
     expect(help(['clarify', 'terminal'])).toContain('I understand: run: CMD · ask: QUESTION. Set')
     expect(help([])).not.toContain('I understand')
     expect(help(names)).toContain('every 30m: PROMPT · delegate: GOAL')
   })
 
   it('reports what the tool returned', () => {
-    const asked = answer(request([userText('read a.txt')]))
+    const asked = createReply(request([userText('read a.txt')]))
     const result: Message = {
       role: 'tool',
       callId: 'demo_1',
@@ -59,27 +59,29 @@ describe('demo/agent', () => {
       content: [{ type: 'text', text: 'alpha' }],
       failed: false,
     }
-    expect(textIn(answer(request([userText('read a.txt'), asked, result])))).toBe('read_file returned:\nalpha')
+    expect(textIn(createReply(request([userText('read a.txt'), asked, result])))).toBe('read_file returned:\nalpha')
   })
 
   it('says so when it may not use the tool', () => {
-    expect(textIn(answer(request([userText('run: ls')], { tools: [] })))).toContain('terminal, which is not available')
+    expect(textIn(createReply(request([userText('run: ls')], { tools: [] })))).toContain(
+      'terminal, which is not available',
+    )
   })
 
   it('streams word by word, at its pace, until it is stopped', async () => {
-    const heard: string[] = []
+    const deltas: string[] = []
     const stop = new AbortController()
     const options = {
       signal: stop.signal,
-      hear: ({ text }: { text: string }) => {
-        heard.push(text)
-        if (heard.length === 2) stop.abort()
+      onDelta: ({ text }: { text: string }) => {
+        deltas.push(text)
+        if (deltas.length === 2) stop.abort()
       },
-      pulse: () => {},
+      onActivity: () => {},
       sleep: () => Promise.resolve(),
     }
     const endpoint = { id: '', baseUrl: '', key: '', headers: {} }
     await expect(demo.call(request([userText('one two three')]), endpoint, options)).rejects.toThrow(/abort/i)
-    expect(heard).toEqual(['You ', 'said: '])
+    expect(deltas).toEqual(['You ', 'said: '])
   })
 })

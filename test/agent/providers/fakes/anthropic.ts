@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod'
-import { isBase64, isWhole, shapeFaults, weightOf } from './shape.ts'
+import { isBase64, isWellFormed, findSchemaViolations, getDecodedBytes } from './schema-violations.ts'
 
 const mark = z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() })
 const cache_control = mark.optional()
@@ -20,7 +20,7 @@ const image = z.strictObject({
       data: z
         .string()
         .refine(isBase64)
-        .refine((data) => weightOf(data) <= 5 * 1024 * 1024),
+        .refine((data) => getDecodedBytes(data) <= 5 * 1024 * 1024),
     }),
     z.strictObject({ type: z.literal('url'), url: z.string().startsWith('https://') }),
   ]),
@@ -88,72 +88,79 @@ type Body = z.infer<typeof body>
 type Message = Body['messages'][number]
 type Content = Exclude<Message['content'], string>[number]
 
-export function anthropicFaults(value: unknown): readonly string[] {
-  const faults = [...shapeFaults(body, value), ...(isWhole(value) ? [] : ['half of a surrogate pair'])]
+export function findAnthropicViolations(value: unknown): readonly string[] {
+  const faults = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['half of a surrogate pair'])]
   const { data } = body.safeParse(value)
-  return data ? [...faults, ...orderFaults(data.messages), ...thinkingFaults(data), ...markFaults(data)] : faults
+  return data
+    ? [
+        ...faults,
+        ...findOrderViolations(data.messages),
+        ...findThinkingViolations(data),
+        ...findCacheMarkViolations(data),
+      ]
+    : faults
 }
 
-const blocks = ({ content }: Message): readonly Content[] =>
+const listBlocks = ({ content }: Message): readonly Content[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content
-const callsOf = (one: Message) => blocks(one).flatMap((block) => (block.type === 'tool_use' ? [block.id] : []))
-const resultsOf = (one: Message) =>
-  blocks(one).flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []))
+const listCallIds = (one: Message) => listBlocks(one).flatMap((block) => (block.type === 'tool_use' ? [block.id] : []))
+const listResultIds = (one: Message) =>
+  listBlocks(one).flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []))
 
-const isWords = (content: z.infer<typeof result>['content']): boolean =>
+const isTextOnly = (content: z.infer<typeof result>['content']): boolean =>
   Boolean(content?.length) && (typeof content === 'string' || (content ?? []).every(({ type }) => type === 'text'))
 
-function orderFaults(messages: readonly Message[]): string[] {
+function findOrderViolations(messages: readonly Message[]): string[] {
   const faults = messages.flatMap((one, at) => {
     const before = messages[at - 1]
-    const asked = before ? callsOf(before) : []
-    const given = resultsOf(one)
-    const isFirst = blocks(one).findIndex(({ type }) => type !== 'tool_result')
+    const asked = before ? listCallIds(before) : []
+    const given = listResultIds(one)
+    const isFirst = listBlocks(one).findIndex(({ type }) => type !== 'tool_result')
     return [
       ...(one.role === (at % 2 ? 'assistant' : 'user') ? [] : [`message ${at} is of the role ${one.role}`]),
       ...asked.filter((id) => !given.includes(id)).map((id) => `message ${at} has no result for ${id}`),
       ...given
         .filter((id) => !asked.includes(id))
         .map((id) => `message ${at} has a result for ${id}, which was not called`),
-      ...(/thinking/.test(blocks(one).at(-1)?.type ?? '') ? [`message ${at} ends with thinking`] : []),
+      ...(/thinking/.test(listBlocks(one).at(-1)?.type ?? '') ? [`message ${at} ends with thinking`] : []),
       ...(new Set(given).size === given.length ? [] : [`message ${at} has two results for one call`]),
       ...(isFirst >= 0 && isFirst < given.length ? [`message ${at} has something before its results`] : []),
-      ...blocks(one).flatMap((block) =>
-        block.type === 'tool_result' && block.is_error && !isWords(block.content)
+      ...listBlocks(one).flatMap((block) =>
+        block.type === 'tool_result' && block.is_error && !isTextOnly(block.content)
           ? ['an error that is not told in words']
           : [],
       ),
     ]
   })
-  const ids = messages.flatMap(callsOf)
+  const ids = messages.flatMap(listCallIds)
   if (new Set(ids).size !== ids.length) faults.push('an id stands for two calls')
   const last = messages.at(-1)
   if (last?.role === 'assistant') faults.push('this model does not go on with words of its own')
   return faults
 }
 
-function thinkingFaults({ model, thinking: config, messages, max_tokens, temperature, tools }: Body): string[] {
+function findThinkingViolations({ model, thinking: config, messages, max_tokens, temperature, tools }: Body): string[] {
   const faults: string[] = []
   const isOn = config?.type === 'enabled' || config?.type === 'adaptive'
   if (isOn && temperature !== undefined && temperature !== 1) faults.push('temperature may only be 1 with thinking')
   if (config?.type === 'enabled' && config.budget_tokens >= max_tokens)
     faults.push('max_tokens must be above the budget')
-  if (!tools && messages.some((one) => callsOf(one).length)) faults.push('calls without tools')
-  const asked = messages.findLastIndex((one) => one.role === 'user' && !resultsOf(one).length)
+  if (!tools && messages.some((one) => listCallIds(one).length)) faults.push('calls without tools')
+  const asked = messages.findLastIndex((one) => one.role === 'user' && !listResultIds(one).length)
   const begun = messages[asked + 1]
   const isInCalls = messages.length > asked + 2
   const isOff = config?.type === 'disabled' || (config === undefined && /claude-(3|.*-4-5)/.test(model))
   const last = messages.findLast(({ role }) => role === 'assistant')
-  if (isOff && isInCalls && last && blocks(last).some(({ type }) => /thinking/.test(type)))
+  if (isOff && isInCalls && last && listBlocks(last).some(({ type }) => /thinking/.test(type)))
     faults.push('the last answer cannot contain thinking when thinking is off')
   if (config?.type !== 'enabled' || !begun || !isInCalls) return faults
-  const type = blocks(begun)[0]?.type
+  const type = listBlocks(begun)[0]?.type
   if (type !== 'thinking' && type !== 'redacted_thinking') faults.push(`expected thinking, but found ${type}`)
   return faults
 }
 
-function markFaults({ system, tools = [], messages }: Body): string[] {
-  const marked = [...(Array.isArray(system) ? system : []), ...tools, ...messages.flatMap(blocks)].filter(
+function findCacheMarkViolations({ system, tools = [], messages }: Body): string[] {
+  const marked = [...(Array.isArray(system) ? system : []), ...tools, ...messages.flatMap(listBlocks)].filter(
     (one) => 'cache_control' in one && one.cache_control,
   )
   return marked.length > 4 ? [`${marked.length} marks for the cache, 4 are allowed`] : []

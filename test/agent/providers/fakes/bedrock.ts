@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod'
-import { isBase64, isWhole, shapeFaults, weightOf } from './shape.ts'
+import { isBase64, isWellFormed, findSchemaViolations, getDecodedBytes } from './schema-violations.ts'
 
 const id = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
 const name = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
@@ -16,7 +16,7 @@ const image = z.strictObject({
       bytes: z
         .string()
         .refine(isBase64)
-        .refine((data) => weightOf(data) <= 3.75 * 1024 * 1024),
+        .refine((data) => getDecodedBytes(data) <= 3.75 * 1024 * 1024),
     }),
   }),
 })
@@ -78,22 +78,24 @@ const body = z.strictObject({
 type Body = z.infer<typeof body>
 type Message = Body['messages'][number]
 
-export function bedrockFaults(value: unknown): readonly string[] {
-  const faults = [...shapeFaults(body, value), ...(isWhole(value) ? [] : ['half of a surrogate pair'])]
+export function findBedrockViolations(value: unknown): readonly string[] {
+  const faults = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['half of a surrogate pair'])]
   const { data } = body.safeParse(value)
-  return data ? [...faults, ...orderFaults(data), ...markFaults(data), ...thinkingFaults(data)] : faults
+  return data
+    ? [...faults, ...findOrderViolations(data), ...findCacheMarkViolations(data), ...findThinkingViolations(data)]
+    : faults
 }
 
-const callsOf = ({ content }: Message) =>
+const listCallIds = ({ content }: Message) =>
   content.flatMap((block) => ('toolUse' in block ? [block.toolUse.toolUseId] : []))
-const resultsOf = ({ content }: Message) =>
+const listResultIds = ({ content }: Message) =>
   content.flatMap((block) => ('toolResult' in block ? [block.toolResult.toolUseId] : []))
 
-function orderFaults({ messages, toolConfig }: Body): string[] {
+function findOrderViolations({ messages, toolConfig }: Body): string[] {
   const faults = messages.flatMap((one, at) => {
     const before = messages[at - 1]
-    const asked = before ? callsOf(before) : []
-    const given = resultsOf(one)
+    const asked = before ? listCallIds(before) : []
+    const given = listResultIds(one)
     return [
       ...(one.role === (at % 2 ? 'assistant' : 'user') ? [] : [`message ${at} is of the role ${one.role}`]),
       ...(asked.toSorted().join() === given.toSorted().join()
@@ -106,14 +108,14 @@ function orderFaults({ messages, toolConfig }: Body): string[] {
       ...(one.content[0] && 'cachePoint' in one.content[0] ? [`message ${at} begins with a mark`] : []),
     ]
   })
-  const ids = messages.flatMap(callsOf)
+  const ids = messages.flatMap(listCallIds)
   if (new Set(ids).size !== ids.length) faults.push('an id stands for two calls')
   if (ids.length && !toolConfig) faults.push('calls without a toolConfig')
   if (messages.at(-1)?.role === 'assistant') faults.push('this model does not go on with words of its own')
   return faults
 }
 
-function markFaults({ messages, system = [], toolConfig }: Body): string[] {
+function findCacheMarkViolations({ messages, system = [], toolConfig }: Body): string[] {
   const blocks: readonly object[] = [
     ...(toolConfig?.tools ?? []),
     ...system,
@@ -123,14 +125,18 @@ function markFaults({ messages, system = [], toolConfig }: Body): string[] {
   return marks > 4 ? [`${marks} marks for the cache, 4 are allowed`] : []
 }
 
-function thinkingFaults({ messages, additionalModelRequestFields: fields = {}, inferenceConfig }: Body): string[] {
+function findThinkingViolations({
+  messages,
+  additionalModelRequestFields: fields = {},
+  inferenceConfig,
+}: Body): string[] {
   const { type, budget_tokens: budget } = (fields['thinking'] ?? {}) as { type?: string; budget_tokens?: number }
   if (type !== 'enabled') return []
   const faults: string[] = []
   if (inferenceConfig?.temperature !== undefined) faults.push('temperature may not be said with thinking')
   if (!budget || budget < 1024) faults.push('a budget below 1024')
   if ((inferenceConfig?.maxTokens ?? 0) <= (budget ?? 0)) faults.push('maxTokens must be above the budget')
-  const asked = messages.findLastIndex((one) => one.role === 'user' && !resultsOf(one).length)
+  const asked = messages.findLastIndex((one) => one.role === 'user' && !listResultIds(one).length)
   const first = messages[asked + 1]?.content[0]
   if (messages.length > asked + 2 && first && !('reasoningContent' in first)) faults.push('expected thinking first')
   return faults

@@ -1,7 +1,7 @@
 /** What a strict server of chat completions would refuse: unknown fields, orphans, calls without an answer. */
 
 import * as z from 'zod'
-import { isWhole, shapeFaults } from './shape.ts'
+import { isWellFormed, findSchemaViolations } from './schema-violations.ts'
 
 /** Not OpenAI's, but what gateways to Claude and Qwen take on parts. */
 const cache_control = z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).optional()
@@ -73,15 +73,15 @@ function isObject(json: string): boolean {
   }
 }
 
-export function chatFaults(value: unknown): readonly string[] {
-  const faults = [...shapeFaults(body, value), ...(isWhole(value) ? [] : ['half of a surrogate pair'])]
+export function findChatViolations(value: unknown): readonly string[] {
+  const faults = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['half of a surrogate pair'])]
   const { data } = body.safeParse(value)
   if (!data) return faults
   const marks = JSON.stringify(data).split('"cache_control"').length - 1
-  return [...faults, ...orderFaults(data.messages), ...(marks > 4 ? [`${marks} marks for the cache`] : [])]
+  return [...faults, ...findOrderViolations(data.messages), ...(marks > 4 ? [`${marks} marks for the cache`] : [])]
 }
 
-function orderFaults(messages: readonly z.infer<typeof message>[]): string[] {
+function findOrderViolations(messages: readonly z.infer<typeof message>[]): string[] {
   const faults: string[] = []
   let open: string[] = []
   const known = new Set<string>()

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import type { Quirks } from '../../../../src/agent/model/dialect.ts'
 import type { Message } from '../../../../src/agent/model/message.ts'
 import { providers } from '../../../../src/agent/providers/profiles/providers.ts'
-import { bodyOf } from '../../../../src/agent/providers/openai/chat.ts'
-import { routeOf, type Variables } from '../../../../src/agent/routing/route.ts'
-import { chatFaults } from '../fakes/openai-chat.ts'
+import { renderChatBody } from '../../../../src/agent/providers/openai/chat.ts'
+import { resolveRoute, type Variables } from '../../../../src/agent/routing/route.ts'
+import { findChatViolations } from '../fakes/openai-chat.ts'
 import { requests } from '../support/requests.ts'
 
 const variables: Variables = new Proxy(
@@ -26,7 +26,7 @@ const names = [
 ]
 const endpoints = providers.flatMap(({ id }) =>
   names.flatMap((name) => {
-    const route = routeOf(`${id}/${name}`, { variables })
+    const route = resolveRoute(`${id}/${name}`, { variables })
     return route?.dialect === 'openai-chat' ? [[route.id, route.endpoints[0]?.quirks ?? {}, route.cache] as const] : []
   }),
 )
@@ -39,7 +39,7 @@ const standard = (body: Uint8Array): unknown =>
 
 const faultsOf = (quirks: Quirks, cache: '5m' | '1h' | undefined) =>
   Object.entries(requests).flatMap(([name, { request }]) =>
-    chatFaults(standard(bodyOf({ ...request, cache }, quirks))).map((fault) => `${name}: ${fault}`),
+    findChatViolations(standard(renderChatBody({ ...request, cache }, quirks))).map((fault) => `${name}: ${fault}`),
   )
 
 describe('a body for', () => {
@@ -56,8 +56,8 @@ describe('a body for', () => {
         // Results of a batch join a transcript together.
         if (long[at + 1]?.role === 'tool') continue
         const request = { model: 'm', system: 'Be kind.', tools: [], cache, transcript: grown }
-        const fresh = bodyOf({ ...request, transcript: [...grown] }, quirks)
-        expect(text(bodyOf(request, quirks))).toBe(text(fresh))
+        const fresh = renderChatBody({ ...request, transcript: [...grown] }, quirks)
+        expect(text(renderChatBody(request, quirks))).toBe(text(fresh))
       }
     }
   })

@@ -1,16 +1,16 @@
 /** What has to go back to a provider as it came: signatures of calls, sealed thinking; and how the cache is counted. */
 
 import { describe, expect, it } from 'vitest'
-import { readChat } from '../../../../src/agent/providers/openai/chat-stream.ts'
-import { noPause } from '../support/byte-pieces.ts'
+import { readChatStream } from '../../../../src/agent/providers/openai/chat-stream.ts'
+import { skipSleep } from '../support/chunked-response.ts'
 
 const frame = (choice: object, more: object = {}) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }], ...more })}\n\n`
 
 const read = (...frames: readonly string[]) =>
-  readChat(
+  readChatStream(
     new Response([...frames, 'data: [DONE]\n\n'].join(''), { headers: { 'content-type': 'text/event-stream' } }),
-    { hear: () => {}, pulse: () => {}, sleep: noPause },
+    { onDelta: () => {}, onActivity: () => {}, sleep: skipSleep },
   )
 
 describe('a signature of a call', () => {

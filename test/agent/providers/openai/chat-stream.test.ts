@@ -1,9 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Dropped, type Sign } from '../../../../src/agent/model/dialect.ts'
-import { ErrorInBody, readChat } from '../../../../src/agent/providers/openai/chat-stream.ts'
-import { kindOf } from '../support/conformance.ts'
-import { noPause } from '../support/byte-pieces.ts'
+import { StreamBroken, type Activity } from '../../../../src/agent/model/dialect.ts'
+import { readChatStream } from '../../../../src/agent/providers/openai/chat-stream.ts'
+import { ErrorInBody } from '../../../../src/agent/providers/shared/error-in-body.ts'
+import { toFailure } from '../support/conformance.ts'
+import { skipSleep } from '../support/chunked-response.ts'
 
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
@@ -37,14 +38,14 @@ function answer(text: string, { size = 1_000_000, breaks }: Cut = {}) {
 }
 
 async function read(text: string, options?: Cut) {
-  const heard: string[] = []
-  const signs: (Sign | undefined)[] = []
-  const { message, usage } = await readChat(answer(text, options), {
-    hear: (delta) => heard.push(`${delta.of}: ${delta.text}`),
-    pulse: (sign) => signs.push(sign),
-    sleep: noPause,
+  const deltas: string[] = []
+  const signs: (Activity | undefined)[] = []
+  const { message, usage } = await readChatStream(answer(text, options), {
+    onDelta: (delta) => deltas.push(`${delta.of}: ${delta.text}`),
+    onActivity: (sign) => signs.push(sign),
+    sleep: skipSleep,
   })
-  return { message, usage, heard, signs }
+  return { message, usage, deltas, signs }
 }
 const callsOf = async (text: string) =>
   (await read(text)).message.content.flatMap((part) =>
@@ -58,18 +59,18 @@ describe('text', () => {
     chunk({ content: '世界 👋' }) +
     end('stop')
 
-  it('is put together and heard piece by piece', async () => {
-    const { message, heard } = await read(text)
+  it('is put together and deltas piece by piece', async () => {
+    const { message, deltas } = await read(text)
     expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Grüße, 世界 👋' }], stop: 'end' })
-    expect(heard).toEqual(['text: Grüße, ', 'text: 世界 👋'])
+    expect(deltas).toEqual(['text: Grüße, ', 'text: 世界 👋'])
   })
 
   it('is the same wherever the bytes are cut', async () => {
     const whole = await read(text)
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (size) => {
-        const { message, heard } = await read(text, { size })
-        expect({ message, heard }).toEqual({ message: whole.message, heard: whole.heard })
+        const { message, deltas } = await read(text, { size })
+        expect({ message, deltas }).toEqual({ message: whole.message, deltas: whole.deltas })
       }),
     )
   })
@@ -101,7 +102,11 @@ describe('text', () => {
       choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 3, completion_tokens: 1 },
     }
-    const { message, usage } = await readChat(Response.json(body), { hear: () => {}, pulse: () => {}, sleep: noPause })
+    const { message, usage } = await readChatStream(Response.json(body), {
+      onDelta: () => {},
+      onActivity: () => {},
+      sleep: skipSleep,
+    })
     expect(message.content).toEqual([{ type: 'text', text: 'whole' }])
     expect(usage).toMatchObject({ input: 3, output: 1 })
   })
@@ -109,14 +114,14 @@ describe('text', () => {
 
 describe('thinking', () => {
   it.each(['reasoning', 'reasoning_content'])('is kept apart from text, under the name %s', async (name) => {
-    const { message, heard } = await read(
+    const { message, deltas } = await read(
       chunk({ [name]: 'hm ' }) + chunk({ [name]: 'yes' }) + chunk({ content: 'Yes.' }) + end('stop'),
     )
     expect(message.content).toEqual([
       { type: 'thinking', text: 'hm yes' },
       { type: 'text', text: 'Yes.' },
     ])
-    expect(heard).toEqual(['thinking: hm ', 'thinking: yes', 'text: Yes.'])
+    expect(deltas).toEqual(['thinking: hm ', 'thinking: yes', 'text: Yes.'])
   })
 })
 
@@ -124,7 +129,7 @@ describe('content in parts', () => {
   const thought = (words: string) => ({ type: 'thinking', thinking: [{ type: 'text', text: words }] })
 
   it('is text and thinking, each kept as such', async () => {
-    const { message, heard, signs } = await read(
+    const { message, deltas, signs } = await read(
       chunk({ content: [thought('hm ')] }) +
         chunk({ content: [thought('yes'), { type: 'text', text: 'Hel' }] }) +
         chunk({ content: 'lo' }) +
@@ -136,7 +141,7 @@ describe('content in parts', () => {
       { type: 'thinking', text: 'hm yes.' },
       { type: 'text', text: 'Hello' },
     ])
-    expect(heard).toEqual(['thinking: hm ', 'thinking: yes', 'text: Hel', 'text: lo', 'thinking: .'])
+    expect(deltas).toEqual(['thinking: hm ', 'thinking: yes', 'text: Hel', 'text: lo', 'thinking: .'])
     expect(signs.slice(0, 5)).toEqual(['answer', 'answer', 'answer', 'answer', 'keep-alive'])
   })
 
@@ -300,7 +305,7 @@ describe('the end', () => {
   it('that does not come is a dropped connection, in or out of a call', async () => {
     const dropped = async (text: string, options?: Cut) => {
       const error: unknown = await read(text, options).catch((caught: unknown) => caught)
-      return error instanceof Dropped ? { inCall: error.inCall } : error
+      return error instanceof StreamBroken ? { inCall: error.inCall } : error
     }
     expect(await dropped('')).toEqual({ inCall: false })
     expect(await dropped(done)).toEqual({ inCall: false })
@@ -322,7 +327,11 @@ describe('the end', () => {
       },
       { highWaterMark: 0 },
     )
-    const { message } = await readChat(new Response(body), { hear: () => {}, pulse: () => {}, sleep: noPause })
+    const { message } = await readChatStream(new Response(body), {
+      onDelta: () => {},
+      onActivity: () => {},
+      sleep: skipSleep,
+    })
     expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'whole' }], stop: 'end' })
   })
 
@@ -330,9 +339,9 @@ describe('the end', () => {
     'for the reason %s is that of a connection: what came is no answer yet',
     async (reason) => {
       const error: unknown = await read(chunk({ content: 'half' }) + end(reason)).catch((caught: unknown) => caught)
-      expect(error).toBeInstanceOf(Dropped)
+      expect(error).toBeInstanceOf(StreamBroken)
       expect(error).toMatchObject({ inCall: false })
-      expect(kindOf(error).kind).toBe('network')
+      expect(toFailure(error).kind).toBe('network')
       await expect(read(named(0, 'a', '{"at', 'look') + end(reason))).rejects.toMatchObject({ inCall: true })
     },
   )

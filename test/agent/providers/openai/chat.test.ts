@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../../src/agent/model/dialect.ts'
 import { type Message, type ToolCallPart, userText } from '../../../../src/agent/model/message.ts'
 import type { Quirks } from '../../../../src/agent/model/dialect.ts'
-import { bodyOf as bytesOf } from '../../../../src/agent/providers/openai/chat.ts'
+import { renderChatBody as bytesOf } from '../../../../src/agent/providers/openai/chat.ts'
 
 const tools = [
   {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { classify } from '../../../../src/agent/providers/errors/classify-error.ts'
+import { classifyError } from '../../../../src/agent/providers/errors/classify-error.ts'
 import { openaiChat } from '../../../../src/agent/providers/openai/chat.ts'
-import { overHttp } from '../support/exchange.ts'
+import { exchangeOverHttp } from '../support/exchange.ts'
 import { requests } from '../support/requests.ts'
 
-const ask = overHttp(openaiChat)
+const ask = exchangeOverHttp(openaiChat)
 const around = {
   promptTokens: 1_000,
   contextWindow: 200_000,
@@ -36,6 +36,6 @@ describe('an error with a status is read whatever its body looks like', () => {
     ['nothing', '', 401, { kind: 'auth' }],
   ])('%s', async (_name, body, status, expected) => {
     const { error } = await ask(requests['a greeting'].request, { body, status })
-    expect(classify(error, around)).toMatchObject(expected)
+    expect(classifyError(error, around)).toMatchObject(expected)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { geminiSchema } from '../../../../src/agent/providers/openai/gemini-schema.ts'
+import { toGeminiSchema } from '../../../../src/agent/providers/openai/gemini-schema.ts'
 
 const text = { type: 'string' }
 
@@ -42,7 +42,7 @@ describe('a schema for Gemini', () => {
       { type: 'object', properties: { a: { type: 'string', description: 'A.' } } },
     ],
   ])('%s', (_name, schema, expected) => {
-    expect(JSON.parse(JSON.stringify(geminiSchema(schema)))).toEqual(expected)
+    expect(JSON.parse(JSON.stringify(toGeminiSchema(schema)))).toEqual(expected)
   })
 
   it('ends, even when it refers to itself', () => {
@@ -50,12 +50,12 @@ describe('a schema for Gemini', () => {
       $ref: '#/$defs/node',
       $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
     }
-    expect(JSON.stringify(geminiSchema(tree)).length).toBeLessThan(1_000)
+    expect(JSON.stringify(toGeminiSchema(tree)).length).toBeLessThan(1_000)
   })
 
   it('is never the one that was given', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', format: 'uri' } } }
-    geminiSchema(schema)
+    toGeminiSchema(schema)
     expect(schema.properties.a.format).toBe('uri')
   })
 })

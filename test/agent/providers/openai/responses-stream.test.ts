@@ -1,11 +1,20 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Dropped, type Sign } from '../../../../src/agent/model/dialect.ts'
-import { readResponse } from '../../../../src/agent/providers/openai/responses-stream.ts'
-import { kindOf } from '../support/conformance.ts'
-import { calls, complete, cutAfter, ended, says, stream, thinks, usage } from '../fixtures/openai-responses.ts'
-import { sse } from '../support/exchange.ts'
-import { noPause } from '../support/byte-pieces.ts'
+import { StreamBroken, type Activity } from '../../../../src/agent/model/dialect.ts'
+import { readResponsesStream } from '../../../../src/agent/providers/openai/responses-stream.ts'
+import { toFailure } from '../support/conformance.ts'
+import {
+  callItem,
+  completedResponse,
+  truncatedResponse,
+  endedResponse,
+  messageItem,
+  streamEvents,
+  reasoningItem,
+  createUsage,
+} from '../fixtures/openai-responses.ts'
+import { sseResponse } from '../support/exchange.ts'
+import { skipSleep } from '../support/chunked-response.ts'
 
 const encoder = new TextEncoder()
 
@@ -27,13 +36,17 @@ async function read(
   from: { readonly body: string | Uint8Array } | Response,
   options?: { size?: number; breaks?: boolean },
 ) {
-  const heard: string[] = []
-  const signs: (Sign | undefined)[] = []
-  const { message, usage: used } = await readResponse(
+  const deltas: string[] = []
+  const signs: (Activity | undefined)[] = []
+  const { message, usage: used } = await readResponsesStream(
     from instanceof Response ? from : answer(from.body as string, options),
-    { hear: (delta) => heard.push(`${delta.of}: ${delta.text}`), pulse: (sign) => signs.push(sign), sleep: noPause },
+    {
+      onDelta: (delta) => deltas.push(`${delta.of}: ${delta.text}`),
+      onActivity: (sign) => signs.push(sign),
+      sleep: skipSleep,
+    },
   )
-  return { message, usage: used, heard, signs }
+  return { message, usage: used, deltas, signs }
 }
 const failure = async (...given: Parameters<typeof read>): Promise<unknown> =>
   read(...given).then(
@@ -48,25 +61,27 @@ const joined = (...answers: readonly { readonly body: string | Uint8Array }[]) =
 })
 
 describe('an answer', () => {
-  const whole = complete(
-    thinks([['hm ', 'yes']]),
-    says(['Grüße, ', '世界 👋']),
-    calls('c1', 'look', ['{"at"', ':"a"}']),
+  const whole = completedResponse(
+    reasoningItem([['hm ', 'yes']]),
+    messageItem(['Grüße, ', '世界 👋']),
+    callItem('c1', 'look', ['{"at"', ':"a"}']),
   )
 
   it('is the same wherever the bytes are cut', async () => {
-    const { message, heard } = await read(whole)
+    const { message, deltas } = await read(whole)
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (size) => {
         const pieces = await read(whole, { size })
-        expect({ message: pieces.message, heard: pieces.heard }).toEqual({ message, heard })
+        expect({ message: pieces.message, deltas: pieces.deltas }).toEqual({ message, deltas })
       }),
       { numRuns: 20 },
     )
   })
 
   it('keeps the reasoning as it was at its end, sealed, before what it led to', async () => {
-    const { message } = await read(complete(thinks([['one'], ['two']], 'rs_7'), calls('c1', 'look', ['{}'])))
+    const { message } = await read(
+      completedResponse(reasoningItem([['one'], ['two']], 'rs_7'), callItem('c1', 'look', ['{}'])),
+    )
     const summary = [
       { type: 'summary_text', text: 'one' },
       { type: 'summary_text', text: 'two' },
@@ -79,32 +94,34 @@ describe('an answer', () => {
   })
 
   it('keeps reasoning without a word of it, for the provider alone', async () => {
-    const { message, heard } = await read(complete(thinks([]), says(['Yes.'])))
+    const { message, deltas } = await read(completedResponse(reasoningItem([]), messageItem(['Yes.'])))
     expect(message.content.map((part) => part.type)).toEqual(['thinking', 'text'])
-    expect(heard).toEqual(['text: Yes.'])
+    expect(deltas).toEqual(['text: Yes.'])
   })
 
   it('remembers of a text what it was meant to be', async () => {
-    const { message } = await read(complete(says(['I look.'], 'commentary'), calls('c1', 'look', ['{}'])))
+    const { message } = await read(
+      completedResponse(messageItem(['I look.'], 'commentary'), callItem('c1', 'look', ['{}'])),
+    )
     const sealed = { by: 'openai-responses', data: { type: 'message', phase: 'commentary' } }
     expect(message.content).toEqual([{ type: 'thinking', text: '', sealed }, text('I look.'), call('c1', {})])
   })
 
   it('may come in one piece instead of a stream', async () => {
-    const output = [says(['whole'])(0).item, calls('c1', 'look', ['{"at":1}'])(1).item]
+    const output = [messageItem(['whole'])(0).item, callItem('c1', 'look', ['{"at":1}'])(1).item]
     const {
       message,
-      heard,
+      deltas,
       usage: used,
-    } = await read(Response.json({ status: 'completed', output, usage: usage(3, 1) }))
+    } = await read(Response.json({ status: 'completed', output, usage: createUsage(3, 1) }))
     expect(message).toEqual({ role: 'assistant', content: [text('whole'), call('c1', { at: 1 })], stop: 'tools' })
-    expect(heard).toEqual(['text: whole'])
+    expect(deltas).toEqual(['text: whole'])
     expect(used).toMatchObject({ input: 3, output: 1 })
   })
 
   it('gives signs of an answer for what is said, and of life for what is not', async () => {
     const begun = { type: 'response.in_progress', response: { status: 'in_progress' } }
-    const { signs } = await read(joined(sse(begun), { body: ': waiting\n\n' }, complete()))
+    const { signs } = await read(joined(sseResponse(begun), { body: ': waiting\n\n' }, completedResponse()))
     expect(signs).toEqual(['keep-alive', 'keep-alive', 'keep-alive', 'keep-alive', 'answer'])
   })
 })
@@ -187,7 +204,7 @@ describe('servers that differ', () => {
       [text('Hello')],
     ],
     [
-      'send what was heard and more',
+      'send what was deltas and more',
       [
         { type: 'response.output_text.delta', output_index: 0, delta: 'Hel' },
         {
@@ -201,9 +218,9 @@ describe('servers that differ', () => {
     ],
   ]
   it.each(cases)('are understood when they %s', async (_name, events, expected) => {
-    const { message, heard } = await read(sse(...events))
+    const { message, deltas } = await read(sseResponse(...events))
     expect(message.content).toEqual(expected)
-    const said = heard.filter((line) => line.startsWith('text: ')).map((line) => line.slice(6))
+    const said = deltas.filter((line) => line.startsWith('text: ')).map((line) => line.slice(6))
     const texts = message.content.map((part) => (part.type === 'text' ? part.text : ''))
     expect(said.join('')).toBe(texts.join(''))
   })
@@ -214,11 +231,11 @@ describe('servers that differ', () => {
   })
 
   it('say only that they are done, when every item is', async () => {
-    const made = says(['Hello'])(0)
-    expect((await read(joined(stream(made.events), done))).message.content).toEqual([text('Hello')])
-    expect(await failure(joined(cutAfter('response.output_text.delta', says(['Hel', 'lo'])), done))).toBeInstanceOf(
-      Dropped,
-    )
+    const made = messageItem(['Hello'])(0)
+    expect((await read(joined(streamEvents(made.events), done))).message.content).toEqual([text('Hello')])
+    expect(
+      await failure(joined(truncatedResponse('response.output_text.delta', messageItem(['Hel', 'lo'])), done)),
+    ).toBeInstanceOf(StreamBroken)
   })
 
   it('give open reasoning that others could not read is not kept', async () => {
@@ -241,28 +258,33 @@ describe('the end', () => {
     ['something new', 'length'],
   ])('that is incomplete for %s is %s', async (reason, stop) => {
     const details = { incomplete_details: { reason: reason as 'max_output_tokens' } }
-    expect((await read(ended('incomplete', details, [says(['half'])]))).message.stop).toBe(stop)
+    expect((await read(endedResponse('incomplete', details, [messageItem(['half'])]))).message.stop).toBe(stop)
   })
 
   it('inside a call leaves what cannot be run', async () => {
-    const cut = cutAfter('response.function_call_arguments.delta', calls('c1', 'look', ['{"at": "unfin', 'ished"}']))
+    const cut = truncatedResponse(
+      'response.function_call_arguments.delta',
+      callItem('c1', 'look', ['{"at": "unfin', 'ished"}']),
+    )
     const end = { type: 'response.incomplete', response: { incomplete_details: { reason: 'max_output_tokens' } } }
-    const { message } = await read(joined(cut, sse(end)))
+    const { message } = await read(joined(cut, sseResponse(end)))
     expect(message.stop).toBe('length')
     expect(message.content).toEqual([{ ...call('c1', {}), raw: '{"at": "unfin' }])
   })
 
   it('stands, whatever breaks behind it', async () => {
-    expect((await read(complete(says(['Hello'])), { breaks: true })).message.content).toEqual([text('Hello')])
+    expect((await read(completedResponse(messageItem(['Hello'])), { breaks: true })).message.content).toEqual([
+      text('Hello'),
+    ])
   })
 
   it('brings usage: what was read from the cache and written to it apart, reasoning counted', async () => {
     const counted = {
-      ...usage(100, 20, 30),
+      ...createUsage(100, 20, 30),
       input_tokens_details: { cached_tokens: 30, cache_write_tokens: 10 },
       output_tokens_details: { reasoning_tokens: 5 },
     }
-    const { usage: used } = await read(ended('completed', { usage: counted }, [says(['x'])]))
+    const { usage: used } = await read(endedResponse('completed', { usage: counted }, [messageItem(['x'])]))
     expect(used).toEqual({
       input: 60,
       output: 20,
@@ -274,7 +296,7 @@ describe('the end', () => {
     })
   })
 
-  const failed = (error: object) => sse({ type: 'response.failed', response: { status: 'failed', error } })
+  const failed = (error: object) => sseResponse({ type: 'response.failed', response: { status: 'failed', error } })
   const errors: readonly (readonly [string, { readonly body: string | Uint8Array }, string])[] = [
     ['failed for a rate', failed({ code: 'rate_limit_exceeded', message: 'Slow down.' }), 'rate'],
     ['failed inside', failed({ code: 'server_error', message: 'The server had an error.' }), 'server'],
@@ -283,11 +305,15 @@ describe('the end', () => {
     ['failed for its seals', failed({ code: 'invalid_encrypted_content', message: 'No.' }), 'encrypted-reasoning'],
     ['failed for what was asked', failed({ code: 'invalid_prompt', message: 'Limited access.' }), 'refused'],
     ['failed for a picture', failed({ code: 'image_too_large', message: 'No.' }), 'image-too-large'],
-    ['an error', sse({ type: 'error', code: 'server_error', message: 'Oh.', param: null }), 'server'],
-    ['an error in an error', sse({ type: 'error', error: { type: 'overloaded_error', message: 'Oh.' } }), 'overloaded'],
+    ['an error', sseResponse({ type: 'error', code: 'server_error', message: 'Oh.', param: null }), 'server'],
+    [
+      'an error in an error',
+      sseResponse({ type: 'error', error: { type: 'overloaded_error', message: 'Oh.' } }),
+      'overloaded',
+    ],
     [
       'an error about summaries',
-      sse({
+      sseResponse({
         type: 'error',
         error: {
           type: 'invalid_request_error',
@@ -296,14 +322,14 @@ describe('the end', () => {
       }),
       'encrypted-reasoning',
     ],
-    ['an error without a type', sse({ error: { code: 'rate_limit_exceeded', message: 'Oh.' } }), 'rate'],
+    ['an error without a type', sseResponse({ error: { code: 'rate_limit_exceeded', message: 'Oh.' } }), 'rate'],
   ]
   it.each(errors)('that is %s is that error', async (_name, from, kind) => {
-    expect(kindOf(await failure(from)).kind).toBe(kind)
+    expect(toFailure(await failure(from)).kind).toBe(kind)
   })
 
   it('in one piece that failed is that error', async () => {
     const body = { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'Slow down.' }, output: [] }
-    expect(kindOf(await failure(Response.json(body))).kind).toBe('rate')
+    expect(toFailure(await failure(Response.json(body))).kind).toBe('rate')
   })
 })

@@ -2,11 +2,16 @@ import * as fc from 'fast-check'
 import type OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
-import { type AssistantMessage, type Message, type Sealed, userText } from '../../../../src/agent/model/message.ts'
-import { itemsOf } from '../../../../src/agent/providers/openai/responses-input.ts'
-import { responsesBody } from '../../../../src/agent/providers/openai/responses.ts'
-import { validateResponses } from '../fakes/responses.ts'
-import { answered, asked, found, pixel, tools } from '../support/requests.ts'
+import {
+  type AssistantMessage,
+  type Message,
+  type ProviderData,
+  userText,
+} from '../../../../src/agent/model/message.ts'
+import { renderInputItems } from '../../../../src/agent/providers/openai/responses-input.ts'
+import { renderResponsesBody } from '../../../../src/agent/providers/openai/responses.ts'
+import { findResponsesViolations } from '../fakes/openai-responses.ts'
+import { assistantText, assistantCalls, toolResult, pixelPng, tools } from '../support/requests.ts'
 
 type Input = OpenAI.Responses.ResponseInputItem
 type Sent = OpenAI.Responses.ResponseCreateParamsStreaming & { readonly input: readonly Input[] }
@@ -20,7 +25,7 @@ const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   ...more,
 })
 const bodyOf = (more: Partial<ModelRequest> = {}, quirks?: Quirks) =>
-  new TextDecoder().decode(responsesBody(request(more), quirks))
+  new TextDecoder().decode(renderResponsesBody(request(more), quirks))
 const sent = (more: Partial<ModelRequest> = {}, quirks?: Quirks) => JSON.parse(bodyOf(more, quirks)) as Sent
 
 const reasoning = (id: string) =>
@@ -30,7 +35,7 @@ const reasoning = (id: string) =>
     summary: [{ type: 'summary_text', text: 'hm' }],
     encrypted_content: `gAAAA${id}`,
   }) satisfies OpenAI.Responses.ResponseReasoningItem
-const sealed = (data: unknown): Sealed => ({ by: 'openai-responses', data })
+const sealed = (data: unknown): ProviderData => ({ by: 'openai-responses', data })
 const thought = (id: string) => ({ type: 'thinking', text: 'hm', sealed: sealed(reasoning(id)) }) as const
 const phased = (phase: 'commentary' | 'final_answer') =>
   ({ type: 'thinking', text: '', sealed: sealed({ type: 'message', phase }) }) as const
@@ -123,22 +128,22 @@ describe('the body of a request', () => {
     const body = sent(more, given)
     expect(body).toMatchObject(has)
     for (const field of lacks) expect(body).not.toHaveProperty(field)
-    expect(validateResponses(body)).toEqual([])
+    expect(findResponsesViolations(body)).toEqual([])
   })
 
   it('has the system text as a message where a role is given for it, and grows behind it', () => {
-    const transcript = [hello, answered('hi'), userText('more')]
+    const transcript = [hello, assistantText('hi'), userText('more')]
     const body = sent({ transcript }, { systemRole: 'developer' })
     expect(body.instructions).toBe(undefined)
     expect(body.input.map((item) => 'role' in item && item.role)).toEqual(['developer', 'user', 'assistant', 'user'])
     expect(body.input[0]).toEqual({ type: 'message', role: 'developer', content: 'Be kind.' })
-    expect(validateResponses(body)).toEqual([])
+    expect(findResponsesViolations(body)).toEqual([])
   })
 
   it('names the same cache for all of a conversation, and another for another', () => {
     const key = (transcript: readonly Message[], more = {}) => sent({ transcript, ...more }).prompt_cache_key
     const one = key([hello])
-    expect(key([hello, answered('hi'), userText('x')], { say: 'Go on.' })).toBe(one)
+    expect(key([hello, assistantText('hi'), userText('x')], { say: 'Go on.' })).toBe(one)
     expect(key([userText('hallo')])).not.toBe(one)
     expect(key([hello], { system: 'Be brief.' })).not.toBe(one)
   })
@@ -162,27 +167,27 @@ describe('the body of a request', () => {
   it('of a transcript that grows is the same as one made anew', () => {
     const grown: Message[] = [hello]
     const steps: readonly (readonly [readonly Message[], Partial<ModelRequest>, Quirks?])[] = [
-      [[said(thought('rs_1'), call('c1')), found('c1', 'one')], {}],
+      [[said(thought('rs_1'), call('c1')), toolResult('c1', 'one')], {}],
       [[], { say: 'and now?' }],
       [[], { draft: 'so far ', say: 'go on' }],
       [[userText('über 漢字 😀')], {}, { systemRole: 'developer' }],
       [[userText('x'.repeat(100_000))], {}],
       [[], { repairs: { thinking: 'left-out' } }],
       [[], { repairs: { images: 'left-out', toolContent: 'text' } }],
-      [[answered('fine'), userText('next')], {}],
+      [[assistantText('fine'), userText('next')], {}],
     ]
     for (const [messages, more, given] of steps) {
       grown.push(...messages)
       const body = bodyOf({ transcript: grown, ...more }, given)
       expect(body).toBe(bodyOf({ transcript: structuredClone(grown), ...more }, given))
-      expect(validateResponses(JSON.parse(body))).toEqual([])
+      expect(findResponsesViolations(JSON.parse(body))).toEqual([])
     }
   })
 })
 
 describe('an item', () => {
-  const image = { type: 'image', mediaType: 'image/png', data: pixel } as const
-  const shownImage = { type: 'input_image', detail: 'auto', image_url: `data:image/png;base64,${pixel}` } as const
+  const image = { type: 'image', mediaType: 'image/png', data: pixelPng } as const
+  const shownImage = { type: 'input_image', detail: 'auto', image_url: `data:image/png;base64,${pixelPng}` } as const
   const cases: readonly (readonly [string, Message, readonly Input[]])[] = [
     ['of a user is text', hello, [{ type: 'message', role: 'user', content: 'hello' }]],
     [
@@ -244,28 +249,35 @@ describe('an item', () => {
       said({ ...call('c1'), name: 'functions.look up' }),
       [{ type: 'function_call', call_id: 'c1', name: 'functions_look_up', arguments: '{}' }],
     ],
-    ['of a result is text', found('c1', 'a tree'), [{ type: 'function_call_output', call_id: 'c1', output: 'a tree' }]],
+    [
+      'of a result is text',
+      toolResult('c1', 'a tree'),
+      [{ type: 'function_call_output', call_id: 'c1', output: 'a tree' }],
+    ],
     [
       'of a result with an image shows it',
-      found('c1', '', { content: [text('here'), image] }),
+      toolResult('c1', '', { content: [text('here'), image] }),
       [{ type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'here' }, shownImage] }],
     ],
   ]
   it.each(cases)('%s', (_name, message, expected) => {
-    expect(itemsOf(message)).toEqual(expected)
+    expect(renderInputItems(message)).toEqual(expected)
   })
 
   it('of thinking is for the host that encrypted it', () => {
     const of = (from: string, id: string) =>
       ({ type: 'thinking', text: 'hm', sealed: { by: `openai-responses@${from}`, data: reasoning(id) } }) as const
     const message = said(of('a.test', 'rs_1'), text('Yes.'), of('b.test', 'rs_2'), call('c1'))
-    const kept = (host?: string) => itemsOf(message, {}, host).filter(({ type }) => type === 'reasoning')
+    const kept = (host?: string) => renderInputItems(message, {}, host).filter(({ type }) => type === 'reasoning')
     expect([kept('a.test'), kept('b.test'), kept()]).toEqual([[reasoning('rs_1')], [reasoning('rs_2')], []])
   })
 
   it('has no thinking in it when that is left out', () => {
     const message = said(thought('rs_1'), phased('final_answer'), text('Yes.'), thought('rs_2'), call('c1'))
-    expect(itemsOf(message, { thinking: 'left-out' }).map(({ type }) => type)).toEqual(['message', 'function_call'])
+    expect(renderInputItems(message, { thinking: 'left-out' }).map(({ type }) => type)).toEqual([
+      'message',
+      'function_call',
+    ])
   })
 })
 
@@ -274,9 +286,9 @@ const ids = fc.oneof(fc.constantFrom('', 'c1', 'c2', 'call:1|é', 'x'.repeat(90)
 const texts = fc.record({ type: fc.constant('text' as const), text: words })
 const images = fc.constantFrom(
   ...[
-    ['image/png', pixel],
-    ['image/jpg', pixel],
-    ['image/tiff', pixel],
+    ['image/png', pixelPng],
+    ['image/jpg', pixelPng],
+    ['image/tiff', pixelPng],
     ['image/*;url', 'https://x.test/a.png'],
     ['image/png', 'blob:gone'],
   ].map(([mediaType = '', data = '']) => ({ type: 'image' as const, mediaType, data })),
@@ -339,7 +351,7 @@ describe('any stored history', () => {
         ),
         (transcript, more) => {
           const whole = [hello, ...transcript]
-          expect(validateResponses(sent({ transcript: whole, ...more }))).toEqual([])
+          expect(findResponsesViolations(sent({ transcript: whole, ...more }))).toEqual([])
         },
       ),
       { numRuns: 500 },
@@ -374,11 +386,13 @@ describe('what the provider would refuse is seen', () => {
     ['half of a pair', { input: [{ ...user, content: '\ud83d' }] }, /half/],
   ]
   it.each(bodies)('%s', (_name, body, complaint) => {
-    const faults = validateResponses({ model: 'gpt', ...body })
+    const faults = findResponsesViolations({ model: 'gpt', ...body })
     expect(faults.join('\n')).toMatch(complaint)
   })
 
   it('of calls that are asked for as they are', () => {
-    expect(validateResponses(sent({ transcript: [hello, asked('c1', 'c2'), found('c2', 'two')] }))).toEqual([])
+    expect(
+      findResponsesViolations(sent({ transcript: [hello, assistantCalls('c1', 'c2'), toolResult('c2', 'two')] })),
+    ).toEqual([])
   })
 })

@@ -1,19 +1,30 @@
 import { describe, expect, it } from 'vitest'
 import { type Message, textIn, userText } from '../../../../src/agent/model/message.ts'
-import { alternatingBody, type Marks, type Writer } from '../../../../src/agent/providers/shared/alternating-body.ts'
-import { answered, asked, found } from '../support/requests.ts'
+import {
+  renderAlternatingBody,
+  type CacheMarks,
+  type BlockRenderer,
+} from '../../../../src/agent/providers/shared/alternating-body.ts'
+import { assistantText, assistantCalls, toolResult } from '../support/requests.ts'
 
 /** Counts how often it writes a message. */
-function counting(): { readonly writer: Writer; readonly written: Map<Message, number> } {
+function counting(): { readonly writer: BlockRenderer; readonly written: Map<Message, number> } {
   const written = new Map<Message, number>()
-  const blocks: Writer['blocks'] = (message) => {
+  const blocks: BlockRenderer['render'] = (message) => {
     written.set(message, (written.get(message) ?? 0) + 1)
-    return [{ json: JSON.stringify(textIn(message) || 'call'), markable: true }]
+    return [{ json: JSON.stringify(textIn(message) || 'call'), isMarkable: true }]
   }
-  return { writer: { blocks }, written }
+  return { writer: { render: blocks }, written }
 }
-const bodyOf = (clean: readonly Message[], writer: Writer, behind: readonly Message[] = [], marks?: Marks) =>
-  new TextDecoder().decode(alternatingBody({ head: '[', foot: ']', clean, behind, marks }, writer))
+const bodyOf = (
+  clean: readonly Message[],
+  writer: BlockRenderer,
+  behind: readonly Message[] = [],
+  marks?: CacheMarks,
+) =>
+  new TextDecoder().decode(
+    renderAlternatingBody({ head: '[', foot: ']', transcript: clean, trailing: behind, cacheMarks: marks }, writer),
+  )
 const outline = (body: string) =>
   (JSON.parse(body) as { role: string; content: string[] }[]).map(
     ({ role, content }) => `${role}: ${content.join('|')}`,
@@ -24,19 +35,29 @@ describe('a transcript for two roles', () => {
     ['is what was said', [userText('a')], [], ['user: a']],
     [
       'has results, and what is said behind them, in one message',
-      [userText('a'), asked('1', '2'), found('1', 'x'), found('2', 'y'), userText('b')],
+      [userText('a'), assistantCalls('1', '2'), toolResult('1', 'x'), toolResult('2', 'y'), userText('b')],
       [userText('c')],
       ['user: a', 'assistant: call', 'user: x|y|b|c'],
     ],
-    ['does not end with the model', [userText('a'), answered('b')], [], ['user: a', 'assistant: b', 'user: Go on.']],
+    [
+      'does not end with the model',
+      [userText('a'), assistantText('b')],
+      [],
+      ['user: a', 'assistant: b', 'user: Go on.'],
+    ],
     [
       'does not begin with the model',
-      [answered('a')],
+      [assistantText('a')],
       [userText('b')],
       ['user: (What was said before is not kept.)', 'assistant: a', 'user: b'],
     ],
     ['is never empty', [], [], ['user: (What was said before is not kept.)']],
-    ['has a draft of its own', [userText('a')], [answered('b'), userText('c')], ['user: a', 'assistant: b', 'user: c']],
+    [
+      'has a draft of its own',
+      [userText('a')],
+      [assistantText('b'), userText('c')],
+      ['user: a', 'assistant: b', 'user: c'],
+    ],
   ]
   it.each(cases)('%s', (_name, clean, behind, expected) => {
     expect(outline(bodyOf(clean, counting().writer, behind))).toEqual(expected)
@@ -47,7 +68,7 @@ describe('a transcript for two roles', () => {
     const clean: Message[] = [userText('start')]
     const rounds = 200
     for (let n = 0; n < rounds; n++) {
-      clean.push(asked(`${n}`), found(`${n}`, `result ${n}`))
+      clean.push(assistantCalls(`${n}`), toolResult(`${n}`, `result ${n}`))
       bodyOf(clean, writer)
     }
     // While it was one of the last three messages, and once when it was settled.
@@ -58,32 +79,34 @@ describe('a transcript for two roles', () => {
   it('begins anew when its head or its writer changes', () => {
     const clean = [
       userText('a'),
-      answered('b'),
+      assistantText('b'),
       userText('c'),
-      answered('d'),
+      assistantText('d'),
       userText('e'),
-      answered('f'),
+      assistantText('f'),
       userText('g'),
     ]
     const plain = counting().writer
-    const loud: Writer = {
-      blocks: (message) => [{ json: JSON.stringify(textIn(message).toUpperCase()), markable: true }],
+    const loud: BlockRenderer = {
+      render: (message) => [{ json: JSON.stringify(textIn(message).toUpperCase()), isMarkable: true }],
     }
     expect(outline(bodyOf(clean, plain))[0]).toBe('user: a')
     expect(outline(bodyOf(clean, loud))[0]).toBe('user: A')
-    const other = new TextDecoder().decode(alternatingBody({ head: '[ ', foot: ']', clean, behind: [] }, loud))
+    const other = new TextDecoder().decode(
+      renderAlternatingBody({ head: '[ ', foot: ']', transcript: clean, trailing: [] }, loud),
+    )
     expect(other.startsWith('[ {')).toBe(true)
   })
 
   it('has marks in its last messages, not behind them, and not where nothing can be marked', () => {
-    const clean = [userText('a'), answered('b'), userText('c'), answered('d'), userText('e')]
-    const writer: Writer = {
-      blocks: (message) => [
-        { json: JSON.stringify(textIn(message)), markable: textIn(message) !== 'd' },
-        { json: '"tail"', markable: false },
+    const clean = [userText('a'), assistantText('b'), userText('c'), assistantText('d'), userText('e')]
+    const writer: BlockRenderer = {
+      render: (message) => [
+        { json: JSON.stringify(textIn(message)), isMarkable: textIn(message) !== 'd' },
+        { json: '"tail"', isMarkable: false },
       ],
     }
-    const marks: Marks = { count: 3, mark: (json) => json.toUpperCase() }
+    const marks: CacheMarks = { messageCount: 3, addMark: (json) => json.toUpperCase() }
     expect(outline(bodyOf(clean, writer, [userText('x')], marks))).toEqual([
       'user: a|tail',
       'assistant: b|tail',

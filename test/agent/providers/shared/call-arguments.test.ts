@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readArguments } from '../../../../src/agent/providers/shared/call-arguments.ts'
+import { parseCallArguments } from '../../../../src/agent/providers/shared/call-arguments.ts'
 
 describe('arguments of a call', () => {
   const cases: readonly (readonly [string, object])[] = [
@@ -38,12 +38,12 @@ describe('arguments of a call', () => {
     ['{"a": [1}', { input: {}, raw: '{"a": [1}' }],
   ]
   it.each(cases)('%j', (text, expected) => {
-    expect(readArguments(text)).toEqual(expected)
+    expect(parseCallArguments(text)).toEqual(expected)
   })
 
   it('with a prototype in them are plain data', () => {
-    readArguments('{"__proto__":{"polluted":1}}')
-    const { input } = readArguments("{'__proto__':{'polluted':1}}")
+    parseCallArguments('{"__proto__":{"polluted":1}}')
+    const { input } = parseCallArguments("{'__proto__':{'polluted':1}}")
     expect(Object.keys(input as object)).toEqual(['__proto__'])
     expect(({} as { polluted?: number }).polluted).toBe(undefined)
   })
@@ -52,11 +52,11 @@ describe('arguments of a call', () => {
   it.each([deep(101), deep(100_000), deep(100_000).replace('1', "'1',")])(
     'that are nested without measure are none: what is kept is written with a stack',
     (text) => {
-      expect(readArguments(text)).toEqual({ input: {}, raw: text })
+      expect(parseCallArguments(text)).toEqual({ input: {}, raw: text })
     },
   )
   it('may be nested as deeply as anybody needs', () => {
-    expect(readArguments(deep(90))).toEqual({ input: JSON.parse(deep(90)) })
+    expect(parseCallArguments(deep(90))).toEqual({ input: JSON.parse(deep(90)) })
   })
 
   it.each(['"b\n', "'b", '"a\n', '"x", ', '[', "{'a':", '/*', '//\n', ' ', '\\', ',', '" :', 'f(', '“', '"   '])(
@@ -64,7 +64,7 @@ describe('arguments of a call', () => {
     (piece) => {
       // What goes back and tries again needs hours for this.
       const text = `{'a':${piece.repeat(300_000 / piece.length)}}`
-      expect(readArguments(text)).toHaveProperty('input')
+      expect(parseCallArguments(text)).toHaveProperty('input')
     },
   )
 })

@@ -3,13 +3,13 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../../src/agent/model/dialect.ts'
 import type { Message } from '../../../../src/agent/model/message.ts'
-import { bodyOf as anthropicBody } from '../../../../src/agent/providers/anthropic/body.ts'
-import { bodyOf as bedrockBody } from '../../../../src/agent/providers/bedrock/body.ts'
-import { fewerImages } from '../../../../src/agent/providers/shared/image-limits.ts'
-import { sizeOf } from '../../../../src/agent/providers/shared/image-size.ts'
-import { anthropicFaults } from '../fakes/anthropic.ts'
-import { bedrockFaults } from '../fakes/bedrock.ts'
-import { found, pixel } from '../support/requests.ts'
+import { renderMessagesBody as anthropicBody } from '../../../../src/agent/providers/anthropic/body.ts'
+import { renderConverseBody as bedrockBody } from '../../../../src/agent/providers/bedrock/body.ts'
+import { limitImages } from '../../../../src/agent/providers/shared/image-limits.ts'
+import { getImageSize } from '../../../../src/agent/providers/shared/image-size.ts'
+import { findAnthropicViolations } from '../fakes/anthropic.ts'
+import { findBedrockViolations } from '../fakes/bedrock.ts'
+import { toolResult, pixelPng } from '../support/requests.ts'
 
 const base64 = (...bytes: readonly number[]) => btoa(String.fromCharCode(...bytes))
 const image = (data: string, mediaType = 'image/png') => ({ type: 'image', mediaType, data }) as const
@@ -45,14 +45,14 @@ describe('the pixels of an image', () => {
       [800, 600],
     ],
   ] as const)('are read from its head: %s', (_name, part, [width, height]) => {
-    expect(sizeOf(part)).toEqual({ width, height })
+    expect(getImageSize(part)).toEqual({ width, height })
   })
 
   it.each([
     ['an address', image('https://x.test/a.png', 'image/png;url')],
     ['no picture', image(btoa('this is not a picture at all'))],
     ['a JPEG that is cut', image(base64(0xff, 0xd8, 0xff, 0xe1, 0xff, 0xff, ...Array(20).fill(0)), 'image/jpeg')],
-  ])('are unknown of %s', (_name, part) => expect(sizeOf(part)).toBe(undefined))
+  ])('are unknown of %s', (_name, part) => expect(getImageSize(part)).toBe(undefined))
 })
 
 const asked = (...parts: readonly ReturnType<typeof png>[]): Message => ({
@@ -68,12 +68,12 @@ const isShown = (messages: readonly Message[]) =>
     .map(({ type }) => type === 'image')
 
 describe('images of a request', () => {
-  const limits = { count: 8, side: 8_000, crowd: { count: 4, side: 2_000 } }
-  const shown = (messages: readonly Message[]) => isShown(fewerImages(messages, limits))
+  const limits = { maxImages: 8, maxSidePx: 8_000, whenOver: { images: 4, maxSidePx: 2_000 } }
+  const shown = (messages: readonly Message[]) => isShown(limitImages(messages, limits))
 
   it('are all there up to the limit, in the same messages', () => {
     const all = talk(8)
-    expect(fewerImages(all, limits)).toBe(all)
+    expect(limitImages(all, limits)).toBe(all)
   })
 
   it('are left out from the oldest on, a quarter of the limit at once', () => {
@@ -94,8 +94,8 @@ describe('images of a request', () => {
   })
 
   it('of results count as well, and what is left out is named in its place', () => {
-    const result = found('call_1', 'see', { content: [{ type: 'text', text: 'see' }, png(9_000)] })
-    const [left] = fewerImages([result], limits)
+    const result = toolResult('call_1', 'see', { content: [{ type: 'text', text: 'see' }, png(9_000)] })
+    const [left] = limitImages([result], limits)
     expect(left).toMatchObject({
       content: [{ text: 'see' }, { type: 'text', text: expect.stringContaining('pixels') }],
     })
@@ -104,28 +104,28 @@ describe('images of a request', () => {
 
   it('stay as they were written while the conversation grows, so that it can be cached', () => {
     const all = talk(9)
-    const before = [...fewerImages(all, limits)]
+    const before = [...limitImages(all, limits)]
     all.push(...talk(1))
-    const after = fewerImages(all, limits)
+    const after = limitImages(all, limits)
     expect(after.slice(0, before.length).every((message, at) => message === before[at])).toBe(true)
   })
 })
 
 describe('a request with very many images', () => {
-  const real = (n: number): Message[] => talk(n, () => image(pixel))
+  const real = (n: number): Message[] => talk(n, () => image(pixelPng))
   const request = (transcript: readonly Message[]): ModelRequest => ({
     model: 'claude-sonnet-4-5',
     system: '',
-    transcript: [...transcript, asked(image(pixel))],
+    transcript: [...transcript, asked(image(pixelPng))],
     tools: [],
     maxTokens: 1_000,
   })
   const read = (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes)) as object
-  const countIn = (body: object) => JSON.stringify(body).split(pixel).length - 1
+  const countIn = (body: object) => JSON.stringify(body).split(pixelPng).length - 1
 
   it.each([
-    ['anthropic', anthropicBody, anthropicFaults, 100],
-    ['bedrock-converse', bedrockBody, bedrockFaults, 20],
+    ['anthropic', anthropicBody, findAnthropicViolations, 100],
+    ['bedrock-converse', bedrockBody, findBedrockViolations, 20],
   ] as const)('has no more of them than %s takes', (_name, bodyOf, faults, most) => {
     const body = read(bodyOf(request(real(130))))
     expect(countIn(body)).toBeGreaterThan(most * 0.7)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readPieces } from '../../../../src/agent/providers/shared/read-body.ts'
-import { noPause } from '../support/byte-pieces.ts'
+import { readBody } from '../../../../src/agent/providers/shared/read-body.ts'
+import { skipSleep } from '../support/chunked-response.ts'
 
 /** Sends one byte after the other; `after`: what stands behind them. */
 function bodyOf(bytes: readonly number[], after: 'closes' | 'hangs' | 'goes on') {
@@ -28,25 +28,25 @@ const never = () => new Promise<void>(() => {})
 describe('a body', () => {
   it('is read until it ends', async () => {
     const taken: number[] = []
-    await readPieces(bodyOf([1, 2, 3], 'closes').body, ([byte = 0]) => taken.push(byte) > 3, never)
+    await readBody(bodyOf([1, 2, 3], 'closes').body, ([byte = 0]) => taken.push(byte) > 3, never)
     expect(taken).toEqual([1, 2, 3])
   })
 
   it.each([
     ['closes', never, 'closed'],
-    ['hangs', noPause, 'cancelled'],
+    ['hangs', skipSleep, 'cancelled'],
     ['goes on', never, 'cancelled'],
   ] as const)('that %s behind the end of the answer is read no further', async (after, sleep, outcome) => {
     const taken: number[] = []
     const { body, left } = bodyOf([1, 2], after)
-    await readPieces(body, ([byte = 0]) => taken.push(byte) === 2, sleep)
+    await readBody(body, ([byte = 0]) => taken.push(byte) === 2, sleep)
     expect(taken).toEqual([1, 2])
     expect(await left).toBe(outcome)
   })
 
   it('that cannot be understood is cancelled', async () => {
     const { body, left } = bodyOf([1], 'hangs')
-    const reading = readPieces(
+    const reading = readBody(
       body,
       () => {
         throw new Error('no')

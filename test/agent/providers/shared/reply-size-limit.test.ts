@@ -1,17 +1,17 @@
 /** What a provider may make us keep: answers that have no end, or more parts than anybody asks for. */
 
 import { describe, expect, it } from 'vitest'
-import type { Reply } from '../../../../src/agent/model/dialect.ts'
-import type { Listening } from '../../../../src/agent/providers/shared/read-body.ts'
-import { readMessages } from '../../../../src/agent/providers/anthropic/stream.ts'
-import { bounded } from '../../../../src/agent/providers/shared/limit-body.ts'
-import { readChat } from '../../../../src/agent/providers/openai/chat-stream.ts'
-import { readResponse } from '../../../../src/agent/providers/openai/responses-stream.ts'
-import { readConverse } from '../../../../src/agent/providers/bedrock/stream.ts'
-import { event as frame } from '../fixtures/bedrock.ts'
-import { noPause } from '../support/byte-pieces.ts'
+import type { DialectReply } from '../../../../src/agent/model/dialect.ts'
+import type { ReadOptions } from '../../../../src/agent/providers/shared/read-body.ts'
+import { readMessagesStream } from '../../../../src/agent/providers/anthropic/stream.ts'
+import { limitBody } from '../../../../src/agent/providers/shared/limit-body.ts'
+import { readChatStream } from '../../../../src/agent/providers/openai/chat-stream.ts'
+import { readResponsesStream } from '../../../../src/agent/providers/openai/responses-stream.ts'
+import { readConverseStream } from '../../../../src/agent/providers/bedrock/stream.ts'
+import { eventFrame as frame } from '../fixtures/bedrock.ts'
+import { skipSleep } from '../support/chunked-response.ts'
 
-type Read = (response: Response, listening: Listening) => Promise<Reply>
+type Read = (response: Response, listening: ReadOptions) => Promise<DialectReply>
 
 const encoder = new TextEncoder()
 const event = (data: object) => encoder.encode(`data: ${JSON.stringify(data)}\n\n`)
@@ -26,7 +26,7 @@ async function reads(read: Read, pieceOf: (n: number) => Uint8Array, most = 2_00
     },
   })
   const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } })
-  return read(response, { hear: () => {}, pulse: () => {}, sleep: noPause })
+  return read(response, { onDelta: () => {}, onActivity: () => {}, sleep: skipSleep })
 }
 
 const long = 'x'.repeat(100_000)
@@ -39,46 +39,58 @@ const item = (n: number) => ({ type: 'function_call', call_id: `c${n}`, name: 'x
 const thinking = { contentBlockIndex: 0, delta: { reasoningContent: { redactedContent: long } } }
 
 const endless: readonly (readonly [string, Read, (n: number) => Uint8Array])[] = [
-  ['openai-chat: text', readChat, () => chat({ content: long })],
-  ['openai-chat: a refusal', readChat, () => chat({ refusal: long })],
-  ['openai-chat: thinking', readChat, () => chat({ reasoning: long })],
-  ['openai-chat: details', readChat, () => chat({ reasoning_details: [{ type: 't', index: 0, text: long }] })],
+  ['openai-chat: text', readChatStream, () => chat({ content: long })],
+  ['openai-chat: a refusal', readChatStream, () => chat({ refusal: long })],
+  ['openai-chat: thinking', readChatStream, () => chat({ reasoning: long })],
+  ['openai-chat: details', readChatStream, () => chat({ reasoning_details: [{ type: 't', index: 0, text: long }] })],
   [
     'openai-chat: fields of details',
-    readChat,
+    readChatStream,
     (n) => chat({ reasoning_details: [{ type: 't', index: 0, [`${n}${long}`]: 1 }] }),
   ],
-  ['openai-chat: arguments', readChat, () => chatCall({ index: 0, id: 'c', function: { name: 'x', arguments: long } })],
-  ['openai-chat: calls', readChat, (n) => chatCall({ index: n, id: `c${n}`, function: { name: 'x', arguments: '' } })],
-  ['openai-chat: a line', readChat, first(encoder.encode('data: '), encoder.encode(long))],
-  ['anthropic: text', readMessages, first(block({ type: 'text' }), inBlock({ type: 'text_delta', text: long }))],
+  [
+    'openai-chat: arguments',
+    readChatStream,
+    () => chatCall({ index: 0, id: 'c', function: { name: 'x', arguments: long } }),
+  ],
+  [
+    'openai-chat: calls',
+    readChatStream,
+    (n) => chatCall({ index: n, id: `c${n}`, function: { name: 'x', arguments: '' } }),
+  ],
+  ['openai-chat: a line', readChatStream, first(encoder.encode('data: '), encoder.encode(long))],
+  ['anthropic: text', readMessagesStream, first(block({ type: 'text' }), inBlock({ type: 'text_delta', text: long }))],
   [
     'anthropic: arguments',
-    readMessages,
+    readMessagesStream,
     first(block({ type: 'tool_use', id: 'c', name: 'x' }), inBlock({ type: 'input_json_delta', partial_json: long })),
   ],
   [
     'anthropic: a signature',
-    readMessages,
+    readMessagesStream,
     first(block({ type: 'thinking' }), inBlock({ type: 'signature_delta', signature: long })),
   ],
-  ['anthropic: calls', readMessages, (n) => block({ type: 'tool_use', id: `c${n}`, name: 'x' }, n)],
+  ['anthropic: calls', readMessagesStream, (n) => block({ type: 'tool_use', id: `c${n}`, name: 'x' }, n)],
   [
     'openai-responses: text',
-    readResponse,
+    readResponsesStream,
     () => event({ type: 'response.output_text.delta', output_index: 0, delta: long }),
   ],
-  ['openai-responses: calls', readResponse, (n) => event({ type: 'response.output_item.added', item: item(n) })],
+  ['openai-responses: calls', readResponsesStream, (n) => event({ type: 'response.output_item.added', item: item(n) })],
   [
     'openai-responses: items',
-    readResponse,
+    readResponsesStream,
     (n) => event({ type: 'response.output_item.done', item: { ...item(n), arguments: long } }),
   ],
-  ['bedrock: text', readConverse, () => frame('contentBlockDelta', { contentBlockIndex: 0, delta: { text: long } })],
-  ['bedrock: thinking', readConverse, () => frame('contentBlockDelta', thinking)],
+  [
+    'bedrock: text',
+    readConverseStream,
+    () => frame('contentBlockDelta', { contentBlockIndex: 0, delta: { text: long } }),
+  ],
+  ['bedrock: thinking', readConverseStream, () => frame('contentBlockDelta', thinking)],
   [
     'bedrock: calls',
-    readConverse,
+    readConverseStream,
     (n) => frame('contentBlockStart', { contentBlockIndex: n, start: { toolUse: { name: 'x' } } }),
   ],
 ]
@@ -94,18 +106,18 @@ describe('of an answer that comes in many pieces, none is looked at again with e
   // A string in which a brace ends every piece, but never the arguments.
   it('openai-chat: arguments without an index', async () => {
     const pieceOf = (n: number) => calls(n ? '}' : `{"a":"${'x'.repeat(1_000_000)}`)
-    await expect(reads(readChat, pieceOf, 50_000)).rejects.toThrow('ended before the answer did')
+    await expect(reads(readChatStream, pieceOf, 50_000)).rejects.toThrow('ended before the reply was complete')
   })
 
   it('openai-chat: a detail with many fields', async () => {
     const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`f${n}`, 1]))
     const detail = (more: object) => chat({ reasoning_details: [{ type: 't', index: 0, ...more }] })
-    await expect(reads(readChat, (n) => detail(n ? { text: 'x' } : many), 50_000)).rejects.toThrow('ended before')
+    await expect(reads(readChatStream, (n) => detail(n ? { text: 'x' } : many), 50_000)).rejects.toThrow('ended before')
   })
 
   it('openai-chat: a name', async () => {
     const pieceOf = (n: number) => chatCall({ index: 0, function: { name: n % 2 ? 'a' : 'b' } })
-    await expect(reads(readChat, pieceOf, 100_000)).rejects.toThrow('ended before the answer did')
+    await expect(reads(readChatStream, pieceOf, 100_000)).rejects.toThrow('ended before the reply was complete')
   })
 })
 
@@ -117,13 +129,13 @@ describe('a body that is read as a whole is read up to a length', () => {
   const json = { headers: { 'content-type': 'application/json' } }
 
   it.each([{ status: 500 }, json])('%j', async (init) => {
-    const response = bounded(endlessBody(init))
+    const response = limitBody(endlessBody(init))
     expect(response.status).toBe(init === json ? 200 : 500)
     expect(await response.text()).toHaveLength(8_000_000)
   })
 
   it('a stream is passed on as it is', () => {
     const stream = new Response('data: 1', { headers: { 'content-type': 'text/event-stream' } })
-    expect(bounded(stream)).toBe(stream)
+    expect(limitBody(stream)).toBe(stream)
   })
 })

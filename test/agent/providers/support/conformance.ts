@@ -5,21 +5,21 @@
  */
 
 import { describe, expect, it } from 'vitest'
-import type { Delta, ModelRequest, Quirks, Reply } from '../../../../src/agent/model/dialect.ts'
-import { Dropped } from '../../../../src/agent/model/dialect.ts'
+import type { Delta, ModelRequest, Quirks, DialectReply } from '../../../../src/agent/model/dialect.ts'
+import { StreamBroken } from '../../../../src/agent/model/dialect.ts'
 import type { FailureKind } from '../../../../src/agent/model/failure.ts'
 import type { AssistantMessage } from '../../../../src/agent/model/message.ts'
-import { classify } from '../../../../src/agent/providers/errors/classify-error.ts'
-import { requests, withResults } from './requests.ts'
+import { classifyError } from '../../../../src/agent/providers/errors/classify-error.ts'
+import { requests, appendToolResults } from './requests.ts'
 
 /** What the provider sends back. */
-export type Answer = {
+export type RecordedResponse = {
   readonly body: string | Uint8Array
   /** 200 when absent. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** What follows the last byte: the end of the answer (when absent), a broken connection, or nothing at all. */
-  readonly after?: 'breaks' | 'hangs'
+  readonly ending?: 'breaks' | 'hangs'
 }
 
 export type Exchange = {
@@ -29,69 +29,74 @@ export type Exchange = {
   readonly text: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly heard: readonly Delta[]
+  readonly deltas: readonly Delta[]
   readonly pulses: number
-  readonly reply?: Reply
+  readonly reply?: DialectReply
   readonly error?: unknown
 }
 
-export type Asking = {
+export type ExchangeOptions = {
   readonly quirks?: Quirks
   /** Called with whatever is heard; may abort. */
-  readonly onHear?: (abort: () => void) => void
+  readonly onDelta?: (abort: () => void) => void
   /** Nobody waits for it any more when it is asked. */
-  readonly isGivenUp?: boolean
+  readonly isAborted?: boolean
 }
 
-export type Wire = {
+export type DialectHarness = {
   readonly name: string
-  readonly exchange: (request: ModelRequest, answer: Answer, asking?: Asking) => Promise<Exchange>
+  readonly exchange: (request: ModelRequest, answer: RecordedResponse, asking?: ExchangeOptions) => Promise<Exchange>
   /** What the provider would refuse, in words; empty when it takes the body. */
-  readonly faults: (body: unknown) => readonly string[]
-  readonly answers: Answers
+  readonly findViolations: (body: unknown) => readonly string[]
+  readonly responses: RecordedResponses
   /** Quirks under which the dialect thinks, when the default does not. */
-  readonly thinking?: Quirks
+  readonly thinkingQuirks?: Quirks
 }
 
 /** Recorded answers, by situation. What must be made of each stands in `expected`. */
-export type Answers = {
-  readonly text: Answer
+export type RecordedResponses = {
+  readonly text: RecordedResponse
   /** Thinking, sealed where the dialect seals it. */
-  readonly thinking: Answer
-  readonly calls: Answer
+  readonly thinking: RecordedResponse
+  readonly calls: RecordedResponse
   /** Thinking, then a call. */
-  readonly thoughtfulCall: Answer
-  readonly fragments: Answer
-  readonly noArguments: Answer
-  readonly usage: Answer
-  readonly refusal: Answer
-  readonly length: Answer
-  readonly empty: Answer
+  readonly thoughtfulCall: RecordedResponse
+  readonly fragments: RecordedResponse
+  readonly noArguments: RecordedResponse
+  readonly usage: RecordedResponse
+  readonly refusal: RecordedResponse
+  readonly length: RecordedResponse
+  readonly empty: RecordedResponse
   /** Breaks off in the text "half". */
-  readonly cutText: Answer
-  readonly cutCall: Answer
+  readonly cutText: RecordedResponse
+  readonly cutCall: RecordedResponse
   /** "half", then an error of the overloaded kind. */
-  readonly errorInside: Answer
-  readonly errors: Readonly<Partial<Record<FailureKind, Answer>>>
+  readonly errorInside: RecordedResponse
+  readonly errors: Readonly<Partial<Record<FailureKind, RecordedResponse>>>
 }
 
 const text = (words: string) => ({ type: 'text', text: words }) as const
 const call = (id: string, name: string, input: object) => ({ type: 'call', id, name, input }) as const
-const said = (stop: AssistantMessage['stop'], ...content: AssistantMessage['content']): AssistantMessage => ({
+const assistant = (stop: AssistantMessage['stop'], ...content: AssistantMessage['content']): AssistantMessage => ({
   role: 'assistant',
   content,
   stop,
 })
 
 export const expected = {
-  text: said('end', text('Grüße, 世界 👋')),
-  thinking: said('end', { type: 'thinking', text: 'hm yes' }, text('Yes.')),
-  calls: said('tools', text('Let me look.'), call('call_1', 'look', { at: 'a' }), call('call_2', 'find', { n: [2] })),
-  thoughtfulCall: said('tools', { type: 'thinking', text: 'I must look.' }, call('call_9', 'look', { at: 'z' })),
-  fragments: said('tools', call('call_1', 'look', { at: 'häuser "x"', deep: { n: [1, 2] } })),
-  noArguments: said('tools', call('call_1', 'look', {})),
-  length: said('length', text('half a')),
-  empty: said('end'),
+  text: assistant('end', text('Grüße, 世界 👋')),
+  thinking: assistant('end', { type: 'thinking', text: 'hm yes' }, text('Yes.')),
+  calls: assistant(
+    'tools',
+    text('Let me look.'),
+    call('call_1', 'look', { at: 'a' }),
+    call('call_2', 'find', { n: [2] }),
+  ),
+  thoughtfulCall: assistant('tools', { type: 'thinking', text: 'I must look.' }, call('call_9', 'look', { at: 'z' })),
+  fragments: assistant('tools', call('call_1', 'look', { at: 'häuser "x"', deep: { n: [1, 2] } })),
+  noArguments: assistant('tools', call('call_1', 'look', {})),
+  length: assistant('length', text('half a')),
+  empty: assistant('end'),
 } as const
 
 /** The arguments of `fragments` as a model writes them. */
@@ -100,7 +105,7 @@ export const argumentFragments = ['{"at":"hä', 'user \\"x', '\\"","de', 'ep":{"
 /** Input apart from what was read from the cache. */
 export const expectedUsage = { input: 70, output: 20, cachedRead: 30 } as const
 
-const unsealed = ({ content, ...message }: AssistantMessage) => ({
+const removeSeals = ({ content, ...message }: AssistantMessage) => ({
   ...message,
   content: content.map((part) => {
     const copy: Record<string, unknown> = { ...part }
@@ -109,8 +114,8 @@ const unsealed = ({ content, ...message }: AssistantMessage) => ({
   }),
 })
 
-export const kindOf = (error: unknown) =>
-  classify(error, {
+export const toFailure = (error: unknown) =>
+  classifyError(error, {
     promptTokens: 1_000,
     contextWindow: 200_000,
     messages: 3,
@@ -121,29 +126,29 @@ export const kindOf = (error: unknown) =>
   })
 
 /** Every text in a body, however deep. */
-const textsIn = (value: unknown): string => {
+const joinTexts = (value: unknown): string => {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null) return ''
-  return Object.values(value).map(textsIn).join('\n')
+  return Object.values(value).map(joinTexts).join('\n')
 }
 
 /** Every text of what is sealed in an answer. */
-const sealsOf = ({ content }: AssistantMessage): readonly string[] =>
-  content.flatMap((part) => (part.type !== 'text' && part.sealed ? textsIn(part.sealed.data).split('\n') : []))
+const listSeals = ({ content }: AssistantMessage): readonly string[] =>
+  content.flatMap((part) => (part.type !== 'text' && part.sealed ? joinTexts(part.sealed.data).split('\n') : []))
 
 const hello: ModelRequest = requests['a greeting'].request
 
-export function conforms(wire: Wire): void {
-  const { answers, exchange } = wire
-  const ask = (answer: Answer, asking?: Asking) => exchange(hello, answer, asking)
+export function describeConformance(wire: DialectHarness): void {
+  const { responses: answers, exchange } = wire
+  const ask = (answer: RecordedResponse, asking?: ExchangeOptions) => exchange(hello, answer, asking)
 
   describe(`${wire.name}: an answer`, () => {
     const situations = Object.keys(expected) as (keyof typeof expected)[]
     it.each(situations)('is read: %s', async (situation) => {
-      const { reply, error, heard } = await ask(answers[situation])
+      const { reply, error, deltas: heard } = await ask(answers[situation])
       expect(error).toBe(undefined)
       const wanted = expected[situation]
-      expect(unsealed(reply?.message as AssistantMessage)).toEqual(wanted)
+      expect(removeSeals(reply?.message as AssistantMessage)).toEqual(wanted)
       for (const of of ['text', 'thinking'] as const) {
         const told = heard.filter((delta) => delta.of === of).map((delta) => delta.text)
         expect(told.join('')).toBe(wanted.content.map((part) => (part.type === of ? part.text : '')).join(''))
@@ -151,13 +156,13 @@ export function conforms(wire: Wire): void {
     })
 
     it('is heard piece by piece, and is a sign of life', async () => {
-      const { heard, pulses } = await ask(answers.text)
+      const { deltas: heard, pulses } = await ask(answers.text)
       expect(heard.length).toBeGreaterThan(1)
       expect(pulses).toBeGreaterThan(0)
     })
 
     it('is whole at its end, whether the connection closes or not', async () => {
-      const { reply, error } = await ask({ ...answers.usage, after: 'hangs' })
+      const { reply, error } = await ask({ ...answers.usage, ending: 'hangs' })
       expect(error).toBe(undefined)
       expect(reply?.usage).toMatchObject(expectedUsage)
     })
@@ -178,44 +183,47 @@ export function conforms(wire: Wire): void {
         [answers.cutText, false],
         [answers.cutCall, true],
       ] as const) {
-        const { error, reply } = await ask({ ...answer, ...(after && { after }) })
+        const { error, reply } = await ask({ ...answer, ...(after && { ending: after }) })
         expect(reply).toBe(undefined)
-        expect(error).toBeInstanceOf(Dropped)
+        expect(error).toBeInstanceOf(StreamBroken)
         expect(error).toMatchObject({ inCall })
       }
     })
 
     it('with an error in its middle is that error', async () => {
-      const { error, heard } = await ask(answers.errorInside)
+      const { error, deltas: heard } = await ask(answers.errorInside)
       expect(heard.map((delta) => delta.text).join('')).toBe('half')
-      expect(kindOf(error).kind).toBe('overloaded')
+      expect(toFailure(error).kind).toBe('overloaded')
     })
 
     it('that is given up is aborted', async () => {
-      const { error } = await ask({ ...answers.cutText, after: 'hangs' }, { onHear: (abort) => abort() })
-      expect(kindOf(error).kind).toBe('aborted')
+      const { error } = await ask({ ...answers.cutText, ending: 'hangs' }, { onDelta: (abort) => abort() })
+      expect(toFailure(error).kind).toBe('aborted')
     })
 
     it('that nobody waits for any more is aborted before it begins', async () => {
-      const { error, reply } = await ask(answers.text, { isGivenUp: true })
+      const { error, reply } = await ask(answers.text, { isAborted: true })
       expect(reply).toBe(undefined)
-      expect(kindOf(error).kind).toBe('aborted')
+      expect(toFailure(error).kind).toBe('aborted')
     })
 
     it.each(Object.entries(answers.errors))('with a status is an error of the kind %s', async (kind, answer) => {
-      expect(kindOf((await ask(answer)).error).kind).toBe(kind)
+      expect(toFailure((await ask(answer)).error).kind).toBe(kind)
     })
   })
 
   describe(`${wire.name}: a request`, () => {
-    it.each(Object.entries(requests))('is what the provider takes: %s', async (_name, { request, has, lacks }) => {
-      const { body, path } = await exchange(request, answers.text)
-      expect(wire.faults(body)).toEqual([])
-      // Some name the model in the address.
-      const texts = `${path}\n${textsIn(body)}`
-      for (const wanted of has ?? []) expect(texts).toContain(wanted)
-      for (const unwanted of lacks ?? []) expect(JSON.stringify(body)).not.toContain(unwanted)
-    })
+    it.each(Object.entries(requests))(
+      'is what the provider takes: %s',
+      async (_name, { request, mustContain: has, mustNotContain: lacks }) => {
+        const { body, path } = await exchange(request, answers.text)
+        expect(wire.findViolations(body)).toEqual([])
+        // Some name the model in the address.
+        const texts = `${path}\n${joinTexts(body)}`
+        for (const wanted of has ?? []) expect(texts).toContain(wanted)
+        for (const unwanted of lacks ?? []) expect(JSON.stringify(body)).not.toContain(unwanted)
+      },
+    )
 
     it('knows tools apart that have the same schema', async () => {
       const inputSchema = { type: 'object', properties: {} }
@@ -228,15 +236,15 @@ export function conforms(wire: Wire): void {
       const replies = await Promise.all(
         [answers.thinking, answers.thoughtfulCall, answers.calls].map((answer) => ask(answer)),
       )
-      const transcript = withResults(replies.map(({ reply }) => reply?.message as AssistantMessage))
-      for (const quirks of [{}, ...(wire.thinking ? [wire.thinking] : [])]) {
+      const transcript = appendToolResults(replies.map(({ reply }) => reply?.message as AssistantMessage))
+      for (const quirks of [{}, ...(wire.thinkingQuirks ? [wire.thinkingQuirks] : [])]) {
         const { body } = await exchange({ ...hello, transcript, reasoningEffort: 'high' }, answers.text, { quirks })
-        expect(wire.faults(body)).toEqual([])
+        expect(wire.findViolations(body)).toEqual([])
         expect(JSON.stringify(body)).toContain('result of call_9')
-        const seals = replies.flatMap(({ reply }) => sealsOf(reply?.message as AssistantMessage))
-        expect(wire.thinking === undefined || seals.length > 0).toBe(true)
+        const seals = replies.flatMap(({ reply }) => listSeals(reply?.message as AssistantMessage))
+        expect(wire.thinkingQuirks === undefined || seals.length > 0).toBe(true)
         // Who was not asked to think need not get its thinking back.
-        const missing = quirks === wire.thinking ? seals.filter((seal) => !textsIn(body).includes(seal)) : []
+        const missing = quirks === wire.thinkingQuirks ? seals.filter((seal) => !joinTexts(body).includes(seal)) : []
         expect(missing).toEqual([])
       }
     })
@@ -244,7 +252,7 @@ export function conforms(wire: Wire): void {
     it('begins with the request before, byte for byte, and is the same made anew', async () => {
       const grown = [...hello.transcript]
       let before = (await ask(answers.text)).text
-      const whole = withResults([expected.calls, expected.text, expected.fragments])
+      const whole = appendToolResults([expected.calls, expected.text, expected.fragments])
       for (const [at, more] of whole.entries()) {
         if (at > 0) grown.push(more)
         // Results of a batch join together.

@@ -4,44 +4,54 @@ import { anthropic } from '../../../../src/agent/providers/anthropic/anthropic.t
 import { bedrockConverse } from '../../../../src/agent/providers/bedrock/bedrock.ts'
 import { openaiChat } from '../../../../src/agent/providers/openai/chat.ts'
 import { openaiResponses } from '../../../../src/agent/providers/openai/responses.ts'
-import type { Wire } from './conformance.ts'
-import { overHttp } from './exchange.ts'
-import { anthropicFaults } from '../fakes/anthropic.ts'
-import { bedrockFaults } from '../fakes/bedrock.ts'
-import { chatFaults } from '../fakes/openai-chat.ts'
-import { validateResponses } from '../fakes/responses.ts'
-import { throughBinding, workersAiFaults } from '../fakes/workers-ai.ts'
-import { anthropicAnswers } from '../fixtures/anthropic.ts'
-import { bedrockAnswers } from '../fixtures/bedrock.ts'
-import { chatAnswers } from '../fixtures/openai-chat.ts'
-import { responsesAnswers } from '../fixtures/openai-responses.ts'
-import { workersAiAnswers } from '../fixtures/workers-ai.ts'
+import type { DialectHarness } from './conformance.ts'
+import { exchangeOverHttp } from './exchange.ts'
+import { findAnthropicViolations } from '../fakes/anthropic.ts'
+import { findBedrockViolations } from '../fakes/bedrock.ts'
+import { findChatViolations } from '../fakes/openai-chat.ts'
+import { findResponsesViolations } from '../fakes/openai-responses.ts'
+import { exchangeOverBinding, findWorkersAiViolations } from '../fakes/workers-ai.ts'
+import { anthropicResponses } from '../fixtures/anthropic.ts'
+import { bedrockResponses } from '../fixtures/bedrock.ts'
+import { chatResponses } from '../fixtures/openai-chat.ts'
+import { responsesResponses } from '../fixtures/openai-responses.ts'
+import { workersAiResponses } from '../fixtures/workers-ai.ts'
 
-export const wires: readonly Wire[] = [
-  { name: 'openai-chat', exchange: overHttp(openaiChat), faults: chatFaults, answers: chatAnswers },
+export const dialectHarnesses: readonly DialectHarness[] = [
+  {
+    name: 'openai-chat',
+    exchange: exchangeOverHttp(openaiChat),
+    findViolations: findChatViolations,
+    responses: chatResponses,
+  },
   {
     name: 'anthropic',
-    exchange: overHttp(anthropic),
-    faults: anthropicFaults,
-    answers: anthropicAnswers,
-    thinking: { reasoning: 'adaptive' },
+    exchange: exchangeOverHttp(anthropic),
+    findViolations: findAnthropicViolations,
+    responses: anthropicResponses,
+    thinkingQuirks: { reasoning: 'adaptive' },
   },
   {
     name: 'bedrock-converse',
-    exchange: overHttp(
+    exchange: exchangeOverHttp(
       bedrockConverse((request) => fetch(request)),
-      { key: 'AKIAEXAMPLE:secret', type: 'application/vnd.amazon.eventstream' },
+      { key: 'AKIAEXAMPLE:secret', contentType: 'application/vnd.amazon.eventstream' },
     ),
-    faults: bedrockFaults,
-    answers: bedrockAnswers,
-    thinking: { reasoning: 'budget' },
+    findViolations: findBedrockViolations,
+    responses: bedrockResponses,
+    thinkingQuirks: { reasoning: 'budget' },
   },
   {
     name: 'openai-responses',
-    exchange: overHttp(openaiResponses),
-    faults: validateResponses,
-    answers: responsesAnswers,
-    thinking: { reasoning: 'effort' },
+    exchange: exchangeOverHttp(openaiResponses),
+    findViolations: findResponsesViolations,
+    responses: responsesResponses,
+    thinkingQuirks: { reasoning: 'effort' },
   },
-  { name: 'workers-ai', exchange: throughBinding, faults: workersAiFaults, answers: workersAiAnswers },
+  {
+    name: 'workers-ai',
+    exchange: exchangeOverBinding,
+    findViolations: findWorkersAiViolations,
+    responses: workersAiResponses,
+  },
 ]

@@ -3,52 +3,52 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { type Buffer, Buffer as Bytes } from 'node:buffer'
 import type { Delta, Dialect } from '../../../../src/agent/model/dialect.ts'
-import type { Answer, Exchange, Wire } from './conformance.ts'
+import type { RecordedResponse, Exchange, DialectHarness } from './conformance.ts'
 
-type Place = {
+type HttpOptions = {
   readonly headers?: Readonly<Record<string, string>>
   readonly key?: string
-  readonly type?: string
+  readonly contentType?: string
   /** The base address, made from that of the server. */
-  readonly base?: (origin: string) => string
+  readonly toBaseUrl?: (origin: string) => string
 }
 
-export const overHttp =
-  (dialect: Dialect, place: Place = {}): Wire['exchange'] =>
-  async (request, answer, { quirks, onHear, isGivenUp } = {}) => {
+export const exchangeOverHttp =
+  (dialect: Dialect, place: HttpOptions = {}): DialectHarness['exchange'] =>
+  async (request, answer, { quirks, onDelta, isAborted } = {}) => {
     const asked: { path: string; headers: Record<string, string>; text: string }[] = []
     const server = createServer(async (incoming, response) => {
-      asked.push({ path: incoming.url ?? '', headers: flat(incoming), text: await textOf(incoming) })
+      asked.push({ path: incoming.url ?? '', headers: toHeaderRecord(incoming), text: await readText(incoming) })
       const isError = (answer.status ?? 200) >= 400
-      const type = isError ? 'application/json' : (place.type ?? 'text/event-stream')
+      const type = isError ? 'application/json' : (place.contentType ?? 'text/event-stream')
       response.writeHead(answer.status ?? 200, { 'content-type': type, ...answer.headers })
       if (answer.body.length) await new Promise<void>((done) => response.write(answer.body, done))
       else response.flushHeaders()
-      if (answer.after === 'breaks') response.socket?.destroy()
-      else if (answer.after === undefined) response.end()
+      if (answer.ending === 'breaks') response.socket?.destroy()
+      else if (answer.ending === undefined) response.end()
     })
-    const origin = await listening(server)
+    const origin = await listen(server)
     const heard: Delta[] = []
     const controller = new AbortController()
-    if (isGivenUp) controller.abort()
+    if (isAborted) controller.abort()
     let pulses = 0
     const outcome = await dialect
       .call(
         request,
         {
           id: 'k',
-          baseUrl: place.base?.(origin) ?? origin,
+          baseUrl: place.toBaseUrl?.(origin) ?? origin,
           key: place.key ?? 'key-1',
           headers: place.headers ?? {},
           ...(quirks && { quirks }),
         },
         {
           signal: controller.signal,
-          hear: (delta) => {
+          onDelta: (delta) => {
             heard.push(delta)
-            onHear?.(() => controller.abort())
+            onDelta?.(() => controller.abort())
           },
-          pulse: () => pulses++,
+          onActivity: () => pulses++,
           sleep: () => Promise.resolve(),
         },
       )
@@ -59,13 +59,21 @@ export const overHttp =
     server.closeAllConnections()
     await new Promise<void>((closed) => server.close(closed))
     const { path = '', headers = {}, text = 'null' } = asked[0] ?? {}
-    return { path, headers, text, body: JSON.parse(text) as unknown, heard, pulses, ...outcome } satisfies Exchange
+    return {
+      path,
+      headers,
+      text,
+      body: JSON.parse(text) as unknown,
+      deltas: heard,
+      pulses,
+      ...outcome,
+    } satisfies Exchange
   }
 
-const flat = ({ headers }: IncomingMessage) =>
+const toHeaderRecord = ({ headers }: IncomingMessage) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
-const textOf = (incoming: IncomingMessage): Promise<string> =>
+const readText = (incoming: IncomingMessage): Promise<string> =>
   new Promise((whole, failed) => {
     const parts: Buffer[] = []
     incoming.on('data', (part) => parts.push(part))
@@ -73,12 +81,12 @@ const textOf = (incoming: IncomingMessage): Promise<string> =>
     incoming.on('error', () => failed(new Error('the request broke off')))
   })
 
-const listening = (server: Server): Promise<string> =>
+const listen = (server: Server): Promise<string> =>
   new Promise((ready, failed) => {
     server.on('error', failed)
     server.listen(0, '127.0.0.1', () => ready(`http://127.0.0.1:${server.address().port}`))
   })
 
-export const sse = (...events: readonly object[]): Answer => ({
+export const sseResponse = (...events: readonly object[]): RecordedResponse => ({
   body: events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''),
 })

@@ -10,20 +10,21 @@ export const tools: readonly ToolSchema[] = ['look', 'find'].map((name) => ({
 }))
 
 /** One pixel. */
-export const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-const image = { type: 'image', mediaType: 'image/png', data: pixel } as const
+export const pixelPng =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const image = { type: 'image', mediaType: 'image/png', data: pixelPng } as const
 
-export const answered = (text: string): AssistantMessage => ({
+export const assistantText = (text: string): AssistantMessage => ({
   role: 'assistant',
   content: [{ type: 'text', text }],
   stop: 'end',
 })
-export const asked = (...ids: readonly string[]): AssistantMessage => ({
+export const assistantCalls = (...ids: readonly string[]): AssistantMessage => ({
   role: 'assistant',
   content: ids.map((id) => ({ type: 'call', id, name: 'look', input: { at: id } })),
   stop: 'tools',
 })
-export const found = (
+export const toolResult = (
   callId: string,
   text: string,
   more: Partial<Extract<Message, { role: 'tool' }>> = {},
@@ -37,21 +38,25 @@ export const found = (
 })
 
 /** A conversation in which these were the answers, with results for what they call. */
-export function withResults(answers: readonly AssistantMessage[]): readonly Message[] {
+export function appendToolResults(answers: readonly AssistantMessage[]): readonly Message[] {
   const transcript: Message[] = [userText('hello')]
   for (const answer of answers) {
     transcript.push(answer)
     const calls = callsIn(answer)
-    for (const { id, name } of calls) transcript.push(found(id, `result of ${id}`, { name }))
+    for (const { id, name } of calls) transcript.push(toolResult(id, `result of ${id}`, { name }))
     if (!calls.length) transcript.push(userText('and then?'))
   }
   return transcript
 }
 
-const half = '\ud83d'
-type Case = { readonly request: ModelRequest; readonly has?: readonly string[]; readonly lacks?: readonly string[] }
+const loneSurrogate = '\ud83d'
+type RequestCase = {
+  readonly request: ModelRequest
+  readonly mustContain?: readonly string[]
+  readonly mustNotContain?: readonly string[]
+}
 
-const made = (transcript: readonly Message[], more: Partial<ModelRequest> = {}): ModelRequest => ({
+const createRequest = (transcript: readonly Message[], more: Partial<ModelRequest> = {}): ModelRequest => ({
   model: 'model-1',
   system: 'Be kind.',
   transcript,
@@ -60,13 +65,13 @@ const made = (transcript: readonly Message[], more: Partial<ModelRequest> = {}):
   ...more,
 })
 
-const seen: readonly Message[] = [
+const imageResultTranscript: readonly Message[] = [
   userText('what is there?'),
-  asked('c1'),
-  found('c1', 'here', { content: [{ type: 'text', text: 'here it is' }, image] }),
+  assistantCalls('c1'),
+  toolResult('c1', 'here', { content: [{ type: 'text', text: 'here it is' }, image] }),
 ]
-const shown: readonly Message[] = [{ role: 'user', content: [{ type: 'text', text: 'what is it?' }, image] }]
-const thought: readonly Message[] = [
+const imageTranscript: readonly Message[] = [{ role: 'user', content: [{ type: 'text', text: 'what is it?' }, image] }]
+const foreignThinkingTranscript: readonly Message[] = [
   userText('think'),
   {
     role: 'assistant',
@@ -78,93 +83,114 @@ const thought: readonly Message[] = [
     ],
     stop: 'tools',
   },
-  found('c1', 'seen'),
+  toolResult('c1', 'seen'),
 ]
 
-export const requests: Readonly<Record<string, Case>> & { readonly 'a greeting': Case } = {
-  'a greeting': { request: made([userText('hello')]), has: ['Be kind.', 'hello', 'look', 'model-1'] },
+export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a greeting': RequestCase } = {
+  'a greeting': { request: createRequest([userText('hello')]), mustContain: ['Be kind.', 'hello', 'look', 'model-1'] },
   'without tools and without a system': {
-    request: made([userText('hello')], { tools: [], system: '' }),
-    has: ['hello'],
+    request: createRequest([userText('hello')], { tools: [], system: '' }),
+    mustContain: ['hello'],
   },
   'with options': {
-    request: made([userText('hello')], { maxTokens: 900, temperature: 0.5, reasoningEffort: 'low' }),
-    has: ['hello'],
+    request: createRequest([userText('hello')], { maxTokens: 900, temperature: 0.5, reasoningEffort: 'low' }),
+    mustContain: ['hello'],
   },
   'parallel calls and their results, one of them a failure': {
-    request: made([userText('go'), asked('c1', 'c2', 'c3'), found('c1', 'one'), found('c3', 'no', { failed: true })]),
-    has: ['one', 'no', 'c2'],
+    request: createRequest([
+      userText('go'),
+      assistantCalls('c1', 'c2', 'c3'),
+      toolResult('c1', 'one'),
+      toolResult('c3', 'no', { failed: true }),
+    ]),
+    mustContain: ['one', 'no', 'c2'],
   },
-  'a result with an image': { request: made(seen), has: ['here it is'] },
+  'a result with an image': { request: createRequest(imageResultTranscript), mustContain: ['here it is'] },
   'a result with an image, where results are text': {
-    request: made(seen, { repairs: { toolContent: 'text' } }),
-    has: ['here it is'],
+    request: createRequest(imageResultTranscript, { repairs: { toolContent: 'text' } }),
+    mustContain: ['here it is'],
   },
-  'an empty result': { request: made([userText('go'), asked('c1'), found('c1', '')]) },
-  'an image': { request: made(shown), has: ['what is it?', pixel] },
+  'an empty result': { request: createRequest([userText('go'), assistantCalls('c1'), toolResult('c1', '')]) },
+  'an image': { request: createRequest(imageTranscript), mustContain: ['what is it?', pixelPng] },
   'an image that is left out': {
-    request: made([...shown, answered('a dot'), ...seen], { repairs: { images: 'left-out' } }),
-    has: ['what is it?', 'here it is'],
-    lacks: [pixel],
+    request: createRequest([...imageTranscript, assistantText('a dot'), ...imageResultTranscript], {
+      repairs: { images: 'left-out' },
+    }),
+    mustContain: ['what is it?', 'here it is'],
+    mustNotContain: [pixelPng],
   },
   'an image at an address': {
-    request: made([
+    request: createRequest([
       { role: 'user', content: [{ type: 'image', mediaType: 'image/*;url', data: 'https://x.test/a.png' }] },
     ]),
   },
-  'thinking of others': { request: made(thought), has: ['thought about it', 'seen'], lacks: ['foreign-seal'] },
-  'thinking left out': {
-    request: made(thought, { repairs: { thinking: 'left-out' }, reasoningEffort: 'high' }),
-    has: ['thought about it'],
-    lacks: ['foreign-seal'],
+  'thinking of others': {
+    request: createRequest(foreignThinkingTranscript),
+    mustContain: ['thought about it', 'seen'],
+    mustNotContain: ['foreign-seal'],
   },
-  'plain schemas': { request: made([userText('hello')], { repairs: { schemas: 'plain' } }), lacks: ['^[a-z]'] },
-  'without the long window': { request: made([userText('hello')], { repairs: { longContext: 'off' } }) },
+  'thinking left out': {
+    request: createRequest(foreignThinkingTranscript, { repairs: { thinking: 'left-out' }, reasoningEffort: 'high' }),
+    mustContain: ['thought about it'],
+    mustNotContain: ['foreign-seal'],
+  },
+  'plain schemas': {
+    request: createRequest([userText('hello')], { repairs: { schemas: 'plain' } }),
+    mustNotContain: ['^[a-z]'],
+  },
+  'without the long window': { request: createRequest([userText('hello')], { repairs: { longContext: 'off' } }) },
   'a draft to go on with': {
-    request: made([userText('tell')], { draft: 'Once upon', say: 'Go on.' }),
-    has: ['Once upon', 'Go on.'],
+    request: createRequest([userText('tell')], { draft: 'Once upon', say: 'Go on.' }),
+    mustContain: ['Once upon', 'Go on.'],
   },
   'a word for this call only, behind results': {
-    request: made([userText('go'), asked('c1'), found('c1', 'one')], { say: 'Be brief.' }),
-    has: ['one', 'Be brief.'],
+    request: createRequest([userText('go'), assistantCalls('c1'), toolResult('c1', 'one')], { say: 'Be brief.' }),
+    mustContain: ['one', 'Be brief.'],
   },
   'arguments that were none': {
-    request: made([
+    request: createRequest([
       userText('go'),
       {
         role: 'assistant',
         content: [{ type: 'call', id: 'c1', name: 'look', input: {}, raw: '{"at": "unfin' }],
         stop: 'tools',
       },
-      found('c1', 'not valid JSON', { failed: true }),
+      toolResult('c1', 'not valid JSON', { failed: true }),
     ]),
-    has: ['not valid JSON'],
+    mustContain: ['not valid JSON'],
   },
   'ids of another dialect': {
-    request: made([
+    request: createRequest([
       userText('go'),
-      asked('call:1|é.x', 'call:1|è.x'),
-      found('call:1|é.x', 'one'),
-      found('call:1|è.x', 'two'),
+      assistantCalls('call:1|é.x', 'call:1|è.x'),
+      toolResult('call:1|é.x', 'one'),
+      toolResult('call:1|è.x', 'two'),
     ]),
-    has: ['one', 'two'],
+    mustContain: ['one', 'two'],
   },
   'half of a pair': {
-    request: made(
+    request: createRequest(
       [
-        userText(`a${half}`),
-        { role: 'assistant', content: [{ type: 'call', id: 'c1', name: 'look', input: { at: half } }], stop: 'tools' },
-        found('c1', half),
+        userText(`a${loneSurrogate}`),
+        {
+          role: 'assistant',
+          content: [{ type: 'call', id: 'c1', name: 'look', input: { at: loneSurrogate } }],
+          stop: 'tools',
+        },
+        toolResult('c1', loneSurrogate),
       ],
-      { system: `kind${half}`, draft: `so ${half}`, say: 'on' },
+      { system: `kind${loneSurrogate}`, draft: `so ${loneSurrogate}`, say: 'on' },
     ),
-    lacks: ['\\ud83d'],
+    mustNotContain: ['\\ud83d'],
   },
   'a beginning that is to be kept': {
-    request: made([userText('one'), answered('two'), userText('three'), asked('c1'), found('c1', 'four')], {
-      cache: '5m',
-      system: 'Be kind.\n\nBe brief.',
-    }),
-    has: ['four'],
+    request: createRequest(
+      [userText('one'), assistantText('two'), userText('three'), assistantCalls('c1'), toolResult('c1', 'four')],
+      {
+        cache: '5m',
+        system: 'Be kind.\n\nBe brief.',
+      },
+    ),
+    mustContain: ['four'],
   },
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
 import { type Message, userText } from '../../../../src/agent/model/message.ts'
-import { type AiBinding, workersAi, workersAiInputs } from '../../../../src/agent/providers/workers-ai/workers-ai.ts'
-import { kindOf } from '../support/conformance.ts'
-import { sse } from '../support/exchange.ts'
-import { fakeBinding, type Run } from '../fakes/workers-ai.ts'
-import { asked, found, pixel, tools } from '../support/requests.ts'
+import { type AiBinding, workersAi, renderInputs } from '../../../../src/agent/providers/workers-ai/workers-ai.ts'
+import { toFailure } from '../support/conformance.ts'
+import { sseResponse } from '../support/exchange.ts'
+import { createFakeBinding, type BindingRun } from '../fakes/workers-ai.ts'
+import { assistantCalls, toolResult, pixelPng, tools } from '../support/requests.ts'
 
 const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   model: '@cf/meta/llama-3.3-70b-instruct-fp8-fast',
@@ -15,24 +15,24 @@ const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   ...more,
 })
 const done = 'data: [DONE]\n\n'
-const native = (...events: readonly object[]) => ({ body: `${sse(...events).body as string}${done}` })
+const native = (...events: readonly object[]) => ({ body: `${sseResponse(...events).body as string}${done}` })
 
 type Setting = { readonly quirks?: Quirks; readonly gateway?: string; readonly ask?: Partial<ModelRequest> }
 
 async function call(binding: AiBinding, { quirks, gateway, ask }: Setting = {}, signal = new AbortController().signal) {
-  const heard: string[] = []
+  const deltas: string[] = []
   const endpoint = { id: '', baseUrl: '', key: '', headers: {}, ...(quirks && { quirks }) }
   const reply = await workersAi(binding, gateway).call(request(ask), endpoint, {
     signal,
-    hear: ({ text }) => heard.push(text),
-    pulse: () => {},
+    onDelta: ({ text }) => deltas.push(text),
+    onActivity: () => {},
     sleep: () => Promise.resolve(),
   })
-  return { ...reply, heard }
+  return { ...reply, deltas }
 }
-const answered = async (answer: Parameters<typeof fakeBinding>[0], setting?: Setting) => {
-  const runs: Run[] = []
-  return { ...(await call(fakeBinding(answer, runs), setting)), run: runs[0] as Run }
+const answered = async (answer: Parameters<typeof createFakeBinding>[0], setting?: Setting) => {
+  const runs: BindingRun[] = []
+  return { ...(await call(createFakeBinding(answer, runs), setting)), run: runs[0] as BindingRun }
 }
 const hello = native({ response: 'Hello' })
 
@@ -87,13 +87,13 @@ describe('what the binding is asked', () => {
     ['a temperature', { temperature: 0.3 }, {}, { temperature: 0.3 }],
     ['what a model wants besides', {}, { body: { seed: 1 } }, { seed: 1 }],
   ])('has %s', (_name, ask, quirks, expected) => {
-    expect(workersAiInputs(request(ask), quirks)).toMatchObject(expected)
+    expect(renderInputs(request(ask), quirks)).toMatchObject(expected)
   })
 
   const cases: readonly (readonly [string, readonly Message[], object])[] = [
     [
       'calls have content, even when there is none',
-      [userText('go'), asked('c1')],
+      [userText('go'), assistantCalls('c1')],
       {
         role: 'assistant',
         content: '',
@@ -102,17 +102,17 @@ describe('what the binding is asked', () => {
     ],
     [
       'results name their tool and their call',
-      [userText('go'), asked('c1'), found('c1', 'a tree')],
+      [userText('go'), assistantCalls('c1'), toolResult('c1', 'a tree')],
       { role: 'tool', tool_call_id: 'c1', name: 'look', content: 'a tree' },
     ],
     [
       'images are parts',
-      [{ role: 'user', content: [{ type: 'image', mediaType: 'image/png', data: pixel }] }],
-      { role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } }] },
+      [{ role: 'user', content: [{ type: 'image', mediaType: 'image/png', data: pixelPng }] }],
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${pixelPng}` } }] },
     ],
   ]
   it.each(cases)('has messages in which %s', (_name, transcript, expected) => {
-    expect(workersAiInputs(request({ transcript }))['messages']).toContainEqual(expected)
+    expect(renderInputs(request({ transcript }))['messages']).toContainEqual(expected)
   })
 })
 
@@ -121,7 +121,7 @@ describe('an answer in the form of the older models', () => {
     const usage = { prompt_tokens: 20, completion_tokens: 2, total_tokens: 22 }
     const reply = await answered(native({ response: 'Hel', p: 'ab' }, { response: 'lo' }, { response: '', usage }))
     expect(reply.message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Hello' }], stop: 'end' })
-    expect(reply.heard).toEqual(['Hel', 'lo'])
+    expect(reply.deltas).toEqual(['Hel', 'lo'])
     expect(reply.usage).toMatchObject({ input: 20, output: 2 })
   })
 
@@ -162,8 +162,8 @@ describe('an answer in the form of the older models', () => {
   })
 
   it('without an end is dropped', async () => {
-    const error = await answered(sse({ response: 'Hel' })).catch((caught: unknown) => caught)
-    expect(kindOf(error).kind).toBe('network')
+    const error = await answered(sseResponse({ response: 'Hel' })).catch((caught: unknown) => caught)
+    expect(toFailure(error).kind).toBe('network')
   })
 
   it.each<readonly [string, object]>([
@@ -191,13 +191,13 @@ describe('an error of the binding', () => {
   ])('that says %s is of the right kind', async (_name, binding, kind) => {
     const error: unknown = await call(binding).catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(Error)
-    expect(kindOf(error).kind).toBe(kind)
+    expect(toFailure(error).kind).toBe(kind)
   })
 
   it('keeps what was thrown', async () => {
     const error = await call(thrown('3040: Capacity temporarily exceeded')).catch((caught: unknown) => caught)
     expect(error).toMatchObject({ error: { number: 3040 }, cause: { name: 'InferenceUpstreamError' } })
-    expect(kindOf(error)).toMatchObject({ status: 503 })
+    expect(toFailure(error)).toMatchObject({ status: 503 })
   })
 })
 
@@ -206,7 +206,7 @@ describe('a call that is given up', () => {
     const controller = new AbortController()
     const calling = call(binding, {}, controller.signal).catch((caught: unknown) => caught)
     abort(controller)
-    return kindOf(await calling).kind
+    return toFailure(await calling).kind
   }
 
   it('before it began, and before it was answered, ends at once', async () => {

@@ -1,5 +1,5 @@
 /** An answer whose bytes come in pieces of this size. */
-export const inPieces = (bytes: Uint8Array, size: number, type: string): Response =>
+export const chunkedResponse = (bytes: Uint8Array, size: number, type: string): Response =>
   new Response(
     new ReadableStream<Uint8Array>({
       start(controller) {
@@ -11,4 +11,4 @@ export const inPieces = (bytes: Uint8Array, size: number, type: string): Respons
   )
 
 /** For what pauses between two looks. */
-export const noPause = (): Promise<void> => Promise.resolve()
+export const skipSleep = (): Promise<void> => Promise.resolve()

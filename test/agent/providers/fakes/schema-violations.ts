@@ -2,23 +2,23 @@
 
 import type * as z from 'zod'
 
-export function shapeFaults(schema: z.ZodType, value: unknown): string[] {
+export function findSchemaViolations(schema: z.ZodType, value: unknown): string[] {
   const { error } = schema.safeParse(value)
-  return (error?.issues ?? []).flatMap((issue) => inWords(issue, []))
+  return (error?.issues ?? []).flatMap((issue) => describeIssue(issue, []))
 }
 
 /** Of a union, what each of its branches says. */
-function inWords(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): string[] {
+function describeIssue(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): string[] {
   const path = [...above, ...issue.path]
   if (issue.code === 'invalid_union' && issue.errors.length)
-    return issue.errors.flatMap((branch) => branch.flatMap((inner) => inWords(inner, path)))
+    return issue.errors.flatMap((branch) => branch.flatMap((inner) => describeIssue(inner, path)))
   return [`${path.map(String).join('.')}: ${issue.message}`]
 }
 
 /** What a picture of this base64 weighs in bytes. */
-export const weightOf = (base64: string): number => Math.floor((base64.length * 3) / 4)
+export const getDecodedBytes = (base64: string): number => Math.floor((base64.length * 3) / 4)
 
 export const isBase64 = (text: string): boolean =>
   text.length > 0 && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 
-export const isWhole = (value: unknown): boolean => !/\\ud[89a-f]/i.test(JSON.stringify(value))
+export const isWellFormed = (value: unknown): boolean => !/\\ud[89a-f]/i.test(JSON.stringify(value))

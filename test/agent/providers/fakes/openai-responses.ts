@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod'
-import { isBase64, isWhole, shapeFaults } from './shape.ts'
+import { isBase64, isWellFormed, findSchemaViolations } from './schema-violations.ts'
 
 const callId = z.string().regex(/^[\w-]{1,64}$/)
 const itemId = z.string().regex(/^[\w-]{1,64}$/)
@@ -18,20 +18,20 @@ const inputImage = z.strictObject({
   image_url: z.string().refine(isImageUrl, 'neither an address nor an image'),
   detail: z.enum(['low', 'high', 'auto', 'original']),
 })
-const inputs = z.array(z.discriminatedUnion('type', [inputText, inputImage])).min(1)
+const inputParts = z.array(z.discriminatedUnion('type', [inputText, inputImage])).min(1)
 
-const asked = z.strictObject({
+const inputMessage = z.strictObject({
   type: z.literal('message').optional(),
   role: z.enum(['user', 'system', 'developer']),
-  content: z.union([z.string().min(1), inputs]),
+  content: z.union([z.string().min(1), inputParts]),
 })
-const said = z.strictObject({
+const assistantInput = z.strictObject({
   type: z.literal('message').optional(),
   role: z.literal('assistant'),
   content: z.string().min(1),
   phase,
 })
-const output = z.strictObject({
+const outputMessage = z.strictObject({
   type: z.literal('message'),
   role: z.literal('assistant'),
   id: itemId,
@@ -66,10 +66,10 @@ const result = z.strictObject({
   type: z.literal('function_call_output'),
   id: itemId.optional(),
   call_id: callId,
-  output: z.union([z.string(), inputs]),
+  output: z.union([z.string(), inputParts]),
   status,
 })
-const item = z.union([asked, said, output, reasoning, call, result])
+const item = z.union([inputMessage, assistantInput, outputMessage, reasoning, call, result])
 type Item = z.infer<typeof item>
 
 const tool = z.strictObject({
@@ -79,7 +79,7 @@ const tool = z.strictObject({
   parameters: z.looseObject({ type: z.literal('object') }),
   strict: z.boolean().nullable(),
 })
-const included = ['reasoning.encrypted_content', 'message.input_image.image_url', 'message.output_text.logprobs']
+const includeValues = ['reasoning.encrypted_content', 'message.input_image.image_url', 'message.output_text.logprobs']
 
 const body = z.strictObject({
   model: z.string().min(1),
@@ -87,7 +87,7 @@ const body = z.strictObject({
   instructions: z.string().nullable().optional(),
   stream: z.boolean().optional(),
   store: z.boolean().optional(),
-  include: z.array(z.enum(included)).optional(),
+  include: z.array(z.enum(includeValues)).optional(),
   tools: z.array(tool).optional(),
   tool_choice: z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })]).optional(),
   parallel_tool_calls: z.boolean().optional(),
@@ -126,15 +126,19 @@ function isObject(json: string): boolean {
 }
 
 /** Complaints about a request body; none when it would be taken. */
-export function validateResponses(value: unknown): string[] {
-  const faults = [...shapeFaults(body, value), ...(isWhole(value) ? [] : ['half of a surrogate pair'])]
+export function findResponsesViolations(value: unknown): string[] {
+  const faults = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['half of a surrogate pair'])]
   const { data } = body.safeParse(value)
   if (!data) return faults
   const { input, store = true } = data
-  return [...faults, ...callFaults(input), ...input.flatMap((_one, at) => reasoningFaults(input, at, store))]
+  return [
+    ...faults,
+    ...findCallViolations(input),
+    ...input.flatMap((_one, at) => findReasoningViolations(input, at, store)),
+  ]
 }
 
-function callFaults(input: readonly Item[]): string[] {
+function findCallViolations(input: readonly Item[]): string[] {
   const faults: string[] = []
   const open = new Set<string>()
   const known = new Set<string>()
@@ -158,7 +162,7 @@ function callFaults(input: readonly Item[]): string[] {
   return open.size ? [...faults, `no result for the calls ${[...open].join()}`] : faults
 }
 
-function reasoningFaults(input: readonly Item[], at: number, store: boolean): string[] {
+function findReasoningViolations(input: readonly Item[], at: number, store: boolean): string[] {
   const one = input[at]
   if (one?.type !== 'reasoning') return []
   const next = input.slice(at + 1).find(({ type }) => type !== 'reasoning')
