@@ -3,7 +3,7 @@
  * number, and writes nothing when the same data is already stored. So an append can be repeated after any failure.
  */
 
-import type { Known, Page, SessionRecord } from '../agent/model/history.ts'
+import type { KnownRecord, Page, SessionRecord } from '../agent/model/history.ts'
 import { auditStatements } from './audit-log.ts'
 import type { TenantDb } from './tenant-db.ts'
 import {
@@ -71,7 +71,7 @@ export async function appendPages(
   tenantDb: TenantDb,
   record: SessionRecord,
   pages: readonly Page[],
-  known?: Known,
+  known?: KnownRecord,
 ): Promise<void> {
   let before = known
   for (const batch of splitIntoBatches(pages.map(encodePage))) {
@@ -87,7 +87,7 @@ export async function appendPages(
 type RecordChange = {
   readonly record: SessionRecord
   readonly through: number
-  readonly before: Known | undefined
+  readonly before: KnownRecord | undefined
 }
 
 function recordStatements(tenantDb: TenantDb, { record, through, before }: RecordChange): D1PreparedStatement[] {

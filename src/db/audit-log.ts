@@ -3,12 +3,12 @@
  * written with the page that ends the turn, so a crash loses none and a repeated append adds none.
  */
 
-import type { Decision } from '../agent/model/approval.ts'
+import type { ApprovalDecision } from '../agent/model/approval.ts'
 import type { Page } from '../agent/model/history.ts'
-import { hash53 } from '../agent/model/hash.ts'
+import { hash53 } from '../agent/model/hash53.ts'
 import { type TenantDb, createTenantDb } from './tenant-db.ts'
 
-export type AuditEntry = Decision & { readonly num: number; readonly sessionId: string; readonly runId: string }
+export type AuditEntry = ApprovalDecision & { readonly num: number; readonly sessionId: string; readonly runId: string }
 
 const insertEntry = `INSERT INTO audit(tenant_id, session_id, run_id, at, mark, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
   ON CONFLICT(tenant_id, at, run_id, mark) DO NOTHING`
@@ -18,7 +18,7 @@ export function auditStatements(
   sessionId: string,
   { runId, turn }: Page,
 ): D1PreparedStatement[] {
-  const { decisions = [] } = (turn ?? {}) as { readonly decisions?: readonly Decision[] }
+  const { decisions = [] } = (turn ?? {}) as { readonly decisions?: readonly ApprovalDecision[] }
   return decisions.map((decision) => {
     const body = JSON.stringify(decision)
     return statement(insertEntry, sessionId, runId, decision.at, hash53(body), body)
@@ -56,7 +56,7 @@ export async function listAuditEntries(
       ? await read<Row>(selectNewest(), at, num, filter.limit)
       : await read<Row>(selectNewest('AND session_id = ?5'), at, num, filter.limit, filter.sessionId)
   return rows.map(({ num: n, session_id, run_id, body }) => ({
-    ...(JSON.parse(body) as Decision),
+    ...(JSON.parse(body) as ApprovalDecision),
     num: n,
     sessionId: session_id,
     runId: run_id,

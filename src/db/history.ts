@@ -2,24 +2,21 @@
 
 import type { HistoryStore } from '../agent/model/history.ts'
 import { appendPages } from './append-pages.ts'
-import { createTenantDb, type RowMeter } from './tenant-db.ts'
+import { createTenantDb } from './tenant-db.ts'
 import { listRecentSessions, listSessions, getSession } from './session-directory.ts'
 import { listPages, readMessages } from './read-pages.ts'
 import { deleteSession, deletePagesFrom } from './delete-pages.ts'
 import { searchMessages } from './search.ts'
 
-export { type RowMeter } from './tenant-db.ts'
-
-/** `meter` sums the rows that D1 bills for this store. */
-export function createD1History(db: D1Database, tenantId: string, meter?: RowMeter): HistoryStore {
-  const tenantDb = createTenantDb(db, tenantId, meter)
+export function createD1History(db: D1Database, tenantId: string): HistoryStore {
+  const tenantDb = createTenantDb(db, tenantId)
   return {
-    standing: (sessionId) => getSession(tenantDb, sessionId),
+    readSyncState: (sessionId) => getSession(tenantDb, sessionId),
     append: (record, list, known) => appendPages(tenantDb, record, list, known),
     truncate: (sessionId, from, unsent) => deletePagesFrom(tenantDb, sessionId, from, unsent),
     pages: (sessionId, after, bytes) => listPages(tenantDb, sessionId, after, bytes),
-    sessions: (filter) => listSessions(tenantDb, filter),
-    forget: (sessionId, unsent) => deleteSession(tenantDb, sessionId, unsent),
+    listSessions: (filter) => listSessions(tenantDb, filter),
+    deleteSession: (sessionId, unsent) => deleteSession(tenantDb, sessionId, unsent),
     recent: (limit) => listRecentSessions(tenantDb, limit),
     search: (query, limit, sort) => searchMessages(tenantDb, query, limit, { sort, now: Date.now() }),
     read: (sessionId, range) => readMessages(tenantDb, sessionId, range),

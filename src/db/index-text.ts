@@ -5,7 +5,7 @@
 
 import type { Entry, Page } from '../agent/model/history.ts'
 import { textIn } from '../agent/model/message.ts'
-import { hash53 } from '../agent/model/hash.ts'
+import { hash53 } from '../agent/model/hash53.ts'
 
 const maxMessageChars = 8192
 const maxToolResultChars = 2048

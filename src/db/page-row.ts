@@ -5,7 +5,7 @@
 
 import type { Entry, Page } from '../agent/model/history.ts'
 import type { Usage } from '../agent/model/usage.ts'
-import { hash53 } from '../agent/model/hash.ts'
+import { hash53 } from '../agent/model/hash53.ts'
 
 /** Each session has 2^20 keys; key 0 is the title. SQL statements use the same number as `<< 20`. */
 export const keysPerSession = 2 ** 20

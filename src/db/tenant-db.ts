@@ -3,12 +3,6 @@
  * compare a `tenant_id` with it is refused. All tables with tenant data are accessed through this module.
  */
 
-/** The rows that D1 bills, summed over all statements. */
-export type RowMeter = { written: number; read: number }
-
-/** The rows of all tenants since the isolate started; for the benchmark. */
-export const billedRows: RowMeter = { written: 0, read: 0 }
-
 export type SqlValue = string | number | null
 
 export type TenantDb = {
@@ -36,32 +30,19 @@ async function withRetry<T>(query: () => Promise<T>): Promise<T> {
   }
 }
 
-export function createTenantDb(db: D1Database, tenantId: string, meter?: RowMeter): TenantDb {
+export function createTenantDb(db: D1Database, tenantId: string): TenantDb {
   if (tenantId === '') throw new Error('The tenant id is missing.')
-  const count = (result: D1Result) => {
-    for (const counter of meter ? [billedRows, meter] : [billedRows]) {
-      counter.written += result.meta.rows_written
-      counter.read += result.meta.rows_read
-    }
-  }
   const statement: TenantDb['statement'] = (sql, ...values) => {
     if (!/tenant_id(?: = |.*VALUES \()\?1\b/s.test(sql))
       throw new Error(`The statement does not compare tenant_id: ${sql}`)
     return db.prepare(sql).bind(tenantId, ...values)
   }
-  const batch = async <Row>(statements: readonly D1PreparedStatement[]) => {
-    const results = await db.batch<Row>([...statements])
-    results.forEach(count)
-    return results
-  }
+  const batch = <Row>(statements: readonly D1PreparedStatement[]) => db.batch<Row>([...statements])
   return {
     tenantId,
     statement,
-    read: async <Row>(sql: string, ...values: readonly SqlValue[]) => {
-      const result = await withRetry(() => statement(sql, ...values).all<Row>())
-      count(result)
-      return result.results
-    },
+    read: async <Row>(sql: string, ...values: readonly SqlValue[]) =>
+      (await withRetry(() => statement(sql, ...values).all<Row>())).results,
     readAll: async <Row>(statements: readonly D1PreparedStatement[]) =>
       (await withRetry(() => batch<Row>(statements))).map((result) => result.results),
     write: batch,

@@ -1,15 +1,13 @@
-/** The audit log of a tenant, and how much of it is read. */
-
 import { beforeAll, expect, it } from 'vitest'
-import type { Decision } from '../../src/agent/model/approval.ts'
+import type { ApprovalDecision } from '../../src/agent/model/approval.ts'
 import { type AuditFilter, listAuditEntries } from '../../src/db/audit-log.ts'
-import { billedRows } from '../../src/db/tenant-db.ts'
 import { createD1History } from '../../src/db/history.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord } from './fixtures.ts'
+import { countD1, newRowCount } from '../support/billed-rows.ts'
 
 beforeAll(applyMigrations)
 
-const decision = (at: number): Decision => ({
+const decision = (at: number): ApprovalDecision => ({
   at,
   callId: `c${at}`,
   tool: 'terminal',
@@ -22,7 +20,7 @@ const decision = (at: number): Decision => ({
   hash: 'h',
 })
 
-it('is read newest first, all of it or that of a session, and no more of it than is asked for', async () => {
+it('lists the audit log newest first, for all sessions or one, and reads few more rows than requested', async () => {
   const tenant = newTenant()
   const store = createD1History(database, tenant)
   for (let n = 0; n < 40; n++) {
@@ -32,9 +30,9 @@ it('is read newest first, all of it or that of a session, and no more of it than
     ])
   }
   const read = async (filter: AuditFilter) => {
-    const before = billedRows.read
-    const entries = await listAuditEntries(database, tenant, filter)
-    return { at: entries.map(({ at }) => at - noonMs), read: billedRows.read - before }
+    const count = newRowCount()
+    const entries = await listAuditEntries(countD1(database, count), tenant, filter)
+    return { at: entries.map(({ at }) => at - noonMs), read: count.read }
   }
   const all = await read({ limit: 3 })
   expect(all.at).toEqual([39, 38, 37])

@@ -1,12 +1,10 @@
-/** Connections of channels: a change writes what it names and nothing else. */
-
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createConnections } from '../../src/db/channel-connections.ts'
 import { bindings, migrated } from '../worker/client.ts'
 
 beforeAll(migrated)
 
-const known = {
+const stored = {
   platform: 'telegram',
   name: 'Ours',
   status: 'active',
@@ -18,8 +16,8 @@ const known = {
   account: { id: '5' },
 } as const
 
-describe('a change of a connection', () => {
-  const all = createConnections(bindings.DB, 'a')
+describe('update()', () => {
+  const connections = createConnections(bindings.DB, 'a')
 
   it.each([
     ['a name', { name: 'Other' }, { name: 'Other' }],
@@ -27,42 +25,42 @@ describe('a change of a connection', () => {
     ['a setting', { settings: { streaming: true } }, { settings: { allow_users: ['1'], streaming: true } }],
     ['a list', { settings: { allow_users: [] } }, { settings: { allow_users: [], streaming: false } }],
     [
-      'secrets, whose account is not known yet',
+      'secrets, which clears the account',
       { secrets: { secrets: 'new', endings: { bot_token: 'tsrq' }, before: 'sealed' } },
       { secrets: 'new', endings: { bot_token: 'tsrq' }, account: null },
     ],
     ['nothing', {}, {}],
-  ] as const)('of %s leaves the rest as it is', async (_, change, then) => {
+  ] as const)('of %s keeps the other fields', async (_, change, then) => {
     const id = crypto.randomUUID()
-    await all.create({ ...known, id })
-    const changed = { ...known, id, tenantId: 'a', ...then }
-    expect(await all.update(id, change)).toEqual(changed)
-    expect(await all.get(id)).toEqual(changed)
+    await connections.create({ ...stored, id })
+    const changed = { ...stored, id, tenantId: 'a', ...then }
+    expect(await connections.update(id, change)).toEqual(changed)
+    expect(await connections.get(id)).toEqual(changed)
   })
 
-  it('of secrets that are not those any more finds none', async () => {
+  it('returns undefined when the secrets changed meanwhile', async () => {
     const id = crypto.randomUUID()
-    await all.create({ ...known, id })
+    await connections.create({ ...stored, id })
     const endings = { bot_token: 'tsrq' }
     expect(
-      await all.update(id, { name: 'Other', secrets: { secrets: 'new', endings, before: 'older' } }),
+      await connections.update(id, { name: 'Other', secrets: { secrets: 'new', endings, before: 'older' } }),
     ).toBeUndefined()
-    expect(await all.get(id)).toEqual({ ...known, id, tenantId: 'a' })
+    expect(await connections.get(id)).toEqual({ ...stored, id, tenantId: 'a' })
   })
 
-  it('to the account of other secrets is let go', async () => {
+  it('setAccount() ignores an account of replaced secrets', async () => {
     const id = crypto.randomUUID()
-    await all.create({ ...known, id })
-    await all.setAccount({ id, secrets: 'older' }, { id: '6' })
-    expect(await all.get(id)).toMatchObject({ account: { id: '5' } })
-    await all.setAccount({ id, secrets: 'sealed' }, { id: '6' })
-    expect(await all.get(id)).toMatchObject({ account: { id: '6' } })
+    await connections.create({ ...stored, id })
+    await connections.setAccount({ id, secrets: 'older' }, { id: '6' })
+    expect(await connections.get(id)).toMatchObject({ account: { id: '5' } })
+    await connections.setAccount({ id, secrets: 'sealed' }, { id: '6' })
+    expect(await connections.get(id)).toMatchObject({ account: { id: '6' } })
   })
 
-  it('of another tenant’s finds none', async () => {
+  it('returns undefined for a connection of another tenant', async () => {
     const id = crypto.randomUUID()
-    await all.create({ ...known, id })
+    await connections.create({ ...stored, id })
     expect(await createConnections(bindings.DB, 'b').update(id, { name: 'mine' })).toBeUndefined()
-    expect(await all.get(id)).toMatchObject({ name: 'Ours' })
+    expect(await connections.get(id)).toMatchObject({ name: 'Ours' })
   })
 })

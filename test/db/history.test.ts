@@ -1,27 +1,28 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Known } from '../../src/agent/model/history.ts'
-import { createD1History, type RowMeter } from '../../src/db/history.ts'
+import type { KnownRecord } from '../../src/agent/model/history.ts'
+import { createD1History } from '../../src/db/history.ts'
 import { maxPageBytes } from '../../src/db/page-row.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, assistantText } from './fixtures.ts'
+import { countD1, newRowCount, type RowCount } from '../support/billed-rows.ts'
 
 const day = 24 * 60 * 60 * 1000
 beforeAll(applyMigrations)
 
 function open() {
-  const meter: RowMeter = { written: 0, read: 0 }
+  const count = newRowCount()
   const tenant = newTenant()
-  const store = createD1History(database, tenant, meter)
-  /** Rows written and read by one call. */
-  const cost = async (call: () => Promise<unknown>): Promise<RowMeter> => {
-    const before = { ...meter }
+  const store = createD1History(countD1(database, count), tenant)
+  /** Returns the rows that one call writes and reads. */
+  const cost = async (call: () => Promise<unknown>): Promise<RowCount> => {
+    const before = { ...count }
     await call()
-    return { written: meter.written - before.written, read: meter.read - before.read }
+    return { written: count.written - before.written, read: count.read - before.read }
   }
   return { tenant, store, cost }
 }
 
-describe('what is written', () => {
-  it('costs six rows for a new session with its first page, eight with a title', async () => {
+describe('append()', () => {
+  it('writes six rows for a new session with its first page, eight with a title', async () => {
     const { store, cost } = open()
     const untitled = await cost(() => store.append(createRecord('a'), [createPage(1, ['hello', 'hi'])]))
     const titled = await cost(() =>
@@ -30,7 +31,7 @@ describe('what is written', () => {
     expect([untitled.written, titled.written]).toEqual([6, 8])
   })
 
-  it('costs four rows for a turn of a session on the same day', async () => {
+  it('writes four rows for a turn on the same day', async () => {
     const { store, cost } = open()
     await store.append(createRecord('a', { title: 'Greetings' }), [createPage(1, ['hello', 'hi'])])
     const next = createRecord('a', { title: 'Greetings', updatedAt: noonMs + 60_000, state: { settings: { x: 1 } } })
@@ -39,7 +40,7 @@ describe('what is written', () => {
     expect(turn.read).toBeLessThan(20)
   })
 
-  it('costs two more on the first turn of another day, and three for a new title', async () => {
+  it('writes two more rows on the first turn of another day, and five for a new title', async () => {
     const { store, cost } = open()
     await store.append(createRecord('a', { title: 'One' }), [createPage(1, ['hello', 'hi'])])
     const tomorrow = createRecord('a', { title: 'One', updatedAt: noonMs + day })
@@ -47,44 +48,44 @@ describe('what is written', () => {
     expect((await cost(() => store.append({ ...tomorrow, title: 'Two' }, []))).written).toBe(5)
   })
 
-  it('writes nothing when an append is repeated', async () => {
+  it('writes nothing when it is repeated', async () => {
     const { store, cost } = open()
-    const again = () => store.append(createRecord('a', { title: 'Greetings' }), [createPage(1, ['hello', 'hi'])])
-    await again()
-    expect((await cost(again)).written).toBe(0)
+    const appendOnce = () => store.append(createRecord('a', { title: 'Greetings' }), [createPage(1, ['hello', 'hi'])])
+    await appendOnce()
+    expect((await cost(appendOnce)).written).toBe(0)
     expect(await store.search('hello', 10)).toHaveLength(1)
   })
 
-  it('replaces a page and its words when the same n comes with other messages', async () => {
+  it('replaces a page and its words when the messages of the same n change', async () => {
     const { store } = open()
     await store.append(createRecord('a'), [createPage(1, ['apples', 'yes'])])
     await store.append(createRecord('a'), [createPage(1, ['oranges', 'yes', 'more', 'pears'])])
     expect(await store.search('apples', 10)).toEqual([])
     expect(await store.search('oranges', 10)).toHaveLength(1)
     expect((await store.pages('a', 0)).map((stored) => stored.entries.length)).toEqual([4])
-    expect((await store.standing('a'))?.through).toBe(4)
+    expect((await store.readSyncState('a'))?.through).toBe(4)
   })
 
-  it('keeps nothing of a batch that fails', async () => {
+  it('stores nothing of a batch that fails', async () => {
     const { store } = open()
     const broken = { ...createPage(3, ['two']), runId: null as unknown as string }
     await expect(store.append(createRecord('a'), [createPage(1, ['one']), broken])).rejects.toThrow(/NOT NULL/)
-    expect(await store.standing('a')).toBeUndefined()
+    expect(await store.readSyncState('a')).toBeUndefined()
     expect(await store.search('one', 10)).toEqual([])
   })
 
-  it('sends a long backlog in order, in several batches', async () => {
+  it('writes a long backlog in order, in several batches', async () => {
     const { store } = open()
     const backlog = Array.from({ length: 150 }, (_, i) => createPage(i * 2 + 1, ['question', 'answer']))
     const broken = { ...createPage(301, ['two']), runId: null as unknown as string }
     await expect(store.append(createRecord('a'), [...backlog, broken])).rejects.toThrow(/NOT NULL/)
-    expect((await store.standing('a'))?.through).toBe(256)
+    expect((await store.readSyncState('a'))?.through).toBe(256)
     await store.append(createRecord('a'), backlog)
-    expect((await store.standing('a'))?.through).toBe(300)
+    expect((await store.readSyncState('a'))?.through).toBe(300)
     expect((await store.pages('a', 0)).map(({ n }) => n)).toEqual(backlog.map(({ n }) => n))
   })
 
-  it('refuses a page that no row can hold, and a number that is no key', async () => {
+  it('refuses a page that is too large, and a page number out of range', async () => {
     const { store } = open()
     await expect(store.append(createRecord('a'), [createPage(1, ['x'.repeat(maxPageBytes)])])).rejects.toThrow(
       /Split the page/,
@@ -94,23 +95,23 @@ describe('what is written', () => {
   })
 })
 
-describe('standing', () => {
-  it('returns the record as it was given and the last seq', async () => {
+describe('readSyncState()', () => {
+  it('returns the record and the last seq', async () => {
     const { store } = open()
     const given = createRecord('a', { title: 'T', parentId: 'p', model: null, state: { deep: [1, { two: null }] } })
     await store.append(given, [createPage(1, ['a', 'b']), createPage(3, ['c', 'd', 'e'])])
-    expect(await store.standing('a')).toEqual({ record: given, through: 5 })
+    expect(await store.readSyncState('a')).toEqual({ record: given, through: 5 })
     await store.append(given, [])
-    expect((await store.standing('a'))?.through).toBe(5)
+    expect((await store.readSyncState('a'))?.through).toBe(5)
   })
 
-  it('is undefined for a session that nobody heard of', async () => {
-    expect(await open().store.standing('nobody')).toBeUndefined()
+  it('returns undefined for an unknown session', async () => {
+    expect(await open().store.readSyncState('unknown')).toBeUndefined()
   })
 })
 
-describe('pages', () => {
-  it('return what was stored, in order', async () => {
+describe('pages()', () => {
+  it('returns the stored pages in order', async () => {
     const { store } = open()
     const usage = {
       input: 1,
@@ -131,23 +132,23 @@ describe('pages', () => {
     expect(await store.pages('b', 0)).toEqual([])
   })
 
-  it('stop after the given bytes, but never before one page', async () => {
+  it('stops after the given bytes, but returns at least one page', async () => {
     const { store } = open()
     await store.append(
       createRecord('a'),
       [1, 2, 3, 4].map((n) => createPage(n, ['x'.repeat(1000)])),
     )
-    const taken = async (bytes: number) => (await store.pages('a', 0, bytes)).map((stored) => stored.n)
-    expect(await taken(1)).toEqual([1])
-    expect(await taken(1500)).toEqual([1, 2])
-    expect(await taken(100_000)).toEqual([1, 2, 3, 4])
+    const numbersWithin = async (bytes: number) => (await store.pages('a', 0, bytes)).map((stored) => stored.n)
+    expect(await numbersWithin(1)).toEqual([1])
+    expect(await numbersWithin(1500)).toEqual([1, 2])
+    expect(await numbersWithin(100_000)).toEqual([1, 2, 3, 4])
   })
 })
 
-describe('read', () => {
+describe('read()', () => {
   const seqs = (messages: readonly { readonly seq: number }[] | undefined) => messages?.map((message) => message.seq)
 
-  it('gives the first 20 and the last 10 messages', async () => {
+  it('returns the first 20 and the last 10 messages', async () => {
     const { store } = open()
     await store.append(
       createRecord('a'),
@@ -159,13 +160,13 @@ describe('read', () => {
     ])
   })
 
-  it('gives a short session once', async () => {
+  it('returns a short session without duplicates', async () => {
     const { store } = open()
     await store.append(createRecord('a'), [createPage(1, ['q', 'a']), createPage(3, ['q', 'a'])])
     expect(seqs(await store.read('a'))).toEqual([1, 2, 3, 4])
   })
 
-  it('gives the messages around a place, over gaps and page ends', async () => {
+  it('returns the messages around a position, across gaps and page boundaries', async () => {
     const { store } = open()
     await store.append(createRecord('a'), [
       createPage(1, ['q', 'a', 'q', 'a']),
@@ -177,7 +178,7 @@ describe('read', () => {
     expect(seqs(await store.read('a', { around: 12, window: 0 }))).toEqual([12])
   })
 
-  it('names the calls of a message and is undefined for an unknown session', async () => {
+  it('names the calls of a message and returns undefined for an unknown session', async () => {
     const { store } = open()
     const calling = {
       role: 'assistant',
@@ -195,7 +196,7 @@ describe('read', () => {
     expect(await store.read('b')).toBeUndefined()
   })
 
-  it('stays inside the keys of its session, whatever is asked', async () => {
+  it('never reads the keys of another session', async () => {
     const { store } = open()
     await store.append(createRecord('a'), [createPage(1, ['mine'])])
     await createD1History(database, newTenant()).append(createRecord('a'), [createPage(1, ['theirs'])])
@@ -205,7 +206,7 @@ describe('read', () => {
   })
 })
 
-describe('what is known to be there', () => {
+describe('append() with a known record', () => {
   const first = createRecord('a', { title: 'Fruit' })
   const steps = [
     [first, [createPage(1, ['apples', 'yes'])]],
@@ -214,8 +215,8 @@ describe('what is known to be there', () => {
     [{ ...first, title: 'Vegetables', updatedAt: noonMs + day }, [createPage(7, ['peas', 'yes'])]],
   ] as const
 
-  /** What is stored in the end, and the statements that each step took. */
-  async function written(isKnown: boolean) {
+  /** Returns what is stored after all steps, and the number of statements of each step. */
+  async function appendSteps(isKnown: boolean) {
     const tenant = newTenant()
     const counts: number[] = []
     const counted = {
@@ -226,7 +227,7 @@ describe('what is known to be there', () => {
       },
     } as unknown as D1Database
     const store = createD1History(counted, tenant)
-    let known: Known = 'nothing'
+    let known: KnownRecord = 'nothing'
     for (const [given, pages] of steps) {
       await store.append(given, pages, isKnown ? known : undefined)
       known = given
@@ -234,21 +235,21 @@ describe('what is known to be there', () => {
     const found = await Promise.all(
       ['apples', 'pears', 'beans', 'peas', 'fruit', 'vegetables', 'egetab'].map((words) => store.search(words, 10)),
     )
-    const listed = await store.sessions({ limit: 10, q: 'egetab' })
+    const listed = await store.listSessions({ limit: 10, q: 'egetab' })
     const rows = database.prepare('SELECT title, active_day, through FROM session WHERE tenant_id = ?').bind(tenant)
     return { counts, stored: { found, listed, rows: (await rows.all()).results } }
   }
 
-  it('costs no statement, and changes nothing of what is stored', async () => {
-    const [blind, knowing] = [await written(false), await written(true)]
-    expect(knowing.stored).toEqual(blind.stored)
-    expect(blind.counts).toEqual([9, 9, 9, 9])
-    expect(knowing.counts).toEqual([6, 4, 8, 5])
+  it('takes fewer statements and stores the same', async () => {
+    const [unknown, known] = [await appendSteps(false), await appendSteps(true)]
+    expect(known.stored).toEqual(unknown.stored)
+    expect(unknown.counts).toEqual([9, 9, 9, 9])
+    expect(known.counts).toEqual([6, 4, 8, 5])
   })
 })
 
-describe('truncate', () => {
-  it('takes pages out of the history and of the search, and steps back', async () => {
+describe('truncate()', () => {
+  it('removes pages from the history and from the search, and sets through back', async () => {
     const { store } = open()
     await store.append(createRecord('a', { title: 'Fruit' }), [
       createPage(1, ['apples', 'yes']),
@@ -259,26 +260,26 @@ describe('truncate', () => {
     expect(await store.search('rang', 10)).toEqual([])
     expect(await store.search('apples', 10)).toHaveLength(1)
     expect(await store.search('fruit', 10)).toHaveLength(1)
-    expect((await store.standing('a'))?.through).toBe(2)
+    expect((await store.readSyncState('a'))?.through).toBe(2)
     await store.append(createRecord('a', { title: 'Fruit' }), [createPage(5, ['oranges', 'again'])])
     expect(await store.search('oranges', 10)).toHaveLength(1)
   })
 })
 
-describe('forget', () => {
-  it('removes a session, its pages and all that search finds of it', async () => {
+describe('deleteSession()', () => {
+  it('removes the session, its pages and its search index', async () => {
     const { store } = open()
     await store.append(createRecord('a', { title: 'Fruit' }), [createPage(1, ['apples', 'yes'])])
-    expect(await store.forget('a')).toBe(true)
-    expect(await store.forget('a')).toBe(false)
-    expect(await store.standing('a')).toBeUndefined()
+    expect(await store.deleteSession('a')).toBe(true)
+    expect(await store.deleteSession('a')).toBe(false)
+    expect(await store.readSyncState('a')).toBeUndefined()
     expect(await store.pages('a', 0)).toEqual([])
     expect([...(await store.search('apples', 10)), ...(await store.search('fruit', 10))]).toEqual([])
   })
 })
 
-describe('the directory', () => {
-  it('lists newest first, across days and within one', async () => {
+describe('listSessions()', () => {
+  it('lists newest first, across days and within a day', async () => {
     const { store } = open()
     for (const [id, at] of [
       ['a', 0],
@@ -288,30 +289,30 @@ describe('the directory', () => {
     ] as const)
       await store.append(createRecord(id, { updatedAt: noonMs + at }), [])
     await store.append(createRecord('a', { updatedAt: noonMs + day + 1 }), [])
-    expect((await store.sessions({ limit: 10 })).data.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd'])
+    expect((await store.listSessions({ limit: 10 })).data.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd'])
     expect((await store.recent(2)).map((session) => session.session_id)).toEqual(['a', 'b'])
   })
 
-  it('pages by a cursor that stays where it was while sessions come and go', async () => {
+  it('keeps the position of a cursor while sessions change', async () => {
     const { store } = open()
     for (let i = 1; i <= 9; i++)
       await store.append(createRecord(`s${i}`, { updatedAt: noonMs + Math.floor(i / 3) * day }), [])
-    const first = await store.sessions({ limit: 4 })
+    const first = await store.listSessions({ limit: 4 })
     await store.append(createRecord('late', { updatedAt: noonMs + 9 * day }), [])
     await store.append(createRecord('s8', { updatedAt: noonMs + 9 * day }), [])
-    await store.forget(first.data[3]!.id)
-    const second = await store.sessions({ limit: 4, cursor: first.nextCursor! })
-    const third = await store.sessions({ limit: 4, cursor: second.nextCursor! })
+    await store.deleteSession(first.data[3]!.id)
+    const second = await store.listSessions({ limit: 4, cursor: first.nextCursor! })
+    const third = await store.listSessions({ limit: 4, cursor: second.nextCursor! })
     const ids = [first, second, third].map(({ data }) => data.map(({ id }) => id))
     expect(ids).toEqual([['s9', 's6', 's7', 's8'], ['s3', 's4', 's5', 's1'], ['s2']])
     expect(third.nextCursor).toBeNull()
   })
 
-  it('filters by source and by a part of the title', async () => {
+  it('filters by source and by part of the title', async () => {
     const { store } = open()
     await store.append(createRecord('a', { title: 'Größere Reise nach 東京', source: 'telegram' }), [])
     await store.append(createRecord('b', { title: 'Travel "plans"', source: 'api' }), [])
-    const ids = async (filter: object) => (await store.sessions({ limit: 10, ...filter })).data.map(({ id }) => id)
+    const ids = async (filter: object) => (await store.listSessions({ limit: 10, ...filter })).data.map(({ id }) => id)
     expect(await ids({ source: 'telegram' })).toEqual(['a'])
     expect(await ids({ q: 'größ' })).toEqual(['a'])
     expect(await ids({ q: 'REIS' })).toEqual(['a'])
@@ -321,16 +322,16 @@ describe('the directory', () => {
     expect(await ids({ q: '%' })).toEqual([])
   })
 
-  it('gives an empty page for a cursor it did not write', async () => {
+  it('returns an empty page for an invalid cursor', async () => {
     const { store } = open()
     await store.append(createRecord('a'), [])
     for (const cursor of ['', 'x', 'W10', '💥', btoa('[1,2]'), btoa('{}')])
-      expect(await store.sessions({ limit: 10, cursor })).toEqual({ data: [], nextCursor: null })
+      expect(await store.listSessions({ limit: 10, cursor })).toEqual({ data: [], nextCursor: null })
   })
 })
 
 describe('two tenants', () => {
-  it('never meet, whatever they call their sessions', async () => {
+  it('are isolated even with equal session ids', async () => {
     const [mine, theirs] = [open(), open()]
     await mine.store.append(createRecord('same', { title: 'My plan' }), [createPage(1, ['secret apples', 'mine'])])
     await theirs.store.append(createRecord('same', { title: 'Their plan' }), [
@@ -339,18 +340,20 @@ describe('two tenants', () => {
     for (const query of ['secret', 'plan', 'ecre', 'secret OR oranges', theirs.tenant, 'their*'])
       expect(JSON.stringify(await mine.store.search(query, 20))).not.toMatch(/orange|their/i)
     expect((await mine.store.search('secret', 20)).length).toBe(1)
-    expect((await mine.store.sessions({ limit: 10, q: 'plan' })).data.map(({ title }) => title)).toEqual(['My plan'])
+    expect((await mine.store.listSessions({ limit: 10, q: 'plan' })).data.map(({ title }) => title)).toEqual([
+      'My plan',
+    ])
     expect(await mine.store.recent(10)).toHaveLength(1)
     expect(JSON.stringify(await mine.store.pages('same', 0))).not.toContain('oranges')
-    expect((await mine.store.standing('same'))?.record.title).toBe('My plan')
+    expect((await mine.store.readSyncState('same'))?.record.title).toBe('My plan')
     await mine.store.truncate('same', 1)
-    await mine.store.forget('same')
+    await mine.store.deleteSession('same')
     expect(await theirs.store.search('secret', 20)).toHaveLength(1)
     expect(await theirs.store.search('ecre', 20)).toHaveLength(1)
     expect(await theirs.store.pages('same', 0)).toHaveLength(1)
   })
 
-  it('are apart even when one name begins like the other', async () => {
+  it('are isolated even when one id is a prefix of the other', async () => {
     const stores = ['ab', 'abc', 'ab-', 'ae', 'ae-d', 'eed', 'e'].map((tenant) => ({
       tenant,
       store: createD1History(database, tenant),

@@ -4,11 +4,12 @@ import type { Page } from '../../src/agent/model/history.ts'
 import { userText } from '../../src/agent/model/message.ts'
 import { createD1History } from '../../src/db/history.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, toolResult } from './fixtures.ts'
+import { countD1, newRowCount } from '../support/billed-rows.ts'
 
 beforeAll(applyMigrations)
 
-/** A tenant with one session a text; the texts found, by their session. */
-async function corpus(...texts: readonly (string | Page)[]) {
+/** Creates a tenant with one session for each text. `found` returns the sessions that a query finds. */
+async function createCorpus(...texts: readonly (string | Page)[]) {
   const store = createD1History(database, newTenant())
   for (const [i, text] of texts.entries())
     await store.append(createRecord(`s${i}`), [typeof text === 'string' ? createPage(1, [text, 'ok']) : text])
@@ -18,14 +19,14 @@ async function corpus(...texts: readonly (string | Page)[]) {
 }
 
 describe('a query', () => {
-  it('finds words, all of them, in any form', async () => {
-    const { found } = await corpus('deploying the workers', 'the deploy failed', 'worker deployed yesterday')
+  it('finds sessions with all words, in any form', async () => {
+    const { found } = await createCorpus('deploying the workers', 'the deploy failed', 'worker deployed yesterday')
     expect(await found('deploy worker')).toEqual([0, 2])
     expect(await found('DEPLOYED')).toEqual([0, 1, 2])
   })
 
-  it('understands phrases, OR, NOT, minus and a star', async () => {
-    const { found } = await corpus('red apple pie', 'apple red', 'green pear', 'kubernetes cluster')
+  it('supports phrases, OR, NOT, minus and a star', async () => {
+    const { found } = await createCorpus('red apple pie', 'apple red', 'green pear', 'kubernetes cluster')
     expect(await found('"red apple"')).toEqual([0])
     expect(await found('“red apple”')).toEqual([0])
     expect(await found('pear OR pie')).toEqual([0, 2])
@@ -37,24 +38,30 @@ describe('a query', () => {
     expect(await found('   ')).toEqual([])
   })
 
-  it('reads few beginnings and none of under three letters; what is left of the others is a word', async () => {
-    const { found } = await corpus('ta take talk', 'ta', 'alpha beta gamma delta epsilon', 'alp bet gam del eps')
+  it('searches at most four prefixes of three letters or more; others are words', async () => {
+    const { found } = await createCorpus('ta take talk', 'ta', 'alpha beta gamma delta epsilon', 'alp bet gam del eps')
     expect(await found('tal*')).toEqual([0])
     expect(await found('ta*')).toEqual([0, 1])
     expect(await found('bet* gam* del* eps*')).toEqual([2, 3])
     expect(await found('alp* bet* gam* del* eps*')).toEqual([3])
   })
 
-  it('takes operators of the engine for words', async () => {
-    const { found } = await corpus('use tenant:"x" NEAR(a b)', 'chat-send')
+  it('treats operators of FTS5 as words', async () => {
+    const { found } = await createCorpus('use tenant:"x" NEAR(a b)', 'chat-send')
     expect(await found('tenant:x')).toEqual([0])
     expect(await found('NEAR(a b)')).toEqual([0])
     expect(await found('chat-send')).toEqual([1])
     expect(await found('{text}:chat')).toEqual([])
   })
 
-  it('finds one and two characters of scripts without spaces', async () => {
-    const { found } = await corpus('明日の天気は晴れです', '今天天气很好', '서울의 날씨', 'พรุ่งนี้อากาศดี', 'キーボード')
+  it('finds one or two characters in scripts without spaces', async () => {
+    const { found } = await createCorpus(
+      '明日の天気は晴れです',
+      '今天天气很好',
+      '서울의 날씨',
+      'พรุ่งนี้อากาศดี',
+      'キーボード',
+    )
     expect(await found('天気')).toEqual([0])
     expect(await found('天')).toEqual([0, 1])
     expect(await found('晴れ')).toEqual([0])
@@ -65,8 +72,8 @@ describe('a query', () => {
     expect(await found('気天')).toEqual([])
   })
 
-  it('finds Latin words next to others, and in their wide form', async () => {
-    const { found } = await corpus('今日はPythonの入門', 'ＦＵＬＬ width', '用Docker部署')
+  it('finds Latin words next to other scripts, and full-width letters', async () => {
+    const { found } = await createCorpus('今日はPythonの入門', 'ＦＵＬＬ width', '用Docker部署')
     expect(await found('python')).toEqual([0])
     expect(await found('Python入門')).toEqual([])
     expect(await found('Pythonの入門')).toEqual([0])
@@ -74,16 +81,16 @@ describe('a query', () => {
     expect(await found('docker 部署')).toEqual([2])
   })
 
-  it('finds parts of words that people typed, and accents either way', async () => {
-    const { found } = await corpus('my postgresql server', 'Café crème', 'a 🎉🎉🎉 party')
+  it('finds parts of typed words, and ignores accents', async () => {
+    const { found } = await createCorpus('my postgresql server', 'Café crème', 'a 🎉🎉🎉 party')
     expect(await found('gresq')).toEqual([0])
     expect(await found('cafe')).toEqual([1])
     expect(await found('🎉🎉🎉')).toEqual([2])
     expect(await found('gresq server -party')).toEqual([0])
   })
 
-  it('finds titles, short ones too, and points to the first message', async () => {
-    const { store } = await corpus()
+  it('finds titles and returns the first message', async () => {
+    const { store } = await createCorpus()
     await store.append(createRecord('t', { title: '東京旅行' }), [createPage(1, ['hello', 'hi'])])
     await store.append(createRecord('u', { title: 'Quarterly budget' }), [])
     expect(await store.search('東京', 5)).toEqual([
@@ -105,8 +112,8 @@ describe('a query', () => {
     expect(await store.search('osaka', 5)).toEqual([])
   })
 
-  it('leaves out summaries, nudges and pages marked as not indexed', async () => {
-    const { found } = await corpus(
+  it('omits summaries, nudges and pages that are not indexed', async () => {
+    const { found } = await createCorpus(
       createPage(1, [userText('zebra', 'summary'), userText('zebra', 'nudge')]),
       createPage(1, ['zebra'], { indexed: false }),
       createPage(1, [userText('zebra', 'webhook')]),
@@ -115,8 +122,8 @@ describe('a query', () => {
     expect(await found('zebr')).toEqual([])
   })
 
-  it('looks into the first 8 KB of what was said and 2 KB of what a tool returned', async () => {
-    const { found } = await corpus(
+  it('searches the first 8 KB of a message and 2 KB of a tool result', async () => {
+    const { found } = await createCorpus(
       createPage(1, [`${'x '.repeat(4000)} early ${'x '.repeat(4000)} late`]),
       createPage(1, ['go', toolResult(`${'x '.repeat(900)} early ${'x '.repeat(900)} late`)]),
     )
@@ -124,8 +131,8 @@ describe('a query', () => {
     expect(await found('late')).toEqual([])
   })
 
-  it('never fails, whatever is typed', async () => {
-    const { store } = await corpus('some text to look at')
+  it('accepts any input', async () => {
+    const { store } = await createCorpus('some text to look at')
     const pieces = [
       '"',
       '*',
@@ -150,13 +157,13 @@ describe('a query', () => {
       '＂',
       '\ud800',
     ]
-    const typed = fc.oneof(
+    const queries = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 30 }),
       fc.array(fc.constantFrom(...pieces), { maxLength: 25 }).map((list) => list.join('')),
       fc.array(fc.constantFrom(...pieces), { maxLength: 25 }).map((list) => list.join(' ')),
     )
     await fc.assert(
-      fc.asyncProperty(typed, async (query) => {
+      fc.asyncProperty(queries, async (query) => {
         expect((await store.search(query, 5)).length).toBeLessThanOrEqual(5)
       }),
       { numRuns: 300 },
@@ -167,8 +174,8 @@ describe('a query', () => {
 })
 
 describe('a hit', () => {
-  it('is the best message of its page, with the place marked', async () => {
-    const { store } = await corpus(
+  it('is the best message of its page, with the matches marked', async () => {
+    const { store } = await createCorpus(
       createPage(1, [
         'look at the logs',
         'The deploy failed: the token of the deploy job expired.',
@@ -187,16 +194,16 @@ describe('a hit', () => {
     ])
   })
 
-  it('shows about 200 characters around a match far inside, also of a long page', async () => {
+  it('shows about 200 characters around a match inside a long page', async () => {
     const text = `${'before '.repeat(500)}the Needle is here ${'after '.repeat(500)}`
-    const { store } = await corpus(createPage(1, [text, toolResult('y'.repeat(200_000))]))
+    const { store } = await createCorpus(createPage(1, [text, toolResult('y'.repeat(200_000))]))
     const [hit] = await store.search('needle', 5)
     expect(hit?.message_id).toBe('m1')
     expect(hit?.snippet).toMatch(/^…before .*the «Needle» is here after .*…$/)
     expect(hit!.snippet.length).toBeLessThan(220)
   })
 
-  it('comes in the order of time when asked, also from a session that began long ago', async () => {
+  it('is sorted by time on request, also in an old session', async () => {
     const store = createD1History(database, newTenant())
     const now = Date.now()
     const long = Array.from({ length: 3 }, (_, i) =>
@@ -212,8 +219,8 @@ describe('a hit', () => {
     expect((await times('oldest', 20))[0]).toBe('long/m1')
   })
 
-  it('of a single word has its very form before others, and then the later before the earlier', async () => {
-    const { store } = await corpus(
+  it('for a single word ranks the exact form first, then later messages', async () => {
+    const { store } = await createCorpus(
       createPage(1, ['deployed today'], { at: noonMs + 5000 }),
       createPage(1, ['deploy it'], { at: noonMs }),
       createPage(1, ['deploy it again'], { at: noonMs + 1000 }),
@@ -222,7 +229,7 @@ describe('a hit', () => {
     expect(order).toEqual(['s2', 's1', 's0'])
   })
 
-  it('of a single word is among the latest, also in a session that began long ago', async () => {
+  it('for a single word is among the latest messages, also in an old session', async () => {
     const store = createD1History(database, newTenant())
     const now = Date.now()
     await store.append(createRecord('long'), [
@@ -237,24 +244,29 @@ describe('a hit', () => {
     expect([all.length, new Set(all).size, all.at(-1)]).toEqual([7, 7, 'long/m1'])
   })
 
-  it('of several words has the one that says more of them first', async () => {
-    const { found, store } = await corpus('tea', `kettle ${'and so on '.repeat(20)}`, 'the kettle for tea', 'tea tea')
+  it('for several words ranks the message with more of them first', async () => {
+    const { found, store } = await createCorpus(
+      'tea',
+      `kettle ${'and so on '.repeat(20)}`,
+      'the kettle for tea',
+      'tea tea',
+    )
     expect((await store.search('kettle OR tea', 20))[0]?.session_id).toBe('s2')
     expect(await found('kettle tea')).toEqual([2])
   })
 
-  it('inside a longer word is shown only when no word is it', async () => {
-    const { found } = await corpus('a postgresql server', 'postgres here')
+  it('inside a longer word appears only when no whole word matches', async () => {
+    const { found } = await createCorpus('a postgresql server', 'postgres here')
     expect(await found('postgres')).toEqual([1])
     expect(await found('postgres*')).toEqual([0, 1])
     expect(await found('ostgres')).toEqual([0, 1])
   })
 
-  it('takes one question to the database, two when no word is found', async () => {
-    let asked = 0
+  it('takes one query, and a second one when no word matches', async () => {
+    let queries = 0
     const counting = new Proxy(database, {
       get: (target, name) => {
-        if (name === 'prepare') asked++
+        if (name === 'prepare') queries++
         const value: unknown = Reflect.get(target, name)
         return typeof value === 'function' ? value.bind(target) : value
       },
@@ -268,15 +280,15 @@ describe('a hit', () => {
       ['tea biscuits', undefined, 1],
       ['iscui', undefined, 2],
     ] as const) {
-      asked = 0
+      queries = 0
       expect((await store.search(query, 20, sort)).length, query).toBe(1)
-      expect(asked, `${query} ${sort ?? ''}`).toBe(times)
+      expect(queries, `${query} ${sort ?? ''}`).toBe(times)
     }
   })
 
-  it('costs at most 60 rows read for 20 of them', async () => {
-    const meter = { written: 0, read: 0 }
-    const store = createD1History(database, newTenant(), meter)
+  it('reads at most 60 rows for 20 hits', async () => {
+    const count = newRowCount()
+    const store = createD1History(countD1(database, count), newTenant())
     for (let i = 0; i < 60; i++)
       await store.append(createRecord(`s${i}`, { title: i < 20 ? `Common title ${i}` : null }), [
         createPage(1, [`common text number${i % 15 === 0 ? ' rarely' : ''}${i}`, 'ok']),
@@ -294,9 +306,9 @@ describe('a hit', () => {
       ['common OR missing'],
       ['number0 OR title', 'newest'],
     ] as const) {
-      meter.read = 0
+      count.read = 0
       const hits = await store.search(query, 20, sort)
-      expect(meter.read, `${query} ${sort ?? ''}: ${hits.length} hits`).toBeLessThanOrEqual(60)
+      expect(count.read, `${query} ${sort ?? ''}: ${hits.length} hits`).toBeLessThanOrEqual(60)
     }
   })
 })

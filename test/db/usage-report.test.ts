@@ -1,8 +1,8 @@
-/** What turns have spent, as history has it: each turn once, whatever became of its pages. */
+/** Tests usage queries: each turn counts once, even after its pages are deleted. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from '../../src/agent/model/history.ts'
-import { addUsage, noUsage, oneCall, type Usage } from '../../src/agent/model/usage.ts'
+import { addUsage, noUsage, usageOfCall, type Usage } from '../../src/agent/model/usage.ts'
 import { createD1History } from '../../src/db/history.ts'
 import { sumUsageSince } from '../../src/db/usage-totals.ts'
 import { type UsageFilter, type UsageGroup, reportUsage } from '../../src/db/usage-report.ts'
@@ -11,14 +11,14 @@ import { database, applyMigrations, newTenant, noonMs, createPage, createRecord 
 beforeAll(applyMigrations)
 
 const day = 24 * 60 * 60 * 1000
-const paid = (model: string, input: number, costUsd = 0, costStatus: Usage['costStatus'] = 'estimated') =>
-  oneCall({ ...noUsage, input, costUsd, costStatus }, model)
+const usageOf = (model: string, input: number, costUsd = 0, costStatus: Usage['costStatus'] = 'estimated') =>
+  usageOfCall({ ...noUsage, input, costUsd, costStatus }, model)
 
-/** A turn of two messages that ends a page. */
+/** Creates a page with a turn of two messages. */
 const turn = (n: number, runId: string, usage: Usage, changes: Partial<Page> = {}): Page =>
   createPage(n, ['question', 'answer'], { runId, usage, turn: { id: runId }, ...changes })
 
-function open() {
+function createReporter() {
   const tenant = newTenant()
   const all: UsageFilter = { group: 'model', from: noonMs - 30 * day, to: noonMs + 30 * day, limit: 100 }
   return {
@@ -30,10 +30,10 @@ function open() {
   }
 }
 
-describe('the report', () => {
-  it('tells models and tasks of a turn apart, and puts the tasks of a model together', async () => {
-    const { store, report, keys } = open()
-    const usage = [paid('a/one', 10, 1), paid('a/one compression', 5, 0.5), paid('b/two', 100, 0, 'unknown')]
+describe('reportUsage()', () => {
+  it('separates the models of a turn and sums the tasks of a model', async () => {
+    const { store, report, keys } = createReporter()
+    const usage = [usageOf('a/one', 10, 1), usageOf('a/one compression', 5, 0.5), usageOf('b/two', 100, 0, 'unknown')]
     await store.append(createRecord('s1'), [turn(1, 'r1', usage.reduce(addUsage, noUsage))])
     expect(await keys('model')).toEqual([
       ['b/two', 1, 100],
@@ -44,8 +44,8 @@ describe('the report', () => {
     expect(data[1]).toMatchObject({ calls: 2, cost_usd: 1.5, cost_status: 'estimated' })
   })
 
-  it('counts turns of before models were told apart under the model that was asked for', async () => {
-    const { store, keys } = open()
+  it('counts turns without a breakdown under the requested model', async () => {
+    const { store, keys } = createReporter()
     const usage = { ...noUsage, input: 7 }
     await store.append(createRecord('s1'), [turn(1, 'r1', usage, { model: 'a/old' }), turn(3, 'r2', usage)])
     expect(await keys('model')).toEqual([
@@ -54,14 +54,14 @@ describe('the report', () => {
     ])
   })
 
-  it('goes by days, sessions and sources, and by a span that ends before its end', async () => {
-    const { store, report, keys } = open()
+  it('groups by day, session and source, and excludes the end of the span', async () => {
+    const { store, report, keys } = createReporter()
     const later = { updatedAt: noonMs + day }
     await store.append(createRecord('s1', later), [
-      turn(1, 'r1', paid('a/one', 1)),
-      turn(3, 'r2', paid('a/one', 2), { at: noonMs + day }),
+      turn(1, 'r1', usageOf('a/one', 1)),
+      turn(3, 'r2', usageOf('a/one', 2), { at: noonMs + day }),
     ])
-    await store.append(createRecord('s2', { source: 'cron' }), [turn(1, 'r3', paid('a/one', 4))])
+    await store.append(createRecord('s2', { source: 'cron' }), [turn(1, 'r3', usageOf('a/one', 4))])
     expect(await keys('day')).toEqual([
       ['2026-11-22', 1, 2],
       ['2026-11-21', 2, 5],
@@ -79,7 +79,7 @@ describe('the report', () => {
   })
 
   it('is empty for a tenant without turns', async () => {
-    expect(await open().report()).toEqual({
+    expect(await createReporter().report()).toEqual({
       data: [],
       next: undefined,
       totals: {
@@ -98,42 +98,43 @@ describe('the report', () => {
   })
 })
 
-describe('what was spent', () => {
-  it('stays counted, once, when pages are taken back, sessions are removed, and all of that is repeated', async () => {
-    const { store, keys } = open()
-    await store.append(createRecord('s1'), [turn(1, 'r1', paid('a/one', 1)), turn(3, 'r2', paid('a/one', 2))])
-    const unsent = [{ runId: 'r3', at: noonMs, source: 'api', usage: paid('a/one', 4) }]
+describe('usage', () => {
+  it('stays counted once after an undo or a deletion, even when repeated', async () => {
+    const { store, keys } = createReporter()
+    await store.append(createRecord('s1'), [turn(1, 'r1', usageOf('a/one', 1)), turn(3, 'r2', usageOf('a/one', 2))])
+    const unsent = [{ runId: 'r3', at: noonMs, source: 'api', usage: usageOf('a/one', 4) }]
     for (const _ of [1, 2]) await store.truncate('s1', 3, unsent)
     expect(await keys('session')).toEqual([['s1', 3, 7]])
-    await store.append(createRecord('s1'), [turn(5, 'r4', paid('a/one', 8))])
-    for (const _ of [1, 2]) await store.forget('s1', [{ ...unsent[0]!, runId: 'r5', usage: paid('a/one', 16) }])
-    expect(await store.standing('s1')).toBeUndefined()
+    await store.append(createRecord('s1'), [turn(5, 'r4', usageOf('a/one', 8))])
+    for (const _ of [1, 2])
+      await store.deleteSession('s1', [{ ...unsent[0]!, runId: 'r5', usage: usageOf('a/one', 16) }])
+    expect(await store.readSyncState('s1')).toBeUndefined()
     expect(await keys('session')).toEqual([['s1', 5, 31]])
   })
 
-  it('by a turn that two sessions have counts once, for the one that it was said in', async () => {
-    const { store, keys } = open()
-    for (const id of ['first', 'copy']) await store.append(createRecord(id), [turn(1, 'r1', paid('a/one', 1))])
+  it('of a turn in two sessions counts once, for the original session', async () => {
+    const { store, keys } = createReporter()
+    for (const id of ['first', 'copy']) await store.append(createRecord(id), [turn(1, 'r1', usageOf('a/one', 1))])
     expect(await keys('session')).toEqual([['first', 1, 1]])
-    await store.forget('copy')
+    await store.deleteSession('copy')
     expect(await keys('session')).toEqual([['first', 1, 1]])
   })
 
-  it('is nobody else’s', async () => {
-    const [one, other] = [open(), open()]
-    await one.store.append(createRecord('s1'), [turn(1, 'r1', paid('a/one', 1))])
+  it('is separate for each tenant', async () => {
+    const [one, other] = [createReporter(), createReporter()]
+    await one.store.append(createRecord('s1'), [turn(1, 'r1', usageOf('a/one', 1))])
     await one.store.truncate('s1', 1)
     expect(await other.keys('session')).toEqual([])
-    await other.store.append(createRecord('s1'), [turn(1, 'r1', paid('a/one', 2))])
+    await other.store.append(createRecord('s1'), [turn(1, 'r1', usageOf('a/one', 2))])
     expect([await one.keys('session'), await other.keys('session')]).toEqual([[['s1', 1, 1]], [['s1', 1, 2]]])
   })
 
-  it('since two moments is summed for both, without the run that is asked about', async () => {
-    const { store, tenant } = open()
+  it('is summed since two times, without the given run', async () => {
+    const { store, tenant } = createReporter()
     await store.append(createRecord('s1', { updatedAt: noonMs + day }), [
-      turn(1, 'r1', paid('a/one', 1, 0.5)),
-      turn(3, 'r2', paid('a/one', 2, 0.25), { at: noonMs + day }),
-      turn(5, 'r3', paid('a/one', 4, 0.125), { at: noonMs + day }),
+      turn(1, 'r1', usageOf('a/one', 1, 0.5)),
+      turn(3, 'r2', usageOf('a/one', 2, 0.25), { at: noonMs + day }),
+      turn(5, 'r3', usageOf('a/one', 4, 0.125), { at: noonMs + day }),
     ])
     expect(await sumUsageSince(database, tenant, { month: noonMs - day, day: noonMs + day, without: 'r3' })).toEqual({
       month: { tokens: 3, usd: 0.75 },

@@ -1,6 +1,6 @@
 /** Renders the events of a run as an OpenAI chat completion, whole or in chunks. Tools appear as `hermes.tool.progress`. */
 
-import { isEnd, type PlacedEvent, type RunEnded } from '../model/event.ts'
+import { isRunEnd, type SessionEvent, type RunEnded } from '../model/event.ts'
 import { toOpenAiUsage } from './usage.ts'
 
 export type CompletionHead = { readonly id: string; readonly created: number; readonly model: string }
@@ -16,7 +16,7 @@ export function resolveFinishReason({ type, exit_reason }: RunEnded): string {
  * Creates a function that renders one event as server-sent text, or as an empty string. The first chunk carries the
  * role, because some clients take the role of all chunks from it.
  */
-export function createChunkRenderer(head: CompletionHead, withUsage: boolean): (event: PlacedEvent) => string {
+export function createChunkRenderer(head: CompletionHead, withUsage: boolean): (event: SessionEvent) => string {
   let started = false
   const chunk = (delta: object, finish: string | null, more: object = {}) =>
     `data: ${JSON.stringify({
@@ -48,13 +48,13 @@ export function createChunkRenderer(head: CompletionHead, withUsage: boolean): (
     if (event.type === 'reasoning.delta') return chunk({ ...role(), reasoning_content: event.delta }, null)
     if (event.type === 'tool.started' || event.type === 'tool.completed')
       return `event: hermes.tool.progress\n${chunk(role(), null, renderToolProgress(event))}`
-    if (!isEnd(event)) return ''
+    if (!isRunEnd(event)) return ''
     return `${chunk(role(), resolveFinishReason(event))}${usageChunk(event)}data: [DONE]\n\n`
   }
 }
 
 /** Renders the progress of a tool. It is added to a chunk, because SDKs parse every event as a chunk. */
-function renderToolProgress(event: Extract<PlacedEvent, { type: 'tool.started' | 'tool.completed' }>): object {
+function renderToolProgress(event: Extract<SessionEvent, { type: 'tool.started' | 'tool.completed' }>): object {
   const status = event.type === 'tool.started' ? 'running' : event.failed ? 'failed' : 'completed'
   return { tool: event.tool, call_id: event.call_id, status }
 }

@@ -3,7 +3,7 @@
  * last event contains the whole response. Text of an abandoned answer is closed as incomplete and is not in the whole.
  */
 
-import { isEnd, type PlacedEvent, type RunEnded } from '../model/event.ts'
+import { isRunEnd, type SessionEvent, type RunEnded } from '../model/event.ts'
 import {
   renderCallItem,
   renderMessageItem,
@@ -22,7 +22,7 @@ import { toPublicUsage } from './usage.ts'
  * Creates a function that renders one event as server-sent text, or as an empty string. Events with a sequence number
  * up to `after` are omitted.
  */
-export function createResponseRenderer(head: ResponseHead, after = -1): (event: PlacedEvent) => string {
+export function createResponseRenderer(head: ResponseHead, after = -1): (event: SessionEvent) => string {
   const stream = new ResponseStream(head, after)
   return (event) => stream.render(event)
 }
@@ -50,9 +50,9 @@ class ResponseStream {
     this.#after = after
   }
 
-  render(event: PlacedEvent): string {
+  render(event: SessionEvent): string {
     const opening = this.#nextNumber ? '' : this.#begin()
-    if (isEnd(event)) return opening + this.#end(event)
+    if (isRunEnd(event)) return opening + this.#end(event)
     // Calls made by a program are not items; the call that runs the program is.
     if ('parent_call_id' in event) return opening
     switch (event.type) {

@@ -1,11 +1,11 @@
 /** Renders the events of a session as server-sent events. */
 
-import type { PlacedEvent } from '../model/event.ts'
+import type { SessionEvent } from '../model/event.ts'
 import { toPublicUsage } from './usage.ts'
 
-export const renderServerSentEvent = (event: PlacedEvent): string =>
+export const renderServerSentEvent = (event: SessionEvent): string =>
   `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(toPublicEvent(event))}\n\n`
 
 /** Converts an event to the field names of the public API. */
-export const toPublicEvent = (event: PlacedEvent): object =>
+export const toPublicEvent = (event: SessionEvent): object =>
   'usage' in event ? { ...event, usage: toPublicUsage(event.usage) } : event

@@ -1,13 +1,7 @@
-import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../../src/agent/model/message.ts'
 import { type ExportFormat, renderExport } from '../../../src/agent/public-api/export.ts'
-import {
-  type ExportedMessage,
-  exportedMessageSchema,
-  fromExportedMessage,
-  toExportedMessage,
-} from '../../../src/agent/public-api/exported-message.ts'
+import { type ExportedMessage, toExportedMessage } from '../../../src/agent/public-api/exported-message.ts'
 
 const session = {
   id: 'ses_1',
@@ -17,18 +11,17 @@ const session = {
   created_at: '2026-11-01T00:00:00.000Z',
 }
 
-async function* each(messages: readonly ExportedMessage[]) {
+async function* stream(messages: readonly ExportedMessage[]) {
   yield* messages
 }
 
-async function written(format: ExportFormat, messages: readonly ExportedMessage[], system?: string): Promise<string> {
-  let all = ''
-  for await (const piece of renderExport(format, { session, system, messages: each(messages) })) all += piece
-  return all
+async function render(format: ExportFormat, messages: readonly ExportedMessage[], system?: string): Promise<string> {
+  let output = ''
+  for await (const chunk of renderExport(format, { session, system, messages: stream(messages) })) output += chunk
+  return output
 }
 
-const png = { type: 'image', mediaType: 'image/png', data: 'iVBORw0K' } as const
-const conversation: readonly Message[] = [
+const transcript: readonly Message[] = [
   { role: 'user', content: [{ type: 'text', text: 'Hello' }] },
   {
     role: 'assistant',
@@ -43,114 +36,12 @@ const conversation: readonly Message[] = [
   { role: 'assistant', content: [{ type: 'text', text: 'There is a.' }], stop: 'end' },
 ]
 
-describe('a message', () => {
-  const cases: Readonly<Record<string, Message>> = {
-    'of plain text': conversation[0] as Message,
-    'with an image, in order': { role: 'user', content: [png, { type: 'text', text: 'what?' }] },
-    'with an image by address': {
-      role: 'user',
-      content: [{ type: 'image', mediaType: 'image/*;url', data: 'https://x.test/a.png' }],
-    },
-    'in two texts': {
-      role: 'user',
-      content: [
-        { type: 'text', text: 'a' },
-        { type: 'text', text: 'b' },
-      ],
-    },
-    'nobody typed': { role: 'user', content: [{ type: 'text', text: 'so far' }], source: 'summary' },
-    'with calls': conversation[1] as Message,
-    'with thinking that is signed': {
-      role: 'assistant',
-      content: [
-        { type: 'thinking', text: 'hm', sealed: { by: 'anthropic', data: { signature: 'x' } } },
-        { type: 'text', text: 'a' },
-        { type: 'thinking', text: 'more' },
-        { type: 'text', text: 'b' },
-      ],
-      stop: 'end',
-    },
-    'with broken arguments': {
-      role: 'assistant',
-      content: [{ type: 'call', id: 'c', name: 'x', input: {}, raw: '{"a":' }],
-      stop: 'length',
-    },
-    'that is a notice': {
-      role: 'assistant',
-      content: [{ type: 'text', text: 'Stopped.' }],
-      stop: 'end',
-      source: 'notice',
-    },
-    'of a failed tool': { role: 'tool', callId: 'c', name: 'x', content: [{ type: 'text', text: 'no' }], failed: true },
-    'of a tool, with an image': { role: 'tool', callId: 'c', name: 'x', content: [png], failed: false },
-  }
+describe('renderExport()', () => {
+  const messages = transcript.map(toExportedMessage)
 
-  it.each(Object.entries(cases))('%s comes back as it was', (_name, message) => {
-    const line = JSON.parse(JSON.stringify(toExportedMessage(message))) as unknown
-    expect(fromExportedMessage(exportedMessageSchema.parse(line))).toEqual(message)
-  })
-
-  it('of any content comes back as it was', () => {
-    const text = fc.record({ type: fc.constant('text' as const), text: fc.string() })
-    const thinking = fc.record({ type: fc.constant('thinking' as const), text: fc.string() })
-    const call = fc.record({
-      type: fc.constant('call' as const),
-      id: fc.string({ minLength: 1, maxLength: 20 }),
-      name: fc.string({ minLength: 1, maxLength: 20 }),
-      input: fc.dictionary(fc.string(), fc.jsonValue()),
-    })
-    const spoken = fc.array(fc.oneof(text, fc.constant(png)))
-    const message = fc.oneof(
-      fc.record({ role: fc.constant('user' as const), content: spoken }),
-      fc.record({
-        role: fc.constant('assistant' as const),
-        content: fc.array(fc.oneof(text, thinking, call)),
-        stop: fc.constantFrom('end' as const, 'tools' as const, 'length' as const),
-      }),
-    )
-    fc.assert(
-      fc.property(message, (one) => {
-        const plain = JSON.parse(JSON.stringify(one)) as Message
-        const line = JSON.parse(JSON.stringify(toExportedMessage(one))) as unknown
-        expect(JSON.parse(JSON.stringify(fromExportedMessage(exportedMessageSchema.parse(line))))).toEqual(plain)
-      }),
-    )
-  })
-
-  it('says in the format of chat completions what that can say, and nothing twice', () => {
-    expect(toExportedMessage(conversation[1] as Message)).toEqual({
-      role: 'assistant',
-      content: 'Let me see.',
-      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'terminal', arguments: '{"command":"ls"}' } }],
-      reasoning: 'hm',
-      stop: 'tools',
-    })
-  })
-
-  it.each([
-    ['an address inside of the storage', { role: 'user', parts: [{ ...png, data: 'blob:t/other/s/x/attachments/y' }] }],
-    ['the same as an address', { role: 'user', parts: [{ ...png, mediaType: 'image/png;url', data: 'blob:t/x' }] }],
-    ['another role', { role: 'system', content: 'x' }],
-    ['an unknown part', { role: 'user', parts: [{ type: 'video', data: '' }] }],
-  ])('with %s is refused', (_name, given) => {
-    expect(exportedMessageSchema.safeParse(given).success).toBe(false)
-  })
-
-  it.each(['blob:t/other/s/x/attachments/y', 'http://x.test/a.png', 'data:text/html;base64,AAAA', 'file:///etc'])(
-    'with an image at %s loses it',
-    (url) => {
-      const message = fromExportedMessage({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] })
-      expect(message.content).toEqual([{ type: 'text', text: '[an image that did not come along]' }])
-    },
-  )
-})
-
-describe('an export', () => {
-  const messages = conversation.map(toExportedMessage)
-
-  it('as json and jsonl says the same', async () => {
-    const json = JSON.parse(await written('json', messages)) as { messages: unknown[] }
-    const [head, ...lines] = (await written('jsonl', messages))
+  it('renders the same content as json and jsonl', async () => {
+    const json = JSON.parse(await render('json', messages)) as { messages: unknown[] }
+    const [head, ...lines] = (await render('jsonl', messages))
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as object)
@@ -159,13 +50,13 @@ describe('an export', () => {
     expect(lines).toEqual(JSON.parse(JSON.stringify(messages)))
   })
 
-  it('of nothing is still one', async () => {
-    expect(JSON.parse(await written('json', []))).toMatchObject({ messages: [] })
-    expect(JSON.parse(await written('sharegpt', []))).toEqual({ id: 'ses_1', conversations: [] })
+  it('renders an empty session', async () => {
+    expect(JSON.parse(await render('json', []))).toMatchObject({ messages: [] })
+    expect(JSON.parse(await render('sharegpt', []))).toEqual({ id: 'ses_1', conversations: [] })
   })
 
-  it('as sharegpt has thinking, calls and results in tags', async () => {
-    expect(JSON.parse(await written('sharegpt', messages, 'You are.'))).toEqual({
+  it('renders thinking, calls and results in tags as sharegpt', async () => {
+    expect(JSON.parse(await render('sharegpt', messages, 'You are.'))).toEqual({
       id: 'ses_1',
       conversations: [
         { from: 'system', value: 'You are.' },
@@ -185,16 +76,16 @@ describe('an export', () => {
     })
   })
 
-  it('as markdown has fences that no text can close', async () => {
+  it('renders fences as markdown that no text can close', async () => {
     const hostile = 'before\n````\n# not a title\n````'
-    const text = await written('md', [{ role: 'tool', content: hostile, tool_call_id: 'c', name: 'x' }])
+    const text = await render('md', [{ role: 'tool', content: hostile, tool_call_id: 'c', name: 'x' }])
     expect(text).toContain(`\n\`\`\`\`\`\n${hostile}\n\`\`\`\`\`\n`)
-    expect(await written('md', messages)).toContain(
+    expect(await render('md', messages)).toContain(
       '\n> hm\n\nLet me see.\n\n`terminal`\n\n```json\n{"command":"ls"}\n```\n',
     )
   })
 
-  it('as html runs nothing and loads nothing, whatever was said', async () => {
+  it('renders html that runs no scripts and loads nothing', async () => {
     const attack = `</div><script>alert(1)</script><img src=x onerror='alert(2)'>"&`
     const hostile: readonly ExportedMessage[] = [
       { role: 'user', content: attack },
@@ -209,7 +100,7 @@ describe('an export', () => {
       { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/svg+xml;base64,AAAA' } }] },
       { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
     ]
-    const html = await written('html', hostile)
+    const html = await render('html', hostile)
     const tags = [...html.matchAll(/<([a-z0-9]+)/gi)].map(([, tag = '']) => tag.toLowerCase())
     expect(new Set(tags)).toEqual(
       new Set([
