@@ -1,18 +1,19 @@
-// Three kinds of tests: `pure` in Node, `workerd` inside the runtime, `e2e` against a server started as users start it.
-// `npx vitest run --project pure` runs one of them, a file name after it one file.
+// Configures three kinds of tests: `pure` in Node, `workerd` inside the runtime, `e2e` against a server started as users
+// start it. `npx vitest run --project pure` runs one kind, `npx vitest run FILE` one file.
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
+import { dropExpectedMessages } from './test/support/runtime-messages.ts'
 
-/** Backends that reach a machine over HTTP: their tests start it. */
+/** Backends that reach a host over HTTP. Their tests start that host, so they run in Node. */
 const remote = 'test/backends/{http,host,cloudflare,daytona,e2b,vercel}/**/*.test.ts'
 
-/** What hangs is found; what is only slow, because the machine is busy, is none of a test's business. */
-const patience = { testTimeout: 60_000, hookTimeout: 90_000 }
+/** Long enough for a busy machine; only a test that hangs exceeds them. */
+const timeouts = { testTimeout: 60_000, hookTimeout: 90_000 }
 
 const pure = {
   test: {
     name: 'pure',
-    ...patience,
+    ...timeouts,
     include: ['test/{agent,tools,support,scripts,channels,sandbox}/**/*.test.ts', remote, 'bench/**/*.test.ts'],
   },
 }
@@ -27,11 +28,11 @@ const workerd = {
   ],
   test: {
     name: 'workerd',
-    ...patience,
+    ...timeouts,
     include: ['test/{backends,db,durable,worker}/**/*.test.ts'],
     setupFiles: ['test/support/rpc-paths.ts'],
     exclude: [remote],
-    // Every file imports the whole app anew; bundled once, that is a third faster.
+    // Every test file imports the whole app again. Bundling the packages once makes that a third faster.
     deps: {
       optimizer: {
         ssr: {
@@ -61,14 +62,17 @@ const e2e = {
     name: 'e2e',
     maxWorkers: 2,
     include: ['test/e2e/**/*.test.ts'],
-    // Files share a server; those that kill one have their own. Two at a time: they wait more than they compute.
+    // Files share a server; files that kill one start their own. Two run at a time, because they mostly wait.
     globalSetup: ['test/e2e/support/shared.ts'],
-    // After the others: what starts servers and kills them is disturbed by nothing.
+    // Runs after the other projects, so that nothing slows down the servers that it starts and kills.
     sequence: { groupOrder: 1 },
-    ...patience,
+    ...timeouts,
     teardownTimeout: 20_000,
   },
 }
 
-// Three files at a time, on two cores as well: a test waits as much as it computes.
-export default defineConfig({ test: { maxWorkers: 3, projects: [pure, workerd, e2e] } })
+dropExpectedMessages(process.stderr)
+
+// Three files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
+// only for tests that fail.
+export default defineConfig({ test: { maxWorkers: 3, silent: 'passed-only', projects: [pure, workerd, e2e] } })

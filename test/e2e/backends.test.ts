@@ -1,7 +1,8 @@
 /** A server and a sandbox server, both as users start them: commands run there, and files move with the session. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasBubblewrap, type SandboxServer, startSandbox, token } from '../sandbox/server.mjs'
+import { hasBubblewrap } from '../sandbox/bubblewrap.mjs'
+import { type SandboxServer, startSandbox, token } from '../sandbox/server.mjs'
 import { clientOf } from './support/client.ts'
 import { type Server, startServer } from './support/server.ts'
 

@@ -2,7 +2,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import { hasBubblewrap, type SandboxServer, startSandbox, token } from '../sandbox/server.mjs'
+import { hasBubblewrap } from '../sandbox/bubblewrap.mjs'
+import { type SandboxServer, startSandbox, token } from '../sandbox/server.mjs'
 import { startModelServer } from '../support/model-server/server.ts'
 import { clientOf, eventually } from './support/client.ts'
 import { dropState, newState, type Server, startServer } from './support/server.ts'

@@ -1,5 +1,4 @@
 export const token: string
-export const hasBubblewrap: boolean
 export type SandboxServer = {
   readonly url: string
   readonly root: string

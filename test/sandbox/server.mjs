@@ -6,18 +6,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 export const token = 'a-key-for-tests-0123456789'
-export const hasBubblewrap =
-  spawnSync('bwrap', [
-    '--ro-bind',
-    '/',
-    '/',
-    '--proc',
-    '/proc',
-    '--unshare-user',
-    '--unshare-pid',
-    '--unshare-net',
-    'true',
-  ]).status === 0
 
 export async function startSandbox({ args = [], env = {}, root } = {}) {
   const folder = root ?? mkdtempSync(join(tmpdir(), 'talaria-sandbox-'))

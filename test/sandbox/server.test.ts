@@ -1,7 +1,8 @@
 /** The reference server with real processes. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, documented, hasBubblewrap, newWorkspace, onDisk, type SandboxServer, startSandbox } from './server.mjs'
+import { hasBubblewrap } from './bubblewrap.mjs'
+import { call, documented, newWorkspace, onDisk, type SandboxServer, startSandbox } from './server.mjs'
 
 type Event = { readonly t: string; readonly d?: string; readonly [name: string]: unknown }
 
@@ -27,7 +28,7 @@ const until = async (isSo: () => Promise<boolean>) => {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap', () => {
+describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubblewrap)', () => {
   let server: SandboxServer
   beforeAll(async () => {
     server = await startSandbox({ env: { SANDBOX_MEMORY_BYTES: String(200 * 1024 * 1024), SANDBOX_PROCESSES: '64' } })
@@ -202,7 +203,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap', () => {
   })
 })
 
-describe.skipIf(!hasBubblewrap)('files of a sandbox', () => {
+describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
   let server: SandboxServer
   beforeAll(async () => {
     server = await startSandbox({ env: { SANDBOX_SEARCH_MS: '1000' } })
@@ -306,7 +307,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox', () => {
   })
 })
 
-describe.skipIf(!hasBubblewrap)('jobs of a sandbox', () => {
+describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
   let server: SandboxServer
   beforeAll(async () => {
     server = await startSandbox()

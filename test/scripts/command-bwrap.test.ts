@@ -1,16 +1,16 @@
+/**
+ * Runs sample command lines in bubblewrap with loggers in the place of destructive programs, and compares what ran with
+ * the verdict of the judge. The file system is read-only and there is no network.
+ */
+
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { judgeCommand } from '../../src/agent/shell-policy/judge.ts'
+import { judgeCommand } from '../../src/agent/shell-policy/judge-command.ts'
 import { mutate, randomOf } from '../agent/shell-policy/mutations.ts'
-
-/**
- * The forms are no invention: run for real, with a file system that is read-only, without network, and with every
- * destructive program replaced by one that only writes down how it was called, they do reach that program.
- */
-const works = spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0
+import { hasBubblewrap } from '../sandbox/bubblewrap.mjs'
 
 const PROGRAMS = [
   'rm',
@@ -39,7 +39,7 @@ const PROGRAMS = [
   'su',
 ]
 
-describe.skipIf(!works)('in a namespace of its own (needs bwrap)', () => {
+describe.skipIf(!hasBubblewrap)('command lines in a namespace without network (needs bubblewrap)', () => {
   let dir = ''
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'judge-'))
@@ -111,7 +111,7 @@ describe.skipIf(!works)('in a namespace of its own (needs bwrap)', () => {
     const proved = sample.filter(({ command }) => /^rm .*\//m.test(ran(command)))
     for (const { command } of sample)
       expect(
-        judgeCommand(command, { cwd: '/tmp/judge/work', workspace: '/tmp/judge/work', sandboxed: true }).verdict,
+        judgeCommand(command, { cwd: '/tmp/judge/work', workspace: '/tmp/judge/work', isSandboxed: true }).verdict,
       ).toBe('hardline')
     expect(sample.length).toBe(40)
     expect(proved.length).toBeGreaterThan(sample.length * 0.7)
@@ -129,7 +129,7 @@ describe.skipIf(!works)('in a namespace of its own (needs bwrap)', () => {
     for (const command of harmless) {
       expect([
         command,
-        judgeCommand(command, { cwd: '/tmp/judge/work', workspace: '/tmp/judge/work', sandboxed: true }).verdict,
+        judgeCommand(command, { cwd: '/tmp/judge/work', workspace: '/tmp/judge/work', isSandboxed: true }).verdict,
       ]).toEqual([command, 'allow'])
       expect([command, ran(command)]).toEqual([command, ''])
     }

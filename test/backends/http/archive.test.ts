@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { httpBackend } from '../../../src/backends/http/http.ts'
 import type { SnapshotEntry } from '../../../src/backends/portable-backend.ts'
-import { hasBubblewrap, newWorkspace, type SandboxServer, startSandbox, token } from '../../sandbox/server.mjs'
+import { hasBubblewrap } from '../../sandbox/bubblewrap.mjs'
+import { newWorkspace, type SandboxServer, startSandbox, token } from '../../sandbox/server.mjs'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const at = { mode: 0o644, modified: 1_700_000_000_000 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { httpBackend } from '../../../src/backends/http/http.ts'
-import { hasBubblewrap, newWorkspace, type SandboxServer, startSandbox, token } from '../../sandbox/server.mjs'
+import { hasBubblewrap } from '../../sandbox/bubblewrap.mjs'
+import { newWorkspace, type SandboxServer, startSandbox, token } from '../../sandbox/server.mjs'
 import { conforms } from '../conformance.ts'
 
 describe.skipIf(!hasBubblewrap)('the http backend against the reference server (needs bubblewrap)', () => {
