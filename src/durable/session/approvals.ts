@@ -12,68 +12,69 @@ import type { TenantDO } from '../tenant/tenant-object.ts'
 import { forgetSnapshot } from '../tenant/tenant-snapshot.ts'
 import { clock } from '../platform/clock.ts'
 
-type Pending = Extract<ToolCall, { state: 'away' }> & { readonly awaits: ApprovalRequest }
+type PendingCall = Extract<ToolCall, { state: 'away' }> & { readonly awaits: ApprovalRequest }
 
-const isPending = (call: ToolCall): call is Pending => call.state === 'away' && call.awaits.kind === 'approval'
+const isPendingApproval = (call: ToolCall): call is PendingCall =>
+  call.state === 'away' && call.awaits.kind === 'approval'
 
-function pendingIn(core: Session, request: string): Pending | undefined {
-  const callId = findPending(core, request)?.call_id
-  const turn = core.store.current()
+function findPendingCall(session: Session, request: string): PendingCall | undefined {
+  const callId = findPending(session, request)?.call_id
+  const turn = session.store.current()
   const calls = turn?.stage.at === 'tools' ? turn.stage.calls : []
-  return calls.filter(isPending).find(({ id }) => id === callId)
+  return calls.filter(isPendingApproval).find(({ id }) => id === callId)
 }
 
-/** `gone`: nobody waits for this any more. `unlasting`: it can only be allowed once. */
-export type DecideResult = 'decided' | 'gone' | 'unlasting'
+/** `gone`: the call does not wait any more. `once-only`: it can be allowed once, but not for the session or always. */
+export type DecideResult = 'decided' | 'gone' | 'once-only'
 
 /**
- * A person's answer. What it allows beyond this call is put down first: after a crash in between, the same answer
- * can be given again.
+ * Applies a person's decision. A grant beyond this call is stored first: after a crash in between, the same decision
+ * can be sent again.
  */
 export async function decideApproval(
-  core: Session,
+  session: Session,
   tenant: DurableObjectStub<TenantDO>,
   request: string,
   answer: ApprovalAnswer,
 ): Promise<DecideResult> {
-  const call = pendingIn(core, request)
+  const call = findPendingCall(session, request)
   if (!call) return 'gone'
-  if (lasts(answer) && call.awaits.rule === undefined) return 'unlasting'
-  await remember(core, tenant, call, answer)
-  // Somebody else may have answered while that was written.
-  if (pendingIn(core, request)?.awaits !== call.awaits) return 'gone'
-  const decision = decisionBy(answer, call)
-  const turn = addDecision(core.store.turn(), decision)
-  core.store.save(
+  if (lasts(answer) && call.awaits.rule === undefined) return 'once-only'
+  await storeGrant(session, tenant, call, answer)
+  // Another decision may have been applied during the wait.
+  if (findPendingCall(session, request)?.awaits !== call.awaits) return 'gone'
+  const decision = createDecision(answer, call)
+  const turn = addDecision(session.store.turn(), decision)
+  session.store.save(
     answer.decision === 'deny'
-      ? settlePendingCall(turn, denied(call, decision), core.driver.view())
+      ? settlePendingCall(turn, renderDenial(call, decision), session.driver.view())
       : allowCall(turn, call.id, call.awaits.hash),
   )
-  core.store.write()
-  core.turns.resume()
+  session.store.write()
+  session.turns.resume()
   return 'decided'
 }
 
 const lasts = ({ decision }: ApprovalAnswer) => decision === 'session' || decision === 'always'
 
-async function remember(
-  core: Session,
+async function storeGrant(
+  session: Session,
   tenant: DurableObjectStub<TenantDO>,
-  { awaits: { tool, rule } }: Pending,
+  { awaits: { tool, rule } }: PendingCall,
   { decision }: ApprovalAnswer,
 ): Promise<void> {
   if (decision === 'session' || decision === 'always') {
-    // Settings that were read for this turn do not know of a new rule.
+    // The settings of this turn were read before the new rule: the session grant covers the rest of it.
     const grant = `${tool}: ${rule}`
-    const grants = core.meta.grants ?? []
-    if (!grants.includes(grant)) core.updateMeta({ grants: [...grants, grant].slice(-500) })
+    const grants = session.meta.grants ?? []
+    if (!grants.includes(grant)) session.updateMeta({ grants: [...grants, grant].slice(-500) })
   }
   if (decision !== 'always') return
   await tenant.settings.addApprovalRule({ do: 'allow', tool, ...(rule !== '*' && { match: rule }) })
-  forgetSnapshot(core.tenantId)
+  forgetSnapshot(session.tenantId)
 }
 
-const decisionBy = ({ decision, reason = '' }: ApprovalAnswer, { id, awaits }: Pending): ApprovalDecision => ({
+const createDecision = ({ decision, reason = '' }: ApprovalAnswer, { id, awaits }: PendingCall): ApprovalDecision => ({
   at: clock.now(),
   callId: id,
   tool: awaits.tool,
@@ -86,7 +87,7 @@ const decisionBy = ({ decision, reason = '' }: ApprovalAnswer, { id, awaits }: P
   hash: awaits.hash,
 })
 
-const denied = ({ id, name }: ToolCall, decision: ApprovalDecision) => ({
+const renderDenial = ({ id, name }: ToolCall, decision: ApprovalDecision) => ({
   role: 'tool' as const,
   callId: id,
   name,

@@ -1,6 +1,6 @@
 /**
- * Checkpoints of a session, as the API sees them: a list, what differs, and going back. Going back changes files and
- * conversation in one transaction, so that a crash leaves both as they were or both as they are to be.
+ * Lists the checkpoints of a session, compares with them and rolls back to them. A rollback changes files and
+ * conversation in one transaction: a crash leaves both unchanged or both rolled back.
  */
 
 import { BackendError } from '../../agent/model/backend.ts'
@@ -12,7 +12,7 @@ import type { Session } from './session.ts'
 import { clock } from '../platform/clock.ts'
 
 export type CheckpointView = {
-  /** As `rollback` takes it: 1 is the last turn that changed something. */
+  /** The number that `rollback` takes: 1 is the last turn that changed files. */
   readonly n: number
   readonly at: string
   readonly run_id: string
@@ -22,36 +22,37 @@ export type CheckpointView = {
   readonly left_out: readonly string[]
 }
 
-export type Difference = {
+export type CheckpointDiff = {
   readonly diff: string
   readonly binary: readonly string[]
   readonly left_out: readonly string[]
-  /** There is more than this shows. */
+  /** The diff is longer than this. */
   readonly truncated: boolean
 }
 
-export type RollbackAnswer =
+export type RollbackResult =
   | { readonly is: 'busy' | 'missing' }
   | {
       readonly is: 'done'
       readonly restored: readonly string[]
       readonly kept: readonly string[]
       readonly left_out: readonly string[]
-      /** What people had said in the turns that were taken back, newest first. */
+      /** The user messages of the undone turns, newest first. */
       readonly messages: readonly string[]
       readonly undone: number
     }
 
-export type Rollback = { readonly n: number } & Selection
+export type RollbackRequest = { readonly n: number } & Selection
 
-const MAX_DIFF = 200_000
-/** Of one file: what is larger is named. */
-const MAX_FILE = 256 * 1024
+const maxDiffChars = 200_000
+/** A larger file is only named. */
+const maxFileBytes = 256 * 1024
 
-/** Where the machine that has the files cannot be reached. */
+/** The host of the workspace cannot be reached. */
 export type Unreachable = { readonly unreachable: string }
 
-export async function reachable<T>(work: () => Promise<T>): Promise<T | Unreachable> {
+/** Turns the error of an unreachable host into a result. */
+export async function orUnreachable<T>(work: () => Promise<T>): Promise<T | Unreachable> {
   try {
     return await work()
   } catch (error) {
@@ -60,18 +61,18 @@ export async function reachable<T>(work: () => Promise<T>): Promise<T | Unreacha
   }
 }
 
-type Standing = { readonly all: Checkpoints; readonly now: readonly Checkpoint[] }
+type Current = { readonly all: Checkpoints; readonly now: readonly Checkpoint[] }
 
-/** Undefined where the machine keeps none. */
-async function standing(core: Session): Promise<Standing | undefined> {
-  const all = await core.toolRuntime.backend.checkpoints()
+/** Undefined when the backend keeps no checkpoints. Expired ones are left out. */
+async function currentCheckpoints(session: Session): Promise<Current | undefined> {
+  const all = await session.toolRuntime.backend.checkpoints()
   const oldest = clock.now() - checkpointLimits.ageMs
   return all && { all, now: (await all.list()).filter(({ at }) => at >= oldest) }
 }
 
-export async function listCheckpoints(core: Session): Promise<readonly CheckpointView[]> {
-  const { now = [] } = (await standing(core)) ?? {}
-  const short = shortened(core)
+export async function listCheckpoints(session: Session): Promise<readonly CheckpointView[]> {
+  const { now = [] } = (await currentCheckpoints(session)) ?? {}
+  const short = relativeTo(session)
   return now.map(({ run, at, files, count, left }, i) => ({
     n: i + 1,
     at: new Date(at).toISOString(),
@@ -82,16 +83,16 @@ export async function listCheckpoints(core: Session): Promise<readonly Checkpoin
   }))
 }
 
-/** How files were before the turn, against how they are now. Null when there is no such checkpoint. */
-export async function differenceSince(core: Session, n: number): Promise<Difference | null> {
-  const { all, now } = (await standing(core)) ?? {}
+/** Compares the files before the turn with the current ones. Null when there is no such checkpoint. */
+export async function diffSince(session: Session, n: number): Promise<CheckpointDiff | null> {
+  const { all, now } = (await currentCheckpoints(session)) ?? {}
   const checkpoint = now?.[n - 1]
   if (!all || !checkpoint) return null
-  const short = shortened(core)
+  const short = relativeTo(session)
   let diff = ''
   const binary: string[] = []
   const leftOut: string[] = []
-  for await (const change of all.changes(checkpoint.id, MAX_FILE)) {
+  for await (const change of all.changes(checkpoint.id, maxFileBytes)) {
     const name = short(change.path)
     if ('tooLarge' in change) leftOut.push(name)
     else {
@@ -99,9 +100,9 @@ export async function differenceSince(core: Session, n: number): Promise<Differe
       if (before === 'binary' || after === 'binary') binary.push(name)
       else diff += renderUnifiedDiff({ path: `/${name}`, before: before?.text, after: after?.text })
     }
-    if (diff.length > MAX_DIFF) break
+    if (diff.length > maxDiffChars) break
   }
-  return { diff: diff.slice(0, MAX_DIFF), binary, left_out: leftOut, truncated: diff.length > MAX_DIFF }
+  return { diff: diff.slice(0, maxDiffChars), binary, left_out: leftOut, truncated: diff.length > maxDiffChars }
 }
 
 function text(bytes: Uint8Array | undefined): { readonly text: string } | 'binary' | undefined {
@@ -114,62 +115,59 @@ function text(bytes: Uint8Array | undefined): { readonly text: string } | 'binar
   }
 }
 
-/**
- * Puts files back and takes the turns since out of the conversation; one file alone (`path`) leaves the conversation
- * as it is.
- */
+/** Restores files and undoes the turns since. Restoring a single file (`path`) leaves the conversation unchanged. */
 export async function rollback(
-  core: Session,
+  session: Session,
   storage: Pick<DurableObjectStorage, 'transactionSync'>,
-  { n, ...given }: Rollback,
-): Promise<RollbackAnswer> {
-  const { backend } = core.toolRuntime
+  { n, ...given }: RollbackRequest,
+): Promise<RollbackResult> {
+  const { backend } = session.toolRuntime
   const selection = given.path === undefined ? given : { ...given, path: backend.resolve(given.path) }
-  const { all, now } = (await standing(core)) ?? {}
+  const { all, now } = (await currentCheckpoints(session)) ?? {}
   const checkpoint = now?.[n - 1]
   if (!all || !checkpoint) return { is: 'missing' }
   for (;;) {
-    if (core.store.hasOpenTurn) return { is: 'busy' }
+    if (session.store.hasOpenTurn) return { is: 'busy' }
     await all.prepare(checkpoint.id, selection)
-    // Somebody else may have come here first while we waited.
-    if (core.store.hasOpenTurn) return { is: 'busy' }
+    // A turn may have started, or another rollback may have finished, during the wait.
+    if (session.store.hasOpenTurn) return { is: 'busy' }
     if (!all.has(checkpoint.id, checkpoint.run)) return { is: 'missing' }
     const done = storage.transactionSync(() => {
       const files = all.restore(checkpoint.id, selection)
-      return files && { files, taken: selection.path === undefined ? retractRun(core, checkpoint.run) : nothing }
+      return files && { files, taken: selection.path === undefined ? undoFrom(session, checkpoint.run) : nothing }
     })
     if (!done) continue
     await all.finishRestore()
     const { restored, kept, left } = done.files
-    const short = shortened(core)
+    const short = relativeTo(session)
     const named = { restored: restored.map(short), kept: kept.map(short), left_out: left.map(short) }
     return { is: 'done', ...named, ...done.taken }
   }
 }
 
-type Taken = { readonly undone: number; readonly messages: readonly string[] }
-const nothing: Taken = { undone: 0, messages: [] }
+type Undone = { readonly undone: number; readonly messages: readonly string[] }
+const nothing: Undone = { undone: 0, messages: [] }
 
-/** The run and what came after it leave the conversation. */
-function retractRun(core: Session, runId: string): Taken {
-  const from = core.journal.rowsOfRun(runId)[0]?.n
+/** Removes the run and everything after it from the conversation. */
+function undoFrom(session: Session, runId: string): Undone {
+  const from = session.journal.rowsOfRun(runId)[0]?.n
   if (from === undefined) return nothing
   const said: string[] = []
   const runs = new Set<string>()
-  for (const { n, runId: run, entries } of core.journal.rowsNewestFirst()) {
+  for (const { n, runId: run, entries } of session.journal.rowsNewestFirst()) {
     if (n < from) break
     runs.add(run)
     for (const { message } of entries.toReversed())
       if (message.role === 'user' && !message.source) said.push(textIn(message))
   }
   if (!runs.size) return nothing
-  core.store.undo(from)
-  core.updateMeta({ retractedFrom: Math.min(from, core.meta.retractedFrom ?? from) })
-  core.later(core.turns.project())
+  session.store.undo(from)
+  session.updateMeta({ retractedFrom: Math.min(from, session.meta.retractedFrom ?? from) })
+  session.later(session.turns.project())
   return { undone: runs.size, messages: said }
 }
 
-const shortened =
+const relativeTo =
   ({ toolRuntime: workbench }: Session) =>
   (path: string): string => {
     const root = `${workbench.backend.capabilities.root}/`

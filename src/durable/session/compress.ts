@@ -1,6 +1,6 @@
 /**
- * Shortening the context because a person asks for it. In an open turn it is a wish that the loop fulfils before its
- * next model call; between turns it is done here, by the same summary and the same commit.
+ * Compacts the context on request. In an open turn the loop does it before its next model call; between turns it is
+ * done here, by the same summary and the same commit.
  */
 
 import { requestCompression } from '../../agent/loop/intake.ts'
@@ -18,41 +18,41 @@ export type CompressResult =
   | { readonly is: 'over'; readonly limit: keyof Limits }
   | { readonly is: 'done'; readonly before: number; readonly after: number }
 
-/** Shorter conversations have nothing to shorten. */
-const least = 4
+/** Shorter conversations are not compacted. */
+const minMessages = 4
 
-export async function compressNow(core: Session, focus: string | undefined): Promise<CompressResult> {
-  await core.ensureTenant()
-  const { store } = core
+export async function compressNow(session: Session, focus: string | undefined): Promise<CompressResult> {
+  await session.ensureTenant()
+  const { store } = session
   const turn = store.current()
   if (!turn) return { is: 'nothing' }
   if (store.hasOpenTurn) {
     store.save(requestCompression(turn, focus === undefined ? {} : { focus }))
     store.write()
-    core.turns.resumeIfUndriven()
+    session.turns.resumeIfUndriven()
     return { is: 'asked' }
   }
-  const limit = core.billing.reachedLimit(turn, clock.now())
+  const limit = session.billing.reachedLimit(turn, clock.now())
   if (limit !== undefined) return { is: 'over', limit }
   const transcript = store.transcript()
   const { length } = transcript
-  if (length < least) return { is: 'nothing' }
+  if (length < minMessages) return { is: 'nothing' }
   const before = store.contextTokens()
-  const summary = await summarise(transcript, { focus, keepLast: protectedMessages(core.settings) }, core.side)
-  // The session is gone: its name may be another one's by now.
-  if (!core.exists) return { is: 'nothing' }
-  // Somebody said something meanwhile, or was faster.
-  const isSame = core.store === store && store.transcript() === transcript && transcript.length === length
+  const summary = await summarise(transcript, { focus, keepLast: protectedMessages(session.settings) }, session.side)
+  // The session was deleted during the wait; its name may belong to a new one.
+  if (!session.exists) return { is: 'nothing' }
+  // A message may have arrived, or another compression may have finished, during the wait.
+  const isSame = session.store === store && store.transcript() === transcript && transcript.length === length
   if (store.hasOpenTurn || !isSame) return { is: 'busy' }
-  if (!isWorthIt(transcript, summary)) return { is: 'nothing' }
+  if (!isShorter(transcript, summary)) return { is: 'nothing' }
   store.save({ turn: store.turn(), summary })
   store.write()
-  core.later(core.turns.project())
+  session.later(session.turns.project())
   return { is: 'done', before, after: store.contextTokens() }
 }
 
-/** Of a few short words the summary is longer than they are. */
-function isWorthIt(transcript: readonly Message[], summary: Summarised): summary is Extract<Summarised, Summary> {
+/** The summary of a short conversation can be longer than the conversation. */
+function isShorter(transcript: readonly Message[], summary: Summarised): summary is Extract<Summarised, Summary> {
   if (summary.of !== 'summary') return false
   const { text, replaces } = summary
   const replaced = transcript.slice(0, replaces).reduce((sum, message) => sum + estimateMessageTokens(message), 0)

@@ -1,4 +1,4 @@
-/** A session goes out as text, and comes in again as another session with the same conversation. */
+/** Exports a session as text, and imports an export as a new session with the same conversation. */
 
 import type { Entry } from '../../agent/model/history.ts'
 import type { Message } from '../../agent/model/message.ts'
@@ -13,42 +13,43 @@ import {
 import { canStore, tenantImagePrefix, loadImages } from '../workspace/attachments.ts'
 import { textStream } from '../platform/byte-stream.ts'
 import { importRunId, type Journal } from '../storage/journal.ts'
-import { storeMessage } from './request-intake.ts'
+import { storeMessage } from './intake/request.ts'
 import type { Session } from './session.ts'
 import type { NewSession } from '../storage/session-metadata.ts'
 import { iso } from './api-views.ts'
 import { clock } from '../platform/clock.ts'
 
-/** What was said so far; what is said while it is read is not in it. */
+/** Streams the conversation as it is now; messages that arrive while it is read are not included. */
 export function exportSession(
-  core: Session,
+  session: Session,
   format: ExportFormat,
   blobs: R2Bucket | undefined,
 ): ReadableStream<Uint8Array> {
-  const { id, title, source, model, createdAt, prompt } = core.meta
+  const { id, title, source, model, createdAt, prompt } = session.meta
   const exported: ExportSource = {
     session: { id, title, source, model, created_at: iso(createdAt) },
     system: prompt,
-    messages: messagesOf(entriesNow(core.journal), core.journal.coveredFrom(1), {
+    messages: exportedMessages(readEntries(session.journal), session.journal.coveredFrom(1), {
       blobs,
-      within: tenantImagePrefix(core.tenantId),
+      within: tenantImagePrefix(session.tenantId),
     }),
   }
   return textStream(renderExport(format, exported))
 }
 
-/** The conversation as it stands now, read row by row, so that it is not held all at once. */
-function entriesNow(journal: Journal): Generator<Entry> {
+/** Reads the conversation row by row, so that it is never in memory as a whole. */
+function readEntries(journal: Journal): Generator<Entry> {
   const places = journal.listRows()
   const end = places.at(-1)
-  // The last row may be one that goes on.
+  // The last row may still grow.
   const last = end ? journal.row(end.n).row.entries.at(-1)?.seq : undefined
   return (function* () {
-    for (const { n } of places) for (const entry of journal.row(n).row.entries) if (entry.seq <= (last ?? 0)) yield entry
+    for (const { n } of places)
+      for (const entry of journal.row(n).row.entries) if (entry.seq <= (last ?? 0)) yield entry
   })()
 }
 
-async function* messagesOf(
+async function* exportedMessages(
   entries: Iterable<Entry>,
   compactedThrough: number,
   pictures: { readonly blobs: R2Bucket | undefined; readonly within: string },
@@ -60,28 +61,31 @@ async function* messagesOf(
   }
 }
 
-export type Imported = {
+export type ImportedSession = {
   readonly title: string | null
   readonly model: string | null
   readonly messages: readonly ExportedMessage[]
 }
 
-/** Characters of one row: what belongs together may be too much for one. */
-const rowLength = 400_000
+/** Above this a run is split into several rows. */
+const maxRowChars = 400_000
 
-/** Doing it twice is doing it once. Gives back which message no row holds: then nothing was imported. */
+/**
+ * Imports messages into an empty session. Repeating it changes nothing. Returns the index of the first message that no
+ * row can hold; nothing is imported then.
+ */
 export async function importSession(
-  core: Session,
-  { title, model, messages }: Imported,
+  session: Session,
+  { title, model, messages }: ImportedSession,
   blobs: R2Bucket | undefined,
 ): Promise<number | undefined> {
   const now = clock.now()
   const given = messages.map(fromExportedMessage)
   const tooLarge = given.findIndex((message) => !canStore(message, blobs))
   if (tooLarge >= 0) return tooLarge
-  const whole = await Promise.all(given.map((message) => storeMessage(core, message, blobs)))
-  if (core.exists) return undefined
-  const reached = highest(messages.map(({ seq }, i) => seq ?? i + 1))
+  const whole = await Promise.all(given.map((message) => storeMessage(session, message, blobs)))
+  if (session.exists) return undefined
+  const reached = runningMaximum(messages.map(({ seq }, i) => seq ?? i + 1))
   const entries = whole.map((message, i): Entry => {
     const { run_id: runId, created_at: at, covers } = messages[i] as ExportedMessage
     return {
@@ -91,27 +95,27 @@ export async function importSession(
       at: at ? Date.parse(at) : now,
       tokens: estimateMessageTokens(message),
       message,
-      // Numbers are given anew: it covers as many messages as it did.
-      ...(typeof covers === 'number' && isSummary(message) && { covers: Math.min(i, through(reached, covers)) }),
+      // Messages are renumbered: a summary covers as many as before.
+      ...(typeof covers === 'number' && isSummary(message) && { covers: Math.min(i, countUpTo(reached, covers)) }),
     }
   })
   const spec: NewSession = { title, model, source: 'import' }
-  core.create(spec)
-  core.adopt(core.meta, rowsOf(entries))
-  await core.billing.reportStorage()
+  session.create(spec)
+  session.adopt(session.meta, groupIntoRows(entries))
+  await session.billing.reportStorage()
   return undefined
 }
 
 const isSummary = (message: Message): boolean => message.role === 'user' && message.source === 'summary'
 
-/** Of each number the highest up to it: they rise, even where what was given does not. */
-function highest(seqs: readonly number[]): readonly number[] {
+/** The highest number so far at each place: it rises even where the import does not. */
+function runningMaximum(seqs: readonly number[]): readonly number[] {
   let high = 0
   return seqs.map((seq) => (high = Math.max(high, seq)))
 }
 
-/** How many of them, from the first on, are at most this. Every message may ask, so that looking at all would take too long. */
-function through(rising: readonly number[], most: number): number {
+/** Counts the leading numbers up to `most` by binary search: every message may ask. */
+function countUpTo(rising: readonly number[], most: number): number {
   let [low, high] = [0, rising.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -121,12 +125,12 @@ function through(rising: readonly number[], most: number): number {
   return low
 }
 
-function rowsOf(entries: readonly Entry[]) {
+function groupIntoRows(entries: readonly Entry[]) {
   const rows: { n: number; runId: string; entries: Entry[]; length: number }[] = []
   for (const entry of entries) {
     const open = rows.at(-1)
     const length = JSON.stringify(entry).length
-    const isFull = !open || open.runId !== entry.runId || open.length + length > rowLength
+    const isFull = !open || open.runId !== entry.runId || open.length + length > maxRowChars
     const hasSpoken = open?.entries.at(-1)?.message.role === 'assistant' && entry.runId !== importRunId
     if (isFull || hasSpoken) rows.push({ n: entry.seq, runId: entry.runId, entries: [entry], length })
     else {

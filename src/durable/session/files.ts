@@ -1,16 +1,16 @@
-/** The files of a session, as the API reads and writes them. */
+/** Reads and changes workspace files for the API. */
 
 import { BackendError, type FileStat } from '../../agent/model/backend.ts'
 import type { Session } from './session.ts'
 
-export type FileAnswer =
+export type FileResult =
   | { readonly is: 'file'; readonly bytes: Uint8Array; readonly stat: FileStat }
   | { readonly is: 'directory'; readonly entries: readonly FileStat[] }
   | { readonly is: 'written'; readonly created: boolean; readonly stat: FileStat | undefined }
   | { readonly is: 'removed' | 'missing' }
   | { readonly is: 'refused'; readonly message: string; readonly code: BackendError['code'] }
 
-export function workspace({ toolRuntime: { backend }, billing: account }: Session) {
+export function workspaceFiles({ toolRuntime: { backend }, billing: account }: Session) {
   const { userFiles: files } = backend
   const root = backend.resolve('.')
   const at = (path: string): string => {
@@ -25,7 +25,7 @@ export function workspace({ toolRuntime: { backend }, billing: account }: Sessio
   }
   return {
     read: (path: string) =>
-      said(async () => {
+      orRefused(async () => {
         const stat = await files.stat(at(path))
         if (!stat) return { is: 'missing' }
         if (stat.type === 'directory') return { is: 'directory', entries: await files.list(at(path)) }
@@ -34,14 +34,14 @@ export function workspace({ toolRuntime: { backend }, billing: account }: Sessio
       }),
 
     write: (path: string, bytes: Uint8Array) =>
-      said(async () => {
+      orRefused(async () => {
         const { created } = await files.write(at(path), bytes)
         await account.reportStorage()
         return { is: 'written', created, stat: await files.stat(at(path)) }
       }),
 
     remove: (path: string) =>
-      said(async () => {
+      orRefused(async () => {
         const is = (await files.remove(inside(path))) ? 'removed' : 'missing'
         await account.reportStorage()
         return { is }
@@ -49,8 +49,8 @@ export function workspace({ toolRuntime: { backend }, billing: account }: Sessio
   }
 }
 
-/** What the machine refuses is an answer. */
-async function said(work: () => Promise<FileAnswer>): Promise<FileAnswer> {
+/** Turns the refusal of a backend into a result. */
+async function orRefused(work: () => Promise<FileResult>): Promise<FileResult> {
   try {
     return await work()
   } catch (error) {

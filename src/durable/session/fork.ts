@@ -1,4 +1,4 @@
-/** Copying a session, files included. The copy is a session of its own from then on. */
+/** Copies a session with its files. The copy is independent from then on. */
 
 import type { Entry } from '../../agent/model/history.ts'
 import type { Turn } from '../../agent/model/turn.ts'
@@ -13,14 +13,14 @@ import { storedBytes } from '../storage/storage-usage.ts'
 import { leaseMs } from '../platform/schedule.ts'
 import { clock } from '../platform/clock.ts'
 
-/** Neither the conversation nor the files would always fit into one message between objects, nor into memory. */
+/** Conversation and files are streams: they may not fit into one RPC message, nor into memory. */
 export type SessionCopy = {
   readonly meta: SessionMetadata
-  /** A row a line, as JSON. */
+  /** One row per line, as JSON. */
   readonly rows: ReadableStream<Uint8Array>
-  /** An archive. */
+  /** A tar archive of the workspace. */
   readonly files: ReadableStream<Uint8Array>
-  /** About what the copy will take of the tenant's storage. */
+  /** The approximate size of the copy in the tenant's storage. */
   readonly bytes: number
 }
 
@@ -31,24 +31,24 @@ type Row = {
   readonly turn?: Turn
 }
 
-/** Up to the end of that run; undefined when no such run is there. What comes or goes meanwhile changes nothing. */
-export function copySession(core: Session, upTo?: string): SessionCopy | undefined {
-  const { journal, store, sql } = core
-  // A turn that is still open stays with the original: its last words are not in yet.
+/** Copies the session up to the end of a run; undefined when there is no such run. Later changes do not affect the copy. */
+export function copySession(session: Session, upTo?: string): SessionCopy | undefined {
+  const { journal, store, sql } = session
+  // An open turn is not copied: its last messages are missing.
   const open = store.hasOpenTurn ? store.turn().id : undefined
   const ended = journal.listRows().filter(({ run }) => run !== open)
   const end = upTo === undefined ? ended.length : ended.findLastIndex(({ run }) => run === upTo) + 1
   if (upTo !== undefined && !end) return undefined
   const places = ended.slice(0, end)
   return {
-    meta: core.meta,
-    rows: textStream(linesOf(journal, places)),
-    files: byteStream(pack(withoutRoot(core.toolRuntime.backend.snapshot()))),
+    meta: session.meta,
+    rows: textStream(rowLines(journal, places)),
+    files: byteStream(pack(withoutRoot(session.toolRuntime.backend.snapshot()))),
     bytes: storedBytes(sql) - journal.bytesAfter(places.at(-1)?.n ?? 0),
   }
 }
 
-async function* linesOf(journal: Journal, places: readonly { readonly n: number }[]): AsyncGenerator<string> {
+async function* rowLines(journal: Journal, places: readonly { readonly n: number }[]): AsyncGenerator<string> {
   for (const { n } of places) {
     const { row, turn } = journal.row(n)
     const { runId, entries } = row
@@ -57,7 +57,7 @@ async function* linesOf(journal: Journal, places: readonly { readonly n: number 
   }
 }
 
-async function* rowsIn(lines: ReadableStream<Uint8Array>): AsyncGenerator<Row> {
+async function* parseRows(lines: ReadableStream<Uint8Array>): AsyncGenerator<Row> {
   let open = ''
   for await (const text of lines.pipeThrough(new TextDecoderStream())) {
     const [first = '', ...others] = text.split('\n')
@@ -69,127 +69,127 @@ async function* rowsIn(lines: ReadableStream<Uint8Array>): AsyncGenerator<Row> {
   }
 }
 
-export type ArrivalOptions = {
-  readonly core: () => Session
+export type IncomingCopyOptions = {
+  readonly session: () => Session
   readonly storage: DurableObjectStorage
   readonly blobs: R2Bucket | undefined
-  /** The storage is empty: what memory knows of it goes too. */
+  /** Called when the storage was emptied: the session in memory must be replaced. */
   readonly forgetMemory: () => void
 }
 
-/** A copy on its way into a session: one at a time, and all of it or nothing. */
-export class Arrival {
-  readonly #options: ArrivalOptions
-  #underWay: Promise<void> | undefined
+/** Receives a copy into an empty session: one at a time, and completely or not at all. */
+export class IncomingCopy {
+  readonly #options: IncomingCopyOptions
+  #receiving: Promise<void> | undefined
   #discarding: Promise<void> | undefined
 
-  constructor(options: ArrivalOptions) {
+  constructor(options: IncomingCopyOptions) {
     this.#options = options
   }
 
-  /** Whoever repeats it waits for the first. */
-  async take(copy: SessionCopy, spec: NewSession): Promise<void> {
-    const { exists } = this.#options.core()
-    const isRepeat = exists || this.#underWay !== undefined
-    if (!exists) this.#underWay ??= this.#take(copy, spec).finally(() => (this.#underWay = undefined))
-    if (isRepeat) await leave(copy)
-    await this.#underWay
+  /** A repeated call waits for the first one. */
+  async receive(copy: SessionCopy, spec: NewSession): Promise<void> {
+    const { exists } = this.#options.session()
+    const isRepeat = exists || this.#receiving !== undefined
+    if (!exists) this.#receiving ??= this.#receive(copy, spec).finally(() => (this.#receiving = undefined))
+    if (isRepeat) await cancelCopy(copy)
+    await this.#receiving
   }
 
-  /** On an alarm of a session that is not there: what a crash has left of a copy goes, and the alarm with it. */
-  async lookAfter(): Promise<void> {
-    if (this.#underWay) return
-    if (!this.#isHalfThere) return this.#options.storage.deleteAlarm()
-    if (!(await this.#discarded())) await this.#options.storage.setAlarm(clock.now() + againMs)
+  /** Handles the alarm of a session that does not exist: deletes what a crash has left of a copy. */
+  async handleAlarm(): Promise<void> {
+    if (this.#receiving) return
+    if (!this.#isIncomplete) return this.#options.storage.deleteAlarm()
+    if (!(await this.#tryDiscard())) await this.#options.storage.setAlarm(clock.now() + discardRetryMs)
   }
 
-  get #isHalfThere(): boolean {
-    return this.#options.core().journal.metadata()?.arriving === true
+  get #isIncomplete(): boolean {
+    return this.#options.session().journal.metadata()?.arriving === true
   }
 
-  async #take(copy: SessionCopy, spec: NewSession): Promise<void> {
-    const { core, storage, blobs } = this.#options
-    if (this.#isHalfThere) await this.#discard()
+  async #receive(copy: SessionCopy, spec: NewSession): Promise<void> {
+    const { session, storage, blobs } = this.#options
+    if (this.#isIncomplete) await this.#discard()
     await storage.setAlarm(clock.now() + leaseMs)
     try {
-      await takeCopy(core(), copy, spec, blobs)
+      await receiveCopy(session(), copy, spec, blobs)
     } catch (error) {
-      await leave(copy)
-      await this.#discarded()
+      await cancelCopy(copy)
+      await this.#tryDiscard()
       throw error
     }
   }
 
-  /** False when a part is out of reach: the alarm tries again. */
-  async #discarded(): Promise<boolean> {
+  /** False when a part cannot be reached: the alarm tries again. */
+  async #tryDiscard(): Promise<boolean> {
     try {
       await this.#discard()
       return true
     } catch (error) {
-      console.warn('What is left of a copy cannot be removed now.', error)
+      console.warn('An incomplete copy cannot be deleted now; the alarm tries again.', error)
       return false
     }
   }
 
-  /** Once, however many ask: afterwards another copy may begin to arrive. */
+  /** Concurrent callers share one deletion: a new copy may be received right after it. */
   #discard(): Promise<void> {
     return (this.#discarding ??= this.#removeAll().finally(() => (this.#discarding = undefined)))
   }
 
   async #removeAll(): Promise<void> {
-    const { core, storage, forgetMemory } = this.#options
-    await core().toolRuntime.removeFiles()
+    const { session, storage, forgetMemory } = this.#options
+    await session().toolRuntime.removeFiles()
     await storage.deleteAlarm()
     await storage.deleteAll()
     forgetMemory()
   }
 }
 
-/** Until what a machine out of reach has of a copy is asked for again. */
-const againMs = 10 * 60_000
+/** The pause before an unreachable host is asked again. */
+const discardRetryMs = 10 * 60_000
 
-async function takeCopy(
-  core: Session,
+async function receiveCopy(
+  session: Session,
   { meta, rows, files }: SessionCopy,
   spec: NewSession,
   blobs: R2Bucket | undefined,
 ): Promise<void> {
-  // The chat stays with the original, and whether it goes by itself.
+  // The chat and the expiry belong to the original.
   const { origin: _origin, ephemeral: _ephemeral, ...copied } = meta
   const arriving = {
     ...copied,
-    id: core.sessionId,
-    tenantId: core.tenantId,
+    id: session.sessionId,
+    tenantId: session.tenantId,
     title: spec.title ?? meta.title,
     source: spec.source ?? meta.source,
     parentId: spec.parentId ?? null,
-    // A machine of its own, of the same kind.
+    // The copy gets a host of its own, of the same kind.
     ...(meta.machine && { machine: { kind: meta.machine.kind, been: meta.machine.been } }),
     createdAt: clock.now(),
     arriving: true,
     ...(spec.ephemeral && { ephemeral: true }),
   } as const
-  core.adopt(arriving, [])
-  const own = blobs && imageCopier(blobs, core)
-  for await (const row of rowsIn(rows)) core.journal.putStep(await arrivedRow(row, own), row.turn)
-  await core.toolRuntime.backend.restore(withRoot(unpack(files)))
-  const { arriving: _arriving, ...arrived } = core.meta
-  core.adopt(arrived, [])
-  await core.billing.reportStorage()
+  session.adopt(arriving, [])
+  const copyImages = blobs && imageCopier(blobs, session)
+  for await (const row of parseRows(rows)) session.journal.putStep(await ownedRow(row, copyImages), row.turn)
+  await session.toolRuntime.backend.restore(withRoot(unpack(files)))
+  const { arriving: _arriving, ...arrived } = session.meta
+  session.adopt(arrived, [])
+  await session.billing.reportStorage()
 }
 
-/** Nobody reads it: whoever sends it need not go on. */
-export async function leave({ rows, files }: Pick<SessionCopy, 'rows' | 'files'>): Promise<void> {
-  // One that is read, or broke, cannot be cancelled and need not be.
+/** Cancels the streams of a copy that is not read. */
+export async function cancelCopy({ rows, files }: Pick<SessionCopy, 'rows' | 'files'>): Promise<void> {
+  // A stream that is being read or has failed cannot be cancelled and need not be.
   await Promise.allSettled([rows.cancel(), files.cancel()])
 }
 
-async function arrivedRow(
+async function ownedRow(
   { n, runId, entries: given }: Row,
-  own: ReturnType<typeof imageCopier> | undefined,
+  copyImages: ReturnType<typeof imageCopier> | undefined,
 ): Promise<StepRow> {
   const entries: Entry[] = []
-  for (const entry of given) entries.push(own ? { ...entry, message: await own(entry.message) } : entry)
+  for (const entry of given) entries.push(copyImages ? { ...entry, message: await copyImages(entry.message) } : entry)
   return { n, runId, entries, texts: entries.map((entry) => JSON.stringify(entry)), events: [] }
 }
 

@@ -1,4 +1,4 @@
-/** Reading a session: its messages page by page, its runs, its status. */
+/** Reads messages, runs, events and the status of a session for the API. */
 
 import { createRunEnded } from '../../agent/loop/announce.ts'
 import type { SessionEvent, RunEnded } from '../../agent/model/event.ts'
@@ -8,16 +8,16 @@ import { renderServerSentEvent } from '../../agent/public-api/server-sent-events
 import { toPlacedEvent } from '../storage/event-log.ts'
 import { isWaitingForPerson } from '../turn/pending-requests.ts'
 import type { Session } from './session.ts'
-import type { Submitted } from './submit.ts'
+import type { Submitted } from './intake/intake.ts'
 import { runUsage } from '../storage/session-record.ts'
 import { messageView, type MessageView, queuedRun, type RunView, runView, type SessionStatus } from './api-views.ts'
 import { clock } from '../platform/clock.ts'
 
-/** The newest `limit` messages with a seq below `before`, fewer where they are long; given back oldest first. */
+/** Asks for the newest `limit` messages with a seq below `before`; long messages make a page shorter. Oldest first. */
 export type MessagePage = { readonly limit: number; readonly before?: number | undefined }
 
-/** Characters after which no further row is put into a page: it passes between objects in one message of 32 MiB. */
-const longPage = 4_000_000
+/** Above this no further row is added: a page is one RPC message, of at most 32 MiB. */
+const maxPageChars = 4_000_000
 
 export function listMessages(
   { journal }: Session,
@@ -27,7 +27,7 @@ export function listMessages(
   let compactedThrough = journal.coveredFrom(before)
   let [length, more] = [0, false]
   for (const row of journal.entriesNewestFirst(before)) {
-    more = newestFirst.length > limit || length > longPage
+    more = newestFirst.length > limit || length > maxPageChars
     if (more) break
     for (const entry of row.entries.toReversed()) {
       compactedThrough = Math.max(compactedThrough, entry.covers ?? 0)
@@ -49,64 +49,64 @@ export function statusOf({ store }: Session): SessionStatus {
   return isWaitingForPerson(store.turn().stage) ? 'waiting' : 'running'
 }
 
-export function runOf(core: Session, runId: string): RunView | undefined {
-  const current = core.store.current()
-  const turn = current?.id === runId ? current : core.journal.turnOfRun(runId)
-  const usage = turn && runUsage(core.meta, turn)
+export function runOf(session: Session, runId: string): RunView | undefined {
+  const current = session.store.current()
+  const turn = current?.id === runId ? current : session.journal.turnOfRun(runId)
+  const usage = turn && runUsage(session.meta, turn)
   if (usage) {
-    const view = runView({ ...turn, usage }, core.sessionId, isOver(turn) ? core.journal.entriesOfRun(runId) : [])
-    const error = core.delivery.getDeliveryError(runId)
+    const view = runView({ ...turn, usage }, session.sessionId, isOver(turn) ? session.journal.entriesOfRun(runId) : [])
+    const error = session.delivery.getDeliveryError(runId)
     return error === undefined ? view : { ...view, delivery_error: error }
   }
-  const queued = core.store.queued().find(({ item }) => item.runId === runId)
-  return queued && queuedRun(queued.item, core.sessionId)
+  const queued = session.store.queued().find(({ item }) => item.runId === runId)
+  return queued && queuedRun(queued.item, session.sessionId)
 }
 
-/** Nothing has come behind the run, and nothing waits to. */
-export function isLastRun(core: Session, runId: string): boolean {
-  const queued = core.store.queued().at(-1)
+/** Whether no other run follows this one, not even a queued one. */
+export function isLastRun(session: Session, runId: string): boolean {
+  const queued = session.store.queued().at(-1)
   if (queued) return queued.item.runId === runId
-  if (core.store.hasOpenTurn) return core.store.turn().id === runId
-  return listMessages(core, { limit: 1 }).data[0]?.run_id === runId
+  if (session.store.hasOpenTurn) return session.store.turn().id === runId
+  return listMessages(session, { limit: 1 }).data[0]?.run_id === runId
 }
 
-/** How a run ended; undefined while it has not. */
-export function endOf(core: Session, runId: string): RunEnded | undefined {
-  const current = core.store.current()
-  const turn = current?.id === runId ? current : core.journal.turnOfRun(runId)
+/** The end of a run; undefined while it goes on. */
+export function endOf(session: Session, runId: string): RunEnded | undefined {
+  const current = session.store.current()
+  const turn = current?.id === runId ? current : session.journal.turnOfRun(runId)
   if (turn?.stage.at !== 'done') return undefined
   return createRunEnded(
     turn,
-    core.journal.entriesOfRun(runId).map(({ message }) => message),
+    session.journal.entriesOfRun(runId).map(({ message }) => message),
   )
 }
 
-/** The events of a run so far. Where they are lost, what is known of a run that is over: its answer and its end. */
-export function eventsOf(core: Session, runId: string): SessionEvent[] {
-  const logged = core.store.eventsOfRun(runId)
-  const end = logged.length ? undefined : endOf(core, runId)
+/** The events of a run so far. When the log has lost them, an ended run is told by its output and its end. */
+export function eventsOf(session: Session, runId: string): SessionEvent[] {
+  const logged = session.store.eventsOfRun(runId)
+  const end = logged.length ? undefined : endOf(session, runId)
   if (!end) return logged
-  const where = { seq: core.store.lastEventSeq(), at: clock.now(), runId, sessionId: core.sessionId }
+  const where = { seq: session.store.lastEventSeq(), at: clock.now(), runId, sessionId: session.sessionId }
   return [toPlacedEvent({ type: 'message.delta', delta: end.output }, where), toPlacedEvent(end, where)]
 }
 
-/** What a listener has missed, or a piece of it. */
+/** A page of the event log. */
 export type EventPage = {
   /** Server-sent events. */
   readonly text: string
-  /** seq of the last event; the next page begins behind it. */
+  /** The seq of the last event; the next page starts behind it. */
   readonly through: number
   readonly isLast: boolean
 }
 
-/** Characters of a page; its last event may go beyond them. */
-const pageLength = 512 * 1024
+/** The last event of a page may exceed this. */
+const maxEventPageChars = 512 * 1024
 
 export function eventsAfter({ store }: Session, after: number): EventPage {
   let text = ''
   let through = after
   for (const event of store.eventsSince(after)) {
-    if (text.length >= pageLength) return { text, through, isLast: false }
+    if (text.length >= maxEventPageChars) return { text, through, isLast: false }
     text += renderServerSentEvent(event)
     through = event.seq
   }
@@ -114,7 +114,7 @@ export function eventsAfter({ store }: Session, after: number): EventPage {
 }
 
 /** The run that an earlier try of a request joined, found by the run id that the request brings. */
-export function joinedBefore(session: Session, requestId: string, eventsSince: number): Submitted | undefined {
+export function findJoinedRun(session: Session, requestId: string, eventsSince: number): Submitted | undefined {
   const event = firstWith(session.store.eventsSince(eventsSince), requestId)
   if (event) return { runId: event.run_id, status: 'joined' }
   const isWaiting = session.store.inbox().some((item) => item.requestId === requestId)

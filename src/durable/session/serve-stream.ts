@@ -8,9 +8,10 @@ import { toPublicEvent } from '../../agent/public-api/server-sent-events.ts'
 import { type Format, renderOf } from '../events/stream-format.ts'
 import { maxSubscribers } from '../events/streams.ts'
 import { eventsOf } from './read-session.ts'
-import type { RequestCommand } from './request-intake.ts'
+import type { RequestCommand } from './intake/request.ts'
 import type { SessionHost } from './session-host.ts'
-import { isNotAccepted, submit } from './submit.ts'
+import { isNotAccepted } from './intake/intake.ts'
+import { submit } from './submit.ts'
 
 /** Submits a message and streams its run. */
 export type StreamRequest = { readonly command: RequestCommand; readonly format: Format }

@@ -5,7 +5,7 @@ import { isOwnReset } from '../platform/object-reset.ts'
 import { leaseMs } from '../platform/schedule.ts'
 import { sessionView, type SessionView } from './api-views.ts'
 import { endSession, deleteOutside } from './deletion.ts'
-import { Arrival } from './fork.ts'
+import { IncomingCopy } from './fork.ts'
 import { statusOf } from './read-session.ts'
 import { Session } from './session.ts'
 
@@ -15,7 +15,7 @@ const projectionWaitMs = 1_000
 export class SessionHost {
   readonly ctx: DurableObjectState
   readonly env: Env
-  readonly arrival: Arrival
+  readonly incomingCopy: IncomingCopy
   #session: Session
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -23,7 +23,12 @@ export class SessionHost {
     this.env = env
     this.#session = new Session(ctx, env)
     const forgetMemory = () => this.#forgetMemory()
-    this.arrival = new Arrival({ core: () => this.#session, storage: ctx.storage, blobs: env.BLOBS, forgetMemory })
+    this.incomingCopy = new IncomingCopy({
+      session: () => this.#session,
+      storage: ctx.storage,
+      blobs: env.BLOBS,
+      forgetMemory,
+    })
   }
 
   /** Read it again after each wait: it is replaced when the session was deleted. */

@@ -78,9 +78,9 @@ export class SessionDO extends DurableObject<Env> {
   /** Application errors end here; an error of a dying object passes, so that the runtime calls the alarm again. */
   override async alarm(): Promise<void> {
     await this.#host.rearm()
-    const { session, arrival } = this.#host
+    const { session, incomingCopy: arrival } = this.#host
     if (session.turns.isClosing) return
-    if (!session.exists) return arrival.lookAfter()
+    if (!session.exists) return arrival.handleAlarm()
     if ((session.expiresAt ?? Infinity) <= clock.now()) return this.#host.expire()
     await handleAlarm(session)
   }

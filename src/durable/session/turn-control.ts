@@ -13,7 +13,7 @@ import type { Projection } from '../storage/projection.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import { sessionUsage } from '../storage/session-record.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { SessionTenant } from '../tenant/known-tenant.ts'
+import type { SessionTenant } from '../tenant/session-tenant.ts'
 import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Driver } from '../turn/driver.ts'
 import { nextTurn, type TurnRequest } from '../turn/next-turn.ts'
@@ -22,7 +22,7 @@ import { isSuspended } from '../turn/pending-requests.ts'
 import type { Preparation } from '../turn/prepare-turn.ts'
 import { settleRun } from '../turn/run-end.ts'
 import * as schedules from './session-schedule.ts'
-import { titleOf, type Titles } from './title.ts'
+import { titleFrom, type Titles } from './title.ts'
 
 type ControlledSession = {
   readonly meta: SessionMetadata
@@ -60,7 +60,7 @@ export class TurnControl {
     const { meta, titles, journal } = this.#session
     if (preparation.prompt !== undefined && (meta.prompt === undefined || journal.isBlank)) {
       titles.isUntitled = meta.title === null
-      this.#session.updateMeta({ title: meta.title ?? titleOf(request.message), prompt: preparation.prompt })
+      this.#session.updateMeta({ title: meta.title ?? titleFrom(request.message), prompt: preparation.prompt })
     }
     this.#open(request)
     this.resume()
@@ -82,7 +82,7 @@ export class TurnControl {
     const { store, tenant, driver } = this.#session
     if (!store.hasOpenTurn) return
     this.#schedule = schedules.turnResumed(this.#schedule)
-    if (known.snapshot) driver.start().catch((error: unknown) => console.warn('The driver was reset.', error))
+    if (tenant.snapshot) driver.start().catch((error: unknown) => console.warn('The driver was reset.', error))
     else if (!this.#schedule.isStarting) this.#session.later(this.#startWhenTenantIsKnown())
     this.arm()
   }

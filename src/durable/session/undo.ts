@@ -1,4 +1,4 @@
-/** Taking turns back: their messages leave the conversation and the search, and are told once more. */
+/** Removes the last n turns from the conversation and the search, and returns their user messages. */
 
 import type { Entry } from '../../agent/model/history.ts'
 import { textIn, type UserMessage } from '../../agent/model/message.ts'
@@ -6,22 +6,22 @@ import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import { importRunId } from '../storage/journal.ts'
 import type { Session } from './session.ts'
 
-export type UndoneTurns = {
-  /** Newest first: what a person said to begin the turn, and what it asked for. */
+export type UndoResult = {
+  /** Newest first: the user message that started the turn, and its options. */
   readonly turns: readonly { readonly message: UserMessage; readonly options: TurnOptions; readonly text: string }[]
 }
 
-export function undoTurns(core: Session, n: number): UndoneTurns {
+export function undoTurns(session: Session, n: number): UndoResult {
   const turns: { message: UserMessage; options: TurnOptions; text: string }[] = []
   let runId: string | undefined
   let from: number | undefined
   let first: Entry | undefined
   const close = () => {
     if (first?.message.role !== 'user' || runId === undefined) return
-    const options = core.journal.turnOfRun(runId)?.options ?? {}
+    const options = session.journal.turnOfRun(runId)?.options ?? {}
     turns.push({ message: first.message, options, text: textIn(first.message) })
   }
-  for (const row of core.journal.rowsNewestFirst()) {
+  for (const row of session.journal.rowsNewestFirst()) {
     if (row.runId === importRunId) break
     if (row.runId !== runId) {
       close()
@@ -34,8 +34,8 @@ export function undoTurns(core: Session, n: number): UndoneTurns {
   }
   if (turns.length < n) close()
   if (from === undefined) return { turns: [] }
-  core.store.undo(from)
-  core.updateMeta({ retractedFrom: Math.min(from, core.meta.retractedFrom ?? from) })
-  core.later(core.turns.project())
+  session.store.undo(from)
+  session.updateMeta({ retractedFrom: Math.min(from, session.meta.retractedFrom ?? from) })
+  session.later(session.turns.project())
   return { turns }
 }

@@ -20,22 +20,22 @@ export type SideCallOptions = {
 
 type SideCalls = Pick<ModelEffects, 'side' | 'references'>
 
-export function createSideCalls(core: TurnSession, options: SideCallOptions): SideCalls {
-  const inTurn = worldOf(core, options, () => core.driver.abortable())
-  const afterTurn = worldOf(core, options, () => new AbortController())
+export function createSideCalls(session: TurnSession, options: SideCallOptions): SideCalls {
+  const inTurn = worldOf(session, options, () => session.driver.abortable())
+  const afterTurn = worldOf(session, options, () => new AbortController())
   const side: SideCall = async (task, request) => {
-    const note = core.billing.notes.nextId()
-    const world = core.store.hasOpenTurn ? inTurn : afterTurn
-    const noted = (usage: Usage) => void (core.exists && core.billing.notes.set({ id: note, usage }))
+    const note = session.billing.notes.nextId()
+    const world = session.store.hasOpenTurn ? inTurn : afterTurn
+    const noted = (usage: Usage) => void (session.exists && session.billing.notes.set({ id: note, usage }))
     const answer = await runSideCall(task, request, { ...world, recordEstimate: noted })
-    if (request.billedBy !== 'caller' && core.exists) core.billing.addSideCall({ id: note, usage: answer.usage })
+    if (request.billedBy !== 'caller' && session.exists) session.billing.addSideCall({ id: note, usage: answer.usage })
     return { ...answer, note }
   }
   let known: { readonly turn: string; readonly said: Promise<string | undefined> } | undefined
   return {
     side,
     references: (turn, transcript) => {
-      const mixture = resolveMixture(turn.options.model, core.settings, options.variables['MODEL'])
+      const mixture = resolveMixture(turn.options.model, session.settings, options.variables['MODEL'])
       if (!mixture) return Promise.resolve(undefined)
       // Asked once for a turn: its later calls only continue the work.
       if (known?.turn !== turn.id)
@@ -46,18 +46,18 @@ export function createSideCalls(core: TurnSession, options: SideCallOptions): Si
 }
 
 function worldOf(
-  core: TurnSession,
+  session: TurnSession,
   options: SideCallOptions,
   abortable: () => AbortController,
 ): Omit<SideCallContext, 'recordEstimate'> {
   const { dialects, variables, routes, lease } = options
-  const { tenantId } = core
-  const turnOf = () => core.store.current() ?? newTurn('', 0, 0)
+  const { tenantId } = session
+  const turnOf = () => session.store.current() ?? newTurn('', 0, 0)
   return {
     tenantId,
     dialects,
     abortable,
-    settings: () => core.settings,
+    settings: () => session.settings,
     deploymentModel: variables['AUX_MODEL']?.trim(),
     turnRoutes: () => {
       const turn = turnOf()
@@ -65,9 +65,9 @@ function worldOf(
       return [...chain.slice(turn.route.model), ...chain.slice(0, turn.route.model)]
     },
     routeOf: (id) =>
-      routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === resolveModelId(id, core.settings)),
+      routes(newTurn('', 0, 0, { model: id })).find((route) => route.id === resolveModelId(id, session.settings)),
     lease: (route) => {
-      const endpoint = endpointOf(route, createChain([route], tenantId, core.settings, turnOf())[0]?.keys ?? [])
+      const endpoint = endpointOf(route, createChain([route], tenantId, session.settings, turnOf())[0]?.keys ?? [])
       return endpoint && { endpoint, end: lease({ route, endpoint }) }
     },
   }

@@ -1,4 +1,4 @@
-/** What the tools of one session work with: its machine, its files, its lists, the tenant's history. */
+/** Provides the tools of one session and what they use: its backend, processes, todos, documents and history. */
 
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
@@ -12,13 +12,12 @@ import { openDocuments } from '../../backends/pdf/pdf.ts'
 import { openPrograms, type RunProgram } from '../../backends/isolate/programs.ts'
 import { type DispatchOptions, dispatch, concurrentCalls } from '../../tools/dispatch.ts'
 import { checkPermission, type PermissionContext } from '../../tools/check-permission.ts'
-import { tools } from '../../tools/index.ts'
-import { selectTools } from '../../tools/tools-for.ts'
 import { attachmentPrefix, storeResultImages } from '../workspace/attachments.ts'
 import { noCapabilities, openBackend, resolveBackendKind } from '../workspace/open-backend.ts'
 import { openCheckpointArchive } from '../workspace/checkpoint-archive.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
+import { sessionTools, type SessionTools } from './session-tools.ts'
 import { SessionProcesses } from '../processes/process-registry.ts'
 import type { ProcessRows } from '../processes/process-rows.ts'
 import {
@@ -36,7 +35,7 @@ export type ToolRuntimeOptions = {
   readonly tenantId: string
   readonly sessionId: string
   readonly meta: () => SessionMetadata
-  /** All of them are there once the tenant is known. */
+  /** `limits` is undefined until `known` has resolved. */
   readonly settings: {
     readonly now: () => Settings
     readonly limits: () => Limits | undefined
@@ -44,29 +43,33 @@ export type ToolRuntimeOptions = {
   }
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
   readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
+  /** Tools of MCP servers, plugins and skills: the same array as long as they are the same. Absent: there are none. */
+  readonly tenantTools?: () => readonly Tool[]
 }
 
 export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly settings: Settings
   readonly signal: AbortSignal
-  /** Where the calls of programs are written down. */
+  /** Stores the calls that programs make. */
   readonly programs: ProgramLog
   /** Characters of the results that their batch has already. */
   readonly taken: number
-  /** The turn that the calls are of. */
+  /** The run that makes the calls. */
   readonly runId: string
-  /** The model of the turn reads images. */
+  /** Whether the model of the turn reads images. */
   readonly seesImages: boolean
 }
 
 export class ToolRuntime {
   readonly #options: ToolRuntimeOptions
   readonly #services: Omit<Services, 'programs'>
-  /** Absent without a loader of isolates. */
+  /** Absent without the LOADER binding. */
   readonly #runProgram: RunProgram | undefined
   readonly backend: SessionBackend
   readonly processes: SessionProcesses
-  #toolbox: { readonly of: Settings; readonly selected: Selected } | undefined
+  #toolbox:
+    | { readonly of: Settings; readonly tenantTools: readonly Tool[] | undefined; readonly selected: SessionTools }
+    | undefined
 
   constructor(options: ToolRuntimeOptions) {
     this.#options = options
@@ -168,7 +171,7 @@ export class ToolRuntime {
     }
   }
 
-  /** Models use the ids of their calls again in later turns: the text is part of the name, so that none takes the place of another. */
+  /** Stores a long result as a file. Models reuse call ids, so the name contains a hash of the text. */
   async #spill(callId: string, text: string): Promise<string> {
     const path = `/tmp/results/${callId.replace(/[^\w-]/g, '_').slice(0, 64)}-${hash53(text).toString(36)}.txt`
     await this.backend.files.write(path, new TextEncoder().encode(text))
@@ -180,35 +183,12 @@ export class ToolRuntime {
     return this.#runProgram ? [...names, 'programs'] : names
   }
 
-  #selected(settings: Settings): Selected {
-    if (this.#toolbox?.of !== settings) this.#toolbox = { of: settings, selected: select(settings, this.#offered()) }
+  #selected(settings: Settings): SessionTools {
+    const tenantTools = this.#options.tenantTools?.()
+    if (this.#toolbox?.of !== settings || this.#toolbox.tenantTools !== tenantTools)
+      this.#toolbox = { of: settings, tenantTools, selected: sessionTools(settings, this.#offered(), tenantTools) }
     return this.#toolbox.selected
   }
-}
-
-type Selected = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
-
-/** Sessions with the same choice of tools share them, and with them what is counted and rendered once. */
-const selections = new BoundedMap<string, Selected>(1_000)
-
-function select({ toolsets }: Settings, services: readonly ServiceName[]): Selected {
-  const key = JSON.stringify([toolsets ?? {}, services])
-  let selected = selections.get(key)
-  if (!selected) {
-    const { toolbox } = selectTools(tools, {
-      enabled: toolsets?.enabled,
-      disabled: toolsets?.disabled,
-      services: new Set(services),
-    })
-    const schemas = [...toolbox.values()].map(({ name, description, describeWith, inputSchema }: Tool) => ({
-      name,
-      description: describeWith ? description + describeWith(toolbox) : description,
-      inputSchema,
-    }))
-    selected = { tools: toolbox, schemas }
-    selections.set(key, selected)
-  }
-  return selected
 }
 
 /** The last one made: sessions of one tenant and day have the same. */

@@ -1,10 +1,10 @@
 /** The parts of a session that driving a turn needs. `Session` provides them; nothing in this room imports it. */
 
 import type { Settings } from '../../agent/model/settings.ts'
-import type { SideCall } from '../models/side-task.ts'
+import type { SideCall } from '../models/side-call.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { SessionTenant } from '../tenant/known-tenant.ts'
+import type { SessionTenant } from '../tenant/session-tenant.ts'
 import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Driver } from './driver.ts'
 import type { ToolRuntime } from './tool-runtime.ts'

@@ -66,7 +66,7 @@ export const approvalRoutes = [
       const [sessionId, request] = splitId(param('id'))
       const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(request, body)
       if (decided === undefined) throw notFound()
-      if (decided === 'unlasting')
+      if (decided === 'once-only')
         throw invalid('This can only be allowed once: no rule that covers it would be safe.', 'decision')
       if (decided === 'gone')
         throw new AppError(409, 'conflict', 'This has been decided already, or the turn has ended.')

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Entry } from '../../../src/agent/model/history.ts'
 import { userText } from '../../../src/agent/model/message.ts'
-import { leave, type SessionCopy } from '../../../src/durable/session/fork.ts'
+import { cancelCopy, type SessionCopy } from '../../../src/durable/session/fork.ts'
 import { model, says } from '../../support/scripted-model.ts'
 import { type Answer, call, migrated, newSession, request } from '../../worker/client.ts'
 import { evict, inObject, objectOf } from '../support/object.ts'
@@ -78,7 +78,7 @@ describe('a vast conversation', () => {
   it('gives a branch no more room than it takes', async () => {
     const bytesOf = async (upTo?: string) => {
       const copy = (await objectOf(id).transfer.copy(upTo)) as unknown as SessionCopy
-      await leave(copy)
+      await cancelCopy(copy)
       return copy.bytes
     }
     const [whole, branch] = [await bytesOf(), await bytesOf('run_2')]

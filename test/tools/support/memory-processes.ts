@@ -45,7 +45,7 @@ export function memoryProcesses(initial: Readonly<Record<string, Scripted>> = {}
       const [one] = matching
       return one && matching.length === 1 ? { process: get(one) } : { candidates: matching }
     },
-    look: async (id) => get(id),
+    refresh: async (id) => get(id),
     wait: async (id) => get(id),
     output: async (id) => get(id).output,
     async write(id, { callId, text, close }) {
@@ -58,6 +58,6 @@ export function memoryProcesses(initial: Readonly<Record<string, Scripted>> = {}
       set(id, { command, output, state: { at: 'exited', exitCode: 137, endedAt: 5_000, killed: true } })
       return get(id)
     },
-    told: (id) => void toldOf.push(id),
+    markReported: (id) => void toldOf.push(id),
   }
 }

@@ -3,13 +3,13 @@
 import { RpcTarget } from 'cloudflare:workers'
 import {
   type CheckpointView,
-  type Difference,
-  differenceSince,
+  type CheckpointDiff,
+  diffSince,
   listCheckpoints,
-  reachable,
-  type Rollback,
+  orUnreachable,
+  type RollbackRequest,
   rollback,
-  type RollbackAnswer,
+  type RollbackResult,
   type Unreachable,
 } from '../checkpoints.ts'
 import type { SessionHost } from '../session-host.ts'
@@ -23,15 +23,15 @@ export class CheckpointsSubject extends RpcTarget {
   }
 
   list(): Promise<readonly CheckpointView[] | Unreachable | undefined> {
-    return this.#host.with((session) => reachable(() => listCheckpoints(session)))
+    return this.#host.with((session) => orUnreachable(() => listCheckpoints(session)))
   }
 
   /** The changes since checkpoint `n`; 1 is the newest. Null: there is no such checkpoint. */
-  diff(n: number): Promise<Difference | null | Unreachable | undefined> {
-    return this.#host.with((session) => reachable(() => differenceSince(session, n)))
+  diff(n: number): Promise<CheckpointDiff | null | Unreachable | undefined> {
+    return this.#host.with((session) => orUnreachable(() => diffSince(session, n)))
   }
 
-  rollback(wish: Rollback): Promise<RollbackAnswer | Unreachable | undefined> {
-    return this.#host.with((session) => reachable(() => rollback(session, this.#host.ctx.storage, wish)))
+  rollback(wish: RollbackRequest): Promise<RollbackResult | Unreachable | undefined> {
+    return this.#host.with((session) => orUnreachable(() => rollback(session, this.#host.ctx.storage, wish)))
   }
 }

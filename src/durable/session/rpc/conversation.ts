@@ -3,7 +3,7 @@
 import { RpcTarget } from 'cloudflare:workers'
 import { compressNow, type CompressResult } from '../compress.ts'
 import { type EventPage, eventsAfter, listMessages, type MessagePage } from '../read-session.ts'
-import { type UndoneTurns, undoTurns } from '../undo.ts'
+import { type UndoResult, undoTurns } from '../undo.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class ConversationSubject extends RpcTarget {
@@ -24,7 +24,7 @@ export class ConversationSubject extends RpcTarget {
   }
 
   /** Removes the last n turns and returns their user messages. False while a turn is open. */
-  undo(n: number): Promise<UndoneTurns | false | undefined> {
+  undo(n: number): Promise<UndoResult | false | undefined> {
     return this.#host.with((session) => !session.store.hasOpenTurn && undoTurns(session, n))
   }
 

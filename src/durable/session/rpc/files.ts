@@ -1,7 +1,7 @@
 /** RPC subject `files`: reads and changes the workspace of a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import { type FileAnswer, workspace } from '../files.ts'
+import { type FileResult, workspaceFiles } from '../files.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class FilesSubject extends RpcTarget {
@@ -13,15 +13,15 @@ export class FilesSubject extends RpcTarget {
   }
 
   /** The bytes of a file, or the entries of a directory. */
-  read(path: string): Promise<FileAnswer | undefined> {
-    return this.#host.with((session) => workspace(session).read(path))
+  read(path: string): Promise<FileResult | undefined> {
+    return this.#host.with((session) => workspaceFiles(session).read(path))
   }
 
-  write(path: string, bytes: Uint8Array): Promise<FileAnswer | undefined> {
-    return this.#host.with((session) => workspace(session).write(path, bytes))
+  write(path: string, bytes: Uint8Array): Promise<FileResult | undefined> {
+    return this.#host.with((session) => workspaceFiles(session).write(path, bytes))
   }
 
-  delete(path: string): Promise<FileAnswer | undefined> {
-    return this.#host.with((session) => workspace(session).remove(path))
+  delete(path: string): Promise<FileResult | undefined> {
+    return this.#host.with((session) => workspaceFiles(session).remove(path))
   }
 }

@@ -1,8 +1,9 @@
 /** RPC subject `inbound`: accepts events of messaging platforms. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { InboundCommand } from '../inbound.ts'
-import { submit, type Submitted } from '../submit.ts'
+import type { InboundCommand } from '../intake/inbound.ts'
+import type { Submitted } from '../intake/intake.ts'
+import { submit } from '../submit.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class InboundSubject extends RpcTarget {

@@ -5,8 +5,9 @@ import type { RunEnded } from '../../../agent/model/event.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import type { RunView } from '../api-views.ts'
 import { endOf, runOf } from '../read-session.ts'
-import type { RequestCommand } from '../request-intake.ts'
-import { isNotAccepted, submit, type Submitted } from '../submit.ts'
+import type { RequestCommand } from '../intake/request.ts'
+import { isNotAccepted, type Submitted } from '../intake/intake.ts'
+import { submit } from '../submit.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class RunsSubject extends RpcTarget {

@@ -5,7 +5,7 @@ import type { ExportFormat } from '../../../agent/public-api/export.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import type { SessionView } from '../api-views.ts'
-import { exportSession, type Imported, importSession } from '../export.ts'
+import { exportSession, type ImportedSession, importSession } from '../export.ts'
 import { copySession, type SessionCopy } from '../fork.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -24,7 +24,7 @@ export class TransferSubject extends RpcTarget {
 
   /** Turns this session into the copy, with `spec` over it. Repeating it after it is complete changes nothing. */
   async paste(copy: SessionCopy, spec: NewSession): Promise<SessionView> {
-    await this.#host.arrival.take(copy, spec)
+    await this.#host.incomingCopy.receive(copy, spec)
     return this.#host.view()
   }
 
@@ -34,7 +34,7 @@ export class TransferSubject extends RpcTarget {
 
   /** `message`: the index of the first message that no row can hold; nothing is imported then. */
   async import(
-    given: Imported,
+    given: ImportedSession,
     tenant: TenantSnapshot,
   ): Promise<{ is: 'imported'; view: SessionView } | { is: 'too-large'; message: number }> {
     const { session, env } = this.#host

@@ -3,14 +3,14 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
-import type { ChatAuthor, ChatOrigin } from '../../agent/model/delivery.ts'
-import { userText } from '../../agent/model/message.ts'
-import { clock } from '../platform/clock.ts'
-import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
-import { isQuestion, pendingRequests } from '../turn/pending-requests.ts'
+import type { ChatAuthor, ChatOrigin } from '../../../agent/model/delivery.ts'
+import { userText } from '../../../agent/model/message.ts'
+import { clock } from '../../platform/clock.ts'
+import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import { isQuestion, pendingRequests } from '../../turn/pending-requests.ts'
 import { type BusyMode, joinOpenTurn } from './join-turn.ts'
-import type { Session } from './session.ts'
-import type { Intake, Submitted } from './submit.ts'
+import type { Session } from '../session.ts'
+import type { Intake, Submitted } from './intake.ts'
 
 export type InboundCommand = {
   readonly kind: 'inbound'

@@ -1,14 +1,14 @@
 /** Submits a message that came with a request to the API. */
 
-import type { Message, UserMessage } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import type { NewSession } from '../storage/session-metadata.ts'
-import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
-import { attachmentPrefix, canStore, discardImages, storeImages } from '../workspace/attachments.ts'
+import type { Message, UserMessage } from '../../../agent/model/message.ts'
+import type { TurnOptions } from '../../../agent/model/turn-options.ts'
+import type { NewSession } from '../../storage/session-metadata.ts'
+import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import { attachmentPrefix, canStore, discardImages, storeImages } from '../../workspace/attachments.ts'
 import { type BusyMode, joinOpenTurn } from './join-turn.ts'
-import { isLastRun, joinedBefore, runOf } from './read-session.ts'
-import type { Session } from './session.ts'
-import type { Intake, Submitted } from './submit.ts'
+import { isLastRun, findJoinedRun, runOf } from '../read-session.ts'
+import type { Session } from '../session.ts'
+import type { Intake, Submitted } from './intake.ts'
 
 export type RequestCommand = {
   readonly kind: 'request'
@@ -85,7 +85,7 @@ function findOutcome(session: Session, command: RequestCommand, { isRecheck, eve
   const earlier =
     idempotency === 'none'
       ? undefined
-      : (outcomeOf(session, runId) ?? (mayHaveJoined ? joinedBefore(session, runId, eventsSince) : undefined))
+      : (outcomeOf(session, runId) ?? (mayHaveJoined ? findJoinedRun(session, runId, eventsSince) : undefined))
   if (earlier) return earlier
   const isSuperseded = target.kind === 'after' && isRecheck && !isLastRun(session, target.runId)
   return isSuperseded ? { runId, status: 'superseded' as const } : undefined

@@ -1,10 +1,10 @@
 /** Submits the last turn once more: its messages are undone, and its user message starts a new run. */
 
-import type { TenantSnapshot } from '../tenant/tenant-snapshot.ts'
-import { runOf } from './read-session.ts'
-import type { Session } from './session.ts'
-import type { Intake } from './submit.ts'
-import { undoTurns } from './undo.ts'
+import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
+import { runOf } from '../read-session.ts'
+import type { Session } from '../session.ts'
+import type { Intake } from './intake.ts'
+import { undoTurns } from '../undo.ts'
 
 export type RetryCommand = { readonly kind: 'retry'; readonly runId: string; readonly tenant: TenantSnapshot }
 

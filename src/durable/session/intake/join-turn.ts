@@ -1,13 +1,13 @@
 /** Hands a message to the open turn: queues it behind the turn, steers or interrupts it, or answers its question. */
 
-import { textIn, type UserMessage } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { defaultSettings } from '../../agent/model/settings.ts'
-import { failpoint } from '../platform/failpoint.ts'
-import { fitsRow } from '../platform/row-size.ts'
-import { deliverAnswer, isQuestion, pendingRequests } from '../turn/pending-requests.ts'
-import type { Session } from './session.ts'
-import type { Submitted } from './submit.ts'
+import { textIn, type UserMessage } from '../../../agent/model/message.ts'
+import type { TurnOptions } from '../../../agent/model/turn-options.ts'
+import { defaultSettings } from '../../../agent/model/settings.ts'
+import { failpoint } from '../../platform/failpoint.ts'
+import { fitsRow } from '../../platform/row-size.ts'
+import { deliverAnswer, isQuestion, pendingRequests } from '../../turn/pending-requests.ts'
+import type { Session } from '../session.ts'
+import type { Submitted } from './intake.ts'
 
 export type BusyMode = 'queue' | 'interrupt' | 'steer'
 

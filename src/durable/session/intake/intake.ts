@@ -1,0 +1,58 @@
+/** Defines how a command enters a session, and the outcomes of submitting it. */
+
+import type { UserMessage } from '../../../agent/model/message.ts'
+import type { Limits } from '../../../agent/model/settings.ts'
+import type { TurnOptions } from '../../../agent/model/turn-options.ts'
+
+/**
+ * The outcome for the sender.
+ * `running`, `queued`: a run of its own. `joined`: the message went into the open run, whose id this is.
+ * `ended`: a repeat whose run is over. `duplicate`: an inbound event that was delivered before. `stored`: an
+ * unaddressed message that waits for the next turn.
+ * Nothing was accepted with the others. `too-large`: a row cannot hold it. `superseded`: something else came behind
+ * the run that it was to follow. `busy`: a turn is open, and this command cannot join one. `nothing`: there is no
+ * message to submit. `over-limit`: a limit is reached; `retryAfter` is in seconds.
+ */
+export type Submitted =
+  | { readonly runId: string; readonly status: 'running' | 'queued' | 'joined' | 'ended' | 'duplicate' | 'stored' }
+  | { readonly runId: string; readonly status: 'too-large' | 'superseded' | 'busy' | 'nothing' }
+  | OverLimit
+
+export type OverLimit = {
+  readonly runId: string
+  readonly status: 'over-limit'
+  readonly limit: keyof Limits
+  readonly retryAfter: number
+}
+
+type NotAccepted = Exclude<
+  Submitted,
+  { readonly status: 'running' | 'queued' | 'joined' | 'ended' | 'duplicate' | 'stored' }
+>
+
+/** Whether there is no run to wait for or to stream. */
+export const isNotAccepted = (submitted: Submitted): submitted is NotAccepted =>
+  ['too-large', 'superseded', 'busy', 'nothing', 'over-limit'].includes(submitted.status)
+
+/** How one kind of command enters. Only `open` and `prepare` may wait; the others run in one synchronous stretch. */
+export type Intake = {
+  /** The run that it starts, if it starts one. */
+  readonly runId: string
+  /** Refuses a command that can never be stored. */
+  readonly validate?: () => Submitted | undefined
+  /** Loads the session. `new`: `create` makes it. False: there is no such session. */
+  readonly open: () => Promise<'exists' | 'new' | false>
+  /** The outcome of an earlier submit of the same command, or a reason to refuse it. */
+  readonly findOutcome: (isRecheck: boolean) => Submitted | undefined
+  /** Stores what the message refers to, such as images. */
+  readonly prepare?: () => Promise<void>
+  /** Removes what `prepare` stored, because the message was not accepted. */
+  readonly discard?: () => Promise<void>
+  readonly create?: () => void
+  /** The message of the turn that starts now; undefined when there is none after all. */
+  readonly compose: () => { readonly message: UserMessage; readonly options: TurnOptions } | undefined
+  /** Hands the message to the open turn. */
+  readonly join: () => Submitted
+  /** Called when a limit refuses the turn. */
+  readonly refuse?: () => void
+}

@@ -1,0 +1,49 @@
+/** Resolves the tools of a session and renders them for the model. Sessions with the same choice share the result. */
+
+import { BoundedMap } from '../../agent/model/bounded-map.ts'
+import type { ToolSchema } from '../../agent/model/dialect.ts'
+import type { Settings } from '../../agent/model/settings.ts'
+import type { ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
+import { tools as builtIn } from '../../tools/index.ts'
+import { toolsFor } from '../../tools/tools-for.ts'
+
+export type SessionTools = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
+
+const noTenantTools: readonly Tool[] = []
+/** Choices kept per set of tenant tools. Sharing also shares what is counted and rendered once for a toolbox. */
+const maxChoices = 1_000
+const choices = new WeakMap<readonly Tool[], BoundedMap<string, SessionTools>>()
+
+/** `tenantTools`: the same array as long as the tools are the same. */
+export function sessionTools(
+  { toolsets }: Settings,
+  services: readonly ServiceName[],
+  tenantTools: readonly Tool[] = noTenantTools,
+): SessionTools {
+  let known = choices.get(tenantTools)
+  if (!known) choices.set(tenantTools, (known = new BoundedMap(maxChoices)))
+  const key = JSON.stringify([toolsets ?? {}, services])
+  let chosen = known.get(key)
+  if (!chosen) known.set(key, (chosen = choose({ toolsets }, services, tenantTools)))
+  return chosen
+}
+
+function choose(
+  { toolsets }: Pick<Settings, 'toolsets'>,
+  services: readonly ServiceName[],
+  tenantTools: readonly Tool[],
+): SessionTools {
+  const { toolbox } = toolsFor({
+    builtIn,
+    tenantTools,
+    enabled: toolsets?.enabled,
+    disabled: toolsets?.disabled,
+    services: new Set(services),
+  })
+  const schemas = [...toolbox.values()].map(({ name, description, describeWith, inputSchema }) => ({
+    name,
+    description: describeWith ? description + describeWith(toolbox) : description,
+    inputSchema,
+  }))
+  return { tools: toolbox, schemas }
+}
