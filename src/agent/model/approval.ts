@@ -1,19 +1,19 @@
-/** Who may do what: how a call is judged before it runs, and what was decided about it. */
+/** Defines approvals: the assessment of a call, the rules, and the recorded decisions. */
 
-/** What a call can do to the world; approval policy is written in these words. */
+/** The most dangerous effect that a call can have. Approval policies refer to it. */
 export type Risk = 'none' | 'read' | 'write' | 'exec' | 'net' | 'send' | 'spend'
 
-/** What a call would do, read off its input. */
+/** The assessment of a call by its input. */
 export type Assessment = {
-  /** `hardline`: never, whatever anybody allows. */
+  /** `hardline`: the call never runs, whatever rules or people allow. */
   readonly verdict: 'allow' | 'ask' | 'hardline'
-  /** For the person who is asked. */
+  /** Shown to the person who decides. */
   readonly reasons: readonly string[]
-  /** The texts that rules are matched against: a path, an address, each command of a script. */
+  /** The texts that rules match: a path, an address, each command of a script. */
   readonly subjects: readonly string[]
-  /** All of it in one line, for people and for rules that deny. Default: the first subject. */
+  /** The whole action in one line, for people and for rules that deny. Default: the first subject. */
   readonly summary?: string
-  /** What "for this session" and "always" would allow. Absent: neither is offered. */
+  /** The scope of "for this session" and "always". Absent: neither is offered. */
   readonly rule?: string
 }
 
@@ -22,11 +22,11 @@ export type ApprovalRule = {
   readonly do: 'allow' | 'ask' | 'deny'
   readonly tool: string
   readonly match?: string | undefined
-  /** Only in sessions that live there. */
+  /** Limits the rule to sessions of this channel. */
   readonly channel?: string | undefined
 }
 
-/** Answers of a person. */
+/** A person's answer to an approval request. */
 export type ApprovalChoice = 'once' | 'session' | 'always' | 'deny'
 
 export type ApprovalAnswer = {
@@ -46,12 +46,12 @@ export type ApprovalDecision = {
   readonly by: 'hardline' | 'rule' | 'grant' | 'judge' | 'person' | 'mode' | 'denials' | 'nobody'
   readonly choice?: ApprovalChoice
   readonly reason: string
-  /** What it would have done, shortened, secrets masked. */
+  /** The action, shortened and with secrets masked. */
   readonly subject: string
-  /** Of what was judged: tool, input and place. */
+  /** Hash of tool, input and working directory. */
   readonly hash: string
 }
 
-/** What a person may answer: without a rule there is nothing that could be allowed for longer. */
+/** Lists the possible answers. Without a rule nothing can be allowed for longer than this call. */
 export const listApprovalChoices = (rule: string | undefined): readonly ApprovalChoice[] =>
   rule === undefined ? ['once', 'deny'] : ['once', 'session', 'always', 'deny']

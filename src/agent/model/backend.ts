@@ -1,6 +1,6 @@
 /**
- * Where commands run and files live: the one port every execution backend implements. A capability
- * a backend does not have is a typed `Unsupported` answer with a hint, never a crash.
+ * Defines the port of an execution backend, which runs commands and stores files. A backend answers a missing capability
+ * with a `BackendError` that carries a hint.
  */
 
 export const backendKinds = ['virtual', 'cloudflare', 'http', 'daytona', 'e2b', 'vercel'] as const
@@ -13,9 +13,9 @@ export type Capabilities = {
   readonly pty: boolean
   readonly network: 'none' | 'allowlist' | 'full'
   readonly languages: readonly string[]
-  /** The workspace: relative paths start here. */
+  /** The workspace directory. Relative paths start here. */
   readonly root: string
-  /** Of a machine that may be anybody's (`http`): it says that commands see nothing of it but their workspace. */
+  /** Reported by an `http` host: commands see nothing of the host but their workspace. */
   readonly isolated?: boolean
 }
 
@@ -25,23 +25,23 @@ export type ExecOptions = {
   readonly stdin?: string
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** Bytes kept of each stream; what is over is dropped from the middle and `truncated` is set. */
+  /** Maximum bytes of each stream. The middle of a longer stream is dropped and `truncated` is set. */
   readonly maxOutput?: number
   readonly onOutput?: (stream: 'out' | 'err', chunk: string) => void
 }
 
-/** `exitCode` is null when the command was killed; a time-out reports 124, as coreutils do. */
+/** `exitCode` is null when the command was killed, and 124 after a timeout as with coreutils. */
 export type ExecResult = {
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string
   readonly truncated: boolean
   readonly timedOut: boolean
-  /** Where the shell stood at the end; the next command starts there. */
+  /** The working directory at the end. The next command starts there. */
   readonly cwd: string
-  /** Exported variables at the end, only those that differ from the start. */
+  /** Exported variables at the end that differ from the start. */
   readonly env: Readonly<Record<string, string>>
-  /** Of the variables it was given, those that are not exported any more at the end. */
+  /** Variables of the start that are no longer exported at the end. */
   readonly unset?: readonly string[]
   readonly ms: number
 }
@@ -89,7 +89,7 @@ export type Files = {
   readonly search: (query: SearchQuery) => Promise<SearchResult>
 }
 
-/** `lost`: the machine it ran on is gone or was replaced, and nobody knows how it ended. */
+/** `lost`: the host is gone or was replaced, so the exit code is unknown. */
 export type JobState =
   | { readonly at: 'running' }
   | { readonly at: 'exited'; readonly exitCode: number }
@@ -98,27 +98,27 @@ export type JobState =
 export type JobOptions = {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
-  /** It is killed after this time. */
+  /** The job is killed after this time. */
   readonly timeoutMs: number
 }
 
 /**
- * Commands that go on when the call that started them has ended. They are named by the caller, so that one
- * who died in between finds them again; starting an id twice is starting it once.
+ * Runs commands in the background. The caller names each job, so that it finds the job again after a crash. A second
+ * start with the same id changes nothing.
  */
 export type Jobs = {
-  /** The process id, for who is on the machine; none where there are no processes. */
+  /** Returns the process id on the host, if it has one. */
   readonly start: (id: string, command: string, options: JobOptions) => Promise<number | undefined>
   readonly state: (id: string) => Promise<JobState>
-  /** Output of both streams from byte `from` on, at most `max` bytes, and where to go on. */
+  /** Reads at most `max` bytes of both streams from byte `from` on. `next` is the byte to continue from. */
   readonly output: (id: string, from: number, max: number) => Promise<{ readonly text: string; readonly next: number }>
-  /** Absent where a job has no standard input. What a job does not read at all is refused after a while. */
+  /** Writes to the standard input; absent where jobs have none. Rejects when the job does not read for a while. */
   readonly write?: (id: string, text: string, close: boolean) => Promise<void>
-  /** The whole tree. Resolves when it is gone. */
+  /** Kills the process tree. Resolves when it is gone. */
   readonly kill: (id: string) => Promise<void>
 }
 
-/** What a backend throws when it cannot: `hint` tells the model or the operator what to do instead. */
+/** Thrown when a backend cannot do something. `hint` tells the model or the operator what to do instead. */
 export class BackendError extends Error {
   readonly code: 'unsupported' | 'unavailable' | 'quota' | 'invalid'
   readonly hint: string
@@ -133,14 +133,14 @@ export class BackendError extends Error {
 export type ExecutionBackend = {
   readonly kind: BackendKind
   readonly capabilities: Capabilities
-  /** Asks for what `capabilities` cannot tell by themselves. Undefined when nothing has to be asked; never rejects. */
+  /** Asks the host for capabilities that are not known yet. Undefined when all are known; never rejects. */
   readonly learn?: () => Promise<void> | undefined
-  /** One or two sentences for the model: what this machine is and what it lacks. */
+  /** Describes the backend and its limits in one or two sentences for the model. */
   readonly describe: () => string
   readonly exec: (command: string, options: ExecOptions) => Promise<ExecResult>
   readonly files: Files
   /** Present exactly when `capabilities.background` is true. */
   readonly jobs?: Jobs
-  /** Absolute, normalised form of a path: the name under which two spellings of one file are the same. */
+  /** Resolves a path to its absolute, normalised form, so that two spellings of one file are equal. */
   readonly resolve: (path: string, cwd?: string) => string
 }

@@ -1,13 +1,10 @@
-/**
- * A map that begins anew when it is full: for what an isolate, which may live for long, can work out, ask or learn
- * again.
- */
+/** Keeps values that can be computed again. A full map is cleared, so that a long-lived isolate does not grow. */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   readonly #maxSize: number
 
-  constructor(most: number) {
+  constructor(maxSize: number) {
     super()
-    this.#maxSize = most
+    this.#maxSize = maxSize
   }
 
   override set(key: Key, value: Value): this {

@@ -1,8 +1,8 @@
-/** What leaves for a chat: where it goes, in which pieces, and whose hands each piece is in. */
+/** Defines messages to a chat: the target, the chunks, and the delivery state of each part. */
 
-/** Where a session lives that began in a chat. */
+/** The chat that a session belongs to. */
 export type ChatOrigin = {
-  /** The id of the connection; its secrets are elsewhere. */
+  /** The id of the connection, which holds the secrets. */
   readonly connection: string
   readonly platform: string
   readonly chat: string
@@ -10,10 +10,10 @@ export type ChatOrigin = {
   readonly isGroup: boolean
 }
 
-/** Who said what a turn answers, as the platform knows them. */
+/** The author and the message that a turn answers, by the ids of the platform. */
 export type ChatAuthor = { readonly person: string; readonly message?: string }
 
-/** Styled stretches of a text, in UTF-16 units. */
+/** A styled range of a text, in UTF-16 units. */
 export type TextSpan = {
   readonly type: 'bold' | 'italic' | 'underline' | 'strikethrough' | 'spoiler' | 'code' | 'pre' | 'link' | 'quote'
   readonly offset: number
@@ -22,7 +22,7 @@ export type TextSpan = {
   readonly language?: string
 }
 
-/** A piece that a platform takes as one message. */
+/** A part of a text that fits into one message of the platform. */
 export type MessageChunk = {
   readonly text: string
   readonly spans: readonly TextSpan[]
@@ -31,25 +31,25 @@ export type MessageChunk = {
 
 export type Button = { readonly label: string; readonly data: string }
 
-/** What became of one attempt, as far as it is known here. */
+/** The known result of one attempt to send. */
 export type SendOutcome =
   | { readonly of: 'sent'; readonly id?: string }
-  /** Not taken: there is too much traffic. */
+  /** Rejected by a rate limit. */
   | { readonly of: 'busy'; readonly waitMs?: number; readonly detail: string }
-  /** Not taken: the platform failed. */
+  /** Rejected because the platform failed. */
   | { readonly of: 'failed'; readonly detail: string }
-  /** It left, and nothing came back: it may have been taken. */
+  /** Sent without an answer: the platform may have accepted it. */
   | { readonly of: 'lost'; readonly detail: string }
-  /** Not taken, because of how the text is styled. */
+  /** Rejected because of the formatting. */
   | { readonly of: 'format'; readonly detail: string }
-  /** There is nothing to edit any more. */
+  /** The message to edit does not exist any more. */
   | { readonly of: 'gone'; readonly detail: string }
-  /** Not taken and never going to be: the whole chat, or this one message. */
+  /** Rejected for good: all messages of the chat, or this one. */
   | { readonly of: 'refused'; readonly scope: 'chat' | 'message'; readonly detail: string }
 
 /**
- * `prepared → sending → sent | unknown | expired | dead`. `unknown`: it may be there or not, and is not tried again.
- * `expired`: it became too old. `dead`: the platform does not take it.
+ * `prepared → sending → sent | unknown | expired | dead`. `unknown`: it may have arrived, and is not sent again.
+ * `expired`: it became too old. `dead`: the platform rejects it.
  */
 export type DeliveryState = 'prepared' | 'sending' | 'sent' | 'unknown' | 'expired' | 'dead'
 
@@ -57,13 +57,13 @@ export type DeliveryRecord = {
   readonly state: DeliveryState
   /** Milliseconds since 1970. */
   readonly preparedAt: number
-  /** Not before this time. */
+  /** The next attempt is not made before this time. */
   readonly due: number
-  /** Attempts that are known to have come to nothing. */
+  /** Attempts that are known to have failed. */
   readonly tries: number
-  /** An attempt before may have been taken: what is sent now says so. */
+  /** An earlier attempt may have arrived, so the next one is marked as a possible duplicate. */
   readonly isDoubtful: boolean
-  /** Without styles, because with them it was not taken. */
+  /** Sent without formatting, because the platform rejected it. */
   readonly isPlain: boolean
   readonly platformId?: string
   readonly error?: string

@@ -1,24 +1,24 @@
-/** Files that only a parser of their own can read, as text. */
+/** Defines the port that extracts text from documents. */
 
 export type PdfText = {
-  /** Text of each page that was read, in order. Empty: the page has none. */
+  /** The text of each page in order; empty when the page has none. */
   readonly pages: readonly string[]
-  /** Pages of the file, as it says itself. */
+  /** The number of pages that the file declares. */
   readonly total: number
-  /** Numbers of pages, from 1, that could not be read: damaged, or too much work. */
+  /** Page numbers, from 1, that could not be read: damaged or too expensive. */
   readonly unread: readonly number[]
-  /** Why the rest was not read, when there is one. */
+  /** The limit that ended the reading early. */
   readonly stopped?: PdfStop
 }
 
 export type PdfStop = 'pages' | 'length' | 'work'
 
-/** `stopped`: reading it takes more time or memory than any file gets. `size`: more than can be read on this deployment. */
+/** `stopped`: the file needs more time or memory than allowed. `size`: it is too large for this deployment. */
 export type PdfRefusal = 'encrypted' | 'damaged' | 'stopped' | 'size'
 
 export type PdfAnswer = PdfText | { readonly refused: PdfRefusal; readonly most?: number }
 
 export type Documents = {
-  /** Always answers, even for a reader that died. */
+  /** Never rejects, even when the reader's isolate dies. */
   readonly pdf: (bytes: Uint8Array, signal: AbortSignal) => Promise<PdfAnswer>
 }

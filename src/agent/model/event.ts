@@ -1,9 +1,9 @@
-/** What the outside gets to hear of a session, by the names of the public API (docs/design/events.md). */
+/** Defines the events of a session by their names in the public API (docs/design/events.md). */
 
 import type { ApprovalChoice, Risk } from './approval.ts'
 import type { Usage } from './usage.ts'
 
-/** As the loop makes them: times are milliseconds since 1970. */
+/** Events as the loop creates them: times are milliseconds since 1970. */
 export type Event =
   | { readonly type: 'run.started'; readonly input: string }
   | { readonly type: 'message.delta' | 'reasoning.delta'; readonly delta: string }
@@ -12,7 +12,7 @@ export type Event =
       readonly call_id: string
       readonly tool: string
       readonly input: unknown
-      /** The call of the program that made this one. */
+      /** The call of the program that made this call. */
       readonly parent_call_id?: string
     }
   | { readonly type: 'tool.progress'; readonly call_id: string; readonly tool: string; readonly delta: string }
@@ -30,7 +30,7 @@ export type Event =
       readonly approval_id: string
       readonly call_id: string
       readonly tool: string
-      /** Secrets masked. */
+      /** The input with secrets masked. */
       readonly input: unknown
       readonly risk: Risk
       readonly reasons: readonly string[]
@@ -50,13 +50,13 @@ export type Event =
       readonly type: 'status'
       readonly state: 'waiting' | 'compressing' | 'resumed' | 'recovering'
       readonly detail?: string
-      /** Of `waiting`. */
+      /** The end of the pause in the state `waiting`. */
       readonly until?: number
     }
-  /** `from`, `to`: places in the turn's chain of models. */
+  /** `from`, `to`: indexes in the turn's chain of models. */
   | { readonly type: 'provider.fallback'; readonly from: number; readonly to: number; readonly reason: string }
   | { readonly type: 'context.compressed' }
-  /** Deltas with a seq above `from_seq` and below this event's belong to an answer that was given up. */
+  /** Deltas between `from_seq` and this event belong to a discarded answer. */
   | { readonly type: 'turn.restarted'; readonly from_seq: number; readonly reason: string }
   | {
       readonly type: 'run.steered'
@@ -75,14 +75,14 @@ export type RunEnded = {
   readonly error?: string
 }
 
-/** The event as clients get it: times are ISO 8601, UTC. */
+/** Events as clients get them: times are ISO 8601, UTC. */
 type Dated<E> = E extends Event
   ? { readonly [Field in keyof E]: Field extends 'until' | 'created_at' ? string : E[Field] }
   : never
 
 export type PublicEvent = Dated<Event>
 
-/** An event in its place. `seq` counts the events of a session. */
+/** An event with its position. `seq` counts the events of a session. */
 export type SessionEvent = PublicEvent & {
   readonly seq: number
   readonly at: string

@@ -1,12 +1,9 @@
-/**
- * Takes secrets out of what people and models get to see. Well-known shapes of keys, and values whose name says
- * what they are; ordinary text stays as it is.
- */
+/** Masks secrets in texts for people and models: well-known formats of keys, and values with a telling name. */
 
-const hidden = '***'
+const mask = '***'
 
-/** Shapes that are secrets wherever they stand. Every repetition is bounded, or what follows it cannot be part of it: output of programs comes here. */
-const shapes: readonly RegExp[] = [
+/** Formats of secrets. Every repetition is bounded or unambiguous, because the texts include untrusted output. */
+const formats: readonly RegExp[] = [
   /\b(?:sk|pk|rk)[-_](?:[a-z][a-z0-9]{0,15}[-_]){0,4}[A-Za-z0-9]{16,}[\w-]*/g,
   /\bgh[pousr]_[A-Za-z0-9]{20,}/g,
   /\bgithub_pat_\w{20,}/g,
@@ -19,8 +16,8 @@ const shapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]{0,8000}?-----END [A-Z ]{0,30}PRIVATE KEY-----/g,
 ]
 
-/** Values that are secrets because of what stands before them; the first group stays. */
-const named: readonly RegExp[] = [
+/** Secrets by the text before them. The first group is not masked. */
+const namedValues: readonly RegExp[] = [
   /(\bauthorization\s{0,3}[:=]\s{0,3}["']?(?:bearer|basic|token)\s{1,3})[^\s"',;]{6,}/gi,
   /(\bbearer\s{1,3})[A-Za-z0-9._~+/=-]{16,}/gi,
   /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{1,200}:)[^\s/@"']{1,500}(?=@)/gi,
@@ -30,14 +27,14 @@ const named: readonly RegExp[] = [
 
 export function maskSecrets(text: string): string {
   let masked = text
-  for (const shape of shapes) masked = masked.replace(shape, hidden)
-  for (const name of named) masked = masked.replace(name, `$1${hidden}`)
+  for (const format of formats) masked = masked.replace(format, mask)
+  for (const value of namedValues) masked = masked.replace(value, `$1${mask}`)
   return masked
 }
 
-/** The same for all texts inside a JSON value. */
+/** Masks secrets in all texts of a JSON value. */
 export function maskSecretsInValue(value: unknown, name = ''): unknown {
-  if (typeof value === 'string') return isSecretName(name) && value ? hidden : maskSecrets(value)
+  if (typeof value === 'string') return isSecretName(name) && value ? mask : maskSecrets(value)
   if (Array.isArray(value)) return value.map((item) => maskSecretsInValue(item, name))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, maskSecretsInValue(item, key)]))

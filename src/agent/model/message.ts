@@ -1,26 +1,23 @@
-/** What was said. Every dialect of every provider is translated to and from these shapes. */
+/** Defines messages. Every dialect translates to and from these types. */
 
 export type TextPart = { readonly type: 'text'; readonly text: string }
 /** `data` is base64 without a prefix, or an https or R2 (`blob:`) address when `mediaType` is followed by `;url`. */
 export type ImagePart = { readonly type: 'image'; readonly mediaType: string; readonly data: string }
-/**
- * What only the dialect that made it can read: a signature, an encrypted item. It goes back to that dialect
- * word for word and to no other. JSON.
- */
+/** Opaque JSON of one dialect, such as a signature or an encrypted item. It is sent back unchanged to that dialect only. */
 export type ProviderData = { readonly by: string; readonly data: unknown }
-/** Thinking is kept verbatim: providers reject a transcript whose signature does not match. */
+/** Thinking stays verbatim, because providers reject a transcript whose signature does not match. */
 export type ThinkingPart = { readonly type: 'thinking'; readonly text: string; readonly sealed?: ProviderData }
 export type ToolCallPart = {
   readonly type: 'call'
   readonly id: string
   readonly name: string
   readonly input: unknown
-  /** The arguments as the model wrote them, kept only when they are not valid JSON. */
+  /** The arguments as the model wrote them; present only when they are not valid JSON. */
   readonly raw?: string
   readonly sealed?: ProviderData
 }
 
-/** Who wrote a message of role `user` that nobody typed. */
+/** The origin of a `user` message that no person wrote. */
 export type MessageSource = 'notice' | 'nudge' | 'summary' | 'job' | 'webhook' | 'subagent' | 'process'
 
 export type UserMessage = {
@@ -32,7 +29,7 @@ export type AssistantMessage = {
   readonly role: 'assistant'
   readonly content: readonly (TextPart | ThinkingPart | ToolCallPart)[]
   readonly stop: 'end' | 'tools' | 'length' | 'refused'
-  /** Not a model's words: why a turn ended without an answer. Every finished turn ends with an assistant message. */
+  /** Marks text of the system: why a turn ended without an answer. Every turn ends with an assistant message. */
   readonly source?: 'notice'
 }
 export type ToolMessage = {

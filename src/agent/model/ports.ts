@@ -1,4 +1,4 @@
-/** The outside world, as the loop sees it. Each port has one implementation in production and one in tests. */
+/** Defines the ports of the loop. Each has one implementation in production and one in tests. */
 
 import type { Message, UserMessage } from './message.ts'
 import type { Step } from './step.ts'
@@ -6,18 +6,18 @@ import type { Toolbox } from './tool.ts'
 import type { Commit, Result, ToolCall, Turn } from './turn.ts'
 import type { Usage } from './usage.ts'
 
-/** Something said while a turn was open. `steer` joins the next tool result, `redirect` the next model call. */
+/** A message that arrived during a turn. `steer` joins the next tool result, `redirect` the next model call. */
 export type InboxMessage = {
   readonly id: number
   readonly mode: 'steer' | 'redirect'
   readonly message: UserMessage
-  /** Names the request that brought it, so that a repeated one is recognised. */
+  /** Identifies the request, so that a repeated one is recognised. */
   readonly requestId?: string
 }
 
 /**
- * Durable memory of one session. `save` changes what is read at once and joins the pending write;
- * `write` puts all of it down in one transaction. Nothing may leave between the two.
+ * Stores one session. `save` changes the state in memory and adds to the pending write; `write` commits all of it in one
+ * transaction. Nothing may leave the object between the two.
  */
 export type Store = {
   readonly turn: () => Turn
@@ -25,14 +25,14 @@ export type Store = {
   readonly write: () => void
 }
 
-/** Performs one step. Never throws for what the world does: that comes back as a `failure` result. */
+/** Performs one step. A failure of the outside world returns as a `failure` result and never throws. */
 export type Perform = (step: Step, turn: Turn) => AsyncIterable<Result>
 
-/** Numbers of the settings that the policies go by. */
+/** The limits that the policies use, from the settings. */
 export type LoopLimits = {
-  /** Milliseconds that a turn may spend waiting for providers, in all. */
+  /** The longest total time that a turn waits for providers. */
   readonly maxWaitMs: number
-  /** Milliseconds that a turn may take, in all. */
+  /** The longest time of a turn. */
   readonly maxTurnMs?: number
   readonly compression: { readonly enabled: boolean; readonly threshold: number }
   readonly guard: {
@@ -40,7 +40,7 @@ export type LoopLimits = {
     readonly stop: boolean
     readonly warnAfter: GuardThresholds
     readonly stopAfter: GuardThresholds
-    /** Calls per turn, by tool: what is not named is not limited. */
+    /** The maximum number of calls per turn, by tool. Other tools are not limited. */
     readonly perTurn: Readonly<Record<string, number>>
   }
 }
@@ -58,16 +58,16 @@ export const defaultLimits: LoopLimits = {
   },
 }
 
-/** What the pure parts may know besides the turn. A snapshot, taken anew before every decision. */
+/** A snapshot of all data that the pure loop may read besides the turn, taken before every decision. */
 export type View = {
   readonly now: number
   readonly inbox: readonly InboxMessage[]
-  /** Who spoke last in the transcript. */
+  /** The role of the last message in the transcript. */
   readonly lastRole: Message['role'] | undefined
   readonly toolbox: Toolbox
-  /** Of these planned calls, the first ones that may run side by side. */
+  /** Selects the first of these planned calls that may run at the same time. */
   readonly selectConcurrent: (calls: readonly ToolCall[]) => readonly ToolCall[]
-  /** In the transcript in use. */
+  /** The number of messages in the active transcript. */
   readonly messageCount: number
   readonly contextTokens: number
   readonly contextWindow: number
@@ -75,20 +75,20 @@ export type View = {
   readonly chain: readonly {
     readonly id: string
     readonly keys: readonly string[]
-    /** How long it is busy when it is overloaded, where that is known to be long. */
+    /** The typical length of an overload, for providers with long ones. */
     readonly overloadMs?: number | undefined
   }[]
-  /** Calls of the model that serves the turn that were given up for silence, one after the other, in any turn of the tenant. */
+  /** Calls of the current model that ended by the idle timeout in a row, over all turns of the tenant. */
   readonly stallsInARow: number
   readonly limits: LoopLimits
-  /** The limit of spending that is reached. */
+  /** The spending limit that is reached. */
   readonly limitReached?: string
-  /** What a call cost that is in flight, if it never comes back. */
+  /** The estimated usage of the call in flight, in case its result is lost. */
   readonly lostCall?: { readonly usage: Usage }
-  /** There are images in the transcript. */
+  /** Whether the transcript contains images. */
   readonly hasImages: boolean
-  /** Images can be made smaller here. */
+  /** Whether this deployment can make images smaller. */
   readonly canShrinkImages: boolean
-  /** 0 ≤ x < 1, for jitter: data, so that the pure parts stay pure. */
+  /** A random number, 0 ≤ x < 1, for jitter. */
   readonly random: number
 }

@@ -1,6 +1,6 @@
-/** Commands that go on in the background of a session, as tools see them. */
+/** Defines the port of background processes for tools. */
 
-/** `lost`: the machine it ran on is gone or was replaced; nobody knows how it ended, and no code is made up. */
+/** `lost`: the host is gone or was replaced, so the exit code is unknown. */
 export type ProcessState =
   | { readonly at: 'running' }
   | { readonly at: 'exited'; readonly exitCode: number; readonly endedAt: number; readonly killed?: true }
@@ -10,24 +10,24 @@ export type ProcessView = {
   readonly id: string
   readonly command: string
   readonly cwd: string
-  /** On its machine, where that has processes. */
+  /** The process id on the host, if it has one. */
   readonly pid?: number
-  /** It has a terminal device: a pager takes commands there. */
+  /** The process has a terminal device. */
   readonly pty?: true
   /** Milliseconds since 1970. */
   readonly startedAt: number
   readonly state: ProcessState
-  /** Its end is told in a message of its own. */
+  /** Whether a message reports the end of the process. */
   readonly notify: boolean
-  /** Texts that are watched for; empty once watching was given up. */
+  /** Texts to watch for in the output; empty after watching has ended. */
   readonly watching: readonly string[]
 }
 
 export type ProcessStart = {
-  /** The call that starts it, which is its name: starting it twice is starting it once. */
+  /** The call that starts the process. A second start with the same call changes nothing. */
   readonly callId: string
   readonly command: string
-  /** With a terminal device. */
+  /** Whether the process gets a terminal device. */
   readonly pty: boolean
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
@@ -36,25 +36,25 @@ export type ProcessStart = {
   readonly watch: readonly string[]
 }
 
-/** Which one is meant by an id or by its unique beginning. */
+/** The process with this id or unique id prefix, or the candidates. */
 export type ProcessLookup = { readonly process: ProcessView } | { readonly candidates: readonly string[] }
 
-/** The processes of one session. Whatever asks the machine rejects with a `BackendError` when that cannot be done. */
+/** The processes of one session. Methods that ask the host reject with a `BackendError` when it cannot answer. */
 export type Processes = {
   readonly start: (request: ProcessStart) => Promise<ProcessView>
-  /** As far as it is known here; oldest first. */
+  /** Lists the processes by their last known state, oldest first. */
   readonly list: () => readonly ProcessView[]
   readonly find: (id: string) => ProcessLookup
-  /** Asks the machine how it stands. */
+  /** Asks the host for the current state. */
   readonly refresh: (id: string) => Promise<ProcessView>
-  /** Returns when it has ended, after this time, or when the signal says so. */
+  /** Resolves when the process has ended, after the timeout, or when the signal aborts. */
   readonly wait: (id: string, timeoutMs: number, signal: AbortSignal) => Promise<ProcessView>
-  /** The last 200 000 characters it printed. */
+  /** Returns the last 200 000 characters of the output. */
   readonly output: (id: string) => Promise<string>
-  /** Whether this call has sent it. `unsure`: an earlier life of the call may have. */
+  /** Writes to the standard input. `unsure`: an earlier attempt of the call may have written it. */
   readonly write: (id: string, input: ProcessInput) => Promise<'written' | 'unsure'>
   readonly kill: (id: string) => Promise<ProcessView>
-  /** The model is being told how it ended: no message is needed any more. */
+  /** Marks the end as reported to the model, so that no message follows. */
   readonly markReported: (id: string) => void
 }
 

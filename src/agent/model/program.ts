@@ -1,18 +1,18 @@
-/** Programs that a model writes, and how they end. */
+/** Defines programs that a model writes, and their results. */
 
 export type ProgramLanguage = 'javascript' | 'typescript'
 
-/** What a program's call brings: a result, or what is thrown; `result` is all that a failed call had to say. */
+/** The answer to a tool call of a program: a result, or the error to throw with the result of the failed call. */
 export type ProgramAnswer =
   | { readonly ok: Readonly<Record<string, unknown>> }
   | { readonly error: string; readonly result?: Readonly<Record<string, unknown>> }
 
-/** A tool as a program sees it: its name, and the names that arguments without names stand for. */
+/** A tool as a function of a program. `parameters` names positional arguments. */
 export type ProgramFunction = { readonly name: string; readonly parameters: readonly string[] }
 
 export type Program = {
   readonly source: string
-  /** Without it, both are tried. */
+  /** Absent: both are tried. */
   readonly language?: ProgramLanguage
   readonly tools: readonly ProgramFunction[]
   readonly timeoutMs: number

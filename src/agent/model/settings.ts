@@ -1,7 +1,6 @@
 /**
- * Settings of a tenant and of a session: nested JSON, any part of it. What is not set falls through:
- * request, session, tenant, deployment, default. Unknown names are refused, so that a typo is an
- * error and not a silent nothing.
+ * Defines and validates the settings of a tenant and of a session: nested JSON with all parts optional. A missing value
+ * comes from the next level: request, session, tenant, deployment, default. Unknown names are errors.
  */
 
 import * as z from 'zod'
@@ -59,7 +58,7 @@ const header = z
 
 export const customProviderName = /^custom:[a-z0-9][a-z0-9_-]{0,62}$/
 
-/** A provider of the tenant's own. Whether its address may be called is checked where it is stored. */
+/** A provider that the tenant defines. Its address is checked when the settings are stored. */
 const ownProvider = z.strictObject({
   base_url: z.url({ protocol: /^https?$/ }).max(500),
   dialect: dialect.optional().describe('Default: what the address says, else openai-chat.'),
@@ -74,7 +73,7 @@ const thresholds = z.strictObject({
 
 const timezone = z.string().max(64).refine(isTimeZone, 'Not an IANA time zone, such as Europe/Berlin.')
 
-/** Calls of a model beside the conversation; the names are Hermes'. */
+/** Tasks of side calls. The names are those of Hermes. */
 export const sideTasks = [
   'compression',
   'title_generation',
@@ -91,26 +90,30 @@ export const sideTasks = [
 ] as const
 export type SideTask = (typeof sideTasks)[number]
 
-/** The one that is only a courtesy. */
+/** The only task that can be switched off. */
 const titles: SideTask = 'title_generation'
 
 const sideTask = z.strictObject({
   model: modelId.optional(),
-  fallback_providers: z.array(modelId).max(10).optional().describe('Tried after it, in order, and no others.'),
-  timeout: count(3_600).optional().describe('Seconds that one call may take.'),
+  fallback_providers: z
+    .array(modelId)
+    .max(10)
+    .optional()
+    .describe('Tried after the model, in this order. No other models are tried.'),
+  timeout: count(3_600).optional().describe('Timeout of one call in seconds.'),
   enabled: z
     .boolean()
     .optional()
-    .describe('Titles: asked for even of the main model, or never. Default: where a model is named for it.'),
+    .describe('Titles only: true also uses the main model, false creates none. Default: only with a model for it.'),
 })
 
 const moaPreset = z.strictObject({
   references: z.array(modelId).min(1).max(8),
   aggregator: modelId,
-  max_tokens: count(1_000_000).optional().describe('Of each reference.'),
+  max_tokens: count(1_000_000).optional().describe('Maximum output of each reference.'),
 })
 
-/** Names alone: an address in numbers is nobody's by name, and a star may stand for everything below a domain only. */
+/** Host names only, no IP addresses. A star matches everything below a domain. */
 const hostPattern = z
   .string()
   .max(253)
@@ -128,7 +131,7 @@ const approvalRule = z.strictObject({
   channel: pattern
     .max(200)
     .optional()
-    .describe('Only in sessions from there: a platform, or ID or ID:CHAT of a channel.'),
+    .describe('Limits the rule to sessions of a platform, or of ID or ID:CHAT of a channel.'),
 })
 
 export const settingsSchema = z.strictObject({
@@ -153,10 +156,10 @@ export const settingsSchema = z.strictObject({
   agent: z
     .strictObject({
       max_turns: count(10_000).optional(),
-      max_turn_seconds: count(86_400).optional().describe('Time for one turn in all. Default: none but its steps.'),
-      max_wait_seconds: z.int().min(0).max(86_400).optional().describe('Spent waiting for providers in one turn.'),
-      first_byte_timeout: count(3_600).optional().describe('Seconds until the first byte of an answer.'),
-      idle_timeout: count(3_600).optional().describe('Seconds without a byte in an answer.'),
+      max_turn_seconds: count(86_400).optional().describe('Time limit of one turn. Default: none.'),
+      max_wait_seconds: z.int().min(0).max(86_400).optional().describe('Longest total wait for providers in one turn.'),
+      first_byte_timeout: count(3_600).optional().describe('Longest wait in seconds for the first byte of an answer.'),
+      idle_timeout: count(3_600).optional().describe('Longest pause in seconds within an answer.'),
     })
     .optional(),
   delegation: z
@@ -198,27 +201,31 @@ export const settingsSchema = z.strictObject({
   busy_input_mode: z.enum(['queue', 'interrupt', 'steer']).optional(),
   approvals: z
     .strictObject({
-      mode: z
-        .enum(['smart', 'manual', 'off'])
-        .optional()
-        .describe('Who decides about what is dangerous. Default: smart.'),
+      mode: z.enum(['smart', 'manual', 'off']).optional().describe('Who approves dangerous calls. Default: smart.'),
       rules: z.array(approvalRule).max(500).optional(),
-      smart_policy: z.string().max(4_000).optional().describe('Told to the model that judges.'),
-      unattended: z.enum(['deny', 'allow']).optional().describe('Where nobody can be asked. Default: deny.'),
+      smart_policy: z
+        .string()
+        .max(4_000)
+        .optional()
+        .describe('Added to the instructions of the model that judges calls.'),
+      unattended: z
+        .enum(['deny', 'allow'])
+        .optional()
+        .describe('The decision when no person can be asked. Default: deny.'),
     })
     .optional(),
   terminal: z
     .strictObject({
-      backend: z.enum(backendKinds).optional().describe('Where commands run. Files of a session move along.'),
+      backend: z.enum(backendKinds).optional().describe('Where commands run. The files of a session move along.'),
       network: z
         .enum(['none', 'public'])
         .optional()
-        .describe('What curl, wget and git of the virtual machine reach. Default: none.'),
+        .describe('The network of curl, wget and git in the virtual backend. Default: none.'),
       allowed_hosts: z
         .array(hostPattern)
         .max(100)
         .optional()
-        .describe('What a container reaches beside the hosts of the deployment; *.example.org is any name below it.'),
+        .describe('Hosts that a container reaches beside those of the deployment; *.example.org is any name below it.'),
     })
     .optional(),
   timezone: timezone.optional(),
@@ -227,7 +234,7 @@ export const settingsSchema = z.strictObject({
   prompt_caching: z
     .strictObject({ enabled: z.boolean().optional(), ttl: z.enum(['5m', '1h']).optional() })
     .optional()
-    .describe('Marks for providers that keep the beginning of a prompt only where they are told to.'),
+    .describe('Cache marks for providers that cache prompts only on request.'),
   limits: limitsSchema.optional(),
 })
 export type Settings = z.infer<typeof settingsSchema>
@@ -240,7 +247,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** Objects are merged, everything else is replaced; null takes a setting back. */
+/** Merges settings: objects are merged, other values replaced, and null removes a setting. */
 export function mergeSettings<T extends object>(below: T, above: object): T {
   const merged = { ...below } as Record<string, unknown>
   for (const [key, value] of Object.entries(above)) {
@@ -252,11 +259,11 @@ export function mergeSettings<T extends object>(below: T, above: object): T {
   return merged as T
 }
 
-/** The first thing that is wrong with settings as a whole. */
+/** The first error in the settings. */
 export type SettingsFault = { readonly is: 'wrong'; readonly at: string; readonly message: string }
 export type PatchResult = { readonly is: 'patched'; readonly settings: Settings } | SettingsFault
 
-/** Valid as a whole or not at all: a part of an entry may leave out what is there, and null must not leave a hole. */
+/** Applies a patch and validates the result as a whole, because null may remove a required part. */
 export function patchSettings(below: Settings, patch: object): PatchResult {
   const { data, error } = settingsSchema.safeParse(mergeSettings(below, patch))
   if (data) return { is: 'patched', settings: data }

@@ -1,12 +1,12 @@
-/** Making images smaller: a port, because it takes a machine that knows pictures. */
+/** Defines the port that makes images smaller. */
 
 import type { ImagePart } from './message.ts'
 
-/** Undefined when it cannot be made smaller, or is no picture that is known. */
+/** Returns undefined for an unknown format, or an image that cannot be made smaller. */
 export type ShrinkImage = (image: ImagePart) => Promise<ImagePart | undefined>
 
 /**
- * What every provider takes: the strictest allow 2000 pixels a side where there are many images, and
- * 3.75 MB. What comes out is well below, so that several fit into one request.
+ * The size that every provider accepts. The strictest ones allow 2000 pixels per side and 3.75 MB; the lower number of
+ * bytes lets several images fit into one request.
  */
 export const smallImage = { side: 2_000, bytes: 1_000_000 } as const

@@ -1,12 +1,12 @@
-/** What the machine wants done next: exactly one effect, or none. */
+/** Defines the steps of a turn. Each step is one effect or none. */
 
 import type { AssistantMessage } from './message.ts'
 import type { Outcome, ToolCall } from './turn.ts'
 
 export type Step =
   /**
-   * `say` is put behind the transcript for this call only; it is never stored. `halted`: why the turn's work
-   * ends with this step, although there are steps left.
+   * `say` is an instruction after the transcript for this call only; it is never stored. `halted`: the reason why the
+   * tools stop although the budget has steps left.
    */
   | { readonly do: 'call-model'; readonly tools: boolean; readonly say?: string; readonly halted?: string }
   | { readonly do: 'run-tools'; readonly calls: readonly ToolCall[] }

@@ -1,4 +1,4 @@
-/** What a tool is, seen from the loop. `defineTool` in src/tools makes these. */
+/** Defines a tool and the services it may use. `defineTool` in src/tools creates tools. */
 
 import type { Assessment, Risk } from './approval.ts'
 import type { ExecutionBackend } from './backend.ts'
@@ -10,8 +10,8 @@ import type { Program, ProgramEnd } from './program.ts'
 import type { Processes } from './process.ts'
 
 /**
- * What a crash may repeat. `pure` runs again; `keyed` runs again with the same idempotency key (the
- * call id); `effect` never runs again: the model is told that the outcome is unknown.
+ * Whether a call may run again after a crash. `pure` runs again; `keyed` runs again with the call id as its idempotency
+ * key; `effect` never runs again, and the result tells the model that the outcome is unknown.
  */
 export type Effect = 'pure' | 'keyed' | 'effect'
 
@@ -27,7 +27,7 @@ export type Todo = {
   readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled'
 }
 
-/** One message found in the tenant's history, with what was said around it. */
+/** A message found in the tenant's history, with an excerpt. */
 export type HistoryHit = {
   readonly session_id: string
   readonly title: string | null
@@ -35,7 +35,7 @@ export type HistoryHit = {
   readonly role: Message['role']
   /** ISO 8601, UTC. */
   readonly at: string
-  /** About 200 characters around the first match, matches in «». */
+  /** About 200 characters around the first match. Matches are in «». */
   readonly snippet: string
 }
 
@@ -43,7 +43,7 @@ export type HistoryMessage = {
   readonly id: string
   readonly seq: number
   readonly role: Message['role']
-  /** Its text, cut when it is long. */
+  /** The text; truncated when it is long. */
   readonly content: string
   /** ISO 8601, UTC. */
   readonly at: string
@@ -57,14 +57,14 @@ export type HistorySession = {
   readonly updated_at: string
 }
 
-/** The tenant's own past, and nobody else's. Message numbers are `seq` of the session. */
+/** Reads the history of one tenant. Message numbers are `seq` of the session. */
 export type History = {
   /** Newest first. */
   readonly recent: (limit: number) => Promise<readonly HistorySession[]>
   readonly search: (query: string, limit: number, sort?: 'newest' | 'oldest') => Promise<readonly HistoryHit[]>
   /**
-   * `around` = a message seq: `window` messages on each side. Without it: the first 20 and the last 10. Undefined
-   * when there is no such session.
+   * Reads `window` messages on each side of the seq `around`. Without a range: the first 20 and the last 10. Undefined
+   * for an unknown session.
    */
   readonly read: (
     sessionId: string,
@@ -74,31 +74,31 @@ export type History = {
 
 export type ShellState = { readonly cwd: string; readonly env: Readonly<Record<string, string>> }
 
-/** What tools may ask for by name in `needs`; a tool sees only what it asked for. */
+/** The services that tools may name in `needs`. A tool gets only those it names. */
 export type Services = {
   readonly backend: ExecutionBackend
-  /** Reads files that need a parser of their own. */
+  /** Extracts text from documents. */
   readonly documents: Documents
   readonly history: History
   readonly todos: { readonly read: () => readonly Todo[]; readonly write: (todos: readonly Todo[]) => void }
-  /** Working directory and exported variables, kept from one command to the next. */
+  /** The working directory and the exported variables between commands. */
   readonly shell: { readonly read: () => ShellState; readonly write: (state: ShellState) => void }
-  /** What runs in the background. */
+  /** Background processes. */
   readonly processes: Processes
-  /** Runs programs of the model. */
+  /** Programs of the model. */
   readonly programs: Programs
-  /** Somebody is there to answer a question. */
+  /** A person can answer questions. */
   readonly person: true
 }
 export type ServiceName = keyof Services
 
 export type CallContext = {
   readonly sessionId: string
-  /** Unique per call and stable across repeats: tools pass it on as an idempotency key. */
+  /** Unique per call and stable across repetitions, so tools use it as an idempotency key. */
   readonly callId: string
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** The model that reads the result sees images. */
+  /** Whether the model can read images. */
   readonly seesImages?: boolean
 }
 
@@ -106,42 +106,40 @@ export type Tool = {
   readonly name: string
   readonly toolset: string
   readonly description: string
-  /** What is added to the description, where that depends on the other tools of the session. */
+  /** Creates the part of the description that depends on the other tools of the session. */
   readonly describeWith?: (toolbox: Toolbox) => string
   readonly inputSchema: object
   readonly needs: readonly ServiceName[]
   /** A session gets the tool only when it has one of these roles. Absent: no role is needed. */
   readonly roles?: readonly string[]
   readonly effect: Effect
-  /** Where it depends on the input. */
+  /** The effect of one call, when it depends on the input. */
   readonly effectOf?: (input: unknown) => Effect
   readonly risk: (input: unknown) => Risk
-  /** Judges the input more closely than by its risk alone. */
+  /** Assesses the input. Without it, the risk alone decides. */
   readonly assess?: (input: unknown, services: Partial<Services>) => Assessment | undefined
   /**
-   * The things a call touches, in canonical names (paths). Calls with disjoint lists may run side by
-   * side; 'nothing' runs beside everything; 'alone' is a barrier.
+   * The resources of a call by canonical name, such as paths. Calls with disjoint lists may run at the same time;
+   * 'nothing' runs beside every call; 'alone' is a barrier.
    */
   readonly touches: (input: unknown, services: Partial<Services>) => readonly string[] | 'nothing' | 'alone'
-  /** Characters of result kept in the transcript before it is spilled; Infinity = the tool pages itself. */
+  /** Maximum characters of a result in the transcript; a longer one goes to a file. Infinity: the tool pages itself. */
   readonly maxResultChars?: number
-  /** Never throws for bad input or an expected failure: those are results that tell the model what to do. */
+  /** Never throws for bad input or an expected failure: the result tells the model what to do. */
   readonly run: (input: unknown, context: CallContext, services: Partial<Services>) => Promise<ToolResult>
 }
 
 export type Toolbox = ReadonlyMap<string, Tool>
 
-/** Where programs run, and the way of their calls back to the tools. */
+/** Runs programs and dispatches their tool calls. */
 export type Programs = {
-  /** Always answers, even for an isolate that died. */
+  /** Never rejects, even when the isolate dies. */
   readonly run: (program: Program) => Promise<ProgramEnd>
-  /** The tool of this name, when the session has it. */
+  /** Returns the tool with this name, if the session has it. */
   readonly tool: (name: string) => Tool | undefined
-  /**
-   * Which things a call touches, as outside of programs: calls that touch the same wait for each other.
-   */
+  /** Returns the resources of a call. Calls with a common resource wait for each other. */
   readonly touches: (tool: Tool, input: unknown) => ReturnType<Tool['touches']>
-  /** Through the dispatcher, as a call of the model; what would wait for a person is refused. */
+  /** Dispatches a call like one of the model, but refuses it when it needs a person. */
   readonly dispatch: (call: NestedRequest) => Promise<ToolMessage>
 }
 

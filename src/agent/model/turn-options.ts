@@ -1,16 +1,16 @@
-/** What one request asks for, beyond its words. Stored with the turn, so that a restart asks for the same. */
+/** Defines the options of one request. They are stored with the turn, so that they survive a restart. */
 
 import type { ChatAuthor } from './delivery.ts'
 
 export type TurnOptions = {
   /** `provider/model`. */
   readonly model?: string
-  /** System text for this turn only, behind the session's own. */
+  /** Appended to the system prompt for this turn only. */
   readonly instructions?: string
   readonly maxTurns?: number
   readonly temperature?: number
   readonly maxTokens?: number
   readonly reasoningEffort?: string
-  /** The person of a chat that it answers. */
+  /** The author of the chat message that the turn answers. */
   readonly asker?: ChatAuthor
 }

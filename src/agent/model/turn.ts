@@ -1,6 +1,6 @@
 /**
- * Where a turn stands. A Turn is plain JSON and it is total: everything needed to go on after an
- * eviction is in here or in the transcript, never in a variable.
+ * Defines the state of a turn. It is plain JSON and complete: after an eviction, the turn goes on from this state and the
+ * transcript alone.
  */
 
 import type { ApprovalDecision } from './approval.ts'
@@ -12,11 +12,11 @@ import type { Effect } from './tool.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
 
-/** A call that a running program made. Its result stays with the program. */
+/** A tool call of a running program. Its result goes to the program only. */
 export type NestedCall = {
   readonly id: string
   readonly name: string
-  /** Long texts cut, secrets masked. */
+  /** The input with long texts truncated and secrets masked. */
   readonly input: unknown
   readonly since: number
   readonly ended?: { readonly failed: boolean; readonly preview: string }
@@ -27,7 +27,7 @@ export type ToolCall = {
   readonly name: string
   readonly input: unknown
   readonly effect: Effect
-  /** The hash of what a person has allowed. */
+  /** The hash of the call that a person has allowed. */
   readonly granted?: string
 } & (
   | { readonly state: 'planned' }
@@ -36,7 +36,7 @@ export type ToolCall = {
   | { readonly state: 'settled'; readonly result: ToolMessage }
 )
 
-/** The program counter. The stages named in -ing say that an effect may be in flight. */
+/** The position of the turn. In the stages that end in -ing an effect may be in flight. */
 export type Stage =
   | { readonly at: 'ready' }
   | { readonly at: 'calling-model'; readonly since: number; readonly tools: boolean; readonly say?: string }
@@ -45,13 +45,13 @@ export type Stage =
   | { readonly at: 'waiting'; readonly since: number; readonly until: number; readonly why: Failure['kind'] }
   | { readonly at: 'done'; readonly outcome: Outcome; readonly endedAt: number; readonly failure?: Failure }
 
-/** `partial`: an answer that was cut off and could not be completed. */
+/** `partial`: the answer was cut off and could not be completed. */
 export type Outcome = 'answered' | 'partial' | 'stopped' | 'out-of-budget' | 'failed'
 
-/** One-shot changes to how requests of this turn are made, because a provider could not take them as they were. */
+/** Changes to the requests of this turn, because a provider rejected them. */
 export type Repairs = {
   readonly images?: 'left-out'
-  /** Images go out smaller than they were sent. */
+  /** Images are sent in a smaller size. */
   readonly imageSize?: 'small'
   readonly thinking?: 'left-out'
   readonly schemas?: 'plain'
@@ -60,15 +60,15 @@ export type Repairs = {
   readonly maxTokens?: number
 }
 
-/** What was done about a trouble, and why: the turn's diary. */
+/** An entry in the record of the turn: a remedy and its reason. */
 export type Note = { readonly at: number; readonly did: string; readonly why: string }
 
-/** What the tool guard counts: the same call failing, one tool failing, the same result again. */
+/** The counts of the tool loop guard: failures of the same call, failures of one tool, and equal results. */
 export type GuardState = {
   readonly exact: { readonly key: string; readonly count: number }
   readonly tool: { readonly name: string; readonly count: number }
   readonly same: { readonly key: string; readonly count: number }
-  /** Set when the guard has ended the turn's tools: the reason. */
+  /** The reason why the tools are switched off for the rest of the turn. */
   readonly halted?: string
 }
 
@@ -79,54 +79,54 @@ const initialGuard: GuardState = {
 }
 
 export type Turn = {
-  /** The run id: what clients know this turn by. */
+  /** The run id of the API. */
   readonly id: string
   /** Milliseconds since 1970. */
   readonly startedAt: number
   readonly options: TurnOptions
   readonly stage: Stage
-  /** Replies paid for, how many there may be, and how far the winding up has come once they are spent. */
+  /** Counted replies, their limit, and the progress of the final calls after the limit. */
   readonly budget: { readonly spent: number; readonly limit: number; readonly closing: 'no' | 'grace' | 'summary' }
-  /** Which model serves the next call, keys that are not to be used any more, tries since the last success. */
+  /** The model of the next call, keys to avoid, and attempts since the last success. */
   readonly route: { readonly model: number; readonly avoid: readonly string[]; readonly attempt: number }
-  /** How often each remedy ran in this turn; every one has a ceiling. */
+  /** Uses of each remedy in this turn. Each has a maximum. */
   readonly used: Readonly<Record<string, number>>
   readonly repairs: Repairs
-  /** Milliseconds spent waiting for providers. */
+  /** Milliseconds of waiting for providers. */
   readonly waited: number
-  /** Milliseconds in which nothing but people was waited for, and since when that is so again. */
+  /** Milliseconds of waiting only for persons, and the start of the current wait. */
   readonly people?: { readonly ms: number; readonly since?: number }
-  /** What was said so far of an answer that is being continued. */
+  /** The text so far of an answer that the next call continues. */
   readonly draft?: string
-  /** Text beside calls that only kept house: the answer, if nothing more comes. */
+  /** The text beside housekeeping calls, which is the answer if an empty reply follows. */
   readonly said?: string
   readonly notes: readonly Note[]
-  /** Times the object died with this turn in flight: since the last progress, and in all. */
+  /** Deaths of the object during an effect of this turn: since the last progress, and in total. */
   readonly deaths: { readonly here: number; readonly total: number }
   readonly guard: GuardState
-  /** What was decided about calls that were not simply allowed, oldest first. */
+  /** Approval decisions about calls, oldest first. */
   readonly decisions?: readonly ApprovalDecision[]
-  /** Tools that ran to an end, and how often. */
+  /** The number of completed calls by tool. */
   readonly ran: Readonly<Record<string, number>>
-  /** A word to the model for its next call only; never stored in the transcript. */
+  /** An instruction to the model for its next call only; never stored in the transcript. */
   readonly say?: string
-  /** How often an answer that people had begun to see was given up, and why the last time. */
+  /** How often a partly streamed answer was discarded, and the last reason. */
   readonly restarts: { readonly count: number; readonly reason: string }
   readonly usage: Usage
-  /** Usage of the session when this turn began. */
+  /** The usage of the session at the start of this turn. */
   readonly usageBefore: Usage
   readonly stopRequested: boolean
-  /** A person wants the context shortened before the next model call. */
+  /** A person's request to compress the context before the next model call. */
   readonly compress?: CompressionRequest
 }
 
-/** `focus`: what is to be kept above all. */
+/** `focus`: the subject that the summary must preserve. */
 export type CompressionRequest = { readonly focus?: string }
 
-/** `replaces`: how many messages of the transcript, from its beginning, the text stands for. */
+/** `replaces`: the number of messages from the start of the transcript that the text replaces. */
 export type Summary = { readonly text: string; readonly replaces: number }
 
-/** What an effect brought back. Data, even when it went wrong. */
+/** The result of an effect. A failure is a result too. */
 export type Result =
   | { readonly of: 'model'; readonly reply: AssistantMessage; readonly usage: Usage }
   | { readonly of: 'tool'; readonly message: ToolMessage; readonly decision?: ApprovalDecision }
@@ -137,7 +137,7 @@ export type Result =
       readonly decision?: ApprovalDecision
     }
   | ({ readonly of: 'summary'; readonly usage: Usage } & Summary)
-  /** `partial`: what people already saw of an answer that did not finish. `inCall`: it broke off inside a tool call. */
+  /** `partial`: the streamed text of an unfinished answer. `inCall`: the stream ended inside a tool call. */
   | {
       readonly of: 'failure'
       readonly failure: Failure
@@ -148,15 +148,15 @@ export type Result =
       readonly key?: string
     }
 
-/** What the machine wants remembered: the next turn, and what is added to the transcript with it. */
+/** A change to store: the next state of the turn, and the messages to append. */
 export type Commit = {
   readonly turn: Turn
   readonly append?: readonly Message[]
-  /** Ids of what was said meanwhile and is now part of `append`. */
+  /** Ids of inbox messages that are now part of `append`. */
   readonly drain?: readonly number[]
-  /** Names the request that brought the answer to a question. */
+  /** Identifies the request that answered a question. */
   readonly requestId?: string
-  /** Replace all but the recent transcript by this text. */
+  /** Replaces the older part of the transcript. */
   readonly summary?: Summary
 }
 
@@ -192,13 +192,13 @@ const maxDecisions = 200
 export const addDecision = (turn: Turn, decision: ApprovalDecision | undefined): Turn =>
   decision ? { ...turn, decisions: [...(turn.decisions ?? []), decision].slice(-maxDecisions) } : turn
 
-/** Counts one use of a remedy. */
+/** Counts one use of a remedy or another bounded action. */
 export const countUse = (turn: Turn, remedy: string): Turn => ({
   ...turn,
   used: { ...turn.used, [remedy]: (turn.used[remedy] ?? 0) + 1 },
 })
 
-/** Counted like a remedy: requests to a model. */
+/** The name under which requests to models are counted. */
 export const modelCallUse = 'model call'
 
 export const timesUsed = (turn: Turn, remedy: string): number => turn.used[remedy] ?? 0

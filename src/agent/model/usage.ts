@@ -1,23 +1,23 @@
-/** What calls of a model cost: tokens as the provider counted them, money in USD. */
+/** Adds up the usage of model calls: tokens as the provider counts them, and cost in USD. */
 
 export type Counts = {
   readonly input: number
-  /** Reasoning is part of it. */
+  /** Includes reasoning tokens. */
   readonly output: number
   readonly cachedRead: number
   readonly cachedWrite: number
   readonly reasoning: number
   readonly costUsd: number
-  /** actual: the provider said so; estimated: from prices; unknown: no price is known; included: free. */
+  /** actual: reported by the provider; estimated: from prices; unknown: no price is known; included: free. */
   readonly costStatus: 'actual' | 'estimated' | 'unknown' | 'included'
 }
 
-/** Calls of one model for one task. `cut`: calls whose usage never came, counted by estimate. */
+/** The calls of one model for one task. `cut`: calls with an estimated usage, because the provider reported none. */
 export type Tally = Counts & { readonly calls: number; readonly cut: number }
 
 /**
- * `by`: the same, apart for each model and task; the keys are those of `tallyKey`. `hourWrite`: the part of
- * `cachedWrite` that is kept for an hour, which is dearer; known until the call has its price.
+ * `by`: the usage by model and task, with keys of `tallyKey`. `hourWrite`: the part of `cachedWrite` that is cached for
+ * an hour at a higher price; present only until the call is priced.
  */
 export type Usage = Counts & { readonly by?: Readonly<Record<string, Tally>>; readonly hourWrite?: number }
 
@@ -33,7 +33,7 @@ export const noUsage: Usage = {
 
 const certainty = ['included', 'actual', 'estimated', 'unknown'] as const
 
-/** The sum is as certain as its least certain part. */
+/** Adds usage. The cost of the sum is as certain as its least certain part. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum = addCounts(a, b)
   return a.by || b.by ? { ...sum, by: addTallies(a.by ?? {}, b.by ?? {}) } : sum
@@ -60,7 +60,7 @@ function addTallies(a: NonNullable<Usage['by']>, b: NonNullable<Usage['by']>): N
   return sum
 }
 
-/** Ids of models have no spaces: the task, if it is not the conversation itself, stands behind one. */
+/** Joins model and task with a space, which no model id contains. The conversation itself has no task. */
 export const tallyKey = (model: string, task?: string): string => (task ? `${model} ${task}` : model)
 
 export function readTallyKey(key: string): { readonly model: string; readonly task: string | null } {
@@ -68,7 +68,7 @@ export function readTallyKey(key: string): { readonly model: string; readonly ta
   return space < 0 ? { model: key, task: null } : { model: key.slice(0, space), task: key.slice(space + 1) }
 }
 
-/** One call, as the sum of itself. */
+/** Creates the usage of one call, with its entry by model and task. */
 export function usageOfCall({ by: _by, hourWrite: _hourWrite, ...counts }: Usage, key: string, cut = false): Usage {
   return { ...counts, by: { [key]: { ...counts, calls: 1, cut: cut ? 1 : 0 } } }
 }
