@@ -1,21 +1,30 @@
 /** Programs that destroy: files, devices, rights, processes, the running machine. Here is what never runs at all. */
 
-import { isGlob, isLiteral, isUnknown, shown, SPLIT, type Field } from '../marks.ts'
-import { isDisk, isVital, places } from '../paths.ts'
-import { abbreviates, accept, flag, readOptions, reads, valuesOf, writes } from '../call.ts'
-import type { Call, Policy } from '../shell.ts'
+import { isGlob, isLiteral, isUnknown, renderField, anyWords, type Field } from '../field.ts'
+import { isDisk, isVital, resolvePlaces } from '../path-zones.ts'
+import {
+  isAbbreviationOf,
+  checkOptions,
+  hasOption,
+  readOptions,
+  checkReads,
+  optionValues,
+  checkWrites,
+} from '../call-checks.ts'
+import type { Call, Policy } from '../shell-state.ts'
 
 const vital = (call: Call, path: Field): boolean =>
-  places(path, call.shell).some((place) => isVital(place, call.judge.around)) ||
-  (path.startsWith('/') && isVital(path, call.judge.around))
+  resolvePlaces(path, call.shell).some((place) => isVital(place, call.judge.host)) ||
+  (path.startsWith('/') && isVital(path, call.judge.host))
 
-const disk = (call: Call, path: Field): boolean => places(path, call.shell).some((place) => isDisk(place))
+const disk = (call: Call, path: Field): boolean => resolvePlaces(path, call.shell).some((place) => isDisk(place))
 
-const RECURSIVE = ['recursive', 'no-preserve-root']
+const recursiveOptions = ['recursive', 'no-preserve-root']
 
 const recursive = (args: readonly Field[], letters: RegExp): boolean =>
   upTo(args).some(
-    (arg) => (/^-[A-Za-z]+$/.test(arg) && letters.test(arg)) || RECURSIVE.some((name) => abbreviates(arg, name)),
+    (arg) =>
+      (/^-[A-Za-z]+$/.test(arg) && letters.test(arg)) || recursiveOptions.some((name) => isAbbreviationOf(arg, name)),
   )
 
 const upTo = (args: readonly Field[]): readonly Field[] =>
@@ -32,53 +41,54 @@ const rm: Policy = (call) => {
   const deep = recursive(call.args, /[rR]/) || call.name === 'rimraf'
   for (const path of paths) removes(call, path, deep)
   if (deep && paths.length === 0) call.ask(`${call.name} removes directories`)
-  if (!deep) writes(call, paths, 'remove')
+  if (!deep) checkWrites(call, paths, 'remove')
   return ['']
 }
 
 function removes(call: Call, path: Field, deep: boolean): void {
-  const text = `${call.name} would remove ${shown(path)}`
-  if (disk(call, path)) call.never(`${text}, a device`)
-  else if (vital(call, path) && (deep || isGlob(path))) call.never(`${text} and everything in it`)
+  const text = `${call.name} would remove ${renderField(path)}`
+  if (disk(call, path)) call.refuse(`${text}, a device`)
+  else if (vital(call, path) && (deep || isGlob(path))) call.refuse(`${text} and everything in it`)
   else if (deep) call.ask(`${text} and everything in it`)
   else if (sweeping(path)) call.ask(`${text}: which files that is is only known when it runs`)
 }
 
 const sweeping = (path: Field): boolean => {
   const last = path.split('/').at(-1) ?? ''
-  return path.includes(SPLIT) || isUnknown(path) || /^[\uE002\uE003.]*$/.test(last)
+  return path.includes(anyWords) || isUnknown(path) || /^[\uE002\uE003.]*$/.test(last)
 }
 
 const rmdir: Policy = (call) => {
-  writes(call, targets(call.args), 'remove')
+  checkWrites(call, targets(call.args), 'remove')
   return ['']
 }
 
 const shred: Policy = (call) => {
   for (const path of targets(call.args)) {
-    if (disk(call, path)) call.never(`${call.name} would overwrite ${shown(path)}, a device`)
-    else if (vital(call, path)) call.never(`${call.name} would destroy ${shown(path)}`)
+    if (disk(call, path)) call.refuse(`${call.name} would overwrite ${renderField(path)}, a device`)
+    else if (vital(call, path)) call.refuse(`${call.name} would destroy ${renderField(path)}`)
   }
   call.ask(`${call.name} destroys files for good`)
   return ['']
 }
 
 /** Modes that let everybody write, or run with the rights of the owner. */
-const LOOSE = /^[0-7]?[0-7]{0,2}[2367]$|^0*[2467][0-7]{3}$|[ao][ugo]*[+=][rxXst]*w|(^|,)[+=][rxX]*w|[+=][rwxXt]*s/
+const looseMode = /^[0-7]?[0-7]{0,2}[2367]$|^0*[2467][0-7]{3}$|[ao][ugo]*[+=][rxXst]*w|(^|,)[+=][rxX]*w|[+=][rwxXt]*s/
 
 const chmod: Policy = (call) => {
   const words = call.args.filter((arg) => !/^-(?:[RvfcHLP]+$|-)/.test(arg))
   const deep = recursive(call.args, /R/)
-  const reference = call.args.some((arg) => abbreviates(arg, 'reference'))
+  const reference = call.args.some((arg) => isAbbreviationOf(arg, 'reference'))
   const [mode = '', ...rest] = reference ? ['', ...words] : words
   for (const path of rest)
     if (deep && vital(call, path))
-      call.never(`${call.name} would change the rights of ${shown(path)} and everything in it`)
+      call.refuse(`${call.name} would change the rights of ${renderField(path)} and everything in it`)
   if (reference) call.ask(`${call.name} gives files the rights of another one`)
-  if (deep) call.ask(`${call.name} changes the rights of everything in ${rest.map((path) => shown(path)).join(' ')}`)
-  if (LOOSE.test(mode) || !isLiteral(mode))
-    call.ask(`${call.name} ${shown(mode)} lets others write, or run it with other rights`)
-  writes(call, rest, 'change the rights of')
+  if (deep)
+    call.ask(`${call.name} changes the rights of everything in ${rest.map((path) => renderField(path)).join(' ')}`)
+  if (looseMode.test(mode) || !isLiteral(mode))
+    call.ask(`${call.name} ${renderField(mode)} lets others write, or run it with other rights`)
+  checkWrites(call, rest, 'change the rights of')
   return ['']
 }
 
@@ -87,8 +97,8 @@ const chown: Policy = (call) => {
   const deep = recursive(call.args, /R/)
   for (const path of rest)
     if (deep && vital(call, path))
-      call.never(`${call.name} would change the owner of ${shown(path)} and everything in it`)
-  call.ask(`${call.name} gives files to ${shown(owner)}`)
+      call.refuse(`${call.name} would change the owner of ${renderField(path)} and everything in it`)
+  call.ask(`${call.name} gives files to ${renderField(owner)}`)
   return ['']
 }
 
@@ -98,7 +108,7 @@ const formats: Policy = (call) => {
     (arg) => arg === '--help' || arg === '--version' || arg === '-V' || arg === '-n' || arg === '--dry-run',
   )
   if (device !== undefined && !(harmless && call.name !== 'mkswap'))
-    call.never(`${call.name} would destroy what is on ${shown(device)}`)
+    call.refuse(`${call.name} would destroy what is on ${renderField(device)}`)
   call.ask(`${call.name} formats or changes disks`)
   return undefined
 }
@@ -108,7 +118,7 @@ const wipes =
   (call) => {
     const device = call.args.find((arg) => disk(call, arg))
     if (device !== undefined && call.args.some((arg) => switches.test(arg)))
-      call.never(`${call.name} would destroy what is on ${shown(device)}`)
+      call.refuse(`${call.name} would destroy what is on ${renderField(device)}`)
     call.ask(`${call.name} works on disks`)
     return undefined
   }
@@ -117,16 +127,16 @@ const dd: Policy = (call) => {
   for (const arg of call.args) {
     if (!arg.startsWith('of=')) continue
     const path = arg.slice(3)
-    if (vital(call, path)) call.never(`dd would overwrite ${shown(path)}`)
-    writes(call, [path], 'overwrite')
+    if (vital(call, path)) call.refuse(`dd would overwrite ${renderField(path)}`)
+    checkWrites(call, [path], 'overwrite')
   }
   if (!call.args.every((arg) => /^(if|of|bs|ibs|obs|count|seek|skip|conv|status|iflag|oflag)=/.test(arg)))
     call.ask('dd is given a word it does not know')
-  for (const arg of call.args) if (arg.startsWith('if=')) reads(call, [arg.slice(3)])
+  for (const arg of call.args) if (arg.startsWith('if=')) checkReads(call, [arg.slice(3)])
   return undefined
 }
 
-const POWER = /^(now|\+?\d+|\d+:\d+)$/
+const shutdownTime = /^(now|\+?\d+|\d+:\d+)$/
 
 const power: Policy = (call) => {
   if (call.args.some((arg) => ['--help', '--version', '-c', '--show', '-k', '-w', '--wtmp-only'].includes(arg)))
@@ -134,21 +144,21 @@ const power: Policy = (call) => {
   else if (
     call.name === 'shutdown' &&
     call.args.some((arg) => isUnknown(arg)) &&
-    !call.args.some((arg) => POWER.test(arg))
+    !call.args.some((arg) => shutdownTime.test(arg))
   )
     call.ask('shutdown switches the machine off')
-  else call.never(`${call.name} switches the machine off`)
+  else call.refuse(`${call.name} switches the machine off`)
   return undefined
 }
 
 const init: Policy = (call) => {
   const level = call.args.find((arg) => !arg.startsWith('-')) ?? ''
-  if (/^[0156sS]$/.test(level)) call.never(`${call.name} ${level} stops the machine`)
+  if (/^[0156sS]$/.test(level)) call.refuse(`${call.name} ${level} stops the machine`)
   else call.ask(`${call.name} changes what the whole machine runs`)
   return undefined
 }
 
-const STOPPING = new Set([
+const stoppingVerbs = new Set([
   'poweroff',
   'reboot',
   'halt',
@@ -161,8 +171,8 @@ const STOPPING = new Set([
   'hybrid-sleep',
   'exit',
 ])
-const TARGETS = /^(poweroff|reboot|halt|emergency|rescue|kexec|shutdown|runlevel[06])\.target$/
-const WATCHING = new Set([
+const stoppingTargets = /^(poweroff|reboot|halt|emergency|rescue|kexec|shutdown|runlevel[06])\.target$/
+const readingVerbs = new Set([
   'status',
   'is-active',
   'is-enabled',
@@ -179,8 +189,9 @@ const WATCHING = new Set([
 const systemctl: Policy = (call) => {
   const words = call.args.filter((arg) => !arg.startsWith('-'))
   const [verb = ''] = words
-  if (STOPPING.has(verb) || words.some((word) => TARGETS.test(word))) call.never(`systemctl ${verb} stops the machine`)
-  else if (!WATCHING.has(verb) && call.args[0] !== '--version')
+  if (stoppingVerbs.has(verb) || words.some((word) => stoppingTargets.test(word)))
+    call.refuse(`systemctl ${verb} stops the machine`)
+  else if (!readingVerbs.has(verb) && call.args[0] !== '--version')
     call.ask(`systemctl ${verb} changes services of the machine`, `systemctl ${verb}`)
   return undefined
 }
@@ -191,8 +202,9 @@ const kill: Policy = (call) => {
   if (first === '' || /^-[lL]/.test(first) || first === '--list') return undefined
   const processes = args.slice(signalWords(args)).filter((arg) => arg !== '--')
   // `kill -1` alone is a signal without a process; `kill -- -1` is everything.
-  if (processes.some((process) => /^-0*1$/.test(process))) call.never('kill would end every process')
-  else if (!isOwn(first, processes)) call.ask(`kill would end ${processes.map((process) => shown(process)).join(' ')}`)
+  if (processes.some((process) => /^-0*1$/.test(process))) call.refuse('kill would end every process')
+  else if (!isOwn(first, processes))
+    call.ask(`kill would end ${processes.map((process) => renderField(process)).join(' ')}`)
   return undefined
 }
 
@@ -208,14 +220,17 @@ const isOwn = (first: Field, processes: readonly Field[]): boolean =>
   processes.length > 0 &&
   processes.every((process) => /^%[\w+!-]*$/.test(process) || (first === '-0' && /^(\d+|\uE004)$/.test(process)))
 
-const EVERYTHING = new Set(['', '.', '.*', '^', '.+', '$', '[a-z]', '^.', '.*.'])
+const matchAllPatterns = new Set(['', '.', '.*', '^', '.+', '$', '[a-z]', '^.', '.*.'])
 
 const pkill: Policy = (call) => {
   const options = readOptions(call.args, { short: 'fxnovlacei9', valued: 'uUGgPst' })
-  if (options.operands.some((word) => EVERYTHING.has(word))) call.never(`${call.name} would end every process`)
-  else if (options.operands.length === 0 && valuesOf(options, 'u', 'U').includes('root'))
-    call.never(`${call.name} would end every process of root`)
-  else call.ask(`${call.name} would end all processes named ${options.operands.map((word) => shown(word)).join(' ')}`)
+  if (options.operands.some((word) => matchAllPatterns.has(word))) call.refuse(`${call.name} would end every process`)
+  else if (options.operands.length === 0 && optionValues(options, 'u', 'U').includes('root'))
+    call.refuse(`${call.name} would end every process of root`)
+  else
+    call.ask(
+      `${call.name} would end all processes named ${options.operands.map((word) => renderField(word)).join(' ')}`,
+    )
   return undefined
 }
 
@@ -225,24 +240,24 @@ const mv: Policy = (call) => {
     valued: 'tS',
     long: 'force interactive no-clobber update verbose target-directory= no-target-directory backup',
   })
-  accept(call, options)
+  checkOptions(call, options)
   for (const path of options.operands)
-    if (vital(call, path) && path !== options.operands.at(-1)) call.never(`mv would move ${shown(path)} away`)
-  const target = valuesOf(options, 't', 'target-directory')
-  writes(call, [...target, ...options.operands], 'move')
-  if (flag(options, 'backup') || target.length > 1) call.ask('mv is given unusual options')
+    if (vital(call, path) && path !== options.operands.at(-1)) call.refuse(`mv would move ${renderField(path)} away`)
+  const target = optionValues(options, 't', 'target-directory')
+  checkWrites(call, [...target, ...options.operands], 'move')
+  if (hasOption(options, 'backup') || target.length > 1) call.ask('mv is given unusual options')
   for (const path of target.length > 0 ? [] : options.operands.slice(-1)) {
     const [first = ''] = options.operands
-    const content = places(first, call.shell).map((place) => call.shell.files.get(place))[0]
-    for (const place of places(path, call.shell)) if (content !== undefined) call.shell.files.set(place, content)
+    const content = resolvePlaces(first, call.shell).map((place) => call.shell.files.get(place))[0]
+    for (const place of resolvePlaces(path, call.shell)) if (content !== undefined) call.shell.files.set(place, content)
   }
   return ['']
 }
 
 const truncate: Policy = (call) => {
   const options = readOptions(call.args, { short: 'co', valued: 'sr', long: 'size= no-create' })
-  accept(call, options)
-  writes(call, options.operands, 'cut')
+  checkOptions(call, options)
+  checkWrites(call, options.operands, 'cut')
   return ['']
 }
 
@@ -250,7 +265,7 @@ const truncate: Policy = (call) => {
 const marks: Policy = (call) => {
   for (const path of call.args)
     if (recursive(call.args, /R/) && vital(call, path))
-      call.never(`${call.name} would change the rights of ${shown(path)} and everything in it`)
+      call.refuse(`${call.name} would change the rights of ${renderField(path)} and everything in it`)
   call.ask(`${call.name} changes what may be done to files`)
   return undefined
 }
@@ -265,12 +280,12 @@ const rsync: Policy = (call) => {
     short: 'avrltpgoDzhnPuqcHAXxSRWi',
     long: 'archive verbose recursive progress dry-run stats human-readable update checksum exclude= include= partial info= itemize-changes',
   })
-  accept(call, options)
+  checkOptions(call, options)
   const target = options.operands.at(-1) ?? ''
   if (options.operands.some((path) => path.includes(':'))) call.ask('rsync copies to or from another machine')
   if (call.args.some((arg) => arg.startsWith('--del')) && vital(call, target))
-    call.never(`rsync would remove what is in ${shown(target)}`)
-  writes(call, [target], 'write into')
+    call.refuse(`rsync would remove what is in ${renderField(target)}`)
+  checkWrites(call, [target], 'write into')
   return undefined
 }
 
@@ -318,7 +333,7 @@ export const destructive: Readonly<Record<string, Policy>> = {
   init,
   telinit: init,
   kexec: (call) => {
-    if (call.args.some((arg) => /^-\w*e|^--exec/.test(arg))) call.never('kexec starts another system')
+    if (call.args.some((arg) => /^-\w*e|^--exec/.test(arg))) call.refuse('kexec starts another system')
     else call.ask('kexec prepares another system')
     return undefined
   },
@@ -329,7 +344,7 @@ export const destructive: Readonly<Record<string, Policy>> = {
   killall: pkill,
   skill: pkill,
   killall5: (call) => {
-    call.never('killall5 ends every process')
+    call.refuse('killall5 ends every process')
     return undefined
   },
   crontab,
@@ -337,4 +352,4 @@ export const destructive: Readonly<Record<string, Policy>> = {
 }
 
 /** What a command word made of patterns is compared with. */
-export const DESTRUCTIVE: readonly string[] = [...Object.keys(destructive), 'mkfs.ext4', 'bash', 'sh', 'find']
+export const destructiveNames: readonly string[] = [...Object.keys(destructive), 'mkfs.ext4', 'bash', 'sh', 'find']

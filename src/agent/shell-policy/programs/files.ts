@@ -1,23 +1,23 @@
 /** Programs that make, copy, pack and read files. */
 
-import { isLiteral, mayBeOption, shown, SPLIT, type Field } from '../marks.ts'
-import { places, resolvePath, zoneOf } from '../paths.ts'
+import { isLiteral, mayBeOption, renderField, anyWords, type Field } from '../field.ts'
+import { resolvePlaces, resolvePath, getZone } from '../path-zones.ts'
 import {
-  accept,
-  flag,
-  holds,
+  checkOptions,
+  hasOption,
+  recordContent,
   readOptions,
-  reader,
-  reads,
-  sandboxed,
-  valuesOf,
-  vague,
-  writes,
+  createReader,
+  checkReads,
+  isSandboxed,
+  optionValues,
+  hasUnknown,
+  checkWrites,
   type Grammar,
-} from '../call.ts'
-import { contentOf } from '../simple.ts'
-import { inputOf } from '../decoders.ts'
-import type { Call, Policy } from '../shell.ts'
+} from '../call-checks.ts'
+import { getFileContent } from '../simple-command.ts'
+import { getInput } from '../decoders.ts'
+import type { Call, Policy } from '../shell-state.ts'
 
 const cp: Policy = (call) => {
   const options = readOptions(call.args, {
@@ -25,18 +25,18 @@ const cp: Policy = (call) => {
     valued: 'tS',
     long: 'archive force interactive no-clobber recursive preserve preserve= update verbose target-directory= no-target-directory parents reflink=',
   })
-  accept(call, options)
-  const target = valuesOf(options, 't', 'target-directory')
+  checkOptions(call, options)
+  const target = optionValues(options, 't', 'target-directory')
   const sources = target.length > 0 ? options.operands : options.operands.slice(0, -1)
   const to = target[0] ?? options.operands.at(-1) ?? ''
-  reads(call, sources)
-  writes(call, [to], 'write')
+  checkReads(call, sources)
+  checkWrites(call, [to], 'write')
   // The copy has the name of what is copied when it goes into a directory.
   for (const source of sources) {
     const name = source.split('/').findLast((part) => part !== '') ?? ''
-    if (isLiteral(name)) writes(call, [`${to}/${name}`], 'write')
-    const content = contentOf(call.shell, source)
-    if (content !== 'unknown' || sources.length === 1) holds(call, to, content)
+    if (isLiteral(name)) checkWrites(call, [`${to}/${name}`], 'write')
+    const content = getFileContent(call.shell, source)
+    if (content !== 'unknown' || sources.length === 1) recordContent(call, to, content)
   }
   return ['']
 }
@@ -47,15 +47,15 @@ const ln: Policy = (call) => {
     valued: 't',
     long: 'symbolic force no-dereference verbose relative',
   })
-  accept(call, options)
+  checkOptions(call, options)
   const [target = '', name = '.'] = options.operands
   const dir = name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '.'
-  for (const place of places(dir, call.shell)) {
-    const zone = zoneOf(resolvePath(target, place), call.judge.around)
+  for (const place of resolvePlaces(dir, call.shell)) {
+    const zone = getZone(resolvePath(target, place), call.judge.host)
     if (zone !== 'inside' && zone !== 'temporary')
-      call.ask(`ln would make ${shown(name)} lead to ${shown(target)}, outside the workspace`)
+      call.ask(`ln would make ${renderField(name)} lead to ${renderField(target)}, outside the workspace`)
   }
-  writes(call, [...options.operands.slice(1), ...valuesOf(options, 't')], 'make')
+  checkWrites(call, [...options.operands.slice(1), ...optionValues(options, 't')], 'make')
   return ['']
 }
 
@@ -64,22 +64,22 @@ const maker =
   (grammar: Grammar, what: string): Policy =>
   (call) => {
     const options = readOptions(call.args, grammar)
-    accept(call, options)
-    writes(call, options.operands, what)
+    checkOptions(call, options)
+    checkWrites(call, options.operands, what)
     return ['']
   }
 
 const install: Policy = (call) => {
   const options = readOptions(call.args, { short: 'dDvpC', valued: 'mt', long: 'directory mode= target-directory=' })
-  accept(call, options)
-  if (valuesOf(options, 'm', 'mode').some((mode) => !/^0?[0-7]{2}[0145]$/.test(mode)))
+  checkOptions(call, options)
+  if (optionValues(options, 'm', 'mode').some((mode) => !/^0?[0-7]{2}[0145]$/.test(mode)))
     call.ask('install gives unusual rights')
-  reads(call, options.operands)
-  writes(
+  checkReads(call, options.operands)
+  checkWrites(
     call,
     [
-      ...valuesOf(options, 't', 'target-directory'),
-      ...options.operands.slice(flag(options, 'd', 'directory') ? 0 : -1),
+      ...optionValues(options, 't', 'target-directory'),
+      ...options.operands.slice(hasOption(options, 'd', 'directory') ? 0 : -1),
     ],
     'write',
   )
@@ -88,27 +88,27 @@ const install: Policy = (call) => {
 
 const tee: Policy = (call) => {
   const options = readOptions(call.args, { short: 'aip', long: 'append ignore-interrupts' })
-  accept(call, options)
-  writes(call, options.operands, 'write')
-  const input = inputOf(call, [])
-  for (const path of options.operands) holds(call, path, flag(options, 'a', 'append') ? 'unknown' : input)
+  checkOptions(call, options)
+  checkWrites(call, options.operands, 'write')
+  const input = getInput(call, [])
+  for (const path of options.operands) recordContent(call, path, hasOption(options, 'a', 'append') ? 'unknown' : input)
   return input
 }
 
-const LISTING = {
+const listingOptions = {
   short: 'tvzjJZaf',
   valued: 'fC',
   long: 'list verbose file= gzip bzip2 xz zstd auto-compress exclude= wildcards',
 }
-const PACKING = `${LISTING.long} create extract get append update strip-components= directory= no-same-owner exclude-vcs keep-old-files overwrite keep-newer-files`
+const packingOptions = `${listingOptions.long} create extract get append update strip-components= directory= no-same-owner exclude-vcs keep-old-files overwrite keep-newer-files`
 
-const TAR_VALUED = 'fCTX'
+const tarValuedLetters = 'fCTX'
 
 /** The first word may be options without their dash: their values follow in the same order. */
 function dashed([first = '', ...rest]: readonly Field[]): readonly Field[] {
   if (!/^[A-Za-z]+$/.test(first)) return [first, ...rest]
   const letters = [...first]
-  const valued = letters.filter((letter) => TAR_VALUED.includes(letter))
+  const valued = letters.filter((letter) => tarValuedLetters.includes(letter))
   return [
     ...letters.flatMap((letter) => [`-${letter}`, ...(valued.includes(letter) ? rest.splice(0, 1) : [])]),
     ...rest,
@@ -118,24 +118,24 @@ function dashed([first = '', ...rest]: readonly Field[]): readonly Field[] {
 const tar: Policy = (call) => {
   const options = readOptions(dashed(call.args), {
     short: 'tvzjJZacxrukpmOohS',
-    valued: TAR_VALUED,
-    long: PACKING,
+    valued: tarValuedLetters,
+    long: packingOptions,
   })
-  accept(call, options)
-  const [archive = '-'] = valuesOf(options, 'f', 'file')
-  if (/^[^/]+:/.test(archive)) call.ask(`tar would reach another machine for ${shown(archive)}`)
-  const create = flag(options, 'c', 'create', 'r', 'u', 'append', 'update')
+  checkOptions(call, options)
+  const [archive = '-'] = optionValues(options, 'f', 'file')
+  if (/^[^/]+:/.test(archive)) call.ask(`tar would reach another machine for ${renderField(archive)}`)
+  const create = hasOption(options, 'c', 'create', 'r', 'u', 'append', 'update')
   if (create) {
-    if (archive !== '-') writes(call, [archive])
-    reads(call, options.operands)
+    if (archive !== '-') checkWrites(call, [archive])
+    checkReads(call, options.operands)
     // File names taken from a pattern may be options.
     return undefined
   }
-  reads(call, archive === '-' ? [] : [archive])
-  if (flag(options, 'x', 'extract', 'get') && !flag(options, 'O'))
-    writes(
+  checkReads(call, archive === '-' ? [] : [archive])
+  if (hasOption(options, 'x', 'extract', 'get') && !hasOption(options, 'O'))
+    checkWrites(
       call,
-      valuesOf(options, 'C', 'directory').length > 0 ? valuesOf(options, 'C', 'directory') : ['.'],
+      optionValues(options, 'C', 'directory').length > 0 ? optionValues(options, 'C', 'directory') : ['.'],
       'unpack into',
     )
   return undefined
@@ -143,18 +143,18 @@ const tar: Policy = (call) => {
 
 const unzip: Policy = (call) => {
   const options = readOptions(call.args, { short: 'lvtpqonZjcz', valued: 'dx' })
-  accept(call, options)
-  reads(call, options.operands)
-  if (!flag(options, 'l', 'v', 't', 'p', 'Z', 'c', 'z'))
-    writes(call, valuesOf(options, 'd').length > 0 ? valuesOf(options, 'd') : ['.'], 'unpack into')
+  checkOptions(call, options)
+  checkReads(call, options.operands)
+  if (!hasOption(options, 'l', 'v', 't', 'p', 'Z', 'c', 'z'))
+    checkWrites(call, optionValues(options, 'd').length > 0 ? optionValues(options, 'd') : ['.'], 'unpack into')
   return undefined
 }
 
 const zip: Policy = (call) => {
   const options = readOptions(call.args, { short: 'rqjv0123456789uyX', valued: 'xi' })
-  accept(call, options)
-  writes(call, options.operands.slice(0, 1))
-  reads(call, options.operands.slice(1))
+  checkOptions(call, options)
+  checkWrites(call, options.operands.slice(0, 1))
+  checkReads(call, options.operands.slice(1))
   return undefined
 }
 
@@ -165,9 +165,9 @@ const pack: Policy = (call) => {
     valued: '',
     long: 'stdout decompress keep force list test best fast',
   })
-  accept(call, options)
-  reads(call, options.operands)
-  if (!flag(options, 'c', 'stdout', 'l', 't')) writes(call, options.operands, 'replace')
+  checkOptions(call, options)
+  checkReads(call, options.operands)
+  if (!hasOption(options, 'c', 'stdout', 'l', 't')) checkWrites(call, options.operands, 'replace')
   return undefined
 }
 
@@ -177,20 +177,20 @@ const split: Policy = (call) => {
     valued: 'lbnaC',
     long: 'lines= bytes= number= numeric-suffixes suffix-length=',
   })
-  accept(call, options)
+  checkOptions(call, options)
   const [file = '-', prefix = 'x'] = options.operands
-  reads(call, [file])
-  writes(call, [prefix])
+  checkReads(call, [file])
+  checkWrites(call, [prefix])
   return undefined
 }
 
 /** The second file that uniq is given is written. */
 const uniq: Policy = (call) => {
   const options = readOptions(call.args, { short: 'cdDiuz', valued: 'fsw', long: 'count repeated unique ignore-case' })
-  accept(call, options)
-  reads(call, options.operands.slice(0, 1))
+  checkOptions(call, options)
+  checkReads(call, options.operands.slice(0, 1))
   // One unknown word may be two.
-  writes(call, options.operands.slice(options.operands[0]?.includes(SPLIT) ? 0 : 1))
+  checkWrites(call, options.operands.slice(options.operands[0]?.includes(anyWords) ? 0 : 1))
   return undefined
 }
 
@@ -200,22 +200,22 @@ const sort: Policy = (call) => {
     valued: 'ktoS',
     long: 'reverse numeric-sort human-numeric-sort unique key= field-separator= ignore-case version-sort stable check zero-terminated general-numeric-sort month-sort output=',
   })
-  accept(call, options)
-  reads(call, options.operands)
-  writes(call, valuesOf(options, 'o', 'output'))
+  checkOptions(call, options)
+  checkReads(call, options.operands)
+  checkWrites(call, optionValues(options, 'o', 'output'))
   return undefined
 }
 
 const touched = { short: 'acmh', valued: 'drt', long: 'date= reference= no-create time=' }
 
 /** Programs that cannot do more than read, whatever they are told. */
-const READERS =
+const readerNames =
   'head tail wc ls basename dirname realpath readlink stat whoami id groups uname nproc df free uptime ps pgrep pidof cut paste join comm fold fmt nl expand unexpand seq sleep grep egrep fgrep zgrep cmp diff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum strings od hexdump hd jq which whereis tput locale getconf factor numfmt expr bc cal look nm objdump readelf size zcat bzcat xzcat zstdcat true false : pwd users who w tty logname lscpu lsblk lsb_release vmstat iostat tsort colrm column pr ag ack tokei rgrep exa eza lsd vdir dir gls ghead gtail gwc sync usleep clear reset xmllint yamllint shellcheck hadolint iconv pstree lsof uuidgen lsmod lspci lsusb sw_vers getent dpkg-query'.split(
     ' ',
   )
 
 /** Of those above, the options that do more. */
-const EXCEPT: Readonly<Record<string, RegExp>> = {
+const refusedOptions: Readonly<Record<string, RegExp>> = {
   getent: /shadow$/,
   iconv: /^-\w*o|^--o/,
   xmllint: /^--?(o$|output|shell|xinclude)|^--(noout=|nonet=)/,
@@ -231,10 +231,12 @@ const EXCEPT: Readonly<Record<string, RegExp>> = {
 const plainReader =
   (name: string): Policy =>
   (call) => {
-    const odd = call.args.find((arg) => EXCEPT[name]?.test(arg) || (Object.hasOwn(EXCEPT, name) && mayBeOption(arg)))
-    if (odd !== undefined) call.ask(`${name} is given ${shown(odd)}`)
-    reads(call, call.args)
-    if (name === 'jq' && !sandboxed(call) && call.args.some((arg) => /\benv\b|\$ENV/.test(arg)))
+    const odd = call.args.find(
+      (arg) => refusedOptions[name]?.test(arg) || (Object.hasOwn(refusedOptions, name) && mayBeOption(arg)),
+    )
+    if (odd !== undefined) call.ask(`${name} is given ${renderField(odd)}`)
+    checkReads(call, call.args)
+    if (name === 'jq' && !isSandboxed(call) && call.args.some((arg) => /\benv\b|\$ENV/.test(arg)))
       call.ask('jq shows all variables, secrets among them')
     return undefined
   }
@@ -245,8 +247,8 @@ const mktemp: Policy = (call) => {
     valued: 'p',
     long: 'directory dry-run quiet suffix= tmpdir tmpdir=',
   })
-  accept(call, options)
-  writes(call, [...options.operands, ...valuesOf(options, 'p', 'tmpdir')], 'make')
+  checkOptions(call, options)
+  checkWrites(call, [...options.operands, ...optionValues(options, 'p', 'tmpdir')], 'make')
   return undefined
 }
 
@@ -257,19 +259,20 @@ const patch: Policy = (call) => {
     valued: 'piFd',
     long: 'strip= input= forward reverse dry-run batch silent quiet backup directory= fuzz=',
   })
-  accept(call, options)
-  reads(call, valuesOf(options, 'i', 'input'))
-  writes(call, ['.', ...options.operands, ...valuesOf(options, 'd', 'directory')], 'change')
-  if (!sandboxed(call) && !flag(options, 'dry-run')) call.ask('patch changes files that are only named in the patch')
+  checkOptions(call, options)
+  checkReads(call, optionValues(options, 'i', 'input'))
+  checkWrites(call, ['.', ...options.operands, ...optionValues(options, 'd', 'directory')], 'change')
+  if (!isSandboxed(call) && !hasOption(options, 'dry-run'))
+    call.ask('patch changes files that are only named in the patch')
   return undefined
 }
 
 const pager: Policy = (call) => {
   if (call.args.some((arg) => arg.startsWith('+'))) call.ask('less runs commands of its own')
-  return reader({ short: 'NSRFXinegGmMrsEc', long: 'quit-if-one-screen no-init' })(call)
+  return createReader({ short: 'NSRFXinegGmMrsEc', long: 'quit-if-one-screen no-init' })(call)
 }
 
-const readYaml = reader({
+const readYaml = createReader({
   short: 'rejncCPMN',
   valued: 'opI',
   long: 'raw-output exit-status null-input output-format= input-format= prettyPrint no-colors colors unwrapScalar',
@@ -279,13 +282,13 @@ const readYaml = reader({
 const yq: Policy = (call) => {
   const loading = call.args.some((arg) => /\b(load(_\w+)?|system)\s*\(/.test(arg))
   if (loading) call.ask('yq loads what its expression names')
-  if (!sandboxed(call) && call.args.some((arg) => /\benv(subst)?\b|\bstrenv\b|\$ENV/.test(arg)))
+  if (!isSandboxed(call) && call.args.some((arg) => /\benv(subst)?\b|\bstrenv\b|\$ENV/.test(arg)))
     call.ask('yq shows all variables, secrets among them')
   return readYaml(call)
 }
 
 export const files: Readonly<Record<string, Policy>> = {
-  ...Object.fromEntries(READERS.map((name) => [name, plainReader(name)])),
+  ...Object.fromEntries(readerNames.map((name) => [name, plainReader(name)])),
   cp,
   gcp: cp,
   ln,
@@ -297,7 +300,7 @@ export const files: Readonly<Record<string, Policy>> = {
   tar,
   gtar: tar,
   unzip,
-  zipinfo: reader(),
+  zipinfo: createReader(),
   zip,
   gzip: pack,
   gunzip: pack,
@@ -311,37 +314,41 @@ export const files: Readonly<Record<string, Policy>> = {
   sort,
   gsort: sort,
   dos2unix: maker({}, 'change'),
-  du: reader({
+  du: createReader({
     short: 'abchHklmsSx0DL',
     valued: 'dtX',
     long: 'max-depth= summarize human-readable all total apparent-size exclude= bytes',
   }),
-  shuf: reader({ short: 'erz', valued: 'in', long: 'head-count= input-range= echo repeat' }),
-  base32: reader({ short: 'di', valued: 'w', long: 'decode' }),
-  basenc: reader({ short: 'di', valued: 'w', long: 'decode base64 base32 base16 base64url' }),
-  tree: reader({
+  shuf: createReader({ short: 'erz', valued: 'in', long: 'head-count= input-range= echo repeat' }),
+  base32: createReader({ short: 'di', valued: 'w', long: 'decode' }),
+  basenc: createReader({ short: 'di', valued: 'w', long: 'decode base64 base32 base16 base64url' }),
+  tree: createReader({
     short: 'adfpsughDFiCnrtcQNSA',
     valued: 'LIP',
     long: 'dirsfirst du noreport gitignore prune filelimit= charset=',
   }),
-  file: reader({ short: 'bhiIkLNnprsvz', valued: 'F', long: 'brief mime mime-type mime-encoding dereference version' }),
-  bat: reader({
+  file: createReader({
+    short: 'bhiIkLNnprsvz',
+    valued: 'F',
+    long: 'brief mime mime-type mime-encoding dereference version',
+  }),
+  bat: createReader({
     short: 'pnA',
     valued: 'lr',
     long: 'plain paging= style= color= language= line-range= theme= decorations=',
   }),
-  batcat: reader({ short: 'pnA', valued: 'lr', long: 'plain paging= style= color= language= line-range=' }),
+  batcat: createReader({ short: 'pnA', valued: 'lr', long: 'plain paging= style= color= language= line-range=' }),
   mktemp,
   patch,
   less: pager,
-  more: reader({ short: 'dlfpcsu' }),
-  man: reader({ short: 'fkaw', long: 'version apropos whatis where path' }),
-  dmesg: reader({ short: 'HTkuxLw', valued: 'l', long: 'human ctime level= follow' }),
+  more: createReader({ short: 'dlfpcsu' }),
+  man: createReader({ short: 'fkaw', long: 'version apropos whatis where path' }),
+  dmesg: createReader({ short: 'HTkuxLw', valued: 'l', long: 'human ctime level= follow' }),
   date: (call) => clock(call),
   hostname: (call) => noOperands(call),
   yq,
-  top: reader({ short: 'bcHiSs', valued: 'dnpuUo' }),
-  rg: reader({
+  top: createReader({ short: 'bcHiSs', valued: 'dnpuUo' }),
+  rg: createReader({
     short: 'acFHhiIlLnNopPqsSuUvVwx0b.',
     valued: 'ABCegmMtTfdErj',
     long: 'files-with-matches files-without-match ignore-case line-number no-line-number glob= iglob= type= type-not= type-list count count-matches only-matching max-count= hidden no-ignore context= after-context= before-context= fixed-strings word-regexp smart-case color= colors= heading no-heading json files sort= sortr= multiline multiline-dotall invert-match max-depth= regexp= replace= with-filename no-filename stats pcre2 trim no-messages max-columns= vimgrep column null version help case-sensitive follow quiet passthru unrestricted text encoding= pretty',
@@ -354,16 +361,17 @@ function clock(call: Call): undefined {
     valued: 'dfrvj',
     long: 'utc date= rfc-3339= iso-8601 iso-8601= reference= file= universal rfc-email',
   })
-  accept(call, options)
-  reads(call, valuesOf(options, 'f', 'file'))
-  if (options.operands.some((word) => !word.startsWith('+')) && !flag(options, 'j', 'r', 'v'))
+  checkOptions(call, options)
+  checkReads(call, optionValues(options, 'f', 'file'))
+  if (options.operands.some((word) => !word.startsWith('+')) && !hasOption(options, 'j', 'r', 'v'))
     call.ask('date would set the clock')
   return undefined
 }
 
 function noOperands(call: Call): undefined {
   const options = readOptions(call.args, { short: 'fiIsdA', long: 'fqdn short' })
-  accept(call, options)
-  if (options.operands.length > 0 || vague(call.args)) call.ask(`${call.name} would change the name of the machine`)
+  checkOptions(call, options)
+  if (options.operands.length > 0 || hasUnknown(call.args))
+    call.ask(`${call.name} would change the name of the machine`)
   return undefined
 }

@@ -2,8 +2,8 @@
 
 import { builtins } from '../builtins.ts'
 import { base64, cat, echo, openssl, printf, rev, tac, tr, xxd } from '../decoders.ts'
-import { shellProgram } from '../shells.ts'
-import type { Policy } from '../shell.ts'
+import { shellProgram } from '../nested-shells.ts'
+import type { Policy } from '../shell-state.ts'
 import { wrappers } from '../wrappers.ts'
 import { destructive } from './destructive.ts'
 import { files } from './files.ts'
@@ -14,7 +14,7 @@ import { packages } from './packages.ts'
 import { services } from './services.ts'
 import { text } from './text.ts'
 
-const SHELLS = ['bash', 'sh', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'rbash', 'yash', 'csh', 'tcsh', 'fish']
+const shellNames = ['bash', 'sh', 'dash', 'zsh', 'ksh', 'mksh', 'ash', 'rbash', 'yash', 'csh', 'tcsh', 'fish']
 
 export const programs: Readonly<Record<string, Policy>> = {
   ...files,
@@ -26,7 +26,7 @@ export const programs: Readonly<Record<string, Policy>> = {
   ...destructive,
   ...wrappers,
   ...builtins,
-  ...Object.fromEntries(SHELLS.map((name) => [name, shellProgram])),
+  ...Object.fromEntries(shellNames.map((name) => [name, shellProgram])),
   git,
   cat,
   gcat: cat,

@@ -1,10 +1,10 @@
 /** Package managers: looking is free, what runs in the project is the project's, publishing and the global place are asked about. */
 
-import { isUnknown, shown, type Field } from '../marks.ts'
-import { reachesOut, runsProject, staysInside, withRule } from '../call.ts'
-import { projectTool } from '../wrappers.ts'
-import { runCode } from '../shells.ts'
-import type { Call, Policy } from '../shell.ts'
+import { isUnknown, renderField, type Field } from '../field.ts'
+import { checkNetwork, checkProjectCode, checkArgumentPaths, withRule } from '../call-checks.ts'
+import { runProjectTool } from '../wrappers.ts'
+import { judgeCode } from '../nested-shells.ts'
+import type { Call, Policy } from '../shell-state.ts'
 
 type Manager = {
   /** Reads only. */
@@ -27,7 +27,7 @@ const manager =
     const sub = args[at] ?? ''
     const own = withRule(call, `${call.name} ${sub}`)
     for (const arg of before(args, how.starts?.test(sub) ? at : undefined))
-      if (how.refuses.test(arg)) own.ask(`${call.name} is given ${shown(arg)}`)
+      if (how.refuses.test(arg)) own.ask(`${call.name} is given ${renderField(arg)}`)
     if (isUnknown(sub)) own.ask(`What ${call.name} does is only known when it runs`, null)
     else if (how.starts?.test(sub)) started(own, args.slice(at + 1))
     else works(own, how, sub)
@@ -47,38 +47,38 @@ function before(args: readonly Field[], end: number | undefined): readonly Field
 }
 
 function works(call: Call, how: Manager, sub: string): void {
-  if (how.works.test(sub)) runsProject(call, `${call.name} ${sub}`)
+  if (how.works.test(sub)) checkProjectCode(call, `${call.name} ${sub}`)
   else if (!how.looks.test(sub) && (sub !== '' || call.args.length === 0))
-    call.ask(`${call.name} ${shown(sub)} is not on the list of what runs unasked`)
-  staysInside(call)
+    call.ask(`${call.name} ${renderField(sub)} is not on the list of what runs unasked`)
+  checkArgumentPaths(call)
 }
 
-const STARTED_VALUED = /^(-p|--package|--with|--python|--group|--extra|--filter|-C|--directory|-w|--workspace)$/
-const CODE = /^(-c|--call(=.*)?)$/
+const valuedStartOptions = /^(-p|--package|--with|--python|--group|--extra|--filter|-C|--directory|-w|--workspace)$/
+const codeOptions = /^(-c|--call(=.*)?)$/
 
 /** `npm exec -- tsc`, `npx -y tsc`, `uv run --with x pytest`. */
 function started(call: Call, words: readonly Field[]): void {
   let at = 0
   for (; at < words.length; at++) {
     const word = words[at] ?? ''
-    if (CODE.test(word)) {
-      runCode(call, word.includes('=') ? word.slice(7) : (words[at + 1] ?? ''))
+    if (codeOptions.test(word)) {
+      judgeCode(call, word.includes('=') ? word.slice(7) : (words[at + 1] ?? ''))
       call.ask(`${call.name} runs a command line`)
       return
     }
     if (!word.startsWith('-') || word === '--') break
-    if (STARTED_VALUED.test(word)) at++
+    if (valuedStartOptions.test(word)) at++
     else if (
       !/^(-y|--yes|--no|--no-install|-q|--quiet|--silent|-s|--frozen|--no-sync|--package=.*|--with=.*|--bun|-r|--recursive|--isolated|--all-extras|--prefer-offline|-T|--if-present)$/.test(
         word,
       )
     )
-      call.ask(`${call.name} is given ${shown(word)}`)
+      call.ask(`${call.name} is given ${renderField(word)}`)
   }
-  projectTool(call, words.slice(words[at] === '--' ? at + 1 : at))
+  runProjectTool(call, words.slice(words[at] === '--' ? at + 1 : at))
 }
 
-const NODE: Manager = {
+const nodeManager: Manager = {
   looks:
     /^(ls|list|ll|la|view|v|info|show|outdated|why|explain|root|prefix|bin|help|search|fund|ping|doctor|query|--version|licenses|find-dupes|get|-v)$/,
   works:
@@ -94,7 +94,7 @@ const npx: Policy = (call) => {
   return undefined
 }
 
-const PIP: Manager = {
+const pipManager: Manager = {
   looks: /^(list|show|freeze|check|help|inspect|--version|-V|index|debug)$/,
   works: /^(install|download|wheel)$/,
   refuses:
@@ -109,7 +109,7 @@ const uv: Manager = {
     /^(--index.*|--default-index.*|--extra-index-url.*|--system|--break-system-packages|--target.*|--prefix.*|--config-file.*|publish|uninstall)$/,
 }
 
-const CARGO: Manager = {
+const cargoManager: Manager = {
   looks:
     /^(tree|metadata|search|info|help|version|--version|-V|locate-project|pkgid|--list|read-manifest|verify-project)$/,
   works:
@@ -117,21 +117,21 @@ const CARGO: Manager = {
   refuses: /^(--config.*|--target-dir=\/.*|-Z.*|--exec.*|-x|-s)$/,
 }
 
-const GO: Manager = {
+const goManager: Manager = {
   looks: /^(version|env|list|doc|help)$/,
   works: /^(build|test|vet|fmt|mod|run|get|generate|tool|clean|work|fix)$/,
   refuses:
     /^(-w|-u=.*|-exec.*|--exec.*|-toolexec.*|--toolexec.*|-vettool.*|-overlay.*|-modcacherw|-ldflags=.*-extld.*|-gccgoflags.*|-modcache|-unsetenv)$/,
 }
 
-const RUBY: Manager = {
+const rubyManager: Manager = {
   looks: /^(list|show|info|outdated|check|--version|help|env|platform|search)$/,
   works: /^(install|update|add|lock|clean|config|init)$/,
   starts: /^exec$/,
   refuses: /^(--source.*|-g|--system|--path=\/.*|--install-dir.*)$/,
 }
 
-const POETRY: Manager = {
+const poetryManager: Manager = {
   looks: /^(show|check|version|--version|env|about|list)$/,
   works: /^(install|add|remove|lock|update|build|init|new|sync)$/,
   starts: /^run$/,
@@ -139,7 +139,7 @@ const POETRY: Manager = {
 }
 
 /** The packages of the machine: its own business where it is disposable. */
-const SYSTEM: Manager = {
+const systemManager: Manager = {
   looks:
     /^(list|search|show|policy|info|madison|depends|rdepends|showpkg|--version|leaves|outdated|deps|desc|home|cat|query|repolist|config|doctor)$/,
   works: /^(install|update|upgrade|add|reinstall|fetch|check-update|makecache|-S|-Sy)$/,
@@ -148,8 +148,8 @@ const SYSTEM: Manager = {
 }
 
 const system: Policy = (call) => {
-  const policy = manager(SYSTEM)
-  if (call.args.some((arg) => /^(install|update|add)$/.test(arg))) reachesOut(call, call.name)
+  const policy = manager(systemManager)
+  if (call.args.some((arg) => /^(install|update|add)$/.test(arg))) checkNetwork(call, call.name)
   return policy(call)
 }
 
@@ -166,32 +166,33 @@ const deno: Policy = (call) => {
     call.ask(`deno ${sub} runs code on the line or changes the machine`, `deno ${sub}`)
   else if (call.args.some((arg) => arg === '-' || /^https?:|^(npm|jsr):/.test(arg)))
     call.ask('deno runs code from elsewhere')
-  runsProject(call, `deno ${shown(sub)}`)
-  staysInside(call)
+  checkProjectCode(call, `deno ${renderField(sub)}`)
+  checkArgumentPaths(call)
   return undefined
 }
 
 export const packages: Readonly<Record<string, Policy>> = {
-  npm: manager(NODE),
-  pnpm: manager(NODE),
-  yarn: manager({ ...NODE, works: new RegExp(`${NODE.works.source}|^$`) }),
-  bun: manager({ ...NODE, works: new RegExp(`${NODE.works.source}|\\.(ts|js|tsx|jsx|mjs)$`) }),
+  npm: manager(nodeManager),
+  pnpm: manager(nodeManager),
+  yarn: manager({ ...nodeManager, works: new RegExp(`${nodeManager.works.source}|^$`) }),
+  bun: manager({ ...nodeManager, works: new RegExp(`${nodeManager.works.source}|\\.(ts|js|tsx|jsx|mjs)$`) }),
   npx,
   bunx: npx,
   pnpx: npx,
   uvx: npx,
   pipx: manager({ looks: /^(list|--version)$/, works: /^install$/, starts: /^run$/, refuses: /(?!)/ }),
-  pip: manager(PIP),
-  uv: (call) => (call.args[0] === 'pip' ? manager(PIP)({ ...call, args: call.args.slice(1) }) : manager(uv)(call)),
-  poetry: manager(POETRY),
-  pdm: manager(POETRY),
-  hatch: manager(POETRY),
-  rye: manager(POETRY),
-  pipenv: manager(POETRY),
-  cargo: manager(CARGO),
-  go: manager(GO),
-  bundle: manager(RUBY),
-  gem: manager(RUBY),
+  pip: manager(pipManager),
+  uv: (call) =>
+    call.args[0] === 'pip' ? manager(pipManager)({ ...call, args: call.args.slice(1) }) : manager(uv)(call),
+  poetry: manager(poetryManager),
+  pdm: manager(poetryManager),
+  hatch: manager(poetryManager),
+  rye: manager(poetryManager),
+  pipenv: manager(poetryManager),
+  cargo: manager(cargoManager),
+  go: manager(goManager),
+  bundle: manager(rubyManager),
+  gem: manager(rubyManager),
   rustup,
   deno,
   apt: system,
@@ -216,7 +217,7 @@ export const packages: Readonly<Record<string, Policy>> = {
     return undefined
   },
   corepack: (call) => {
-    runsProject(call, 'corepack')
+    checkProjectCode(call, 'corepack')
     return undefined
   },
 }

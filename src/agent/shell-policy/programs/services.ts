@@ -1,14 +1,22 @@
 /** Containers, databases, clusters and hosting: looking is free, changing is asked about. */
 
-import { isKnown, isUnknown, shown, type Field } from '../marks.ts'
-import { reachesOut, reads, runsProject, sandboxed, staysInside, withRule, writes } from '../call.ts'
-import { places, zoneOf } from '../paths.ts'
-import { contained } from '../wrappers.ts'
-import type { Call, Policy } from '../shell.ts'
+import { isKnown, isUnknown, renderField, type Field } from '../field.ts'
+import {
+  checkNetwork,
+  checkReads,
+  checkProjectCode,
+  isSandboxed,
+  checkArgumentPaths,
+  withRule,
+  checkWrites,
+} from '../call-checks.ts'
+import { resolvePlaces, getZone } from '../path-zones.ts'
+import { runInContainer } from '../wrappers.ts'
+import type { Call, Policy } from '../shell-state.ts'
 
-const LOOKS =
+const readingCommands =
   /^(ps|images|image|logs|inspect|version|info|stats|top|port|diff|history|search|events|--version|container|volume|network|context|system)$/
-const LOOKING = /^(ls|list|inspect|df|show|info|history|top|logs|stats|port)$/
+const readingSubcommands = /^(ls|list|inspect|df|show|info|history|top|logs|stats|port)$/
 
 const docker: Policy = (call) => {
   const [sub = '', ...rest] = call.args
@@ -16,36 +24,37 @@ const docker: Policy = (call) => {
   if (sub === 'run' || sub === 'exec') container(own, sub, rest)
   else if (sub === 'compose') compose(own, rest)
   else if (sub === 'build' || sub === 'buildx') builds(own, rest)
-  else if (sub === 'pull') reachesOut(own, call.name)
+  else if (sub === 'pull') checkNetwork(own, call.name)
   else if (!/^(--version|-v|--help|)$/.test(sub)) looks(own, sub, rest)
   return undefined
 }
 
 function builds(call: Call, rest: readonly Field[]): void {
-  runsProject(call, `${call.name} build`)
-  staysInside(call, rest)
+  checkProjectCode(call, `${call.name} build`)
+  checkArgumentPaths(call, rest)
   if (rest.some((arg) => /^--(push|output|secret|ssh|allow|network=host)|^-o/.test(arg)))
     call.ask(`${call.name} build is given unusual options`)
 }
 
 function looks(call: Call, sub: string, rest: readonly Field[]): void {
-  if (sub.startsWith('-')) call.ask(`${call.name} ${shown(sub)} may work on another machine`, null)
-  else if (!LOOKS.test(sub)) call.ask(`${call.name} ${shown(sub)} changes containers`)
-  else if (/^(image|container|volume|network|context|system)$/.test(sub) && !LOOKING.test(rest[0] ?? ''))
-    call.ask(`${call.name} ${sub} ${shown(rest[0] ?? '')} changes containers`)
+  if (sub.startsWith('-')) call.ask(`${call.name} ${renderField(sub)} may work on another machine`, null)
+  else if (!readingCommands.test(sub)) call.ask(`${call.name} ${renderField(sub)} changes containers`)
+  else if (/^(image|container|volume|network|context|system)$/.test(sub) && !readingSubcommands.test(rest[0] ?? ''))
+    call.ask(`${call.name} ${sub} ${renderField(rest[0] ?? '')} changes containers`)
 }
 
-const PLAIN = /^(--rm|-i|-t|-it|-ti|-d|-itd|--detach|--interactive|--tty|--init|--read-only|--no-healthcheck|-T)$/
-const VALUED =
+const plainOptions =
+  /^(--rm|-i|-t|-it|-ti|-d|-itd|--detach|--interactive|--tty|--init|--read-only|--no-healthcheck|-T)$/
+const valuedOptions =
   /^(-p|--name|-e|--env|-w|--workdir|-h|--hostname|-u|--user|--platform|--memory|-m|--cpus|--network|--entrypoint|--label|-l|--pull|--tmpfs|--publish|--env-file|--restart|--shm-size)(=.*)?$/
 
 function container(call: Call, sub: string, words: readonly Field[]): void {
   let at = 0
   while ((words[at] ?? '').startsWith('-')) at += option(call, words[at] ?? '', words[at + 1] ?? '')
-  runsProject(call, `${call.name} ${sub}`)
+  checkProjectCode(call, `${call.name} ${sub}`)
   const [image = '', ...inner] = words.slice(at)
   if (isUnknown(image)) call.ask(`${call.name} ${sub} starts something that is only known when it runs`)
-  if (inner.length > 0) contained(call, () => void call.judge.run(inner, call.shell, 'none'))
+  if (inner.length > 0) runInContainer(call, () => void call.judge.judgeCall(inner, call.shell, 'none'))
 }
 
 /** How many words an option takes. */
@@ -54,70 +63,71 @@ function option(call: Call, word: Field, next: Field): number {
   const value = joined ? word.slice(word.indexOf('=') + 1) : next
   if (/^(-v|--volume|--mount)/.test(word)) mounted(call, value)
   else if (/^(--network|--env-file)/.test(word) && /^(host$|container|\/)/.test(value))
-    call.ask(`${call.name} is given ${shown(word)} ${shown(value)}`)
-  else if (PLAIN.test(word)) return 1
-  else if (!VALUED.test(word)) call.ask(`${call.name} is given ${shown(word)}`)
-  return joined || !(VALUED.test(word) || /^(-v|--volume|--mount)$/.test(word)) ? 1 : 2
+    call.ask(`${call.name} is given ${renderField(word)} ${renderField(value)}`)
+  else if (plainOptions.test(word)) return 1
+  else if (!valuedOptions.test(word)) call.ask(`${call.name} is given ${renderField(word)}`)
+  return joined || !(valuedOptions.test(word) || /^(-v|--volume|--mount)$/.test(word)) ? 1 : 2
 }
 
 function mounted(call: Call, volume: Field): void {
   const [, path = volume.split(':')[0] ?? ''] = /(?:source|src)=([^,]*)/.exec(volume) ?? []
-  const inside = places(path, call.shell).every((place) => zoneOf(place, call.judge.around) === 'inside')
+  const inside = resolvePlaces(path, call.shell).every((place) => getZone(place, call.judge.host) === 'inside')
   const named = /^[\w-]+$/.test(path)
   if ((!inside && !named) || path.startsWith('~'))
-    call.ask(`${call.name} would let a container write to ${shown(path)}`)
+    call.ask(`${call.name} would let a container write to ${renderField(path)}`)
 }
 
-const COMPOSE = /^(ps|logs|config|images|top|port|version|ls|events)$/
-const COMPOSED = /^(up|build|start|stop|restart|pull|run|exec|create|watch)$/
+const composeReading = /^(ps|logs|config|images|top|port|version|ls|events)$/
+const composeRunning = /^(up|build|start|stop|restart|pull|run|exec|create|watch)$/
 
 function compose(call: Call, words: readonly Field[]): void {
   let at = 0
   while (words[at]?.startsWith('-'))
     at += /^(-f|--file|-p|--project-name|--profile|--env-file)$/.test(words[at] ?? '') ? 2 : 1
   const [sub = '', ...rest] = words.slice(at)
-  staysInside(call, words)
-  if (COMPOSED.test(sub)) {
-    runsProject(call, 'docker compose')
+  checkArgumentPaths(call, words)
+  if (composeRunning.test(sub)) {
+    checkProjectCode(call, 'docker compose')
     if (rest.some((arg) => /^(-v|--volume|--volumes|--privileged)$/.test(arg)))
       call.ask(`docker compose ${sub} is given unusual options`)
     if (sub === 'exec' || sub === 'run') container(call, `compose ${sub}`, rest)
-  } else if (!COMPOSE.test(sub)) call.ask(`docker compose ${shown(sub)} changes containers`)
+  } else if (!composeReading.test(sub)) call.ask(`docker compose ${renderField(sub)} changes containers`)
 }
 
 /** Statements that show something, and those that change rows somebody has named. */
-const SHOWS =
+const readingStatement =
   /^(select|explain|with|show|describe|desc|values|pragma\s+(table_info|table_list|index_list|foreign_key_list|database_list|user_version|journal_mode|integrity_check|schema_version)\b(?!.*=))/i
-const CHANGES =
+const changingStatement =
   /^(insert\s+into|update\s+\S+\s+set\b[\s\S]*\bwhere\b|delete\s+from\s+\S+\s+where\b|create\s+(temp\s+)?(table|index|view|unique index)|begin|commit|rollback|analyze)\b/i
-const REACHES =
+const refusedSql =
   /\b(load_extension|writefile|readfile|edit|fts3_tokenizer|attach|vacuum\s+into|outfile|dumpfile|load_file|copy|program|pg_(read|write|ls|terminate|cancel|reload|rotate|switch|promote|logical|create|drop)\w*|lo_\w+|set(_config|val)|dblink\w*|pg_sleep|xp_\w+|drop|truncate|alter|grant|revoke|replace)\b/i
-const DOTS =
+const harmlessDotCommand =
   /^\.(tables|schema|headers?|mode|indexes|indices|dbinfo|databases|width|show|timer|help|quit|exit)\b[^|'"]*$/
 /** What tells rows from others: a column that is one of some values that stand there, and nothing that weakens it. */
-const NAMES_ROWS =
+const rowCondition =
   /\b(?:where|and)\s+(?!(?:true|false|null)\b)[a-z_][\w.]*\s*(?:=\s*(?:''|\d[\d.]*|\?|:\w+)|\bin\s*\([^()]*\))(?=\s*(?:$|and\b|order\b|limit\b|returning\b))/i
-const WEAKENS = /\bor\b|\|\||\bnot\b|<>|!=|\bexists\b|\bselect\b/i
-const CHANGING = /\b(delete|update|insert)\b/i
+const weakeningCondition = /\bor\b|\|\||\bnot\b|<>|!=|\bexists\b|\bselect\b/i
+const changingKeyword = /\b(delete|update|insert)\b/i
 
 /** Rows that are changed have to be named; a condition that may hold for all of them names none. */
 function namesRows(statement: string): boolean {
   const condition = /\bwhere\b[\s\S]*/i.exec(statement)?.[0] ?? ''
-  return /^insert\b/i.test(statement) || (NAMES_ROWS.test(condition) && !WEAKENS.test(condition))
+  return /^insert\b/i.test(statement) || (rowCondition.test(condition) && !weakeningCondition.test(condition))
 }
 
 function harmlessSql(text: Field, changes: boolean): boolean {
   if (!isKnown(text)) return false
   // Strings and comments hold no statements; a comment can hide where one begins.
   const bare = text.replace(/'(?:[^']|'')*'/g, "''")
-  if (REACHES.test(bare) || bare.includes('\\') || bare.includes('/*') || bare.includes('--')) return false
+  if (refusedSql.test(bare) || bare.includes('\\') || bare.includes('/*') || bare.includes('--')) return false
   return bare
     .split(';')
     .map((statement) => statement.trim())
     .every((statement) => {
-      if (statement === '' || DOTS.test(statement)) return true
-      if (!CHANGING.test(statement)) return SHOWS.test(statement) || (changes && CHANGES.test(statement))
-      return changes && CHANGES.test(statement) && namesRows(statement)
+      if (statement === '' || harmlessDotCommand.test(statement)) return true
+      if (!changingKeyword.test(statement))
+        return readingStatement.test(statement) || (changes && changingStatement.test(statement))
+      return changes && changingStatement.test(statement) && namesRows(statement)
     })
 }
 
@@ -129,14 +139,16 @@ const sqlite: Policy = (call) => {
       ),
   )
   const odd = words.find((word) => word.startsWith('-') && word !== '--version' && word !== '-version')
-  if (odd !== undefined) call.ask(`sqlite3 is given ${shown(odd)}`)
+  if (odd !== undefined) call.ask(`sqlite3 is given ${renderField(odd)}`)
   const [database, ...statements] = words
-  if (database !== undefined && database !== ':memory:') writes(call, [database], 'change')
+  if (database !== undefined && database !== ':memory:') checkWrites(call, [database], 'change')
   const texts =
     statements.length > 0 ? statements : call.stdin === 'none' || call.stdin === 'unknown' ? undefined : call.stdin
   if (words[0]?.includes('version')) return undefined
   if (!texts) call.ask('sqlite3 runs what it reads')
-  else for (const text of texts) if (!harmlessSql(text, true)) call.ask(`sqlite3 would run ${shown(text).slice(0, 80)}`)
+  else
+    for (const text of texts)
+      if (!harmlessSql(text, true)) call.ask(`sqlite3 would run ${renderField(text).slice(0, 80)}`)
   return undefined
 }
 
@@ -144,12 +156,12 @@ const sqlClient: Policy = (call) => {
   const at = call.args.findIndex((arg) => /^(-c|-e|--command|--execute|-tAc|-tc|-Atc|-qtAc)$/.test(arg))
   const text = call.args[at + 1]
   const describing = text !== undefined && /^\\(d[tinvuf]?\+?|l|dt\+?)\s*[\w.]*$/.test(text)
-  reachesOut(call, call.name)
+  checkNetwork(call, call.name)
   if (call.args.some((arg) => /^(-f|--file|-v|--set|-o|--output|-L)/.test(arg)))
     call.ask(`${call.name} is given options that read or write files`)
   if (call.args.length === 1 && /^(--version|-V)$/.test(call.args[0] ?? '')) return undefined
   if (at === -1 || text === undefined || !(describing || harmlessSql(text, false)))
-    call.ask(`${call.name} would run ${shown(text ?? 'what it reads').slice(0, 80)}`)
+    call.ask(`${call.name} would run ${renderField(text ?? 'what it reads').slice(0, 80)}`)
   return undefined
 }
 
@@ -161,11 +173,11 @@ const looking =
     const text = words.slice(0, 2).join(' ')
     const rule = `${call.name} ${words[0] ?? ''}`.trim()
     if (!allowed.test(text) && !(words.length === 0 && call.args.length > 0))
-      call.ask(`${call.name} ${shown(text)} is not on the list of what runs unasked`, rule)
+      call.ask(`${call.name} ${renderField(text)} is not on the list of what runs unasked`, rule)
     const odd = call.args.find((arg) => refused.test(arg))
-    if (odd !== undefined) call.ask(`${call.name} is given ${shown(odd)}`, rule)
-    if (words.length > 0) reachesOut(call, call.name)
-    if (!sandboxed(call)) reads(call, words)
+    if (odd !== undefined) call.ask(`${call.name} is given ${renderField(odd)}`, rule)
+    if (words.length > 0) checkNetwork(call, call.name)
+    if (!isSandboxed(call)) checkReads(call, words)
     return undefined
   }
 
@@ -208,7 +220,7 @@ export const services: Readonly<Record<string, Policy>> = {
   },
   journalctl: looking(/^.*$/, /^--(vacuum|rotate|flush|sync|relinquish|setup-keys|update-catalog|cursor-file)/),
   printenv: (call) => {
-    if (!sandboxed(call)) call.ask('printenv shows variables, secrets among them')
+    if (!isSandboxed(call)) call.ask('printenv shows variables, secrets among them')
     return undefined
   },
   tmux: looking(/^(ls|list-sessions|list-windows|list-panes|capture-pane|display-message|has-session)/, /^-f$/),

@@ -1,12 +1,12 @@
 /** sed, awk and find: small languages that can also write files and start programs. */
 
-import { isHarmlessAwk } from '../awk-program.ts'
-import { ANY, isLiteral, ONE, shown, SPLIT, STAR, type Field } from '../marks.ts'
-import { isVital, places } from '../paths.ts'
-import { accept, readOptions, reads, valuesOf, writes } from '../call.ts'
-import { inputOf, simpleSed } from '../decoders.ts'
-import { isHarmlessSed } from '../sed-script.ts'
-import { clone, joinFiles, type Call, type Policy } from '../shell.ts'
+import { isHarmlessAwkProgram } from '../awk-program.ts'
+import { anyText, isLiteral, anyCharacter, renderField, anyWords, anyCharacters, type Field } from '../field.ts'
+import { isVital, resolvePlaces } from '../path-zones.ts'
+import { checkOptions, readOptions, checkReads, optionValues, checkWrites } from '../call-checks.ts'
+import { getInput, applySubstitution } from '../decoders.ts'
+import { isHarmlessSedScript } from '../sed-script.ts'
+import { cloneShell, joinFiles, type Call, type Policy } from '../shell-state.ts'
 
 const sed: Policy = (call) => {
   const { args, inPlace } = withoutInPlace(call.args)
@@ -15,17 +15,18 @@ const sed: Policy = (call) => {
     valued: 'el',
     long: 'quiet silent regexp-extended expression= separate null-data unbuffered posix line-length= version help',
   })
-  accept(call, options)
-  const given = valuesOf(options, 'e', 'expression')
+  checkOptions(call, options)
+  const given = optionValues(options, 'e', 'expression')
   const scripts = given.length > 0 ? given : options.operands.slice(0, 1)
   const paths = given.length > 0 ? options.operands : options.operands.slice(1)
   for (const script of scripts)
-    if (!isHarmlessSed(script)) call.ask(`sed could write files or start programs with ${shown(script).slice(0, 80)}`)
-  reads(call, paths)
-  if (inPlace) writes(call, paths, 'change')
-  return inPlace || scripts.length !== 1 || options.has.size > 0
+    if (!isHarmlessSedScript(script))
+      call.ask(`sed could write files or start programs with ${renderField(script).slice(0, 80)}`)
+  checkReads(call, paths)
+  if (inPlace) checkWrites(call, paths, 'change')
+  return inPlace || scripts.length !== 1 || options.names.size > 0
     ? 'unknown'
-    : simpleSed(scripts[0] ?? '', inputOf(call, paths))
+    : applySubstitution(scripts[0] ?? '', getInput(call, paths))
 }
 
 /** `-i` takes its suffix only when that is joined to it. */
@@ -46,68 +47,69 @@ const awk: Policy = (call) => {
     { valued: 'Fv', long: 'field-separator= assign= version re-interval posix' },
     true,
   )
-  accept(call, options)
+  checkOptions(call, options)
   const [program = '', ...paths] = options.operands
-  if (!isHarmlessAwk(program)) call.ask(`awk could write files or start programs with ${shown(program).slice(0, 80)}`)
-  reads(call, paths)
+  if (!isHarmlessAwkProgram(program))
+    call.ask(`awk could write files or start programs with ${renderField(program).slice(0, 80)}`)
+  checkReads(call, paths)
   return undefined
 }
 
 /** Tests and actions of find that have nothing but a result. `:1` takes a word. */
-const PREDICATES = new Map(
+const harmlessPredicates = new Map(
   'name:1 iname:1 path:1 ipath:1 wholename:1 regex:1 iregex:1 regextype:1 type:1 xtype:1 size:1 mtime:1 mmin:1 atime:1 amin:1 ctime:1 cmin:1 newer:1 anewer:1 cnewer:1 newermt:1 newerct:1 perm:1 user:1 group:1 uid:1 gid:1 links:1 inum:1 samefile:1 lname:1 ilname:1 maxdepth:1 mindepth:1 printf:1 fstype:1 empty:0 readable:0 writable:0 executable:0 nouser:0 nogroup:0 print:0 print0:0 ls:0 prune:0 quit:0 depth:0 d:0 mount:0 xdev:0 daystart:0 follow:0 true:0 false:0 not:0 a:0 and:0 o:0 or:0 noleaf:0 E:0 H:0 L:0 P:0 version:0 help:0 s:0 X:0 x:0'
     .split(' ')
     .map((item) => [item.slice(0, -2), Number(item.at(-1))] as const),
 )
 
-const SELECTING = /^-(i?name|i?path|i?regex|size|[acm](time|min)|newer\w*|empty|user|group|perm|inum|links)$/
+const selectingPredicates = /^-(i?name|i?path|i?regex|size|[acm](time|min)|newer\w*|empty|user|group|perm|inum|links)$/
 
 /** Some of what lies there, not all of it: files of a kind are all files, and `*` is every name. */
 const selects = (args: readonly Field[]): boolean =>
-  args.some((arg, i) => SELECTING.test(arg) && !/^[*./]+$/.test(args[i + 1] ?? ''))
+  args.some((arg, i) => selectingPredicates.test(arg) && !/^[*./]+$/.test(args[i + 1] ?? ''))
 
 const find: Policy = (call) => {
   const { args } = call
   const first = args.findIndex((arg) => /^-(?![HLPD]$|O\d)/.test(arg) || arg === '(' || arg === '!')
   const given = (first === -1 ? args : args.slice(0, first)).filter((arg) => !arg.startsWith('-'))
   const starts = given.length === 0 ? ['.'] : given
-  if (args.some((arg) => arg[0] === SPLIT || (arg[0] === ANY && !starts.includes(arg))))
+  if (args.some((arg) => arg[0] === anyWords || (arg[0] === anyText && !starts.includes(arg))))
     call.ask('find is given a word that may be an action')
-  if (!call.judge.around.sandboxed && starts.some((start) => start === ANY))
+  if (!call.judge.host.isSandboxed && starts.some((start) => start === anyText))
     call.ask('find starts at a place that is only known when it runs')
   for (let at = first === -1 ? args.length : first; at < args.length;) at = predicate(call, at, starts)
   // Of a vital place it names everything, the place itself first.
   const all = !selects(args) && !args.some((arg) => /^-(printf|mindepth)$/.test(arg))
   const vital = all ? starts.filter((start) => isLiteral(start) && vitalStart(call, start)) : []
-  return vital.length > 0 ? [`${vital.join('\n')}\n${ANY}`] : undefined
+  return vital.length > 0 ? [`${vital.join('\n')}\n${anyText}`] : undefined
 }
 
 function predicate(call: Call, at: number, starts: readonly Field[]): number {
   const arg = call.args[at] ?? ''
   const name = arg.slice(1)
   if (/^[()!,]$/.test(arg)) return at + 1
-  const words = arg.startsWith('-') ? PREDICATES.get(name) : undefined
+  const words = arg.startsWith('-') ? harmlessPredicates.get(name) : undefined
   if (words !== undefined) return at + 1 + words
   if (/^(exec|execdir|ok|okdir)$/.test(name)) return executed(call, at, starts)
   if (name === 'delete') {
     const all = !selects(call.args) && starts.some((start) => vitalStart(call, start))
-    if (all) call.never(`find would remove everything in ${starts.map((start) => shown(start)).join(' ')}`)
+    if (all) call.refuse(`find would remove everything in ${starts.map((start) => renderField(start)).join(' ')}`)
     else call.ask('find would remove what it finds')
     return at + 1
   }
   if (/^(fprint0?|fls|fprintf)$/.test(name)) {
-    call.ask(`find would write ${shown(call.args[at + 1] ?? '')}`)
+    call.ask(`find would write ${renderField(call.args[at + 1] ?? '')}`)
     return at + (name === 'fprintf' ? 3 : 2)
   }
-  call.ask(`find is given ${shown(arg)}`)
+  call.ask(`find is given ${renderField(arg)}`)
   return at + 1
 }
 
 const vitalStart = (call: Call, start: Field): boolean =>
-  places(start, call.shell).some((place) => isVital(place, call.judge.around))
+  resolvePlaces(start, call.shell).some((place) => isVital(place, call.judge.host))
 
 /** Programs that find and xargs start for files nobody has listed. */
-const SWEEPING = new Set([
+const destructivePrograms = new Set([
   'rm',
   'rmdir',
   'unlink',
@@ -127,8 +129,8 @@ function executed(call: Call, at: number, starts: readonly Field[]): number {
   let end = at + 1
   while (end < args.length && args[end] !== ';' && !(args[end] === '+' && args[end - 1]?.includes('{}'))) end++
   const program = args.slice(at + 1, end)
-  if (args[at]?.startsWith('-ok') || SWEEPING.has(program[0]?.split('/').at(-1) ?? ''))
-    call.ask(`find would start ${shown(program.join(' '))} for what it finds`)
+  if (args[at]?.startsWith('-ok') || destructivePrograms.has(program[0]?.split('/').at(-1) ?? ''))
+    call.ask(`find would start ${renderField(program.join(' '))} for what it finds`)
   const found = foundBy(call, starts)
   for (const path of found) startFor(call, program, { path, elsewhere: args[at] === '-execdir' })
   return end + 1
@@ -140,7 +142,11 @@ function foundBy(call: Call, starts: readonly Field[]): readonly Field[] {
     !selects(call.args) || (call.args.includes('-maxdepth') && starts.some((start) => vitalStart(call, start)))
   return starts
     .slice(0, 8)
-    .flatMap((start) => (whole ? [start, `${start}/${STAR}`] : [`${start}/${ONE}${STAR}/${ONE}${STAR}`]))
+    .flatMap((start) =>
+      whole
+        ? [start, `${start}/${anyCharacters}`]
+        : [`${start}/${anyCharacter}${anyCharacters}/${anyCharacter}${anyCharacters}`],
+    )
 }
 
 function startFor(
@@ -148,15 +154,15 @@ function startFor(
   program: readonly Field[],
   { path, elsewhere }: { readonly path: Field; readonly elsewhere: boolean },
 ): void {
-  const shell = clone(call.shell)
-  if (elsewhere) shell.cwd = [ANY]
+  const shell = cloneShell(call.shell)
+  if (elsewhere) shell.cwd = [anyText]
   const words = program.map((word) => word.replaceAll('{}', () => path))
-  call.judge.run(words, shell, 'none')
+  call.judge.judgeCall(words, shell, 'none')
   joinFiles(call.shell, shell)
 }
 
 /** What fd puts a path into: the whole of it, its name, its directory, without its ending. */
-const FOUND = /\{(?:\/{1,2}|\/?\.)?\}/g
+const placeholders = /\{(?:\/{1,2}|\/?\.)?\}/g
 
 /** fd is find with other names for its options. */
 const fd: Policy = (call) => {
@@ -166,17 +172,18 @@ const fd: Policy = (call) => {
     valued: 'tdeESEcjo',
     long: 'hidden no-ignore type= extension= exclude= max-depth= min-depth= absolute-path glob full-path size= changed-within= changed-before= color= ignore-case fixed-strings list-details',
   })
-  accept(call, options)
+  checkOptions(call, options)
   if (at !== -1) {
     const program = call.args.slice(at + 1)
-    if (SWEEPING.has(program[0] ?? '')) call.ask(`fd would start ${shown(program.join(' '))} for what it finds`)
+    if (destructivePrograms.has(program[0] ?? ''))
+      call.ask(`fd would start ${renderField(program.join(' '))} for what it finds`)
     const [pattern = '', start = ''] = options.operands
     const all = /^\W*$/.test(pattern) && start !== '' && vitalStart(call, start)
-    const found = all ? `${start}/${STAR}` : STAR
-    call.judge.run(
+    const found = all ? `${start}/${anyCharacters}` : anyCharacters
+    call.judge.judgeCall(
       [
-        ...program.map((word) => word.replace(FOUND, () => found)),
-        ...(program.some((word) => word.search(FOUND) !== -1) ? [] : [found]),
+        ...program.map((word) => word.replace(placeholders, () => found)),
+        ...(program.some((word) => word.search(placeholders) !== -1) ? [] : [found]),
       ],
       call.shell,
       'none',

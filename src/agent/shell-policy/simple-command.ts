@@ -1,59 +1,68 @@
-/** One simple command: its assignments, its redirections, and every list of words it can become. */
+/** Judges one simple command: its assignments, its redirections, and every possible list of its words. */
 
 import type { Assignment, Command, CommandArgument, HereDoc, Redirect, Redirection, Word } from 'unbash'
-import { ANY, isLiteral, isUnknown, shown, SPLIT, type Field } from './marks.ts'
-import { holds, reads, writes } from './call.ts'
-import { places } from './paths.ts'
+import { anyText, isLiteral, isUnknown, renderField, anyWords, type Field } from './field.ts'
+import { recordContent, checkReads, checkWrites } from './call-checks.ts'
+import { resolvePlaces } from './path-zones.ts'
 import {
-  clone,
-  concat,
-  finding,
-  join,
+  cloneShell,
+  concatStreams,
+  addFinding,
+  joinShells,
   type Call,
   type Judge,
   type Shell,
   type Stdin,
   type Stream,
   type Value,
-} from './shell.ts'
-import { judgeVariable } from './variables.ts'
-import { expandParts, expandText, expandWord, judgeEvaluated, product, streamOf, valueOf, type Scope } from './word.ts'
+} from './shell-state.ts'
+import { judgeVariable } from './judge-variables.ts'
+import {
+  expandParts,
+  expandText,
+  expandWord,
+  judgeEvaluated,
+  product,
+  toStream,
+  getVariable,
+  type Scope,
+} from './expand-word.ts'
 
-/** A call in the name of the shell itself, for what redirections do. */
-export const asCall = (judge: Judge, shell: Shell, name: string, args: readonly Field[] = []): Call => ({
+/** Creates a call for the shell itself, because redirections are effects of the shell. */
+export const createShellCall = (judge: Judge, shell: Shell, name: string, args: readonly Field[] = []): Call => ({
   name,
   args,
   shell,
   stdin: 'none',
   judge,
-  ask: (reason, rule) => finding(judge, 'ask', reason, rule === null ? undefined : (rule ?? name)),
-  never: (reason) => finding(judge, 'hardline', reason),
+  ask: (reason, rule) => addFinding(judge, 'ask', reason, rule === null ? undefined : (rule ?? name)),
+  refuse: (reason) => addFinding(judge, 'hardline', reason),
 })
 
-export function runSimple(scope: Scope, node: Command, stdin: Stdin): Stream {
+export function judgeSimpleCommand(scope: Scope, node: Command, stdin: Stdin): Stream {
   const { judge, shell } = scope
   const assignments = node.prefix.filter((child): child is Assignment => child.type === 'Assignment')
   const words = node.name ? [node.name, ...node.args] : []
   let lists: readonly (readonly Field[])[] = [[]]
-  for (const word of words) lists = product(lists, argument(scope, word), [SPLIT])
-  const { input, target } = redirected(scope, node.redirects, stdin)
+  for (const word of words) lists = product(lists, argument(scope, word), [anyWords])
+  const { input, target } = judgeRedirections(scope, node.redirects, stdin)
   if (words.length === 0) return assigning(scope, assignments, node.redirects, input)
-  const own = assignments.length > 0 ? clone(shell) : shell
+  const own = assignments.length > 0 ? cloneShell(shell) : shell
   for (const assignment of assignments) assign({ judge, shell: own }, assignment, true)
-  const outputs = lists.map((argv) => (argv.length > 0 ? judge.run(argv, own, input) : ['']))
+  const outputs = lists.map((argv) => (argv.length > 0 ? judge.judgeCall(argv, own, input) : ['']))
   if (own !== shell) afterwards(scope, own, assignments)
   const output = outputs.length === 1 ? (outputs[0] ?? 'unknown') : merged(outputs)
   return target ? target(output) : output
 }
 
-/** What a command with variables of its own leaves behind; the variables themselves end with it. */
+/** Restores the variables that were set for one command only. Its other changes remain. */
 function afterwards({ judge, shell }: Scope, own: Shell, assignments: readonly Assignment[]): void {
   for (const { name } of assignments) {
     const value = shell.vars.get(name)
     if (value) own.vars.set(name, value)
     else own.vars.delete(name)
   }
-  join(shell, own, (name) => valueOf({ judge, shell }, name))
+  joinShells(shell, own, (name) => getVariable({ judge, shell }, name))
 }
 
 const merged = (outputs: readonly Stream[]): Stream =>
@@ -74,7 +83,7 @@ function assigning(
 function argument(scope: Scope, word: CommandArgument): readonly (readonly Field[])[] {
   if (word.type === 'Word') return expandWord(scope, word)
   assign(scope, word, false)
-  const texts = word.value.type === 'Word' ? (scope.shell.vars.get(word.name)?.candidates ?? [ANY]) : ['']
+  const texts = word.value.type === 'Word' ? (scope.shell.vars.get(word.name)?.candidates ?? [anyText]) : ['']
   return texts.map((text) => [`${word.name}=${text}`])
 }
 
@@ -82,23 +91,23 @@ function assign(scope: Scope, assignment: Assignment, exported: boolean): void {
   const { judge, shell } = scope
   const { name, value, append } = assignment
   subscript(scope, assignment)
-  const was = append || assignment.index ? valueOf(scope, name) : undefined
+  const was = append || assignment.index ? getVariable(scope, name) : undefined
   if (value.type === 'ArrayValue') {
     const list = joinedItems(scope, value.elements, was)
-    shell.vars.set(name, list ? { candidates: [list[0] ?? ''], list } : { candidates: [ANY] })
+    shell.vars.set(name, list ? { candidates: [list[0] ?? ''], list } : { candidates: [anyText] })
     return
   }
   const texts = expandText(scope, value)
-  const all = was ? concat(was.candidates, texts) : texts
-  shell.vars.set(name, { candidates: assignment.index || all === 'unknown' ? [ANY] : all })
-  for (const text of texts) judgeVariable(asCall(judge, shell, name), name, text, exported)
+  const all = was ? concatStreams(was.candidates, texts) : texts
+  shell.vars.set(name, { candidates: assignment.index || all === 'unknown' ? [anyText] : all })
+  for (const text of texts) judgeVariable(createShellCall(judge, shell, name), name, text, exported)
 }
 
 function subscript(scope: Scope, { index, name }: Assignment): void {
   for (const text of index ? expandText(scope, index) : []) judgeEvaluated(scope, text, name)
 }
 
-/** A whole array, or what it was and what is put behind it. */
+/** Assigns an array, or appends to it. */
 function joinedItems(scope: Scope, elements: readonly Word[], was: Value | undefined): readonly Field[] | undefined {
   const items = itemsOf(scope, elements)
   if (!was) return items
@@ -107,7 +116,7 @@ function joinedItems(scope: Scope, elements: readonly Word[], was: Value | undef
   return items && before && [...before, ...items]
 }
 
-/** The items of an array, when they are known and stand in order. */
+/** Returns the items of an array when they are known and in order. */
 function itemsOf(scope: Scope, elements: readonly Word[]): readonly Field[] | undefined {
   const items = elements.map((element) => expandWord(scope, element))
   const [indexes, texts] = [
@@ -123,8 +132,8 @@ function itemsOf(scope: Scope, elements: readonly Word[]): readonly Field[] | un
 
 type Redirected = { readonly input: Stdin; readonly target: ((output: Stream) => Stream) | undefined }
 
-/** Judges redirections; tells what the command reads, and where what it prints goes. */
-export function redirected(scope: Scope, redirects: readonly Redirection[], stdin: Stdin): Redirected {
+/** Judges redirections. Returns the input of the command and the handler of its output. */
+export function judgeRedirections(scope: Scope, redirects: readonly Redirection[], stdin: Stdin): Redirected {
   let input = stdin
   const targets: Target[] = []
   for (const redirect of redirects) {
@@ -138,7 +147,7 @@ export function redirected(scope: Scope, redirects: readonly Redirection[], stdi
 
 type Target = { readonly path: Field; readonly append: boolean }
 
-/** A redirection from or to a file; what is read from then on. */
+/** Judges a redirection from or to a file. Returns the new input. */
 function filed(
   scope: Scope,
   redirect: Redirect,
@@ -148,7 +157,7 @@ function filed(
   const printed = redirect.descriptor?.type !== 'FileDescriptor' || redirect.descriptor.value === 1
   for (const path of targetOf(scope, redirect.target)) {
     const kind = direct(scope, redirect.operator, path)
-    if (kind === 'read') reading = contentOf(scope.shell, path)
+    if (kind === 'read') reading = getFileContent(scope.shell, path)
     else if (kind !== 'none' && printed) targets.push({ path, append: kind === 'append' })
   }
   return reading
@@ -159,40 +168,40 @@ function poured(
   targets: readonly { readonly path: Field; readonly append: boolean }[],
   output: Stream,
 ): Stream {
-  const call = asCall(scope.judge, scope.shell, 'The redirection')
+  const call = createShellCall(scope.judge, scope.shell, 'The redirection')
   for (const { path, append } of targets) {
-    const was = append ? contentOf(scope.shell, path, ['']) : ['']
-    holds(call, path, targets.length > 1 ? 'unknown' : concat(was, output))
+    const was = append ? getFileContent(scope.shell, path, ['']) : ['']
+    recordContent(call, path, targets.length > 1 ? 'unknown' : concatStreams(was, output))
   }
   return ['']
 }
 
-const NUMBER = /^\d+-?$|^-$/
+const descriptorPattern = /^\d+-?$|^-$/
 
 function direct(scope: Scope, operator: string, path: Field): 'read' | 'write' | 'append' | 'none' {
-  const call = asCall(scope.judge, scope.shell, 'The redirection')
-  if ((operator === '>&' || operator === '<&') && NUMBER.test(path)) return 'none'
+  const call = createShellCall(scope.judge, scope.shell, 'The redirection')
+  if ((operator === '>&' || operator === '<&') && descriptorPattern.test(path)) return 'none'
   if (operator === '<') {
-    if (isUnknown(path) && scope.judge.around.sandboxed === false && path === ANY) return 'read'
-    reads(call, [path])
+    if (isUnknown(path) && scope.judge.host.isSandboxed === false && path === anyText) return 'read'
+    checkReads(call, [path])
     return 'read'
   }
   if (path.startsWith('/dev/tcp/') || path.startsWith('/dev/udp/'))
-    call.ask(`A connection to ${shown(path.slice(9))} is opened`)
-  writes(call, [path], 'write to')
+    call.ask(`A connection to ${renderField(path.slice(9))} is opened`)
+  checkWrites(call, [path], 'write to')
   return operator.includes('>>') ? 'append' : 'write'
 }
 
 function targetOf(scope: Scope, target: Word | undefined): readonly Field[] {
-  if (!target) return [ANY]
+  if (!target) return [anyText]
   const lists = expandWord(scope, target)
-  return lists.flatMap((fields) => (fields.length === 1 ? fields : [ANY]))
+  return lists.flatMap((fields) => (fields.length === 1 ? fields : [anyText]))
 }
 
-/** What is known of a file, because this command has written it. */
-export function contentOf(shell: Shell, path: Field, otherwise: Stream = 'unknown'): Stream {
+/** Returns the content of a file that this command line has written. */
+export function getFileContent(shell: Shell, path: Field, otherwise: Stream = 'unknown'): Stream {
   if (path === '/dev/null') return ['']
-  const contents = places(path, shell).map((place) => shell.files.get(place) ?? otherwise)
+  const contents = resolvePlaces(path, shell).map((place) => shell.files.get(place) ?? otherwise)
   return isLiteral(path) ? merged(contents) : 'unknown'
 }
 
@@ -200,7 +209,7 @@ function hereDocument(scope: Scope, { body, delimiter, operator }: HereDoc): Str
   const strip = (text: string): string => (operator === '<<-' ? text.replace(/^\t+/gm, '') : text)
   if (delimiter?.quoted) return [strip(body.text)]
   if (!body.parts) return [strip(unescaped(body.text))]
-  return streamOf(expandParts(scope, body.parts).map((text) => strip(text)))
+  return toStream(expandParts(scope, body.parts).map((text) => strip(text)))
 }
 
 const unescaped = (text: string): string =>
@@ -208,5 +217,5 @@ const unescaped = (text: string): string =>
 
 function hereString(scope: Scope, target: Word | undefined): Stream {
   if (!target) return 'unknown'
-  return streamOf(expandText(scope, target).map((text) => `${text}\n`))
+  return toStream(expandText(scope, target).map((text) => `${text}\n`))
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { judgeCommand, type Verdict } from '../../../src/agent/shell-policy/judge.ts'
+import { judgeCommand, type CommandVerdict } from '../../../src/agent/shell-policy/judge-command.ts'
 import attacks from './attacks.json'
 import work from './benign.json'
 import cases from './commands.json'
@@ -10,8 +10,8 @@ type Case = { readonly id: number; readonly expect: 'hardline' | 'dangerous' | '
 
 const corpus = cases as readonly Case[]
 
-const judge = (command: string, sandboxed = true): Verdict =>
-  judgeCommand(command, { cwd: '/workspace', workspace: '/workspace', sandboxed })
+const judge = (command: string, sandboxed = true): CommandVerdict =>
+  judgeCommand(command, { cwd: '/workspace', workspace: '/workspace', isSandboxed: sandboxed })
 const verdicts = (commands: readonly string[], sandboxed: boolean): Readonly<Record<string, string>> =>
   Object.fromEntries(commands.map((command) => [command, judge(command, sandboxed).verdict]))
 const of = (kind: Case['expect']): readonly string[] =>
@@ -126,8 +126,8 @@ describe('the work of a day', () => {
 })
 
 describe('a disposable machine with a network', () => {
-  const online = (command: string): Verdict =>
-    judgeCommand(command, { cwd: '/workspace', workspace: '/workspace', sandboxed: true, online: true })
+  const online = (command: string): CommandVerdict =>
+    judgeCommand(command, { cwd: '/workspace', workspace: '/workspace', isSandboxed: true, isOnline: true })
 
   it.each([
     'curl -s https://example.org/',
@@ -200,7 +200,7 @@ describe('what a person is told', () => {
 
 describe('places', () => {
   const at = (command: string, cwd: string, workspace = '/home/user/project'): string =>
-    judgeCommand(command, { cwd, workspace, env: { HOME: '/home/user', OUT: 'build' }, sandboxed: true }).verdict
+    judgeCommand(command, { cwd, workspace, env: { HOME: '/home/user', OUT: 'build' }, isSandboxed: true }).verdict
 
   it.each([
     ['echo x > out.txt', '/home/user/project', 'allow'],
@@ -247,7 +247,7 @@ describe('the commands of a command line', () => {
     ['echo $(git push)', ['git push', 'echo …']],
     ['bash -c "git push; rm -r x"', ['bash -c git push; rm -r x', 'git push', 'rm -r x']],
   ])('%s', (line, commands) => {
-    const { commands: found } = judgeCommand(line, { cwd: '/workspace', workspace: '/workspace', sandboxed: true })
+    const { commands: found } = judgeCommand(line, { cwd: '/workspace', workspace: '/workspace', isSandboxed: true })
     expect([...found].toSorted()).toEqual(commands.toSorted())
   })
 })

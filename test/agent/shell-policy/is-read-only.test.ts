@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { onlyReads } from '../../../src/agent/shell-policy/only-reads.ts'
+import { isReadOnly } from '../../../src/agent/shell-policy/is-read-only.ts'
 
 it.each([
   'ls -la',
@@ -8,7 +8,7 @@ it.each([
   'rg -n "a b" src',
   'if [ -f a ]; then cat a; fi',
 ])('%s changes no file', (command) => {
-  expect(onlyReads(command)).toBe(true)
+  expect(isReadOnly(command)).toBe(true)
 })
 
 it.each([
@@ -28,5 +28,5 @@ it.each([
   '',
   'ls |',
 ])('%s may change one, for all that is known', (command) => {
-  expect(onlyReads(command)).toBe(false)
+  expect(isReadOnly(command)).toBe(false)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { detaches } from '../../../src/agent/shell-policy/detaches.ts'
+import { findForegroundProblem } from '../../../src/agent/shell-policy/detached-processes.ts'
 
 describe('commands that end with their call', () => {
   it.each([
@@ -21,7 +21,7 @@ describe('commands that end with their call', () => {
     'watch --help',
     'nohup=1; echo $nohup',
     'echo watch',
-  ])('%s', (command) => expect(detaches(command)).toBeUndefined())
+  ])('%s', (command) => expect(findForegroundProblem(command)).toBeUndefined())
 })
 
 describe('commands that would go on', () => {
@@ -48,5 +48,5 @@ describe('commands that would go on', () => {
     ['tail --follow=name app.log', 'does not end by itself'],
     ['watch ls', 'does not end by itself'],
     ['bash -lc ls; \'npm\' "start"', 'does not end by itself'],
-  ])('%s', (command, because) => expect(detaches(command)).toContain(because))
+  ])('%s', (command, because) => expect(findForegroundProblem(command)).toContain(because))
 })

@@ -1,0 +1,63 @@
+/**
+ * Represents words of a shell as far as they are known before it runs. Marks stand for unknown parts: characters of the
+ * private use area, which screen-command.ts rejects in commands.
+ */
+
+/** A word after expansion: text with marks for its unknown parts. */
+export type Field = string
+
+/** Unknown text within one word. It may be empty. */
+export const anyText = '\uE000'
+/** Unknown text that the shell may split into any number of words. */
+export const anyWords = '\uE001'
+/** Wildcards of a pattern over file names. */
+export const anyCharacters = '\uE002'
+export const anyCharacter = '\uE003'
+/** An unknown number. */
+export const anyNumber = '\uE004'
+
+const markPattern = /[\uE000-\uE004]/
+const unknownPattern = /[\uE000\uE001]/
+const globPattern = /[\uE002\uE003]/
+
+export const isLiteral = (field: Field): boolean => !markPattern.test(field)
+export const isUnknown = (field: Field): boolean => unknownPattern.test(field)
+export const isGlob = (field: Field): boolean => globPattern.test(field)
+
+/** Whether only numbers are unknown. Only such text is read as code, because file names may contain anything. */
+export const isKnown = (field: Field): boolean => !isUnknown(field) && !isGlob(field)
+
+/** Whether a field is entirely unknown, so that it may be an option at run time. */
+export const mayBeOption = (field: Field): boolean =>
+  field !== '' && [...field].every((char) => char === anyText || char === anyWords)
+
+/** Renders a field for people, with `…` for unknown parts. */
+export const renderField = (field: Field): string =>
+  field
+    .replace(/[\uE000\uE001\uE004]/g, '…')
+    .replaceAll(anyCharacters, '*')
+    .replaceAll(anyCharacter, '?')
+
+const isWildcard = (char: string | undefined): boolean =>
+  char !== undefined && char !== anyCharacter && markPattern.test(char)
+
+/** Whether the field can become this text at run time. Backtracks only to the last wildcard, so it is at worst quadratic. */
+export function canMatch(field: Field, text: string): boolean {
+  let at = 0
+  let star = -1
+  let mark = 0
+  for (let i = 0; i < text.length;) {
+    if (isWildcard(field[at])) {
+      star = at++
+      mark = i
+    } else if (at < field.length && (field[at] === anyCharacter || field[at] === text[i])) {
+      at++
+      i++
+    } else if (star >= 0) {
+      at = star + 1
+      i = ++mark
+    } else return false
+  }
+  while (isWildcard(field[at])) at++
+  return at === field.length
+}
