@@ -1,62 +1,63 @@
 /**
- * What the deployment knows of models, in this isolate: a copy of what D1 keeps of the public catalogs. It is read and
- * refreshed in the background, and nobody waits for it: until it is there, what is built in holds.
+ * Caches the public model catalogs in this isolate. The copy is read from D1 and refreshed in the background; until it
+ * is loaded, the built-in facts are used.
  */
 
 import type { Settings } from '../../agent/model/settings.ts'
 import type { KeySource } from '../../agent/routing/availability.ts'
-import { type Catalog, noCatalog } from '../../agent/providers/catalog/lookup.ts'
+import { type Catalog, emptyCatalog } from '../../agent/providers/catalog/model-lookup.ts'
 import type { Sources } from '../../agent/routing/route.ts'
 import { ownerTenant } from '../../db/schema.ts'
-import { learntWindows } from './learned-windows.ts'
+import { learnedWindows } from './learned-windows.ts'
 import { isOutdated, loadCatalog } from './catalog-refresh.ts'
-import { keySource, knownKeys, providersWithKeys } from './credentials.ts'
+import { keySource, cachedKeys, providersWithKeys } from './credentials.ts'
 import { variablesOf } from '../platform/variables.ts'
 import { clock } from '../platform/clock.ts'
 
-/** How long an isolate goes by its copy before it looks again. */
-const copyMs = 600_000
+/** The age at which an isolate refreshes its copy. */
+const copyMaxAgeMs = 600_000
 
 let copy: { readonly catalog: Catalog; readonly at: number } | undefined
-/** A look that never came back, because its object died, is not waited for longer. */
-const lookMs = 60_000
-let lookedAt = 0
+/** A refresh may never end, because its object was evicted: after this time another one starts. */
+const refreshTimeoutMs = 60_000
+let refreshStartedAt = 0
 
 export type Later = (work: Promise<unknown>) => void
 
-function catalogOf(env: Env, later: Later): Catalog {
+function getCatalog(env: Env, later: Later): Catalog {
   const now = clock.now()
-  if (isOutdated(copy?.at, now, copyMs) && isOutdated(lookedAt, now, lookMs)) later(look(env, now))
-  return copy?.catalog ?? noCatalog
+  if (isOutdated(copy?.at, now, copyMaxAgeMs) && isOutdated(refreshStartedAt, now, refreshTimeoutMs))
+    later(refreshCopy(env, now))
+  return copy?.catalog ?? emptyCatalog
 }
 
-async function look(env: Env, now: number): Promise<void> {
-  lookedAt = now
+async function refreshCopy(env: Env, now: number): Promise<void> {
+  refreshStartedAt = now
   try {
     const catalog = await loadCatalog(env, now, providersWithKeys())
-    copy = { catalog: catalog ?? copy?.catalog ?? noCatalog, at: now }
+    copy = { catalog: catalog ?? copy?.catalog ?? emptyCatalog, at: now }
   } catch (error) {
-    // The built-in facts go on holding; the next look is as far away as after a success.
-    console.warn('The catalog of models could not be read.', error)
-    copy = { catalog: copy?.catalog ?? noCatalog, at: now }
+    // The current copy stays in use; the next refresh is as far away as after a success.
+    console.warn('The model catalog could not be read.', error)
+    copy = { catalog: copy?.catalog ?? emptyCatalog, at: now }
   }
 }
 
 type Tenant = {
   readonly id: string
   readonly settings: Settings
-  /** As a session has them; else those that this isolate knows. */
+  /** Absent: the keys that this isolate has opened. */
   readonly tenantKeys?: KeySource
 }
 
-/** Everything that decides which models there are for a tenant. Without `later` the copy is taken as it is. */
+/** Collects everything that determines a tenant's models. Without `later` the catalog is not refreshed. */
 export function sourcesFor(env: Env, tenant?: Tenant, later?: Later): Sources {
   return {
     variables: variablesOf(env),
     settings: tenant?.settings ?? {},
     isOwner: tenant?.id === ownerTenant,
-    ...(tenant && { tenantKeys: tenant.tenantKeys ?? keySource(knownKeys(tenant.id), tenant.settings) }),
-    catalog: later ? catalogOf(env, later) : (copy?.catalog ?? noCatalog),
-    learnt: tenant ? learntWindows(tenant.id) : {},
+    ...(tenant && { tenantKeys: tenant.tenantKeys ?? keySource(cachedKeys(tenant.id), tenant.settings) }),
+    catalog: later ? getCatalog(env, later) : (copy?.catalog ?? emptyCatalog),
+    learnedWindows: tenant ? learnedWindows(tenant.id) : {},
   }
 }

@@ -1,4 +1,4 @@
-/** The dialects that this deployment speaks. One that needs a binding is there only with it. */
+/** Lists the dialects of this deployment. A dialect that needs a binding is absent without it. */
 
 import type { Dialect, DialectName } from '../../agent/model/dialect.ts'
 import { demo } from '../../agent/providers/demo/demo.ts'
@@ -7,7 +7,7 @@ import { openaiResponses } from '../../agent/providers/openai/responses.ts'
 import { type AiBinding, workersAi } from '../../agent/providers/workers-ai/workers-ai.ts'
 import { anthropic, bedrock } from './lazy-dialect.ts'
 
-export const dialectsOf = ({ AI, AI_GATEWAY_ID }: Env): Readonly<Partial<Record<DialectName, Dialect>>> => ({
+export const createDialects = ({ AI, AI_GATEWAY_ID }: Env): Readonly<Partial<Record<DialectName, Dialect>>> => ({
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
   anthropic,

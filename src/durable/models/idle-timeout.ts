@@ -1,107 +1,108 @@
 /**
- * Gives up a call that says nothing for too long. What counts is something of the answer: a word, a
- * thought, a piece of a call. Keep-alives put the end off, but only so far: a gateway sends them for
- * ever while the model behind it is dead. Bytes that mean nothing count for nothing.
+ * Cancels a model call that streams nothing of an answer for too long. Text, reasoning and parts of a tool call reset
+ * the timeout. Keep-alives extend it up to a maximum: a gateway may send them forever for a dead model.
  */
 
-import type { Sign } from '../../agent/model/dialect.ts'
+import type { Activity } from '../../agent/model/dialect.ts'
 import { clock } from '../platform/clock.ts'
 
-/** `silentMs`: nothing at all came; `keptAliveMs`: nothing but keep-alives. */
-export type Silence = { readonly silentMs: number; readonly keptAliveMs: number }
+/** `silentMs`: the time without any bytes; `keptAliveMs`: the time with nothing but keep-alives. */
+export type IdleTimes = { readonly silentMs: number; readonly keptAliveMs: number }
 /**
- * Before anything of the answer came, and between two pieces of it; what no answer takes longer than, whatever signs
- * of life it gives; and the time that is left of the turn.
+ * The timeouts of one call: before the first part of the answer, between two parts, of the whole call, and the time
+ * that remains of the turn.
  */
 export type IdleLimits = {
-  readonly first: Silence
-  readonly next: Silence
-  readonly wholeMs: number
-  readonly leftMs: number
+  readonly first: IdleTimes
+  readonly next: IdleTimes
+  readonly totalMs: number
+  readonly remainingMs: number
 }
 
-/** As long as gateways are known to keep a connection open for a model that is loaded or thinks. */
-const keptAliveMs = 600_000
-const wholeMs = 1_800_000
-/** For the last words of a turn whose time is over. */
-const lastWordsMs = 60_000
+/** Gateways keep a connection open this long for a model that is loaded or reasons. */
+const defaultKeptAliveMs = 600_000
+const maxCallMs = 1_800_000
+/** For the closing call of a turn whose time is over. */
+const closingCallMs = 60_000
 
-/** What the settings say wins, over keep-alives too; else a model that thinks, or a long prompt, is given more time. */
+/** Settings override the defaults. By default a reasoning model and a long prompt get more time. */
 export function idleLimits(
   set: { readonly first_byte_timeout?: number | undefined; readonly idle_timeout?: number | undefined } | undefined,
-  around: { readonly reasoning: boolean; readonly promptTokens: number; readonly leftMs: number },
+  around: { readonly reasoning: boolean; readonly promptTokens: number; readonly remainingMs: number },
 ): IdleLimits {
-  const isLate = around.leftMs <= 0
+  const isClosing = around.remainingMs <= 0
   const long = around.promptTokens > 100_000 ? 300_000 : around.promptTokens > 50_000 ? 240_000 : 180_000
   const usual = around.reasoning ? Math.max(long, 300_000) : long
-  const standard = isLate ? { silentMs: lastWordsMs, keptAliveMs: lastWordsMs } : { silentMs: usual, keptAliveMs }
-  const limit = (seconds: number | undefined): Silence =>
+  const standard = isClosing
+    ? { silentMs: closingCallMs, keptAliveMs: closingCallMs }
+    : { silentMs: usual, keptAliveMs: defaultKeptAliveMs }
+  const limit = (seconds: number | undefined): IdleTimes =>
     seconds === undefined ? standard : { silentMs: seconds * 1_000, keptAliveMs: seconds * 1_000 }
   const [first, next] = [limit(set?.first_byte_timeout), limit(set?.idle_timeout)]
-  const whole = Math.max(wholeMs, first.silentMs, next.silentMs)
-  return { first, next, wholeMs: whole, leftMs: isLate ? Infinity : around.leftMs }
+  const totalMs = Math.max(maxCallMs, first.silentMs, next.silentMs)
+  return { first, next, totalMs, remainingMs: isClosing ? Infinity : around.remainingMs }
 }
 
-/** When the call is given up, unless there is another sign of life before. */
-export const givenUpAt = (
-  { silentMs, keptAliveMs: most }: Silence,
-  { answered, alive }: { readonly answered: number; readonly alive: number },
-): number => Math.min(alive + silentMs, answered + most)
+/** The time at which the call is cancelled, unless something arrives before. */
+export const timeoutAt = (
+  { silentMs, keptAliveMs }: IdleTimes,
+  { lastPartAt, lastBytesAt }: { readonly lastPartAt: number; readonly lastBytesAt: number },
+): number => Math.min(lastBytesAt + silentMs, lastPartAt + keptAliveMs)
 
-/** A timer that is later than this was kept waiting by other work. */
-const lateMs = 50
+/** A timer that fires later than this was delayed by other work of the isolate. */
+const maxTimerDelayMs = 50
 
-/** Thrown in place of what the cancelled call throws. */
+/** The error of a call that timed out. It replaces the abort error. */
 export class Stalled extends Error {
   override readonly name = 'Stalled'
-  /** It was not silent for too long: the time of the turn is over. */
-  readonly isLate: boolean
-  constructor(isLate: boolean, cause: unknown) {
+  /** Whether the time of the turn was over, and not the idle timeout. */
+  readonly isTurnTimeout: boolean
+  constructor(isTurnTimeout: boolean, cause: unknown) {
     super('the provider sent nothing for too long', { cause })
-    this.isLate = isLate
+    this.isTurnTimeout = isTurnTimeout
   }
 }
 
-export async function withIdleLimit<T>(
+export async function withIdleTimeout<T>(
   controller: AbortController,
-  { first, next, wholeMs: whole, leftMs }: IdleLimits,
-  run: (signal: AbortSignal, pulse: (sign?: Sign) => void) => Promise<T>,
+  { first, next, totalMs, remainingMs }: IdleLimits,
+  run: (signal: AbortSignal, onActivity: (activity?: Activity) => void) => Promise<T>,
 ): Promise<T> {
-  const began = clock.now()
-  const most = Math.min(whole, leftMs)
-  const begins = Math.min(first.silentMs, most)
-  let [current, answered, alive, stalled, due] = [first, began, began, false, began + begins]
-  const giveUp = () => {
+  const startedAt = clock.now()
+  const maxMs = Math.min(totalMs, remainingMs)
+  const firstMs = Math.min(first.silentMs, maxMs)
+  let [current, lastPartAt, lastBytesAt, stalled, due] = [first, startedAt, startedAt, false, startedAt + firstMs]
+  const cancel = () => {
     stalled = true
     controller.abort()
   }
-  // Looks again when it is due: to move it with every chunk would cost more than the chunk.
-  const look = () => {
+  // The timer is checked when it fires: moving it with every chunk would cost more than the chunk.
+  const check = () => {
     const now = clock.now()
-    // While the isolate was busy nobody listened: what has come meanwhile is heard before it is called a silence.
-    const ends = Math.min(givenUpAt(current, { answered, alive }), began + most)
-    const left = Math.max(ends - now, now - due > lateMs ? now - due : 0)
-    if (left <= 0) return giveUp()
-    due = now + left
-    cancelTimer = clock.later(left, look)
+    // A busy isolate reads late: what has arrived meanwhile is read before the call counts as silent.
+    const endsAt = Math.min(timeoutAt(current, { lastPartAt, lastBytesAt }), startedAt + maxMs)
+    const leftMs = Math.max(endsAt - now, now - due > maxTimerDelayMs ? now - due : 0)
+    if (leftMs <= 0) return cancel()
+    due = now + leftMs
+    cancelTimer = clock.later(leftMs, check)
   }
-  let cancelTimer = clock.later(begins, look)
-  const pulse = (sign: Sign = 'answer') => {
-    alive = clock.now()
-    if (sign === 'keep-alive') return
-    answered = alive
+  let cancelTimer = clock.later(firstMs, check)
+  const onActivity = (activity: Activity = 'answer') => {
+    lastBytesAt = clock.now()
+    if (activity === 'keep-alive') return
+    lastPartAt = lastBytesAt
     if (current === next) return
     current = next
-    // From here on the end may be nearer than before.
+    // The timeout between parts may be shorter than the first one.
     if (next.silentMs >= first.silentMs) return
     cancelTimer()
-    due = alive + next.silentMs
-    look()
+    due = lastBytesAt + next.silentMs
+    check()
   }
   try {
-    return await run(controller.signal, pulse)
+    return await run(controller.signal, onActivity)
   } catch (error) {
-    if (stalled) throw new Stalled(clock.now() >= began + leftMs, error)
+    if (stalled) throw new Stalled(clock.now() >= startedAt + remainingMs, error)
     throw error
   } finally {
     cancelTimer()

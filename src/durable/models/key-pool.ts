@@ -1,21 +1,21 @@
 /**
- * The state of provider keys, shared by all sessions of a tenant. What a call finds out about a key is
- * known at once in this isolate, kept by the tenant's object, and known elsewhere with its next
- * snapshot. Uses and calls under way are counted per isolate: good enough to spread load.
+ * Tracks the health of provider keys for all sessions of a tenant. A suspended key is skipped at once in this isolate,
+ * stored by the tenant's object, and skipped elsewhere after the next snapshot. Uses and open calls are counted per
+ * isolate, which is enough to spread load.
  */
 
-import { Bounded } from '../../agent/model/bounded.ts'
+import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { Failure, FailureKind } from '../../agent/model/failure.ts'
-import { fresh, type Health, type KeyHealth, restAfter } from '../../agent/routing/credentials.ts'
+import { unusedKey, type KeyHealthById, type KeyHealth, suspensionAfter } from '../../agent/routing/key-selection.ts'
 
-/** What the tenant's object keeps: only keys that rest or are dead, and after which failure. */
-export type KeptHealth = Readonly<
+/** Suspended and dead keys as the tenant's object stores them, with the failure that caused it. */
+export type StoredKeyHealth = Readonly<
   Record<string, { readonly until: number; readonly dead: boolean; readonly why?: FailureKind }>
 >
 
-const pools = new Bounded<string, Map<string, KeyHealth>>(5_000)
+const pools = new BoundedMap<string, Map<string, KeyHealth>>(5_000)
 
-function poolOf(tenantId: string): Map<string, KeyHealth> {
+function getPool(tenantId: string): Map<string, KeyHealth> {
   const known = pools.get(tenantId)
   if (known) return known
   const pool = new Map<string, KeyHealth>()
@@ -23,48 +23,49 @@ function poolOf(tenantId: string): Map<string, KeyHealth> {
   return pool
 }
 
-export const healthOf = (tenantId: string): Health => Object.fromEntries(poolOf(tenantId))
+export const getHealth = (tenantId: string): KeyHealthById => Object.fromEntries(getPool(tenantId))
 
-/** Takes over what other isolates have found out. */
-export function learnHealth(tenantId: string, kept: KeptHealth): void {
-  const pool = poolOf(tenantId)
-  for (const [name, { until, dead }] of Object.entries(kept)) {
-    const known = pool.get(name) ?? fresh
+/** Merges the health that other isolates have reported. */
+export function mergeHealth(tenantId: string, stored: StoredKeyHealth): void {
+  const pool = getPool(tenantId)
+  for (const [name, { until, dead }] of Object.entries(stored)) {
+    const known = pool.get(name) ?? unusedKey
     pool.set(name, { ...known, until: Math.max(known.until, until), dead: known.dead || dead })
   }
 }
 
-/** A call begins; the returned function says that it has ended. */
+/** Counts a call that uses the key. The returned function ends it. */
 export function leaseKey(tenantId: string, name: string, now: number): () => void {
-  const pool = poolOf(tenantId)
-  const before = pool.get(name) ?? fresh
+  const pool = getPool(tenantId)
+  const before = pool.get(name) ?? unusedKey
   pool.set(name, { ...before, uses: before.uses + 1, active: before.active + 1, lastUsed: now })
   return () => {
-    const after = pool.get(name) ?? fresh
+    const after = pool.get(name) ?? unusedKey
     pool.set(name, { ...after, active: Math.max(0, after.active - 1) })
   }
 }
 
-/** Models that say nothing: how often in a row, in this isolate. An answer, or another failure, begins anew. */
-const stalls = new Bounded<string, number>(5_000)
+/** Stalled calls in a row by model, in this isolate. */
+const stalls = new BoundedMap<string, number>(5_000)
 const modelKey = (tenantId: string, modelId: string) => `${tenantId} ${modelId}`
 
-export const stallsOf = (tenantId: string, modelId: string): number => stalls.get(modelKey(tenantId, modelId)) ?? 0
+export const getStalls = (tenantId: string, modelId: string): number => stalls.get(modelKey(tenantId, modelId)) ?? 0
 
-export function countStalls(tenantId: string, modelId: string, failure: Failure | undefined): void {
-  // What was cancelled by a person says nothing about the model.
+/** Counts a stalled call. An answer or another failure resets the count. */
+export function recordOutcome(tenantId: string, modelId: string, failure: Failure | undefined): void {
+  // A person cancelled the call: the model is not to blame.
   if (failure?.kind === 'aborted') return
   const key = modelKey(tenantId, modelId)
   if (failure?.kind !== 'stalled') return void stalls.delete(key)
-  const before = stallsOf(tenantId, modelId)
+  const before = getStalls(tenantId, modelId)
   stalls.set(key, before + 1)
 }
 
 /**
- * Benches a key that failed, where the key is to blame. Undefined when it is not: a limit that a fallback
- * ran into on a key it shares with the first model (`isBorrowed`) is no reason not to ask the first one again.
+ * Suspends a key that caused a failure and returns its new state. Undefined when the key is not to blame. `isBorrowed`:
+ * a fallback used a key of the first model; a rate limit of the fallback does not suspend it for the first model.
  */
-export function benchKey(
+export function suspendKey(
   tenantId: string,
   name: string,
   failure: Failure,
@@ -73,12 +74,12 @@ export function benchKey(
     isOnly,
     isBorrowed = false,
   }: { readonly now: number; readonly isOnly: boolean; readonly isBorrowed?: boolean },
-): KeptHealth[string] | undefined {
+): StoredKeyHealth[string] | undefined {
   if (isBorrowed && failure.kind === 'rate') return undefined
-  const rest = restAfter(failure.kind, failure.retryAfterMs, isOnly)
+  const rest = suspensionAfter(failure.kind, failure.retryAfterMs, isOnly)
   if (!rest) return undefined
   const state = 'dead' in rest ? { until: 0, dead: true } : { until: now + rest.ms, dead: false }
-  const pool = poolOf(tenantId)
-  pool.set(name, { ...(pool.get(name) ?? fresh), ...state })
+  const pool = getPool(tenantId)
+  pool.set(name, { ...(pool.get(name) ?? unusedKey), ...state })
   return { ...state, why: failure.kind }
 }

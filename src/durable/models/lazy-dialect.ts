@@ -1,10 +1,10 @@
-/** A dialect whose code is run when it is first asked: most sessions never speak it, and starting up has to be quick. */
+/** Loads a dialect's code with its first call: most sessions never use it, and it would slow down every start. */
 
 import type { Dialect } from '../../agent/model/dialect.ts'
 
 function lazyDialect(load: () => Promise<Dialect>): Dialect {
   let loading: Promise<Dialect> | undefined
-  return { call: async (...said) => (await (loading ??= load())).call(...said) }
+  return { call: async (...args) => (await (loading ??= load())).call(...args) }
 }
 
 export const anthropic = lazyDialect(

@@ -1,33 +1,34 @@
 /**
- * Windows of models that nobody describes, found out by asking for too much. Known at once in this isolate, kept by
- * the tenant's object, and known elsewhere with its next snapshot.
+ * Learns context windows of models that no catalog describes, from prompts that were too long. A window is used at once
+ * in this isolate, stored by the tenant's object, and used elsewhere after its next snapshot.
  */
 
-import { Bounded } from '../../agent/model/bounded.ts'
+import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { Failure } from '../../agent/model/failure.ts'
-import { nextWindow } from '../../agent/providers/catalog/probe.ts'
+import { nextWindow } from '../../agent/providers/catalog/context-window.ts'
 import type { Route } from '../../agent/routing/route.ts'
 
+/** Tokens by model id. */
 export type Windows = Readonly<Record<string, number>>
 
-const learnt = new Bounded<string, Windows>(5_000)
-const none: Windows = {}
+const windowsByTenant = new BoundedMap<string, Windows>(5_000)
+const noWindows: Windows = {}
 
-/** The same object as long as nothing was learnt, so that it can be compared. */
-export const learntWindows = (tenantId: string): Windows => learnt.get(tenantId) ?? none
+/** Returns the same object until a window changes, so that callers can compare by identity. */
+export const learnedWindows = (tenantId: string): Windows => windowsByTenant.get(tenantId) ?? noWindows
 
-/** Takes over what other isolates have found out: the smaller one is the later one. */
-export function takeWindows(tenantId: string, kept: Windows = none): void {
-  const known = learntWindows(tenantId)
-  const news = Object.entries(kept).filter(([id, window]) => window < (known[id] ?? Infinity))
-  if (!news.length) return
-  learnt.set(tenantId, { ...known, ...Object.fromEntries(news) })
+/** Merges the windows that other isolates have learned. The smaller value is the later one. */
+export function mergeWindows(tenantId: string, stored: Windows = noWindows): void {
+  const known = learnedWindows(tenantId)
+  const smaller = Object.entries(stored).filter(([id, window]) => window < (known[id] ?? Infinity))
+  if (!smaller.length) return
+  windowsByTenant.set(tenantId, { ...known, ...Object.fromEntries(smaller) })
 }
 
-/** A prompt that should have fitted did not. Undefined when the window is known from somebody, or cannot be less. */
+/** Lowers the window after a prompt was too long. Undefined when a catalog states the window, or it cannot be lower. */
 export function learnWindow(tenantId: string, { id, source, contextWindow }: Route, failure: Failure) {
   if (failure.kind !== 'too-long' || source !== 'probe') return undefined
   const window = nextWindow(contextWindow, failure.message)
-  if (window !== undefined) takeWindows(tenantId, { [id]: window })
+  if (window !== undefined) mergeWindows(tenantId, { [id]: window })
   return window
 }

@@ -1,57 +1,65 @@
-/** Which models a turn may use: the request's wish, else the session's, the tenant's, the deployment's; then the fallbacks. */
+/** Resolves the models of a turn: of the request, else the session, the tenant or the deployment; then the fallbacks. */
 
 import type { View } from '../../agent/model/ports.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Turn } from '../../agent/model/turn.ts'
-import { orderKeys, soonest, type Strategy } from '../../agent/routing/credentials.ts'
-import { defaultModel, missingForModel, type Route, routeOf, type Sources } from '../../agent/routing/route.ts'
-import { healthOf } from './key-pool.ts'
+import { orderKeys, orderSuspendedKeys, type KeyStrategy } from '../../agent/routing/key-selection.ts'
+import {
+  resolveDefaultModel,
+  getModelRequirement,
+  type Route,
+  resolveRoute,
+  type Sources,
+} from '../../agent/routing/route.ts'
+import { getHealth } from './key-pool.ts'
 import { clock } from '../platform/clock.ts'
 
-/** Names under which clients ask for "the agent" and not for a model of a provider. */
+/** Model names that mean the agent and not a model of a provider. */
 const virtualNames = new Set(['', 'talaria', 'hermes-agent'])
 
-export const isVirtual = (model: string | undefined): boolean => virtualNames.has(model ?? '')
+export const isVirtualModel = (model: string | undefined): boolean => virtualNames.has(model ?? '')
 
-/** The model that is asked for and those that stand in for it, whether they can be asked or not. */
-export function namesFor(asked: string | undefined, sources: Sources): readonly string[] {
+/** Lists the ids of the chosen model and its fallbacks, available or not. */
+export function listModelIds(model: string | undefined, sources: Sources): readonly string[] {
   const { settings = {}, variables } = sources
-  const primary = isVirtual(asked) ? (settings.model?.default ?? defaultModel(sources)) : (asked ?? '')
+  const primary = isVirtualModel(model) ? (settings.model?.default ?? resolveDefaultModel(sources)) : (model ?? '')
   const deployed = (variables['FALLBACK_MODELS'] ?? '').split(',').map((id) => id.trim())
   return [primary, ...(settings.fallback_providers ?? deployed)].filter(Boolean)
 }
 
-export function routesFor(asked: string | undefined, sources: Sources): readonly Route[] {
-  const ids = namesFor(asked, sources)
-  const routes = new Map(ids.flatMap((id) => routeOf(id, sources) ?? []).map((route) => [route.id, route]))
+export function createRoutes(model: string | undefined, sources: Sources): readonly Route[] {
+  const ids = listModelIds(model, sources)
+  const routes = new Map(ids.flatMap((id) => resolveRoute(id, sources) ?? []).map((route) => [route.id, route]))
   return [...routes.values()]
 }
 
-/** Of every model that was named: what is missing for it. */
-export const missingFor = (asked: string | undefined, sources: Sources): string =>
-  namesFor(asked, sources)
+/** Explains for each named model why it cannot be called. */
+export const explainMissing = (model: string | undefined, sources: Sources): string =>
+  listModelIds(model, sources)
     .flatMap((id) => {
-      const missing = missingForModel(id, sources)
+      const missing = getModelRequirement(id, sources)
       return missing === undefined ? [] : [`${id}: ${missing}`]
     })
     .join('; ')
 
-/** The models with the keys that may be used now; when every key of all of them rests, those that are free again soonest. */
-export function chainOf(routes: readonly Route[], tenantId: string, settings: Settings, turn: Turn): View['chain'] {
-  if (routes.every(({ endpoints }) => endpoints.length === 1 && !endpoints[0]?.key)) return routes.map(keyless)
-  const health = healthOf(tenantId)
+/**
+ * Lists the models with their usable keys. When every key is suspended, it lists the keys whose suspension ends first.
+ */
+export function createChain(routes: readonly Route[], tenantId: string, settings: Settings, turn: Turn): View['chain'] {
+  if (routes.every(({ endpoints }) => endpoints.length === 1 && !endpoints[0]?.key)) return routes.map(withAllKeys)
+  const health = getHealth(tenantId)
   const now = clock.now()
-  const chain = routes.map(({ id, provider, endpoints, overloadMs, ownKeys = 0 }) => {
-    const strategy: Strategy = settings.credential_pool?.[provider]?.strategy ?? 'fill_first'
+  const chain = routes.map(({ id, provider, endpoints, overloadMs, tenantKeyCount: ownKeys = 0 }) => {
+    const strategy: KeyStrategy = settings.credential_pool?.[provider]?.strategy ?? 'fill_first'
     const names = endpoints.map((endpoint) => endpoint.id)
-    const ordered = (some: readonly string[]) => orderKeys(some, health, { strategy, now, random: randomOf(turn) })
+    const ordered = (ids: readonly string[]) => orderKeys(ids, health, { strategy, now, random: randomOf(turn) })
     return { id, names, overloadMs, keys: [...ordered(names.slice(0, ownKeys)), ...ordered(names.slice(ownKeys))] }
   })
   if (chain.some(({ keys }) => keys.length)) return chain
-  return chain.map(({ id, names, overloadMs }) => ({ id, overloadMs, keys: soonest(names, health) }))
+  return chain.map(({ id, names, overloadMs }) => ({ id, overloadMs, keys: orderSuspendedKeys(names, health) }))
 }
 
-const keyless = ({ id, endpoints }: Route) => ({ id, keys: endpoints.map((endpoint) => endpoint.id) })
+const withAllKeys = ({ id, endpoints }: Route) => ({ id, keys: endpoints.map((endpoint) => endpoint.id) })
 
-/** The same for one turn, so that a random choice stays with its key. */
+/** Returns a number from 0 to 1 that is constant within a turn, so that a random strategy keeps its key. */
 const randomOf = (turn: Turn): number => (Number.parseInt(turn.id.slice(-6), 16) % 1_000) / 1_000 || 0

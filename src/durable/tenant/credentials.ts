@@ -2,15 +2,15 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import {
-  type Added,
+  type AddResult,
   type Credential,
-  type KeptCredentials,
+  type StoredCredentials,
   type SealedKeys,
   sealedKeys,
   withCredential,
   withoutCredential,
 } from '../models/credentials.ts'
-import type { KeptHealth } from '../models/key-pool.ts'
+import type { StoredKeyHealth } from '../models/key-pool.ts'
 import type { TenantKeyHealth } from './key-health.ts'
 import type { StoredValues } from './stored-values.ts'
 
@@ -25,14 +25,14 @@ export class TenantCredentials extends RpcTarget {
   }
 
   /** All credentials, oldest first, with the health of all keys. */
-  list(): { readonly list: readonly Credential[]; readonly health: KeptHealth } {
+  list(): { readonly list: readonly Credential[]; readonly health: StoredKeyHealth } {
     return { list: this.#stored()?.list ?? [], health: this.#keyHealth.list() }
   }
 
-  add(credential: Credential): Added {
-    const { is, kept } = withCredential(this.#stored() ?? noCredentials, credential)
-    if (kept) this.#values.set('credentials', kept)
-    return is
+  add(credential: Credential): AddResult {
+    const { result, stored } = withCredential(this.#stored() ?? noCredentials, credential)
+    if (stored) this.#values.set('credentials', stored)
+    return result
   }
 
   /** Returns whether there was a credential of this id. */
@@ -49,9 +49,9 @@ export class TenantCredentials extends RpcTarget {
     return sealedKeys(this.#stored())
   }
 
-  #stored(): KeptCredentials | undefined {
-    return this.#values.get<KeptCredentials>('credentials')
+  #stored(): StoredCredentials | undefined {
+    return this.#values.get<StoredCredentials>('credentials')
   }
 }
 
-const noCredentials: KeptCredentials = { revision: 0, list: [] }
+const noCredentials: StoredCredentials = { revision: 0, list: [] }

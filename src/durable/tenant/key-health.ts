@@ -1,7 +1,7 @@
 /** Stores which provider keys of a tenant are suspended or dead, for all of its sessions. */
 
 import { RpcTarget } from 'cloudflare:workers'
-import type { KeptHealth } from '../models/key-pool.ts'
+import type { StoredKeyHealth } from '../models/key-pool.ts'
 import { clock } from '../platform/clock.ts'
 import type { StoredValues } from './stored-values.ts'
 
@@ -14,12 +14,12 @@ export class TenantKeyHealth extends RpcTarget {
   }
 
   /** The suspended and the dead keys, by key id. */
-  list(): KeptHealth {
-    return this.#values.get<KeptHealth>('keys') ?? {}
+  list(): StoredKeyHealth {
+    return this.#values.get<StoredKeyHealth>('keys') ?? {}
   }
 
   /** Suspends a key until a time, or marks it as dead. Suspensions that are over are removed. */
-  suspend(keyId: string, state: KeptHealth[string]): void {
+  suspend(keyId: string, state: StoredKeyHealth[string]): void {
     const now = clock.now()
     const current = Object.entries(this.list()).filter(([, { until, dead }]) => dead || until > now)
     this.#values.set('keys', { ...Object.fromEntries(current), [keyId]: state })

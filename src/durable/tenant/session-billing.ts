@@ -8,7 +8,7 @@ import type { Turn } from '../../agent/model/turn.ts'
 import { addUsage, noUsage, tokensUsed, type Usage } from '../../agent/model/usage.ts'
 import { findReachedLimit, type ReachedLimit } from '../../agent/policy/spending-limit.ts'
 import { countsSpending } from './spending.ts'
-import type { SideNote, SideNotes } from '../storage/side-call-notes.ts'
+import type { SideCallNote, SideCallNotes } from '../storage/side-call-notes.ts'
 import type { SettledRun } from './billing.ts'
 import type { Admission } from './effective-limits.ts'
 import type { SessionBytes } from './limits.ts'
@@ -24,7 +24,7 @@ export type SessionBillingOptions = {
   readonly sessionBytes: () => SessionBytes
   /** Adds usage to a run that has ended. */
   readonly addLateUsage: (runId: string, usage: Usage) => void
-  readonly notes: SideNotes
+  readonly notes: SideCallNotes
 }
 
 /** The usage of a run, and the time it is counted at. */
@@ -36,7 +36,7 @@ const amountOf = (usage: Usage) => ({ tokens: tokensUsed(usage), usd: usage.cost
 const sessionLimitRetrySeconds = 86_400
 
 export class SessionBilling {
-  readonly notes: SideNotes
+  readonly notes: SideCallNotes
   readonly #options: SessionBillingOptions
   /** Usage of side calls that no turn has claimed yet, and the ids of their notes. */
   #sideUsage: Usage | undefined
@@ -50,22 +50,22 @@ export class SessionBilling {
   constructor(options: SessionBillingOptions) {
     this.#options = options
     this.notes = options.notes
-    for (const note of this.notes.left()) this.#addUnclaimed(note)
+    for (const note of this.notes.list()) this.#addUnclaimed(note)
   }
 
   /** Records a side call. The open turn claims its usage, or the next one. */
-  add(note: SideNote): void {
-    this.notes.put(note)
+  addSideCall(note: SideCallNote): void {
+    this.notes.set(note)
     if (note.usage.by) this.#addUnclaimed(note)
   }
 
-  #addUnclaimed({ id, usage }: SideNote): void {
+  #addUnclaimed({ id, usage }: SideCallNote): void {
     this.#sideUsage = addUsage(this.#sideUsage ?? noUsage, usage)
     this.#sideNotes.push(id)
   }
 
   /** Returns the usage of unclaimed side calls for the turn to add. Their notes stay until the turn is written. */
-  take(turn: Turn | undefined): Usage | undefined {
+  claimSideCalls(turn: Turn | undefined): Usage | undefined {
     const usage = this.#sideUsage
     if (!usage) return undefined
     this.#claimed = { notes: [...(this.#claimed?.notes ?? []), ...this.#sideNotes], before: turn?.usage }
@@ -75,17 +75,17 @@ export class SessionBilling {
   }
 
   /** Deletes claimed notes. Called in the synchronous stretch that writes the turn. */
-  written(turn: Turn | undefined): void {
+  confirmSideCalls(turn: Turn | undefined): void {
     if (this.#claimed && this.#claimed.before !== turn?.usage) this.#deleteClaimed()
   }
 
   #deleteClaimed(): void {
-    this.notes.drop(this.#claimed?.notes ?? [])
+    this.notes.delete(this.#claimed?.notes ?? [])
     this.#claimed = undefined
   }
 
   /** Returns the limit that stops the next model call of this turn. */
-  over(turn: Turn, now: number): keyof Limits | undefined {
+  reachedLimit(turn: Turn, now: number): keyof Limits | undefined {
     const limits = this.#options.limits()
     // Checked before every call: the session is only summed when it has a limit.
     const session = limits.usd_per_session === undefined ? noUsage : this.#options.usage()
@@ -120,7 +120,7 @@ export class SessionBilling {
   /** Reports the end of a run: its slot is free, and its cost is final. Rejects when the tenant cannot be reached. */
   async settle(runId: string, cost: RunCost | undefined): Promise<void> {
     // A turn that was stopped in the middle of a tool leaves side calls unclaimed.
-    const left = cost && this.take(undefined)
+    const left = cost && this.claimSideCalls(undefined)
     if (left) {
       this.#options.addLateUsage(runId, left)
       this.#deleteClaimed()
@@ -143,7 +143,7 @@ export class SessionBilling {
   }
 
   /** Reports bytes that were stored outside a turn. Never rejects: the end of the next turn reports them again. */
-  async tellStored(): Promise<void> {
+  async reportStorage(): Promise<void> {
     if (this.#options.limits().storage_bytes === undefined) return
     try {
       await this.#options.tenant().limits.setStoredBytes(this.#options.sessionBytes())
@@ -153,7 +153,7 @@ export class SessionBilling {
   }
 
   /** Reports that the session stores nothing any more. Rejects when the tenant cannot be reached. */
-  async forget(): Promise<void> {
+  async releaseStorage(): Promise<void> {
     if (this.#options.limits().storage_bytes === undefined) return
     await this.#options.tenant().limits.setStoredBytes({ ...this.#options.sessionBytes(), bytes: 0 })
   }

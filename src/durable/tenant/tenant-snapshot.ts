@@ -1,94 +1,95 @@
 /**
- * What a request needs to know of its tenant, kept in the isolate for a few seconds, so that the usual
- * turn does not wait for the tenant's object. A change is seen at once where it was made and within
- * `freshMs` elsewhere.
+ * Caches the snapshot of a tenant in the isolate for a few seconds, so that the usual turn does not wait for the
+ * tenant's object. A change is visible at once in the isolate that made it, and within `snapshotMaxAgeMs` elsewhere.
  */
 
-import { BoundedMap } from '../../agent/model/bounded.ts'
+import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import { defaultSettings, type Limits, mergeSettings, type Settings } from '../../agent/model/settings.ts'
-import { takeWindows, type Windows } from '../models/learned-windows.ts'
+import { mergeWindows, type Windows } from '../models/learned-windows.ts'
 import { isSameAddress, openKeys, type SealedKeys } from '../models/credentials.ts'
-import { type KeptHealth, learnHealth } from '../models/key-pool.ts'
+import { type StoredKeyHealth, mergeHealth } from '../models/key-pool.ts'
 import { tenantStub } from './tenant-stub.ts'
 import { clock } from '../platform/clock.ts'
 
 export type TenantSnapshot = {
   readonly id: string
   readonly settings: Settings
-  /** The stricter of what the operator and the tenant set. */
+  /** The effective limits: the stricter of the operator's and the tenant's. */
   readonly limits: Limits
-  /** Provider keys that rest or are dead. */
-  readonly keys: KeptHealth
-  /** Windows of models that were found out by asking for too much. */
+  /** Suspended and dead provider keys. */
+  readonly keys: StoredKeyHealth
+  /** Context windows that calls have learned. */
   readonly windows: Windows
-  /** Keys of providers that are the tenant's own; absent where there never was one. */
+  /** The tenant's own provider keys, sealed. Absent when it never had one. */
   readonly credentials?: SealedKeys | undefined
 }
 
-export const freshMs = 5_000
-/** From this age on one request asks anew; the others go on with what is known until it has its answer. */
-const agingMs = 2_500
+export const snapshotMaxAgeMs = 5_000
+const maxCached = 5_000
+/** At this age one request loads a new snapshot; the others use the old one until it arrives. */
+const refreshAfterMs = 2_500
 
-/** `asked`: when somebody began to ask for a newer one. */
-type Kept = { readonly snapshot: TenantSnapshot; readonly at: number; asked: number }
-const kept = new BoundedMap<string, Kept>(5_000)
+/** `refreshedAt`: when the last load of a newer snapshot began. */
+type CachedSnapshot = { readonly snapshot: TenantSnapshot; readonly at: number; refreshedAt: number }
+const cache = new BoundedMap<string, CachedSnapshot>(maxCached)
 /**
- * Which change of a tenant was the last one here: an answer that was on its way meanwhile may be from before. Changes
- * are numbered through all tenants; one that is not known any more may be as late as `forgotten`.
+ * The number of each tenant's last change in this isolate. A snapshot that was loaded across a change may be older than
+ * it and is not cached. When the map is cleared, every tenant counts as changed.
  */
-const changes = new Map<string, number>()
-let [counted, forgotten] = [0, 0]
-const lastChange = (id: string): number => changes.get(id) ?? forgotten
+const lastChanges = new Map<string, number>()
+let [changeCount, clearedAt] = [0, 0]
+const lastChange = (id: string): number => lastChanges.get(id) ?? clearedAt
 
 export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
   const now = clock.now()
-  const known = kept.get(id)
-  if (known && now - known.at < agingMs) return known.snapshot
-  // Whoever asks may be cancelled, so nobody waits for another's answer.
-  if (known && now - known.at < freshMs && now - known.asked < agingMs) return known.snapshot
-  if (known) known.asked = now
+  const cached = cache.get(id)
+  if (cached && now - cached.at < refreshAfterMs) return cached.snapshot
+  // The request that loads a new one may be cancelled: the others do not wait for it.
+  if (cached && now - cached.at < snapshotMaxAgeMs && now - cached.refreshedAt < refreshAfterMs) return cached.snapshot
+  if (cached) cached.refreshedAt = now
   const before = lastChange(id)
   const snapshot = await tenantStub(env, id).snapshot()
-  learnHealth(id, snapshot.keys)
-  takeWindows(id, snapshot.windows)
+  mergeHealth(id, snapshot.keys)
+  mergeWindows(id, snapshot.windows)
   await openKeys(env, snapshot)
-  if (lastChange(id) === before) kept.set(id, { snapshot, at: now, asked: now })
+  if (lastChange(id) === before) cache.set(id, { snapshot, at: now, refreshedAt: now })
   return snapshot
 }
 
+/** Drops the cached snapshot after a change of the tenant. */
 export function forgetSnapshot(id: string): void {
-  kept.delete(id)
-  if (changes.size > 5_000) {
-    changes.clear()
-    forgotten = ++counted
+  cache.delete(id)
+  if (lastChanges.size > maxCached) {
+    lastChanges.clear()
+    clearedAt = ++changeCount
   }
-  changes.set(id, ++counted)
+  lastChanges.set(id, ++changeCount)
 }
 
-const shared = new BoundedMap<string, { readonly text: string; readonly settings: Settings }>(5_000)
+const sharedSettings = new BoundedMap<string, { readonly text: string; readonly settings: Settings }>(maxCached)
 
 /**
- * Equal settings of a tenant are one object, however often they arrive: what is worked out from them (routes, limits)
- * is worked out once for all of its sessions.
+ * Replaces equal settings of a tenant by one object, so that routes and limits are resolved once for all of its
+ * sessions.
  */
-export function sharing(snapshot: TenantSnapshot): TenantSnapshot {
+export function shareSettings(snapshot: TenantSnapshot): TenantSnapshot {
   const { id, settings } = snapshot
   const text = JSON.stringify(settings)
-  const known = shared.get(id)
-  if (known?.text === text) return { ...snapshot, settings: known.settings }
-  shared.set(id, { text, settings })
+  const shared = sharedSettings.get(id)
+  if (shared?.text === text) return { ...snapshot, settings: shared.settings }
+  sharedSettings.set(id, { text, settings })
   return snapshot
 }
 
-/** What holds for a session. Its own rules of approval come before the tenant's and never take their place. */
-export function effective(tenant: Settings, session: Settings): Settings {
+/** Merges the settings of a session over the tenant's. The session's approval rules come before the tenant's. */
+export function effectiveSettings(tenant: Settings, session: Settings): Settings {
   if (!Object.keys(session).length) return tenant
   const merged = mergeSettings(withoutHeaders(tenant, session), session)
   const rules = [...(session.approvals?.rules ?? []), ...(tenant.approvals?.rules ?? [])]
   return rules.length ? { ...merged, approvals: { ...merged.approvals, rules } } : merged
 }
 
-/** Headers may be secrets: those of the tenant do not follow a session to another address. */
+/** Removes the tenant's headers for providers whose address the session changes: headers may be secrets. */
 function withoutHeaders(tenant: Settings, { providers = {} }: Settings): Settings {
   const moved = Object.entries(providers).filter(
     ([name, own]) => !isSameAddress(own.base_url, tenant.providers?.[name]?.base_url),
@@ -97,9 +98,9 @@ function withoutHeaders(tenant: Settings, { providers = {} }: Settings): Setting
   return moved.length ? mergeSettings(tenant, { providers: none }) : tenant
 }
 
-/** A subagent has a budget of its own: what its parent may do says nothing about it. */
-export function maxTurns({ agent, delegation }: Settings, asked: number | undefined, source = ''): number {
-  if (asked !== undefined) return asked
+/** Returns the budget of a turn: as requested, else of the settings. A subagent has its own default. */
+export function maxTurns({ agent, delegation }: Settings, requested: number | undefined, source = ''): number {
+  if (requested !== undefined) return requested
   return source === 'subagent'
     ? (delegation?.max_iterations ?? defaultSettings.subagentTurns)
     : (agent?.max_turns ?? defaultSettings.maxTurns)

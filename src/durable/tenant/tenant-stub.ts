@@ -1,3 +1,3 @@
-/** The way to the object of a tenant. */
+/** Gets the stub of a tenant's object. */
 
 export const tenantStub = ({ TENANT }: Pick<Env, 'TENANT'>, tenantId: string) => TENANT.getByName(`t/${tenantId}`)

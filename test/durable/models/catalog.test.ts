@@ -2,8 +2,8 @@
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Catalog, lookUp, noCatalog } from '../../../src/agent/providers/catalog/lookup.ts'
-import { catalogRows } from '../../../src/db/catalog.ts'
+import { type Catalog, lookUpModel, emptyCatalog } from '../../../src/agent/providers/catalog/model-lookup.ts'
+import { createModelCatalog } from '../../../src/db/model-catalog.ts'
 import { loadCatalog } from '../../../src/durable/models/catalog-refresh.ts'
 import { fails, model, says } from '../../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, newTenant } from '../../worker/client.ts'
@@ -54,26 +54,28 @@ describe('the public catalogs', () => {
     pages.set(models, answered(live)).set(list, answered(listed))
     const first = await loadCatalog(deployment(), 1_000)
     expect(fetched.toSorted()).toEqual([list, models])
-    expect(lookUp({ provider: 'openrouter', model: 'new/model', catalog: first })).toMatchObject({
+    expect(lookUpModel({ provider: 'openrouter', model: 'new/model', catalog: first })).toMatchObject({
       contextWindow: 100_000,
       maxOutput: 8,
       source: 'provider',
       prices: { input: 1, output: 2 },
     })
-    expect(lookUp({ provider: 'openai', model: 'gpt-5', catalog: first })).toMatchObject({ contextWindow: 500_000 })
+    expect(lookUpModel({ provider: 'openai', model: 'gpt-5', catalog: first })).toMatchObject({
+      contextWindow: 500_000,
+    })
     expect(await loadCatalog(deployment(), day)).toEqual(first)
     expect(fetched).toHaveLength(2)
     pages.set(models, answered({ data: [{ id: 'new/model', context_length: 200_000 }] }))
     const later = await loadCatalog(deployment(), day + 1_001)
     expect(fetched).toHaveLength(4)
-    expect(lookUp({ provider: 'openrouter', model: 'new/model', catalog: later })).toMatchObject({
+    expect(lookUpModel({ provider: 'openrouter', model: 'new/model', catalog: later })).toMatchObject({
       contextWindow: 200_000,
     })
   })
 
   it('are asked only about providers that are in use', async () => {
     pages.set(list, answered(listed))
-    const names = async () => (await catalogRows(bindings.DB).all()).map(({ name }) => name).toSorted()
+    const names = async () => (await createModelCatalog(bindings.DB).list()).map(({ name }) => name).toSorted()
     await loadCatalog(deployment({ OPENROUTER_API_KEY: '' }), 1)
     expect(fetched).toEqual([list])
     expect(await names()).toEqual(['models.dev:openai'])
@@ -84,7 +86,7 @@ describe('the public catalogs', () => {
     const load = (now: number, ...paid: string[]) =>
       loadCatalog(deployment({ OPENROUTER_API_KEY: '' }), now, new Set(paid))
     const windowOf = (catalog: Catalog | undefined) =>
-      lookUp({ provider: 'deepseek', model: 'deepseek-v4', catalog }).contextWindow
+      lookUpModel({ provider: 'deepseek', model: 'deepseek-v4', catalog }).contextWindow
     expect(windowOf(await load(1))).not.toBe(5)
     expect(windowOf(await load(2, 'deepseek'))).toBe(5)
     // Nor is what nobody lists asked for again and again.
@@ -134,7 +136,7 @@ describe('the public catalogs', () => {
         }),
       )
     pages.set(list, endless)
-    expect(await loadCatalog(deployment({ OPENROUTER_API_KEY: '' }), 1)).toEqual(noCatalog)
+    expect(await loadCatalog(deployment({ OPENROUTER_API_KEY: '' }), 1)).toEqual(emptyCatalog)
     expect(sent).toBeLessThan(30)
   })
 

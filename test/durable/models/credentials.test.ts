@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import {
   type Credential,
   keySource,
-  knownKeys,
+  cachedKeys,
   openKeys,
-  sealedFor,
+  credentialOwner,
   sealedKeys,
-  standingOf,
+  getKeyStatus,
   withCredential,
   withoutCredential,
 } from '../../../src/durable/models/credentials.ts'
@@ -24,7 +24,7 @@ const stored = async (tenant: string, id: string, secret: string, provider = 'op
   name: null,
   lastFour: '',
   createdAt: 0,
-  sealed: await seal(bindings, secret, sealedFor(tenant, { id, provider })),
+  sealed: await seal(bindings, secret, credentialOwner(tenant, { id, provider })),
   mark: secret,
 })
 
@@ -32,7 +32,7 @@ describe('the keys of a tenant', () => {
   it('are opened in order, by provider', async () => {
     const list = [await stored('a', 'c1', 'one'), await stored('a', 'c2', 'two'), await stored('a', 'c3', 'x', 'xai')]
     const keys = await openKeys(bindings, { id: 'a', credentials: { revision: 3, list } })
-    expect([...keys.of]).toEqual([
+    expect([...keys.byProvider]).toEqual([
       [
         'openai',
         [
@@ -48,11 +48,11 @@ describe('the keys of a tenant', () => {
     const both = { revision: 2, list: [await stored('late', 'c1', 'one'), await stored('late', 'c2', 'two')] }
     await openKeys(bindings, { id: 'late', credentials: sealedKeys(both) })
     const left = await openKeys(bindings, { id: 'late', credentials: sealedKeys(withoutCredential(both, 'c1')) })
-    expect(left.of.get('openai')).toEqual([{ id: 'c2', key: 'two' }])
+    expect(left.byProvider.get('openai')).toEqual([{ id: 'c2', key: 'two' }])
     expect(await openKeys(bindings, { id: 'late', credentials: sealedKeys(both) })).toBe(left)
     expect(await openKeys(bindings, { id: 'late' })).toBe(left)
     const nothing = await openKeys(bindings, { id: 'late', credentials: { revision: 4, list: [] } })
-    expect([nothing.of.size, knownKeys('late').of.size]).toEqual([0, 0])
+    expect([nothing.byProvider.size, cachedKeys('late').byProvider.size]).toEqual([0, 0])
   })
 
   it.each([0, 5_001, 12_000])(
@@ -84,25 +84,25 @@ describe('the keys of a tenant', () => {
       openKeys(bindings, { id: 'race', credentials: { revision: n, list: list.slice(0, n) } }),
     )
     await Promise.all(asked)
-    expect(knownKeys('race').of.get('openai')).toHaveLength(4)
+    expect(cachedKeys('race').byProvider.get('openai')).toHaveLength(4)
   })
 
   it('that cannot be opened are left out', async () => {
     const list = [await stored('other', 'c1', 'one'), await stored('shut', 'c2', 'two')]
     const keys = await openKeys(bindings, { id: 'shut', credentials: { revision: 1, list } })
-    expect(keys.of.get('openai')).toEqual([{ id: 'c2', key: 'two' }])
+    expect(keys.byProvider.get('openai')).toEqual([{ id: 'c2', key: 'two' }])
   })
 })
 
 describe('a change of what is stored', () => {
   it('counts up, and changes nothing when there is nothing to change', async () => {
     const one = await stored('a', 'c1', 'one')
-    const { kept } = withCredential(none, one)
-    expect(kept).toEqual({ revision: 1, list: [one] })
-    expect(withCredential(kept!, { ...one, id: 'c2' })).toEqual({ is: 'known' })
-    expect(withCredential(kept!, { ...one, id: 'c2', provider: 'xai' })).toMatchObject({ is: 'added' })
-    expect(withoutCredential(kept!, 'c2')).toBe(undefined)
-    expect(withoutCredential(kept!, 'c1')).toEqual({ revision: 2, list: [] })
+    const { stored: list } = withCredential(none, one)
+    expect(list).toEqual({ revision: 1, list: [one] })
+    expect(withCredential(list!, { ...one, id: 'c2' })).toEqual({ result: 'known' })
+    expect(withCredential(list!, { ...one, id: 'c2', provider: 'xai' })).toMatchObject({ result: 'added' })
+    expect(withoutCredential(list!, 'c2')).toBe(undefined)
+    expect(withoutCredential(list!, 'c1')).toEqual({ revision: 2, list: [] })
   })
 })
 
@@ -110,7 +110,7 @@ describe('a key for a provider of the tenant’s own', () => {
   const own = [{ id: 'c1', key: 'own' }]
   const keys = {
     revision: 1,
-    of: new Map([
+    byProvider: new Map([
       ['custom:mine', own],
       ['openai', own],
     ] as const),
@@ -142,6 +142,6 @@ describe('the standing of a key', () => {
     [{ until: 50, dead: false }, 'resting', 50, 'The provider refused it.'],
     [{ until: 0, dead: true, why: 'key-dead' }, 'dead', null, 'The provider says that it is not valid any more.'],
   ] as const)('%j is %s', (health, status, until, reason) => {
-    expect(standingOf(health, 10)).toEqual({ status, until, reason })
+    expect(getKeyStatus(health, 10)).toEqual({ status, until, reason })
   })
 })

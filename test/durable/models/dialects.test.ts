@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../src/agent/model/dialect.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import type { AiBinding } from '../../../src/agent/providers/workers-ai/workers-ai.ts'
-import { dialectsOf } from '../../../src/durable/models/dialects.ts'
+import { createDialects } from '../../../src/durable/models/dialects.ts'
 
 const request: ModelRequest = { model: '@cf/x/y', system: '', transcript: [userText('hello')], tools: [] }
 const endpoint = { id: '', baseUrl: '', key: '', headers: {} }
@@ -10,14 +10,14 @@ const endpoint = { id: '', baseUrl: '', key: '', headers: {} }
 /** What the binding gives in this runtime: the body of a response. */
 const streamOf = (text: string) => new Response(text).body as ReadableStream<Uint8Array>
 
-const bound = (ai: AiBinding) => dialectsOf({ AI: ai } as unknown as Env)['workers-ai']
+const bound = (ai: AiBinding) => createDialects({ AI: ai } as unknown as Env)['workers-ai']
 
 async function call(ai: AiBinding, signal = new AbortController().signal) {
   const heard: string[] = []
   const reply = await bound(ai)?.call(request, endpoint, {
     signal,
-    hear: ({ text }) => heard.push(text),
-    pulse: () => {},
+    onDelta: ({ text }) => heard.push(text),
+    onActivity: () => {},
     sleep: () => Promise.resolve(),
   })
   return { content: reply?.message.content, heard }
@@ -25,7 +25,7 @@ async function call(ai: AiBinding, signal = new AbortController().signal) {
 
 describe('the dialect of the AI binding', () => {
   it('is there with the binding, and only with it', () => {
-    expect(dialectsOf({} as Env)).not.toHaveProperty('workers-ai')
+    expect(createDialects({} as Env)).not.toHaveProperty('workers-ai')
     expect(bound({ run: () => Promise.resolve({}) })).toBeDefined()
   })
 
@@ -50,10 +50,10 @@ describe('the dialect of the AI binding', () => {
 describe('the stand-in', () => {
   it('says that it is there with every word: a slow answer is no silence', async () => {
     const signs: string[] = []
-    await dialectsOf({} as Env).demo?.call(request, endpoint, {
+    await createDialects({} as Env).demo?.call(request, endpoint, {
       signal: new AbortController().signal,
-      hear: ({ text }) => signs.push(text),
-      pulse: () => signs.push('pulse'),
+      onDelta: ({ text }) => signs.push(text),
+      onActivity: () => signs.push('pulse'),
       sleep: () => Promise.resolve(),
     })
     expect(signs.length).toBeGreaterThan(2)

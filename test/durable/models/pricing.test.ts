@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { noUsage, type Usage } from '../../../src/agent/model/usage.ts'
-import { bill, billCut, price } from '../../../src/durable/models/pricing.ts'
+import { billCall, billInterrupted, addCost } from '../../../src/durable/models/pricing.ts'
 
 const prices = { input: 2, output: 10, cachedRead: 0.2, cachedWrite: 2.5 }
 const million = 1_000_000
@@ -27,7 +27,7 @@ describe('a price', () => {
   const cases: readonly (readonly [
     string,
     Usage,
-    Parameters<typeof price>[1],
+    Parameters<typeof addCost>[1],
     readonly [number, Usage['costStatus']],
   ])[] = [
     ['counts reasoning as the output that it is part of', used, route, [12, 'estimated']],
@@ -58,7 +58,7 @@ describe('a price', () => {
     ['is nothing for the stand-in', noUsage, { dialect: 'demo' }, [0, 'included']],
   ]
   it.each(cases)('%s', (_what, usage, at, [costUsd, costStatus]) => {
-    const priced = price(usage, at)
+    const priced = addCost(usage, at)
     expect([Number(priced.costUsd.toFixed(9)), priced.costStatus]).toEqual([costUsd, costStatus])
   })
 })
@@ -67,29 +67,29 @@ describe('a bill', () => {
   const estimate = { ...noUsage, input: 100, output: 5, costStatus: 'unknown' } as const
 
   it('is for one call of one model', () => {
-    expect(bill(used, estimate, { route }).by).toEqual({
+    expect(billCall(used, estimate, { route }).by).toEqual({
       'a/one': { ...used, costUsd: 12, costStatus: 'estimated', calls: 1, cut: 0 },
     })
-    expect(Object.keys(bill(used, estimate, { route, task: 'vision' }).by ?? {})).toEqual(['a/one vision'])
+    expect(Object.keys(billCall(used, estimate, { route, task: 'vision' }).by ?? {})).toEqual(['a/one vision'])
   })
 
   it('keeps nothing of what only its price needed', () => {
     const long = { ...used, cachedWrite: 10, hourWrite: 10 }
-    expect(JSON.stringify(bill(long, estimate, { route }))).not.toContain('hourWrite')
+    expect(JSON.stringify(billCall(long, estimate, { route }))).not.toContain('hourWrite')
   })
 
   it('is estimated and marked when the provider never said what was used', () => {
-    const billed = bill(noUsage, estimate, { route })
+    const billed = billCall(noUsage, estimate, { route })
     expect(billed).toMatchObject({ input: 100, output: 5, costStatus: 'estimated' })
     expect(billed.by?.['a/one']).toMatchObject({ calls: 1, cut: 1 })
   })
 
   it('of the stand-in is not estimated', () => {
-    expect(bill(noUsage, estimate, { route: { id: 'demo/agent', dialect: 'demo' } })).toMatchObject({ input: 0 })
+    expect(billCall(noUsage, estimate, { route: { id: 'demo/agent', dialect: 'demo' } })).toMatchObject({ input: 0 })
   })
 
   it('of a call that was cut is marked, with or without a price', () => {
-    expect(billCut(estimate, { route: unpriced })).toMatchObject({
+    expect(billInterrupted(estimate, { route: unpriced })).toMatchObject({
       costStatus: 'unknown',
       by: { 'a/one': { input: 100, cut: 1 } },
     })

@@ -1,8 +1,13 @@
 /** A session whose model is asked by the Responses API: its reasoning survives results, turns and the object. */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { validateResponses } from '../../agent/providers/fakes/responses.ts'
-import { calls, complete, says, thinks } from '../../agent/providers/fixtures/openai-responses.ts'
+import { findResponsesViolations } from '../../agent/providers/fakes/openai-responses.ts'
+import {
+  callItem,
+  completedResponse,
+  messageItem,
+  reasoningItem,
+} from '../../agent/providers/fixtures/openai-responses.ts'
 import { until } from '../../support/scripted-model.ts'
 import { call, migrated, newSession } from '../../worker/client.ts'
 import { linesOf, type Run, say } from '../../worker/listen.ts'
@@ -21,10 +26,10 @@ globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
   const url = input instanceof Request ? input.url : String(input)
   if (!/^https:\/\/(model\.test|models\.example\.org)\/v1\/responses$/.test(url)) return outside(input, init)
   const body = await new Request(input as RequestInfo, { ...init, signal: null }).json<Body>()
-  const faults = validateResponses(body)
+  const faults = findResponsesViolations(body)
   asked.push(body)
   if (faults.length) return Response.json({ error: { message: faults.join('; ') } }, { status: 400 })
-  const answer = answers[asked.length - 1] ?? complete(says(['ok']))
+  const answer = answers[asked.length - 1] ?? completedResponse(messageItem(['ok']))
   const type = answer.status ? 'application/json' : 'text/event-stream'
   return new Response(answer.body, { status: answer.status ?? 200, headers: { 'content-type': type } })
 }
@@ -41,12 +46,12 @@ const begin = () => {
 const outline = ({ input }: Body) => input.map(({ type, role, id }) => (type === 'message' ? role : (id ?? type)))
 
 describe('reasoning', () => {
-  const todo = calls('call_1', 'todo', ['{}'])
+  const todo = callItem('call_1', 'todo', ['{}'])
 
   it('goes back in its place, with the results and in the turns behind them, whatever becomes of the object', async () => {
     answers = [
-      complete(thinks([['I must look.']], 'rs_1'), todo),
-      complete(thinks([], 'rs_2'), says(['Nothing to do.'], 'final_answer')),
+      completedResponse(reasoningItem([['I must look.']], 'rs_1'), todo),
+      completedResponse(reasoningItem([], 'rs_2'), messageItem(['Nothing to do.'], 'final_answer')),
     ]
     const { id } = await begin()
     expect(await say(id, 'what is there to do?')).toMatchObject({ output: 'Nothing to do.' })
@@ -72,7 +77,7 @@ describe('reasoning', () => {
   })
 
   it('of one provider is not shown to another, and not lost to the first', async () => {
-    answers = [complete(thinks([['hm']], 'rs_1'), says(['Yes.']))]
+    answers = [completedResponse(reasoningItem([['hm']], 'rs_1'), messageItem(['Yes.']))]
     const { id, model: first } = await begin()
     await say(id, 'is it so?')
     const other = 'custom:other'
@@ -92,9 +97,9 @@ describe('reasoning', () => {
   it('that the provider cannot read any more is left out, and the turn goes on', async () => {
     const error = { code: 'invalid_encrypted_content', message: 'The encrypted content gAAA could not be verified.' }
     answers = [
-      complete(thinks([['hm']], 'rs_1'), says(['Yes.'])),
+      completedResponse(reasoningItem([['hm']], 'rs_1'), messageItem(['Yes.'])),
       { status: 400, body: JSON.stringify({ error: { ...error, type: 'invalid_request_error' } }) },
-      complete(says(['Still yes.'])),
+      completedResponse(messageItem(['Still yes.'])),
     ]
     const { id } = await begin()
     await say(id, 'is it so?')

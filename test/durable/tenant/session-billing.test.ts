@@ -5,7 +5,7 @@ import type { Limits } from '../../../src/agent/model/settings.ts'
 import { newTurn } from '../../../src/agent/model/turn.ts'
 import { addUsage, noUsage, usageOfCall, type Usage } from '../../../src/agent/model/usage.ts'
 import { SessionBilling, type SessionBillingOptions } from '../../../src/durable/tenant/session-billing.ts'
-import type { SideNote, SideNotes } from '../../../src/durable/storage/side-call-notes.ts'
+import type { SideCallNote, SideCallNotes } from '../../../src/durable/storage/side-call-notes.ts'
 import type { Admission } from '../../../src/durable/tenant/effective-limits.ts'
 
 const paid = (model: string, input: number, costUsd = 0) => usageOfCall({ ...noUsage, input, costUsd }, model)
@@ -14,19 +14,19 @@ const turn = { ...newTurn('r1', 0, 9), usage: paid('a/one', 100, 1) }
 /** The notes of side calls, in memory. */
 class Notes {
   readonly usages = new Map<number, Usage>()
-  constructor(left: readonly SideNote[]) {
-    for (const note of left) this.put(note)
+  constructor(left: readonly SideCallNote[]) {
+    for (const note of left) this.set(note)
   }
-  left = () => [...this.usages].map(([id, usage]) => ({ id, usage }))
-  put = ({ id, usage }: SideNote) => void this.usages.set(id, usage)
-  drop = (ids: readonly number[]) => ids.forEach((id) => this.usages.delete(id))
+  list = () => [...this.usages].map(([id, usage]) => ({ id, usage }))
+  set = ({ id, usage }: SideCallNote) => void this.usages.set(id, usage)
+  delete = (ids: readonly number[]) => ids.forEach((id) => this.usages.delete(id))
   get ids() {
     return [...this.usages.keys()]
   }
 }
 
 /** Creates a session's billing and a tenant that logs the reports it receives. */
-function open(limits: Limits, answer: Admission = { ok: true }, left: readonly SideNote[] = []) {
+function open(limits: Limits, answer: Admission = { ok: true }, left: readonly SideCallNote[] = []) {
   const notes = new Notes(left)
   const reports: string[] = []
   const late: [string, Usage][] = []
@@ -53,7 +53,7 @@ function open(limits: Limits, answer: Admission = { ok: true }, left: readonly S
     usage: () => noUsage,
     sessionBytes: () => ({ sessionId: 's', bytes: 1 }),
     addLateUsage: (run, usage) => void late.push([run, usage]),
-    notes: notes as unknown as SideNotes,
+    notes: notes as unknown as SideCallNotes,
   })
   return { billing, reports, late, notes, outage }
 }
@@ -64,7 +64,7 @@ describe('the billing of a session', () => {
     await billing.report(turn, paid('a/one', 5))
     await billing.settle('r1', { usage: turn.usage, at: 7 })
     expect(reports).toEqual([])
-    expect(billing.over(turn, 0)).toBeUndefined()
+    expect(billing.reachedLimit(turn, 0)).toBeUndefined()
   })
 
   it('reports the cost of the whole turn after each call and at its end', async () => {
@@ -100,34 +100,34 @@ describe('the billing of a session', () => {
   it('returns the limit that a report has reached until the time is over', async () => {
     const { billing } = open({ usd_per_day: 1 }, { ok: false, limit: 'usd_per_day', retryAfter: 60 })
     await billing.report(turn, noUsage)
-    expect(billing.over(turn, Date.now())).toBe('usd_per_day')
-    expect(billing.over(turn, Date.now() + 61_000)).toBeUndefined()
+    expect(billing.reachedLimit(turn, Date.now())).toBe('usd_per_day')
+    expect(billing.reachedLimit(turn, Date.now() + 61_000)).toBeUndefined()
   })
 
   it('hands the usage of side calls to the next call of the turn, once', () => {
     const { billing } = open({})
-    billing.add({ id: 1, usage: paid('b/two vision', 3) })
-    billing.add({ id: 2, usage: paid('b/two vision', 4) })
-    expect(billing.take(turn)).toMatchObject({ input: 7, by: { 'b/two vision': { calls: 2 } } })
-    expect(billing.take(turn)).toBeUndefined()
+    billing.addSideCall({ id: 1, usage: paid('b/two vision', 3) })
+    billing.addSideCall({ id: 2, usage: paid('b/two vision', 4) })
+    expect(billing.claimSideCalls(turn)).toMatchObject({ input: 7, by: { 'b/two vision': { calls: 2 } } })
+    expect(billing.claimSideCalls(turn)).toBeUndefined()
   })
 
   it('keeps the notes of side calls until a turn with their usage is written', () => {
     const { billing, notes } = open({})
-    billing.add({ id: 1, usage: paid('b/two vision', 3) })
-    billing.written(turn)
+    billing.addSideCall({ id: 1, usage: paid('b/two vision', 3) })
+    billing.confirmSideCalls(turn)
     expect(notes.ids).toEqual([1])
-    const taken = billing.take(turn)!
-    billing.add({ id: 2, usage: paid('b/two vision', 4) })
-    billing.written({ ...turn, draft: 'written in between' })
+    const taken = billing.claimSideCalls(turn)!
+    billing.addSideCall({ id: 2, usage: paid('b/two vision', 4) })
+    billing.confirmSideCalls({ ...turn, draft: 'written in between' })
     expect(notes.ids).toEqual([1, 2])
-    billing.written({ ...turn, usage: addUsage(turn.usage, taken) })
+    billing.confirmSideCalls({ ...turn, usage: addUsage(turn.usage, taken) })
     expect(notes.ids).toEqual([2])
   })
 
   it('takes over the notes of an evicted instance', async () => {
     const { billing, notes, late } = open({}, { ok: true }, [{ id: 3, usage: paid('b/two vision', 3) }])
-    billing.add({ id: 4, usage: paid('b/two vision', 4) })
+    billing.addSideCall({ id: 4, usage: paid('b/two vision', 4) })
     await billing.settle('r1', { usage: turn.usage, at: 7 })
     expect(late).toMatchObject([['r1', { input: 7, by: { 'b/two vision': { calls: 2 } } }]])
     expect(notes.ids).toEqual([])
@@ -135,7 +135,7 @@ describe('the billing of a session', () => {
 
   it('adds unclaimed side calls to the ended turn, and reports them to the tenant', async () => {
     const { billing, reports, late } = open({ tokens_per_day: 1_000 })
-    billing.add({ id: 1, usage: paid('b/two vision', 30) })
+    billing.addSideCall({ id: 1, usage: paid('b/two vision', 30) })
     await billing.settle('another', undefined)
     expect(late).toEqual([])
     await billing.settle('r1', { usage: turn.usage, at: 7 })

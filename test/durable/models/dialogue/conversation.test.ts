@@ -1,7 +1,7 @@
 /** One session, twenty turns, a model of another dialect in each of them: every request that leaves is one that is taken. */
 
 import { beforeAll, expect, it } from 'vitest'
-import { pixel } from '../../../agent/providers/support/requests.ts'
+import { pixelPng } from '../../../agent/providers/support/requests.ts'
 import { deployment } from '../../../support/deployment.ts'
 import { call, migrated, request } from '../../../worker/client.ts'
 import type { Run } from '../../../worker/listen.ts'
@@ -13,7 +13,7 @@ deployment.ai = binding
 beforeAll(migrated)
 
 const turns = 20
-const url = `data:image/png;base64,${pixel}`
+const url = `data:image/png;base64,${pixelPng}`
 
 it('a conversation goes on through all dialects, and none of them complains of what another one said', async () => {
   let turn = 0
@@ -32,7 +32,7 @@ it('a conversation goes on through all dialects, and none of them complains of w
     ...settingsFor(...speakers),
     agent: { max_turns: 5 },
   })
-  const bytes = Uint8Array.from(atob(pixel), (char) => char.charCodeAt(0))
+  const bytes = Uint8Array.from(atob(pixelPng), (char) => char.charCodeAt(0))
   await request('PUT', `/api/sessions/${place.id}/files/dot.png`, { key: place.key, body: bytes })
 
   const outputs: unknown[] = []

@@ -4,7 +4,7 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { pixel } from '../../../agent/providers/support/requests.ts'
+import { pixelPng } from '../../../agent/providers/support/requests.ts'
 import { deployment } from '../../../support/deployment.ts'
 import { call, migrated, request } from '../../../worker/client.ts'
 import type { Run } from '../../../worker/listen.ts'
@@ -22,7 +22,7 @@ const note = (id: string, content: string): Call => ({
   input: { todos: [{ id: '1', content, status: 'pending' }] },
 })
 const says = (text: string): Speech => ({ thought: 'So.', text })
-const url = `data:image/png;base64,${pixel}`
+const url = `data:image/png;base64,${pixelPng}`
 const countOf = (text: string, part: string) => text.split(part).length - 1
 
 const pairs = tongues.flatMap((first) =>
@@ -44,7 +44,7 @@ describe('a fallback to another dialect in the middle of a turn', () => {
     const place = await placeFor(first, { ...settingsFor(first, second), fallback_providers: [second.id] })
     const ask = async (input: string, more: object = {}) =>
       (await call<Run>('POST', `/api/sessions/${place.id}/chat`, { key: place.key, body: { input, ...more } })).body
-    const bytes = Uint8Array.from(atob(pixel), (char) => char.charCodeAt(0))
+    const bytes = Uint8Array.from(atob(pixelPng), (char) => char.charCodeAt(0))
     await request('PUT', `/api/sessions/${place.id}/files/dot.png`, { key: place.key, body: bytes })
 
     const run = await ask('What is it?', { attachments: [{ type: 'image', url }] })
@@ -57,7 +57,7 @@ describe('a fallback to another dialect in the middle of a turn', () => {
     expect([...first.faults, ...second.faults]).toEqual([])
     expect([first.asked(), second.asked()]).toEqual([3, 2])
     // The one that took over had the picture and the results; the first one has all of the second's.
-    const images = (body: string | undefined) => countOf(body ?? '', pixel)
+    const images = (body: string | undefined) => countOf(body ?? '', pixelPng)
     const showsResults = pair.second.wire.name === 'workers-ai' ? 1 : 2
     expect(images(second.bodies[0])).toBe(showsResults)
     expect(second.bodies[0]).toContain('from the first')

@@ -3,11 +3,11 @@
  * in their dialect, and what they are asked is read by the fake that refuses what the real one would.
  */
 
-import { anthropicFaults } from '../../../agent/providers/fakes/anthropic.ts'
-import { bedrockFaults } from '../../../agent/providers/fakes/bedrock.ts'
-import { chatFaults } from '../../../agent/providers/fakes/openai-chat.ts'
-import { validateResponses } from '../../../agent/providers/fakes/responses.ts'
-import { workersAiFaults } from '../../../agent/providers/fakes/workers-ai.ts'
+import { findAnthropicViolations } from '../../../agent/providers/fakes/anthropic.ts'
+import { findBedrockViolations } from '../../../agent/providers/fakes/bedrock.ts'
+import { findChatViolations } from '../../../agent/providers/fakes/openai-chat.ts'
+import { findResponsesViolations } from '../../../agent/providers/fakes/openai-responses.ts'
+import { findWorkersAiViolations } from '../../../agent/providers/fakes/workers-ai.ts'
 import * as messages from '../../../agent/providers/fixtures/anthropic.ts'
 import * as converse from '../../../agent/providers/fixtures/bedrock.ts'
 import * as responses from '../../../agent/providers/fixtures/openai-responses.ts'
@@ -49,31 +49,33 @@ const inChunks =
 const seal = (nth: number) => `c2VhbA${nth}=`.slice(0, 8)
 
 export const tongues: readonly Tongue[] = [
-  { wire: openaiChat, answer: inChunks(openaiChat), faults: chatFaults },
+  { wire: openaiChat, answer: inChunks(openaiChat), faults: findChatViolations },
   {
     wire: anthropic,
     reasoning: true,
-    faults: anthropicFaults,
+    faults: findAnthropicViolations,
     answer: (speech, nth) =>
       stream(
-        messages.stream(
-          messages.start(),
-          ...messages.thinking(0, seal(nth), speech.thought),
-          ...(speech.text === undefined ? [] : messages.text(1, speech.text)),
-          ...(speech.calls ?? []).flatMap((call, at) => messages.call(at + 2, call.id, call.name, argumentsOf(call))),
-          ...messages.end(hasCalls(speech) ? 'tool_use' : 'end_turn'),
+        messages.serializeEvents(
+          messages.messageStart(),
+          ...messages.thinkingBlock(0, seal(nth), speech.thought),
+          ...(speech.text === undefined ? [] : messages.textBlock(1, speech.text)),
+          ...(speech.calls ?? []).flatMap((call, at) =>
+            messages.toolUseBlock(at + 2, call.id, call.name, argumentsOf(call)),
+          ),
+          ...messages.messageEnd(hasCalls(speech) ? 'tool_use' : 'end_turn'),
         ),
       ),
   },
   {
     wire: openaiResponses,
     reasoning: true,
-    faults: validateResponses,
+    faults: findResponsesViolations,
     answer: (speech, nth) => {
-      const { body } = responses.complete(
-        responses.thinks([[speech.thought]], `rs_${nth}`),
-        ...(speech.text === undefined ? [] : [responses.says([speech.text])]),
-        ...(speech.calls ?? []).map((call) => responses.calls(call.id, call.name, [argumentsOf(call)])),
+      const { body } = responses.completedResponse(
+        responses.reasoningItem([[speech.thought]], `rs_${nth}`),
+        ...(speech.text === undefined ? [] : [responses.messageItem([speech.text])]),
+        ...(speech.calls ?? []).map((call) => responses.callItem(call.id, call.name, [argumentsOf(call)])),
       )
       return stream(body as string)
     },
@@ -81,17 +83,19 @@ export const tongues: readonly Tongue[] = [
   {
     wire: bedrock,
     reasoning: true,
-    faults: bedrockFaults,
+    faults: findBedrockViolations,
     answer: (speech, nth) =>
       bedrock.stream(
         ...bedrock.open,
-        ...converse.thinking(0, seal(nth), speech.thought),
-        ...(speech.text === undefined ? [] : converse.text(1, speech.text)),
-        ...(speech.calls ?? []).flatMap((call, at) => converse.call(at + 2, call.id, call.name, argumentsOf(call))),
-        ...converse.end(hasCalls(speech) ? 'tool_use' : 'end_turn'),
+        ...converse.thinkingBlock(0, seal(nth), speech.thought),
+        ...(speech.text === undefined ? [] : converse.textBlock(1, speech.text)),
+        ...(speech.calls ?? []).flatMap((call, at) =>
+          converse.toolUseBlock(at + 2, call.id, call.name, argumentsOf(call)),
+        ),
+        ...converse.messageEnd(hasCalls(speech) ? 'tool_use' : 'end_turn'),
       ),
   },
-  { wire: workersAi, answer: inChunks(workersAi), faults: workersAiFaults },
+  { wire: workersAi, answer: inChunks(workersAi), faults: findWorkersAiViolations },
 ]
 
 export type Speaker = Provider & {

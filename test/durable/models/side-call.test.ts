@@ -1,4 +1,4 @@
-/** Calls of a model beside the conversation: summaries, titles, mixtures; and what becomes of those that fail. */
+/** Side calls for summaries, titles and mixtures of models, and their failures. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { userText } from '../../../src/agent/model/message.ts'
@@ -6,10 +6,10 @@ import type { Settings, SideTask } from '../../../src/agent/model/settings.ts'
 import type { Usage } from '../../../src/agent/model/usage.ts'
 import { openaiChat } from '../../../src/agent/providers/openai/chat.ts'
 import type { Route } from '../../../src/agent/routing/route.ts'
-import { d1History } from '../../../src/db/history.ts'
-import { routesFor } from '../../../src/durable/models/model-routes.ts'
-import { type SideAnswer, type SideRequest, sideTask } from '../../../src/durable/models/side-task.ts'
-import { titleIn } from '../../../src/durable/session/title.ts'
+import { createD1History } from '../../../src/db/history.ts'
+import { createRoutes } from '../../../src/durable/models/model-routes.ts'
+import { type SideCallResult, type SideCallRequest, runSideCall } from '../../../src/durable/models/side-call.ts'
+import { parseTitle } from '../../../src/durable/session/title.ts'
 import { deployment } from '../../support/deployment.ts'
 import { type Asked, calls, fails, hangs, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, newTenant, type Problem } from '../../worker/client.ts'
@@ -21,41 +21,41 @@ afterEach(() => delete deployment.auxModel)
 const isSummary = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('Summarise the conversation')
 
 const variables = { OPENAI_API_KEY: 'test-key', OPENAI_BASE_URL: 'https://model.test/v1' }
-const request: SideRequest = { system: 'Judge.', transcript: [userText('this')] }
+const request: SideCallRequest = { system: 'Judge.', transcript: [userText('this')] }
 
-/** The task of a conversation with this model. */
-function ask(
+/** Runs a side call for a conversation with the model `main`. */
+function runFor(
   task: SideTask,
   main: string,
   settings: Settings = {},
   { tenantId = 'default', stopper = new AbortController(), notes = [] as Usage[], asked = request } = {},
-): Promise<SideAnswer> {
-  const routeOf = (id: string): Route | undefined => routesFor(id, { variables, settings })[0]
-  return sideTask(task, asked, {
+): Promise<SideCallResult> {
+  const routeOf = (id: string): Route | undefined => createRoutes(id, { variables, settings })[0]
+  return runSideCall(task, asked, {
     tenantId,
     settings: () => settings,
     dialects: { 'openai-chat': openaiChat },
-    deployed: undefined,
-    chain: () => [routeOf(main)].filter((route) => route !== undefined),
+    deploymentModel: undefined,
+    turnRoutes: () => [routeOf(main)].filter((route) => route !== undefined),
     routeOf,
     lease: ({ endpoints: [endpoint] }) => endpoint && { endpoint, end: () => {} },
-    note: (usage) => void notes.push(usage),
+    recordEstimate: (usage) => void notes.push(usage),
     abortable: () => stopper,
   })
 }
-const said = (answer: SideAnswer) => (answer.of === 'said' ? answer.text : answer.failure.kind)
+const textOrFailure = (result: SideCallResult) => (result.kind === 'answered' ? result.text : result.failure.kind)
 
-describe('a side task', () => {
-  it('asks the model of the conversation, with its own words alone and without tools', async () => {
+describe('a side call', () => {
+  it('asks the model of the conversation with its own prompt and without tools', async () => {
     const main = model([says('fine')])
-    const answer = await ask('approval', main.id)
-    expect(said(answer)).toBe('fine')
+    const answer = await runFor('approval', main.id)
+    expect(textOrFailure(answer)).toBe('fine')
     expect(saidIn(main.asked[0]!)).toEqual(['user: this'])
     expect(main.asked[0]?.tools ?? []).toEqual([])
     expect(answer.usage.by).toMatchObject({ [`${main.id} approval`]: { calls: 1, input: 60, output: 10 } })
   })
 
-  it('is as long as the model that is asked has room for', async () => {
+  it('renders its transcript for the context window of each model', async () => {
     const [main, small] = [model([says('fine')]), model([fails(400, 'no')])]
     const settings: Settings = {
       auxiliary: { monitor: { model: small.id } },
@@ -63,73 +63,76 @@ describe('a side task', () => {
     }
     const rooms: number[] = []
     const asked = { system: 'Judge.', transcript: (room: number) => (rooms.push(room), [userText('this')]) }
-    expect(said(await ask('monitor', main.id, settings, { tenantId: 'roomy', asked }))).toBe('fine')
+    expect(textOrFailure(await runFor('monitor', main.id, settings, { tenantId: 'roomy', asked }))).toBe('fine')
     const [smaller = 0, larger = 0] = rooms
     expect([smaller > 50_000, smaller < 70_000, larger > 150_000, larger < 200_000]).toEqual([true, true, true, true])
   })
 
-  it('asks the model that the settings name for it, and that one only for it', async () => {
+  it('asks the model that the settings name for the task', async () => {
     const [main, judge] = [model([says('no')]), model([says('yes')])]
     const settings = { auxiliary: { approval: { model: judge.id } } }
-    expect(said(await ask('approval', main.id, settings))).toBe('yes')
-    expect(said(await ask('monitor', main.id, settings))).toBe('no')
+    expect(textOrFailure(await runFor('approval', main.id, settings))).toBe('yes')
+    expect(textOrFailure(await runFor('monitor', main.id, settings))).toBe('no')
     expect([main.asked.length, judge.asked.length]).toEqual([1, 1])
   })
 
-  it('takes no key for a model whose dialect is not there', async () => {
-    const route = routesFor(model([]).id, { variables, settings: {} })[0]
+  it('takes no key for a model without a dialect', async () => {
+    const route = createRoutes(model([]).id, { variables, settings: {} })[0]
     let leased = 0
-    const answer = await sideTask('approval', request, {
+    const answer = await runSideCall('approval', request, {
       tenantId: 'default',
       settings: () => ({}),
       dialects: {},
-      deployed: undefined,
-      chain: () => (route ? [route] : []),
+      deploymentModel: undefined,
+      turnRoutes: () => (route ? [route] : []),
       routeOf: () => undefined,
       lease: ({ endpoints: [endpoint] }) => {
         leased++
         return endpoint && { endpoint, end: () => leased-- }
       },
-      note: () => {},
+      recordEstimate: () => {},
       abortable: () => new AbortController(),
     })
-    expect([said(answer), leased]).toEqual(['unconfigured', 0])
+    expect([textOrFailure(answer), leased]).toEqual(['unconfigured', 0])
   })
 
-  it('tries again twice when a provider is busy, then asks another model, and lets the first one rest', async () => {
+  it('retries a busy provider twice, then asks another model and pauses the first one', async () => {
     const main = model([says('from the main one'), says('again')])
     const busy = fails(503, 'overloaded')
     const judge = model([busy, busy, busy, says('late')])
     const settings = { auxiliary: { monitor: { model: judge.id } } }
-    expect([said(await ask('monitor', main.id, settings)), judge.asked.length]).toEqual(['from the main one', 3])
-    expect([said(await ask('monitor', main.id, settings)), judge.asked.length]).toEqual(['again', 3])
-    // Somebody else's account may be better off.
-    expect(said(await ask('monitor', main.id, settings, { tenantId: 'another' }))).toBe('late')
+    expect([textOrFailure(await runFor('monitor', main.id, settings)), judge.asked.length]).toEqual([
+      'from the main one',
+      3,
+    ])
+    expect([textOrFailure(await runFor('monitor', main.id, settings)), judge.asked.length]).toEqual(['again', 3])
+    // Another tenant has its own keys.
+    expect(textOrFailure(await runFor('monitor', main.id, settings, { tenantId: 'another' }))).toBe('late')
   })
 
-  it('goes on with its own chain where it has one, else with whatever provider can be asked', async () => {
+  it('falls back to its own chain, else to any available provider', async () => {
     const [main, other] = [model([fails(401, 'bad key'), says('main')]), model([says('mine')])]
     const settings = { auxiliary: { monitor: { model: main.id, fallback_providers: [other.id] } } }
-    expect(said(await ask('monitor', 'openai/not-asked', settings, { tenantId: 'chained' }))).toBe('mine')
+    expect(textOrFailure(await runFor('monitor', 'openai/not-asked', settings, { tenantId: 'chained' }))).toBe('mine')
     const cheap = model([says('cheap')], 'gpt-5.4-mini')
     const refused = model([fails(401, 'bad key')])
-    expect(said(await ask('monitor', refused.id, {}, { tenantId: 'anywhere' }))).toBe('cheap')
+    expect(textOrFailure(await runFor('monitor', refused.id, {}, { tenantId: 'anywhere' }))).toBe('cheap')
     expect(cheap.asked).toHaveLength(1)
   })
 
-  it('of a provider that the tenant brought stays there', async () => {
+  it('stays with a custom provider of the tenant', async () => {
     const settings: Settings = { providers: { 'custom:mine': { base_url: 'https://model.test/v1' } } }
     const mine = model([fails(401, 'bad key')])
     const main = mine.id.replace('openai/', 'custom:mine/')
-    expect(said(await ask('monitor', main, settings, { tenantId: 'at-home' }))).toBe('auth')
+    expect(textOrFailure(await runFor('monitor', main, settings, { tenantId: 'at-home' }))).toBe('auth')
     expect(mine.asked).toHaveLength(1)
   })
 
-  it('is given up after its own time', async () => {
+  it('times out after its own limit', async () => {
     const gate = new Gate()
     const [main, judge] = [model([says('instead')]), model([hangs(gate)])]
-    const answer = await ask('vision', main.id, { auxiliary: { vision: { model: judge.id, timeout: 1 } } })
-    expect(said(answer)).toBe('instead')
+    const answer = await runFor('vision', main.id, { auxiliary: { vision: { model: judge.id, timeout: 1 } } })
+    expect(textOrFailure(answer)).toBe('instead')
     expect(answer.usage.by).toMatchObject({
       [`${judge.id} vision`]: { calls: 1, cut: 1 },
       [`${main.id} vision`]: { calls: 1, cut: 0 },
@@ -137,23 +140,23 @@ describe('a side task', () => {
     gate.open()
   })
 
-  it('ends with the turn that is stopped, also between two tries', async () => {
+  it('is aborted with its turn, also between two attempts', async () => {
     const gate = new Gate()
     const [hanging, busy] = [model([hangs(gate)]), model([fails(503, 'overloaded'), says('never')])]
     const stopper = new AbortController()
-    const asked = [hanging, busy].map(({ id }) => ask('vision', id, {}, { stopper }))
+    const asked = [hanging, busy].map(({ id }) => runFor('vision', id, {}, { stopper }))
     await gate.reached()
     await until(() => busy.asked.length)
     stopper.abort()
-    expect((await Promise.all(asked)).map(said)).toEqual(['aborted', 'aborted'])
+    expect((await Promise.all(asked)).map(textOrFailure)).toEqual(['aborted', 'aborted'])
     expect([hanging.asked.length, busy.asked.length]).toEqual([1, 1])
     gate.open()
   })
 
-  it('says before each call what the task costs if nothing is heard of it again', async () => {
+  it('records the estimated cost before each attempt', async () => {
     const main = model([fails(503, 'overloaded'), says('fine')])
     const notes: Usage[] = []
-    await ask('vision', main.id, {}, { notes })
+    await runFor('vision', main.id, {}, { notes })
     const key = `${main.id} vision`
     expect(notes.map(({ by }) => by?.[key])).toMatchObject([
       { calls: 1, cut: 1, output: 0, costStatus: 'unknown' },
@@ -162,16 +165,16 @@ describe('a side task', () => {
     expect(notes[0]?.input).toBeGreaterThan(0)
   })
 
-  it('fails with a reason and never with an error, when nobody can be asked', async () => {
+  it('returns a failure when no model can be called', async () => {
     const bad = model([fails(401, 'bad key')])
     const settings = { auxiliary: { goal_judge: { model: bad.id, fallback_providers: [] } } }
-    expect(said(await ask('goal_judge', 'openai/not-asked', settings))).toBe('auth')
-    expect(said(await ask('goal_judge', 'demo/agent'))).toBe('unconfigured')
-    expect(said(await ask('goal_judge', model([says('  ')]).id))).toBe('ok')
+    expect(textOrFailure(await runFor('goal_judge', 'openai/not-asked', settings))).toBe('auth')
+    expect(textOrFailure(await runFor('goal_judge', 'demo/agent'))).toBe('unconfigured')
+    expect(textOrFailure(await runFor('goal_judge', model([says('  ')]).id))).toBe('ok')
   })
 })
 
-it('only a title can be switched off', async () => {
+it('titles are the only side calls that can be switched off', async () => {
   const { key } = await newTenant()
   const patch = (task: string) =>
     call('PATCH', '/api/settings', { key, body: { auxiliary: { [task]: { enabled: true } } } })
@@ -179,7 +182,7 @@ it('only a title can be switched off', async () => {
 })
 
 describe('compression', () => {
-  it('is written by the model that is set for it, and counted to the turn', async () => {
+  it('uses the model of its setting and is billed to the turn', async () => {
     const summariser = model([says('They said hello.')])
     const main = model([])
     const settings = {
@@ -202,21 +205,21 @@ describe('compression', () => {
 })
 
 describe('a title', () => {
-  it('is what the model says, as one line', () => {
-    expect(titleIn('"Rivers of the north."\nIt is about…')).toBe('Rivers of the north')
-    expect(titleIn('Title: **Wings**')).toBe('Wings')
-    expect(titleIn(`# ${'long '.repeat(40)}`)).toHaveLength(60)
-    expect(titleIn(' \n ')).toBe(null)
+  it("is one line of the model's answer", () => {
+    expect(parseTitle('"Rivers of the north."\nIt is about…')).toBe('Rivers of the north')
+    expect(parseTitle('Title: **Wings**')).toBe('Wings')
+    expect(parseTitle(`# ${'long '.repeat(40)}`)).toHaveLength(60)
+    expect(parseTitle(' \n ')).toBe(null)
   })
 
   const titles = { auxiliary: { title_generation: { enabled: true } } }
   const isTitle = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
   const sessionOf = async (id: string) => (await call<Record<string, unknown>>('GET', `/api/sessions/${id}`)).body
   const titleOf = async (id: string) => (await sessionOf(id))['title']
-  /** What history has of it. */
+  /** The number of sessions in history that match. */
   const listed = async (q: string) => (await call<{ data: object[] }>('GET', `/api/sessions?q=${q}`)).body.data.length
 
-  it('is given once, after the first turn, and counted to it', async () => {
+  it('is set once after the first turn and billed to it', async () => {
     deployment.auxModel = ''
     const main = model((asked) => (isTitle(asked) ? says('Wombats at dusk') : says('They dig.')))
     const { id } = await newSession({ model: main.id, settings: titles })
@@ -235,7 +238,7 @@ describe('a title', () => {
     expect(JSON.stringify(main.asked.find(isTitle)?.messages)).toContain('They dig.')
   })
 
-  it('never replaces one that a person gave', async () => {
+  it('never replaces a title that a person set', async () => {
     deployment.auxModel = ''
     const gate = new Gate()
     const main = model((asked) => (isTitle(asked) ? says('Of the ', gate, 'model') : says('ok')))
@@ -248,7 +251,7 @@ describe('a title', () => {
     expect(await titleOf(id)).toBe('Mine')
   })
 
-  it('that comes late is found in lists all the same', async () => {
+  it('is searchable when it arrives after the projection', async () => {
     deployment.auxModel = ''
     const gate = new Gate()
     const main = model((asked) => (isTitle(asked) ? says(gate, 'Quolls by night') : says('ok')))
@@ -259,14 +262,14 @@ describe('a title', () => {
     expect(await until(() => listed('Quolls%20by'))).toBe(1)
   })
 
-  it('that comes late leaves every message once in history, and is counted there', async () => {
+  it('does not duplicate messages in history when it arrives late, and is billed there', async () => {
     deployment.auxModel = ''
     const gate = new Gate()
     const question = calls({ id: 'q', name: 'clarify', input: { question: 'Which?' } })
     const answers = [question, says('The red one.')]
     const main = model((asked) => (isTitle(asked) ? says(gate, 'Pademelons at noon') : answers.shift()!))
     const { id } = await newSession({ model: main.id, settings: titles })
-    const history = d1History(bindings.DB, 'default')
+    const history = createD1History(bindings.DB, 'default')
     const seqs = async () =>
       (await history.pages(id, 0)).map(({ n, entries }) => [n, ...entries.map(({ seq }) => seq)].join(' '))
     await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'tell me about pademelons' } })
@@ -283,7 +286,7 @@ describe('a title', () => {
     expect((await history.pages(id, 0)).at(-1)?.usage).toMatchObject({ input: 180, output: 30 })
   })
 
-  it('is asked of the model that the deployment names for side tasks', async () => {
+  it('uses the model that the deployment names for side calls', async () => {
     const cheap = model([says('Numbats')])
     deployment.auxModel = cheap.id
     const main = model([])
@@ -294,16 +297,16 @@ describe('a title', () => {
   })
 
   it.each([
-    ['where AUX_MODEL is none', 'none', titles, {}],
-    ['where no model is named for it', '', {}, {}],
-    ['where it is switched off', '', { auxiliary: { title_generation: { enabled: false } } }, {}],
-    ['of a session that has a name', '', titles, { title: 'a plain question' }],
-  ])('is not asked for %s', async (_where, auxModel, settings, named) => {
+    ['with AUX_MODEL=none', 'none', titles, {}],
+    ['without a model for it', '', {}, {}],
+    ['when it is switched off', '', { auxiliary: { title_generation: { enabled: false } } }, {}],
+    ['for a session with a title', '', titles, { title: 'a plain question' }],
+  ])('is not requested %s', async (_case, auxModel, settings, named) => {
     deployment.auxModel = auxModel
     const main = model([])
     const { id } = await newSession({ model: main.id, settings, ...named })
     await say(id, 'a plain question')
-    // History has the turn: whatever comes after a turn has come.
+    // The usage of the turn is in history: everything that follows a turn has run.
     await until(async () =>
       (await call<{ data: object[] }>('GET', `/api/usage?group=session&limit=200`)).body.data.some(
         (line) => 'key' in line && line.key === id,
@@ -318,7 +321,7 @@ describe('a mixture of models', () => {
     moa: { presets: { panel: { references, aggregator, max_tokens: 77 } } },
   })
 
-  it('asks the references side by side, and the aggregator with what they said', async () => {
+  it('asks the references concurrently and gives their answers to the aggregator', async () => {
     const { key } = await newTenant()
     const gate = new Gate()
     const [one, two, three] = [
@@ -354,7 +357,7 @@ describe('a mixture of models', () => {
     expect(run['usage']).toMatchObject({ input: 60 * 4, output: 10 * 4 })
   })
 
-  it('that does not exist is refused, and one whose references all fail answers alone', async () => {
+  it('is refused when it is unknown, and answers alone when all references fail', async () => {
     const { key } = await newTenant()
     const [bad, aggregator] = [model([fails(400, 'no')]), model([says('Alone.')])]
     await call('PATCH', '/api/settings', { key, body: presets([bad.id], aggregator.id) })
@@ -365,7 +368,7 @@ describe('a mixture of models', () => {
     expect(saidIn(aggregator.asked[0]!)).toEqual(['user: go'])
   })
 
-  it('whose aggregator cannot be asked is refused, and not listed', async () => {
+  it('is refused and not listed when its aggregator is unavailable', async () => {
     const { key } = await newTenant()
     const listed = async () => (await call<{ data: { id: string }[] }>('GET', '/v1/models', { key })).body.data
     await call('PATCH', '/api/settings', { key, body: presets(['openai/one'], 'anthropic/claude-opus-5') })
