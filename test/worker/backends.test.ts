@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runInDurableObject } from 'cloudflare:test'
 import type { Settings } from '../../src/agent/model/settings.ts'
-import { availableBackends, openBackend, wantedKind } from '../../src/durable/workspace/backends.ts'
+import { listBackendStates, openBackend, resolveBackendKind } from '../../src/durable/workspace/open-backend.ts'
 import { bindings, call, migrated, newSession, type Problem, request } from '../worker/client.ts'
 
 beforeAll(migrated)
@@ -14,11 +14,11 @@ describe('the choice of a backend', () => {
     ['', undefined, 'virtual'],
   ] as const)('with %s in the deployment and %s in the settings is %s', (deployment, backend, kind) => {
     const settings = backend ? { terminal: { backend } } : {}
-    expect(wantedKind(settings, { ...bindings, SANDBOX_BACKEND: deployment ?? '' })).toBe(kind)
+    expect(resolveBackendKind(settings, { ...bindings, SANDBOX_BACKEND: deployment ?? '' })).toBe(kind)
   })
 
   it('of a deployment has to be one there is', () => {
-    expect(() => wantedKind({}, { ...bindings, SANDBOX_BACKEND: 'moon' })).toThrow('SANDBOX_BACKEND is "moon"')
+    expect(() => resolveBackendKind({}, { ...bindings, SANDBOX_BACKEND: 'moon' })).toThrow('SANDBOX_BACKEND is "moon"')
   })
 
   it('is told to operators, with what is missing', async () => {
@@ -33,7 +33,7 @@ describe('the choice of a backend', () => {
 
   it('is not called ready where nobody has tried it', async () => {
     const bound = { ...bindings, SANDBOX: bindings.SESSION as unknown as DurableObjectNamespace, E2B_API_KEY: 'k' }
-    expect(await availableBackends(bound)).toMatchObject({
+    expect(await listBackendStates(bound)).toMatchObject({
       cloudflare: 'bound; not proven to start',
       e2b: 'key set; not proven to be accepted',
     })

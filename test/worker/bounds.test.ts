@@ -1,7 +1,7 @@
 /** How much text a request may bring: what is accepted is stored, here and in history, and what is not names its field. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { d1History } from '../../src/db/history.ts'
+import { createD1History } from '../../src/db/history.ts'
 import { model, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newSession, newTenant, type Problem } from './client.ts'
 
@@ -116,7 +116,7 @@ it('the most that is accepted is whole in history', async () => {
   })
   expect(status).toBe(200)
   const pages = await until(async () => {
-    const stored = await d1History(bindings.DB, tenant).pages(headers.get('x-talaria-session-id') ?? '', 0)
+    const stored = await createD1History(bindings.DB, tenant).pages(headers.get('x-talaria-session-id') ?? '', 0)
     return stored.length ? stored : undefined
   })
   const [said] = pages.flatMap(({ entries }) => entries.map(({ message }) => message.content))

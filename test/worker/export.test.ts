@@ -198,7 +198,7 @@ describe('an import', () => {
   it('belongs to the tenant of the key', async () => {
     const { id: tenantId, key } = await newTenant()
     const { body } = await imported(JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] }), { key })
-    expect(await objectOf(body.id, tenantId).describe()).toMatchObject({ id: body.id })
+    expect(await objectOf(body.id, tenantId).info.get()).toMatchObject({ id: body.id })
     expect((await call('GET', `/api/sessions/${body.id}/export`)).status).toBe(404)
   })
 

@@ -213,17 +213,17 @@ describe('a branch that is refused leaves no copy:', () => {
   it('over concurrent_turns, and it takes no place', async () => {
     const { tenant, branch, others } = await behindTwo({ concurrent_turns: 1 })
     const places = bindings.TENANT.getByName(`t/${tenant}`)
-    await places.admitTurn('run_another')
+    await places.limits.admitTurn('run_another')
     expect(await branch()).toEqual([429, 'concurrent_turns'])
     expect(await others()).toEqual([])
-    await places.releaseTurn('run_another')
+    await places.limits.releaseTurn('run_another')
     expect(await branch()).toEqual([200, undefined])
   })
 
   it('over storage_bytes, at which not even the first begins that does not fit', async () => {
     const { id, tenant, branch, others } = await behindTwo({ storage_bytes: 1_000_000 })
     expect(await branch()).toEqual([429, 'storage_bytes'])
-    await bindings.TENANT.getByName(`t/${tenant}`).setStored({ sessionId: id, bytes: 1_000_000 })
+    await bindings.TENANT.getByName(`t/${tenant}`).limits.setStoredBytes({ sessionId: id, bytes: 1_000_000 })
     expect(await branch()).toEqual([429, 'storage_bytes'])
     expect(await others()).toEqual([])
   })

@@ -3,7 +3,7 @@
  * is unavailable, so that answers still leave.
  */
 
-import { Bounded } from '../../agent/model/bounded.ts'
+import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { BotAccount, Channel, ChannelConnection, Secrets } from '../../channels/channel.ts'
 import { findChannel } from '../../channels/channels.ts'
 import { channelSettings, type ChannelSettings } from '../../channels/settings.ts'
@@ -26,7 +26,7 @@ type Unusable = { readonly refused: string }
 
 const freshMs = 10_000
 const staleMs = 3_600_000
-const cache = new Bounded<string, { readonly at: number; readonly value: LoadedConnection | Unusable }>(5_000)
+const cache = new BoundedMap<string, { readonly at: number; readonly value: LoadedConnection | Unusable }>(5_000)
 
 /** Returns undefined when the connection does not exist. Rejects while D1 is unavailable and nothing is cached. */
 export async function loadConnection(

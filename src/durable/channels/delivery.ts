@@ -4,9 +4,9 @@
  * agent/policy decides; a crash changes nothing but what that policy makes of an interrupted row.
  */
 
-import type { Asker, Chunk, Custody, Origin, Outcome } from '../../agent/model/delivery.ts'
-import type { PlacedEvent } from '../../agent/model/event.ts'
-import type { Source } from '../../agent/model/message.ts'
+import type { ChatAuthor, MessageChunk, DeliveryRecord, ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
+import type { SessionEvent } from '../../agent/model/event.ts'
+import type { MessageSource } from '../../agent/model/message.ts'
 import * as policy from '../../agent/policy/delivery-attempt.ts'
 import type { OutboundMessage } from '../../channels/channel.ts'
 import { findChannel } from '../../channels/channels.ts'
@@ -29,11 +29,11 @@ type DeliverySession = {
   readonly tenantId: string
   readonly sessionId: string
   readonly sql: SqlStorage
-  readonly journal: { readonly had: (table: 'outbox' | 'heard') => boolean }
+  readonly journal: { readonly hasTable: (table: 'outbox' | 'heard') => boolean }
   /** Read at each use: a rebuild replaces it. */
   readonly store: SessionStore
   readonly exists: boolean
-  readonly meta: { readonly origin?: Origin }
+  readonly meta: { readonly origin?: ChatOrigin }
   readonly later: (work: Promise<unknown>) => void
   readonly arm: () => void
   /** Aborts the object, and with it all writes since the last await. */
@@ -45,7 +45,7 @@ const errorPauseMs = 15_000
 /** How long an answer waits at most until the platform allows another edit of its preview. */
 const maxEditWaitMs = 5_000
 /** User messages that only steer a turn. */
-const steering: ReadonlySet<Source> = new Set(['nudge', 'notice', 'summary'])
+const steering: ReadonlySet<MessageSource> = new Set(['nudge', 'notice', 'summary'])
 
 export class Delivery {
   readonly outbox: Outbox
@@ -62,8 +62,8 @@ export class Delivery {
   constructor(session: DeliverySession, env: Env) {
     this.#session = session
     this.#env = env
-    this.outbox = new Outbox(session.sql, session.journal.had('outbox'))
-    this.inboundEvents = new InboundEvents(session.sql, session.journal.had('heard'))
+    this.outbox = new Outbox(session.sql, session.journal.hasTable('outbox'))
+    this.inboundEvents = new InboundEvents(session.sql, session.journal.hasTable('heard'))
     this.#presence = new Presence({
       outbox: this.outbox,
       chat: () => this.#chat,
@@ -90,7 +90,7 @@ export class Delivery {
     if (this.#sending) return now + leaseMs
     const [row] = this.outbox.listOpen()
     if (!row) return undefined
-    const step = policy.nextStep(row.custody, this.#mannerOf(row), now)
+    const step = policy.nextDeliveryStep(row.custody, this.#mannerOf(row), now)
     return Math.max(this.#pausedUntil, step.do === 'wait' ? step.until : now)
   }
 
@@ -107,7 +107,7 @@ export class Delivery {
   }
 
   /** Turns public events into outbox rows and presence. Called before any subscriber gets them. */
-  handleEvents(events: readonly PlacedEvent[]): void {
+  handleEvents(events: readonly SessionEvent[]): void {
     const chat = this.#chat
     if (!chat || this.#isClosed) return
     try {
@@ -122,7 +122,7 @@ export class Delivery {
   /** Sends a text of the system itself, such as an error notice. */
   sendNotice(text: string, run = ''): void {
     for (const chunk of this.#chat?.channel.render(text, 'plain') ?? [])
-      this.outbox.add({ run, kind: 'notice', custody: policy.prepared(clock.now()), chunk })
+      this.outbox.add({ run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk })
     this.#startSending()
   }
 
@@ -136,7 +136,7 @@ export class Delivery {
     return `${failed.custody.error ?? failed.custody.state}${which}`
   }
 
-  #handleEvent(event: PlacedEvent, chat: Chat): void {
+  #handleEvent(event: SessionEvent, chat: Chat): void {
     switch (event.type) {
       case 'run.started':
       case 'approval.responded':
@@ -175,13 +175,13 @@ export class Delivery {
     const preview = this.#previewOf(run)
     // A visible preview must end as something, even where the answer is silence.
     const isAwaited = preview !== undefined || this.#isAnsweringPerson()
-    renderSafely(channel, policy.spokenOf(text, isAwaited)).forEach((chunk, n) => {
+    renderSafely(channel, policy.renderAnswer(text, isAwaited)).forEach((chunk, n) => {
       const isFirst = n === 0
       const due = isFirst && preview ? Math.min(editableAt, now + maxEditWaitMs) : 0
       this.outbox.add({
         run,
         kind: 'reply',
-        custody: { ...policy.prepared(now), due },
+        custody: { ...policy.createDelivery(now), due },
         chunk,
         ...(isFirst && replyTo !== undefined && { replyTo }),
         ...(isFirst && preview && { edits: preview.id }),
@@ -202,7 +202,7 @@ export class Delivery {
       this.outbox.add({
         run,
         kind: 'ask',
-        custody: policy.prepared(clock.now()),
+        custody: policy.createDelivery(clock.now()),
         chunk: n === chunks.length - 1 ? { ...chunk, buttons } : chunk,
         asks: { request, choices, ...(person !== undefined && { person }) },
       }),
@@ -211,7 +211,7 @@ export class Delivery {
   }
 
   /** The person who began the open or last turn. */
-  #asker(): Asker | undefined {
+  #asker(): ChatAuthor | undefined {
     return this.#session.store.current()?.options.asker
   }
 
@@ -259,7 +259,7 @@ export class Delivery {
     const now = clock.now()
     for (const row of this.outbox.listOpen()) {
       if (row.custody.state !== 'sending') continue
-      const custody = policy.interrupted(row.custody, this.#mannerOf(row), now)
+      const custody = policy.interrupt(row.custody, this.#mannerOf(row), now)
       // A preview is never repeated: the answer itself follows.
       this.outbox.update({ ...row, custody: row.kind === 'preview' ? { ...custody, state: 'dead' } : custody })
     }
@@ -271,7 +271,7 @@ export class Delivery {
     const origin = this.#chat?.origin
     if (!row || !origin || this.#isClosed) return false
     const manner = this.#mannerOf(row)
-    const step = policy.nextStep(row.custody, manner, clock.now())
+    const step = policy.nextDeliveryStep(row.custody, manner, clock.now())
     if (step.do === 'wait') return false
     if (step.do === 'expire') {
       this.#expire(row)
@@ -285,33 +285,33 @@ export class Delivery {
 
   async #send(
     row: OutboxRow,
-    step: Extract<policy.Step, { do: 'send' }>,
-    { connection, origin }: { readonly connection: LoadedConnection; readonly origin: Origin },
+    step: Extract<policy.DeliveryStep, { do: 'send' }>,
+    { connection, origin }: { readonly connection: LoadedConnection; readonly origin: ChatOrigin },
   ): Promise<void> {
     const { channel } = connection
     const manner = this.#mannerOf(row)
     if (row.edits !== undefined) await this.#presence.waitForEdit()
     await failpoint('before-send')
-    if (step.asksFirst) {
+    if (step.needsProbe) {
       const probe = await channel.showTyping(connection, origin)
       if (probe.of !== 'sent')
-        return this.#updateCustody(row, policy.notReached(row.custody, probe, manner, clock.now()))
+        return this.#updateCustody(row, policy.afterFailedProbe(row.custody, probe, manner, clock.now()))
     }
     if (this.#isClosed) return
-    const sending = { ...row, custody: policy.sending(row.custody) }
+    const sending = { ...row, custody: policy.startSending(row.custody) }
     this.outbox.update(sending)
     // No await before the call: the output gate holds the request until the row is durable.
-    const attempt = channel.send(connection, this.#messageOf(row, step.isMarked, origin), this.#keyOf(row))
+    const attempt = channel.send(connection, this.#messageOf(row, step.isMarkedDuplicate, origin), this.#keyOf(row))
     void failpoint('during-send')
     const outcome = await attempt
     await failpoint('after-send')
     this.#recordOutcome(sending, outcome)
   }
 
-  #messageOf(row: OutboxRow, isMarked: boolean, origin: Origin): OutboundMessage {
+  #messageOf(row: OutboxRow, isMarked: boolean, origin: ChatOrigin): OutboundMessage {
     const { custody, replyTo } = row
     const editedMessageId = this.#editedMessageId(row)
-    const plain: Chunk = custody.isPlain ? { ...row.chunk, spans: [] } : row.chunk
+    const plain: MessageChunk = custody.isPlain ? { ...row.chunk, spans: [] } : row.chunk
     const chunk = withRowNumber(plain, row.id)
     return {
       address: origin,
@@ -325,7 +325,7 @@ export class Delivery {
     return `${this.#session.sessionId}:${id}:${custody.preparedAt}`
   }
 
-  #recordOutcome(row: OutboxRow, outcome: Outcome): void {
+  #recordOutcome(row: OutboxRow, outcome: SendOutcome): void {
     const custody = policy.afterAttempt(row.custody, outcome, this.#mannerOf(row), clock.now())
     const { edits, ...rest } = row
     this.#updateCustody(outcome.of === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
@@ -335,7 +335,7 @@ export class Delivery {
       if (other.run === row.run && other.kind === row.kind) this.#updateCustody(other, { ...custody, state: 'dead' })
   }
 
-  #updateCustody(row: OutboxRow, custody: Custody): void {
+  #updateCustody(row: OutboxRow, custody: DeliveryRecord): void {
     this.outbox.update({ ...row, custody })
     if (custody.state === 'dead' && row.kind !== 'preview') console.warn(`Not delivered: ${custody.error}`)
   }
@@ -343,19 +343,19 @@ export class Delivery {
   /** Expires all open parts of an answer together. One notice stands for all expired answers. */
   #expire(row: OutboxRow): void {
     const parts = this.outbox.listOpen().filter((other) => other.run === row.run && other.kind === row.kind)
-    for (const part of parts) this.#updateCustody(part, policy.expired(part.custody))
+    for (const part of parts) this.#updateCustody(part, policy.expire(part.custody))
     if (row.kind !== 'reply') return
     const notice = this.outbox.listOpen().find(({ missed }) => missed !== undefined)
     const missed = (notice?.missed ?? 0) + 1
-    const chunk = { text: policy.digestOf(missed, row.chunk.text), spans: [] }
+    const chunk = { text: policy.renderDigest(missed, row.chunk.text), spans: [] }
     if (notice) this.outbox.update({ ...notice, chunk, missed })
-    else this.outbox.add({ run: row.run, kind: 'notice', custody: policy.prepared(clock.now()), chunk, missed })
+    else this.outbox.add({ run: row.run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk, missed })
   }
 
-  #mannerOf(row: OutboxRow): policy.Manner {
+  #mannerOf(row: OutboxRow): policy.DeliveryOptions {
     return {
-      keyed: this.#chat?.channel.hasIdempotencyKeys === true || this.#editedMessageId(row) !== undefined,
-      isPatient: row.kind === 'notice' || row.kind === 'ask',
+      isIdempotent: this.#chat?.channel.hasIdempotencyKeys === true || this.#editedMessageId(row) !== undefined,
+      isLongLived: row.kind === 'notice' || row.kind === 'ask',
     }
   }
 
@@ -363,7 +363,7 @@ export class Delivery {
     return edits === undefined ? undefined : this.outbox.get(edits)?.custody.platformId
   }
 
-  async #loadConnection({ connection: id }: Origin): Promise<LoadedConnection | { readonly refused: string }> {
+  async #loadConnection({ connection: id }: ChatOrigin): Promise<LoadedConnection | { readonly refused: string }> {
     const connection = await loadConnection(this.#env, id, clock.now())
     if (!connection || ('tenantId' in connection && connection.tenantId !== this.#session.tenantId))
       return { refused: 'the channel was removed' }

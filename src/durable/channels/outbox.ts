@@ -3,7 +3,7 @@
  * so neither an answer nor its row can exist alone. The first row creates the table.
  */
 
-import type { Chunk, Custody } from '../../agent/model/delivery.ts'
+import type { MessageChunk, DeliveryRecord } from '../../agent/model/delivery.ts'
 import { isOpen } from '../../agent/policy/delivery-attempt.ts'
 
 export type OutboxRow = {
@@ -14,8 +14,8 @@ export type OutboxRow = {
    * replies. `ask`: a pending request.
    */
   readonly kind: 'reply' | 'preview' | 'notice' | 'ask'
-  readonly custody: Custody
-  readonly chunk: Chunk
+  readonly custody: DeliveryRecord
+  readonly chunk: MessageChunk
   /** The platform's id of the quoted message. */
   readonly replyTo?: string
   /** The row whose message is edited into this one. */

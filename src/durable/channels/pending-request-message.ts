@@ -1,7 +1,7 @@
 /** Renders a pending request as a message with buttons, and parses the data of a pressed button. */
 
-import { choicesFor } from '../../agent/model/approval.ts'
-import type { Button, Chunk } from '../../agent/model/delivery.ts'
+import { listApprovalChoices } from '../../agent/model/approval.ts'
+import type { Button, MessageChunk } from '../../agent/model/delivery.ts'
 import type { PersonRequest } from '../../agent/model/pending-request.ts'
 
 type PendingRequestMessage = {
@@ -21,7 +21,7 @@ export function renderPendingRequest(pending: PersonRequest): PendingRequestMess
     return { text: `${question}\n\n${hint}`, choices, buttons: choices.map((choice, n) => [buttonOf(choice, n)]) }
   }
   const { tool, input, reasons, rule } = pending
-  const choices = choicesFor(rule)
+  const choices = listApprovalChoices(rule)
   const why = reasons.length ? `\nWhy this is asked: ${reasons.join('; ')}` : ''
   return {
     text: `May ${tool} be called with this?\n\n${input}\n${why}\n\nOnly a button answers this; words do not.`,
@@ -39,7 +39,7 @@ const buttonOf = (label: string, n: number): Button => ({
  * Adds the number of the outbox row to the data of each button. The row holds the rest: platforms return only a few
  * bytes (Telegram 64).
  */
-export const withRowNumber = (chunk: Chunk, row: number): Chunk =>
+export const withRowNumber = (chunk: MessageChunk, row: number): MessageChunk =>
   chunk.buttons
     ? {
         ...chunk,

@@ -3,8 +3,8 @@
  * affect nothing else.
  */
 
-import type { Origin, Outcome } from '../../agent/model/delivery.ts'
-import { prepared } from '../../agent/policy/delivery-attempt.ts'
+import type { ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
+import { createDelivery } from '../../agent/policy/delivery-attempt.ts'
 import type { Channel } from '../../channels/channel.ts'
 import type { LoadedConnection } from './connection.ts'
 import { firstChunk, Preview, renderSafely } from './preview.ts'
@@ -12,12 +12,12 @@ import { TypingIndicator } from './typing-indicator.ts'
 import type { Outbox, OutboxRow } from './outbox.ts'
 import { clock } from '../platform/clock.ts'
 
-export type Chat = { readonly origin: Origin; readonly channel: Channel }
+export type Chat = { readonly origin: ChatOrigin; readonly channel: Channel }
 
 export type PresenceOptions = {
   readonly outbox: Outbox
   readonly chat: () => Chat | undefined
-  readonly loadConnection: (origin: Origin) => Promise<LoadedConnection | { readonly refused: string }>
+  readonly loadConnection: (origin: ChatOrigin) => Promise<LoadedConnection | { readonly refused: string }>
   /** The message that the answer quotes, if answers quote in this chat. */
   readonly replyTo: () => string | undefined
   readonly later: (work: Promise<unknown>) => void
@@ -44,7 +44,7 @@ export class Presence {
     const chat = this.#options.chat()
     if (!chat) return
     const { origin, channel } = chat
-    const show = async (): Promise<Outcome> => {
+    const show = async (): Promise<SendOutcome> => {
       const connection = await this.#options.loadConnection(origin)
       return 'refused' in connection ? removed : channel.showTyping(connection, origin)
     }
@@ -90,7 +90,7 @@ export class Presence {
     const row = outbox.add({
       run,
       kind: 'preview',
-      custody: prepared(clock.now()),
+      custody: createDelivery(clock.now()),
       chunk: firstChunk(chat ? renderSafely(chat.channel, text) : []),
       ...(replyTo !== undefined && { replyTo }),
     })
@@ -99,7 +99,7 @@ export class Presence {
     return row
   }
 
-  async #edit(id: string, text: string): Promise<Outcome> {
+  async #edit(id: string, text: string): Promise<SendOutcome> {
     const chat = this.#options.chat()
     const connection = chat && (await this.#options.loadConnection(chat.origin))
     if (!connection || 'refused' in connection) return removed

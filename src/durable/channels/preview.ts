@@ -3,8 +3,8 @@
  * same message is edited after a crash. The edits in between are not stored, because only the last one counts.
  */
 
-import type { Chunk, Outcome } from '../../agent/model/delivery.ts'
-import { mayBeSilence } from '../../agent/policy/delivery-attempt.ts'
+import type { MessageChunk, SendOutcome } from '../../agent/model/delivery.ts'
+import { mayBecomeSilent } from '../../agent/policy/delivery-attempt.ts'
 import type { Channel } from '../../channels/channel.ts'
 import type { OutboxRow } from './outbox.ts'
 import { clock } from '../platform/clock.ts'
@@ -15,7 +15,7 @@ export type PreviewOptions = {
   /** Returns the row of the run's message, and adds it if there is none. */
   readonly ensureRow: (run: string, text: string) => OutboxRow
   readonly getRow: (id: number) => OutboxRow | undefined
-  readonly edit: (id: string, text: string) => Promise<Outcome>
+  readonly edit: (id: string, text: string) => Promise<SendOutcome>
 }
 
 type ShownRun = { readonly run: string; text: string; sentText: string; isStarted: boolean; row?: number }
@@ -92,13 +92,13 @@ export class Preview {
 }
 
 /** The last paragraph may still become a silence token, which is never shown. */
-const isHeldBack = (text: string): boolean => mayBeSilence(text.slice(text.lastIndexOf('\n\n') + 1))
+const isHeldBack = (text: string): boolean => mayBecomeSilent(text.slice(text.lastIndexOf('\n\n') + 1))
 
 /** The first message of an answer that needs several. */
-export const firstChunk = (chunks: readonly Chunk[]): Chunk => chunks[0] ?? { text: cursor.trim(), spans: [] }
+export const firstChunk = (chunks: readonly MessageChunk[]): MessageChunk => chunks[0] ?? { text: cursor.trim(), spans: [] }
 
 /** Renders as plain text when the Markdown parser fails, so that every answer leaves. */
-export function renderSafely(channel: Channel, text: string): readonly Chunk[] {
+export function renderSafely(channel: Channel, text: string): readonly MessageChunk[] {
   try {
     return channel.render(text, 'markdown')
   } catch (error) {

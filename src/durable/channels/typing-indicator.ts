@@ -1,6 +1,6 @@
 /** Keeps the typing indicator of a chat visible while a turn runs. */
 
-import type { Outcome } from '../../agent/model/delivery.ts'
+import type { SendOutcome } from '../../agent/model/delivery.ts'
 import { clock } from '../platform/clock.ts'
 
 const maxDurationMs = 10 * 60_000
@@ -9,7 +9,7 @@ export class TypingIndicator {
   /** One per start, so that the loop of an earlier start cannot continue. */
   #current: AbortController | undefined
 
-  async start(show: () => Promise<Outcome>, intervalMs: number): Promise<void> {
+  async start(show: () => Promise<SendOutcome>, intervalMs: number): Promise<void> {
     this.stop()
     const controller = (this.#current = new AbortController())
     const until = clock.now() + maxDurationMs

@@ -28,6 +28,7 @@ export class FormpostApi {
     apis.set(this.secrets.access_token, this)
   }
 
+  /** Fails the next requests to send or edit a message. */
   failNext(...failures: readonly FormpostFailure[]): void {
     this.#failures.push(...failures)
   }
@@ -39,7 +40,7 @@ export class FormpostApi {
   waitFor = (text: string) => until(() => this.texts.some((each) => each.includes(text)))
 
   async answer(method: string, body: string): Promise<Response> {
-    const failure = this.#failures.shift()
+    const failure = method === 'messages' ? this.#failures.shift() : undefined
     if (failure && failure !== 'lost') {
       const headers = { 'retry-after': String(failure.retryAfter ?? 0) }
       return new Response(null, { status: failure.status, headers })

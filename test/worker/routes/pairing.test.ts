@@ -1,17 +1,15 @@
-/** People whom no setting names: they are told a code, and whoever has it can let them in. */
-
 import { beforeAll, describe, expect, it } from 'vitest'
-import { anna, type Chat, deliver, messageOf, newChat, tell, updateOf } from '../support/chat.ts'
-import { says, until } from '../support/scripted-model.ts'
+import { anna, type Chat, deliver, messageOf, newChat, tell, updateOf } from '../../support/chat.ts'
+import { says, until } from '../../support/scripted-model.ts'
 import { runInDurableObject } from 'cloudflare:test'
-import { bindings, call, migrated, newTenant, type Problem } from './client.ts'
+import { bindings, call, migrated, newTenant, type Problem } from '../client.ts'
 
 beforeAll(migrated)
 
 const codeShape = /: ([A-HJ-NP-Z2-9]{8})\n/
 const closed = { allow_users: [], allow_chats: [] }
 
-async function place() {
+async function createClosedChat() {
   const { id, key } = await newTenant()
   const chat = await newChat([says('Hello.')], closed, key)
   return { id, key, chat }
@@ -26,16 +24,16 @@ const approve = (key: string, code: string, platform = 'telegram') =>
 type People = { data: { id: string; person: string; status: string }[] }
 const people = async (key: string) => (await call<People>('GET', '/api/pairing', { key })).body.data
 
-/** Everything of the tenant's happened so much earlier. */
-const later = (tenant: string, ms: number) =>
+/** Moves all stored times of the tenant into the past, as if time had passed. */
+const passTime = (tenant: string, ms: number) =>
   runInDurableObject(bindings.TENANT.getByName(`t/${tenant}`), (_object, { storage: { sql } }) => {
     sql.exec('UPDATE pairing SET at = at - ?', ms)
     sql.exec('UPDATE pairing_guesses SET until = until - ? WHERE until > 0', ms)
   })
 
 describe('an unknown person in a direct chat', () => {
-  it('gets one code, however often they write; approved, they are answered', async () => {
-    const { key, chat } = await place()
+  it('gets one code for many messages, and answers once approved', async () => {
+    const { key, chat } = await createClosedChat()
     const update = updateOf({ message: messageOf('hi') })
     await Promise.all(Array.from({ length: 8 }, () => deliver(chat, update)))
     await tell(chat, 'hello?')
@@ -52,8 +50,8 @@ describe('an unknown person in a direct chat', () => {
     expect((await people(key)).map(({ status }) => status)).toEqual(['approved'])
   })
 
-  it('is let in no longer when that is taken back', async () => {
-    const { key, chat } = await place()
+  it('loses access when the approval is removed', async () => {
+    const { key, chat } = await createClosedChat()
     await tell(chat, 'hi')
     await approve(key, await codeFor(chat))
     expect((await call('DELETE', '/api/pairing/telegram:11', { key })).status).toBe(204)
@@ -63,54 +61,54 @@ describe('an unknown person in a direct chat', () => {
     expect(chat.scripted.asked).toEqual([])
   })
 
-  it('gets another code after ten minutes, and the first is void', async () => {
-    const { id, key, chat } = await place()
+  it('gets another code after ten minutes, which replaces the first', async () => {
+    const { id, key, chat } = await createClosedChat()
     await tell(chat, 'hi')
     const first = await codeFor(chat)
-    await later(id, 601_000)
+    await passTime(id, 601_000)
     await tell(chat, 'hi')
     const second = await codeFor(chat, 1)
     expect((await approve(key, first)).status).toBe(404)
     expect((await approve(key, second)).status).toBe(200)
   })
 
-  it('is one of three at most', async () => {
-    const { key, chat } = await place()
+  it('gets no code while three others wait', async () => {
+    const { key, chat } = await createClosedChat()
     for (const id of [21, 22, 23, 24]) await tell(chat, 'hi', person(id))
     await codeFor(chat, 2)
     expect([(await people(key)).length, chat.api.sent.length]).toEqual([3, 3])
   })
 
-  it('of a group gets nothing', async () => {
-    const { key, chat } = await place()
+  it('gets no code in a group', async () => {
+    const { key, chat } = await createClosedChat()
     await tell(chat, 'hi', { chat: { id: -9, type: 'group' } })
     expect([chat.api.calls, await people(key)]).toEqual([[], []])
   })
 })
 
-describe('a code', () => {
-  it('is void after an hour', async () => {
-    const { id, key, chat } = await place()
+describe('a pairing code', () => {
+  it('expires after an hour', async () => {
+    const { id, key, chat } = await createClosedChat()
     await tell(chat, 'hi')
     const code = await codeFor(chat)
-    await later(id, 3_601_000)
+    await passTime(id, 3_601_000)
     expect((await approve(key, code)).status).toBe(404)
     expect(await people(key)).toEqual([])
   })
 
-  it('guessed wrong five times locks out the right one too, for an hour', async () => {
-    const { id, key, chat } = await place()
+  it('is locked for an hour after five wrong guesses', async () => {
+    const { id, key, chat } = await createClosedChat()
     await tell(chat, 'hi')
     const code = await codeFor(chat)
     for (let n = 0; n < 5; n++) expect((await approve(key, 'AAAAAAAA')).status).toBe(404)
     const locked = await approve(key, code)
     expect([locked.status, Number(locked.headers.get('retry-after')) > 3_500]).toEqual([429, true])
-    await later(id, 3_601_000)
+    await passTime(id, 3_601_000)
     expect((await approve(key, code)).status).toBe(404)
   })
 
-  it('counts for its platform and its tenant alone', async () => {
-    const [{ key, chat }, other] = [await place(), await newTenant()]
+  it('is valid for its platform and tenant only', async () => {
+    const [{ key, chat }, other] = [await createClosedChat(), await newTenant()]
     await tell(chat, 'hi')
     const code = await codeFor(chat)
     expect((await approve(other.key, code)).status).toBe(404)
@@ -119,8 +117,8 @@ describe('a code', () => {
     expect((await approve(key, code)).status).toBe(200)
   })
 
-  it('is not kept as it is', async () => {
-    const { id, chat } = await place()
+  it('is stored only as a hash', async () => {
+    const { id, chat } = await createClosedChat()
     await tell(chat, 'hi')
     const code = await codeFor(chat)
     const rows = await runInDurableObject(bindings.TENANT.getByName(`t/${id}`), (_object, { storage }) =>

@@ -1,0 +1,126 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { countRows, inObject } from '../../durable/support/object.ts'
+import {
+  allSettled,
+  bert,
+  type Chat,
+  deliver,
+  messageOf,
+  newChat,
+  sessionOf,
+  tell,
+  updateOf,
+} from '../../support/chat.ts'
+import { Gate, says, until } from '../../support/scripted-model.ts'
+import { call, migrated, newTenant } from '../client.ts'
+import { linesOf } from '../listen.ts'
+
+beforeAll(migrated)
+
+describe('acceptInboundEvent', () => {
+  it('runs one turn for eight concurrent deliveries, and for one after the object died', async () => {
+    const chat = await newChat([says('Hello.')])
+    const update = updateOf({ message: messageOf('hi') })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => deliver(chat, update)))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200))
+    const session = await sessionOf(chat)
+    await allSettled(session)
+    expect(chat.api.sent).toEqual(['Hello.'])
+    await inObject(session, (_object, state) => state.abort('killed by a test')).catch(() => undefined)
+    expect((await deliver(chat, update)).status).toBe(200)
+    await allSettled(session)
+    expect(await linesOf(session)).toEqual(['user: hi', 'assistant: Hello.'])
+    expect([chat.api.sent.length, chat.scripted.asked.length]).toEqual([1, 1])
+  })
+
+  it('runs one turn for each of a hundred concurrent events, some delivered twice', async () => {
+    const chat = await newChat((asked) => says(`re: ${String(asked.messages.at(-1)?.content)}`), { busy_mode: 'queue' })
+    const updates = Array.from({ length: 100 }, (_, n) => updateOf({ message: messageOf(`no. ${n}.`) }))
+    const delivered = updates.flatMap((update, n) => (n % 3 ? [update] : [update, update]))
+    const answers = await Promise.all(delivered.map((update) => deliver(chat, update)))
+    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    await until(() => chat.api.shown.length >= 100)
+    await allSettled(await sessionOf(chat))
+    expect(chat.api.sent.toSorted()).toEqual(Array.from({ length: 100 }, (_, n) => `re: no. ${n}.`).toSorted())
+  })
+
+  it('counts one turn against the limit for eight concurrent deliveries, and releases it', async () => {
+    const { id: tenantId, key } = await newTenant()
+    await call('PATCH', `/api/admin/tenants/${tenantId}`, { body: { limits: { concurrent_turns: 1 } } })
+    const chat = await newChat([says('Hello.'), says('Again.')], {}, key)
+    const update = updateOf({ message: messageOf('hi') })
+    await Promise.all(Array.from({ length: 8 }, () => deliver(chat, update)))
+    await chat.api.has('Hello.')
+    await until(async () => {
+      await tell(chat, 'more')
+      return chat.api.shown.includes('Again.')
+    })
+    expect(chat.scripted.asked.length).toBeGreaterThanOrEqual(2)
+  })
+
+  it('accepts a repeated delivery after the first one could not be stored', async () => {
+    const chat = await newChat([says('Hello.')])
+    const session = await sessionOf(chat)
+    const update = updateOf({ message: messageOf('hi') })
+    // A table of another shape makes the write fail.
+    await inObject(session, (_object, { storage }) => {
+      storage.sql.exec('CREATE TABLE heard (other INTEGER)')
+    })
+    expect((await deliver(chat, update)).status).toBeGreaterThanOrEqual(500)
+    expect(chat.scripted.asked).toEqual([])
+    await inObject(session, (_object, { storage }) => void storage.sql.exec('DROP TABLE heard'))
+    await inObject(session, (_object, state) => state.abort('killed by a test')).catch(() => undefined)
+    expect((await deliver(chat, update)).status).toBe(200)
+    await chat.api.has('Hello.')
+    expect(await countRows(session, 'heard')).toBe(1)
+  })
+
+  it('answers once that a limit of the tenant is reached', async () => {
+    const { id: tenantId, key } = await newTenant()
+    await call('PATCH', `/api/admin/tenants/${tenantId}`, { body: { limits: { concurrent_turns: 1 } } })
+    const gate = new Gate()
+    const chat = await newChat([says('Wait', gate, ' a moment.')], {}, key)
+    await tell(chat, 'hi')
+    await gate.reached()
+    const update = updateOf({ message: messageOf('hi', { chat: { id: 12, type: 'private' }, from: bert }) })
+    for (let n = 0; n < 2; n++) expect((await deliver(chat, update)).status).toBe(200)
+    await chat.api.has('A limit of this tenant is reached')
+    gate.open()
+    await chat.api.has('Wait a moment.')
+    expect([chat.api.sent.length, chat.scripted.asked.length]).toEqual([2, 1])
+  })
+
+  it('gives every chat and topic a session of its own', async () => {
+    const chat: Chat = await newChat([says('one'), says('two'), says('three')], { require_mention: false })
+    const group = { id: -50, type: 'supergroup' }
+    await tell(chat, 'a')
+    await chat.api.has('one')
+    await tell(chat, 'b', { chat: group })
+    await chat.api.has('two')
+    await tell(chat, 'c', { chat: group, message_thread_id: 9, is_topic_message: true })
+    await chat.api.has('three')
+    expect(await linesOf(await sessionOf(chat))).toEqual(['user: a', 'assistant: one'])
+    expect(await linesOf(await sessionOf(chat, '-50'))).toEqual(['user: Anna: b', 'assistant: two'])
+    expect(await linesOf(await sessionOf(chat, '-50', '9'))).toEqual(['user: Anna: c', 'assistant: three'])
+    expect(chat.api.of('sendMessage').map(({ body }) => [body.chat_id, body.message_thread_id])).toEqual([
+      [11, undefined],
+      [-50, undefined],
+      [-50, 9],
+    ])
+  })
+
+  it('gives unaddressed messages, with names, to the next turn of the group', async () => {
+    const chat = await newChat([says('Five.')])
+    const group = { chat: { id: -60, type: 'group' } }
+    await tell(chat, 'lunch at five?', group)
+    await tell(chat, 'fine', { ...group, from: bert })
+    expect(chat.scripted.asked).toEqual([])
+    await tell(chat, '@TalariaBot when?', { ...group, entities: [{ type: 'mention', offset: 0, length: 11 }] })
+    await chat.api.has('Five.')
+    expect(await linesOf(await sessionOf(chat, '-60'))).toEqual([
+      'user: [Said in the group before, not to you:]\nAnna: lunch at five?\nBert: fine\n\nAnna: when?',
+      'assistant: Five.',
+    ])
+    expect(chat.api.of('sendMessage')[0]?.body.reply_parameters).toMatchObject({ message_id: 7 })
+  })
+})

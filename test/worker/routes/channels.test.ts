@@ -1,0 +1,214 @@
+import { createExecutionContext } from 'cloudflare:test'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../../../src/worker/app.ts'
+import { secret } from '../../support/chat.ts'
+import { Gate } from '../../support/scripted-model.ts'
+import { telegramApi } from '../../support/telegram-api.ts'
+import { adminKey, bindings, call, migrated, newTenant, type Problem } from '../client.ts'
+
+beforeAll(migrated)
+
+type Channel = { readonly id: string; readonly status: string; readonly [more: string]: unknown }
+const secrets = { bot_token: '4711:abcdefghijklmnop', webhook_secret: secret }
+const create = (body: object, key?: string) =>
+  call<Channel & Problem>('POST', '/api/channels', { body, ...(key && { key }) })
+
+/** A database in which another change runs right before the first statement that begins with `sql`. */
+function overtakenDatabase(sql: string, first: () => Promise<unknown>): D1Database {
+  let matches = 0
+  const { DB } = bindings
+  const prepare: D1Database['prepare'] = (one) => {
+    if (one.startsWith(sql)) matches++
+    return DB.prepare(one)
+  }
+  const batch: D1Database['batch'] = async (statements) => {
+    if (matches === 1) await first()
+    return DB.batch(statements)
+  }
+  return { prepare, batch } as D1Database
+}
+
+describe('/api/channels', () => {
+  it('creates, shows, changes, pauses, resumes and removes a channel', async () => {
+    const made = await create({ platform: 'telegram', name: 'Ours', secrets, settings: { allow_users: [5, '6'] } })
+    expect(made.status).toBe(201)
+    const { id } = made.body
+    expect(made.body).toEqual({
+      id: expect.stringMatching(/^ch_[0-9a-f]{32}$/),
+      platform: 'telegram',
+      name: 'Ours',
+      status: 'active',
+      webhook_url: `https://talaria.test/webhooks/telegram/${id}`,
+      settings: {
+        allow_users: ['5', '6'],
+        allow_chats: [],
+        admins: [],
+        require_mention: true,
+        busy_mode: 'interrupt',
+        streaming: false,
+        burst_ms: 0,
+      },
+      secrets: { bot_token: 'mnop', webhook_secret: 'et-1' },
+      created_at: expect.any(String),
+    })
+    expect((await call('GET', `/api/channels/${id}`)).body).toEqual(made.body)
+    const changed = await call<Channel>('PATCH', `/api/channels/${id}`, {
+      body: { settings: { streaming: true }, secrets: { bot_token: '4711:zyxwvutsrq' } },
+    })
+    expect(changed.body).toMatchObject({
+      name: 'Ours',
+      settings: { allow_users: ['5', '6'], streaming: true },
+      secrets: { bot_token: 'tsrq', webhook_secret: 'et-1' },
+    })
+    expect((await call<Channel>('POST', `/api/channels/${id}/pause`)).body.status).toBe('paused')
+    expect((await call<Channel>('POST', `/api/channels/${id}/resume`)).body.status).toBe('active')
+    expect((await call('DELETE', `/api/channels/${id}`)).status).toBe(204)
+    expect((await call('DELETE', `/api/channels/${id}`)).status).toBe(404)
+    expect((await call('GET', `/api/channels/${id}`)).status).toBe(404)
+  })
+
+  it('applies concurrent changes of different fields', async () => {
+    const { body } = await create({ platform: 'telegram', secrets })
+    const at = `/api/channels/${body.id}`
+    const patch = (change: object) => call('PATCH', at, { body: change })
+    const settings = { streaming: true, require_mention: false, busy_mode: 'queue', allow_users: ['7'], admins: ['7'] }
+    const each = Object.entries(settings).map(([name, value]) => patch({ settings: { [name]: value } }))
+    await Promise.all([
+      ...each,
+      patch({ secrets: { bot_token: '4711:zyxwvutsrq' } }),
+      patch({ name: 'Other' }),
+      call('POST', `${at}/pause`),
+    ])
+    expect((await call<Channel>('GET', at)).body).toMatchObject({
+      name: 'Other',
+      status: 'paused',
+      settings,
+      secrets: { bot_token: 'tsrq' },
+    })
+  })
+
+  it('applies concurrent changes of different secrets', async () => {
+    const { body } = await create({ platform: 'telegram', secrets })
+    const at = `/api/channels/${body.id}`
+    const other = () => call('PATCH', at, { body: { secrets: { webhook_secret: 'another-secret-2' } } })
+    const answer = await createApp().fetch(
+      new Request(`https://talaria.test${at}`, {
+        method: 'PATCH',
+        headers: { authorization: `Bearer ${adminKey}` },
+        body: JSON.stringify({ secrets: { bot_token: '4711:zyxwvutsrq' } }),
+      }),
+      { ...bindings, DB: overtakenDatabase('UPDATE channel', other) },
+      createExecutionContext(),
+    )
+    const now = { bot_token: 'tsrq', webhook_secret: 'et-2' }
+    expect([answer.status, (await answer.json<Channel>())['secrets']]).toEqual([200, now])
+    expect((await call<Channel>('GET', at)).body['secrets']).toEqual(now)
+  })
+
+  it('stores secrets sealed', async () => {
+    const { body } = await create({ platform: 'telegram', secrets })
+    const row = await bindings.DB.prepare('SELECT * FROM channel WHERE id = ?').bind(body.id).first()
+    expect(JSON.stringify(row)).not.toContain(secrets.bot_token)
+    expect(JSON.stringify(row)).not.toContain(secret)
+  })
+
+  it.each([
+    ['an unknown platform', { platform: 'slack', secrets: {} }, 'platform'],
+    ['a missing token', { platform: 'telegram', secrets: { webhook_secret: secret } }, 'secrets.bot_token'],
+    ['a missing secret', { platform: 'telegram', secrets: { bot_token: '1:a' } }, 'secrets.webhook_secret'],
+    ['an empty token', { platform: 'telegram', secrets: { ...secrets, bot_token: '' } }, 'secrets.bot_token'],
+    [
+      'a token with a path',
+      { platform: 'telegram', secrets: { ...secrets, bot_token: '1:a/../x' } },
+      'secrets.bot_token',
+    ],
+    [
+      'a secret that Telegram cannot send',
+      { platform: 'telegram', secrets: { ...secrets, webhook_secret: 'ä' } },
+      'secrets.webhook_secret',
+    ],
+    ['an unknown secret', { platform: 'telegram', secrets: { ...secrets, other: 'x' } }, 'secrets.other'],
+    [
+      'the name of a prototype method',
+      { platform: 'telegram', secrets: { ...secrets, toString: 'x' } },
+      'secrets.toString',
+    ],
+    ['an unknown setting', { platform: 'telegram', secrets, settings: { colour: 1 } }, 'settings.colour'],
+    ['an unknown busy mode', { platform: 'telegram', secrets, settings: { busy_mode: 'drop' } }, 'settings.busy_mode'],
+    ['merging of bursts', { platform: 'telegram', secrets, settings: { burst_ms: 500 } }, 'settings.burst_ms'],
+  ])('refuses %s', async (_name, body, param) => {
+    const answer = await create(body)
+    expect([answer.status, answer.body.error.param]).toEqual([400, param])
+  })
+
+  it('names the supported platforms', async () => {
+    expect((await create({ platform: 'discord', secrets: {} })).body.error.message).toContain('telegram')
+  })
+
+  it('hides a channel from other tenants', async () => {
+    const [mine, other] = [await newTenant(), await newTenant()]
+    const { body } = await create({ platform: 'telegram', secrets }, mine.key)
+    const unknown = await call('GET', '/api/channels/ch_unknown', { key: other.key })
+    for (const [method, path] of [
+      ['GET', ''],
+      ['PATCH', ''],
+      ['DELETE', ''],
+      ['POST', '/test'],
+      ['POST', '/pause'],
+      ['POST', '/resume'],
+    ] as const) {
+      const answer = await call(method, `/api/channels/${body.id}${path}`, {
+        key: other.key,
+        ...(method !== 'GET' && { body: {} }),
+      })
+      expect([method, path, answer.status, answer.body]).toEqual([method, path, 404, unknown.body])
+    }
+    expect((await call<{ data: unknown[] }>('GET', '/api/channels', { key: other.key })).body.data).toEqual([])
+    expect((await call<Channel>('GET', `/api/channels/${body.id}`, { key: mine.key })).body.status).toBe('active')
+  })
+
+  it('lists channels page by page, newest first', async () => {
+    const { key } = await newTenant()
+    const ids: string[] = []
+    for (let n = 0; n < 3; n++) ids.push((await create({ platform: 'telegram', secrets }, key)).body.id)
+    type Page = { data: Channel[]; next_cursor: string | null }
+    const first = (await call<Page>('GET', '/api/channels?limit=2', { key })).body
+    const second = (await call<Page>('GET', `/api/channels?limit=2&cursor=${first.next_cursor}`, { key })).body
+    expect([...first.data, ...second.data].map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
+    expect([first.data.length, second.next_cursor]).toEqual([2, null])
+  })
+
+  it('requires the write scope', async () => {
+    const { key } = await newTenant(['read', 'chat'])
+    expect((await create({ platform: 'telegram', secrets }, key)).status).toBe(403)
+  })
+
+  it('tests the secrets with the platform', async () => {
+    const api = telegramApi()
+    const good = await create({ platform: 'telegram', secrets: { ...secrets, bot_token: api.token } })
+    const bad = await create({ platform: 'telegram', secrets })
+    expect((await call('POST', `/api/channels/${good.body.id}/test`)).body).toEqual({
+      ok: true,
+      detail: 'Connected as TalariaBot.',
+    })
+    expect((await call('POST', `/api/channels/${bad.body.id}/test`)).body).toEqual({
+      ok: false,
+      detail: 'HTTP 401: Unauthorized',
+    })
+  })
+
+  it('does not store the account of secrets that changed during the test', async () => {
+    const api = telegramApi()
+    const { body } = await create({ platform: 'telegram', secrets: { ...secrets, bot_token: api.token } })
+    const at = `/api/channels/${body.id}`
+    const gate = new Gate()
+    api.next('getMe', gate)
+    const asked = call('POST', `${at}/test`)
+    await gate.reached()
+    expect((await call('PATCH', at, { body: { secrets: { bot_token: '4711:zyxwvutsrq' } } })).status).toBe(200)
+    gate.open()
+    expect((await asked).status).toBe(200)
+    const row = await bindings.DB.prepare('SELECT account FROM channel WHERE id = ?').bind(body.id).first()
+    expect(row).toEqual({ account: null })
+  })
+})
