@@ -1,4 +1,4 @@
-/** Which turn follows the one that has ended: what was said too late for it, then what was queued. */
+/** Chooses the turn that follows an ended one: first messages that came too late for it, then the queue. */
 
 import { joinMessages } from '../../agent/loop/enter.ts'
 import type { UserMessage } from '../../agent/model/message.ts'
@@ -10,11 +10,11 @@ export type TurnRequest = {
   readonly runId: string
   readonly message: UserMessage
   readonly options: TurnOptions
-  /** In the inbox, and part of the message: taken out, and told, as the turn opens. */
+  /** Inbox items that are part of the message. They are removed, with their events, when the turn opens. */
   readonly drain?: readonly number[]
 }
 
-/** Takes it out of the inbox. After a stop, what was said into the stopped turn is let go. */
+/** Removes the chosen messages from the inbox. After a stop, messages for the stopped turn are dropped. */
 export function nextTurn(store: SessionStore): TurnRequest | undefined {
   const late = store.inbox()
   const { stage, options } = store.turn()
@@ -22,7 +22,7 @@ export function nextTurn(store: SessionStore): TurnRequest | undefined {
   const [first, ...others] = isStopped ? [] : late
   if (first) {
     store.removeFromInbox([first.id])
-    // Repeated requests find the turn: the first by the id, the others by the events that tell of them.
+    // A repeated request finds the turn: the first message by the run id, the others by their events.
     const drain = others.map(({ id }) => id)
     return { runId: first.requestId ?? newRunId(), message: joinMessages(late), options, drain }
   }

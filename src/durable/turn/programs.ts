@@ -1,6 +1,6 @@
 /**
- * What a program's calls pass through: the dispatcher, like every other call. They are written down as part of the call
- * of the program before they begin, so that after a crash it is known how far it had come.
+ * Dispatches the tool calls of a program like all other calls. Each is stored as part of the program's own call before
+ * it starts, so that a crash leaves a record of how far the program came.
  */
 
 import { beginNested, endNested } from '../../agent/loop/nested.ts'
@@ -14,75 +14,75 @@ import { explainNestedCallLimit } from '../../agent/policy/tool-loop-guard.ts'
 import { type DispatchOptions, dispatch } from '../../tools/dispatch.ts'
 import type { PermissionResult } from '../../tools/check-permission.ts'
 
-/** The turn of the program: what its calls leave there. */
+/** Records the calls of a program in its turn. */
 export type ProgramLog = {
-  readonly begun: (parent: string, call: NestedCall) => void
+  readonly started: (parent: string, call: NestedCall) => void
   readonly ended: (parent: string, id: string, message: ToolMessage) => void
   readonly decided: (decision: ApprovalDecision) => void
-  /** Why a tool may not be called any more in this turn. */
-  readonly exhausted: (name: string) => string | undefined
+  /** The reason why a tool may not be called any more in this turn. */
+  readonly explainLimit: (name: string) => string | undefined
 }
 
-type Written = { readonly turn: () => Turn; readonly save: (commit: Commit) => void; readonly write: () => void }
+type StoredTurn = { readonly turn: () => Turn; readonly save: (commit: Commit) => void; readonly write: () => void }
 
-const MAX_PREVIEW = 200
-const MAX_TEXT = 300
+const maxPreviewChars = 200
+const maxTextChars = 300
 
-export function programLog(store: () => Written, look: () => View): ProgramLog {
+export function createProgramLog(store: () => StoredTurn, look: () => View): ProgramLog {
   const put = (change: (turn: Turn) => Commit): void => {
     store().save(change(store().turn()))
     store().write()
   }
   return {
-    begun: (parent, call) => put((turn) => beginNested(turn, parent, call)),
+    started: (parent, call) => put((turn) => beginNested(turn, parent, call)),
     ended: (parent, id, message) => {
-      const preview = textIn(message).slice(0, MAX_PREVIEW)
+      const preview = textIn(message).slice(0, maxPreviewChars)
       put((turn) => endNested(turn, parent, { id, name: message.name, failed: message.failed, preview }))
     },
     decided: (decision) => put((turn) => ({ turn: addDecision(turn, decision) })),
-    exhausted: (name) => explainNestedCallLimit(store().turn(), name, look()),
+    explainLimit: (name) => explainNestedCallLimit(store().turn(), name, look()),
   }
 }
 
-/** The same world, with programs in it that call its tools. */
+/** Adds programs, which can call the same tools, to the options of the dispatcher. */
 export function withPrograms(world: DispatchOptions, run: Programs['run'], log: ProgramLog): DispatchOptions {
   const programs: Programs = {
     run,
     tool: (name) => world.toolbox.get(name),
     touches: (tool, input) => tool.touches(input, world.services),
-    dispatch: (request) => nested(request, world, log),
+    dispatch: (request) => dispatchNested(request, world, log),
   }
   return { ...world, services: { ...world.services, programs } }
 }
 
-async function nested(request: NestedRequest, world: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
+async function dispatchNested(request: NestedRequest, world: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
   const { parent, id, tool, input, signal } = request
   const since = world.context.clock.now()
   const call: ToolCall = { id, name: tool.name, input, effect: tool.effect, state: 'running', since }
-  const spent = log.exhausted(tool.name)
+  const spent = log.explainLimit(tool.name)
   if (spent !== undefined) return errorResult(call, spent)
-  log.begun(parent, { id, name: tool.name, input: shortened(maskSecretsInValue(input)), since })
-  const message = await one(call, innerWorld(world, signal), log)
+  log.started(parent, { id, name: tool.name, input: truncateTexts(maskSecretsInValue(input)), since })
+  const message = await dispatchOne(call, nestedOptions(world, signal), log)
   log.ended(parent, id, message)
   return message
 }
 
-async function one(call: ToolCall, world: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
+async function dispatchOne(call: ToolCall, world: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
   for await (const result of dispatch([call], world)) {
     if ('decision' in result && result.decision) log.decided(result.decision)
     if (result.of === 'tool') return result.message
   }
-  // Tools whose result comes later are not callable from programs.
+  // Tools with pending requests are not callable from programs.
   throw new Error(`${call.name} brought no result to the program.`)
 }
 
-function innerWorld(world: DispatchOptions, signal: AbortSignal): DispatchOptions {
+function nestedOptions(world: DispatchOptions, signal: AbortSignal): DispatchOptions {
   const { backend } = world.services
   return {
     ...world,
-    // Nobody looks at what a program reads.
+    // A program gets no images: no model looks at what it reads.
     context: { ...world.context, signal, seesImages: false },
-    // What read_file has shown to the model it has not shown to the program.
+    // The model has not seen the files that the program reads: the record of shown files is a separate one.
     services: { ...world.services, ...(backend && { backend: Object.create(backend) as typeof backend }) },
     async permit(call, tool) {
       return withoutWaiting(await world.permit(call, tool), call.name)
@@ -104,10 +104,11 @@ function withoutWaiting(permitted: PermissionResult, name: string): PermissionRe
   }
 }
 
-/** Enough to see what was called: long texts are cut. */
-function shortened(value: unknown): unknown {
-  if (typeof value === 'string') return value.length > MAX_TEXT ? `${maskSecrets(value).slice(0, MAX_TEXT)}…` : value
-  if (Array.isArray(value)) return value.slice(0, 20).map(shortened)
+/** Truncates long texts: the record only shows what was called. */
+function truncateTexts(value: unknown): unknown {
+  if (typeof value === 'string')
+    return value.length > maxTextChars ? `${maskSecrets(value).slice(0, maxTextChars)}…` : value
+  if (Array.isArray(value)) return value.slice(0, 20).map(truncateTexts)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shortened(item)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, truncateTexts(item)]))
 }

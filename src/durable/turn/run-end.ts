@@ -1,4 +1,4 @@
-/** The tenant's object hears that a run has ended: its place is free, and this is what it cost. */
+/** Reports the cost of an ended run to the tenant's object, which frees its place. */
 
 import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Journal } from '../storage/journal.ts'
@@ -6,7 +6,7 @@ import type { SessionMetadata } from '../storage/session-metadata.ts'
 import { runCost } from '../storage/session-record.ts'
 import type { SessionStore } from '../storage/store.ts'
 
-type Session = {
+type SettledSession = {
   readonly journal: Journal
   readonly store: SessionStore
   readonly meta: SessionMetadata
@@ -15,16 +15,16 @@ type Session = {
   readonly openAtWake: string | undefined
 }
 
-/** Rejects while the tenant's object is away; it is kept for later then. */
-export function settleRun(session: Session, runId: string): Promise<void> {
-  const { store, meta, billing: account } = session
+/** Rejects when the tenant's object cannot be reached; the report is kept and sent again. */
+export function settleRun(session: SettledSession, runId: string): Promise<void> {
+  const { store, meta, billing } = session
   const turn = store.current()
-  // It may have followed another one at once, and the object have died before the tenant heard of that.
-  if (runId === session.openAtWake) account.restore(endedBefore(session, runId))
-  return account.settle(runId, turn?.id === runId ? runCost(meta, turn) : undefined)
+  // The object may have died between the end of this run and its report, with the next run already open.
+  if (runId === session.openAtWake) billing.restore(findEndedRun(session, runId))
+  return billing.settle(runId, turn?.id === runId ? runCost(meta, turn) : undefined)
 }
 
-function endedBefore({ journal, meta }: Session, runId: string) {
+function findEndedRun({ journal, meta }: SettledSession, runId: string) {
   const turn = journal.turnBefore(runId)
   return turn && { id: turn.id, ...runCost(meta, turn) }
 }

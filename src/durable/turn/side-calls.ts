@@ -21,8 +21,8 @@ export type SideCallOptions = {
 type SideCalls = Pick<ModelEffects, 'side' | 'references'>
 
 export function createSideCalls(session: TurnSession, options: SideCallOptions): SideCalls {
-  const inTurn = worldOf(session, options, () => session.driver.abortable())
-  const afterTurn = worldOf(session, options, () => new AbortController())
+  const inTurn = contextOf(session, options, () => session.driver.abortable())
+  const afterTurn = contextOf(session, options, () => new AbortController())
   const side: SideCall = async (task, request) => {
     const note = session.billing.notes.nextId()
     const world = session.store.hasOpenTurn ? inTurn : afterTurn
@@ -45,7 +45,7 @@ export function createSideCalls(session: TurnSession, options: SideCallOptions):
   }
 }
 
-function worldOf(
+function contextOf(
   session: TurnSession,
   options: SideCallOptions,
   abortable: () => AbortController,

@@ -5,7 +5,7 @@ import type { Turn } from '../../agent/model/turn.ts'
 import type { Route } from '../../agent/routing/route.ts'
 import { judgeWith, policyOf } from './approval-policy.ts'
 import type { ToolEffects } from './effects.ts'
-import { programLog } from './programs.ts'
+import { createProgramLog } from './programs.ts'
 import type { TurnSession } from './turn-session.ts'
 
 export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => readonly Route[]): ToolEffects => ({
@@ -19,7 +19,7 @@ export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) =
       seesImages: seesImages(session, routesOf(session.store.turn())),
       policy: () => policyOf(session.settings, session.meta, session.store.current()),
       judge: (asked) => judgeWith(session, asked),
-      programs: programLog(
+      programs: createProgramLog(
         () => session.store,
         () => session.driver.view(),
       ),

@@ -125,11 +125,11 @@ export class ToolRuntime {
 
   /** The tools that these settings allow and that have what they need. */
   toolbox(settings: Settings): Toolbox {
-    return this.#selected(settings).tools
+    return this.#sessionTools(settings).tools
   }
 
   schemas(settings: Settings): readonly ToolSchema[] {
-    return this.#selected(settings).schemas
+    return this.#sessionTools(settings).schemas
   }
 
   /** The first of these calls that may run side by side. */
@@ -178,15 +178,15 @@ export class ToolRuntime {
     return path
   }
 
-  #offered(): readonly ServiceName[] {
+  #serviceNames(): readonly ServiceName[] {
     const names = Object.keys(this.#services) as ServiceName[]
     return this.#runProgram ? [...names, 'programs'] : names
   }
 
-  #selected(settings: Settings): SessionTools {
+  #sessionTools(settings: Settings): SessionTools {
     const tenantTools = this.#options.tenantTools?.()
     if (this.#toolbox?.of !== settings || this.#toolbox.tenantTools !== tenantTools)
-      this.#toolbox = { of: settings, tenantTools, selected: sessionTools(settings, this.#offered(), tenantTools) }
+      this.#toolbox = { of: settings, tenantTools, selected: sessionTools(settings, this.#serviceNames(), tenantTools) }
     return this.#toolbox.selected
   }
 }
