@@ -1,4 +1,4 @@
 import { describeConformance } from './support/conformance.ts'
 import { dialectHarnesses } from './support/dialects.ts'
 
-for (const wire of dialectHarnesses) describeConformance(wire)
+for (const harness of dialectHarnesses) describeConformance(harness)

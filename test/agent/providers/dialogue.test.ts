@@ -1,4 +1,4 @@
-/** One conversation through all dialects: what one said, the next must be able to hear. */
+/** Runs one conversation through all dialects: each must accept the replies of the others. */
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,27 +18,27 @@ const request = (transcript: readonly Message[], more: Partial<ModelRequest> = {
   ...more,
 })
 
-async function hear(
-  wire: DialectHarness,
+async function callAndValidate(
+  harness: DialectHarness,
   transcript: readonly Message[],
   answer: RecordedResponse,
 ): Promise<AssistantMessage> {
-  const quirks = wire.thinkingQuirks ?? {}
+  const quirks = harness.thinkingQuirks ?? {}
   const asked = request(transcript, { reasoningEffort: 'high', cache: '1h' })
-  const { body, reply, error } = await wire.exchange(asked, answer, { quirks })
+  const { body, reply, error } = await harness.exchange(asked, answer, { quirks })
   const said = JSON.stringify(body)
   const results = transcript.flatMap((one) => (one.role === 'tool' ? [textIn(one)] : []))
   expect({
-    dialect: wire.name,
-    faults: wire.findViolations(body),
+    dialect: harness.name,
+    faults: harness.findViolations(body),
     lost: results.filter((result) => !said.includes(result)),
     error,
-  }).toEqual({ dialect: wire.name, faults: [], lost: [], error: undefined })
+  }).toEqual({ dialect: harness.name, faults: [], lost: [], error: undefined })
   return reply?.message as AssistantMessage
 }
 
-/** Recorded answers come more than once, those of a provider have ids of their own. */
-function anew(answer: AssistantMessage, nth: number): AssistantMessage {
+/** A recorded response is used several times, but a provider sends a new id each time. */
+function withFreshId(answer: AssistantMessage, nth: number): AssistantMessage {
   const content = answer.content.map((part) => {
     const data = part.type === 'text' ? undefined : part.sealed?.data
     if (part.type === 'text' || typeof data !== 'object' || data === null || !('id' in data)) return part
@@ -56,11 +56,11 @@ const resultsFor = (answer: AssistantMessage, at: number): Message[] =>
     }),
   )
 
-/** Hundreds of exchanges each: a busy machine may take its time. */
-const patient = { timeout: 120_000 }
+/** Each test has hundreds of exchanges. */
+const longTest = { timeout: 120_000 }
 
-describe('a conversation of twenty turns', patient, () => {
-  it('is understood by every dialect, with another one at every call', async () => {
+describe('a conversation of twenty turns', longTest, () => {
+  it('works when every call uses another dialect', async () => {
     const transcript: Message[] = []
     let calls = 0
     const next = () => dialectHarnesses[calls++ % dialectHarnesses.length] as DialectHarness
@@ -70,34 +70,34 @@ describe('a conversation of twenty turns', patient, () => {
         content: [{ type: 'text', text: `turn ${turn}` }, ...(turn % 4 === 0 ? [image] : [])],
       })
       for (const situation of ['thoughtfulCall', 'calls', turn % 2 ? 'thinking' : 'text'] as const) {
-        const wire = next()
-        const answer = anew(await hear(wire, transcript, wire.responses[situation]), calls)
+        const harness = next()
+        const answer = withFreshId(await callAndValidate(harness, transcript, harness.responses[situation]), calls)
         transcript.push(answer, ...resultsFor(answer, turn))
       }
-      // So that the same dialect does not always meet the same situation.
+      // Shifts the order, so that each dialect gets different situations.
       calls += turn % 2
     }
     expect(transcript.filter(({ role }) => role === 'tool')).toHaveLength(20 * 3)
   })
 
-  it('is begun by one dialect and gone on with by another, for every pair', async () => {
-    let ended = 0
+  it('can be started by one dialect and continued by another, for every pair', async () => {
+    let pairCount = 0
     for (const first of dialectHarnesses)
       for (const second of dialectHarnesses) {
         const transcript: Message[] = [userText('hello')]
-        for (const [nth, wire] of [first, second, first].entries()) {
-          const answer = anew(await hear(wire, transcript, wire.responses.thoughtfulCall), nth)
+        for (const [nth, harness] of [first, second, first].entries()) {
+          const answer = withFreshId(await callAndValidate(harness, transcript, harness.responses.thoughtfulCall), nth)
           transcript.push(answer, ...resultsFor(answer, 1))
         }
-        const end = await hear(second, transcript, second.responses.thinking)
-        await hear(first, [...transcript, end, userText('and?')], first.responses.text)
-        ended++
+        const end = await callAndValidate(second, transcript, second.responses.thinking)
+        await callAndValidate(first, [...transcript, end, userText('and?')], first.responses.text)
+        pairCount++
       }
-    expect(ended).toBe(dialectHarnesses.length ** 2)
+    expect(pairCount).toBe(dialectHarnesses.length ** 2)
   })
 })
 
-describe('any stored history', patient, () => {
+describe('any stored history', longTest, () => {
   const text = fc.constantFrom('', ' ', '\n\n', 'a', 'long text', 'half \ud83d of it', '漢字 😀')
   const words = text.map((one) => ({ type: 'text', text: one }) as const)
   const picture = fc
@@ -113,7 +113,7 @@ describe('any stored history', patient, () => {
   const call = fc
     .record({ id, name: fc.constantFrom('look', 'find', 'no.such tool!', ''), input, broken: fc.boolean() })
     .map(({ broken, ...one }) => ({ type: 'call', ...one, ...(broken && { input: {}, raw: '{"at' }) }) as const)
-  const thought = fc.constantFrom(
+  const thinking = fc.constantFrom(
     { type: 'thinking', text: 'hm' } as const,
     { type: 'thinking', text: '', sealed: { by: 'anthropic', data: { redacted: 'c2VhbGVk' } } } as const,
     { type: 'thinking', text: 'hm', sealed: { by: 'anthropic', data: { signature: 'c2VhbGVk' } } } as const,
@@ -121,7 +121,7 @@ describe('any stored history', patient, () => {
     { type: 'thinking', text: 'hm', sealed: { by: 'nobody', data: 'c2VhbGVk' } } as const,
   )
   const answer = fc
-    .array(fc.oneof(words, thought, call), { maxLength: 4 })
+    .array(fc.oneof(words, thinking, call), { maxLength: 4 })
     .map((content): Message => ({ role: 'assistant', content, stop: 'end' }))
   const result = fc
     .record({ callId: id, content: fc.array(fc.oneof(words, picture), { maxLength: 2 }), failed: fc.boolean() })
@@ -129,11 +129,11 @@ describe('any stored history', patient, () => {
   const asked = fc
     .array(fc.oneof(words, picture), { maxLength: 3 })
     .map((content): Message => ({ role: 'user', content }))
-  /** What the dialects themselves have said, with their own seals. */
-  const spoken = Promise.all(
-    dialectHarnesses.flatMap((wire) =>
+  /** Replies of the dialects themselves, with their own seals. */
+  const recordedReplies = Promise.all(
+    dialectHarnesses.flatMap((harness) =>
       (['thinking', 'thoughtfulCall', 'calls'] as const).map(async (situation) => {
-        const { reply } = await wire.exchange(request([userText('hello')]), wire.responses[situation])
+        const { reply } = await harness.exchange(request([userText('hello')]), harness.responses[situation])
         return reply?.message as Message
       }),
     ),
@@ -155,22 +155,22 @@ describe('any stored history', patient, () => {
     ),
   })
 
-  it.each(dialectHarnesses.map((wire) => [wire.name, wire] as const))(
-    'is a request that is taken: %s',
-    async (_name, wire) => {
-      const said = fc.constantFrom(...(await spoken))
+  it.each(dialectHarnesses.map((harness) => [harness.name, harness] as const))(
+    'becomes a valid request: %s',
+    async (_name, harness) => {
+      const said = fc.constantFrom(...(await recordedReplies))
       const histories = fc.array(fc.oneof(asked, answer, result, said), { maxLength: 14 })
-      const quirks = fc.constantFrom({}, { cacheMarks: 'native' } as const, wire.thinkingQuirks ?? {})
+      const quirks = fc.constantFrom({}, { cacheMarks: 'native' } as const, harness.thinkingQuirks ?? {})
       await fc.assert(
         fc.asyncProperty(histories, options, quirks, async (history, more, own) => {
-          // A request is only made when somebody has said something.
-          const all = history.map((one, nth) => (one.role === 'assistant' ? anew(one, nth) : one))
+          // A request always follows a user message.
+          const all = history.map((one, nth) => (one.role === 'assistant' ? withFreshId(one, nth) : one))
           const transcript = [...all, userText('now?')]
           const model = own.reasoning === 'adaptive' ? 'claude-opus-5' : 'claude-sonnet-4-5'
-          const { body } = await wire.exchange(request(transcript, { ...more, model }), wire.responses.text, {
+          const { body } = await harness.exchange(request(transcript, { ...more, model }), harness.responses.text, {
             quirks: own,
           })
-          expect(wire.findViolations(body)).toEqual([])
+          expect(harness.findViolations(body)).toEqual([])
         }),
         { numRuns: 150 },
       )

@@ -1,4 +1,4 @@
-/** Whose thinking goes back to whom in Anthropic's dialect: other makers speak it too, and cannot read Claude's. */
+/** Tests which model and host gets earlier thinking back. Other makers use the same API, but cannot read Claude's thinking. */
 
 import { describe, expect, it } from 'vitest'
 import { type Message, userText } from '../../../../src/agent/model/message.ts'
@@ -10,17 +10,17 @@ import { anthropicResponses } from '../fixtures/anthropic.ts'
 import { toolResult, tools } from '../support/requests.ts'
 
 const question = userText('look')
-const ask = async (model: string, transcript: readonly Message[], at = '127.0.0.1') => {
+const send = async (model: string, transcript: readonly Message[], at = '127.0.0.1') => {
   const { reply, body, text } = await exchangeOverHttp(anthropic, {
     toBaseUrl: (origin) => origin.replace('127.0.0.1', at),
   })({ model, system: '', transcript, tools, maxTokens: 10_000, reasoningEffort: 'low' }, anthropicResponses.thinking)
   expect(findAnthropicViolations(body)).toEqual([])
   return { said: reply!.message, isThere: text.includes('"type":"thinking","thinking"') }
 }
-/** Whether what one has thought on the way to its call is sent to the other. */
-const goesBack = async (from: string, to: string, at?: string) => {
-  const { said } = await ask(from, [question])
-  const calling: Message = {
+/** Returns whether the thinking before a tool call of one model is sent to the other. */
+const isSentBack = async (from: string, to: string, at?: string) => {
+  const { said } = await send(from, [question])
+  const withCall: Message = {
     role: 'assistant',
     content: [
       ...said.content.filter(({ type }) => type === 'thinking'),
@@ -28,27 +28,27 @@ const goesBack = async (from: string, to: string, at?: string) => {
     ],
     stop: 'tools',
   }
-  return (await ask(to, [question, calling, toolResult('c1', 'seen')], at)).isThere
+  return (await send(to, [question, withCall, toolResult('c1', 'seen')], at)).isThere
 }
 
-describe('thinking', () => {
+describe('earlier thinking', () => {
   it.each([
     ['claude-opus-4-5', 'claude-sonnet-5', true],
     ['MiniMax-M3', 'MiniMax-M3', true],
     ['MiniMax-M3', 'claude-opus-4-5', false],
     ['claude-opus-4-5', 'MiniMax-M3', false],
   ])('of %s is sent to %s: %s', async (from, to, isSent) => {
-    expect(await goesBack(from, to)).toBe(isSent)
+    expect(await isSentBack(from, to)).toBe(isSent)
   })
 
   it.each([
     ['claude-opus-4-5', true],
     ['MiniMax-M3', false],
   ])('of %s is sent to another host: %s', async (model, isSent) => {
-    expect(await goesBack(model, model, 'localhost')).toBe(isSent)
+    expect(await isSentBack(model, model, 'localhost')).toBe(isSent)
   })
 
-  it('of Claude is sealed by the dialect, as it always was', () => {
+  it('has an issuer with the host name, except for Claude', () => {
     expect(resolveSealIssuer('anthropic/claude-opus-4.5', 'https://openrouter.ai/api')).toBe('anthropic')
     expect(resolveSealIssuer('kimi-k2.6', 'https://api.kimi.com/coding')).toBe('anthropic@api.kimi.com')
   })

@@ -19,19 +19,19 @@ const encoder = new TextEncoder()
 
 async function read(body: string, size = 1_000_000) {
   const deltas: string[] = []
-  const signs: (Activity | undefined)[] = []
+  const activities: (Activity | undefined)[] = []
   const response = chunkedResponse(encoder.encode(body), size, 'text/event-stream')
   const reply = await readMessagesStream(response, {
     onDelta: (delta) => deltas.push(`${delta.of}: ${delta.text}`),
-    onActivity: (sign) => signs.push(sign),
+    onActivity: (sign) => activities.push(sign),
     sleep: skipSleep,
   })
-  return { ...reply, deltas, signs }
+  return { ...reply, deltas, activities }
 }
 const answer = (...events: readonly (Event | readonly Event[])[]) => serializeEvents(messageStart(), ...events.flat())
 
-describe('an answer of the Messages API', { timeout: 60_000 }, () => {
-  it('is the same wherever the bytes are cut', async () => {
+describe('readMessagesStream', { timeout: 60_000 }, () => {
+  it('reads the same reply for any chunk size', async () => {
     const body = answer(
       thinkingBlock(0, 'c2ln', 'hm ', 'ja 😀'),
       textBlock(1, 'Grüße'),
@@ -47,7 +47,7 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     )
   })
 
-  it('that breaks off anywhere is never taken for whole', async () => {
+  it('never accepts a truncated stream as complete', async () => {
     const body = anthropicResponses.calls.body as string
     const whole = await read(body)
     const stop = body.indexOf('"stop_reason"')
@@ -63,7 +63,7 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     expect(await outcomeOf(body.indexOf('event: message_stop'))).toMatchObject({ message: whole.message })
   })
 
-  it('keeps thinking with its seals, in its order', async () => {
+  it('keeps thinking with its seals, in order', async () => {
     const { message } = await read(
       answer(
         thinkingBlock(0, 'c2ln', 'one'),
@@ -94,16 +94,16 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     ['refusal', 'refused'],
     ['something_new', 'end'],
   ]
-  it.each(stops)('that stops for %s is %s', async (reason, stop) => {
+  it.each(stops)('maps the stop reason %s to %s', async (reason, stop) => {
     expect((await read(answer(textBlock(0, 'x'), messageEnd(reason)))).message.stop).toBe(stop)
   })
 
-  it('that is a refusal without words has those of the provider', async () => {
+  it('uses the explanation of the provider for a refusal without text', async () => {
     const { message } = await read(anthropicResponses.refusal.body as string)
     expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'I will not.' }], stop: 'refused' })
   })
 
-  it('cut at its length keeps the arguments of its call as they came', async () => {
+  it('keeps truncated arguments as raw text', async () => {
     const { message } = await read(answer(toolUseBlock(0, 'c1', 'look', '{"at": "unfin'), messageEnd('max_tokens')))
     expect(message).toEqual({
       role: 'assistant',
@@ -112,7 +112,7 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     })
   })
 
-  it('may bring whole blocks at once, and blocks nobody knows', async () => {
+  it('reads blocks without deltas, and ignores unknown blocks', async () => {
     const { message, deltas } = await read(
       answer(
         contentBlock(0, { type: 'text', text: 'whole' }),
@@ -132,12 +132,12 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     expect(deltas).toEqual(['text: whole'])
   })
 
-  it('counts the usage of its end, and that of its beginning where the end has none', async () => {
+  it('uses the final usage, and the first usage for counts that the final one lacks', async () => {
     const body = (first: object, last: object) =>
       serializeEvents(messageStart(first), ...textBlock(0, 'x'), ...messageEnd('end_turn', {}, last))
     const usage = async (first: object, last: object) => (await read(body(first, last))).usage
     const beginning = { input_tokens: 50, cache_read_input_tokens: 7, cache_creation_input_tokens: 3, output_tokens: 1 }
-    const counted = {
+    const expectedUsage = {
       input: 50,
       output: 9,
       cachedRead: 7,
@@ -146,18 +146,20 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
       costUsd: 0,
       costStatus: 'unknown',
     }
-    expect(await usage(beginning, { output_tokens: 9 })).toEqual(counted)
-    expect(await usage({ input_tokens: 0, output_tokens: 0 }, { ...beginning, output_tokens: 9 })).toEqual(counted)
+    expect(await usage(beginning, { output_tokens: 9 })).toEqual(expectedUsage)
+    expect(await usage({ input_tokens: 0, output_tokens: 0 }, { ...beginning, output_tokens: 9 })).toEqual(
+      expectedUsage,
+    )
     expect(
       await usage(beginning, { input_tokens: 0, output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } }),
     ).toEqual({
-      ...counted,
+      ...expectedUsage,
       reasoning: 4,
     })
     expect(await usage({ input_tokens: -5, output_tokens: 'many' }, {})).toMatchObject({ input: 0, output: 0 })
   })
 
-  it('counts what is written to the cache for an hour apart from the rest, and never more of it than there is', async () => {
+  it('counts one-hour cache writes separately, at most all cache writes', async () => {
     const usage = async (hour: unknown) => {
       const cache_creation = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: hour }
       const first = { input_tokens: 1, cache_creation_input_tokens: 100, cache_creation, output_tokens: 1 }
@@ -168,13 +170,13 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     expect(await usage('many')).not.toHaveProperty('hourWrite')
   })
 
-  it('is kept alive by pings, without a word', async () => {
-    const { signs } = await read(answer({ type: 'ping' }, textBlock(0, 'x'), messageEnd('end_turn')))
-    expect(signs.filter((sign) => sign === 'keep-alive')).toHaveLength(1)
-    expect(signs[1]).toBe('keep-alive')
+  it('reports pings as keep-alive activity', async () => {
+    const { activities } = await read(answer({ type: 'ping' }, textBlock(0, 'x'), messageEnd('end_turn')))
+    expect(activities.filter((sign) => sign === 'keep-alive')).toHaveLength(1)
+    expect(activities[1]).toBe('keep-alive')
   })
 
-  it('may come in one piece', async () => {
+  it('reads a JSON message instead of a stream', async () => {
     const whole = {
       type: 'message',
       content: [
@@ -184,8 +186,8 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
       stop_reason: 'end_turn',
       usage: { input_tokens: 3, output_tokens: 1 },
     }
-    const quiet = { onDelta: () => {}, onActivity: () => {}, sleep: skipSleep }
-    const { message, usage } = await readMessagesStream(Response.json(whole), quiet)
+    const options = { onDelta: () => {}, onActivity: () => {}, sleep: skipSleep }
+    const { message, usage } = await readMessagesStream(Response.json(whole), options)
     expect(message).toEqual({
       role: 'assistant',
       content: [
@@ -196,6 +198,6 @@ describe('an answer of the Messages API', { timeout: 60_000 }, () => {
     })
     expect(usage).toMatchObject({ input: 3, output: 1 })
     const refused = Response.json({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })
-    await expect(readMessagesStream(refused, quiet)).rejects.toThrow('Overloaded')
+    await expect(readMessagesStream(refused, options)).rejects.toThrow('Overloaded')
   })
 })

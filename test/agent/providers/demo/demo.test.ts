@@ -32,17 +32,17 @@ describe('demo/agent', () => {
     ['every 30m: look outside', 'cronjob', { action: 'create', schedule: 'every 30m', prompt: 'look outside' }],
     ['delegate: find it', 'delegate_task', { goal: 'find it' }],
     ['ask: which one?', 'clarify', { question: 'which one?' }],
-  ])('answers %j with a call of %s', (text, name, input) => {
+  ])('replies to %j with a call of %s', (text, name, input) => {
     expect(callsIn(createReply(request([userText(text)])))).toEqual([{ type: 'call', id: 'demo_1', name, input }])
   })
 
-  it('repeats everything else, and says what it is', () => {
+  it('repeats any other text, and explains what it is', () => {
     const text = textIn(createReply(request([userText('good morning')])))
     expect(text).toMatch(/^You said: good morning\n\n/)
     expect(text).toContain('not a language model')
   })
 
-  it('offers the phrases whose tool there is', () => {
+  it('lists only phrases whose tool is available', () => {
     const help = (some: readonly string[]) =>
       textIn(createReply(request([], { tools: tools.filter(({ name }) => some.includes(name)) })))
     expect(help(['clarify', 'terminal'])).toContain('I understand: run: CMD · ask: QUESTION. Set')
@@ -50,8 +50,8 @@ describe('demo/agent', () => {
     expect(help(names)).toContain('every 30m: PROMPT · delegate: GOAL')
   })
 
-  it('reports what the tool returned', () => {
-    const asked = createReply(request([userText('read a.txt')]))
+  it('reports the result of a tool', () => {
+    const reply = createReply(request([userText('read a.txt')]))
     const result: Message = {
       role: 'tool',
       callId: 'demo_1',
@@ -59,23 +59,23 @@ describe('demo/agent', () => {
       content: [{ type: 'text', text: 'alpha' }],
       failed: false,
     }
-    expect(textIn(createReply(request([userText('read a.txt'), asked, result])))).toBe('read_file returned:\nalpha')
+    expect(textIn(createReply(request([userText('read a.txt'), reply, result])))).toBe('read_file returned:\nalpha')
   })
 
-  it('says so when it may not use the tool', () => {
+  it('reports that a tool is not available', () => {
     expect(textIn(createReply(request([userText('run: ls')], { tools: [] })))).toContain(
       'terminal, which is not available',
     )
   })
 
-  it('streams word by word, at its pace, until it is stopped', async () => {
+  it('streams word by word until it is aborted', async () => {
     const deltas: string[] = []
-    const stop = new AbortController()
+    const controller = new AbortController()
     const options = {
-      signal: stop.signal,
+      signal: controller.signal,
       onDelta: ({ text }: { text: string }) => {
         deltas.push(text)
-        if (deltas.length === 2) stop.abort()
+        if (deltas.length === 2) controller.abort()
       },
       onActivity: () => {},
       sleep: () => Promise.resolve(),

@@ -1,6 +1,6 @@
 /**
- * What the Messages API would refuse, as its documentation has it: fields it does not know, calls that are not
- * answered by the very next message, thinking without a seal, images that are too large, too many marks.
+ * Finds everything in a request body that the Messages API would reject according to its documentation: unknown fields,
+ * tool calls without a result in the next message, thinking without a signature, too large images, too many cache marks.
  */
 
 import * as z from 'zod'
@@ -89,16 +89,16 @@ type Message = Body['messages'][number]
 type Content = Exclude<Message['content'], string>[number]
 
 export function findAnthropicViolations(value: unknown): readonly string[] {
-  const faults = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['half of a surrogate pair'])]
+  const violations = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['a lone surrogate'])]
   const { data } = body.safeParse(value)
   return data
     ? [
-        ...faults,
+        ...violations,
         ...findOrderViolations(data.messages),
         ...findThinkingViolations(data),
         ...findCacheMarkViolations(data),
       ]
-    : faults
+    : violations
 }
 
 const listBlocks = ({ content }: Message): readonly Content[] =>
@@ -111,57 +111,57 @@ const isTextOnly = (content: z.infer<typeof result>['content']): boolean =>
   Boolean(content?.length) && (typeof content === 'string' || (content ?? []).every(({ type }) => type === 'text'))
 
 function findOrderViolations(messages: readonly Message[]): string[] {
-  const faults = messages.flatMap((one, at) => {
+  const violations = messages.flatMap((one, at) => {
     const before = messages[at - 1]
     const asked = before ? listCallIds(before) : []
     const given = listResultIds(one)
     const isFirst = listBlocks(one).findIndex(({ type }) => type !== 'tool_result')
     return [
-      ...(one.role === (at % 2 ? 'assistant' : 'user') ? [] : [`message ${at} is of the role ${one.role}`]),
+      ...(one.role === (at % 2 ? 'assistant' : 'user') ? [] : [`message ${at} has the role ${one.role}`]),
       ...asked.filter((id) => !given.includes(id)).map((id) => `message ${at} has no result for ${id}`),
       ...given
         .filter((id) => !asked.includes(id))
-        .map((id) => `message ${at} has a result for ${id}, which was not called`),
+        .map((id) => `message ${at} has a result for ${id}, which has no call`),
       ...(/thinking/.test(listBlocks(one).at(-1)?.type ?? '') ? [`message ${at} ends with thinking`] : []),
       ...(new Set(given).size === given.length ? [] : [`message ${at} has two results for one call`]),
-      ...(isFirst >= 0 && isFirst < given.length ? [`message ${at} has something before its results`] : []),
+      ...(isFirst >= 0 && isFirst < given.length ? [`message ${at} has content before its results`] : []),
       ...listBlocks(one).flatMap((block) =>
         block.type === 'tool_result' && block.is_error && !isTextOnly(block.content)
-          ? ['an error that is not told in words']
+          ? ['a failed result that is not text']
           : [],
       ),
     ]
   })
   const ids = messages.flatMap(listCallIds)
-  if (new Set(ids).size !== ids.length) faults.push('an id stands for two calls')
+  if (new Set(ids).size !== ids.length) violations.push('two calls have the same id')
   const last = messages.at(-1)
-  if (last?.role === 'assistant') faults.push('this model does not go on with words of its own')
-  return faults
+  if (last?.role === 'assistant') violations.push('the last message must not be from the assistant')
+  return violations
 }
 
 function findThinkingViolations({ model, thinking: config, messages, max_tokens, temperature, tools }: Body): string[] {
-  const faults: string[] = []
+  const violations: string[] = []
   const isOn = config?.type === 'enabled' || config?.type === 'adaptive'
-  if (isOn && temperature !== undefined && temperature !== 1) faults.push('temperature may only be 1 with thinking')
+  if (isOn && temperature !== undefined && temperature !== 1) violations.push('temperature may only be 1 with thinking')
   if (config?.type === 'enabled' && config.budget_tokens >= max_tokens)
-    faults.push('max_tokens must be above the budget')
-  if (!tools && messages.some((one) => listCallIds(one).length)) faults.push('calls without tools')
+    violations.push('max_tokens must be above the budget')
+  if (!tools && messages.some((one) => listCallIds(one).length)) violations.push('tool calls without tool definitions')
   const asked = messages.findLastIndex((one) => one.role === 'user' && !listResultIds(one).length)
   const begun = messages[asked + 1]
   const isInCalls = messages.length > asked + 2
   const isOff = config?.type === 'disabled' || (config === undefined && /claude-(3|.*-4-5)/.test(model))
   const last = messages.findLast(({ role }) => role === 'assistant')
   if (isOff && isInCalls && last && listBlocks(last).some(({ type }) => /thinking/.test(type)))
-    faults.push('the last answer cannot contain thinking when thinking is off')
-  if (config?.type !== 'enabled' || !begun || !isInCalls) return faults
+    violations.push('the last answer cannot contain thinking when thinking is off')
+  if (config?.type !== 'enabled' || !begun || !isInCalls) return violations
   const type = listBlocks(begun)[0]?.type
-  if (type !== 'thinking' && type !== 'redacted_thinking') faults.push(`expected thinking, but found ${type}`)
-  return faults
+  if (type !== 'thinking' && type !== 'redacted_thinking') violations.push(`expected thinking, but found ${type}`)
+  return violations
 }
 
 function findCacheMarkViolations({ system, tools = [], messages }: Body): string[] {
   const marked = [...(Array.isArray(system) ? system : []), ...tools, ...messages.flatMap(listBlocks)].filter(
     (one) => 'cache_control' in one && one.cache_control,
   )
-  return marked.length > 4 ? [`${marked.length} marks for the cache, 4 are allowed`] : []
+  return marked.length > 4 ? [`${marked.length} cache marks, at most 4 are allowed`] : []
 }

@@ -1,6 +1,6 @@
 /**
- * What ConverseStream would refuse, as its API reference has it: blocks that are none or several, blank text,
- * roles that do not alternate, results that are not those of the calls before, too many marks.
+ * Finds everything in a request body that ConverseStream would reject according to its API reference: unknown blocks,
+ * blank text, roles that do not alternate, results that do not match the calls, too many cache marks.
  */
 
 import * as z from 'zod'
@@ -79,11 +79,11 @@ type Body = z.infer<typeof body>
 type Message = Body['messages'][number]
 
 export function findBedrockViolations(value: unknown): readonly string[] {
-  const faults = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['half of a surrogate pair'])]
+  const violations = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['a lone surrogate'])]
   const { data } = body.safeParse(value)
   return data
-    ? [...faults, ...findOrderViolations(data), ...findCacheMarkViolations(data), ...findThinkingViolations(data)]
-    : faults
+    ? [...violations, ...findOrderViolations(data), ...findCacheMarkViolations(data), ...findThinkingViolations(data)]
+    : violations
 }
 
 const listCallIds = ({ content }: Message) =>
@@ -92,27 +92,27 @@ const listResultIds = ({ content }: Message) =>
   content.flatMap((block) => ('toolResult' in block ? [block.toolResult.toolUseId] : []))
 
 function findOrderViolations({ messages, toolConfig }: Body): string[] {
-  const faults = messages.flatMap((one, at) => {
+  const violations = messages.flatMap((one, at) => {
     const before = messages[at - 1]
     const asked = before ? listCallIds(before) : []
     const given = listResultIds(one)
     return [
-      ...(one.role === (at % 2 ? 'assistant' : 'user') ? [] : [`message ${at} is of the role ${one.role}`]),
+      ...(one.role === (at % 2 ? 'assistant' : 'user') ? [] : [`message ${at} has the role ${one.role}`]),
       ...(asked.toSorted().join() === given.toSorted().join()
         ? []
         : [`message ${at} has results for ${given.join()}, the calls were ${asked.join()}`]),
       ...(one.content.at(-1) && 'reasoningContent' in (one.content.at(-1) as object)
         ? [`message ${at} ends with thinking`]
         : []),
-      ...(one.content.every((block) => 'cachePoint' in block) ? [`message ${at} has nothing but marks`] : []),
-      ...(one.content[0] && 'cachePoint' in one.content[0] ? [`message ${at} begins with a mark`] : []),
+      ...(one.content.every((block) => 'cachePoint' in block) ? [`message ${at} has only cache marks`] : []),
+      ...(one.content[0] && 'cachePoint' in one.content[0] ? [`message ${at} begins with a cache mark`] : []),
     ]
   })
   const ids = messages.flatMap(listCallIds)
-  if (new Set(ids).size !== ids.length) faults.push('an id stands for two calls')
-  if (ids.length && !toolConfig) faults.push('calls without a toolConfig')
-  if (messages.at(-1)?.role === 'assistant') faults.push('this model does not go on with words of its own')
-  return faults
+  if (new Set(ids).size !== ids.length) violations.push('two calls have the same id')
+  if (ids.length && !toolConfig) violations.push('tool calls without a toolConfig')
+  if (messages.at(-1)?.role === 'assistant') violations.push('the last message must not be from the assistant')
+  return violations
 }
 
 function findCacheMarkViolations({ messages, system = [], toolConfig }: Body): string[] {
@@ -122,7 +122,7 @@ function findCacheMarkViolations({ messages, system = [], toolConfig }: Body): s
     ...messages.flatMap(({ content }): readonly object[] => content),
   ]
   const marks = blocks.filter((block) => 'cachePoint' in block).length
-  return marks > 4 ? [`${marks} marks for the cache, 4 are allowed`] : []
+  return marks > 4 ? [`${marks} cache marks, at most 4 are allowed`] : []
 }
 
 function findThinkingViolations({
@@ -132,12 +132,12 @@ function findThinkingViolations({
 }: Body): string[] {
   const { type, budget_tokens: budget } = (fields['thinking'] ?? {}) as { type?: string; budget_tokens?: number }
   if (type !== 'enabled') return []
-  const faults: string[] = []
-  if (inferenceConfig?.temperature !== undefined) faults.push('temperature may not be said with thinking')
-  if (!budget || budget < 1024) faults.push('a budget below 1024')
-  if ((inferenceConfig?.maxTokens ?? 0) <= (budget ?? 0)) faults.push('maxTokens must be above the budget')
+  const violations: string[] = []
+  if (inferenceConfig?.temperature !== undefined) violations.push('temperature is not allowed with thinking')
+  if (!budget || budget < 1024) violations.push('a budget below 1024')
+  if ((inferenceConfig?.maxTokens ?? 0) <= (budget ?? 0)) violations.push('maxTokens must be above the budget')
   const asked = messages.findLastIndex((one) => one.role === 'user' && !listResultIds(one).length)
   const first = messages[asked + 1]?.content[0]
-  if (messages.length > asked + 2 && first && !('reasoningContent' in first)) faults.push('expected thinking first')
-  return faults
+  if (messages.length > asked + 2 && first && !('reasoningContent' in first)) violations.push('expected thinking first')
+  return violations
 }

@@ -1,7 +1,7 @@
 /** Checks the validator itself: one that accepted everything would make every suite pass. */
 
 import type OpenAI from 'openai'
-import { it, expect } from 'vitest'
+import { expect, it } from 'vitest'
 import { findChatViolations } from './openai-chat.ts'
 
 const validBody = {

@@ -1,9 +1,9 @@
-/** What a strict server of chat completions would refuse: unknown fields, orphans, calls without an answer. */
+/** Finds everything in a request body that a strict chat completions server would reject: unknown fields, results without calls, calls without results. */
 
 import * as z from 'zod'
 import { isWellFormed, findSchemaViolations } from './schema-violations.ts'
 
-/** Not OpenAI's, but what gateways to Claude and Qwen take on parts. */
+/** Not a field of OpenAI, but gateways to Claude and Qwen accept it on parts. */
 const cache_control = z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).optional()
 const text = z.strictObject({ type: z.literal('text'), text: z.string().min(1), cache_control })
 const image = z.strictObject({
@@ -29,7 +29,7 @@ const message = z.discriminatedUnion('role', [
     role: z.literal('assistant'),
     content: z.union([z.string(), z.array(text).min(1), z.null()]).optional(),
     tool_calls: z.array(call).min(1).optional(),
-    // Not OpenAI's, but what servers that want thinking back ask for.
+    // Not fields of OpenAI, but some servers require earlier thinking in them.
     reasoning_content: z.string().optional(),
     reasoning: z.string().optional(),
   }),
@@ -74,33 +74,33 @@ function isObject(json: string): boolean {
 }
 
 export function findChatViolations(value: unknown): readonly string[] {
-  const faults = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['half of a surrogate pair'])]
+  const violations = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['a lone surrogate'])]
   const { data } = body.safeParse(value)
-  if (!data) return faults
+  if (!data) return violations
   const marks = JSON.stringify(data).split('"cache_control"').length - 1
-  return [...faults, ...findOrderViolations(data.messages), ...(marks > 4 ? [`${marks} marks for the cache`] : [])]
+  return [...violations, ...findOrderViolations(data.messages), ...(marks > 4 ? [`${marks} cache marks`] : [])]
 }
 
 function findOrderViolations(messages: readonly z.infer<typeof message>[]): string[] {
-  const faults: string[] = []
+  const violations: string[] = []
   let open: string[] = []
   const known = new Set<string>()
   messages.forEach((one, at) => {
     if (one.role === 'tool') {
-      if (!open.includes(one.tool_call_id)) faults.push(`message ${at} answers no open call: ${one.tool_call_id}`)
+      if (!open.includes(one.tool_call_id)) violations.push(`message ${at} has a result for no open call: ${one.tool_call_id}`)
       open = open.filter((id) => id !== one.tool_call_id)
       return
     }
-    if (open.length) faults.push(`message ${at} stands before the results of ${open.join()}`)
+    if (open.length) violations.push(`message ${at} comes before the results of ${open.join()}`)
     open = []
-    if (one.role === messages[at - 1]?.role) faults.push(`message ${at} is a second ${one.role} in a row`)
+    if (one.role === messages[at - 1]?.role) violations.push(`message ${at} is a second ${one.role} in a row`)
     if (one.role !== 'assistant') return
-    if (!one.content?.length && !one.tool_calls) faults.push(`message ${at} is empty`)
+    if (!one.content?.length && !one.tool_calls) violations.push(`message ${at} is empty`)
     for (const { id } of one.tool_calls ?? []) {
-      if (known.has(id)) faults.push(`the id ${id} stands for two calls`)
+      if (known.has(id)) violations.push(`the id ${id} is used by two calls`)
       known.add(id)
       open.push(id)
     }
   })
-  return open.length ? [...faults, `calls without results: ${open.join()}`] : faults
+  return open.length ? [...violations, `calls without results: ${open.join()}`] : violations
 }

@@ -1,6 +1,6 @@
 /**
- * What the Responses API would refuse: unknown fields, calls without a result and results without a call,
- * reasoning without what it led to, ids that are none, and whatever it could not read because nothing is kept.
+ * Finds everything in a request body that the Responses API would reject: unknown fields, calls without results, results
+ * without calls, reasoning without a following item, invalid ids, and references to items that are not stored.
  */
 
 import * as z from 'zod'
@@ -15,7 +15,7 @@ const phase = z.enum(['commentary', 'final_answer']).nullable().optional()
 const inputText = z.strictObject({ type: z.literal('input_text'), text: z.string() })
 const inputImage = z.strictObject({
   type: z.literal('input_image'),
-  image_url: z.string().refine(isImageUrl, 'neither an address nor an image'),
+  image_url: z.string().refine(isImageUrl, 'neither a URL nor an image'),
   detail: z.enum(['low', 'high', 'auto', 'original']),
 })
 const inputParts = z.array(z.discriminatedUnion('type', [inputText, inputImage])).min(1)
@@ -125,41 +125,40 @@ function isObject(json: string): boolean {
   }
 }
 
-/** Complaints about a request body; none when it would be taken. */
 export function findResponsesViolations(value: unknown): string[] {
-  const faults = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['half of a surrogate pair'])]
+  const violations = [...findSchemaViolations(body, value), ...(isWellFormed(value) ? [] : ['a lone surrogate'])]
   const { data } = body.safeParse(value)
-  if (!data) return faults
+  if (!data) return violations
   const { input, store = true } = data
   return [
-    ...faults,
+    ...violations,
     ...findCallViolations(input),
     ...input.flatMap((_one, at) => findReasoningViolations(input, at, store)),
   ]
 }
 
 function findCallViolations(input: readonly Item[]): string[] {
-  const faults: string[] = []
+  const violations: string[] = []
   const open = new Set<string>()
   const known = new Set<string>()
   input.forEach((one, at) => {
     if ('id' in one && one.id) {
-      if (known.has(one.id)) faults.push(`item ${at}: the id ${one.id} is there twice`)
+      if (known.has(one.id)) violations.push(`item ${at}: the id ${one.id} is used twice`)
       known.add(one.id)
     }
     if (one.type === 'function_call') {
-      if (known.has(one.call_id)) faults.push(`item ${at}: the call ${one.call_id} is there twice`)
+      if (known.has(one.call_id)) violations.push(`item ${at}: the call ${one.call_id} is used twice`)
       known.add(one.call_id)
       open.add(one.call_id)
     }
     if (one.type === 'function_call_output' && !open.delete(one.call_id))
-      faults.push(`item ${at}: no call ${one.call_id} stands before its result`)
+      violations.push(`item ${at}: the result of ${one.call_id} has no call before it`)
     if ('role' in one && one.role !== 'assistant' && open.size) {
-      faults.push(`item ${at} stands before the results of ${[...open].join()}`)
+      violations.push(`item ${at} comes before the results of ${[...open].join()}`)
       open.clear()
     }
   })
-  return open.size ? [...faults, `no result for the calls ${[...open].join()}`] : faults
+  return open.size ? [...violations, `no result for the calls ${[...open].join()}`] : violations
 }
 
 function findReasoningViolations(input: readonly Item[], at: number, store: boolean): string[] {
@@ -168,7 +167,7 @@ function findReasoningViolations(input: readonly Item[], at: number, store: bool
   const next = input.slice(at + 1).find(({ type }) => type !== 'reasoning')
   const isFollowed = next?.type === 'function_call' || (next && 'role' in next && next.role === 'assistant')
   return [
-    ...(isFollowed ? [] : [`item ${at}: the reasoning ${one.id} is without its following item`]),
-    ...(store || one.encrypted_content || one.content?.length ? [] : [`item ${at}: ${one.id} is not kept anywhere`]),
+    ...(isFollowed ? [] : [`item ${at}: the reasoning ${one.id} has no following item`]),
+    ...(store || one.encrypted_content || one.content?.length ? [] : [`item ${at}: ${one.id} is stored nowhere`]),
   ]
 }

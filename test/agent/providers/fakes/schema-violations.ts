@@ -1,4 +1,4 @@
-/** Says where a value departs from a zod schema, in words that name the place. */
+/** Describes where a value violates a zod schema. */
 
 import type * as z from 'zod'
 
@@ -7,7 +7,7 @@ export function findSchemaViolations(schema: z.ZodType, value: unknown): string[
   return (error?.issues ?? []).flatMap((issue) => describeIssue(issue, []))
 }
 
-/** Of a union, what each of its branches says. */
+/** A union issue lists the issues of every branch. */
 function describeIssue(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): string[] {
   const path = [...above, ...issue.path]
   if (issue.code === 'invalid_union' && issue.errors.length)
@@ -15,7 +15,7 @@ function describeIssue(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): 
   return [`${path.map(String).join('.')}: ${issue.message}`]
 }
 
-/** What a picture of this base64 weighs in bytes. */
+/** Returns the number of bytes that base64 text decodes to. */
 export const getDecodedBytes = (base64: string): number => Math.floor((base64.length * 3) / 4)
 
 export const isBase64 = (text: string): boolean =>

@@ -1,4 +1,4 @@
-/** The `AI` binding for one exchange, and what the models behind it would refuse. */
+/** A fake `AI` binding for one exchange, and a validator for what its models would reject. */
 
 import type { Delta } from '../../../../src/agent/model/dialect.ts'
 import { type AiBinding, workersAi } from '../../../../src/agent/providers/workers-ai/workers-ai.ts'
@@ -11,14 +11,14 @@ export type BindingRun = {
   readonly options: Parameters<AiBinding['run']>[2]
 }
 
-/** Throws what the binding throws, and streams what the model says. */
+/** Throws or streams the recorded response, as the binding does. */
 export function createFakeBinding(
   answer: RecordedResponse | { readonly object: unknown },
   runs: BindingRun[],
 ): AiBinding {
   return {
     run: (model, inputs, options) => {
-      // The binding sends JSON: what is none does not arrive.
+      // The binding sends JSON, so inputs must be cloneable data.
       runs.push({ model, inputs: structuredClone(inputs), options })
       if ('object' in answer) return Promise.resolve(answer.object)
       return (answer.status ?? 200) >= 400
@@ -40,7 +40,7 @@ function streamResponse({ body, ending: after }: RecordedResponse): ReadableStre
   return new ReadableStream<Uint8Array>({
     pull(controller) {
       if (!isSent && bytes.length) controller.enqueue(bytes)
-      else if (after === 'breaks') controller.error(new Error('Network connection lost.'))
+      else if (after === 'disconnects') controller.error(new Error('Network connection lost.'))
       else if (after === undefined) controller.close()
       else return new Promise(() => undefined)
       isSent = true
@@ -55,10 +55,10 @@ export const exchangeOverBinding: DialectHarness['exchange'] = async (
   { quirks, onDelta, isAborted } = {},
 ) => {
   const runs: BindingRun[] = []
-  const heard: Delta[] = []
+  const deltas: Delta[] = []
   const controller = new AbortController()
   if (isAborted) controller.abort()
-  let pulses = 0
+  let activityCount = 0
   const outcome = await workersAi(createFakeBinding(answer, runs))
     .call(
       request,
@@ -66,10 +66,10 @@ export const exchangeOverBinding: DialectHarness['exchange'] = async (
       {
         signal: controller.signal,
         onDelta: (delta) => {
-          heard.push(delta)
+          deltas.push(delta)
           onDelta?.(() => controller.abort())
         },
-        onActivity: () => pulses++,
+        onActivity: () => activityCount++,
         sleep: () => Promise.resolve(),
       },
     )
@@ -80,20 +80,20 @@ export const exchangeOverBinding: DialectHarness['exchange'] = async (
   const { model, inputs = {}, options } = runs[0] ?? {}
   const text = JSON.stringify({ model, ...inputs })
   const headers = { ...options?.extraHeaders }
-  return { path: '', headers, text, body: JSON.parse(text), deltas: heard, pulses, ...outcome } satisfies Exchange
+  return { path: '', headers, text, body: JSON.parse(text), deltas, activityCount, ...outcome } satisfies Exchange
 }
 
 type Body = { readonly messages?: readonly Readonly<Record<string, unknown>>[]; readonly [field: string]: unknown }
 
-/** As chat completions, but for the names of results and for content that is always there. */
+/** Validates like chat completions, except that results need a tool name and all messages need content. */
 export function findWorkersAiViolations(value: unknown): readonly string[] {
   const { messages = [], ...body } = value as Body
   const plain = messages.map(({ name: _name, ...message }) => message)
-  const faults = messages.flatMap((message, at) => {
+  const violations = messages.flatMap((message, at) => {
     if (message['content'] === null || message['content'] === undefined) return [`message ${at} has no content`]
     return message['role'] === 'tool' && !message['name'] ? [`message ${at} does not name its tool`] : []
   })
   const efforts = ['low', 'medium', 'high', undefined]
-  if (!efforts.includes(body['reasoning_effort'] as string | undefined)) faults.push('an effort that is none')
-  return [...faults, ...findChatViolations({ ...body, messages: plain, stream_options: { include_usage: true } })]
+  if (!efforts.includes(body['reasoning_effort'] as string | undefined)) violations.push('an unknown effort')
+  return [...violations, ...findChatViolations({ ...body, messages: plain, stream_options: { include_usage: true } })]
 }

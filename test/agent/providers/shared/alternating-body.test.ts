@@ -7,77 +7,77 @@ import {
 } from '../../../../src/agent/providers/shared/alternating-body.ts'
 import { assistantText, assistantCalls, toolResult } from '../support/requests.ts'
 
-/** Counts how often it writes a message. */
-function counting(): { readonly writer: BlockRenderer; readonly written: Map<Message, number> } {
-  const written = new Map<Message, number>()
+/** A renderer that counts how often it renders each message. */
+function createCountingRenderer(): { readonly renderer: BlockRenderer; readonly renderCounts: Map<Message, number> } {
+  const renderCounts = new Map<Message, number>()
   const blocks: BlockRenderer['render'] = (message) => {
-    written.set(message, (written.get(message) ?? 0) + 1)
+    renderCounts.set(message, (renderCounts.get(message) ?? 0) + 1)
     return [{ json: JSON.stringify(textIn(message) || 'call'), isMarkable: true }]
   }
-  return { writer: { render: blocks }, written }
+  return { renderer: { render: blocks }, renderCounts }
 }
-const bodyOf = (
-  clean: readonly Message[],
-  writer: BlockRenderer,
-  behind: readonly Message[] = [],
+const renderBody = (
+  transcript: readonly Message[],
+  renderer: BlockRenderer,
+  trailing: readonly Message[] = [],
   marks?: CacheMarks,
 ) =>
   new TextDecoder().decode(
-    renderAlternatingBody({ head: '[', foot: ']', transcript: clean, trailing: behind, cacheMarks: marks }, writer),
+    renderAlternatingBody({ head: '[', foot: ']', transcript: transcript, trailing: trailing, cacheMarks: marks }, renderer),
   )
-const outline = (body: string) =>
+const summarise = (body: string) =>
   (JSON.parse(body) as { role: string; content: string[] }[]).map(
     ({ role, content }) => `${role}: ${content.join('|')}`,
   )
 
-describe('a transcript for two roles', () => {
+describe('a body with two roles', () => {
   const cases: readonly (readonly [string, readonly Message[], readonly Message[], readonly string[]])[] = [
-    ['is what was said', [userText('a')], [], ['user: a']],
+    ['has one message per message', [userText('a')], [], ['user: a']],
     [
-      'has results, and what is said behind them, in one message',
+      'joins results and the texts after them into one user message',
       [userText('a'), assistantCalls('1', '2'), toolResult('1', 'x'), toolResult('2', 'y'), userText('b')],
       [userText('c')],
       ['user: a', 'assistant: call', 'user: x|y|b|c'],
     ],
     [
-      'does not end with the model',
+      'does not end with an assistant message',
       [userText('a'), assistantText('b')],
       [],
       ['user: a', 'assistant: b', 'user: Go on.'],
     ],
     [
-      'does not begin with the model',
+      'does not begin with an assistant message',
       [assistantText('a')],
       [userText('b')],
       ['user: (What was said before is not kept.)', 'assistant: a', 'user: b'],
     ],
-    ['is never empty', [], [], ['user: (What was said before is not kept.)']],
+    ['is not empty for an empty transcript', [], [], ['user: (What was said before is not kept.)']],
     [
-      'has a draft of its own',
+      'sends a draft as an assistant message',
       [userText('a')],
       [assistantText('b'), userText('c')],
       ['user: a', 'assistant: b', 'user: c'],
     ],
   ]
-  it.each(cases)('%s', (_name, clean, behind, expected) => {
-    expect(outline(bodyOf(clean, counting().writer, behind))).toEqual(expected)
+  it.each(cases)('%s', (_name, transcript, trailing, expected) => {
+    expect(summarise(renderBody(transcript, createCountingRenderer().renderer, trailing))).toEqual(expected)
   })
 
-  it('that grows is written anew only at its end', () => {
-    const { writer, written } = counting()
-    const clean: Message[] = [userText('start')]
+  it('renders only the end of a growing transcript again', () => {
+    const { renderer, renderCounts } = createCountingRenderer()
+    const transcript: Message[] = [userText('start')]
     const rounds = 200
     for (let n = 0; n < rounds; n++) {
-      clean.push(assistantCalls(`${n}`), toolResult(`${n}`, `result ${n}`))
-      bodyOf(clean, writer)
+      transcript.push(assistantCalls(`${n}`), toolResult(`${n}`, `result ${n}`))
+      renderBody(transcript, renderer)
     }
-    // While it was one of the last three messages, and once when it was settled.
-    const times = clean.slice(0, -4).map((message) => written.get(message) ?? 0)
+    // Up to three times among the last groups, and once for the stable prefix.
+    const times = transcript.slice(0, -4).map((message) => renderCounts.get(message) ?? 0)
     expect(Math.max(...times)).toBeLessThanOrEqual(4)
   })
 
-  it('begins anew when its head or its writer changes', () => {
-    const clean = [
+  it('renders everything again when the head or the renderer changes', () => {
+    const transcript = [
       userText('a'),
       assistantText('b'),
       userText('c'),
@@ -86,28 +86,28 @@ describe('a transcript for two roles', () => {
       assistantText('f'),
       userText('g'),
     ]
-    const plain = counting().writer
-    const loud: BlockRenderer = {
+    const lowerCase = createCountingRenderer().renderer
+    const upperCase: BlockRenderer = {
       render: (message) => [{ json: JSON.stringify(textIn(message).toUpperCase()), isMarkable: true }],
     }
-    expect(outline(bodyOf(clean, plain))[0]).toBe('user: a')
-    expect(outline(bodyOf(clean, loud))[0]).toBe('user: A')
+    expect(summarise(renderBody(transcript, lowerCase))[0]).toBe('user: a')
+    expect(summarise(renderBody(transcript, upperCase))[0]).toBe('user: A')
     const other = new TextDecoder().decode(
-      renderAlternatingBody({ head: '[ ', foot: ']', transcript: clean, trailing: [] }, loud),
+      renderAlternatingBody({ head: '[ ', foot: ']', transcript: transcript, trailing: [] }, upperCase),
     )
     expect(other.startsWith('[ {')).toBe(true)
   })
 
-  it('has marks in its last messages, not behind them, and not where nothing can be marked', () => {
-    const clean = [userText('a'), assistantText('b'), userText('c'), assistantText('d'), userText('e')]
-    const writer: BlockRenderer = {
+  it('adds cache marks to the last messages only, and skips messages without a markable block', () => {
+    const transcript = [userText('a'), assistantText('b'), userText('c'), assistantText('d'), userText('e')]
+    const renderer: BlockRenderer = {
       render: (message) => [
         { json: JSON.stringify(textIn(message)), isMarkable: textIn(message) !== 'd' },
         { json: '"tail"', isMarkable: false },
       ],
     }
     const marks: CacheMarks = { messageCount: 3, addMark: (json) => json.toUpperCase() }
-    expect(outline(bodyOf(clean, writer, [userText('x')], marks))).toEqual([
+    expect(summarise(renderBody(transcript, renderer, [userText('x')], marks))).toEqual([
       'user: a|tail',
       'assistant: b|tail',
       'user: C|tail',

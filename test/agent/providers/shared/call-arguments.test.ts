@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseCallArguments } from '../../../../src/agent/providers/shared/call-arguments.ts'
 
-describe('arguments of a call', () => {
+describe('parseCallArguments', () => {
   const cases: readonly (readonly [string, object])[] = [
     ['{"a":1}', { input: { a: 1 } }],
     ['', { input: {} }],
@@ -37,32 +37,32 @@ describe('arguments of a call', () => {
     ['{:1}', { input: {}, raw: '{:1}' }],
     ['{"a": [1}', { input: {}, raw: '{"a": [1}' }],
   ]
-  it.each(cases)('%j', (text, expected) => {
+  it.each(cases)('parses %j', (text, expected) => {
     expect(parseCallArguments(text)).toEqual(expected)
   })
 
-  it('with a prototype in them are plain data', () => {
+  it('treats `__proto__` as a plain property', () => {
     parseCallArguments('{"__proto__":{"polluted":1}}')
     const { input } = parseCallArguments("{'__proto__':{'polluted':1}}")
     expect(Object.keys(input as object)).toEqual(['__proto__'])
     expect(({} as { polluted?: number }).polluted).toBe(undefined)
   })
 
-  const deep = (times: number) => `${'{"a":'.repeat(times)}1${'}'.repeat(times)}`
-  it.each([deep(101), deep(100_000), deep(100_000).replace('1', "'1',")])(
-    'that are nested without measure are none: what is kept is written with a stack',
+  const nestObjects = (times: number) => `${'{"a":'.repeat(times)}1${'}'.repeat(times)}`
+  it.each([nestObjects(101), nestObjects(100_000), nestObjects(100_000).replace('1', "'1',")])(
+    'rejects deep nesting, because serialising is recursive',
     (text) => {
       expect(parseCallArguments(text)).toEqual({ input: {}, raw: text })
     },
   )
-  it('may be nested as deeply as anybody needs', () => {
-    expect(parseCallArguments(deep(90))).toEqual({ input: JSON.parse(deep(90)) })
+  it('accepts nesting below the limit', () => {
+    expect(parseCallArguments(nestObjects(90))).toEqual({ input: JSON.parse(nestObjects(90)) })
   })
 
   it.each(['"b\n', "'b", '"a\n', '"x", ', '[', "{'a':", '/*', '//\n', ' ', '\\', ',', '" :', 'f(', '“', '"   '])(
-    'with %j again and again are read in one pass',
+    'parses a long repetition of %j in linear time',
     (piece) => {
-      // What goes back and tries again needs hours for this.
+      // A parser that backtracks needs hours for this.
       const text = `{'a':${piece.repeat(300_000 / piece.length)}}`
       expect(parseCallArguments(text)).toHaveProperty('input')
     },

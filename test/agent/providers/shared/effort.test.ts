@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { clampEffort } from '../../../../src/agent/providers/shared/effort.ts'
 
-describe('effort', () => {
+describe('clampEffort', () => {
   it.each<readonly [string | undefined, readonly string[] | undefined, string | undefined]>([
     [undefined, ['low', 'high'], undefined],
     ['medium', undefined, 'medium'],
@@ -14,7 +14,7 @@ describe('effort', () => {
     ['none', ['low', 'high'], 'low'],
     ['none', ['none', 'high'], 'none'],
     ['turbo', ['low', 'high'], 'turbo'],
-  ])('%s of a model that knows %j is %s', (asked, known, expected) => {
-    expect(clampEffort(asked, known)).toBe(expected)
+  ])('clamps %s to %j: %s', (requested, supported, expected) => {
+    expect(clampEffort(requested, supported)).toBe(expected)
   })
 })

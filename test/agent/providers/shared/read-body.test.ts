@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { readBody } from '../../../../src/agent/providers/shared/read-body.ts'
 import { skipSleep } from '../support/chunked-response.ts'
 
-/** Sends one byte after the other; `after`: what stands behind them. */
-function bodyOf(bytes: readonly number[], after: 'closes' | 'hangs' | 'goes on') {
+/** Creates a body that sends byte by byte. `after`: what the body does after the last byte. */
+function createBody(bytes: readonly number[], after: 'closes' | 'hangs' | 'continues') {
   let at = 0
   let cancelled: () => void = () => {}
   const wasCancelled = new Promise<string>((resolve) => (cancelled = () => resolve('cancelled')))
@@ -12,7 +12,7 @@ function bodyOf(bytes: readonly number[], after: 'closes' | 'hangs' | 'goes on')
   const body = new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        if (at < bytes.length || after === 'goes on') return controller.enqueue(Uint8Array.of(bytes[at++] ?? 0))
+        if (at < bytes.length || after === 'continues') return controller.enqueue(Uint8Array.of(bytes[at++] ?? 0))
         if (after === 'hangs') return new Promise(() => {})
         controller.close()
         closed()
@@ -25,27 +25,27 @@ function bodyOf(bytes: readonly number[], after: 'closes' | 'hangs' | 'goes on')
 }
 const never = () => new Promise<void>(() => {})
 
-describe('a body', () => {
-  it('is read until it ends', async () => {
-    const taken: number[] = []
-    await readBody(bodyOf([1, 2, 3], 'closes').body, ([byte = 0]) => taken.push(byte) > 3, never)
-    expect(taken).toEqual([1, 2, 3])
+describe('readBody', () => {
+  it('reads until the body ends', async () => {
+    const received: number[] = []
+    await readBody(createBody([1, 2, 3], 'closes').body, ([byte = 0]) => received.push(byte) > 3, never)
+    expect(received).toEqual([1, 2, 3])
   })
 
   it.each([
     ['closes', never, 'closed'],
     ['hangs', skipSleep, 'cancelled'],
-    ['goes on', never, 'cancelled'],
-  ] as const)('that %s behind the end of the answer is read no further', async (after, sleep, outcome) => {
-    const taken: number[] = []
-    const { body, left } = bodyOf([1, 2], after)
-    await readBody(body, ([byte = 0]) => taken.push(byte) === 2, sleep)
-    expect(taken).toEqual([1, 2])
+    ['continues', never, 'cancelled'],
+  ] as const)('reads no further when the body %s after the end of the reply', async (after, sleep, outcome) => {
+    const received: number[] = []
+    const { body, left } = createBody([1, 2], after)
+    await readBody(body, ([byte = 0]) => received.push(byte) === 2, sleep)
+    expect(received).toEqual([1, 2])
     expect(await left).toBe(outcome)
   })
 
-  it('that cannot be understood is cancelled', async () => {
-    const { body, left } = bodyOf([1], 'hangs')
+  it('cancels the body when `onChunk` throws', async () => {
+    const { body, left } = createBody([1], 'hangs')
     const reading = readBody(
       body,
       () => {

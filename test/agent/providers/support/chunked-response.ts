@@ -1,4 +1,4 @@
-/** An answer whose bytes come in pieces of this size. */
+/** Creates a response whose body arrives in chunks of `size` bytes. */
 export const chunkedResponse = (bytes: Uint8Array, size: number, type: string): Response =>
   new Response(
     new ReadableStream<Uint8Array>({
@@ -10,5 +10,5 @@ export const chunkedResponse = (bytes: Uint8Array, size: number, type: string): 
     { headers: { 'content-type': type } },
   )
 
-/** For what pauses between two looks. */
+/** A `sleep` that does not wait. */
 export const skipSleep = (): Promise<void> => Promise.resolve()

@@ -1,7 +1,6 @@
 /**
- * What every dialect does alike, as one suite. A dialect brings how it is called (`overHttp` for those that
- * speak HTTP), a fake that says what the provider would refuse, and recorded answers to the situations below;
- * what is asked and what must come of it is the same for all.
+ * Runs the same tests on every dialect. A dialect supplies a harness: how to call it, a validator that finds what the
+ * provider would reject, and recorded responses for the situations below.
  */
 
 import { describe, expect, it } from 'vitest'
@@ -12,51 +11,51 @@ import type { AssistantMessage } from '../../../../src/agent/model/message.ts'
 import { classifyError } from '../../../../src/agent/providers/errors/classify-error.ts'
 import { requests, appendToolResults } from './requests.ts'
 
-/** What the provider sends back. */
+/** A response of the provider. */
 export type RecordedResponse = {
   readonly body: string | Uint8Array
   /** 200 when absent. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** What follows the last byte: the end of the answer (when absent), a broken connection, or nothing at all. */
-  readonly ending?: 'breaks' | 'hangs'
+  /** What follows the last byte: the end of the body (when absent), a lost connection, or silence. */
+  readonly ending?: 'disconnects' | 'hangs'
 }
 
 export type Exchange = {
-  /** The body that was sent, as the provider reads it. */
+  /** The request body as the provider parses it. */
   readonly body: unknown
-  /** The same as text, where it is sent as text. */
+  /** The request body as text. */
   readonly text: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly deltas: readonly Delta[]
-  readonly pulses: number
+  readonly activityCount: number
   readonly reply?: DialectReply
   readonly error?: unknown
 }
 
 export type ExchangeOptions = {
   readonly quirks?: Quirks
-  /** Called with whatever is heard; may abort. */
+  /** Called for every delta. May abort the call. */
   readonly onDelta?: (abort: () => void) => void
-  /** Nobody waits for it any more when it is asked. */
+  /** The call is aborted before it starts. */
   readonly isAborted?: boolean
 }
 
 export type DialectHarness = {
   readonly name: string
-  readonly exchange: (request: ModelRequest, answer: RecordedResponse, asking?: ExchangeOptions) => Promise<Exchange>
-  /** What the provider would refuse, in words; empty when it takes the body. */
+  readonly exchange: (request: ModelRequest, response: RecordedResponse, options?: ExchangeOptions) => Promise<Exchange>
+  /** Describes everything that the provider would reject; empty for a valid body. */
   readonly findViolations: (body: unknown) => readonly string[]
   readonly responses: RecordedResponses
-  /** Quirks under which the dialect thinks, when the default does not. */
+  /** Quirks that enable thinking, for dialects without thinking by default. */
   readonly thinkingQuirks?: Quirks
 }
 
-/** Recorded answers, by situation. What must be made of each stands in `expected`. */
+/** Recorded responses by situation. `expected` has the message of each. */
 export type RecordedResponses = {
   readonly text: RecordedResponse
-  /** Thinking, sealed where the dialect seals it. */
+  /** Thinking, sealed if the dialect seals it. */
   readonly thinking: RecordedResponse
   readonly calls: RecordedResponse
   /** Thinking, then a call. */
@@ -67,10 +66,10 @@ export type RecordedResponses = {
   readonly refusal: RecordedResponse
   readonly length: RecordedResponse
   readonly empty: RecordedResponse
-  /** Breaks off in the text "half". */
+  /** Ends after the text "half". */
   readonly cutText: RecordedResponse
   readonly cutCall: RecordedResponse
-  /** "half", then an error of the overloaded kind. */
+  /** "half", then an error of the kind `overloaded`. */
   readonly errorInside: RecordedResponse
   readonly errors: Readonly<Partial<Record<FailureKind, RecordedResponse>>>
 }
@@ -102,7 +101,7 @@ export const expected = {
 /** The arguments of `fragments` as a model writes them. */
 export const argumentFragments = ['{"at":"hä', 'user \\"x', '\\"","de', 'ep":{"n":[1', ',2]}}'] as const
 
-/** Input apart from what was read from the cache. */
+/** Input tokens without those read from the cache. */
 export const expectedUsage = { input: 70, output: 20, cachedRead: 30 } as const
 
 const removeSeals = ({ content, ...message }: AssistantMessage) => ({
@@ -125,144 +124,147 @@ export const toFailure = (error: unknown) =>
     now: 0,
   })
 
-/** Every text in a body, however deep. */
+/** Joins every string inside a value. */
 const joinTexts = (value: unknown): string => {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null) return ''
   return Object.values(value).map(joinTexts).join('\n')
 }
 
-/** Every text of what is sealed in an answer. */
+/** Lists every string inside the sealed parts of a message. */
 const listSeals = ({ content }: AssistantMessage): readonly string[] =>
   content.flatMap((part) => (part.type !== 'text' && part.sealed ? joinTexts(part.sealed.data).split('\n') : []))
 
 const hello: ModelRequest = requests['a greeting'].request
 
-export function describeConformance(wire: DialectHarness): void {
-  const { responses: answers, exchange } = wire
-  const ask = (answer: RecordedResponse, asking?: ExchangeOptions) => exchange(hello, answer, asking)
+export function describeConformance(harness: DialectHarness): void {
+  const { responses, exchange } = harness
+  const send = (response: RecordedResponse, options?: ExchangeOptions) => exchange(hello, response, options)
 
-  describe(`${wire.name}: an answer`, () => {
+  describe(`${harness.name}: a reply`, () => {
     const situations = Object.keys(expected) as (keyof typeof expected)[]
-    it.each(situations)('is read: %s', async (situation) => {
-      const { reply, error, deltas: heard } = await ask(answers[situation])
+    it.each(situations)('is read correctly: %s', async (situation) => {
+      const { reply, error, deltas } = await send(responses[situation])
       expect(error).toBe(undefined)
-      const wanted = expected[situation]
-      expect(removeSeals(reply?.message as AssistantMessage)).toEqual(wanted)
+      const message = expected[situation]
+      expect(removeSeals(reply?.message as AssistantMessage)).toEqual(message)
       for (const of of ['text', 'thinking'] as const) {
-        const told = heard.filter((delta) => delta.of === of).map((delta) => delta.text)
-        expect(told.join('')).toBe(wanted.content.map((part) => (part.type === of ? part.text : '')).join(''))
+        const reported = deltas.filter((delta) => delta.of === of).map((delta) => delta.text)
+        expect(reported.join('')).toBe(message.content.map((part) => (part.type === of ? part.text : '')).join(''))
       }
     })
 
-    it('is heard piece by piece, and is a sign of life', async () => {
-      const { deltas: heard, pulses } = await ask(answers.text)
-      expect(heard.length).toBeGreaterThan(1)
-      expect(pulses).toBeGreaterThan(0)
+    it('is reported as deltas and as activity', async () => {
+      const { deltas, activityCount } = await send(responses.text)
+      expect(deltas.length).toBeGreaterThan(1)
+      expect(activityCount).toBeGreaterThan(0)
     })
 
-    it('is whole at its end, whether the connection closes or not', async () => {
-      const { reply, error } = await ask({ ...answers.usage, ending: 'hangs' })
+    it('is complete at its end, even if the connection stays open', async () => {
+      const { reply, error } = await send({ ...responses.usage, ending: 'hangs' })
       expect(error).toBe(undefined)
       expect(reply?.usage).toMatchObject(expectedUsage)
     })
 
-    it('brings usage, with what was read from the cache counted apart', async () => {
-      expect((await ask(answers.usage)).reply?.usage).toMatchObject(expectedUsage)
+    it('has usage with cached tokens counted separately', async () => {
+      expect((await send(responses.usage)).reply?.usage).toMatchObject(expectedUsage)
     })
 
-    it('that is a refusal is refused', async () => {
-      expect((await ask(answers.refusal)).reply?.message.stop).toBe('refused')
+    it('has the stop reason `refused` after a refusal', async () => {
+      expect((await send(responses.refusal)).reply?.message.stop).toBe('refused')
     })
 
     it.each([
-      ['ends', undefined],
-      ['breaks', 'breaks'],
-    ] as const)('that %s before its end is dropped, in or out of a call', async (_name, after) => {
-      for (const [answer, inCall] of [
-        [answers.cutText, false],
-        [answers.cutCall, true],
-      ] as const) {
-        const { error, reply } = await ask({ ...answer, ...(after && { ending: after }) })
-        expect(reply).toBe(undefined)
-        expect(error).toBeInstanceOf(StreamBroken)
-        expect(error).toMatchObject({ inCall })
-      }
-    })
+      ['closes', undefined],
+      ['disconnects', 'disconnects'],
+    ] as const)(
+      'is rejected as broken when the connection %s too early, inside a tool call or outside',
+      async (_name, ending) => {
+        for (const [response, inCall] of [
+          [responses.cutText, false],
+          [responses.cutCall, true],
+        ] as const) {
+          const { error, reply } = await send({ ...response, ...(ending && { ending }) })
+          expect(reply).toBe(undefined)
+          expect(error).toBeInstanceOf(StreamBroken)
+          expect(error).toMatchObject({ inCall })
+        }
+      },
+    )
 
-    it('with an error in its middle is that error', async () => {
-      const { error, deltas: heard } = await ask(answers.errorInside)
-      expect(heard.map((delta) => delta.text).join('')).toBe('half')
+    it('fails with an error that the provider sends inside the stream', async () => {
+      const { error, deltas } = await send(responses.errorInside)
+      expect(deltas.map((delta) => delta.text).join('')).toBe('half')
       expect(toFailure(error).kind).toBe('overloaded')
     })
 
-    it('that is given up is aborted', async () => {
-      const { error } = await ask({ ...answers.cutText, ending: 'hangs' }, { onDelta: (abort) => abort() })
+    it('fails as aborted when the caller aborts while reading', async () => {
+      const { error } = await send({ ...responses.cutText, ending: 'hangs' }, { onDelta: (abort) => abort() })
       expect(toFailure(error).kind).toBe('aborted')
     })
 
-    it('that nobody waits for any more is aborted before it begins', async () => {
-      const { error, reply } = await ask(answers.text, { isAborted: true })
+    it('fails as aborted when the caller aborts before the call', async () => {
+      const { error, reply } = await send(responses.text, { isAborted: true })
       expect(reply).toBe(undefined)
       expect(toFailure(error).kind).toBe('aborted')
     })
 
-    it.each(Object.entries(answers.errors))('with a status is an error of the kind %s', async (kind, answer) => {
-      expect(toFailure((await ask(answer)).error).kind).toBe(kind)
+    it.each(Object.entries(responses.errors))('with an error status fails with the kind %s', async (kind, response) => {
+      expect(toFailure((await send(response)).error).kind).toBe(kind)
     })
   })
 
-  describe(`${wire.name}: a request`, () => {
+  describe(`${harness.name}: a request`, () => {
     it.each(Object.entries(requests))(
-      'is what the provider takes: %s',
-      async (_name, { request, mustContain: has, mustNotContain: lacks }) => {
-        const { body, path } = await exchange(request, answers.text)
-        expect(wire.findViolations(body)).toEqual([])
-        // Some name the model in the address.
+      'is valid for the provider: %s',
+      async (_name, { request, mustContain, mustNotContain }) => {
+        const { body, path } = await exchange(request, responses.text)
+        expect(harness.findViolations(body)).toEqual([])
+        // Some dialects have the model in the path.
         const texts = `${path}\n${joinTexts(body)}`
-        for (const wanted of has ?? []) expect(texts).toContain(wanted)
-        for (const unwanted of lacks ?? []) expect(JSON.stringify(body)).not.toContain(unwanted)
+        for (const text of mustContain ?? []) expect(texts).toContain(text)
+        for (const text of mustNotContain ?? []) expect(JSON.stringify(body)).not.toContain(text)
       },
     )
 
-    it('knows tools apart that have the same schema', async () => {
+    it('keeps tools with equal schemas apart', async () => {
       const inputSchema = { type: 'object', properties: {} }
-      const alike = ['first_of_two', 'second_of_two'].map((name) => ({ name, description: name, inputSchema }))
-      const { body } = await exchange({ ...hello, tools: alike }, answers.text)
-      for (const { name } of alike) expect(JSON.stringify(body).split(`"name":"${name}"`)).toHaveLength(2)
+      const twins = ['first_of_two', 'second_of_two'].map((name) => ({ name, description: name, inputSchema }))
+      const { body } = await exchange({ ...hello, tools: twins }, responses.text)
+      for (const { name } of twins) expect(JSON.stringify(body).split(`"name":"${name}"`)).toHaveLength(2)
     })
 
-    it('takes back what the provider said, word for word, seals included', async () => {
+    it('sends back what the provider replied, unchanged and with seals', async () => {
       const replies = await Promise.all(
-        [answers.thinking, answers.thoughtfulCall, answers.calls].map((answer) => ask(answer)),
+        [responses.thinking, responses.thoughtfulCall, responses.calls].map((response) => send(response)),
       )
       const transcript = appendToolResults(replies.map(({ reply }) => reply?.message as AssistantMessage))
-      for (const quirks of [{}, ...(wire.thinkingQuirks ? [wire.thinkingQuirks] : [])]) {
-        const { body } = await exchange({ ...hello, transcript, reasoningEffort: 'high' }, answers.text, { quirks })
-        expect(wire.findViolations(body)).toEqual([])
+      for (const quirks of [{}, ...(harness.thinkingQuirks ? [harness.thinkingQuirks] : [])]) {
+        const { body } = await exchange({ ...hello, transcript, reasoningEffort: 'high' }, responses.text, { quirks })
+        expect(harness.findViolations(body)).toEqual([])
         expect(JSON.stringify(body)).toContain('result of call_9')
         const seals = replies.flatMap(({ reply }) => listSeals(reply?.message as AssistantMessage))
-        expect(wire.thinkingQuirks === undefined || seals.length > 0).toBe(true)
-        // Who was not asked to think need not get its thinking back.
-        const missing = quirks === wire.thinkingQuirks ? seals.filter((seal) => !joinTexts(body).includes(seal)) : []
+        expect(harness.thinkingQuirks === undefined || seals.length > 0).toBe(true)
+        // Without thinking enabled, thinking may be left out.
+        const missing = quirks === harness.thinkingQuirks ? seals.filter((seal) => !joinTexts(body).includes(seal)) : []
         expect(missing).toEqual([])
       }
     })
 
-    it('begins with the request before, byte for byte, and is the same made anew', async () => {
-      const grown = [...hello.transcript]
-      let before = (await ask(answers.text)).text
+    it('begins with the bytes of the previous request, and does not depend on caches', async () => {
+      const transcript = [...hello.transcript]
+      let before = (await send(responses.text)).text
       const whole = appendToolResults([expected.calls, expected.text, expected.fragments])
       for (const [at, more] of whole.entries()) {
-        if (at > 0) grown.push(more)
-        // Results of a batch join together.
+        if (at > 0) transcript.push(more)
+        // Tool results of one batch are added together.
         if (at === 0 || more.role === 'assistant' || whole[at + 1]?.role === 'tool') continue
-        const { text: now } = await exchange({ ...hello, transcript: grown }, answers.text)
-        const anew = await exchange(structuredClone({ ...hello, transcript: grown }), answers.text)
-        expect(now).toBe(anew.text)
+        const { text: now } = await exchange({ ...hello, transcript }, responses.text)
+        const fresh = await exchange(structuredClone({ ...hello, transcript }), responses.text)
+        expect(now).toBe(fresh.text)
         let same = 0
         while (before[same] === now[same] && same < before.length) same++
-        // All but the brackets that close it.
+        // All but the closing brackets.
         expect(before.length - same).toBeLessThan(20)
         before = now
       }

@@ -1,4 +1,4 @@
-/** Every dialect that a provider of ours speaks, as the suites ask for them. */
+/** Lists the test harness of every dialect. */
 
 import { anthropic } from '../../../../src/agent/providers/anthropic/anthropic.ts'
 import { bedrockConverse } from '../../../../src/agent/providers/bedrock/bedrock.ts'

@@ -1,4 +1,4 @@
-/** A provider for one exchange: a server on this machine that keeps what it is asked and sends recorded bytes. */
+/** Runs one exchange of a dialect over HTTP: a local server records the request and sends a recorded response. */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { type Buffer, Buffer as Bytes } from 'node:buffer'
@@ -9,46 +9,46 @@ type HttpOptions = {
   readonly headers?: Readonly<Record<string, string>>
   readonly key?: string
   readonly contentType?: string
-  /** The base address, made from that of the server. */
+  /** Derives the base URL from the origin of the server. */
   readonly toBaseUrl?: (origin: string) => string
 }
 
 export const exchangeOverHttp =
-  (dialect: Dialect, place: HttpOptions = {}): DialectHarness['exchange'] =>
+  (dialect: Dialect, httpOptions: HttpOptions = {}): DialectHarness['exchange'] =>
   async (request, answer, { quirks, onDelta, isAborted } = {}) => {
-    const asked: { path: string; headers: Record<string, string>; text: string }[] = []
+    const requests: { path: string; headers: Record<string, string>; text: string }[] = []
     const server = createServer(async (incoming, response) => {
-      asked.push({ path: incoming.url ?? '', headers: toHeaderRecord(incoming), text: await readText(incoming) })
+      requests.push({ path: incoming.url ?? '', headers: toHeaderRecord(incoming), text: await readText(incoming) })
       const isError = (answer.status ?? 200) >= 400
-      const type = isError ? 'application/json' : (place.contentType ?? 'text/event-stream')
+      const type = isError ? 'application/json' : (httpOptions.contentType ?? 'text/event-stream')
       response.writeHead(answer.status ?? 200, { 'content-type': type, ...answer.headers })
       if (answer.body.length) await new Promise<void>((done) => response.write(answer.body, done))
       else response.flushHeaders()
-      if (answer.ending === 'breaks') response.socket?.destroy()
+      if (answer.ending === 'disconnects') response.socket?.destroy()
       else if (answer.ending === undefined) response.end()
     })
     const origin = await listen(server)
-    const heard: Delta[] = []
+    const deltas: Delta[] = []
     const controller = new AbortController()
     if (isAborted) controller.abort()
-    let pulses = 0
+    let activityCount = 0
     const outcome = await dialect
       .call(
         request,
         {
           id: 'k',
-          baseUrl: place.toBaseUrl?.(origin) ?? origin,
-          key: place.key ?? 'key-1',
-          headers: place.headers ?? {},
+          baseUrl: httpOptions.toBaseUrl?.(origin) ?? origin,
+          key: httpOptions.key ?? 'key-1',
+          headers: httpOptions.headers ?? {},
           ...(quirks && { quirks }),
         },
         {
           signal: controller.signal,
           onDelta: (delta) => {
-            heard.push(delta)
+            deltas.push(delta)
             onDelta?.(() => controller.abort())
           },
-          onActivity: () => pulses++,
+          onActivity: () => activityCount++,
           sleep: () => Promise.resolve(),
         },
       )
@@ -58,14 +58,14 @@ export const exchangeOverHttp =
       )
     server.closeAllConnections()
     await new Promise<void>((closed) => server.close(closed))
-    const { path = '', headers = {}, text = 'null' } = asked[0] ?? {}
+    const { path = '', headers = {}, text = 'null' } = requests[0] ?? {}
     return {
       path,
       headers,
       text,
       body: JSON.parse(text) as unknown,
-      deltas: heard,
-      pulses,
+      deltas,
+      activityCount,
       ...outcome,
     } satisfies Exchange
   }
@@ -74,16 +74,16 @@ const toHeaderRecord = ({ headers }: IncomingMessage) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
 const readText = (incoming: IncomingMessage): Promise<string> =>
-  new Promise((whole, failed) => {
+  new Promise((resolve, reject) => {
     const parts: Buffer[] = []
     incoming.on('data', (part) => parts.push(part))
-    incoming.on('end', () => whole(Bytes.concat(parts).toString('utf8')))
-    incoming.on('error', () => failed(new Error('the request broke off')))
+    incoming.on('end', () => resolve(Bytes.concat(parts).toString('utf8')))
+    incoming.on('error', () => reject(new Error('The request was interrupted.')))
   })
 
 const listen = (server: Server): Promise<string> =>
-  new Promise((ready, failed) => {
-    server.on('error', failed)
+  new Promise((ready, reject) => {
+    server.on('error', reject)
     server.listen(0, '127.0.0.1', () => ready(`http://127.0.0.1:${server.address().port}`))
   })
 

@@ -1,4 +1,4 @@
-/** Requests that every dialect must be able to make, with what has to be in them and what must not. */
+/** Requests that every dialect must be able to send, and texts that their bodies must or must not contain. */
 
 import type { ModelRequest, ToolSchema } from '../../../../src/agent/model/dialect.ts'
 import { type AssistantMessage, callsIn, type Message, userText } from '../../../../src/agent/model/message.ts'
@@ -9,7 +9,7 @@ export const tools: readonly ToolSchema[] = ['look', 'find'].map((name) => ({
   inputSchema: { type: 'object', properties: { at: { type: 'string', pattern: '^[a-z]' } } },
 }))
 
-/** One pixel. */
+/** A PNG with one pixel. */
 export const pixelPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const image = { type: 'image', mediaType: 'image/png', data: pixelPng } as const
@@ -37,7 +37,7 @@ export const toolResult = (
   ...more,
 })
 
-/** A conversation in which these were the answers, with results for what they call. */
+/** Creates a conversation with these replies and a result for every tool call. */
 export function appendToolResults(answers: readonly AssistantMessage[]): readonly Message[] {
   const transcript: Message[] = [userText('hello')]
   for (const answer of answers) {
@@ -88,7 +88,7 @@ const foreignThinkingTranscript: readonly Message[] = [
 
 export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a greeting': RequestCase } = {
   'a greeting': { request: createRequest([userText('hello')]), mustContain: ['Be kind.', 'hello', 'look', 'model-1'] },
-  'without tools and without a system': {
+  'without tools and without a system prompt': {
     request: createRequest([userText('hello')], { tools: [], system: '' }),
     mustContain: ['hello'],
   },
@@ -96,7 +96,7 @@ export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a gre
     request: createRequest([userText('hello')], { maxTokens: 900, temperature: 0.5, reasoningEffort: 'low' }),
     mustContain: ['hello'],
   },
-  'parallel calls and their results, one of them a failure': {
+  'parallel tool calls with results, one of them failed and one missing': {
     request: createRequest([
       userText('go'),
       assistantCalls('c1', 'c2', 'c3'),
@@ -106,25 +106,25 @@ export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a gre
     mustContain: ['one', 'no', 'c2'],
   },
   'a result with an image': { request: createRequest(imageResultTranscript), mustContain: ['here it is'] },
-  'a result with an image, where results are text': {
+  'a result with an image when results must be text': {
     request: createRequest(imageResultTranscript, { repairs: { toolContent: 'text' } }),
     mustContain: ['here it is'],
   },
   'an empty result': { request: createRequest([userText('go'), assistantCalls('c1'), toolResult('c1', '')]) },
   'an image': { request: createRequest(imageTranscript), mustContain: ['what is it?', pixelPng] },
-  'an image that is left out': {
+  'images left out': {
     request: createRequest([...imageTranscript, assistantText('a dot'), ...imageResultTranscript], {
       repairs: { images: 'left-out' },
     }),
     mustContain: ['what is it?', 'here it is'],
     mustNotContain: [pixelPng],
   },
-  'an image at an address': {
+  'an image URL': {
     request: createRequest([
       { role: 'user', content: [{ type: 'image', mediaType: 'image/*;url', data: 'https://x.test/a.png' }] },
     ]),
   },
-  'thinking of others': {
+  'thinking of other dialects': {
     request: createRequest(foreignThinkingTranscript),
     mustContain: ['thought about it', 'seen'],
     mustNotContain: ['foreign-seal'],
@@ -134,20 +134,22 @@ export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a gre
     mustContain: ['thought about it'],
     mustNotContain: ['foreign-seal'],
   },
-  'plain schemas': {
+  'simplified schemas': {
     request: createRequest([userText('hello')], { repairs: { schemas: 'plain' } }),
     mustNotContain: ['^[a-z]'],
   },
-  'without the long window': { request: createRequest([userText('hello')], { repairs: { longContext: 'off' } }) },
-  'a draft to go on with': {
+  'without the long context window': {
+    request: createRequest([userText('hello')], { repairs: { longContext: 'off' } }),
+  },
+  'a draft to continue': {
     request: createRequest([userText('tell')], { draft: 'Once upon', say: 'Go on.' }),
     mustContain: ['Once upon', 'Go on.'],
   },
-  'a word for this call only, behind results': {
+  'a text for this request only, after results': {
     request: createRequest([userText('go'), assistantCalls('c1'), toolResult('c1', 'one')], { say: 'Be brief.' }),
     mustContain: ['one', 'Be brief.'],
   },
-  'arguments that were none': {
+  'arguments that are not JSON': {
     request: createRequest([
       userText('go'),
       {
@@ -159,7 +161,7 @@ export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a gre
     ]),
     mustContain: ['not valid JSON'],
   },
-  'ids of another dialect': {
+  'call ids of another dialect': {
     request: createRequest([
       userText('go'),
       assistantCalls('call:1|é.x', 'call:1|è.x'),
@@ -168,7 +170,7 @@ export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a gre
     ]),
     mustContain: ['one', 'two'],
   },
-  'half of a pair': {
+  'lone surrogates': {
     request: createRequest(
       [
         userText(`a${loneSurrogate}`),
@@ -183,7 +185,7 @@ export const requests: Readonly<Record<string, RequestCase>> & { readonly 'a gre
     ),
     mustNotContain: ['\\ud83d'],
   },
-  'a beginning that is to be kept': {
+  'a prompt with cache marks': {
     request: createRequest(
       [userText('one'), assistantText('two'), userText('three'), assistantCalls('c1'), toolResult('c1', 'four')],
       {
