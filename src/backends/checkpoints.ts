@@ -1,35 +1,35 @@
 /**
- * What a backend keeps so that a session can go back to how its files were before a turn. A checkpoint is the state
- * right before the first change of one turn; a turn that changes nothing has none.
+ * Types of checkpoints, with which a session restores its files to the state before a turn. A checkpoint is the state
+ * right before the first change of a turn; a turn that changes nothing has none.
  */
 
 export type Checkpoint = {
-  /** The newest has the largest. */
+  /** Later checkpoints have larger ids. */
   readonly id: number
-  /** The turn whose first change it stands before. */
+  /** The turn before whose first change it was taken. */
   readonly run: string
   /** Milliseconds since 1970. */
   readonly at: number
-  /** What the turn changed, the first of them. */
+  /** The first of the paths that the turn changed. */
   readonly files: readonly string[]
-  /** How many it changed in all. */
+  /** The number of all paths that the turn changed. */
   readonly count: number
-  /** What was too large or too much to keep: it will not come back. */
+  /** Paths that were too large or too many to store; they cannot be restored. */
   readonly left: readonly string[]
 }
 
-/** Which of the files that changed since are put back: those of the agent, one, or all. */
+/** Which changed files are restored: those that the agent changed (default), those at one path, or all. */
 export type Selection = { readonly path?: string | undefined; readonly all?: boolean | undefined }
 
 export type Restored = {
   readonly restored: readonly string[]
-  /** Changed by a person since, or in the way of something that was: they stay as they are. */
+  /** Not restored, because the user changed them since or they block another path. */
   readonly kept: readonly string[]
-  /** Their old content was not kept. */
+  /** Not restored, because their old content was not stored. */
   readonly left: readonly string[]
 }
 
-/** A file then and now; undefined where there was or is none. Links are their targets. */
+/** A file before and now, or undefined where it does not exist. The content of a link is its target. */
 export type Change = {
   readonly path: string
   readonly before: Uint8Array | undefined
@@ -37,22 +37,22 @@ export type Change = {
 }
 
 export type Checkpoints = {
-  /** What the agent changes from now on belongs to this turn. */
+  /** Assigns the agent's changes from now on to this turn. */
   readonly begin: (run: string) => void
   /** Newest first. */
   readonly list: () => readonly Checkpoint[] | Promise<readonly Checkpoint[]>
   readonly has: (id: number, run: string) => boolean
-  /** Files that are not as they were, in order of path; those above `maxBytes` come without being read. */
+  /** Changed files in order of path. Files above `maxBytes` are listed without content. */
   readonly changes: (
     id: number,
     maxBytes: number,
   ) => AsyncIterable<Change | { readonly path: string; readonly tooLarge: true }>
-  /** Does what takes time, so that `restore` need not wait. Repeating it changes nothing. */
+  /** Does the asynchronous part of `restore` in advance. Idempotent. */
   readonly prepare: (id: number, selection: Selection) => Promise<void>
-  /** In one stretch, for the caller's transaction. Undefined: the files have changed since `prepare`. */
+  /** Synchronous, for the caller's transaction. Undefined when the files have changed since `prepare`. */
   readonly restore: (id: number, selection: Selection) => Restored | undefined
-  /** Does what is left to do after `restore`. Until it is done, nobody sees the files. */
-  readonly sweep: () => Promise<void>
+  /** Finishes a `restore`, outside of the transaction. Until then the files are not accessible. */
+  readonly finishRestore: () => Promise<void>
 }
 
 export const checkpointLimits = {

@@ -1,4 +1,4 @@
-/** What scripts/build-isolate.mjs makes: text for a loader of isolates, modules for where there is none. */
+/** Types of the bundles of scripts/build-isolate.mjs: text for a Worker Loader, and modules for deployments without one. */
 
 declare module '*.isolate.txt' {
   const code: string

@@ -1,18 +1,16 @@
-/** A line in front of something of which only so much may be used at a time. */
-
-/** Lets so many in at a time; the others wait in line. */
-export function limitConcurrency(most: number) {
-  const waiting: (() => void)[] = []
-  let taken = 0
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve))
-    else taken++
+/** Returns a function that runs at most `maxConcurrent` tasks at a time and queues the others. */
+export function limitConcurrency(maxConcurrent: number) {
+  const queue: (() => void)[] = []
+  let running = 0
+  return async <T>(task: () => Promise<T>): Promise<T> => {
+    if (running >= maxConcurrent) await new Promise<void>((resolve) => queue.push(resolve))
+    else running++
     try {
-      return await work()
+      return await task()
     } finally {
-      const next = waiting.shift()
+      const next = queue.shift()
       if (next) next()
-      else taken--
+      else running--
     }
   }
 }

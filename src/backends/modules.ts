@@ -1,14 +1,13 @@
 /**
- * What is loaded only when it is needed, and no part of the core. scripts/build-isolate.mjs makes these modules;
- * wrangler finds them beside this file (`base_dir`) and keeps the paths as they are written, so that they can be
- * imported from here alone.
+ * Imports the bundles of scripts/build-isolate.mjs on first use, so that they are no part of the core bundle. Only this
+ * file can import them: wrangler resolves their paths against its folder (`base_dir`).
  */
 
-/** For where there is no loader of isolates. */
+/** For deployments without a Worker Loader. */
 export const inlineShell = () => import('./dist/bash.inline.mjs')
 export const inlinePdf = () => import('./dist/pdf.inline.mjs')
 
-/** Code of isolates. Its first line names its contents. */
+/** Code of isolates. Its first line is a hash of the rest. */
 export const shellCode = async () => (await import('./dist/bash.isolate.txt')).default
 export const pdfCode = async () => (await import('./dist/pdf.isolate.txt')).default
 export const compilerCode = async () => (await import('./dist/compile.isolate.txt')).default

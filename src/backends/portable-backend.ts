@@ -1,4 +1,4 @@
-/** What a backend must be able to do beyond the port, so that a session can take its files from one to another. */
+/** Defines a backend whose files can be moved to another one, with the operations that moving needs. */
 
 import type { ExecutionBackend, Files, FileStat } from '../agent/model/backend.ts'
 import type { Checkpoints } from './checkpoints.ts'
@@ -7,18 +7,18 @@ import type { SnapshotEntry } from './virtual/snapshot.ts'
 export type { SnapshotEntry }
 
 export type PortableBackend = ExecutionBackend & {
-  /** Everything in the workspace and in /tmp, folders before what is in them; no contents. */
+  /** Everything in the workspace and in /tmp without contents; a folder comes before its contents. */
   readonly tree: () => Promise<readonly FileStat[]>
-  /** The same with contents, in any order that has folders first. Only what is wanted is read where that is possible. */
-  readonly snapshot: (wanted?: (path: string) => boolean) => AsyncIterable<SnapshotEntry>
-  /** Writes entries over what is there. */
+  /** The same with contents, in any order that has folders before their contents. `isWanted` filters by path. */
+  readonly snapshot: (isWanted?: (path: string) => boolean) => AsyncIterable<SnapshotEntry>
+  /** Writes entries; existing files are overwritten. */
   readonly restore: (entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>) => Promise<void>
-  /** Removes all files, but not the workspace. */
+  /** Removes all files, but not the workspace itself. */
   readonly clear: () => Promise<void>
-  /** Removes everything there is of the session, what runs included. */
+  /** Removes everything of the session, including running processes. */
   readonly destroy: () => Promise<void>
-  /** Where every change is kept as it is made; elsewhere archives have to do. */
+  /** Only on backends that record every change. For others the session stores archives. */
   readonly checkpoints?: Checkpoints
-  /** The same files, for what a person does. */
+  /** The same files, for changes by the user. */
   readonly userFiles?: Files
 }

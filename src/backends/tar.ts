@@ -1,4 +1,7 @@
-/** Packs files into a tar archive and unpacks one. Both directions stream: at most two files are in memory at a time. */
+/**
+ * Packs files into a tar archive and unpacks one, with `modern-tar`. Both directions stream: at most two files are in
+ * memory at a time.
+ */
 
 import { createTarDecoder, createTarPacker, type TarHeader } from 'modern-tar'
 import { BackendError } from '../agent/model/backend.ts'

@@ -1,15 +1,15 @@
 /**
- * What the containers of a tenant may reach, and which key is added to a request outside of the container, which
- * never sees it. Pure; who applies it is the object that owns the container.
+ * Decides which hosts the containers of a tenant may reach, and which keys are added to their requests outside of the
+ * container. The Durable Object that owns the container applies it.
  */
 
 import { checkPublicAddress } from '../../agent/policy/network-address.ts'
 import { matchesWildcard } from '../../agent/policy/wildcard.ts'
 
-/** Goes along with every script, so that a change of settings holds from the next one on. */
+/** Sent with every script, so that changed settings apply to the next one. */
 export type Egress = {
   readonly tenant: string
-  /** Names; `*.example.org` is any name below it. */
+  /** Host names; `*.example.org` matches all subdomains. */
   readonly hosts: readonly string[]
 }
 
@@ -19,7 +19,7 @@ export type EgressVariables = {
   readonly SANDBOX_NETWORK?: string
 }
 
-/** The hosts of the deployment and those of the tenant, as far as they are public. */
+/** Merges the hosts of the deployment with the public ones among the tenant's. */
 export function resolveEgress(tenant: string, own: readonly string[] = [], variables: EgressVariables): Egress {
   if (variables.SANDBOX_NETWORK === 'off') return { tenant, hosts: [] }
   const named = own.filter((host) => checkPublicAddress(`https://${host.replace(/^\*\./, '')}/`) === undefined)
@@ -32,19 +32,21 @@ const deploymentHosts = ({ SANDBOX_ALLOWED_HOSTS = '' }: EgressVariables): reado
     .filter(Boolean)
 
 /**
- * `authorization` by host name for one tenant. A key under `tenant/host` is that tenant's. One under the host alone is
- * the deployment's, and goes only where the deployment has opened the way: a tenant that names the host does not get it.
+ * Returns the `authorization` values of one tenant by host name. A key named `tenant/host` belongs to that tenant. One
+ * named `host` belongs to the deployment, and applies only to hosts that the deployment itself allows.
  */
 export function resolveKeys(tenant: string, variables: EgressVariables): Readonly<Record<string, string>> {
   const all = Object.entries(JSON.parse(variables.SANDBOX_INJECT || '{}') as Readonly<Record<string, string>>)
-  const opened = deploymentHosts(variables)
-  const shared = all.filter(([host]) => !host.includes('/') && opened.some((pattern) => matchesWildcard(pattern, host)))
+  const allowed = deploymentHosts(variables)
+  const shared = all.filter(
+    ([host]) => !host.includes('/') && allowed.some((pattern) => matchesWildcard(pattern, host)),
+  )
   const prefix = `${tenant}/`
   const own = all.filter(([name]) => name.startsWith(prefix)).map(([name, key]) => [name.slice(prefix.length), key])
   return Object.fromEntries([...shared, ...own]) as Readonly<Record<string, string>>
 }
 
-/** What the SDK offers for one container. */
+/** The egress methods of the SDK for one container. */
 export type EgressControl = {
   readonly setAllowedHosts: (hosts: string[]) => Promise<void>
   readonly setOutboundByHosts: (
@@ -53,14 +55,21 @@ export type EgressControl = {
 }
 export type InjectKeyParams = { readonly tenant: string }
 
-/** Who adds keys comes first: at no time does a request leave that should have one and has none. */
-export async function applyEgress(gate: EgressControl, { tenant, hosts }: Egress, variables: EgressVariables): Promise<void> {
-  const keyed = Object.keys(resolveKeys(tenant, variables)).map((host) => [host, { method: 'inject', params: { tenant } }])
-  await gate.setOutboundByHosts(Object.fromEntries(keyed) as Parameters<EgressControl['setOutboundByHosts']>[0])
-  await gate.setAllowedHosts([...hosts])
+/** Sets the key handlers before the allowed hosts, so that no request leaves without its key. */
+export async function applyEgress(
+  control: EgressControl,
+  { tenant, hosts }: Egress,
+  variables: EgressVariables,
+): Promise<void> {
+  const keyed = Object.keys(resolveKeys(tenant, variables)).map((host) => [
+    host,
+    { method: 'inject', params: { tenant } },
+  ])
+  await control.setOutboundByHosts(Object.fromEntries(keyed) as Parameters<EgressControl['setOutboundByHosts']>[0])
+  await control.setAllowedHosts([...hosts])
 }
 
-/** The request as it leaves. A key goes out encrypted or not at all, and no redirect takes it elsewhere. */
+/** Adds the key to a request, only over HTTPS, and prevents redirects that could leak it. */
 export function injectKey(request: Request, { tenant }: InjectKeyParams, variables: EgressVariables): Request {
   const { protocol, hostname } = new URL(request.url)
   const keys = resolveKeys(tenant, variables)

@@ -1,17 +1,16 @@
 /**
- * What the session asks of the object that owns its container. Answers and failures are plain values: errors lose
- * their class and their fields on the way from one object to another. Behind it stands one version of the SDK today
- * and the native container interface tomorrow; that is the one file that changes.
+ * Defines the RPC interface between a session and the Durable Object that owns its container. Failures are plain
+ * values, because errors lose their class and fields between objects. sandbox-object.ts implements it with the SDK.
  */
 
 import type { ScriptResult } from '../host/host-port.ts'
 import type { Egress } from './egress.ts'
 
-/** Names and fields as the container reports them. */
+/** Codes and fields as the container reports them. */
 export type SandboxFailure = {
   readonly code: string
   readonly message: string
-  /** It did begin, as far as is known. */
+  /** The request has started, as far as is known. */
   readonly admitted?: boolean | undefined
   readonly retryable?: boolean | undefined
   readonly retryAfterMs?: number | undefined
@@ -20,11 +19,11 @@ export type SandboxFailure = {
 export type SandboxResult<T> = { readonly ok: T } | { readonly trouble: SandboxFailure }
 
 export type SandboxPort = {
-  /** Nothing of the script runs before the container is closed to everything else. */
+  /** Applies the egress rules before the script runs. */
   readonly run: (script: string, timeoutMs: number, egress: Egress) => Promise<SandboxResult<ScriptResult>>
   readonly read: (path: string) => Promise<SandboxResult<Uint8Array>>
   readonly write: (path: string, bytes: Uint8Array) => Promise<SandboxResult<null>>
-  /** False when nothing was saved. */
+  /** False when there is no copy. */
   readonly restore: () => Promise<SandboxResult<boolean>>
   readonly destroy: () => Promise<SandboxResult<null>>
 }

@@ -1,4 +1,4 @@
-/** A sandbox of E2B, by its REST API and Connect. Not verified against the service itself, only against what it documents. */
+/** Makes a backend of an E2B sandbox, with its REST and Connect APIs. Tested against its documentation, not against the service. */
 
 import { BackendError } from '../../agent/model/backend.ts'
 import { hostBackend } from '../host/host-backend.ts'
@@ -9,20 +9,20 @@ import type { PortableBackend } from '../portable-backend.ts'
 import { encodeEnvelope, decodeEnvelopes } from './envelopes.ts'
 
 export type E2bOptions = VendorOptions & {
-  /** Where the agent inside a sandbox is reached; `{id}` is its id. */
+  /** URL of the daemon inside a sandbox; `{id}` is replaced by the sandbox id. */
   readonly envd?: string
   readonly template?: string
 }
 
-const VENDOR = 'E2B'
-const API = 'https://api.e2b.app'
-/** Seconds without use until it is paused. */
-const PAUSE_AFTER = 900
-const GRACE_MS = 20_000
-const USER = 'user'
+const vendor = 'E2B'
+const defaultApi = 'https://api.e2b.app'
+/** Idle time until a sandbox is paused. */
+const pauseAfterSeconds = 900
+const graceMs = 20_000
+const user = 'user'
 
 type Sandbox = { readonly sandboxID: string; readonly envdAccessToken?: string; readonly domain?: string | null }
-type Inside = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
+type EnvdConnection = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
 export function e2bBackend(options: E2bOptions): PortableBackend {
   const {
@@ -39,54 +39,61 @@ export function e2bBackend(options: E2bOptions): PortableBackend {
     ...(state !== undefined && { state }),
     network,
     languages,
-    describe: `A Linux machine of your own at E2B with ${languages.join(', ')}; the workspace is ${root}. It is paused when it is not used and goes on where it was.`,
+    describe: `A private Linux host at E2B with ${languages.join(', ')}; the workspace is ${root}. It is paused when it is not used and goes on where it was.`,
     memory,
   })
 }
 
-/** The life of a sandbox; a machine is the address and the key of the agent inside. */
-function rental({ memory, template = 'base', network, ...options }: E2bOptions, { request: ask }: VendorApi) {
-  const { api = API, envd = 'https://49983-{id}.e2b.app' } = options
-  const insideOf = ({ sandboxID, envdAccessToken }: Sandbox): Inside => ({
+/** The connection is the URL and the access token of the daemon inside the sandbox. */
+function e2bSandbox({ memory, template = 'base', network, ...options }: E2bOptions, { request: ask }: VendorApi) {
+  const { api = defaultApi, envd = 'https://49983-{id}.e2b.app' } = options
+  const connectionOf = ({ sandboxID, envdAccessToken }: Sandbox): EnvdConnection => ({
     url: envd.replace('{id}', sandboxID),
     headers: {
-      authorization: `Basic ${btoa(`${USER}:`)}`,
+      authorization: `Basic ${btoa(`${user}:`)}`,
       ...(envdAccessToken !== undefined && { 'x-access-token': envdAccessToken }),
     },
   })
-  return openVendorSandbox<Inside>({
+  return openVendorSandbox<EnvdConnection>({
     memory,
     async create() {
       const metadata = { by: 'talaria' }
       const closed = network === 'none' && { allow_internet_access: false }
-      const json = { templateID: template, timeout: PAUSE_AFTER, autoPause: true, secure: true, metadata, ...closed }
-      const made = requireFound(await ask('POST', `${api}/sandboxes`, { json, timeoutMs: 120_000 }), VENDOR)
-      const sandbox = await made.json<Sandbox>()
-      return { id: sandbox.sandboxID, machine: insideOf(sandbox) }
+      const json = {
+        templateID: template,
+        timeout: pauseAfterSeconds,
+        autoPause: true,
+        secure: true,
+        metadata,
+        ...closed,
+      }
+      const created = requireFound(await ask('POST', `${api}/sandboxes`, { json, timeoutMs: 120_000 }), vendor)
+      const sandbox = await created.json<Sandbox>()
+      return { id: sandbox.sandboxID, connection: connectionOf(sandbox) }
     },
     async wake(id) {
-      const json = { timeout: PAUSE_AFTER }
+      const json = { timeout: pauseAfterSeconds }
       const found = await ask('POST', `${api}/sandboxes/${id}/connect`, { json, timeoutMs: 120_000 })
-      return found && insideOf(await found.json<Sandbox>())
+      return found && connectionOf(await found.json<Sandbox>())
     },
   })
 }
 
 function portOf(options: E2bOptions): HostPort {
-  const { key, memory, api = API, fetch: send = (input, init) => fetch(input, init) } = options
-  const shared = { vendor: VENDOR, keyName: 'E2B_API_KEY', fetch: send }
+  const { key, memory, api = defaultApi, fetch: send = (input, init) => fetch(input, init) } = options
+  const shared = { vendor: vendor, keyName: 'E2B_API_KEY', fetch: send }
   const account = vendorApi({ ...shared, headers: { 'x-api-key': key } })
-  // The key of the account never goes into a sandbox: inside counts the sandbox's own.
-  const inside = vendorApi({ ...shared, headers: {} })
-  const machine = rental(options, account)
-  async function within(method: string, path: string, content: RequestContent = {}): Promise<Response> {
-    const { url, headers } = await machine.get()
+  // The account's key is never sent to a sandbox, which has an access token of its own.
+  const envdApi = vendorApi({ ...shared, headers: {} })
+  const sandbox = e2bSandbox(options, account)
+  async function requestEnvd(method: string, path: string, content: RequestContent = {}): Promise<Response> {
+    const { url, headers } = await sandbox.get()
     return requireFound(
-      await inside.request(method, url + path, { ...content, headers: { ...headers, ...content.headers } }),
-      VENDOR,
+      await envdApi.request(method, url + path, { ...content, headers: { ...headers, ...content.headers } }),
+      vendor,
     )
   }
-  const file = (path: string) => `/files?username=${USER}&path=${encodeURIComponent(path)}`
+  const file = (path: string) => `/files?username=${user}&path=${encodeURIComponent(path)}`
   return {
     async run(script, timeoutMs) {
       const headers = {
@@ -95,18 +102,20 @@ function portOf(options: E2bOptions): HostPort {
         'connect-timeout-ms': String(timeoutMs),
       }
       const body = encodeEnvelope({ process: { cmd: '/bin/bash', args: ['-c', script], envs: {} } })
-      return follow(await within('POST', '/process.Process/Start', { body, headers, timeoutMs: timeoutMs + GRACE_MS }))
+      return readProcess(
+        await requestEnvd('POST', '/process.Process/Start', { body, headers, timeoutMs: timeoutMs + graceMs }),
+      )
     },
     read: async (path) =>
-      new Uint8Array(await (await within('GET', file(path), { timeoutMs: 120_000 })).arrayBuffer()),
+      new Uint8Array(await (await requestEnvd('GET', file(path), { timeoutMs: 120_000 })).arrayBuffer()),
     async write(path, bytes) {
       const body = new FormData()
       body.append('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'file')
-      await within('POST', file(path), { body, timeoutMs: 120_000 })
+      await requestEnvd('POST', file(path), { body, timeoutMs: 120_000 })
     },
     async destroy() {
       const { id } = memory.read()
-      machine.forget()
+      sandbox.forget()
       if (id !== undefined) await account.request('DELETE', `${api}/sandboxes/${id}`)
     },
   }
@@ -116,37 +125,37 @@ type End = { readonly exitCode?: number; readonly exited?: boolean }
 type ProcessMessage = {
   readonly event?: {
     readonly data?: { readonly stdout?: string }
-    /** Zero is left out in this JSON. */
+    /** Connect's JSON omits a zero. */
     readonly end?: End
   }
   readonly error?: { readonly message?: string }
 }
 
-/** Without an end nobody knows the code, whatever came before. */
-async function follow({ body }: Response): Promise<ScriptResult> {
-  const pieces: Uint8Array<ArrayBuffer>[] = []
+/** Collects the output of a process. The exit code is null when the stream has no end event. */
+async function readProcess({ body }: Response): Promise<ScriptResult> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
   let code: number | null = null
   try {
     for await (const { message } of decodeEnvelopes(body ?? new ReadableStream())) {
       const { event, error } = message as ProcessMessage
       if (error) throw new Error(error.message)
-      pieces.push(bytesOf(event?.data?.stdout ?? ''))
+      chunks.push(bytesOf(event?.data?.stdout ?? ''))
       if (event?.end) code = codeOf(event.end)
     }
   } catch (error) {
-    throw unknown(error)
+    throw unknownOutcome(error)
   }
-  return { code, output: await new Blob(pieces).text() }
+  return { code, output: await new Blob(chunks).text() }
 }
 
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
 const codeOf = ({ exited, exitCode = 0 }: End): number | null => (exited === false ? null : exitCode)
 
-function unknown(error: unknown): BackendError {
+function unknownOutcome(error: unknown): BackendError {
   const message = error instanceof Error ? error.message : String(error)
   return new BackendError(
     'unavailable',
     `${message} It is unknown whether the command ran, and how far.`,
-    'Look at what it was to change before running it again.',
+    'Look at the files it should change before you run it again.',
   )
 }

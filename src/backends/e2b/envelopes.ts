@@ -1,7 +1,7 @@
-/** Connect's streams over HTTP: each message is a byte of flags, four bytes of length, and JSON. */
+/** Encodes and decodes messages of Connect streams: a byte of flags, four bytes of length, and JSON. */
 
-const END = 2
-const MAX = 16 * 1024 * 1024
+const endFlag = 2
+const maxMessageBytes = 16 * 1024 * 1024
 
 export function encodeEnvelope(message: object): Uint8Array<ArrayBuffer> {
   const json = new TextEncoder().encode(JSON.stringify(message))
@@ -13,18 +13,18 @@ export function encodeEnvelope(message: object): Uint8Array<ArrayBuffer> {
 
 export type Envelope = { readonly isEnd: boolean; readonly message: unknown }
 
-/** Until the stream says that it has ended. One that stops before that throws. */
+/** Yields messages up to the one with the end flag. Throws when the stream stops before it. */
 export async function* decodeEnvelopes(stream: ReadableStream<Uint8Array>): AsyncGenerator<Envelope> {
-  let held: Uint8Array = new Uint8Array()
+  let buffer: Uint8Array = new Uint8Array()
   for await (const chunk of stream) {
-    const joined = new Uint8Array(held.length + chunk.length)
-    joined.set(held)
-    joined.set(chunk, held.length)
-    held = joined
-    for (let size = sizeOf(held); size !== undefined && held.length >= 5 + size; size = sizeOf(held)) {
-      const message: unknown = JSON.parse(new TextDecoder().decode(held.subarray(5, 5 + size)) || '{}')
-      const isEnd = ((held[0] ?? 0) & END) !== 0
-      held = held.slice(5 + size)
+    const joined = new Uint8Array(buffer.length + chunk.length)
+    joined.set(buffer)
+    joined.set(chunk, buffer.length)
+    buffer = joined
+    for (let size = sizeOf(buffer); size !== undefined && buffer.length >= 5 + size; size = sizeOf(buffer)) {
+      const message: unknown = JSON.parse(new TextDecoder().decode(buffer.subarray(5, 5 + size)) || '{}')
+      const isEnd = ((buffer[0] ?? 0) & endFlag) !== 0
+      buffer = buffer.slice(5 + size)
       yield { isEnd, message }
       if (isEnd) return
     }
@@ -32,9 +32,9 @@ export async function* decodeEnvelopes(stream: ReadableStream<Uint8Array>): Asyn
   throw new Error('The stream broke off.')
 }
 
-function sizeOf(held: Uint8Array): number | undefined {
-  if (held.length < 5) return undefined
-  const size = new DataView(held.buffer, held.byteOffset, held.byteLength).getUint32(1)
-  if (size > MAX) throw new Error('A message of the stream is too long.')
+function sizeOf(buffer: Uint8Array): number | undefined {
+  if (buffer.length < 5) return undefined
+  const size = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength).getUint32(1)
+  if (size > maxMessageBytes) throw new Error('A message of the stream is too long.')
   return size
 }

@@ -1,4 +1,4 @@
-/** A backend made of a machine that somebody rents out. One per session; what it lacks is shell. */
+/** Makes a backend of a host: everything that the port lacks is done by shell scripts. One per session. */
 
 import { BackendError, type Jobs } from '../../agent/model/backend.ts'
 import type { PortableBackend, SnapshotEntry } from '../portable-backend.ts'
@@ -15,37 +15,37 @@ import {
   removeAll,
   startJob,
   listTree,
-  unpackPieces,
+  unpackParts,
   writeJob,
 } from './scripts.ts'
 import { openScriptRunner } from './script-runner.ts'
 
-/** Archives travel in pieces, so that no request and no memory has to hold all of one. */
-const PIECE = 4 * 1024 * 1024
+/** Archives are transferred in parts, so that neither a request nor the memory holds a whole one. */
+const partBytes = 4 * 1024 * 1024
 
 export function hostBackend(options: HostOptions): PortableBackend {
   const { kind, port, root, network, languages, memory, temporary = '/tmp' } = options
-  const session = openScriptRunner(options)
-  const place: Host = { scripts: session, port, root }
+  const scripts = openScriptRunner(options)
+  const host: Host = { scripts, port, root }
   const resolve = (path: string, cwd = root) => absolute(path, cwd, root)
-  const tree = () => listEntries(place, listTree([root, temporary], session.state))
+  const tree = () => listEntries(host, listTree([root, temporary], scripts.state))
   return {
     kind,
     capabilities: { streaming: false, background: true, pty: true, network, languages, root },
     describe: () => options.describe,
-    exec: (command, how) => exec(place, command, { ...how, cwd: resolve(how.cwd ?? root) }),
-    files: hostFiles(place, resolve),
-    jobs: jobsOf(place, resolve),
+    exec: (command, options) => exec(host, command, { ...options, cwd: resolve(options.cwd ?? root) }),
+    files: hostFiles(host, resolve),
+    jobs: jobsOf(host, resolve),
     resolve,
     tree: async () => (await tree()).toSorted((a, b) => (a.path < b.path ? -1 : 1)),
-    async *snapshot(wanted = () => true) {
-      const paths = (await tree()).map(({ path }) => path).filter(wanted)
-      if (paths.length) yield* packed(place, paths)
+    async *snapshot(isWanted = () => true) {
+      const paths = (await tree()).map(({ path }) => path).filter(isWanted)
+      if (paths.length) yield* readSnapshot(host, paths)
     },
-    restore: (given) => unpacked(place, given),
+    restore: (entries) => writeSnapshot(host, entries),
     clear: async () => {
-      const { code } = await session.run(removeAll(root, temporary, session.state))
-      if (code !== 0) throw notRemoved()
+      const { code } = await scripts.run(removeAll(root, temporary, scripts.state))
+      if (code !== 0) throw clearError()
     },
     async destroy() {
       await port.destroy()
@@ -65,47 +65,48 @@ function absolute(path: string, cwd: string, root: string): string {
   return `/${parts.join('/')}`
 }
 
-function jobsOf({ scripts: session, port, root }: Host, resolve: (path: string) => string): Jobs {
-  const at = (id: string) => `${session.state}/j-${encodeURIComponent(id)}`
+function jobsOf({ scripts, port, root }: Host, resolve: (path: string) => string): Jobs {
+  const at = (id: string) => `${scripts.state}/j-${encodeURIComponent(id)}`
   return {
     async start(id, command, { cwd = root, env = {}, timeoutMs }) {
-      const { output } = await session.run(startJob(at(id), command, { cwd: resolve(cwd), env, timeoutMs }))
+      const { output } = await scripts.run(startJob(at(id), command, { cwd: resolve(cwd), env, timeoutMs }))
       return Number(/^\d+/.exec(output)?.[0] ?? Number.NaN) || undefined
     },
     async state(id) {
-      const [word, code] = (await session.run(readJobState(at(id)))).output.trim().split(' ')
+      const [word, code] = (await scripts.run(readJobState(at(id)))).output.trim().split(' ')
       if (word === 'exited') return { at: 'exited', exitCode: Number(code) }
       return { at: word === 'running' ? 'running' : 'lost' }
     },
     async output(id, from, max) {
-      const bytes = await session.bytes(readJobOutput(at(id), from, max))
-      const whole = withoutHalf(bytes, bytes.length === max)
+      const bytes = await scripts.readBytes(readJobOutput(at(id), from, max))
+      const whole = trimPartialCharacter(bytes, bytes.length === max)
       return { text: new TextDecoder().decode(whole), next: from + whole.length }
     },
     async write(id, text, close) {
       const bytes = new TextEncoder().encode(text)
-      const sent = `${at(id)}/in-${crypto.randomUUID()}`
-      if (bytes.length) await port.write(sent, bytes)
-      const { code } = await session.run(writeJob(at(id), sent, close))
-      if (code !== 0) throw refusedInput(code)
+      const inputFile = `${at(id)}/in-${crypto.randomUUID()}`
+      if (bytes.length) await port.write(inputFile, bytes)
+      const { code } = await scripts.run(writeJob(at(id), inputFile, close))
+      if (code !== 0) throw inputError(code)
     },
     async kill(id) {
-      await session.run(killJob(at(id)))
+      await scripts.run(killJob(at(id)))
     },
   }
 }
 
-function refusedInput(code: number | null): BackendError {
-  if (code === notRunningCode) return new BackendError('invalid', 'The job does not run any more, or its input is closed.')
+function inputError(code: number | null): BackendError {
+  if (code === notRunningCode)
+    return new BackendError('invalid', 'The job does not run any more, or its input is closed.')
   return new BackendError(
     'unavailable',
-    'The job does not read its input; it may have taken a part of it.',
+    'The job does not read its input; it may have read a part of it.',
     'Look at its log before you send it again.',
   )
 }
 
-/** A character that is cut at the end comes with the next piece; what is no UTF-8 at all comes as it is. */
-function withoutHalf(bytes: Uint8Array, isCut: boolean): Uint8Array {
+/** Leaves a character that is cut off for the next page. Bytes that are not UTF-8 stay as they are. */
+function trimPartialCharacter(bytes: Uint8Array, isCut: boolean): Uint8Array {
   if (!isCut) return bytes
   for (let back = 1; back <= Math.min(3, bytes.length - 1); back++) {
     const byte = bytes[bytes.length - back] ?? 0
@@ -114,12 +115,12 @@ function withoutHalf(bytes: Uint8Array, isCut: boolean): Uint8Array {
   return bytes
 }
 
-async function* packed({ scripts: session, port }: Host, paths: readonly string[]): AsyncGenerator<SnapshotEntry> {
-  const at = `${session.state}/t-${crypto.randomUUID()}`
-  await session.run(`mkdir -p '${at}'`)
+async function* readSnapshot({ scripts, port }: Host, paths: readonly string[]): AsyncGenerator<SnapshotEntry> {
+  const at = `${scripts.state}/t-${crypto.randomUUID()}`
+  await scripts.run(`mkdir -p '${at}'`)
   await port.write(`${at}/list`, new TextEncoder().encode(paths.map((path) => `${path.slice(1)}\0`).join('')))
-  const script = `cd / && tar ${archiveFormat} --no-recursion --null -T '${at}/list' -cf - 2>/dev/null | split -b ${PIECE} -d -a 4 - '${at}/p'; ls '${at}' | grep -c ^p`
-  const count = Number((await session.run(script, 600_000)).output.trim())
+  const script = `cd / && tar ${archiveFormat} --no-recursion --null -T '${at}/list' -cf - 2>/dev/null | split -b ${partBytes} -d -a 4 - '${at}/p'; ls '${at}' | grep -c ^p`
+  const count = Number((await scripts.run(script, 600_000)).output.trim())
   let next = 0
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -130,61 +131,63 @@ async function* packed({ scripts: session, port }: Host, paths: readonly string[
   try {
     for await (const entry of unpack(stream)) yield { ...entry, path: `/${entry.path}` }
   } finally {
-    await session.run(`rm -rf '${at}'`)
+    await scripts.run(`rm -rf '${at}'`)
   }
 }
 
-async function unpacked(
-  { scripts: session, port }: Host,
-  given: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
+async function writeSnapshot(
+  { scripts, port }: Host,
+  entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
 ): Promise<void> {
-  const at = `${session.state}/t-${crypto.randomUUID()}`
-  await session.run(`mkdir -p '${at}'`)
+  const at = `${scripts.state}/t-${crypto.randomUUID()}`
+  await scripts.run(`mkdir -p '${at}'`)
   try {
-    await sendPieces(port, at, given)
+    await sendParts(port, at, entries)
   } catch (error) {
-    // They would take the room that the next try needs.
-    await session.run(`rm -rf '${at}'`).catch(() => undefined)
+    // The parts would take space that the next attempt needs.
+    await scripts.run(`rm -rf '${at}'`).catch(() => undefined)
     throw error
   }
-  const { code, output } = await session.run(unpackPieces(at), 600_000)
-  if (code !== 0) throw notUnpacked(output.trim())
+  const { code, output } = await scripts.run(unpackParts(at), 600_000)
+  if (code !== 0) throw unpackError(output.trim())
 }
 
-async function sendPieces(
+async function sendParts(
   port: Host['port'],
   at: string,
-  given: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
+  entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
 ): Promise<void> {
-  let [held, size, count]: [Uint8Array[], number, number] = [[], 0, 0]
+  let [chunks, size, count]: [Uint8Array[], number, number] = [[], 0, 0]
   const flush = async () => {
-    const bytes = new Uint8Array(await new Blob(held as Uint8Array<ArrayBuffer>[]).arrayBuffer())
+    const bytes = new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer())
     await port.write(`${at}/p${String(count++).padStart(4, '0')}`, bytes)
-    held = []
+    chunks = []
     size = 0
   }
-  for await (const chunk of pack(relative(given))) {
-    held.push(chunk)
+  for await (const chunk of pack(relative(entries))) {
+    chunks.push(chunk)
     size += chunk.length
-    if (size >= PIECE) await flush()
+    if (size >= partBytes) await flush()
   }
   await flush()
 }
 
-const notUnpacked = (said: string): BackendError =>
+const unpackError = (reason: string): BackendError =>
   new BackendError(
     'unavailable',
-    `The machine could not take all files${said && `: ${said}`}`,
-    'Make room on it, or choose another backend; then try again.',
+    `The host could not store all files${reason && `: ${reason}`}`,
+    'Free some space on it, or choose another backend; then try again.',
   )
 
-const notRemoved = (): BackendError =>
+const clearError = (): BackendError =>
   new BackendError(
     'unavailable',
-    'Files on the machine could not be removed.',
-    'End what still uses them, or choose another backend; then try again.',
+    'Files on the host could not be removed.',
+    'End the processes that still use them, or choose another backend; then try again.',
   )
 
-async function* relative(given: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>): AsyncGenerator<SnapshotEntry> {
-  for await (const entry of given) yield { ...entry, path: entry.path.slice(1) }
+async function* relative(
+  entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
+): AsyncGenerator<SnapshotEntry> {
+  for await (const entry of entries) yield { ...entry, path: entry.path.slice(1) }
 }

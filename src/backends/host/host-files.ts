@@ -1,4 +1,4 @@
-/** Files of a machine, by `find`, `grep` and the port's own reading and writing. */
+/** Implements the files of a host with `find`, `grep` and the reading and writing of its port. */
 
 import {
   BackendError,
@@ -11,27 +11,35 @@ import {
 import { parseSearchPattern } from '../virtual/search-pattern.ts'
 import { glob } from '../virtual/glob.ts'
 import type { Host } from './exec.ts'
-import { badPatternCode, listFilesBelow, searchLines, printLines, listFolder, maxListedBytes, quote } from './scripts.ts'
+import {
+  badPatternCode,
+  listFilesBelow,
+  searchLines,
+  printLines,
+  listFolder,
+  maxListedBytes,
+  quote,
+} from './scripts.ts'
 import { decodeBase64 } from './script-runner.ts'
 
-/** It goes from object to object in one message, which holds 32 MiB. */
-const MAX_FILE = 30 * 1024 * 1024
-const MAX_LINE = 2_000
+/** A file is sent between Durable Objects in one message of at most 32 MiB. */
+const maxFileBytes = 30 * 1024 * 1024
+const maxLineChars = 2_000
 const byPath = (a: { readonly path: string }, b: { readonly path: string }) => (a.path < b.path ? -1 : 1)
 
-export function hostFiles(place: Host, resolve: (path: string) => string): Files {
-  const { scripts: session, port } = place
-  const stat = async (path: string) => (await listEntries(place, listFolder(path, 0)))[0]
+export function hostFiles(host: Host, resolve: (path: string) => string): Files {
+  const { scripts: session, port } = host
+  const stat = async (path: string) => (await listEntries(host, listFolder(path, 0)))[0]
   return {
     async read(path) {
       const at = resolve(path)
       const found = await stat(at)
       if (!found) return undefined
       if (found.type === 'directory') throw new BackendError('invalid', `This is a directory: ${at}`)
-      if (found.size <= MAX_FILE) return port.read(at)
+      if (found.size <= maxFileBytes) return port.read(at)
       throw new BackendError(
         'unsupported',
-        `The file has ${found.size} bytes; ${MAX_FILE} can be read at once.`,
+        `The file has ${found.size} bytes; ${maxFileBytes} can be read at once.`,
         'Use head, tail or split in the terminal.',
       )
     },
@@ -41,7 +49,7 @@ export function hostFiles(place: Host, resolve: (path: string) => string): Files
       const { code, output } = await session.run(script)
       if (code === 21) throw new BackendError('invalid', `This is a directory: ${at}`)
       if (code !== 0)
-        throw new BackendError('invalid', `A part of the path is not a directory, or may not be written: ${at}`)
+        throw new BackendError('invalid', `A part of the path is not a directory, or is not writable: ${at}`)
       await port.write(at, bytes)
       return { created: !output.includes('there') }
     },
@@ -49,7 +57,7 @@ export function hostFiles(place: Host, resolve: (path: string) => string): Files
     async list(path) {
       const at = resolve(path)
       if ((await stat(at))?.type !== 'directory') throw new BackendError('invalid', `This is not a directory: ${at}`)
-      return (await listEntries(place, listFolder(at, 1))).toSorted(byPath)
+      return (await listEntries(host, listFolder(at, 1))).toSorted(byPath)
     },
     async remove(path) {
       const at = resolve(path)
@@ -65,21 +73,21 @@ export function hostFiles(place: Host, resolve: (path: string) => string): Files
       const { code } = await session.run(script)
       if (code !== 0) throw new BackendError('invalid', `${source} cannot be moved to ${target}`)
     },
-    search: (query) => search(place, { ...query, path: resolve(query.path ?? '.') }),
+    search: (query) => search(host, { ...query, path: resolve(query.path ?? '.') }),
   }
 }
 
-const TYPES: Readonly<Record<string, FileStat['type']>> = { d: 'directory', l: 'link' }
+const findTypes: Readonly<Record<string, FileStat['type']>> = { d: 'directory', l: 'link' }
 
-/** What `find` printed: type, bytes, time, path. */
+/** Parses the output of `find`: type, bytes, time, path. */
 export async function listEntries({ scripts: session }: Host, script: string): Promise<readonly FileStat[]> {
-  const listed = new TextDecoder().decode(await session.bytes(script))
+  const listed = new TextDecoder().decode(await session.readBytes(script))
   return listed
     .split('\0')
     .filter(Boolean)
     .map((line) => {
       const [kind = '', size = '0', time = '0', ...path] = line.split('\t')
-      const type = TYPES[kind] ?? 'file'
+      const type = findTypes[kind] ?? 'file'
       return {
         path: path.join('\t'),
         type,
@@ -89,44 +97,44 @@ export async function listEntries({ scripts: session }: Host, script: string): P
     })
 }
 
-async function search(place: Host, query: SearchQuery & { readonly path: string }): Promise<SearchResult> {
+async function search(host: Host, query: SearchQuery & { readonly path: string }): Promise<SearchResult> {
   const { pattern, target, path: root, limit, offset } = query
   if (target === 'content') parseSearchPattern(pattern)
-  const listed = await whole(place, listFilesBelow(root), '\0')
+  const listed = await readParts(host, listFilesBelow(root), '\0')
   const below = (path: string) =>
     path === root ? path.slice(path.lastIndexOf('/') + 1) : path.slice(root === '/' ? 1 : root.length + 1)
-  const wanted = target === 'files' ? glob(pattern) : query.glob === undefined ? () => true : glob(query.glob)
-  const paths = listed.parts.filter((path) => path !== '' && wanted(below(path))).toSorted()
-  const page = <T>(all: readonly T[], isCut: boolean) => ({
+  const isWanted = target === 'files' ? glob(pattern) : query.glob === undefined ? () => true : glob(query.glob)
+  const paths = listed.parts.filter((path) => path !== '' && isWanted(below(path))).toSorted()
+  const page = <T>(all: readonly T[], isTruncated: boolean) => ({
     hits: all.slice(offset, offset + limit),
     total: all.length,
-    truncated: isCut || all.length > offset + limit,
+    truncated: isTruncated || all.length > offset + limit,
   })
   if (target === 'files')
     return page(
       paths.map((path) => ({ path })),
-      listed.isCut,
+      listed.isTruncated,
     )
-  const found = paths.length ? await lines(place, paths, pattern) : { hits: [], isCut: false }
-  const shown = page(found.hits, listed.isCut || found.isCut)
-  return query.context ? { ...shown, hits: await withContext(place, shown.hits, query.context) } : shown
+  const found = paths.length ? await findLines(host, paths, pattern) : { hits: [], isTruncated: false }
+  const shown = page(found.hits, listed.isTruncated || found.isTruncated)
+  return query.context ? { ...shown, hits: await withContext(host, shown.hits, query.context) } : shown
 }
 
-/** What a script printed, in parts. The last part of a list that was cut off is not whole: it is left out. */
-async function whole({ scripts: session }: Host, script: string, end: string) {
+/** Runs a script and splits its output. The last part of a truncated list is incomplete and is dropped. */
+async function readParts({ scripts: session }: Host, script: string, end: string) {
   const { code, output } = await session.run(script)
   const bytes = decodeBase64(output.trim())
-  if (code === badPatternCode) throw badPattern(new TextDecoder().decode(bytes))
-  const isCut = bytes.length >= maxListedBytes
+  if (code === badPatternCode) throw invalidPattern(new TextDecoder().decode(bytes))
+  const isTruncated = bytes.length >= maxListedBytes
   const parts = new TextDecoder().decode(bytes).split(end)
-  return { parts: isCut ? parts.slice(0, -1) : parts, isCut }
+  return { parts: isTruncated ? parts.slice(0, -1) : parts, isTruncated }
 }
 
-const badPattern = (words: string): BackendError =>
-  new BackendError('invalid', words.replace(/^grep: /, ''), 'Patterns are searched with grep -P on this machine.')
+const invalidPattern = (words: string): BackendError =>
+  new BackendError('invalid', words.replace(/^grep: /, ''), 'Patterns are searched with grep -P on this host.')
 
-/** Characters that are named by their number stand for themselves: PCRE knows other names, and bytes in their place. */
-const spelledOut = (pattern: string): string =>
+/** Replaces numeric escapes of JavaScript by their characters: PCRE writes them differently, or reads them as bytes. */
+const toPcre = (pattern: string): string =>
   pattern.replace(
     /\\(?:u([0-9a-fA-F]{4})|x([89a-fA-F][0-9a-fA-F])|[\s\S])/g,
     (escape, ...codes: (string | undefined)[]) => {
@@ -136,43 +144,43 @@ const spelledOut = (pattern: string): string =>
     },
   )
 
-const clamp = (line: string): string => line.slice(0, MAX_LINE).replace(/\r$/, '')
+const clamp = (line: string): string => line.slice(0, maxLineChars).replace(/\r$/, '')
 
 type Hit = SearchHit & { readonly line: number }
 
-async function lines(place: Host, paths: readonly string[], pattern: string) {
-  const { scripts: session, port } = place
+async function findLines(host: Host, paths: readonly string[], pattern: string) {
+  const { scripts: session, port } = host
   const list = `${session.state}/l-${crypto.randomUUID()}`
   await port.write(list, new TextEncoder().encode(paths.map((path) => `${path}\0`).join('')))
   const insensitive = pattern.startsWith('(?i)')
-  const script = searchLines(list, spelledOut(insensitive ? pattern.slice(4) : pattern), insensitive)
-  const { parts, isCut } = await whole(place, script, '\n')
+  const script = searchLines(list, toPcre(insensitive ? pattern.slice(4) : pattern), insensitive)
+  const { parts, isTruncated } = await readParts(host, script, '\n')
   const hits = parts.flatMap((line): Hit[] => {
     const [, path = '', number, text = ''] = /^([^\0]*)\0(\d+):(.*)$/s.exec(line) ?? []
     return number === undefined ? [] : [{ path, line: Number(number), text: clamp(text) }]
   })
-  return { hits, isCut }
+  return { hits, isTruncated }
 }
 
-/** Files whose lines are asked for in one script. */
-const FILES_AT_ONCE = 50
+/** Number of files whose lines one script prints. */
+const filesPerScript = 50
 
-/** Only these lines leave the machine: a file may be of any size. */
-async function withContext(place: Host, hits: readonly Hit[], context: number): Promise<readonly SearchHit[]> {
+/** Fetches only the needed lines, because a file may be of any size. */
+async function withContext(host: Host, hits: readonly Hit[], context: number): Promise<readonly SearchHit[]> {
   const around = new Map<string, Map<number, string>>()
   const paths = [...new Set(hits.map(({ path }) => path))]
-  for (let i = 0; i < paths.length; i += FILES_AT_ONCE) {
-    const some = paths.slice(i, i + FILES_AT_ONCE).map((path) => ({
+  for (let i = 0; i < paths.length; i += filesPerScript) {
+    const some = paths.slice(i, i + filesPerScript).map((path) => ({
       path,
-      ranges: merged(
+      ranges: mergeRanges(
         hits.filter((hit) => hit.path === path).map(({ line }) => line),
         context,
       ),
     }))
-    const script = some.map(({ path, ranges }) => printLines(path, ranges, MAX_LINE * 4)).join('\n')
-    const printed = (await place.scripts.run(script)).output.split('\n')
+    const script = some.map(({ path, ranges }) => printLines(path, ranges, maxLineChars * 4)).join('\n')
+    const printed = (await host.scripts.run(script)).output.split('\n')
     for (const [at, { path, ranges }] of some.entries())
-      around.set(path, numbered(new TextDecoder().decode(decodeBase64(printed[at] ?? '')), ranges))
+      around.set(path, numberLines(new TextDecoder().decode(decodeBase64(printed[at] ?? '')), ranges))
   }
   return hits.map((hit) => {
     const known = around.get(hit.path)
@@ -185,7 +193,7 @@ async function withContext(place: Host, hits: readonly Hit[], context: number): 
 
 type Range = readonly [from: number, to: number]
 
-function merged(places: readonly number[], context: number): readonly Range[] {
+function mergeRanges(places: readonly number[], context: number): readonly Range[] {
   const ranges: [number, number][] = []
   for (const line of places.toSorted((a, b) => a - b)) {
     const last = ranges.at(-1)
@@ -196,7 +204,7 @@ function merged(places: readonly number[], context: number): readonly Range[] {
   return ranges
 }
 
-function numbered(text: string, ranges: readonly Range[]): Map<number, string> {
+function numberLines(text: string, ranges: readonly Range[]): Map<number, string> {
   const all = text.split('\n')
   if (all.at(-1) === '') all.pop()
   const numbers = ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i))

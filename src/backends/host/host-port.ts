@@ -1,33 +1,33 @@
 /**
- * The little that a rented machine has to offer to be a backend: run a script, read and write a file, go away.
- * Everything else is shell (scripts.ts), the same on each of them.
+ * Defines what a host must offer to become a backend: run a script, read and write a file, be destroyed. Everything
+ * else is shell code (scripts.ts), which is the same on every host.
  */
 
 import type { BackendKind, Capabilities } from '../../agent/model/backend.ts'
 
-/** `code` is null when nobody knows it. `output` is standard output, text without NUL; scripts print nothing else. */
+/** `code` is null when it is unknown. `output` is standard output, text without NUL; scripts print nothing to stderr. */
 export type ScriptResult = { readonly code: number | null; readonly output: string }
 
 export type HostPort = {
-  /** A bash script, from start to end. Throws BackendError when the machine cannot be reached or told to start. */
+  /** Runs a bash script to its end. Throws BackendError when the host cannot be reached or started. */
   readonly run: (script: string, timeoutMs: number) => Promise<ScriptResult>
   readonly read: (path: string) => Promise<Uint8Array>
-  /** The folder is there. */
+  /** The folder must exist. */
   readonly write: (path: string, bytes: Uint8Array) => Promise<void>
   readonly destroy: () => Promise<void>
-  /** Brings the workspace back from where it was last saved. False when it was not. */
+  /** Restores the workspace from its last copy. False when there is none. */
   readonly restore?: () => Promise<boolean>
 }
 
-/** What is known of a machine from one life of the session to the next. */
+/** Reads and writes what a session stores about a host. */
 export type HostMemory = {
   readonly read: () => HostRecord
-  readonly write: (memory: HostRecord) => void
+  readonly write: (record: HostRecord) => void
 }
 export type HostRecord = {
-  /** The workspace was there once. One that is empty now was lost. */
+  /** The workspace has been prepared before. If it is missing now, it was lost. */
   readonly begun?: boolean | undefined
-  /** What the port wants to remember, such as the id of the machine. */
+  /** Data of the port, such as the id of the host. */
   readonly id?: string | undefined
 }
 
@@ -39,8 +39,8 @@ export type HostOptions = {
   readonly languages: readonly string[]
   readonly describe: string
   readonly memory: HostMemory
-  /** Where we keep what commands need; gone with the machine, which is how a new one is known. */
+  /** The folder for our own files. It vanishes with the host, so its absence identifies a new host. */
   readonly state?: string
-  /** The other place whose files belong to the session. */
+  /** The second folder whose files belong to the session. */
   readonly temporary?: string
 }

@@ -1,18 +1,18 @@
 /**
- * The shell that runs on a machine. Written for bash and GNU tools, and against what such machines do: a default
- * session that dies with `exit`, pipes held open by children, output that is no UTF-8, tools without a cap. Answers
- * come as base64, line by line.
+ * Builds the bash scripts that implement a backend on a host with GNU tools. They expect that `exit` ends the vendor's
+ * shell session, that children keep pipes open, that output may not be UTF-8, and that tools have no output limit.
+ * Results are lines of base64.
  */
 
-/** A word of the shell, whatever is in it. */
+/** Quotes any text as one word of the shell. */
 export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** What a script answers on a machine that we have not seen before: nothing of it has run. */
+/** Exit code on a host that is not prepared; nothing of the script has run. */
 export const unpreparedCode = 96
-/** A directory that is not there. */
+/** Exit code when the working directory does not exist. */
 export const noDirectoryCode = 95
 
-/** Nothing is begun on a machine whose workspace may have to be brought back first. */
+/** Runs the script only on a prepared host: on a new one the workspace may have to be restored first. */
 export const requirePrepared = (state: string, script: string): string =>
   `[ -e ${quote(state)}/boot ] || exit ${unpreparedCode}\n${script}`
 
@@ -20,11 +20,11 @@ export const prepare = (state: string, root: string): string =>
   `mkdir -p ${quote(state)} ${quote(root)} && chmod 700 ${quote(state)} && echo 1 > ${quote(state)}/boot`
 
 export type CommandScript = {
-  /** A folder of this call alone. */
+  /** A folder for this call alone. */
   readonly at: string
   readonly command: string
   readonly cwd: string
-  /** `exportsOf` the variables, or what reads them. */
+  /** Export statements, or a statement that reads them from a file. */
   readonly exports: string
   readonly stdin: string
   readonly timeoutMs: number
@@ -39,9 +39,9 @@ export const exportStatements = (env: Variables): string =>
     .join('\n')
 
 /**
- * Runs a command to its end and answers with lines: code, milliseconds, sizes of both streams, then in base64 head
- * and tail of each, where it stood, and what was exported. Output goes to files, so that a child left in the
- * background cannot hold the call; `timeout` makes a process group, which is killed as a whole at the end.
+ * Runs a command to its end and prints lines: exit code, milliseconds and sizes of both streams; then in base64 head
+ * and tail of each stream, the last working directory, and the exported variables after and before. Output goes to
+ * files, so that a background child cannot block the call. `timeout` makes a process group, which is killed at the end.
  */
 export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, maxOutput }: CommandScript): string {
   const inner = [
@@ -73,24 +73,30 @@ head -c 262144 "$D/begin" 2>/dev/null | base64 -w0; echo
 rm -rf "$D"`
 }
 
-/** Ends a command that runs, or one that is about to. */
+/** Kills a command that runs, or prevents one that is about to start. */
 export const stopCommand = (at: string): string =>
   `mkdir -p ${quote(at)}; : > ${quote(at)}/stop; p=$(cat ${quote(at)}/pid 2>/dev/null) && kill -KILL -- -"$p" 2>/dev/null; :`
 
 /**
- * A job is files: pid, in, out, exit. Its input is a pipe that somebody holds open, else it would end at once. `;` and
- * not `&&` before setsid, else a subshell of ours would wait for it. Answers with the number of its process.
+ * Starts a job and prints its process id. A job is a folder with the files pid, in, out and exit. A child process keeps
+ * its input pipe open, else the input would end at once. `;` and not `&&` before setsid, else a subshell waits for it.
  */
-export function startJob(at: string, text: string, how: { cwd: string; env: Variables; timeoutMs: number }): string {
-  const run = [exportStatements(how.env), `cd -- ${quote(how.cwd)} || exit ${noDirectoryCode}`, `eval ${quote(text)}`].join(
-    '\n',
-  )
+export function startJob(
+  at: string,
+  text: string,
+  options: { cwd: string; env: Variables; timeoutMs: number },
+): string {
+  const run = [
+    exportStatements(options.env),
+    `cd -- ${quote(options.cwd)} || exit ${noDirectoryCode}`,
+    `eval ${quote(text)}`,
+  ].join('\n')
   const watch = `trap : TERM INT HUP
 read -r s < /proc/$$/stat; echo "$s" > ${at}/stat
 mkfifo -m 600 ${at}/in
-( exec sleep ${Math.ceil(how.timeoutMs / 1000)} > ${at}/in ) &
+( exec sleep ${Math.ceil(options.timeoutMs / 1000)} > ${at}/in ) &
 h=$!; exec 5< ${at}/in; echo $h > ${at}/holder
-timeout -s KILL ${how.timeoutMs / 1000} bash -c ${quote(run)} > ${at}/out 2>&1 <&5 5<&- &
+timeout -s KILL ${options.timeoutMs / 1000} bash -c ${quote(run)} > ${at}/out 2>&1 <&5 5<&- &
 p=$!; exec 5<&-; echo $p > ${at}/pid.new; mv ${at}/pid.new ${at}/pid
 wait $p; c=$?; while kill -0 $p 2>/dev/null; do wait $p; c=$?; done
 kill -KILL -- -$p 2>/dev/null; kill -KILL $h 2>/dev/null
@@ -101,12 +107,12 @@ echo $c > ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
 for i in {1..100}; do cat ${quote(at)}/pid 2>/dev/null && exit 0; sleep 0.05; done`
 }
 
-/** A job that has ended, or whose input was closed. */
+/** Exit code when a job has ended or its input was closed. */
 export const notRunningCode = 94
-/** What it does not read within that time is given up. */
+/** Time within which a job must read its input. */
 const inputTimeoutSeconds = 5
 
-/** Feeds a file to a job and removes it. Who holds the input open is a child of the job's shell: no other is killed. */
+/** Writes a file to a job's input and removes it. Closing kills the child of the job's shell that keeps the input open. */
 export const writeJob = (at: string, sent: string, close: boolean): string => `D=${quote(at)}; F=${quote(sent)}
 c=0; { [ -p "$D/in" ] && [ ! -e "$D/exit" ] && [ ! -e "$D/closed" ]; } || c=${notRunningCode}
 [ $c != 0 ] || [ ! -e "$F" ] || timeout -s KILL ${inputTimeoutSeconds} bash -c 'cat "$1" > "$2"' - "$F" "$D/in" || c=1
@@ -114,7 +120,7 @@ rm -f "$F"
 ${close ? `[ $c != 0 ] || { : > "$D/closed"; kill -KILL "$(cat "$D/holder")" 2>/dev/null; }` : ''}
 exit $c`
 
-/** kill -0 would take a zombie for alive where nobody reaps; start times tell a process from its successor. */
+/** `kill -0` would report an unreaped zombie as running; start times distinguish a process from one with a reused id. */
 export const readJobState = (at: string): string => `D=${quote(at)}; [ -d "$D" ] || { echo missing; exit 0; }
 for i in 1 2; do
   [ -e "$D/exit" ] && { echo "exited $(cat "$D/exit")"; exit 0; }
@@ -137,45 +143,45 @@ kill -KILL -- -"$p" 2>/dev/null
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e "$D/exit" ] && exit 0; sleep 0.1; done
 echo 137 > "$D/exit"`
 
-/** Type, bytes, time and path of each, separated by NUL. `depth` 0 is the place itself, 1 what is in it. */
+/** Prints type, bytes, time and path of each entry, separated by NUL. `depth` 0 is the path itself, 1 its contents. */
 export const listFolder = (path: string, depth: 0 | 1): string =>
   `find ${quote(path)} -mindepth ${depth} -maxdepth ${depth} -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
 
 export const listTree = (places: readonly string[], without: string): string =>
   `find ${places.map(quote).join(' ')} -mindepth 1 -path ${quote(without)} -prune -o -mindepth 1 -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
 
-/** Bytes of a list of files or of lines that were found; what is more is cut off. */
+/** A longer list of files or matching lines is truncated. */
 export const maxListedBytes = 4_000_000
 
 export const listFilesBelow = (path: string): string =>
   `find ${quote(path)} \\( -name .git -o -name node_modules \\) -prune -o -type f -printf '%p\\0' 2>/dev/null | head -c ${maxListedBytes} | base64 -w0`
 
-/** What `grep` does not understand; the answer is what it said about it. */
+/** Exit code when grep rejects the pattern; the output is its error message. */
 export const badPatternCode = 93
 
-/** Lines `path NUL number:text` of the files named in a list; too many are cut off. */
+/** Prints lines `path NUL number:text` of the files named in a list, truncated at `maxListedBytes`. */
 export const searchLines = (list: string, pattern: string, insensitive: boolean): string =>
   `m=$(grep -qP -e ${quote(pattern)} /dev/null 2>&1); [ $? -lt 2 ] || { rm -f ${quote(list)}; printf %s "$m" | head -c 1000 | base64 -w0; exit ${badPatternCode}; }
 xargs -0 -a ${quote(list)} grep -HnZP${insensitive ? 'i' : ''} --binary-files=without-match -e ${quote(pattern)} 2>/dev/null | head -c ${maxListedBytes} | base64 -w0; rm -f ${quote(list)}`
 
-/** These lines of a file (first and last of each range, in order), as one line of base64. */
+/** Prints these lines of a file (first and last of each range, in order) as one line of base64. */
 export const printLines = (path: string, ranges: readonly (readonly [number, number])[], bytes: number): string => {
   const program = [...ranges.map(([from, to]) => `${from},${to}p`), `${ranges.at(-1)?.[1] ?? 1}q`].join(';')
   return `sed -n '${program}' -- ${quote(path)} 2>/dev/null | cut -b1-${bytes} | base64 -w0; echo`
 }
 
-/** Options of GNU tar: the plain format, in which a time before 1970 becomes 0 instead of a binary number. */
+/** Options of GNU tar: the POSIX format, in which a time before 1970 becomes 0 instead of a binary number. */
 export const archiveFormat = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime'
 
-/** What stays as it is where somebody else owns it: no file is lost by that. */
+/** Errors of tar on files of another owner; no file is lost by them. */
 const harmlessError = ': Cannot (utime|change mode)'
 
 /**
- * Unpacks the pieces of an archive over what is there. Where something is missing afterwards, it ends with the code of
- * tar and says what tar said first; tar has one code for everything, so its words decide. They are held in memory,
- * because the disk may be full.
+ * Unpacks the parts of an archive over existing files. When files are missing afterwards, it exits with the code of tar
+ * and prints its first error. tar has one code for all errors, so its messages decide. They stay in memory, because the
+ * disk may be full.
  */
-export const unpackPieces = (
+export const unpackParts = (
   at: string,
 ): string => `e=$(cat ${quote(at)}/p* | LC_ALL=C tar --no-same-owner -C / -xpf - 2>&1); c=$?
 rm -rf ${quote(at)}
@@ -186,8 +192,8 @@ printf '%s\\n' "$w" | head -n 1 | cut -c1-300
 exit $c`
 
 /**
- * Empties both places of a session; fails when something stays that should not. What others own in the temporary folder
- * is not the session's.
+ * Empties both folders of a session, and fails when files are left. Files of other users in the temporary folder do not
+ * belong to the session.
  */
 export function removeAll(root: string, temporary: string, except: string): string {
   const all = `-mindepth 1 -maxdepth 1 ! -path ${quote(except)}`

@@ -1,4 +1,4 @@
-/** Requests to those who rent out machines: one try, an end to each, and failures in the words of the port. */
+/** Sends requests to the API of a vendor of sandboxes: one attempt, with a timeout, and failures as BackendError. */
 
 import { BackendError } from '../../agent/model/backend.ts'
 
@@ -17,7 +17,7 @@ export type RequestContent = {
 export type VendorApiOptions = {
   readonly vendor: string
   readonly headers: Readonly<Record<string, string>>
-  /** The variable that has the key. */
+  /** The environment variable that holds the key. */
   readonly keyName: string
   readonly fetch: typeof fetch
 }
@@ -27,14 +27,14 @@ const maxErrorChars = 300
 
 export function vendorApi({ vendor, headers, keyName, fetch: send }: VendorApiOptions): VendorApi {
   return {
-    async request(method, url, { json, body, headers: more, patienceMs = defaultTimeoutMs } = {}) {
+    async request(method, url, { json, body, headers: more, timeoutMs = defaultTimeoutMs } = {}) {
       const response = await send(url, {
         method,
         headers: { ...headers, ...(json && { 'content-type': 'application/json' }), ...more },
         ...(json ? { body: JSON.stringify(json) } : body !== undefined && { body }),
         redirect: 'manual',
-        // Also for the body: a machine that stops in the middle of an answer holds nobody for ever.
-        signal: AbortSignal.timeout(patienceMs),
+        // Covers the body as well: a response that stalls must end.
+        signal: AbortSignal.timeout(timeoutMs),
       }).catch((error: unknown) => {
         throw unreachable(vendor, error instanceof Error ? error.message : String(error))
       })
@@ -50,28 +50,28 @@ const unreachable = (vendor: string, why: string): BackendError =>
 
 async function refusal(response: Response, vendor: string, keyName: string): Promise<BackendError> {
   const { status } = response
-  const said = (await response.text().catch(() => '')).slice(0, maxErrorChars)
+  const body = (await response.text().catch(() => '')).slice(0, maxErrorChars)
   if (status === 401 || status === 403)
     return new BackendError('unavailable', `${vendor} does not accept the key.`, `Check ${keyName}.`)
   if (status === 402 || status === 429 || status === 507)
     return new BackendError(
       'quota',
-      `${vendor} refuses: ${said || status}`,
+      `${vendor} refuses: ${body || status}`,
       'A limit of the account is reached. Try again later.',
     )
   return new BackendError(
     'unavailable',
-    `${vendor} answered ${status}: ${said}`,
+    `${vendor} responded with ${status}: ${body}`,
     'Try again later, or use another backend.',
   )
 }
 
-/** What must be there. */
+/** Returns the value, or throws when the vendor responded with 404. */
 export function requireFound<T>(value: T | undefined, vendor: string): T {
   if (value !== undefined) return value
   throw new BackendError(
     'unavailable',
-    `${vendor} does not know this machine any more.`,
-    'Run the command again: it gets a new one.',
+    `${vendor} does not have this sandbox any more.`,
+    'Run the command again: it starts a new sandbox.',
   )
 }

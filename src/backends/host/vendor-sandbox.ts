@@ -1,68 +1,68 @@
 /**
- * The life of a rented machine: found by the id that is remembered, woken when it sleeps, replaced when it is gone.
- * Two who ask at once get the same one.
+ * Manages the sandbox of a session at a vendor: finds it by its stored id, wakes it when it sleeps, and replaces it when
+ * it is gone. Concurrent callers share one lookup.
  */
 
 import { BackendError, type Capabilities } from '../../agent/model/backend.ts'
 import type { HostMemory } from './host-port.ts'
 
-/** What every service wants to know, and what a deployment may say of the machines it rents there. */
+/** Options that all vendors share. */
 export type VendorOptions = {
   readonly key: string
   readonly memory: HostMemory
-  /** Address of the service, in place of its own. */
+  /** Base URL of the API, to replace the default. */
   readonly api?: string
   readonly languages?: readonly string[]
   readonly network?: Capabilities['network']
   readonly root?: string
-  /** Where the shell keeps its directory and variables from one command to the next. */
+  /** The folder for our own files on the host. */
   readonly state?: string
   readonly fetch?: typeof fetch
 }
 
-export type VendorSandbox<M> = {
+export type VendorSandbox<Connection> = {
   readonly memory: HostMemory
-  readonly create: () => Promise<{ readonly id: string; readonly machine: M }>
-  /** Ready for use, or undefined when there is no such machine any more. */
-  readonly wake: (id: string) => Promise<M | undefined>
+  readonly create: () => Promise<{ readonly id: string; readonly connection: Connection }>
+  /** Returns a running sandbox, or undefined when it does not exist any more. */
+  readonly wake: (id: string) => Promise<Connection | undefined>
 }
 
-/** For so long a machine that was awake is taken for awake. */
+/** A sandbox that was awake is assumed to be awake for this time. */
 const awakeMs = 60_000
 
-export function openVendorSandbox<M>({ memory, create, wake }: VendorSandbox<M>): {
-  readonly get: () => Promise<M>
+export function openVendorSandbox<Connection>({ memory, create, wake }: VendorSandbox<Connection>): {
+  readonly get: () => Promise<Connection>
   readonly forget: () => void
 } {
-  let known: { readonly machine: M; readonly at: number } | undefined
-  let asking: Promise<M> | undefined
+  let known: { readonly connection: Connection; readonly at: number } | undefined
+  let finding: Promise<Connection> | undefined
 
-  async function find(): Promise<M> {
+  async function find(): Promise<Connection> {
     const { id } = memory.read()
     const found = id === undefined ? undefined : await wake(id)
     if (found !== undefined) return found
     const made = await create()
-    // Before anything runs on it: who dies now must not pay for a machine that nobody remembers.
+    // Stored before anything runs on it, so that a crash leaves no sandbox that costs money and has no owner.
     memory.write({ ...memory.read(), id: made.id })
-    return made.machine
+    return made.connection
   }
 
-  async function get(): Promise<M> {
-    if (known && Date.now() - known.at < awakeMs) return known.machine
-    asking ??= find().finally(() => (asking = undefined))
-    const machine = await asking
-    known = { machine, at: Date.now() }
-    return machine
+  async function get(): Promise<Connection> {
+    if (known && Date.now() - known.at < awakeMs) return known.connection
+    finding ??= find().finally(() => (finding = undefined))
+    const connection = await finding
+    known = { connection, at: Date.now() }
+    return connection
   }
 
   return { get, forget: () => (known = undefined) }
 }
 
-/** Asks again until it is so. */
-export async function pollUntil(isSo: () => Promise<boolean>, vendor: string, patienceMs = 90_000): Promise<void> {
-  for (const deadline = Date.now() + patienceMs; !(await isSo());) {
+/** Polls until the condition is true, and throws after the timeout. */
+export async function pollUntil(isReady: () => Promise<boolean>, vendor: string, timeoutMs = 90_000): Promise<void> {
+  for (const deadline = Date.now() + timeoutMs; !(await isReady());) {
     if (Date.now() > deadline)
-      throw new BackendError('unavailable', `The machine at ${vendor} does not get ready.`, 'Try again later.')
+      throw new BackendError('unavailable', `The sandbox at ${vendor} does not become ready.`, 'Try again later.')
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
 }

@@ -1,15 +1,15 @@
-/** A command on a sandbox server: lines of JSON until `exit`. Without that word nobody knows how it ended. */
+/** Runs a command on a sandbox server and reads its events, lines of JSON. Without an `exit` event the outcome is unknown. */
 
 import { BackendError, type ExecOptions, type ExecResult } from '../../agent/model/backend.ts'
 import { sendRequest, toBackendError, isRefusal, type ErrorBody, type SandboxServer } from './request.ts'
 
-/** What the server may take beyond the command's own time. */
-const GRACE_MS = 15_000
-/** The server says something every five seconds. */
-const SILENCE_MS = 30_000
-const MAX_OUTPUT = 256 * 1024
-/** Of one line: a piece of output is at most 64 KiB, in JSON at most six times that. */
-const MAX_LINE = 4 * 1024 * 1024
+/** Additional time for the server beyond the command's timeout. */
+const graceMs = 15_000
+/** The server sends an event at least every five seconds. */
+const silenceTimeoutMs = 30_000
+const defaultMaxOutput = 256 * 1024
+/** Limit of one line: a chunk of output has at most 64 KiB, in JSON at most six times that. */
+const maxLineChars = 4 * 1024 * 1024
 
 type Event =
   | { readonly t: 'start' | 'beat' }
@@ -22,41 +22,56 @@ type Event =
     >)
 type Exit = Extract<Event, { t: 'exit' }>
 
-type Heard = { out: string; err: string }
+type CollectedOutput = { out: string; err: string }
 
-export async function exec(server: SandboxServer, path: string, command: string, options: ExecOptions): Promise<ExecResult> {
-  const { cwd, env, stdin, timeoutMs, maxOutput = MAX_OUTPUT, signal } = options
-  const heard: Heard = { out: '', err: '' }
+export async function exec(
+  server: SandboxServer,
+  path: string,
+  command: string,
+  options: ExecOptions,
+): Promise<ExecResult> {
+  const { cwd, env, stdin, timeoutMs, maxOutput = defaultMaxOutput, signal } = options
+  const output: CollectedOutput = { out: '', err: '' }
   const started = performance.now()
-  const given = () => ({
+  const stopped = () => ({
     exitCode: null,
-    stdout: heard.out,
-    stderr: heard.err,
+    stdout: output.out,
+    stderr: output.err,
     truncated: false,
     timedOut: false,
     cwd: cwd ?? '/workspace',
     env: {},
     ms: Math.round(performance.now() - started),
   })
-  if (signal?.aborted) return given()
-  const wall = new AbortController()
-  const timer = setTimeout(() => wall.abort(), timeoutMs + GRACE_MS)
-  const either = signal ? AbortSignal.any([signal, wall.signal]) : wall.signal
+  if (signal?.aborted) return stopped()
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(), timeoutMs + graceMs)
+  const anySignal = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal
   try {
     const json = { command, cwd, env, stdin, timeoutMs, maxOutput }
-    const response = await sendRequest(server, path, { method: 'POST', json, timeoutMs: timeoutMs + GRACE_MS, signal: either })
-    const exit = await follow(response, { heard, options, signal: either })
-    if (exit.reason === 'disk') throw full()
-    return ended(exit, heard)
+    const response = await sendRequest(server, path, {
+      method: 'POST',
+      json,
+      timeoutMs: timeoutMs + graceMs,
+      signal: anySignal,
+    })
+    const exit = await readEvents(response, { output, options, signal: anySignal })
+    if (exit.reason === 'disk') throw diskFullError()
+    return toResult(exit, output)
   } catch (error) {
-    if (signal?.aborted) return given()
-    throw isRefusal(error) || (error instanceof BackendError && error.code !== 'unavailable') ? error : unknown(error)
+    if (signal?.aborted) return stopped()
+    throw isRefusal(error) || (error instanceof BackendError && error.code !== 'unavailable')
+      ? error
+      : unknownOutcome(error)
   } finally {
     clearTimeout(timer)
   }
 }
 
-const ended = ({ code, timedOut, truncated, cwd, env, unset = [], ms }: Exit, { out, err }: Heard): ExecResult => ({
+const toResult = (
+  { code, timedOut, truncated, cwd, env, unset = [], ms }: Exit,
+  { out, err }: CollectedOutput,
+): ExecResult => ({
   exitCode: code,
   stdout: out,
   stderr: err,
@@ -68,49 +83,53 @@ const ended = ({ code, timedOut, truncated, cwd, env, unset = [], ms }: Exit, { 
   ms,
 })
 
-const full = (): BackendError =>
-  new BackendError('quota', 'The command was stopped: the disk of the workspace is full.', 'Remove files, then go on.')
+const diskFullError = (): BackendError =>
+  new BackendError(
+    'quota',
+    'The command was stopped: the disk of the workspace is full.',
+    'Remove files, then continue.',
+  )
 
-function unknown(error: unknown): BackendError {
+function unknownOutcome(error: unknown): BackendError {
   const message = error instanceof Error ? error.message : String(error)
   return new BackendError(
     'unavailable',
     `${message} It is unknown whether the command ran, and how far.`,
-    'Look at what it was to change before running it again.',
+    'Look at the files it should change before you run it again.',
   )
 }
 
-type Following = { readonly heard: Heard; readonly options: ExecOptions; readonly signal: AbortSignal }
+type ReadOptions = { readonly output: CollectedOutput; readonly options: ExecOptions; readonly signal: AbortSignal }
 
-async function follow(response: Response, { heard, options, signal }: Following): Promise<Exit> {
-  if (!response.body) throw new Error('The sandbox server gave no answer.')
+async function readEvents(response: Response, { output, options, signal }: ReadOptions): Promise<Exit> {
+  if (!response.body) throw new Error('The sandbox server sent no response.')
   const input = response.body.getReader()
   const decoder = new TextDecoder()
   let rest = ''
   try {
     for (;;) {
-      const { value, done } = await nextPiece(input, signal)
+      const { value, done } = await readChunk(input, signal)
       rest += decoder.decode(value, { stream: !done })
       const lines = rest.split('\n')
       rest = lines.pop() ?? ''
-      const exit = lines.map((line) => take(parse(line), heard, options)).find(Boolean)
+      const exit = lines.map((line) => applyEvent(parse(line), output, options)).find(Boolean)
       if (exit) return exit
       if (done) throw new Error('The connection to the sandbox server broke.')
-      if (rest.length > MAX_LINE) throw new Error('The sandbox server sends what cannot be understood.')
+      if (rest.length > maxLineChars) throw new Error('The sandbox server sent an invalid response.')
     }
   } finally {
     input.cancel().catch(() => undefined)
   }
 }
 
-type Piece = { readonly value?: Uint8Array | undefined; readonly done: boolean }
+type Chunk = { readonly value?: Uint8Array | undefined; readonly done: boolean }
 
-/** Ends when the signal does or when nothing comes, even where the runtime would go on waiting. */
-async function nextPiece(input: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<Piece> {
+/** Rejects on abort or silence, even when the runtime does not end the read. */
+async function readChunk(input: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<Chunk> {
   let timer: ReturnType<typeof setTimeout> | null = null
   let stop: (() => void) | undefined
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The sandbox server has fallen silent.')), SILENCE_MS)
+    timer = setTimeout(() => reject(new Error('The sandbox server sends nothing any more.')), silenceTimeoutMs)
     stop = () => reject(new Error('The command took too long.'))
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()
@@ -127,17 +146,17 @@ function parse(line: string): Event {
   try {
     return JSON.parse(line) as Event
   } catch {
-    throw new Error('The sandbox server sends what cannot be understood.')
+    throw new Error('The sandbox server sent an invalid response.')
   }
 }
 
-function take(event: Event, heard: Heard, { onOutput }: ExecOptions): Exit | undefined {
+function applyEvent(event: Event, output: CollectedOutput, { onOutput }: ExecOptions): Exit | undefined {
   if (event.t === 'exit') return event
   if (event.t === 'error') throw toBackendError(event)
   if (event.t === 'out' || event.t === 'err') {
-    heard[event.t] += event.d
+    output[event.t] += event.d
     onOutput?.(event.t, event.d)
   }
-  if (event.t === 'gap') heard[event.s] += `\n[… ${event.bytes} bytes left out …]\n`
+  if (event.t === 'gap') output[event.s] += `\n[… ${event.bytes} bytes left out …]\n`
   return undefined
 }

@@ -1,6 +1,6 @@
 /**
- * A machine behind the sandbox protocol (docs/sandbox-protocol.md): real processes, real files, jobs that outlive us.
- * One server serves many; a session's workspace is named by what cannot be guessed from outside.
+ * Makes a backend of a sandbox server (docs/sandbox-protocol.md): real processes and files, and jobs that survive an
+ * eviction. One server has many workspaces, whose names cannot be guessed.
  */
 
 import {
@@ -28,33 +28,33 @@ export type HttpOptions = {
   readonly fetch?: typeof fetch
 }
 
-/** It goes from object to object in one message, which holds 32 MiB. */
-const MAX_FILE = 30 * 1024 * 1024
-/** Sending or fetching a file may take longer than a word. */
-const TRANSFER_MS = 120_000
-const SEARCH_MS = 30_000
+/** A file is sent between Durable Objects in one message of at most 32 MiB. */
+const maxFileBytes = 30 * 1024 * 1024
+/** Timeout for sending and fetching files. */
+const transferTimeoutMs = 120_000
+const searchTimeoutMs = 30_000
 
-/** Asks whether a workspace answers, and about the machine. */
+/** The health response of a server. */
 export type Health = {
   readonly isolation: string
   readonly limiting: string
   readonly boot: string
-  /** Commands reach other machines. */
+  /** Commands can reach other hosts. */
   readonly network?: boolean
 }
 
 export function httpBackend(options: HttpOptions): PortableBackend & { readonly health: () => Promise<Health> } {
   const { url, token, workspace, languages = ['bash'] } = options
   const server: SandboxServer = { url, token, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
-  const at = async (path: string) => `/v1/w/${await workspace}${path}`
-  const call = async (path: string, request?: RequestOptions) => sendRequest(server, await at(path), request)
+  const workspacePath = async (path: string) => `/v1/w/${await workspace}${path}`
+  const call = async (path: string, request?: RequestOptions) => sendRequest(server, await workspacePath(path), request)
   const files = filesOf(call)
   const health = async (request?: RequestOptions) => readJson<Health>(await sendRequest(server, '/v1/health', request))
-  const network = () => options.network ?? (nature(url)?.network ? 'full' : 'none')
+  const network = () => options.network ?? (getFacts(url)?.network ? 'full' : 'none')
   return {
     kind: 'http',
     get capabilities(): Capabilities {
-      const isolated = nature(url)?.isolated ?? false
+      const isolated = getFacts(url)?.isolated ?? false
       return {
         streaming: true,
         background: true,
@@ -65,130 +65,145 @@ export function httpBackend(options: HttpOptions): PortableBackend & { readonly 
         isolated,
       }
     },
-    learn: () => (isFresh(url) ? undefined : learn(url, () => health({ timeoutMs: NATURE_MS }))),
+    learn: () => (isFresh(url) ? undefined : loadFacts(url, () => health({ timeoutMs: factsTimeoutMs }))),
     describe: () => descriptionOf(network(), languages),
-    exec: async (command, how) =>
-      exec(server, await at('/exec'), command, { ...how, ...(how.cwd !== undefined && { cwd: resolvePath(how.cwd) }) }),
+    exec: async (command, options) =>
+      exec(server, await workspacePath('/exec'), command, {
+        ...options,
+        ...(options.cwd !== undefined && { cwd: resolvePath(options.cwd) }),
+      }),
     files,
     jobs: jobsOf(call),
     resolve: resolvePath,
     ...archive(call),
     tree: async () => (await readJson<{ entries: FileStat[] }>(await call('/tree'))).entries,
     clear: async () => void (await call('/clear', { method: 'POST', json: {} })),
-    destroy: async () => void (await call('', { method: 'DELETE', timeoutMs: TRANSFER_MS })),
+    destroy: async () => void (await call('', { method: 'DELETE', timeoutMs: transferTimeoutMs })),
     health: () => health(),
   }
 }
 
-/** What kind of machine a server is, as it said itself; every session of the isolate knows. */
+/** Facts from the health response of a server, shared by all sessions of the isolate. */
 type ServerFacts = { readonly at: number; readonly isolated: boolean; readonly network: boolean }
-const natures = new Map<string, ServerFacts>()
-/** A server that is started anew may be another kind of machine. */
-const KNOWN_MS = 60_000
-/** A command waits for this word. */
-const NATURE_MS = 3_000
+const factsByUrl = new Map<string, ServerFacts>()
+/** A restarted server may have other facts. */
+const factsMaxAgeMs = 60_000
+/** Short, because the first command waits for the facts. */
+const factsTimeoutMs = 3_000
 
-const nature = (url: string): ServerFacts | undefined => natures.get(url)
-const isFresh = (url: string): boolean => Date.now() - (nature(url)?.at ?? -Infinity) < KNOWN_MS
+const getFacts = (url: string): ServerFacts | undefined => factsByUrl.get(url)
+const isFresh = (url: string): boolean => Date.now() - (getFacts(url)?.at ?? -Infinity) < factsMaxAgeMs
 
-/** A server that does not answer is no closed machine. */
-async function learn(url: string, health: () => Promise<Health>): Promise<void> {
-  const said = await health().catch((): Partial<Health> => ({}))
-  const isolated = typeof said.isolation === 'string' && said.isolation !== '' && said.isolation !== 'none'
-  natures.set(url, { at: Date.now(), isolated, network: said.network ?? false })
+/** A server that does not respond is assumed not to be isolated. */
+async function loadFacts(url: string, health: () => Promise<Health>): Promise<void> {
+  const response = await health().catch((): Partial<Health> => ({}))
+  const isolated = typeof response.isolation === 'string' && response.isolation !== '' && response.isolation !== 'none'
+  factsByUrl.set(url, { at: Date.now(), isolated, network: response.network ?? false })
 }
 
 function descriptionOf(network: Capabilities['network'], languages: readonly string[]): string {
-  const reach = { none: 'It has no network', allowlist: 'It reaches a few hosts only', full: 'It has a network' }[
+  const access = { none: 'It has no network', allowlist: 'It reaches only a few hosts', full: 'It has a network' }[
     network
   ]
-  const known = languages.length > 1 ? ` It has ${languages.join(', ')}.` : ''
-  return `A private Linux machine with bash; the workspace is /workspace, and only it and /tmp can be written. ${reach}, no root and no package manager.${known} Ask \`command -v NAME\` for what else is installed. Long commands can run in the background.`
+  const extra = languages.length > 1 ? ` It has ${languages.join(', ')}.` : ''
+  return `A private Linux host with bash; the workspace is /workspace, and only it and /tmp are writable. ${access}, no root and no package manager.${extra} Use \`command -v NAME\` to check what else is installed. Long commands can run in the background.`
 }
 
-type Call = (path: string, request?: RequestOptions) => Promise<Response>
+type Send = (path: string, request?: RequestOptions) => Promise<Response>
 
-/** Undefined for a 404, whose words nobody needs. */
-async function found(response: Response): Promise<Response | undefined> {
+/** Returns undefined for a 404. */
+async function orMissing(response: Response): Promise<Response | undefined> {
   if (response.status !== 404) return response
   await response.body?.cancel()
   return undefined
 }
 
-function filesOf(call: Call): Files {
+function filesOf(call: Send): Files {
   return {
     async read(path) {
-      const response = await found(await call('/files', { query: { path: resolvePath(path) }, timeoutMs: TRANSFER_MS }))
+      const response = await orMissing(
+        await call('/files', { query: { path: resolvePath(path) }, timeoutMs: transferTimeoutMs }),
+      )
       if (!response) return undefined
       const size = Number(response.headers.get('x-file-size') ?? 0)
-      if (size <= MAX_FILE) return readBytes(response)
+      if (size <= maxFileBytes) return readBytes(response)
       await response.body?.cancel()
       throw new BackendError(
         'unsupported',
-        `The file has ${size} bytes; ${MAX_FILE} can be read at once.`,
+        `The file has ${size} bytes; ${maxFileBytes} can be read at once.`,
         'Use head, tail or split in the terminal.',
       )
     },
     async write(path, bytes) {
       const body = bytes as Uint8Array<ArrayBuffer>
-      const request = { method: 'PUT', query: { path: resolvePath(path) }, body, patienceMs: TRANSFER_MS } as const
-      return readJson(await good(call('/files', request)))
+      const request = {
+        method: 'PUT',
+        query: { path: resolvePath(path) },
+        body,
+        patienceMs: transferTimeoutMs,
+      } as const
+      return readJson(await requireFound(call('/files', request)))
     },
     async stat(path) {
       const { stat } = await readJson<{ stat: FileStat | null }>(
-        await good(call('/stat', { query: { path: resolvePath(path) } })),
+        await requireFound(call('/stat', { query: { path: resolvePath(path) } })),
       )
       return stat ?? undefined
     },
     async list(path) {
-      return (await readJson<{ entries: FileStat[] }>(await good(call('/list', { query: { path: resolvePath(path) } }))))
-        .entries
+      return (
+        await readJson<{ entries: FileStat[] }>(
+          await requireFound(call('/list', { query: { path: resolvePath(path) } })),
+        )
+      ).entries
     },
     async remove(path) {
-      const response = await good(call('/files', { method: 'DELETE', query: { path: resolvePath(path) } }))
+      const response = await requireFound(call('/files', { method: 'DELETE', query: { path: resolvePath(path) } }))
       return (await readJson<{ removed: boolean }>(response)).removed
     },
     async move(from, to) {
-      await good(call('/move', { method: 'POST', json: { from: resolvePath(from), to: resolvePath(to) } }))
+      await requireFound(call('/move', { method: 'POST', json: { from: resolvePath(from), to: resolvePath(to) } }))
     },
     async search(query) {
       const json = { ...query, path: resolvePath(query.path ?? '.') }
-      return readJson<SearchResult>(await good(call('/search', { method: 'POST', json, timeoutMs: SEARCH_MS })))
+      return readJson<SearchResult>(
+        await requireFound(call('/search', { method: 'POST', json, timeoutMs: searchTimeoutMs })),
+      )
     },
   }
 }
 
-/** Where a 404 is no answer but an error. */
-async function good(asked: Promise<Response>): Promise<Response> {
-  const response = await asked
+/** Throws on a 404. */
+async function requireFound(request: Promise<Response>): Promise<Response> {
+  const response = await request
   if (response.status !== 404) return response
   const { error } = await readJson<{ error?: { message?: string } }>(response)
   throw new BackendError('invalid', error?.message ?? 'There is no such file or directory.')
 }
 
-function jobsOf(call: Call): Jobs {
+function jobsOf(call: Send): Jobs {
   const at = (id: string) => `/jobs/${encodeURIComponent(id)}`
   const lost: JobState = { at: 'lost' }
   return {
     async start(id, command, options) {
-      const response = await good(call(at(id), { method: 'PUT', json: { command, ...options } }))
+      const response = await requireFound(call(at(id), { method: 'PUT', json: { command, ...options } }))
       return (await readJson<{ pid?: number | null }>(response)).pid ?? undefined
     },
     async state(id) {
-      const response = await found(await call(at(id)))
+      const response = await orMissing(await call(at(id)))
       return response ? (await readJson<{ state: JobState }>(response)).state : lost
     },
     async output(id, from, max) {
-      const response = await found(await call(`${at(id)}/output`, { query: { from, max } }))
+      const response = await orMissing(await call(`${at(id)}/output`, { query: { from, max } }))
       if (!response) return { text: '', next: from }
       const { text, next } = await readJson<{ text: string; next: number }>(response)
       return { text, next }
     },
     async write(id, text, close) {
-      await good(call(`${at(id)}/input`, { method: 'POST', json: { text, close } }))
+      await requireFound(call(`${at(id)}/input`, { method: 'POST', json: { text, close } }))
     },
     async kill(id) {
-      await found(await call(at(id), { method: 'DELETE' }))
+      await orMissing(await call(at(id), { method: 'DELETE' }))
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Requests to a sandbox server. Every one has an end; reads are tried again, nothing else is: what may have
- * happened is never done twice.
+ * Sends requests to a sandbox server. Each has a timeout. Only reads are retried: a request with effects must not run
+ * twice.
  */
 
 import { BackendError } from '../../agent/model/backend.ts'
@@ -12,59 +12,67 @@ export type RequestOptions = {
   readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>
   readonly json?: object
   readonly body?: BodyInit
-  /** How long an answer may take to begin. */
+  /** Time until the response headers must arrive. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
 
-const PATIENCE_MS = 30_000
-/** Pauses before a read is tried again. */
-const AGAIN_AFTER_MS = [200, 800]
+const defaultTimeoutMs = 30_000
+/** Delays before the retries of a read. */
+const retryDelaysMs = [200, 800]
 
-/** The answer, good or a 404; everything else is thrown. */
-export async function sendRequest(server: SandboxServer, path: string, request: RequestOptions = {}): Promise<Response> {
+/** Returns a successful response or a 404. Throws BackendError otherwise. */
+export async function sendRequest(
+  server: SandboxServer,
+  path: string,
+  request: RequestOptions = {},
+): Promise<Response> {
   const isRead = (request.method ?? 'GET') === 'GET'
-  for (let tries = 0; ; tries++) {
+  for (let attempt = 0; ; attempt++) {
     try {
       return await sendOnce(server, path, request)
     } catch (error) {
-      const pause = AGAIN_AFTER_MS[tries]
-      const may = isRead && error instanceof BackendError && error.code === 'unavailable' && !request.signal?.aborted
-      if (!may || pause === undefined) throw error
-      await new Promise((resolve) => setTimeout(resolve, pause))
+      const delayMs = retryDelaysMs[attempt]
+      const canRetry =
+        isRead && error instanceof BackendError && error.code === 'unavailable' && !request.signal?.aborted
+      if (!canRetry || delayMs === undefined) throw error
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
     }
   }
 }
 
 async function sendOnce(server: SandboxServer, path: string, request: RequestOptions): Promise<Response> {
-  const { timeoutMs: patienceMs = PATIENCE_MS, signal } = request
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(), patienceMs)
+  const { timeoutMs: patienceMs = defaultTimeoutMs, signal } = request
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(), patienceMs)
   try {
-    const response = await server.fetch(addressOf(server, path, request.query ?? {}), {
-      ...contentOf(server, request),
-      // The key goes to the address that was set and nowhere else.
+    const response = await server.fetch(requestUrl(server, path, request.query ?? {}), {
+      ...requestInit(server, request),
+      // A redirect must not send the key to another address.
       redirect: 'manual',
-      signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+      signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
     })
     if (response.ok || response.status === 404) return response
-    throw await refusal(response)
+    throw await responseError(response)
   } catch (error) {
     if (error instanceof BackendError) throw error
-    if (late.signal.aborted) throw unreachableError(`does not answer within ${patienceMs / 1000} s`)
+    if (timeout.signal.aborted) throw unreachableError(`does not respond within ${patienceMs / 1000} s`)
     throw unreachableError(`cannot be reached (${error instanceof Error ? error.message : String(error)})`)
   } finally {
     clearTimeout(timer)
   }
 }
 
-function contentOf({ token }: SandboxServer, { method = 'GET', json, body }: RequestOptions): RequestInit & { duplex?: 'half' } {
+function requestInit(
+  { token }: SandboxServer,
+  { method = 'GET', json, body }: RequestOptions,
+): RequestInit & { duplex?: 'half' } {
   const headers = { authorization: `Bearer ${token}` }
   if (json) return { method, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(json) }
   return { method, headers, ...(body !== undefined && { body, duplex: 'half' }) }
 }
 
-function addressOf({ url }: SandboxServer, path: string, query: NonNullable<RequestOptions['query']>): string {
+function requestUrl({ url }: SandboxServer, path: string, query: NonNullable<RequestOptions['query']>): string {
   const address = new URL(url.replace(/\/+$/, '') + path)
   for (const [name, value] of Object.entries(query))
     for (const each of Array.isArray(value) ? value : value === undefined ? [] : [value])
@@ -72,35 +80,35 @@ function addressOf({ url }: SandboxServer, path: string, query: NonNullable<Requ
   return address.href
 }
 
-/** The body of an answer, waited for no longer than this. */
+/** Reads the body of a response, with a timeout. */
 export async function readJson<T>(response: Response): Promise<T> {
   try {
-    return await within(response.json(), PATIENCE_MS)
+    return await withTimeout(response.json(), defaultTimeoutMs)
   } catch {
-    throw unreachableError('gave an answer that is cut off or no JSON')
+    throw unreachableError('sent a response that is incomplete or no JSON')
   }
 }
 
 export async function readBytes(response: Response): Promise<Uint8Array> {
   try {
-    return new Uint8Array(await within(response.arrayBuffer(), 4 * PATIENCE_MS))
+    return new Uint8Array(await withTimeout(response.arrayBuffer(), 4 * defaultTimeoutMs))
   } catch {
-    throw unreachableError('broke off in the middle of a file')
+    throw unreachableError('closed the connection in the middle of a file')
   }
 }
 
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | null = null
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('late')), ms)
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('timeout')), ms)
   })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+  return Promise.race([work, expired]).finally(() => clearTimeout(timer))
 }
 
 export const unreachableError = (what: string): BackendError =>
   new BackendError('unavailable', `The sandbox server ${what}.`, 'Try again later, or use another backend.')
 
-const CODES: Readonly<Record<string, BackendError['code']>> = {
+const backendErrorCodes: Readonly<Record<string, BackendError['code']>> = {
   invalid: 'invalid',
   outside: 'invalid',
   missing: 'invalid',
@@ -113,17 +121,21 @@ const CODES: Readonly<Record<string, BackendError['code']>> = {
 
 export type ErrorBody = { readonly code?: string; readonly message?: string; readonly hint?: string }
 
-export function toBackendError({ code = '', message = 'The sandbox server refused.', hint = '' }: ErrorBody): BackendError {
-  const error = new BackendError(CODES[code] ?? 'unavailable', message, hint)
+export function toBackendError({
+  code = '',
+  message = 'The sandbox server rejected the request.',
+  hint = '',
+}: ErrorBody): BackendError {
+  const error = new BackendError(backendErrorCodes[code] ?? 'unavailable', message, hint)
   if (code !== 'internal') refusals.add(error)
   return error
 }
 
 const refusals = new WeakSet<BackendError>()
-/** The server itself said no, and has begun nothing. */
+/** Whether the server rejected the request, so that nothing has started. */
 export const isRefusal = (error: unknown): boolean => error instanceof BackendError && refusals.has(error)
 
-async function refusal(response: Response): Promise<BackendError> {
+async function responseError(response: Response): Promise<BackendError> {
   const { status } = response
   const { error } = await response.json<{ error?: ErrorBody }>().catch(() => ({ error: undefined }))
   if (status === 401 || status === 403)
@@ -135,5 +147,5 @@ async function refusal(response: Response): Promise<BackendError> {
       )
   if (error?.code) return toBackendError(error)
   if (status >= 300 && status < 400) return unreachableError('redirects, so SANDBOX_HTTP_URL is not its address')
-  return unreachableError(`answered ${status}`)
+  return unreachableError(`responded with ${status}`)
 }

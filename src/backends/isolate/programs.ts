@@ -1,7 +1,7 @@
 /**
- * Runs programs of the model in isolates made for the purpose: one compiles, for all programs of a tenant, and a fresh
- * one runs each of them and is thrown away. Neither has a network, a secret or a binding; what a program can do is call
- * the functions it is given. The caller always gets an answer, even of an isolate that died.
+ * Runs programs of the model in Worker Loader isolates: one isolate per tenant compiles them, and a new isolate runs
+ * each. Neither has network, secrets or bindings; a program can only call the functions it is given. Always resolves
+ * with a result, even when an isolate crashes.
  */
 
 import { RpcTarget } from 'cloudflare:workers'
@@ -14,27 +14,27 @@ export type RunProgram = (program: Program) => Promise<ProgramEnd>
 
 export type ProgramsOptions = {
   readonly loader: WorkerLoader
-  /** Names the isolate that compiles: tenants share none. */
+  /** Part of the compiler isolate's name: tenants do not share one. */
   readonly tenantId: string
 }
 
-const COMPATIBILITY = { compatibilityDate: '2026-10-20', compatibilityFlags: ['nodejs_compat'] }
-/** Enforced by the platform only; where sessions share a thread, the guard's limits hold. */
-const PLATFORM_LIMITS = { cpuMs: 30_000, subRequests: 1_000 }
-const COMPUTE_LIMITS = { stretchMs: 500, totalMs: 3_000 }
-const MAX_OUTPUT = 50_000
-const MAX_ERROR = 10_000
-const MAX_SOURCE = 500_000
-/** What an isolate gets beyond its time before it is given up: it has its own clock and should answer first. */
-const PATIENCE_MS = 2_000
-/** Isolates of one object that may be busy at a time; the platform allows ten, and the shell needs some. */
-const MOST_AT_ONCE = 2
+const compatibility = { compatibilityDate: '2026-10-20', compatibilityFlags: ['nodejs_compat'] }
+/** Enforced only by the deployed platform; locally the limits of the guard apply. */
+const isolateLimits = { cpuMs: 30_000, subRequests: 1_000 }
+const computeLimits = { maxBlockingMs: 500, maxTotalMs: 3_000 }
+const maxOutputChars = 50_000
+const maxErrorChars = 10_000
+const maxSourceChars = 500_000
+/** Additional time for the isolate to report its own timeout. */
+const graceMs = 2_000
+/** Concurrent isolates of one Durable Object; the platform allows ten, and the shell needs some. */
+const maxConcurrent = 2
 
 export function openPrograms({ loader, tenantId }: ProgramsOptions): RunProgram {
-  const turns = limitConcurrency(MOST_AT_ONCE)
+  const limited = limitConcurrency(maxConcurrent)
   return (program) =>
-    turns(async () => {
-      if (program.source.length > MAX_SOURCE) return failed(`The code is longer than ${MAX_SOURCE} characters.`)
+    limited(async () => {
+      if (program.source.length > maxSourceChars) return failed(`The code is longer than ${maxSourceChars} characters.`)
       const compiled = await compile(loader, tenantId, program).catch(crashed)
       if (!('ok' in compiled)) return compiled
       return compiled.ok ? execute(loader, compiled.code, program) : failed(compiled.error)
@@ -48,11 +48,11 @@ async function compile(loader: WorkerLoader, tenantId: string, { source, languag
   const code = await compilerCode()
   const version = code.slice(3, 19)
   const worker = loader.get(`compile:${version}:${tenantId}`, () => ({
-    ...COMPATIBILITY,
+    ...compatibility,
     mainModule: 'compile.js',
     modules: { 'compile.js': code },
     globalOutbound: null,
-    limits: PLATFORM_LIMITS,
+    limits: isolateLimits,
   }))
   const compiler = worker.getEntrypoint('Compiler') as unknown as CompilerEntrypoint
   return { ...(await compiler.compile(source, language)) }
@@ -61,25 +61,25 @@ async function compile(loader: WorkerLoader, tenantId: string, { source, languag
 async function execute(loader: WorkerLoader, code: string, program: Program): Promise<RunAnswer> {
   const runner = await runnerCode()
   const worker = loader.load({
-    ...COMPATIBILITY,
+    ...compatibility,
     mainModule: 'run.js',
     modules: { 'run.js': runner, 'program.js': code },
     globalOutbound: null,
-    limits: PLATFORM_LIMITS,
+    limits: isolateLimits,
   })
-  const host = hostOf(program)
-  const giveUp = deadline(program, host.stop)
+  const host = createHost(program)
+  const giveUp = startDeadline(program, host.stop)
   try {
     const entry = worker.getEntrypoint('Runner') as unknown as RunnerEntrypoint
     const { tools, timeoutMs } = program
-    const request = { tools, timeoutMs, limits: COMPUTE_LIMITS, maxOutput: MAX_OUTPUT }
+    const request = { tools, timeoutMs, limits: computeLimits, maxOutput: maxOutputChars }
     const answer = await Promise.race([entry.run(new RemoteHost(host), request).catch(crashed), giveUp.reached])
-    // What comes over RPC is disposed of with the call: a copy. A program can reach what counts its output.
+    // Copied, because RPC results are disposed with the call. Truncated again, because the program can change its limit.
     const { status, output, error } = answer
     return {
       status,
-      output: (output || host.printed()).slice(0, MAX_OUTPUT * 2),
-      ...(error !== undefined && { error: cut(error) }),
+      output: (output || host.printed()).slice(0, maxOutputChars * 2),
+      ...(error !== undefined && { error: truncate(error) }),
     }
   } finally {
     giveUp.clear()
@@ -89,8 +89,8 @@ async function execute(loader: WorkerLoader, code: string, program: Program): Pr
 
 type StoppableHost = ProgramHost & { readonly stop: () => void; readonly printed: () => string }
 
-/** After `stop` no call is made any more, whatever a program that still runs may try. */
-function hostOf({ call }: Program): StoppableHost {
+/** After `stop` all calls fail, so that a program that still runs cannot do anything. */
+function createHost({ call }: Program): StoppableHost {
   let over = false
   let printed = ''
   let stop = (): void => {}
@@ -105,13 +105,13 @@ function hostOf({ call }: Program): StoppableHost {
     stopped: () => stopped,
     printed: () => printed,
     async call(name, input, fresh) {
-      if (printed.length < MAX_OUTPUT) printed += fresh
+      if (printed.length < maxOutputChars) printed += fresh
       return over ? { error: 'the program has been stopped' } : call(name, input)
     },
   }
 }
 
-/** The session as a program's isolate sees it. */
+/** Exposes the host by RPC. */
 class RemoteHost extends RpcTarget {
   readonly #host: ProgramHost
   constructor(host: ProgramHost) {
@@ -126,7 +126,7 @@ class RemoteHost extends RpcTarget {
   }
 }
 
-function deadline({ timeoutMs, signal }: Program, stop: () => void) {
+function startDeadline({ timeoutMs, signal }: Program, stop: () => void) {
   let timer: ReturnType<typeof setTimeout> | null = null
   let onAbort = (): void => {}
   const reached = new Promise<RunAnswer>((resolve) => {
@@ -134,10 +134,10 @@ function deadline({ timeoutMs, signal }: Program, stop: () => void) {
       clearTimeout(timer)
       timer = setTimeout(() => resolve({ status, output: '', error }), ms)
     }
-    giveUpAfter(timeoutMs + PATIENCE_MS, 'timeout', `Stopped after ${timeoutMs / 1000} s.`)
+    giveUpAfter(timeoutMs + graceMs, 'timeout', `Stopped after ${timeoutMs / 1000} s.`)
     onAbort = () => {
       stop()
-      giveUpAfter(PATIENCE_MS, 'interrupted', 'Stopped by the user.')
+      giveUpAfter(graceMs, 'interrupted', 'Stopped by the user.')
     }
     signal.addEventListener('abort', onAbort, { once: true })
     if (signal.aborted) onAbort()
@@ -149,11 +149,13 @@ function deadline({ timeoutMs, signal }: Program, stop: () => void) {
   return { reached, clear }
 }
 
-const failed = (error: string): RunAnswer => ({ status: 'error', output: '', error: cut(error) })
+const failed = (error: string): RunAnswer => ({ status: 'error', output: '', error: truncate(error) })
 
-/** The platform ended it: too much time, too much memory, a promise that nothing can settle. */
+/** The platform ended the isolate: too much time or memory, or a promise that never settles. */
 const crashed = (error: unknown): RunAnswer =>
   failed(`The isolate was stopped: ${error instanceof Error ? error.message : String(error)}`)
 
-const cut = (text: string): string =>
-  text.length <= MAX_ERROR ? text : `${text.slice(0, MAX_ERROR)}\n[… ${text.length - MAX_ERROR} characters left out]`
+const truncate = (text: string): string =>
+  text.length <= maxErrorChars
+    ? text
+    : `${text.slice(0, maxErrorChars)}\n[… ${text.length - maxErrorChars} characters left out]`

@@ -1,4 +1,4 @@
-/** What crosses the walls of the isolates that compile and run a program. Plain values only. */
+/** Defines the RPC interfaces of the isolates that compile and run a program. */
 
 import type { ProgramAnswer, ProgramEnd, ProgramFunction, ProgramLanguage } from '../../agent/model/program.ts'
 
@@ -13,18 +13,18 @@ export type RunRequest = {
   readonly tools: readonly Callable[]
   readonly timeoutMs: number
   readonly limits: ComputeLimits
-  /** Characters of output that are kept. */
+  /** Characters of output; more is truncated. */
   readonly maxOutput: number
 }
 
 export type ComputeLimits = {
-  /** Milliseconds without letting go of the machine. */
-  readonly stretchMs: number
-  /** Milliseconds in all. */
-  readonly totalMs: number
+  /** Time that code may compute without yielding. */
+  readonly maxBlockingMs: number
+  /** Computing time in total. */
+  readonly maxTotalMs: number
 }
 
-/** The session's side of a running program. After it has ended, calls are answered with an error. */
+/** The operations that the session offers to a running program. After its end, calls fail. */
 export type ProgramHost = {
   readonly call: (name: string, input: unknown, printed: string) => Promise<CallAnswer>
   /** Resolves when the program has to stop. */

@@ -1,6 +1,6 @@
 /**
- * PDF files as text: each is read in an isolate of its own that is thrown away, or in the object itself where there
- * is no loader. The caller always gets an answer, even of a reader that died.
+ * Extracts the text of PDF files, each in a new isolate, or inside the Durable Object when there is no Worker Loader.
+ * Always resolves with an answer, even when the isolate crashes.
  */
 
 import type { Documents, PdfAnswer } from '../../agent/model/document.ts'
@@ -8,47 +8,47 @@ import { inlinePdf, pdfCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import type { ReadPdf } from './protocol.ts'
 
-const ISOLATE_LIMITS = { cpuMs: 30_000, subRequests: 10 }
-const TIMEOUT_MS = 20_000
-/** What a reader gets beyond its time before it is given up: it has its own clock and should answer first. */
-const PATIENCE_MS = 10_000
-/** In the object itself the file and what is read of it share 128 MB with everything else. */
-const MAX_INLINE = 8 * 1024 * 1024
-/** Isolates of one object that may be busy at a time: the platform allows ten, and others need some. */
-const MOST_AT_ONCE = 1
+const isolateLimits = { cpuMs: 30_000, subRequests: 10 }
+const defaultTimeoutMs = 20_000
+/** Additional time for the isolate to report its own timeout. */
+const graceMs = 10_000
+/** Limit without an isolate, where the file and its text share 128 MB with everything else. */
+const maxInlineBytes = 8 * 1024 * 1024
+/** Concurrent isolates of one Durable Object: the platform allows ten, and others need some. */
+const maxConcurrent = 1
 
 export type DocumentsOptions = { readonly loader?: WorkerLoader | undefined; readonly timeoutMs?: number }
 
-export function openDocuments({ loader, timeoutMs = TIMEOUT_MS }: DocumentsOptions): Documents {
-  const turns = limitConcurrency(MOST_AT_ONCE)
+export function openDocuments({ loader, timeoutMs = defaultTimeoutMs }: DocumentsOptions): Documents {
+  const limited = limitConcurrency(maxConcurrent)
   return {
     async pdf(bytes, signal) {
-      if (!loader && bytes.byteLength > MAX_INLINE) return { refused: 'size', most: MAX_INLINE }
-      return turns(async () => {
-        const giveUp = deadline(timeoutMs + PATIENCE_MS, signal)
-        const reading = read(bytes, timeoutMs, loader).catch(died)
+      if (!loader && bytes.byteLength > maxInlineBytes) return { refused: 'size', most: maxInlineBytes }
+      return limited(async () => {
+        const giveUp = startDeadline(timeoutMs + graceMs, signal)
+        const reading = read(bytes, timeoutMs, loader).catch(stoppedByPlatform)
         return Promise.race([reading, giveUp.reached]).finally(giveUp.clear)
       })
     },
   }
 }
 
-const stopped = (): PdfAnswer => ({ refused: 'stopped' })
+const stoppedAnswer = (): PdfAnswer => ({ refused: 'stopped' })
 
-/** The platform ended it: too much time or memory. */
-function died(error: unknown): PdfAnswer {
-  console.error('The reader of PDF files died.', error)
-  return stopped()
+/** The platform ended the isolate: too much time or memory. */
+function stoppedByPlatform(error: unknown): PdfAnswer {
+  console.error('The isolate that reads a PDF file crashed.', error)
+  return stoppedAnswer()
 }
 
 async function read(bytes: Uint8Array, timeoutMs: number, loader: WorkerLoader | undefined): Promise<PdfAnswer> {
-  const reader = loader ? await isolated(loader) : await inline()
+  const reader = loader ? await loadIsolate(loader) : await loadInline()
   return reader(streamOf(bytes), timeoutMs)
 }
 
-function deadline(ms: number, signal: AbortSignal) {
+function startDeadline(ms: number, signal: AbortSignal) {
   let onEnd = (): void => {}
-  const reached = new Promise<PdfAnswer>((resolve) => (onEnd = () => resolve(stopped())))
+  const reached = new Promise<PdfAnswer>((resolve) => (onEnd = () => resolve(stoppedAnswer())))
   const timer = setTimeout(onEnd, ms)
   signal.addEventListener('abort', onEnd, { once: true })
   if (signal.aborted) onEnd()
@@ -59,17 +59,17 @@ function deadline(ms: number, signal: AbortSignal) {
   return { reached, clear }
 }
 
-/** A file may be larger than one message between isolates. */
+/** As a stream, because a file may be larger than one RPC message. */
 const streamOf = (bytes: Uint8Array) =>
   new Response(bytes as Uint8Array<ArrayBuffer>).body as ReadableStream<Uint8Array>
 
-async function inline(): Promise<ReadPdf> {
+async function loadInline(): Promise<ReadPdf> {
   return (await inlinePdf()).read
 }
 
 type ReaderEntrypoint = { readonly read: ReadPdf }
 
-async function isolated(loader: WorkerLoader): Promise<ReadPdf> {
+async function loadIsolate(loader: WorkerLoader): Promise<ReadPdf> {
   const code = await pdfCode()
   const worker = loader.load({
     compatibilityDate: '2026-10-20',
@@ -77,9 +77,9 @@ async function isolated(loader: WorkerLoader): Promise<ReadPdf> {
     mainModule: 'pdf.js',
     modules: { 'pdf.js': code },
     globalOutbound: null,
-    limits: ISOLATE_LIMITS,
+    limits: isolateLimits,
   })
   const entry = worker.getEntrypoint('Reader') as unknown as ReaderEntrypoint
-  // A copy: what comes over RPC is disposed of with the call.
+  // Copied, because RPC results are disposed with the call.
   return async (stream, timeoutMs) => structuredClone(await entry.read(stream, timeoutMs))
 }

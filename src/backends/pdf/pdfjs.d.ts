@@ -1,4 +1,4 @@
-/** What is used of PDF.js, as scripts/build-isolate.mjs changes it. */
+/** Types of the used parts of PDF.js, as patched by scripts/build-isolate.mjs. */
 
 declare module 'pdfjs' {
   export type PdfItem = { readonly str?: string; readonly hasEOL?: boolean }
@@ -11,9 +11,9 @@ declare module 'pdfjs' {
 
   export const getDocument: (options: Readonly<Record<string, unknown>>) => PdfTask
   export const work: {
-    /** Resolves when it is over. */
+    /** Resolves when the work has ended. */
     readonly begin: (steps: number, hold: () => Promise<void>) => Promise<void>
-    /** Steps are counted anew; throws when it is over. */
+    /** Resets the step counter; throws when the work has ended. */
     readonly rest: () => void
     readonly end: () => void
     readonly over: boolean

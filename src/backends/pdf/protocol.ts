@@ -1,4 +1,4 @@
-/** What passes between a session and the reader of its PDF files, which may run in another isolate. */
+/** Defines the RPC interface between a session and its PDF reader, which may run in another isolate. */
 
 import type { PdfAnswer } from '../../agent/model/document.ts'
 

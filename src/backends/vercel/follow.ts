@@ -1,4 +1,4 @@
-/** A command at Vercel, as lines of JSON: what it prints, and the command itself, at the end with its code. */
+/** Reads the log of a command at Vercel: lines of JSON with its output, and at the end its exit code. */
 
 import { BackendError } from '../../agent/model/backend.ts'
 import type { ScriptResult } from '../host/host-port.ts'
@@ -9,20 +9,19 @@ type Line = {
   readonly command?: { readonly exitCode?: number | null }
 }
 
-/** Without a code nobody knows how it ended, whatever came before. */
 export async function readCommandLog(response: Response): Promise<ScriptResult> {
   try {
-    return ranOf((await response.text()).split('\n').filter((line) => line.trim() !== ''))
+    return parseLines((await response.text()).split('\n').filter((line) => line.trim() !== ''))
   } catch (error) {
     throw new BackendError(
       'unavailable',
       `${error instanceof Error ? error.message : String(error)} It is unknown whether the command ran, and how far.`,
-      'Look at what it was to change before running it again.',
+      'Look at the files it should change before you run it again.',
     )
   }
 }
 
-function ranOf(lines: readonly string[]): ScriptResult {
+function parseLines(lines: readonly string[]): ScriptResult {
   let [output, code]: [string, number | null] = ['', null]
   for (const text of lines) {
     const { stream, data, command } = JSON.parse(text) as Line

@@ -1,7 +1,7 @@
 /**
- * A sandbox of Vercel, by its REST API. Not verified against the service itself, only against what it documents.
- * The sandbox has a name and lasts; what runs is a session of it, which ends after its time and is begun anew from
- * the files as they were.
+ * Makes a backend of a Vercel sandbox, with its REST API. Tested against its documentation, not against the service. A
+ * sandbox is permanent and has a name. It runs in Vercel sessions, which end after a time; the next session starts with
+ * the same files.
  */
 
 import { BackendError } from '../../agent/model/backend.ts'
@@ -19,21 +19,21 @@ export type VercelOptions = VendorOptions & {
   readonly runtime?: string
 }
 
-const VENDOR = 'Vercel'
-const API = 'https://api.vercel.com'
-/** What a session should have before it: longer than any command. */
-const LIFETIME_MS = 15 * 60_000
-const GRACE_MS = 20_000
+const vendor = 'Vercel'
+const defaultApi = 'https://api.vercel.com'
+/** Remaining time that a session must have: longer than any command. */
+const sessionMs = 15 * 60_000
+const graceMs = 20_000
 
 type Sandbox = { readonly name: string; readonly currentSessionId?: string }
-type Session = {
+type VercelSession = {
   readonly id: string
   readonly status?: string
   readonly startedAt?: number
-  /** Milliseconds from the start. */
+  /** Milliseconds after the start. */
   readonly timeout?: number
 }
-type Answer = { readonly sandbox: Sandbox; readonly session?: Session }
+type Answer = { readonly sandbox: Sandbox; readonly session?: VercelSession }
 
 export function vercelBackend(options: VercelOptions): PortableBackend {
   const { root = '/vercel/sandbox/workspace', languages = ['bash', 'node'], network = 'full', memory, state } = options
@@ -44,13 +44,13 @@ export function vercelBackend(options: VercelOptions): PortableBackend {
     ...(state !== undefined && { state }),
     network,
     languages,
-    describe: `A Linux machine of your own at Vercel with ${languages.join(', ')}; the workspace is ${root}. It stops when it is not used; files stay, background jobs end.`,
+    describe: `A private Linux host at Vercel with ${languages.join(', ')}; the workspace is ${root}. It stops when it is not used; files stay, background jobs end.`,
     memory,
   })
 }
 
-/** Addresses of the service. */
-function placesOf({ api = API, team, project }: VercelOptions) {
+/** URLs of the API. */
+function urlsOf({ api = defaultApi, team, project }: VercelOptions) {
   const at = (path: string, more: Readonly<Record<string, string>> = {}) =>
     `${api}/v2/sandboxes${path}?${new URLSearchParams({ ...(team && { teamId: team }), ...more }).toString()}`
   return {
@@ -60,31 +60,31 @@ function placesOf({ api = API, team, project }: VercelOptions) {
   }
 }
 
-/** The life of a sandbox; a machine is the id of the session that runs. */
-function rental(options: VercelOptions, { request: ask }: VendorApi) {
+/** The connection is the id of the running Vercel session. */
+function vercelSandbox(options: VercelOptions, { request: ask }: VendorApi) {
   const { memory, project, runtime = 'node24', network } = options
-  const places = placesOf(options)
+  const urls = urlsOf(options)
 
-  async function ready({ sandbox, session }: Answer): Promise<string> {
-    const id = requireFound(session?.id ?? sandbox.currentSessionId, VENDOR)
-    let last: Session | undefined
+  async function waitUntilRunning({ sandbox, session }: Answer): Promise<string> {
+    const id = requireFound(session?.id ?? sandbox.currentSessionId, vendor)
+    let last: VercelSession | undefined
     await pollUntil(async () => {
-      last = (await requireFound(await ask('GET', places.session(id)), VENDOR).json<{ session: Session }>()).session
+      last = (await requireFound(await ask('GET', urls.session(id)), vendor).json<{ session: VercelSession }>()).session
       if (last.status === 'failed' || last.status === 'aborted')
-        throw new BackendError('unavailable', `The machine at ${VENDOR} did not start.`, 'Try again later.')
+        throw new BackendError('unavailable', `The sandbox at ${vendor} did not start.`, 'Try again later.')
       return last.status === 'running'
-    }, VENDOR)
-    await prolong(requireFound(last, VENDOR))
+    }, vendor)
+    await extend(requireFound(last, vendor))
     return id
   }
 
-  async function prolong({ id, startedAt, timeout }: Session): Promise<void> {
+  async function extend({ id, startedAt, timeout }: VercelSession): Promise<void> {
     const left = startedAt === undefined || timeout === undefined ? 0 : startedAt + timeout - Date.now()
-    const duration = Math.ceil(LIFETIME_MS - left)
+    const duration = Math.ceil(sessionMs - left)
     if (duration < 60_000) return
-    // Plans have a longest time. A session at its end goes on until then, and the next one begins with its files.
-    await ask('POST', places.session(id, '/extend-timeout'), { json: { duration } }).catch((error: unknown) =>
-      console.warn('A session at Vercel was not prolonged.', error),
+    // Plans limit the time of a session. When it cannot be extended, the next session starts with the same files.
+    await ask('POST', urls.session(id, '/extend-timeout'), { json: { duration } }).catch((error: unknown) =>
+      console.warn('A Vercel session could not be extended.', error),
     )
   }
 
@@ -95,16 +95,16 @@ function rental(options: VercelOptions, { request: ask }: VendorApi) {
         projectId: project,
         name: `talaria-${crypto.randomUUID()}`,
         runtime,
-        timeout: LIFETIME_MS,
+        timeout: sessionMs,
         ...(network === 'none' && { networkPolicy: { mode: 'deny-all' } }),
       }
-      const made = requireFound(await ask('POST', places.all, { json, timeoutMs: 120_000 }), VENDOR)
-      const answer = await made.json<Answer>()
-      return { id: answer.sandbox.name, machine: await ready(answer) }
+      const created = requireFound(await ask('POST', urls.all, { json, timeoutMs: 120_000 }), vendor)
+      const answer = await created.json<Answer>()
+      return { id: answer.sandbox.name, connection: await waitUntilRunning(answer) }
     },
     async wake(name) {
-      const found = await ask('GET', places.named(name, { resume: 'true' }), { timeoutMs: 120_000 })
-      return found && ready(await found.json<Answer>())
+      const found = await ask('GET', urls.named(name, { resume: 'true' }), { timeoutMs: 120_000 })
+      return found && waitUntilRunning(await found.json<Answer>())
     },
   })
 }
@@ -112,21 +112,21 @@ function rental(options: VercelOptions, { request: ask }: VendorApi) {
 function portOf(options: VercelOptions): HostPort {
   const { key, memory, fetch: send = (input, init) => fetch(input, init) } = options
   const client = vendorApi({
-    vendor: VENDOR,
+    vendor: vendor,
     headers: { authorization: `Bearer ${key}` },
     keyName: 'VERCEL_TOKEN, VERCEL_TEAM_ID and VERCEL_PROJECT_ID',
     fetch: send,
   })
-  const places = placesOf(options)
-  const machine = rental(options, client)
+  const urls = urlsOf(options)
+  const sandbox = vercelSandbox(options, client)
 
-  async function within(path: string, content: RequestContent): Promise<Response> {
-    const id = await machine.get()
+  async function requestSession(path: string, content: RequestContent): Promise<Response> {
+    const id = await sandbox.get()
     try {
-      return requireFound(await client.request('POST', places.session(id, path), content), VENDOR)
+      return requireFound(await client.request('POST', urls.session(id, path), content), vendor)
     } catch (error) {
-      // It may have come to its end: the next one asks whether it is still there.
-      machine.forget()
+      // The session may have ended: the next request checks whether it exists.
+      sandbox.forget()
       throw error
     }
   }
@@ -134,25 +134,25 @@ function portOf(options: VercelOptions): HostPort {
   return {
     async run(script, timeoutMs) {
       const json = { command: '/bin/bash', args: ['-c', script], env: {}, wait: true, logs: true }
-      return readCommandLog(await within('/cmd', { json, timeoutMs: timeoutMs + GRACE_MS }))
+      return readCommandLog(await requestSession('/cmd', { json, timeoutMs: timeoutMs + graceMs }))
     },
     read: async (path) =>
-      new Uint8Array(await (await within('/fs/read', { json: { path }, timeoutMs: 120_000 })).arrayBuffer()),
+      new Uint8Array(await (await requestSession('/fs/read', { json: { path }, timeoutMs: 120_000 })).arrayBuffer()),
     async write(path, bytes) {
       const headers = { 'content-type': 'application/gzip', 'x-cwd': '/' }
-      const body = await zipped(path.replace(/^\/+/, ''), bytes)
-      await within('/fs/write', { body, headers, timeoutMs: 120_000 })
+      const body = await tarGz(path.replace(/^\/+/, ''), bytes)
+      await requestSession('/fs/write', { body, headers, timeoutMs: 120_000 })
     },
     async destroy() {
       const { id } = memory.read()
-      machine.forget()
-      if (id !== undefined) await client.request('DELETE', places.named(id))
+      sandbox.forget()
+      if (id !== undefined) await client.request('DELETE', urls.named(id))
     },
   }
 }
 
-/** Whole, because the service wants to know how long it is. */
-function zipped(path: string, bytes: Uint8Array): Promise<ArrayBuffer> {
+/** Buffered, because the API requires a content length. */
+function tarGz(path: string, bytes: Uint8Array): Promise<ArrayBuffer> {
   const archive = pack([{ path, kind: 'file', mode: 0o644, modified: Date.now(), bytes }])
   return new Response(toStream(archive).pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
 }

@@ -1,6 +1,6 @@
 /**
- * Going back to a checkpoint of the virtual machine. What takes time (copying large contents that two files would
- * come to share) is done before; the rows change in one stretch, with whatever the caller changes in it.
+ * Restores a checkpoint of the virtual backend. `prepare` copies large contents that two files would otherwise share;
+ * `restore` then changes the rows synchronously, inside the caller's transaction.
  */
 
 import type { Restored, Selection } from '../checkpoints.ts'
@@ -17,7 +17,7 @@ export type RestoreOptions = {
   readonly now: () => number
 }
 
-/** The oldest version of a path since a checkpoint: how it was then. */
+/** The oldest version of a path since a checkpoint: its state at the checkpoint. */
 export type Version = {
   readonly parent: string
   readonly name: string
@@ -29,16 +29,16 @@ export type Version = {
   readonly ref: string | null
 }
 
-/** Copies that were made of large contents, by the name of the original. */
+/** Keys of copied large contents, by the key of the original. */
 export type Copies = Map<string, string>
 
-const VERSIONS = `SELECT k.parent, k.name, v.first, v.agent, v.person, k.kind, k.size, k.ref FROM
+const selectVersions = `SELECT k.parent, k.name, v.first, v.agent, v.person, k.kind, k.size, k.ref FROM
   (SELECT parent, name, min(checkpoint) AS first, max(who & ${agentBit}) AS agent, max(who & ${userBit}) AS person
     FROM kept WHERE checkpoint >= ? GROUP BY parent, name) v
   JOIN kept k ON k.checkpoint = v.first AND k.parent = v.parent AND k.name = v.name ORDER BY k.parent, k.name`
 
 export const versionsSince = ({ rows }: Pick<RestoreOptions, 'rows'>, id: number): readonly Version[] =>
-  rows.all<Version>(VERSIONS, id)
+  rows.all<Version>(selectVersions, id)
 
 export const pathOf = ({ parent, name }: Pick<Version, 'parent' | 'name'>): string => join(parent, name)
 
@@ -57,19 +57,19 @@ function planOf(options: RestoreOptions, id: number, selection: Selection): Plan
   }
 }
 
-/** Large contents that would be named by a file which stays and by one that comes back. */
-function shared({ table }: RestoreOptions, { wanted }: Plan): readonly string[] {
+/** Keys of large contents that an unchanged file and a restored file would share. */
+function sharedRefs({ table }: RestoreOptions, { wanted }: Plan): readonly string[] {
   const refs = wanted.flatMap(({ ref, kind }) => (kind === 'file' && ref !== null ? [ref] : []))
   if (!refs.length) return []
   const query = 'SELECT parent, name, ref FROM workspace WHERE ref IN (SELECT value FROM json_each(?))'
-  const gone = new Set(wanted.map(pathOf))
+  const replaced = new Set(wanted.map(pathOf))
   const staying = table.all<{ parent: string; name: string; ref: string }>(query, JSON.stringify(refs))
-  return staying.filter((row) => !gone.has(pathOf(row))).map(({ ref }) => ref)
+  return staying.filter((row) => !replaced.has(pathOf(row))).map(({ ref }) => ref)
 }
 
 export async function prepare(options: RestoreOptions, id: number, selection: Selection): Promise<Copies> {
   const copies: Copies = new Map()
-  for (const ref of shared(options, planOf(options, id, selection))) {
+  for (const ref of sharedRefs(options, planOf(options, id, selection))) {
     const content = await options.blobs?.get(ref)
     if (!content) continue
     const copy = options.prefix + crypto.randomUUID()
@@ -79,24 +79,24 @@ export async function prepare(options: RestoreOptions, id: number, selection: Se
   return copies
 }
 
-/** Undefined when a large content would be shared that was not when this was prepared. */
+/** Undefined when a content would be shared that `prepare` has not copied. */
 export function restore(
   options: RestoreOptions,
   { id, selection, copies }: { readonly id: number; readonly selection: Selection; readonly copies: Copies },
 ): Restored | undefined {
   const plan = planOf(options, id, selection)
-  if (shared(options, plan).some((ref) => !copies.has(ref))) return undefined
-  const refs = refsNamed(options, id, plan)
-  // Asked for by a person, file by file: a change like any other of theirs.
-  const keeper = selection.path === undefined ? undefined : options.rows.recorder(userBit)
-  for (const { parent, name } of plan.wanted) keeper?.beforeChange(parent, name)
-  const result = change(options, plan, copies)
-  if (selection.path === undefined) forget(options, id, [...plan.others, ...result.unchanged])
+  if (sharedRefs(options, plan).some((ref) => !copies.has(ref))) return undefined
+  const refs = affectedRefs(options, id, plan)
+  // Restoring a single path is a change by the user like any other.
+  const recorder = selection.path === undefined ? undefined : options.rows.recorder(userBit)
+  for (const { parent, name } of plan.wanted) recorder?.beforeChange(parent, name)
+  const result = applyPlan(options, plan, copies)
+  if (selection.path === undefined) deleteCheckpointsFrom(options, id, [...plan.others, ...result.unchanged])
   options.table.recount()
   options.rows.clearCache()
   const { table, rows } = options
-  const stillNamed = table.all<{ ref: string }>('SELECT ref FROM workspace WHERE ref IS NOT NULL')
-  const used = new Set([...stillNamed.map(({ ref }) => ref), ...rows.findUsed(refs)])
+  const current = table.all<{ ref: string }>('SELECT ref FROM workspace WHERE ref IS NOT NULL')
+  const used = new Set([...current.map(({ ref }) => ref), ...rows.findUsed(refs)])
   rows.markUnused(refs.filter((ref) => !used.has(ref)))
   return {
     restored: result.changed.map(pathOf),
@@ -107,8 +107,8 @@ export function restore(
   }
 }
 
-/** Every large content that may be without a name afterwards. */
-function refsNamed({ rows, table }: RestoreOptions, id: number, { wanted }: Plan): readonly string[] {
+/** Keys of all large contents that may be unused after the restore. */
+function affectedRefs({ rows, table }: RestoreOptions, id: number, { wanted }: Plan): readonly string[] {
   const old = rows.all<{ ref: string }>('SELECT ref FROM kept WHERE checkpoint >= ? AND ref IS NOT NULL', id)
   const now = table
     .all<{ parent: string; name: string; ref: string }>('SELECT parent, name, ref FROM workspace WHERE ref IS NOT NULL')
@@ -122,8 +122,8 @@ type Changed = {
   readonly unchanged: readonly Version[]
 }
 
-/** What came since goes first, the deepest first; then what was comes back, the highest first. */
-function change(options: RestoreOptions, { wanted }: Plan, copies: Copies): Changed {
+/** Removes new entries, the deepest first, then restores old entries, the highest first. */
+function applyPlan(options: RestoreOptions, { wanted }: Plan, copies: Copies): Changed {
   const changed: Version[] = []
   const blocked: Version[] = []
   const unchanged = wanted.filter(({ kind }) => kind === 'omitted')
@@ -133,13 +133,13 @@ function change(options: RestoreOptions, { wanted }: Plan, copies: Copies): Chan
     .filter(({ kind }) => kind !== 'absent' && kind !== 'omitted')
     .toSorted((a, b) => depth(a) - depth(b))
   for (const version of gone) {
-    const done = clear(options, version)
+    const done = removeEntry(options, version)
     if (done === 'blocked') unchanged.push(version)
-    // Directories come and go with their files: nobody asks for them by name.
+    // Directories are not reported: they appear and vanish with their files.
     else if (done !== 'directory' && done !== 'nothing') changed.push(version)
   }
   for (const version of back) {
-    const isBack = putBack(options, version, copies)
+    const isBack = restoreEntry(options, version, copies)
     if (!isBack) blocked.push(version)
     else if (version.kind !== 'directory') changed.push(version)
   }
@@ -154,8 +154,8 @@ const isFile =
   ({ kind, parent, name }: Version): boolean =>
     kind !== 'directory' && kindAt(options, parent, name) !== 'directory'
 
-/** A directory that still has something in it stays. */
-function clear(options: RestoreOptions, version: Version): Kind | 'nothing' | 'blocked' {
+/** A directory that is not empty stays. */
+function removeEntry(options: RestoreOptions, version: Version): Kind | 'nothing' | 'blocked' {
   const { table } = options
   const { parent, name } = version
   const kind = kindAt(options, parent, name)
@@ -167,17 +167,17 @@ function clear(options: RestoreOptions, version: Version): Kind | 'nothing' | 'b
   return kind
 }
 
-const BACK = `INSERT OR REPLACE INTO workspace SELECT parent, name, kind, mode, modified, size, coalesce(?, ref), content
+const restoreRow = `INSERT OR REPLACE INTO workspace SELECT parent, name, kind, mode, modified, size, coalesce(?, ref), content
   FROM kept WHERE checkpoint = ? AND parent = ? AND name = ?`
 
-/** False when something of a person stands in its place. */
-function putBack(options: RestoreOptions, version: Version, copies: Copies): boolean {
+/** False when an entry of the user blocks the path. */
+function restoreEntry(options: RestoreOptions, version: Version, copies: Copies): boolean {
   const { parent, name, kind, first, ref } = version
   const now = kindAt(options, parent, name)
-  if (now === 'directory' && kind !== 'directory' && clear(options, version) === 'blocked') return false
+  if (now === 'directory' && kind !== 'directory' && removeEntry(options, version) === 'blocked') return false
   if (!makeDirectories(options, parent)) return false
   const copy = kind === 'file' && ref !== null ? (copies.get(ref) ?? null) : null
-  options.table.write(BACK, copy, first, parent, name)
+  options.table.write(restoreRow, copy, first, parent, name)
   return true
 }
 
@@ -192,10 +192,10 @@ function makeDirectories(options: RestoreOptions, path: string): boolean {
 }
 
 /**
- * These checkpoints are over. What was not put back is from now on a change of a person since the one before, so
- * that it can still be put back from there.
+ * Deletes this checkpoint and later ones. Versions that were not restored move to the checkpoint before, as changes by
+ * the user, so that they can still be restored from there.
  */
-function forget({ rows }: RestoreOptions, id: number, others: readonly Version[]): void {
+function deleteCheckpointsFrom({ rows }: RestoreOptions, id: number, others: readonly Version[]): void {
   const [before] = rows.all<{ id: number }>('SELECT id FROM checkpoint WHERE id < ? ORDER BY id DESC LIMIT 1', id)
   if (before)
     for (const { first, parent, name } of others)

@@ -1,7 +1,7 @@
 /**
- * What rows of a workspace were before they changed: copy-on-write, one row per changed file and turn, nothing for
- * turns that change nothing. A checkpoint begins with the first change of a turn; whatever changes until the next one
- * is kept under it, with a mark of who changed it.
+ * Stores the old versions of changed workspace rows: copy-on-write, one row per changed file and turn. A checkpoint
+ * begins with the first change of a turn by the agent. Later changes, up to the next checkpoint, belong to it, with a bit
+ * for their author.
  */
 
 import { type CheckpointLimits, checkpointLimits as standard } from '../checkpoints.ts'
@@ -17,15 +17,15 @@ export type CheckpointRow = {
   readonly id: number
   readonly run: string
   readonly at: number
-  /** JSON: paths whose old content was not kept. */
+  /** JSON array of paths whose old content was not stored. */
   readonly omitted: string
 }
 
-/** Told before rows of the workspace change. */
+/** Must be called before rows of the workspace change. */
 export type ChangeRecorder = {
   readonly beforeChange: (parent: string, name: string) => void
   readonly beforeChangeBelow: (directory: string) => void
-  /** All below one directory comes to be below another. */
+  /** Everything below one directory moves to another. */
   readonly beforeMove: (from: string, to: string) => void
 }
 
@@ -35,12 +35,12 @@ export type CheckpointRows = {
   readonly all: <T>(query: string, ...values: readonly (string | number | null)[]) => T[]
   readonly run: (statement: string, ...values: readonly (string | number | null)[]) => void
   readonly list: () => readonly CheckpointRow[]
-  /** Of these names of large contents, those that an old version still needs. */
+  /** Filters keys of large contents by whether an old version still references them. */
   readonly findUsed: (refs: readonly string[]) => ReadonlySet<string>
-  /** Names of large contents that nothing needs any more. */
+  /** Collects keys of large contents for deletion. */
   readonly markUnused: (refs: readonly string[]) => void
   readonly takeUnused: () => readonly string[]
-  /** After rows were changed from outside of a keeper. */
+  /** Must be called after checkpoint rows were changed directly. */
   readonly clearCache: () => void
   readonly clear: () => void
 }
@@ -52,7 +52,7 @@ export type CheckpointOptions = {
   readonly limits?: CheckpointLimits
 }
 
-const CREATE = [
+const createTables = [
   `CREATE TABLE checkpoint (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at INTEGER NOT NULL,
     omitted TEXT NOT NULL DEFAULT '[]')`,
   `CREATE TABLE kept (checkpoint INTEGER NOT NULL, parent TEXT NOT NULL, name TEXT NOT NULL, who INTEGER NOT NULL,
@@ -60,68 +60,68 @@ const CREATE = [
     PRIMARY KEY (checkpoint, parent, name)) WITHOUT ROWID`,
   'CREATE INDEX kept_ref ON kept (ref) WHERE ref IS NOT NULL',
 ]
-const EXISTS = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'kept'`
-const OLD = `?1, ?2, ?3, ?4, coalesce(w.kind, 'absent'), coalesce(w.mode, 0), coalesce(w.modified, 0),
+const tableExists = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'kept'`
+const oldVersionColumns = `?1, ?2, ?3, ?4, coalesce(w.kind, 'absent'), coalesce(w.mode, 0), coalesce(w.modified, 0),
   coalesce(w.size, 0), w.ref, w.content`
-const AGAIN = 'ON CONFLICT DO UPDATE SET who = who | excluded.who WHERE who & excluded.who = 0'
-const KEEP = `INSERT INTO kept SELECT ${OLD} FROM (SELECT 1) LEFT JOIN workspace w ON w.parent = ?2 AND w.name = ?3
-  WHERE true ${AGAIN}`
-const OMIT = `INSERT INTO kept VALUES (?1, ?2, ?3, ?4, 'omitted', 0, 0, 0, NULL, NULL) ${AGAIN}`
+const onConflict = 'ON CONFLICT DO UPDATE SET who = who | excluded.who WHERE who & excluded.who = 0'
+const insertVersion = `INSERT INTO kept SELECT ${oldVersionColumns} FROM (SELECT 1) LEFT JOIN workspace w ON w.parent = ?2 AND w.name = ?3
+  WHERE true ${onConflict}`
+const insertOmitted = `INSERT INTO kept VALUES (?1, ?2, ?3, ?4, 'omitted', 0, 0, 0, NULL, NULL) ${onConflict}`
 
-/** Names of what was left out that one checkpoint remembers. */
-const NAMED = 200
+/** Maximum of omitted paths that one checkpoint lists. */
+const maxOmittedPaths = 200
 
 type State = {
   readonly options: CheckpointOptions & { readonly limits: CheckpointLimits }
   readonly all: CheckpointRows['all']
   readonly run: CheckpointRows['run']
-  /** The turn that runs, or ran last. */
+  /** The current or last turn. */
   turn: string | undefined
   latest: { readonly id: number; readonly run: string } | undefined
-  /** What is known to be kept under the latest checkpoint. */
-  seen: Set<string>
+  /** Author and path of changes that the latest checkpoint has recorded. */
+  recorded: Set<string>
   totals: { rows: number; bytes: number } | undefined
-  doomed: string[]
+  unusedRefs: string[]
 }
 
 export function openCheckpointRows(given: CheckpointOptions): CheckpointRows {
   const options = { limits: standard, ...given }
   const { sql } = options
   let exists = false
-  const present = (): boolean => (exists ||= sql.exec(EXISTS).toArray().length > 0)
+  const present = (): boolean => (exists ||= sql.exec(tableExists).toArray().length > 0)
   const state: State = {
     options,
     all: <T>(query: string, ...values: readonly (string | number | null)[]) =>
       present() ? (sql.exec(query, ...values).toArray() as T[]) : [],
     run(statement, ...values) {
-      if (!present()) for (const one of CREATE) sql.exec(one)
+      if (!present()) for (const one of createTables) sql.exec(one)
       sql.exec(statement, ...values)
     },
     turn: undefined,
     latest: undefined,
-    seen: new Set(),
+    recorded: new Set(),
     totals: undefined,
-    doomed: [],
+    unusedRefs: [],
   }
   const recount = () => {
     state.latest = undefined
     state.totals = undefined
-    state.seen.clear()
+    state.recorded.clear()
   }
   return {
     all: state.all,
     run: state.run,
     clearCache: recount,
     begin: (run) => void (state.turn = run),
-    recorder: (author) => keeperOf(state, author),
+    recorder: (author) => createRecorder(state, author),
     list: () => state.all('SELECT id, run, at, omitted FROM checkpoint ORDER BY id DESC'),
     findUsed: (refs) => refsIn(state, 'kept', refs),
-    markUnused: (refs) => void state.doomed.push(...refs),
-    takeUnused: () => state.doomed.splice(0),
+    markUnused: (refs) => void state.unusedRefs.push(...refs),
+    takeUnused: () => state.unusedRefs.splice(0),
     clear() {
       const refs = state.all<{ ref: string }>('SELECT ref FROM kept WHERE ref IS NOT NULL').map(({ ref }) => ref)
       const used = refsIn(state, 'workspace', refs)
-      state.doomed.push(...refs.filter((ref) => !used.has(ref)))
+      state.unusedRefs.push(...refs.filter((ref) => !used.has(ref)))
       if (present()) for (const name of ['kept', 'checkpoint']) sql.exec(`DELETE FROM ${name}`)
       recount()
     },
@@ -138,21 +138,21 @@ const refsIn = ({ all }: Pick<State, 'all'>, table: 'kept' | 'workspace', refs: 
         ).map(({ ref }) => ref),
   )
 
-/** Commands and tools work in the workspace; what is elsewhere (`/tmp`) comes and goes unnoticed. */
-const isKept = (path: string): boolean => path === workspaceRoot || isUnder(path, workspaceRoot)
+/** Only changes in the workspace are recorded, not those elsewhere (`/tmp`). */
+const isRecorded = (path: string): boolean => path === workspaceRoot || isUnder(path, workspaceRoot)
 
-function keeperOf(state: State, author: Author): ChangeRecorder {
+function createRecorder(state: State, author: Author): ChangeRecorder {
   const row = (parent: string, name: string): void => {
     const path = join(parent, name)
-    if (!isKept(path)) return
+    if (!isRecorded(path)) return
     const id = checkpointFor(state, author)
-    if (id === undefined || state.seen.has(`${author}${path}`)) return
-    keep(state, { id, author, parent, name })
-    state.seen.add(`${author}${path}`)
+    if (id === undefined || state.recorded.has(`${author}${path}`)) return
+    saveVersion(state, { id, author, parent, name })
+    state.recorded.add(`${author}${path}`)
   }
-  const each = (directory: string, told: (parent: string, name: string) => void): void => {
-    if (!isKept(directory) && !isUnder(workspaceRoot, directory)) return
-    for (const { parent, name } of below(state, directory)) told(parent, name)
+  const each = (directory: string, visit: (parent: string, name: string) => void): void => {
+    if (!isRecorded(directory) && !isUnder(workspaceRoot, directory)) return
+    for (const { parent, name } of below(state, directory)) visit(parent, name)
   }
   return {
     beforeChange: row,
@@ -164,44 +164,44 @@ function keeperOf(state: State, author: Author): ChangeRecorder {
   }
 }
 
-const BELOW = `parent >= ?1 AND parent < ?1 || '0' AND (parent = ?1 OR parent >= ?1 || '/')`
+const isBelow = `parent >= ?1 AND parent < ?1 || '0' AND (parent = ?1 OR parent >= ?1 || '/')`
 
 const below = ({ options: { table } }: State, directory: string) =>
   directory === '/'
     ? table.all<{ parent: string; name: string }>('SELECT parent, name FROM workspace')
-    : table.all<{ parent: string; name: string }>(`SELECT parent, name FROM workspace WHERE ${BELOW}`, directory)
+    : table.all<{ parent: string; name: string }>(`SELECT parent, name FROM workspace WHERE ${isBelow}`, directory)
 
-/** The checkpoint that a change now belongs to. What a person changes before the first one needs none. */
+/** Returns the checkpoint of a change, and starts a new one when needed. Before the first one, changes by the user have none. */
 function checkpointFor(state: State, author: Author): number | undefined {
   state.latest ??= state.all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC LIMIT 1')[0]
-  const isNext = author === agentBit && state.turn !== undefined && state.turn !== state.latest?.run
-  if (isNext) open(state, state.turn ?? '')
+  const startsNew = author === agentBit && state.turn !== undefined && state.turn !== state.latest?.run
+  if (startsNew) startCheckpoint(state, state.turn ?? '')
   return state.latest?.id
 }
 
-function open(state: State, run: string): void {
+function startCheckpoint(state: State, run: string): void {
   const { now, limits } = state.options
   const old = state.all<CheckpointRow>('SELECT id, at FROM checkpoint ORDER BY id DESC')
   const gone = old.filter(({ at }, i) => i >= limits.checkpoints - 1 || at < now() - limits.ageMs)
-  for (const { id } of gone.toReversed()) forget(state, id)
+  for (const { id } of gone.toReversed()) deleteCheckpoint(state, id)
   state.run('INSERT INTO checkpoint (run, at) VALUES (?, ?)', run, now())
   state.latest = state.all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC LIMIT 1')[0]
-  state.seen.clear()
+  state.recorded.clear()
 }
 
-type Place = { readonly id: number; readonly author: Author; readonly parent: string; readonly name: string }
+type ChangedPath = { readonly id: number; readonly author: Author; readonly parent: string; readonly name: string }
 
-function keep(state: State, { id, author, parent, name }: Place): void {
+function saveVersion(state: State, { id, author, parent, name }: ChangedPath): void {
   const { table, limits } = state.options
-  const [known] = state.all('SELECT 1 FROM kept WHERE checkpoint = ? AND parent = ? AND name = ?', id, parent, name)
+  const [existing] = state.all('SELECT 1 FROM kept WHERE checkpoint = ? AND parent = ? AND name = ?', id, parent, name)
   const query = 'SELECT size FROM workspace WHERE parent = ? AND name = ?'
-  const size = known ? 0 : (table.all<{ size: number }>(query, parent, name)[0]?.size ?? 0)
-  const fits = known !== undefined || (size <= limits.fileBytes && makeRoom(state, id, size))
-  // The table of the workspace is made by the first write to it, if this is the first.
+  const size = existing ? 0 : (table.all<{ size: number }>(query, parent, name)[0]?.size ?? 0)
+  const fits = existing !== undefined || (size <= limits.fileBytes && makeRoom(state, id, size))
+  // Creates the workspace table, which the query below needs.
   if (!table.exists()) table.write('SELECT 1')
-  state.run(fits ? KEEP : OMIT, id, parent, name, author)
-  if (known) return
-  if (!fits) omit(state, id, join(parent, name))
+  state.run(fits ? insertVersion : insertOmitted, id, parent, name, author)
+  if (existing) return
+  if (!fits) recordOmitted(state, id, join(parent, name))
   const totals = totalsOf(state)
   totals.rows++
   if (fits) totals.bytes += size
@@ -212,7 +212,7 @@ const totalsOf = (state: State): { rows: number; bytes: number } =>
     'SELECT count(*) AS rows, total(size) AS bytes FROM kept',
   )[0] ?? { rows: 0, bytes: 0 })
 
-/** Gives up the oldest checkpoints for it, but not the one it is for. */
+/** Deletes the oldest checkpoints until the content fits, except the current one. */
 function makeRoom(state: State, id: number, size: number): boolean {
   const { limits } = state.options
   for (;;) {
@@ -220,23 +220,23 @@ function makeRoom(state: State, id: number, size: number): boolean {
     if (rows < limits.files && bytes + size <= limits.bytes) return true
     const [oldest] = state.all<{ id: number }>('SELECT id FROM checkpoint WHERE id < ? ORDER BY id LIMIT 1', id)
     if (!oldest) return false
-    forget(state, oldest.id)
+    deleteCheckpoint(state, oldest.id)
   }
 }
 
-function omit(state: State, id: number, path: string): void {
+function recordOmitted(state: State, id: number, path: string): void {
   const [row] = state.all<{ omitted: string }>('SELECT omitted FROM checkpoint WHERE id = ?', id)
   const names = JSON.parse(row?.omitted ?? '[]') as string[]
-  if (names.length >= NAMED) return
+  if (names.length >= maxOmittedPaths) return
   state.run('UPDATE checkpoint SET omitted = ? WHERE id = ?', JSON.stringify([...names, path]), id)
 }
 
-function forget(state: State, id: number): void {
+function deleteCheckpoint(state: State, id: number): void {
   const query = 'SELECT ref FROM kept WHERE checkpoint = ? AND ref IS NOT NULL'
   const refs = state.all<{ ref: string }>(query, id).map(({ ref }) => ref)
   state.run('DELETE FROM kept WHERE checkpoint = ?', id)
   state.run('DELETE FROM checkpoint WHERE id = ?', id)
   const used = new Set([...refsIn(state, 'kept', refs), ...refsIn(state, 'workspace', refs)])
-  state.doomed.push(...refs.filter((ref) => !used.has(ref)))
+  state.unusedRefs.push(...refs.filter((ref) => !used.has(ref)))
   state.totals = undefined
 }

@@ -1,4 +1,4 @@
-/** The checkpoints of the virtual machine, as sessions see them. */
+/** Implements the checkpoints of the virtual backend. */
 
 import type { Change, Checkpoint, Checkpoints } from '../checkpoints.ts'
 import type { CheckpointRow } from './checkpoint-rows.ts'
@@ -12,18 +12,18 @@ import {
   versionsSince,
 } from './checkpoint-restore.ts'
 
-/** Its lists need not be waited for. */
+/** Its `list` is synchronous. */
 export type VirtualCheckpoints = Omit<Checkpoints, 'list'> & { readonly list: () => readonly Checkpoint[] }
 
-/** Paths that a list names of each. */
-const NAMED = 200
+/** Paths that the list shows of each checkpoint. */
+const maxListedPaths = 200
 
 export function virtualCheckpoints(options: RestoreOptions): VirtualCheckpoints {
   const { rows, blobs } = options
   let prepared: { readonly key: string; readonly copies: Copies } | undefined
   return {
     begin: rows.begin,
-    list: () => rows.list().map((row) => described(options, row)),
+    list: () => rows.list().map((row) => toCheckpoint(options, row)),
     has: (id, run) => rows.list().some((row) => row.id === id && row.run === run),
     changes: (id, maxBytes) => changes(options, id, maxBytes),
     async prepare(id, selection) {
@@ -33,7 +33,7 @@ export function virtualCheckpoints(options: RestoreOptions): VirtualCheckpoints 
       if (prepared?.key !== JSON.stringify([id, selection])) return undefined
       return restore(options, { id, selection, copies: prepared.copies })
     },
-    async sweep() {
+    async finishRestore() {
       const refs = rows.takeUnused()
       // R2 takes at most 1000 keys at a time.
       for (let i = 0; i < refs.length; i += 1000) await blobs?.delete(refs.slice(i, i + 1000) as string[])
@@ -41,15 +41,15 @@ export function virtualCheckpoints(options: RestoreOptions): VirtualCheckpoints 
   }
 }
 
-/** Directories are not named: they come and go with what is in them. */
-const CHANGED = `SELECT k.parent, k.name FROM kept k LEFT JOIN workspace w ON w.parent = k.parent AND w.name = k.name
+/** Without directories, which appear and vanish with their files. */
+const selectChanged = `SELECT k.parent, k.name FROM kept k LEFT JOIN workspace w ON w.parent = k.parent AND w.name = k.name
   WHERE k.checkpoint = ? AND k.who & 1 AND k.kind <> 'directory' AND (k.kind <> 'absent' OR w.kind IS NOT 'directory')
   ORDER BY k.parent, k.name`
 
-function described({ rows }: RestoreOptions, { id, run, at, omitted }: CheckpointRow): Checkpoint {
-  const changed = rows.all<{ parent: string; name: string }>(CHANGED, id).map(pathOf)
+function toCheckpoint({ rows }: RestoreOptions, { id, run, at, omitted }: CheckpointRow): Checkpoint {
+  const changed = rows.all<{ parent: string; name: string }>(selectChanged, id).map(pathOf)
   const left = JSON.parse(omitted) as string[]
-  return { id, run, at, files: changed.slice(0, NAMED), count: changed.length, left }
+  return { id, run, at, files: changed.slice(0, maxListedPaths), count: changed.length, left }
 }
 
 type Now = Pick<Version, 'kind' | 'size' | 'ref'>
@@ -72,7 +72,7 @@ async function* changes(options: RestoreOptions, id: number, maxBytes: number): 
   }
 }
 
-/** Of an old version, or as it is now. */
+/** Reads the content of an old version, or the current one. */
 async function contentOf(
   { rows, table, blobs }: RestoreOptions,
   { parent, name, kind, ref }: Pick<Version, 'parent' | 'name' | 'kind' | 'ref'>,

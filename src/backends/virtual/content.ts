@@ -1,16 +1,16 @@
-/** The bytes of files. What can refuse a write refuses it before a byte is stored. */
+/** Reads and writes the contents of files. Limits are checked before any byte is stored. */
 
 import { FileError } from './file-error.ts'
 import { isSynthetic, parentOf } from './paths.ts'
 import type { Row } from './rows.ts'
 import { deleteUnusedBlobs, makeDirectory, requireRow, newRow, type Store } from './store.ts'
 
-/** Above this a file goes to R2: a row may hold 2 MB, and large rows make every scan slow. */
-const LARGE = 512 * 1024
-/** Without R2 a file must fit into a row. */
-const ROW_LIMIT = 1_900_000
-/** With R2: a file is in memory while it is read or written, and goes to the shell in one message of at most 32 MiB. */
-const FILE_LIMIT = 30 * 1024 * 1024
+/** Larger files are stored in R2: a row may have 2 MB, and large rows make every scan slow. */
+const maxInlineBytes = 512 * 1024
+/** Limit without R2, where a file must fit into a row. */
+const maxRowBytes = 1_900_000
+/** Limit with R2: a file is held in memory, and is sent to the shell in one message of at most 32 MiB. */
+const maxFileBytes = 30 * 1024 * 1024
 
 export async function read(store: Store, target: string): Promise<Uint8Array> {
   const row = requireRow(store, store.real(target), 'open')
@@ -21,21 +21,26 @@ export async function read(store: Store, target: string): Promise<Uint8Array> {
   return new Uint8Array(await blob.arrayBuffer())
 }
 
-/** What a file is given when it is not simply written now; a mode that is not given is kept. */
+/** Attributes of a written file; without a mode it keeps its mode. */
 export type Attributes = { readonly mode?: number; readonly modified?: number }
 
-/** Makes missing directories. True when the file is new. */
-export async function write(store: Store, target: string, bytes: Uint8Array, as: Attributes = {}): Promise<boolean> {
+/** Creates missing directories. Returns whether the file is new. */
+export async function write(
+  store: Store,
+  target: string,
+  bytes: Uint8Array,
+  attributes: Attributes = {},
+): Promise<boolean> {
   const path = store.real(target)
   const size = bytes.byteLength
   requireRoom(store, path, size)
-  const ref = store.blobs && size > LARGE ? store.prefix + crypto.randomUUID() : null
+  const ref = store.blobs && size > maxInlineBytes ? store.prefix + crypto.randomUUID() : null
   if (ref) await store.blobs?.put(ref, bytes)
-  // Storing a blob takes time in which the tree may change: what decides is what is there now.
+  // The tree may have changed while the blob was stored: check again.
   const before = requireRoom(store, path, size)
   makeDirectory(store, parentOf(path), true)
-  const fresh = newRow(store, path, 'file', as.mode ?? before?.mode ?? 0o644)
-  const row = { ...fresh, modified: as.modified ?? fresh.modified, size, ref }
+  const fresh = newRow(store, path, 'file', attributes.mode ?? before?.mode ?? 0o644)
+  const row = { ...fresh, modified: attributes.modified ?? fresh.modified, size, ref }
   store.rows.put(row, ref ? null : bytes)
   await deleteUnusedBlobs(store, [before])
   return before === undefined
@@ -45,7 +50,7 @@ export async function append(store: Store, target: string, bytes: Uint8Array): P
   const path = store.real(target)
   const row = store.at(path)
   const size = (row?.size ?? 0) + bytes.byteLength
-  if (row?.kind === 'file' && row.ref === null && size <= LARGE) {
+  if (row?.kind === 'file' && row.ref === null && size <= maxInlineBytes) {
     requireRoom(store, path, size)
     store.rows.append(row, bytes, store.now())
     return
@@ -61,7 +66,7 @@ function requireRoom(store: Store, path: string, size: number): Row | undefined 
   if (isSynthetic(path)) throw new FileError('EROFS', 'open', path)
   const before = store.at(path)
   if (before?.kind === 'directory') throw new FileError('EISDIR', 'open', path)
-  if (size > (store.blobs ? FILE_LIMIT : ROW_LIMIT)) throw new FileError('EFBIG', 'open', path)
+  if (size > (store.blobs ? maxFileBytes : maxRowBytes)) throw new FileError('EFBIG', 'open', path)
   const after = store.rows.bytes() - (before?.size ?? 0) + size
   if (after > store.quotaBytes()) throw new FileError('ENOSPC', 'open', path)
   return before

@@ -1,4 +1,4 @@
-/** What a file operation says when it cannot: errno, a sentence and the path, in the words a shell prints. */
+/** Defines the error of a file operation: errno, sentence and path, as a shell prints them. */
 
 const sentences = {
   EEXIST: 'file already exists',

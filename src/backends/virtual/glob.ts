@@ -1,68 +1,68 @@
-/** Shell patterns: `*`, `?`, `[…]`, `{a,b}` and `**` across directories. Matched in one pass: they come from a model. */
+/** Matches shell patterns: `*`, `?`, `[…]`, `{a,b}` and `**`. Without backtracking, because the model writes them. */
 
 import { BackendError } from '../../agent/model/backend.ts'
 
 /** A pattern without a slash is matched against the name alone, one with a slash against the path below the root. */
 export function glob(pattern: string): (relativePath: string) => boolean {
   const trimmed = pattern.replace(/^\.\//, '')
-  const choices = choicesOf(trimmed, pattern).map(piecesOf)
-  if (choices.flat().filter((piece) => typeof piece === 'string').length > mostStars) throw tooMuch(pattern)
+  const choices = expandBraces(trimmed, pattern).map(tokenize)
+  if (choices.flat().filter((piece) => typeof piece === 'string').length > maxStars) throw tooComplex(pattern)
   const matches = (text: string) => choices.some((pieces) => isMatch(pieces, text))
   if (trimmed.includes('/')) return matches
   return (path) => matches(path.slice(path.lastIndexOf('/') + 1))
 }
 
-const longest = 1_000
-const mostChoices = 100
-/** In all choices together. */
-const mostStars = 200
+const maxPatternChars = 1_000
+const maxAlternatives = 100
+/** In all alternatives together. */
+const maxStars = 200
 
-const tooMuch = (pattern: string): BackendError =>
+const tooComplex = (pattern: string): BackendError =>
   new BackendError(
     'invalid',
-    `This asks for too much at once: ${pattern.slice(0, 100)}`,
+    `This pattern is too complex: ${pattern.slice(0, 100)}`,
     'Use fewer braces and stars, or search several times.',
   )
 
-const BRACES = /\{([^{}]*,[^{}]*)\}/
+const bracesPattern = /\{([^{}]*,[^{}]*)\}/
 
 /** Each alternative in braces is a pattern of its own: `*.{ts,js}` is `*.ts` or `*.js`. */
-function choicesOf(trimmed: string, pattern: string): readonly string[] {
-  if (trimmed.length > longest) throw tooMuch(pattern)
+function expandBraces(trimmed: string, pattern: string): readonly string[] {
+  if (trimmed.length > maxPatternChars) throw tooComplex(pattern)
   const done: string[] = []
   const open = [trimmed]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const braces = BRACES.exec(next)
+    const braces = bracesPattern.exec(next)
     if (braces) {
       const [before, after] = [next.slice(0, braces.index), next.slice(braces.index + braces[0].length)]
       open.push(...(braces[1] ?? '').split(',').map((choice) => before + choice + after))
     } else done.push(next)
-    if (open.length + done.length > mostChoices) throw tooMuch(pattern)
+    if (open.length + done.length > maxAlternatives) throw tooComplex(pattern)
   }
   return done
 }
 
-/** A test of one character, or a star: within a name, across names, or whole names with the slash behind them. */
-type Piece = ((char: string) => boolean) | '*' | '**' | '**/'
-const PIECE = /\*\*\/|\*\*|\[!?[^\]]*\]|[\s\S]/g
-const stars: Readonly<Record<string, Piece>> = { '*': '*', '**': '**', '**/': '**/' }
+/** A test of one character, or a star: within a name, across names, or for whole names with their slash. */
+type Token = ((char: string) => boolean) | '*' | '**' | '**/'
+const tokenPattern = /\*\*\/|\*\*|\[!?[^\]]*\]|[\s\S]/g
+const stars: Readonly<Record<string, Token>> = { '*': '*', '**': '**', '**/': '**/' }
 
-const piecesOf = (pattern: string): readonly Piece[] =>
-  (pattern.match(PIECE) ?? []).map((piece) => stars[piece] ?? testOf(piece))
+const tokenize = (pattern: string): readonly Token[] =>
+  (pattern.match(tokenPattern) ?? []).map((piece) => stars[piece] ?? characterTest(piece))
 
-function testOf(piece: string): (char: string) => boolean {
+function characterTest(piece: string): (char: string) => boolean {
   if (piece === '?') return (char) => char !== '/'
   if (piece.length === 1) return (char) => char === piece
   try {
     const set = new RegExp(piece.replace(/^\[!/, '[^').replaceAll('\\', String.raw`\\`))
     return (char) => set.test(char)
   } catch {
-    throw new BackendError('invalid', `${piece} is no set of characters.`, 'Write it as [a-z] or [!a-z].')
+    throw new BackendError('invalid', `${piece} is not a valid set of characters.`, 'Write it as [a-z] or [!a-z].')
   }
 }
 
-/** All places of the pattern where its matching may stand, character by character. */
-function isMatch(pieces: readonly Piece[], text: string): boolean {
+/** Simulates a nondeterministic automaton: `states` are the positions in the pattern after each character. */
+function isMatch(pieces: readonly Token[], text: string): boolean {
   let states = new Set<number>()
   enter(states, 0, pieces)
   for (const char of text.split('')) {
@@ -74,14 +74,14 @@ function isMatch(pieces: readonly Piece[], text: string): boolean {
   return states.has(pieces.length)
 }
 
-/** A star may stand for nothing. */
-function enter(states: Set<number>, state: number, pieces: readonly Piece[]): void {
+/** Adds a state, and those after it that a star reaches with an empty match. */
+function enter(states: Set<number>, state: number, pieces: readonly Token[]): void {
   let at = state
   states.add(at)
   while (typeof pieces[at] === 'string') states.add(++at)
 }
 
-type Stepping = { readonly next: Set<number>; readonly pieces: readonly Piece[] }
+type Stepping = { readonly next: Set<number>; readonly pieces: readonly Token[] }
 
 function step(state: number, char: string, { next, pieces }: Stepping): void {
   const piece = pieces[state]

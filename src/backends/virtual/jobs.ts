@@ -1,7 +1,6 @@
 /**
- * Commands that go on when the call that started them has ended. They live in the memory of the object; what they
- * print and how they end is in its rows. A row that says `running` after the object was gone is `lost`: nobody
- * knows how it ended, and no exit code is made up.
+ * Runs background jobs of the virtual backend. They run in the memory of the Durable Object; their output and exit code
+ * are stored in rows. A row that is `running` after an eviction becomes `lost`, without an exit code.
  */
 
 import { BackendError, type JobOptions, type Jobs, type JobState } from '../../agent/model/backend.ts'
@@ -9,24 +8,24 @@ import { type JobRow, jobRows, maxOutputBytes } from './job-rows.ts'
 import { resolvePath, workspaceRoot } from './paths.ts'
 import type { Shell } from './shell.ts'
 
-/** Running at a time in one session: a command, and code, need an isolate too. */
-const MOST = 8
-/** Printed bytes held back before they are written, and for how long at most while more comes. */
-const HELD_BYTES = 32_768
-const HELD_MS = 500
-const KILLED = 137
+/** Running jobs of one session: foreground commands and code need isolates as well. */
+const maxRunning = 8
+/** Output is buffered up to this size and, while more comes, for this time. */
+const maxBufferedChars = 32_768
+const maxBufferedMs = 500
+const killedCode = 137
 
 type Running = { readonly stop: () => void; readonly gone: Promise<void>; readonly flush: () => void }
 
-export type JobWorld = { readonly sql: SqlStorage; readonly shell: Shell; readonly now: () => number }
+export type JobsOptions = { readonly sql: SqlStorage; readonly shell: Shell; readonly now: () => number }
 
 const encoder = new TextEncoder()
 
-export function openJobs({ sql, shell, now }: JobWorld): Jobs {
+export function openJobs({ sql, shell, now }: JobsOptions): Jobs {
   const rows = jobRows(sql)
   const running = new Map<string, Running>()
 
-  /** The row as it is now: what is still held back is written first, and what nobody runs any more is lost. */
+  /** Reads the current row, after flushing buffered output. A running row without a job in memory becomes lost. */
   const rowOf = (id: string): JobRow => {
     running.get(id)?.flush()
     const row = rows.get(id)
@@ -38,32 +37,32 @@ export function openJobs({ sql, shell, now }: JobWorld): Jobs {
 
   const begin = (id: string, command: string, { cwd = workspaceRoot, env = {}, timeoutMs }: JobOptions): Running => {
     const abort = new AbortController()
-    const printer = holdingBack(now, (bytes) => rows.append(id, bytes))
+    const printer = bufferOutput(now, (bytes) => rows.append(id, bytes))
     const request = { command, cwd: resolvePath(cwd), env, timeoutMs, maxOutput: maxOutputBytes, streams: true }
     const ended = shell(request, abort.signal, printer.print).then(({ stdout, stderr, exitCode, killed }) => {
       printer.print(stdout + stderr)
-      return killed || abort.signal.aborted ? KILLED : exitCode
+      return killed || abort.signal.aborted ? killedCode : exitCode
     })
     const gone = ended
       .catch((error: unknown) => {
         printer.print(`bash: ${error instanceof Error ? error.message : String(error)}\n`)
-        return KILLED
+        return killedCode
       })
       .then((exitCode) => {
         running.delete(id)
         printer.flush()
         rows.end(id, 'exited', exitCode)
       })
-      // Gone with their session, for one; nobody may be waiting for it.
-      .catch((error: unknown) => console.warn('The end of a background job cannot be written.', error))
+      // The session may have been deleted meanwhile. Nothing may await this promise, so it must not reject.
+      .catch((error: unknown) => console.warn('The exit code of a background job cannot be stored.', error))
     return { stop: () => abort.abort(), gone, flush: printer.flush }
   }
 
   return {
     async start(id, command, options) {
       if (rows.get(id)) return undefined
-      if (running.size >= MOST)
-        throw new BackendError('quota', `${MOST} jobs are running`, 'Wait for one to end, or kill one.')
+      if (running.size >= maxRunning)
+        throw new BackendError('quota', `${maxRunning} jobs are running`, 'Wait for one to end, or kill one.')
       rows.begin(id)
       running.set(id, begin(id, command, options))
       return undefined
@@ -80,34 +79,34 @@ export function openJobs({ sql, shell, now }: JobWorld): Jobs {
 }
 
 const stateOf = ({ state, exitCode }: JobRow): JobState =>
-  state === 'exited' ? { at: 'exited', exitCode: exitCode ?? KILLED } : { at: state }
+  state === 'exited' ? { at: 'exited', exitCode: exitCode ?? killedCode } : { at: state }
 
-/** Writes what is printed in fewer, larger pieces; without a timer: the next print, a reader or the end writes the rest. */
-function holdingBack(now: () => number, write: (bytes: Uint8Array) => void) {
-  let held = ''
+/** Writes output in fewer, larger chunks, without a timer: the next print, a reader or the end flushes the rest. */
+function bufferOutput(now: () => number, write: (bytes: Uint8Array) => void) {
+  let buffer = ''
   let written = Number.NEGATIVE_INFINITY
   const flush = (): void => {
-    if (held === '') return
-    write(encoder.encode(held))
-    held = ''
+    if (buffer === '') return
+    write(encoder.encode(buffer))
+    buffer = ''
     written = now()
   }
   const print = (text: string): void => {
-    held += text
-    if (held.length >= HELD_BYTES || now() - written >= HELD_MS) flush()
+    buffer += text
+    if (buffer.length >= maxBufferedChars || now() - written >= maxBufferedMs) flush()
   }
   return { print, flush }
 }
 
 const isInside = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** At most `max` bytes from `from` on, cut between characters. What is no longer kept is counted, not shown. */
+/** Returns at most `max` bytes after `from`, cut between characters, with a note about bytes that are deleted. */
 function pageOf({ total, output }: JobRow, from: number, max: number): { text: string; next: number } {
   const base = total - output.byteLength
   let start = Math.max(0, Math.min(from, total) - base)
   while (start < output.byteLength && isInside(output[start])) start++
   let end = Math.min(output.byteLength, start + Math.max(max, 4))
   while (end > start && isInside(output[end])) end--
-  const missing = from < base ? `[... ${base - from} bytes are no longer kept ...]\n` : ''
+  const missing = from < base ? `[... ${base - from} bytes are no longer stored ...]\n` : ''
   return { text: missing + new TextDecoder().decode(output.subarray(start, end)), next: base + end }
 }

@@ -1,19 +1,19 @@
-/** Follows symbolic links. A loop ends in ELOOP; a workspace without links is not walked at all. */
+/** Resolves symbolic links in paths. A loop is ELOOP. Without links in the workspace, paths are only normalized. */
 
 import { FileError } from './file-error.ts'
 import { normalize, parentOf, join, nameOf } from './paths.ts'
 import type { Row, Rows } from './rows.ts'
 
-const MAX_HOPS = 40
+const maxHops = 40
 
-type Follower = {
-  /** Every link followed, the last one too. */
+type LinkResolver = {
+  /** Resolves all links, including the last name. */
   readonly real: (path: string) => string
-  /** The directory's links followed, the last name left as it is: for looking at a link itself. */
+  /** Resolves the links of the directory, but not the last name, which may be a link itself. */
   readonly place: (path: string) => string
 }
 
-export function linkResolver(rows: Pick<Rows, 'hasLinks'>, at: (path: string) => Row | undefined): Follower {
+export function linkResolver(rows: Pick<Rows, 'hasLinks'>, at: (path: string) => Row | undefined): LinkResolver {
   function real(path: string): string {
     const whole = normalize(path)
     if (!rows.hasLinks()) return whole
@@ -29,7 +29,7 @@ export function linkResolver(rows: Pick<Rows, 'hasLinks'>, at: (path: string) =>
         rest = after
         continue
       }
-      if (++hops > MAX_HOPS) throw new FileError('ELOOP', 'open', path)
+      if (++hops > maxHops) throw new FileError('ELOOP', 'open', path)
       const target = row.ref ?? ''
       const turned = normalize(target.startsWith('/') ? target : `${reached}/${target}`)
       rest = [...turned.split('/').filter(Boolean), ...after]

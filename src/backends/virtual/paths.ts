@@ -1,4 +1,4 @@
-/** Paths are absolute, without `.`, `..`, doubled or trailing slashes; the root is `/`. */
+/** Normalizes and splits paths. A normalized path is absolute, without `.`, `..`, doubled or trailing slashes. */
 
 export const workspaceRoot = '/workspace'
 
@@ -12,7 +12,7 @@ export function normalize(path: string): string {
   return `/${parts.join('/')}`
 }
 
-/** What a person or a model writes: relative to `cwd`, or with `~` for the workspace. */
+/** Resolves a path that is relative to `cwd`, or begins with `~` for the workspace. */
 export function resolvePath(path: string, cwd: string = workspaceRoot): string {
   if (path === '~' || path.startsWith('~/')) return normalize(workspaceRoot + path.slice(1))
   return normalize(path.startsWith('/') ? path : `${cwd}/${path}`)
@@ -30,10 +30,10 @@ export const join = (parent: string, name: string): string => (parent === '/' ? 
 export const isUnder = (path: string, directory: string): boolean =>
   directory === '/' ? path !== '/' : path.startsWith(`${directory}/`)
 
-/** Devices, processes and stubs of commands: they exist in the shell's memory and are never stored. */
+/** Whether a path is a device, a process or a command stub, which exist only in the shell's memory. */
 export const isSynthetic = (path: string): boolean => /^\/(bin|usr\/bin|dev|proc)(\/|$)/.test(path)
 
-/** Present in every workspace without a row, so that an untouched session has none. */
-const ALWAYS = new Set(['/', workspaceRoot, '/tmp', '/usr'])
-export const isBuiltIn = (path: string): boolean => ALWAYS.has(path)
+/** Folders that exist in every workspace without a row. */
+const builtInPaths = new Set(['/', workspaceRoot, '/tmp', '/usr'])
+export const isBuiltIn = (path: string): boolean => builtInPaths.has(path)
 export const builtInFolders: readonly string[] = ['tmp', 'usr', workspaceRoot.slice(1)]

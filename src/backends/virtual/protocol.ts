@@ -1,6 +1,6 @@
 /**
- * What passes between a session and its shell, which may run in another isolate: plain values only, and
- * an error is a value too, because a thrown one is reported as uncaught on the far side.
+ * Defines the RPC interface between a session and its shell, which may run in another isolate. Errors are values,
+ * because the other isolate would report a thrown one as uncaught.
  */
 
 export type ShellRequest = {
@@ -10,9 +10,9 @@ export type ShellRequest = {
   readonly stdin?: string | undefined
   readonly timeoutMs: number
   readonly maxOutput: number
-  /** What is printed is told as it comes, statement by statement, and the answer has the rest. */
+  /** Output is sent after each statement with `ShellHost.print`; the answer has the rest. */
   readonly streams?: boolean
-  /** There is a way out: `ShellHost.fetch` answers. */
+  /** The session has a network: `ShellHost.fetch` can be used. */
   readonly network?: boolean
 }
 
@@ -43,18 +43,18 @@ export type NetworkAnswer = {
   readonly statusText: string
   readonly headers: Record<string, string>
   readonly body: Uint8Array
-  /** The last one, when others led to it. */
+  /** The last URL, after redirects. */
   readonly url: string
 }
 
-/** What a shell may ask of its session. */
+/** The operations that a session offers to its shell. */
 export type ShellHost = {
   readonly call: (operation: string, args: readonly unknown[]) => Promise<FileAnswer>
-  /** A `NetworkAnswer`, or why there is none. */
+  /** Resolves with a `NetworkAnswer` or an error. */
   readonly fetch: (request: NetworkRequest) => Promise<FileAnswer>
-  /** Output of a request that streams, in order. */
+  /** Sends output of a streaming request, in order. */
   readonly print: (text: string) => Promise<void>
-  /** Answers when the caller no longer wants the command to go on. */
+  /** Resolves when the command has to stop. */
   readonly stopped: () => Promise<void>
 }
 

@@ -1,7 +1,6 @@
 /**
- * The one table of a workspace. Its key is (directory, name): a directory's children are one range
- * of the tree in name order, a whole subtree is another, and no index beside it has to be written. One
- * file is one row; the table itself appears with the first write.
+ * Reads and writes the table of a workspace, one row per file. Its primary key is (directory, name), so the children of
+ * a directory and a whole subtree are both key ranges, and no other index is needed.
  */
 
 import type { ChangeRecorder } from './checkpoint-rows.ts'
@@ -25,7 +24,7 @@ export type Rows = {
   readonly get: (parent: string, name: string) => Row | undefined
   readonly content: (parent: string, name: string) => Uint8Array
   readonly children: (parent: string) => readonly Row[]
-  /** Everything below a directory, in no promised order. */
+  /** Everything below a directory, unordered. */
   readonly below: (directory: string) => readonly Row[]
   readonly put: (row: Row, content: Uint8Array | null) => void
   readonly append: (row: Row, more: Uint8Array, modified: number) => void
@@ -38,16 +37,16 @@ export type Rows = {
   readonly hasLinks: () => boolean
 }
 
-const COLUMNS = 'parent, name, kind, mode, modified, size, ref'
-/** `?1` is a directory: `0` is the character after `/`, so this is exactly its subtree. */
-const BELOW = `parent >= ?1 AND parent < ?1 || '0' AND (parent = ?1 OR parent >= ?1 || '/')`
-const APPEND = `UPDATE workspace SET content = CAST(coalesce(content, x'') || ? AS BLOB), size = size + ?, modified = ?
+const columns = 'parent, name, kind, mode, modified, size, ref'
+/** Matches the subtree of the directory `?1`: `0` is the character after `/`. */
+const isBelow = `parent >= ?1 AND parent < ?1 || '0' AND (parent = ?1 OR parent >= ?1 || '/')`
+const appendContent = `UPDATE workspace SET content = CAST(coalesce(content, x'') || ? AS BLOB), size = size + ?, modified = ?
   WHERE parent = ? AND name = ?`
 
-/** The keeper is told before anything changes, so that it can be put back. */
-export function openRows(table: Table, keeper?: ChangeRecorder): Rows {
+/** `recorder` is called before every change. */
+export function openRows(table: Table, recorder?: ChangeRecorder): Rows {
   const get = (parent: string, name: string): Row | undefined =>
-    table.all<Row>(`SELECT ${COLUMNS} FROM workspace WHERE parent = ? AND name = ?`, parent, name)[0]
+    table.all<Row>(`SELECT ${columns} FROM workspace WHERE parent = ? AND name = ?`, parent, name)[0]
   return {
     get,
     content(parent, name) {
@@ -55,44 +54,44 @@ export function openRows(table: Table, keeper?: ChangeRecorder): Rows {
       const [row] = table.all<{ content: ArrayBuffer | null }>(text, parent, name)
       return row?.content ? new Uint8Array(row.content) : new Uint8Array()
     },
-    children: (parent) => table.all(`SELECT ${COLUMNS} FROM workspace WHERE parent = ? ORDER BY name`, parent),
+    children: (parent) => table.all(`SELECT ${columns} FROM workspace WHERE parent = ? ORDER BY name`, parent),
     below: (directory) =>
       directory === '/'
-        ? table.all(`SELECT ${COLUMNS} FROM workspace`)
-        : table.all(`SELECT ${COLUMNS} FROM workspace WHERE ${BELOW}`, directory),
+        ? table.all(`SELECT ${columns} FROM workspace`)
+        : table.all(`SELECT ${columns} FROM workspace WHERE ${isBelow}`, directory),
     put(row, content) {
       const before = get(row.parent, row.name)
       const { parent, name, kind, mode, modified, size, ref } = row
-      keeper?.beforeChange(parent, name)
+      recorder?.beforeChange(parent, name)
       const text = 'INSERT OR REPLACE INTO workspace VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
       table.write(text, parent, name, kind, mode, modified, size, ref, content)
       table.add(size - (before?.size ?? 0), Number(kind === 'link') - Number(before?.kind === 'link'))
     },
     append({ parent, name }, more, modified) {
-      keeper?.beforeChange(parent, name)
-      table.write(APPEND, more, more.byteLength, modified, parent, name)
+      recorder?.beforeChange(parent, name)
+      table.write(appendContent, more, more.byteLength, modified, parent, name)
       table.add(more.byteLength, 0)
     },
     change({ parent, name }, { mode, modified }) {
-      keeper?.beforeChange(parent, name)
+      recorder?.beforeChange(parent, name)
       const text = 'UPDATE workspace SET mode = ?, modified = ? WHERE parent = ? AND name = ?'
       table.write(text, mode, modified, parent, name)
     },
     remove(parent, name) {
-      keeper?.beforeChange(parent, name)
+      recorder?.beforeChange(parent, name)
       table.write('DELETE FROM workspace WHERE parent = ? AND name = ?', parent, name)
       table.recount()
     },
     removeBelow(directory) {
-      keeper?.beforeChangeBelow(directory)
+      recorder?.beforeChangeBelow(directory)
       if (directory === '/') table.write('DELETE FROM workspace')
-      else table.write(`DELETE FROM workspace WHERE ${BELOW}`, directory)
+      else table.write(`DELETE FROM workspace WHERE ${isBelow}`, directory)
       table.recount()
     },
     rename(from, parent, name) {
-      keeper?.beforeChange(from.parent, from.name)
-      keeper?.beforeChange(parent, name)
-      if (from.kind === 'directory') keeper?.beforeMove(join(from.parent, from.name), join(parent, name))
+      recorder?.beforeChange(from.parent, from.name)
+      recorder?.beforeChange(parent, name)
+      if (from.kind === 'directory') recorder?.beforeMove(join(from.parent, from.name), join(parent, name))
       rename(table, from, join(parent, name), { parent, name })
     },
     bytes: () => table.totals().bytes,
@@ -105,6 +104,6 @@ function rename(table: Table, from: Row, after: string, place: { parent: string;
   const text = 'UPDATE workspace SET parent = ?, name = ? WHERE parent = ? AND name = ?'
   table.write(text, place.parent, place.name, from.parent, from.name)
   if (from.kind !== 'directory') return
-  const below = `UPDATE workspace SET parent = ?2 || substr(parent, ?3) WHERE ${BELOW}`
+  const below = `UPDATE workspace SET parent = ?2 || substr(parent, ?3) WHERE ${isBelow}`
   table.write(below, before, after, before.length + 1)
 }

@@ -1,13 +1,13 @@
-/** Regular expressions from a model: an error that can be acted on instead of a search that never ends. */
+/** Parses a regular expression from the model, and rejects one that could run forever. */
 
 import { BackendError } from '../../agent/model/backend.ts'
 import { hasCatastrophicBacktracking } from '../isolate/compile/catastrophic-backtracking.ts'
 
-const longest = 2_000
+const maxPatternChars = 2_000
 
 export function parseSearchPattern(pattern: string): RegExp {
-  if (pattern.length > longest)
-    throw new BackendError('invalid', 'The pattern is too long.', `Use at most ${longest} characters.`)
+  if (pattern.length > maxPatternChars)
+    throw new BackendError('invalid', 'The pattern is too long.', `Use at most ${maxPatternChars} characters.`)
   const insensitive = pattern.startsWith('(?i)')
   const source = insensitive ? pattern.slice(4) : pattern
   if (hasCatastrophicBacktracking(source, insensitive)) throw tooSlow(pattern)
@@ -28,11 +28,10 @@ const tooSlow = (pattern: string): BackendError =>
   )
 
 /**
- * The longest text every match contains, or '' when the expression promises none: files without it need not be
- * looked at line by line.
+ * Returns the longest text that every match must contain, or '' when there is none. Files without it are skipped.
  */
 export function requiredText(pattern: string): string {
-  // An escape of several characters, a choice or another case: no text is certain.
+  // With an escape of several characters, alternatives or ignored case no text is certain.
   if (pattern.startsWith('(?i)') || /\||\\[xucpPk\d]/.test(pattern)) return ''
   const certain = pattern
     .replace(/\\./g, '\0')

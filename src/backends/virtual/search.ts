@@ -1,6 +1,6 @@
 /**
- * Search straight over the rows, never through a shell. Work is bounded: long lines are searched in their
- * first part, and after 64 MiB the answer says that it is not complete.
+ * Searches names and contents of workspace files, without a shell. Only the beginning of a long line is searched, and
+ * after 64 MiB the result is marked as truncated.
  */
 
 import type { SearchHit, SearchQuery, SearchResult } from '../../agent/model/backend.ts'
@@ -8,19 +8,19 @@ import { parseSearchPattern, requiredText } from './search-pattern.ts'
 import { glob } from './glob.ts'
 import type { Entry, SqlFiles } from './sql-files.ts'
 
-const MAX_LINE = 2000
-const MAX_BYTES = 64 * 1024 * 1024
-/** Files after which others of the same object get a turn. */
-const YIELD_EVERY = 200
-/** Bytes looked at to tell a binary file. */
-const SNIFF = 8192
-const SKIPPED = /(^|\/)(\.git|node_modules)\//
+const maxLineChars = 2000
+const maxSearchedBytes = 64 * 1024 * 1024
+/** Files after which other tasks of the Durable Object may run. */
+const yieldEveryFiles = 200
+/** Bytes that are checked for NUL to detect a binary file. */
+const binaryCheckBytes = 8192
+const skippedFolders = /(^|\/)(\.git|node_modules)\//
 
 type Hits = { readonly page: SearchHit[]; total: number }
 
 export async function search(files: SqlFiles, root: string, query: SearchQuery): Promise<SearchResult> {
   const found = files.stat(root) ? files.walk(root) : []
-  const within = found.filter(({ kind, path }) => kind === 'file' && !SKIPPED.test(relative(path, root)))
+  const within = found.filter(({ kind, path }) => kind === 'file' && !skippedFolders.test(relative(path, root)))
   if (query.target === 'files') return byName(within, root, query)
   const matches = query.glob === undefined ? () => true : glob(query.glob)
   return byContent(
@@ -45,9 +45,9 @@ async function byContent(files: SqlFiles, entries: readonly Entry[], query: Sear
   const hits: Hits = { page: [], total: 0 }
   let bytes = 0
   for (const [i, entry] of entries.entries()) {
-    if (i % YIELD_EVERY === YIELD_EVERY - 1) await scheduler.wait(0)
+    if (i % yieldEveryFiles === yieldEveryFiles - 1) await scheduler.wait(0)
     bytes += entry.size
-    if (bytes > MAX_BYTES) return { hits: hits.page, total: hits.total, truncated: true }
+    if (bytes > maxSearchedBytes) return { hits: hits.page, total: hits.total, truncated: true }
     const text = asText(await files.read(entry.path))
     if (text?.includes(required)) searchLines(entry.path, text, { wanted, query, hits })
   }
@@ -55,7 +55,7 @@ async function byContent(files: SqlFiles, entries: readonly Entry[], query: Sear
 }
 
 function asText(bytes: Uint8Array): string | undefined {
-  return bytes.subarray(0, SNIFF).includes(0) ? undefined : new TextDecoder().decode(bytes)
+  return bytes.subarray(0, binaryCheckBytes).includes(0) ? undefined : new TextDecoder().decode(bytes)
 }
 
 type Scan = { readonly wanted: RegExp; readonly query: SearchQuery; readonly hits: Hits }
@@ -74,6 +74,6 @@ function searchLines(path: string, text: string, { wanted, query, hits }: Scan):
   }
 }
 
-const clamp = (line: string): string => line.slice(0, MAX_LINE).replace(/\r$/, '')
+const clamp = (line: string): string => line.slice(0, maxLineChars).replace(/\r$/, '')
 const around = (lines: readonly string[], from: number, to: number): string[] =>
   lines.slice(Math.max(0, from), Math.max(0, to)).map(clamp)

@@ -1,6 +1,6 @@
 /**
- * The session's side of the file system a shell sees. After `stop` nothing is read or written any
- * more, whatever a command that is still running may try.
+ * Implements the operations that a session offers to its shell. After `stop` all of them fail, so that a command that
+ * still runs cannot change anything.
  */
 
 import { fetchPublic, type Network } from './network.ts'
@@ -9,15 +9,15 @@ import type { Entry, SqlFiles } from './sql-files.ts'
 
 type Operation = (files: SqlFiles, path: string, ...rest: never[]) => unknown
 
-/** A missing file is an error here: shells print it. */
-function found(entry: Entry | undefined, path: string): Entry {
+/** Throws the error that a shell prints for a missing file. */
+function requireEntry(entry: Entry | undefined, path: string): Entry {
   if (!entry) throw new Error(`ENOENT: no such file or directory, stat '${path}'`)
   return entry
 }
 
 const operations: Readonly<Record<string, Operation>> = {
-  stat: (files, path) => found(files.stat(path), path),
-  lstat: (files, path) => found(files.lstat(path), path),
+  stat: (files, path) => requireEntry(files.stat(path), path),
+  lstat: (files, path) => requireEntry(files.lstat(path), path),
   exists: (files, path) => files.stat(path) !== undefined,
   list: (files, path) => files.list(path),
   read: (files, path) => files.read(path),
@@ -34,13 +34,13 @@ const operations: Readonly<Record<string, Operation>> = {
   touch: (files, path, modified: number) => files.change(path, { modified }),
 }
 
-/** Operations after which an inline shell lets the object answer others. */
-const YIELD_EVERY = 200
+/** Operations after which an inline shell yields to other tasks of the Durable Object. */
+const yieldEveryOperations = 200
 
 export type StoppableHost = ShellHost & { readonly stop: () => void }
 
 export type ShellHostOptions = {
-  /** Inline, the object has to be let go of now and then. */
+  /** The shell runs inside the Durable Object and has to yield regularly. */
   readonly yields: boolean
   readonly onOutput?: ((text: string) => void) | undefined
   readonly network?: Network | undefined
@@ -69,7 +69,7 @@ export function shellHost(files: SqlFiles, { yields, onOutput: listen, network }
     async call(name, args): Promise<FileAnswer> {
       const operation = operations[name]
       if (!operation) return { error: `EINVAL: unknown operation '${name}'` }
-      if (yields && ++count % YIELD_EVERY === 0) await scheduler.wait(0)
+      if (yields && ++count % yieldEveryOperations === 0) await scheduler.wait(0)
       if (over) return { error: 'EINTR: interrupted' }
       try {
         return { ok: await operation(files, ...(args as [string, ...never[]])) }
@@ -78,7 +78,7 @@ export function shellHost(files: SqlFiles, { yields, onOutput: listen, network }
       }
     },
     async fetch(request): Promise<FileAnswer> {
-      if (!network) return { error: 'this machine has no network' }
+      if (!network) return { error: 'this host has no network' }
       if (over) return { error: 'interrupted' }
       return fetchPublic(network, request, ended.signal).then(
         (ok) => ({ ok }),

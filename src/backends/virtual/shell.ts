@@ -1,6 +1,6 @@
 /**
- * Runs commands over a session's files: in a Worker Loader isolate when there is one, in the object itself
- * otherwise, by the same code. The caller always gets an answer, even from a shell that died.
+ * Runs commands on a session's files: in a Worker Loader isolate, or inside the Durable Object when there is no loader.
+ * Always resolves with a result, even when the isolate crashes.
  */
 
 import { RpcTarget } from 'cloudflare:workers'
@@ -14,27 +14,27 @@ export type OutputListener = (text: string) => void
 export type ShellResult = ShellAnswer & { readonly killed: boolean }
 export type Shell = (request: ShellRequest, signal?: AbortSignal, listen?: OutputListener) => Promise<ShellResult>
 
-/** What a shell gets beyond its time-out before it is given up: it has its own clock and should answer first. */
-const PATIENCE_MS = 2000
-const ISOLATE_LIMITS = { cpuMs: 30_000, subRequests: 50_000 }
+/** Additional time for the shell to report its own timeout. */
+const graceMs = 2000
+const isolateLimits = { cpuMs: 30_000, subRequests: 50_000 }
 
 export type ShellOptions = {
   readonly files: SqlFiles
   readonly prefix: string
   readonly loader?: WorkerLoader | undefined
-  /** Asked with every command. */
+  /** Evaluated for every command. */
   readonly network?: (() => Network | undefined) | undefined
 }
 
 export function openShell({ files, prefix, loader, network }: ShellOptions): Shell {
   return async (request, signal, listen) => {
-    const run = loader ? await isolated(loader, prefix) : await inline()
-    const way = network?.()
-    const host = shellHost(files, { yields: loader === undefined, onOutput: listen, network: way })
-    const giveUp = deadline(request.timeoutMs + PATIENCE_MS, host.stop, signal)
+    const run = loader ? await runInIsolate(loader, prefix) : await runInline()
+    const networkNow = network?.()
+    const host = shellHost(files, { yields: loader === undefined, onOutput: listen, network: networkNow })
+    const giveUp = startDeadline(request.timeoutMs + graceMs, host.stop, signal)
     try {
       return await Promise.race([
-        run(host, { ...request, network: way !== undefined }).then(finished, crashed(request)),
+        run(host, { ...request, network: networkNow !== undefined }).then(finishedResult, crashedResult(request)),
         giveUp.reached(request),
       ])
     } finally {
@@ -44,12 +44,12 @@ export function openShell({ files, prefix, loader, network }: ShellOptions): She
   }
 }
 
-async function inline(): Promise<RunShell> {
+async function runInline(): Promise<RunShell> {
   const { runShell } = await inlineShell()
   return runShell
 }
 
-/** The session's files as the other isolate sees them. */
+/** Exposes the host by RPC. */
 class RemoteHost extends RpcTarget {
   readonly #host: ShellHost
   constructor(host: ShellHost) {
@@ -72,8 +72,8 @@ class RemoteHost extends RpcTarget {
 
 type ShellEntrypoint = { readonly run: (host: RemoteHost, request: ShellRequest) => Promise<ShellAnswer> }
 
-/** One isolate per session and build: sessions share no memory, and a warm one starts a command in milliseconds. */
-async function isolated(loader: WorkerLoader, prefix: string): Promise<RunShell> {
+/** One isolate per session and build: sessions share no memory, and a running isolate starts a command in milliseconds. */
+async function runInIsolate(loader: WorkerLoader, prefix: string): Promise<RunShell> {
   const code = await shellCode()
   const version = code.slice(3, 19)
   const worker = loader.get(`shell:${version}:${prefix}`, () => ({
@@ -82,19 +82,19 @@ async function isolated(loader: WorkerLoader, prefix: string): Promise<RunShell>
     mainModule: 'bash.js',
     modules: { 'bash.js': code },
     globalOutbound: null,
-    limits: ISOLATE_LIMITS,
+    limits: isolateLimits,
   }))
   const entry = worker.getEntrypoint('Shell') as unknown as ShellEntrypoint
   return async (host, request) => {
     const answer = await entry.run(new RemoteHost(host), request)
-    // A copy: what comes over RPC is disposed of with the call.
+    // Copied, because RPC results are disposed with the call.
     return { ...answer, env: { ...answer.env }, unset: [...answer.unset] }
   }
 }
 
-const finished = (answer: ShellAnswer): ShellResult => ({ ...answer, killed: false })
+const finishedResult = (answer: ShellAnswer): ShellResult => ({ ...answer, killed: false })
 
-const dead = (request: ShellRequest, stderr: string, timedOut: boolean): ShellResult => ({
+const stoppedResult = (request: ShellRequest, stderr: string, timedOut: boolean): ShellResult => ({
   exitCode: timedOut ? 124 : 137,
   stdout: '',
   stderr,
@@ -106,21 +106,25 @@ const dead = (request: ShellRequest, stderr: string, timedOut: boolean): ShellRe
   unset: [],
 })
 
-const crashed =
+const crashedResult =
   (request: ShellRequest) =>
   (error: unknown): ShellResult =>
-    dead(request, `bash: the shell was stopped: ${error instanceof Error ? error.message : String(error)}\n`, false)
+    stoppedResult(
+      request,
+      `bash: the shell was stopped: ${error instanceof Error ? error.message : String(error)}\n`,
+      false,
+    )
 
-function deadline(ms: number, stop: () => void, signal?: AbortSignal) {
+function startDeadline(ms: number, stop: () => void, signal?: AbortSignal) {
   let timer: ReturnType<typeof setTimeout> | null = null
   let onAbort = (): void => {}
   const reached = (request: ShellRequest): Promise<ShellResult> =>
     new Promise((resolve) => {
-      timer = setTimeout(() => resolve(dead(request, 'bash: time-out\n', true)), ms)
+      timer = setTimeout(() => resolve(stoppedResult(request, 'bash: time-out\n', true)), ms)
       onAbort = () => {
         stop()
         clearTimeout(timer)
-        timer = setTimeout(() => resolve(dead(request, 'bash: interrupted\n', false)), PATIENCE_MS)
+        timer = setTimeout(() => resolve(stoppedResult(request, 'bash: interrupted\n', false)), graceMs)
       }
       signal?.addEventListener('abort', onAbort, { once: true })
       if (signal?.aborted) onAbort()

@@ -1,4 +1,4 @@
-/** A workspace as a stream of entries, one file in memory at a time: how a session is forked or restored. */
+/** Reads and writes a whole workspace as a stream of entries, one file in memory at a time. */
 
 import type { SqlFiles } from './sql-files.ts'
 
@@ -8,7 +8,7 @@ export type SnapshotEntry = { readonly path: string; readonly mode: number; read
   | { readonly kind: 'directory' }
 )
 
-/** Directories come before what is in them. */
+/** A directory comes before its contents. */
 export async function* snapshot(files: SqlFiles): AsyncGenerator<SnapshotEntry> {
   for (const { path, kind, mode, modified } of files.walk('/')) {
     if (kind === 'file') yield { path, mode, modified, kind, bytes: await files.read(path) }
@@ -17,7 +17,7 @@ export async function* snapshot(files: SqlFiles): AsyncGenerator<SnapshotEntry> 
   }
 }
 
-/** Writes every entry over what is there and removes nothing. */
+/** Writes all entries over existing files; other files stay. */
 export async function restore(
   files: SqlFiles,
   entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,

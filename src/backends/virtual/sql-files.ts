@@ -1,7 +1,6 @@
 /**
- * A file system on the rows of a Durable Object, with POSIX habits: symbolic links, modes, recursive
- * removal, errno. A file over 512 KiB lives in R2 and its row holds the key. Everything but the bytes of
- * those is synchronous, so no operation is seen half done.
+ * Implements a POSIX-like file system on SQLite rows: symbolic links, modes, recursive removal, errno. Files over
+ * 512 KiB are in R2. Everything but R2 access is synchronous, so that no operation is visible half done.
  */
 
 import { append, type Attributes, read, write } from './content.ts'
@@ -21,13 +20,13 @@ export type Entry = {
 
 export type SqlFiles = {
   readonly stat: (path: string) => Entry | undefined
-  /** Does not follow a link in the last place. */
+  /** Does not resolve a link in the last name. */
   readonly lstat: (path: string) => Entry | undefined
   readonly list: (path: string) => readonly Entry[]
   /** Everything below a directory, or the file itself, sorted by path. */
   readonly walk: (path: string) => readonly Entry[]
   readonly read: (path: string) => Promise<Uint8Array>
-  readonly write: (path: string, bytes: Uint8Array, as?: Attributes) => Promise<boolean>
+  readonly write: (path: string, bytes: Uint8Array, attributes?: Attributes) => Promise<boolean>
   readonly append: (path: string, bytes: Uint8Array) => Promise<void>
   readonly mkdir: (path: string, recursive: boolean) => void
   readonly remove: (path: string, options: RemoveOptions) => Promise<boolean>
@@ -48,14 +47,14 @@ export function openSqlFiles(options: StoreOptions): SqlFiles {
     list: (path) => list(store, path),
     walk: (path) => walk(store, path),
     read: (path) => read(store, path),
-    write: (path, bytes, as) => write(store, path, bytes, as),
+    write: (path, bytes, attributes) => write(store, path, bytes, attributes),
     append: (path, bytes) => append(store, path, bytes),
     mkdir(path, recursive) {
       const place = store.real(path)
       if (!recursive && store.at(place)) throw new FileError('EEXIST', 'mkdir', path)
       makeDirectory(store, place, recursive)
     },
-    remove: (path, how) => remove(store, path, how),
+    remove: (path, options) => remove(store, path, options),
     copy: (from, to, recursive) => copy(store, from, to, recursive),
     move: (from, to) => move(store, from, to),
     symlink: (target, path) => symlink(store, target, path),

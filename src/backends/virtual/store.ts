@@ -1,4 +1,4 @@
-/** What every file operation stands on: rows, where large content goes, the quota and the clock. */
+/** Opens what all file operations share: rows, storage for large contents, quota and clock. */
 
 import type { CheckpointRows, ChangeRecorder } from './checkpoint-rows.ts'
 import { FileError } from './file-error.ts'
@@ -10,24 +10,24 @@ import { openTable, type Table } from './table.ts'
 export type StoreOptions = {
   readonly sql: SqlStorage
   readonly blobs?: R2Bucket | undefined
-  /** Where this session's blobs live, with a trailing slash. */
+  /** R2 prefix of this session's blobs, with a trailing slash. */
   readonly prefix: string
-  /** May change. */
+  /** May change over time. */
   readonly quotaBytes: () => number
   readonly now: () => number
-  /** Several of these on one storage share it. */
+  /** Shared by all stores on one storage. */
   readonly table?: Table | undefined
-  /** Old versions, which need their contents too. */
-  readonly checkpoints?: Pick<CheckpointRows, 'held' | 'takeDoomed'> | undefined
+  /** Old versions, whose blobs must not be deleted. */
+  readonly checkpoints?: Pick<CheckpointRows, 'findUsed' | 'takeUnused'> | undefined
   readonly recorder?: ChangeRecorder | undefined
 }
 
 export type Store = Omit<StoreOptions, 'sql' | 'table' | 'keeper'> & {
   readonly rows: Rows
   readonly at: (path: string) => Row | undefined
-  /** Every link followed, the last one too. */
+  /** Resolves all links, including the last name. */
   readonly real: (path: string) => string
-  /** Links of the directory followed, the last name kept. */
+  /** Resolves the links of the directory, but not the last name. */
   readonly place: (path: string) => string
 }
 
@@ -40,7 +40,7 @@ export function openStore({ sql, table = openTable(sql), recorder: keeper, ...op
   return { ...options, rows, at, ...linkResolver(rows, at) }
 }
 
-/** A directory that exists without a row, as a row. */
+/** The row of a directory that exists without being stored. */
 export const builtIn = (parent: string, name: string): Row => ({
   parent,
   name,
@@ -78,11 +78,11 @@ export function makeDirectory(store: Store, path: string, recursive: boolean): v
   store.rows.put(newRow(store, path, 'directory', 0o755), null)
 }
 
-/** Removes content that no row names any more. */
+/** Deletes contents that no row references any more. */
 export async function deleteUnusedBlobs(store: Store, rows: readonly (Row | undefined)[]): Promise<void> {
-  const named = rows.flatMap((row) => (row?.kind === 'file' && row.ref ? [row.ref] : []))
-  const held = store.checkpoints?.findUsed(named)
-  const keys = [...named.filter((key) => !held?.has(key)), ...(store.checkpoints?.takeUnused() ?? [])]
+  const candidates = rows.flatMap((row) => (row?.kind === 'file' && row.ref ? [row.ref] : []))
+  const used = store.checkpoints?.findUsed(candidates)
+  const keys = [...candidates.filter((key) => !used?.has(key)), ...(store.checkpoints?.takeUnused() ?? [])]
   // R2 takes at most 1000 keys at a time.
   for (let i = 0; i < keys.length; i += 1000) await store.blobs?.delete(keys.slice(i, i + 1000))
 }

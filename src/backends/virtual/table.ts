@@ -1,6 +1,6 @@
 /**
- * Access to the table of a workspace: created by the first write, empty before that. Totals are counted
- * once per object and then kept in step, so only one of these may write to a storage: the session's.
+ * Runs statements on the workspace table, which the first write creates. Totals are counted once and then updated, so
+ * only one instance may write to a storage.
  */
 
 type Value = string | number | null | Uint8Array
@@ -15,25 +15,25 @@ export type Table = {
   readonly recount: () => void
 }
 
-const CREATE = `CREATE TABLE workspace (
+const createTable = `CREATE TABLE workspace (
   parent TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, mode INTEGER NOT NULL, modified INTEGER NOT NULL,
   size INTEGER NOT NULL, ref TEXT, content BLOB, PRIMARY KEY (parent, name)) WITHOUT ROWID`
-const EXISTS = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workspace'`
-const TOTALS = `SELECT total(size) bytes, total(kind = 'link') links FROM workspace`
+const tableExists = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workspace'`
+const selectTotals = `SELECT total(size) bytes, total(kind = 'link') links FROM workspace`
 
 export function openTable(sql: SqlStorage): Table {
   let exists = false
   let totals: Totals | undefined
-  const present = (): boolean => (exists ||= sql.exec(EXISTS).toArray().length > 0)
+  const present = (): boolean => (exists ||= sql.exec(tableExists).toArray().length > 0)
   const run = (text: string, values: readonly Value[]) => sql.exec(text, ...(values as readonly SqlStorageValue[]))
   return {
     exists: present,
     all: <T>(query: string, ...values: Value[]) => (present() ? (run(query, values).toArray() as T[]) : []),
     write(statement, ...values) {
-      if (!present()) sql.exec(CREATE)
+      if (!present()) sql.exec(createTable)
       run(statement, values)
     },
-    totals: () => (totals ??= present() ? (sql.exec(TOTALS).one() as Totals) : { bytes: 0, links: 0 }),
+    totals: () => (totals ??= present() ? (sql.exec(selectTotals).one() as Totals) : { bytes: 0, links: 0 }),
     add(bytes, links) {
       if (!totals) return
       totals.bytes += bytes

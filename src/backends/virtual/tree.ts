@@ -1,4 +1,4 @@
-/** Names and their places: removing, copying, moving, linking. */
+/** Removes, copies, moves and links files and directories. */
 
 import { type Attributes, read, write } from './content.ts'
 import { FileError } from './file-error.ts'
@@ -8,7 +8,7 @@ import { deleteUnusedBlobs, makeDirectory, requireRow, newRow, type Store } from
 
 export type RemoveOptions = { readonly recursive: boolean; readonly force: boolean }
 
-/** True when there was something to remove. */
+/** Returns whether anything was removed. */
 export async function remove(store: Store, target: string, options: RemoveOptions): Promise<boolean> {
   const path = store.place(target)
   const row = store.at(path)
@@ -24,10 +24,10 @@ export async function remove(store: Store, target: string, options: RemoveOption
   return true
 }
 
-/** Entries after which others of the same object get a turn. */
-const YIELD_EVERY = 200
+/** Entries after which other tasks of the Durable Object may run. */
+const yieldEveryEntries = 200
 
-/** Links below a directory are copied as links, so that none of them leads it in a circle. */
+/** Links below a directory are copied as links, so that they cannot form a loop. */
 export async function copy(store: Store, from: string, to: string, recursive: boolean): Promise<void> {
   const source = store.real(from)
   const row = requireRow(store, source, 'cp')
@@ -40,7 +40,7 @@ export async function copy(store: Store, from: string, to: string, recursive: bo
   let count = 0
   for (let at = waiting.pop(); at; at = waiting.pop()) {
     for (const child of store.rows.children(at.source)) {
-      if (++count % YIELD_EVERY === 0) await scheduler.wait(0)
+      if (++count % yieldEveryEntries === 0) await scheduler.wait(0)
       const place = join(at.goal, child.name)
       if (child.kind === 'file') await copyFile(store, child, place)
       else if (child.kind === 'link') await copyLink(store, child, place)
@@ -69,13 +69,13 @@ export async function move(store: Store, from: string, to: string): Promise<void
   if (isSynthetic(goal)) throw new FileError('EROFS', 'mv', to)
   if (requireRow(store, parentOf(goal), 'mv').kind !== 'directory') throw new FileError('ENOTDIR', 'mv', to)
   const there = store.at(goal)
-  if (there) replace(store, there, row)
+  if (there) clearTarget(store, there, row)
   store.rows.rename(row, parentOf(goal), nameOf(goal))
   await deleteUnusedBlobs(store, [there])
 }
 
-/** Clears the goal of a move: a file gives way to a file, an empty directory to a directory. */
-function replace(store: Store, there: Row, row: Row): void {
+/** Clears the target of a move: a file may replace a file, a directory an empty directory. */
+function clearTarget(store: Store, there: Row, row: Row): void {
   const path = join(there.parent, there.name)
   if (there.kind === 'directory' && row.kind !== 'directory') throw new FileError('EISDIR', 'mv', path)
   if (there.kind !== 'directory' && row.kind === 'directory') throw new FileError('ENOTDIR', 'mv', path)
@@ -98,7 +98,7 @@ export function readlink(store: Store, target: string): string {
   return row.ref
 }
 
-/** A built-in directory has no row to keep a mode in: changing it is accepted and forgotten. */
+/** Changing a built-in directory has no effect, because it has no row. */
 export function change(store: Store, target: string, to: Attributes): void {
   const row = requireRow(store, store.real(target), 'chmod')
   store.rows.change(row, { mode: to.mode ?? row.mode, modified: to.modified ?? row.modified })

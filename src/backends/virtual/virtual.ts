@@ -1,6 +1,6 @@
 /**
- * The backend that needs no set-up: files are rows of the session's object, commands run in just-bash over
- * them. No network, no processes, no compilers; everything else says so in words.
+ * Makes the virtual backend, which needs no set-up: files are rows of the session's Durable Object, and commands run in
+ * just-bash. It has no processes and no compilers, and network only when it is given one.
  */
 
 import {
@@ -27,41 +27,41 @@ import { openTable } from './table.ts'
 
 export type VirtualOptions = {
   readonly sql: SqlStorage
-  /** Without it a file is limited to what fits into a row, 1.9 MB. */
+  /** Without it a file must fit into a row: 1.9 MB. */
   readonly blobs?: R2Bucket | undefined
-  /** Where this session's large files live, e.g. `t/<tenant>/s/<session>/files/`. Unique per session. */
+  /** R2 prefix of this session's large files, such as `t/<tenant>/s/<session>/files/`. Unique per session. */
   readonly prefix: string
-  /** Without it the shell runs in the object itself. */
+  /** Without it the shell runs inside the Durable Object. */
   readonly loader?: WorkerLoader | undefined
-  /** Asked with every write. */
+  /** Evaluated for every write. */
   readonly quotaBytes?: () => number
-  /** Asked with every command. Without it curl, wget and git reach nothing. What is reached is public in any case. */
+  /** Evaluated for every command. Without it curl, wget and git have no network. Only public addresses are reachable. */
   readonly network?: (() => Network | undefined) | undefined
   readonly now: () => number
   readonly checkpointLimits?: CheckpointLimits | undefined
 }
 
 export type VirtualBackend = ExecutionBackend & {
-  /** The same files, for what a person does: going back to a checkpoint leaves that alone. */
+  /** The same files, for changes by the user, which restoring a checkpoint leaves unchanged by default. */
   readonly userFiles: Files
   readonly checkpoints: VirtualCheckpoints
-  /** Before the workspace is replaced as a whole: what was kept of it means nothing any more. */
+  /** Deletes all checkpoints, before the whole workspace is replaced. */
   readonly forgetCheckpoints: () => void
   readonly snapshot: () => AsyncIterable<SnapshotEntry>
-  /** Writes entries over what is there; the blobs are copied, so the source may go away. */
+  /** Writes entries over existing files. Blobs are copied, so the source may be deleted. */
   readonly restore: (entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>) => Promise<void>
   readonly usedBytes: () => number
 }
 
 export const defaultQuotaBytes = 512 * 1024 * 1024
-const MAX_OUTPUT = 256 * 1024
+const defaultMaxOutput = 256 * 1024
 
-const describe = (reach: string): string =>
+const describe = (network: string): string =>
   `A private Linux-like workspace at ${workspaceRoot}: bash, git and the usual text utilities (grep, sed, awk, jq, find, diff,
-patch, tar, ...). It has ${reach}, no package manager, no compilers or interpreters (python, node). Pipes run one
+patch, tar, ...). It has ${network}, no package manager, no compilers or interpreters (python, node). Pipes run one
 after the other, loops end after 50 000 commands, sed knows no \\U.`.replaceAll('\n', ' ')
 
-const OFFLINE: Capabilities = {
+const offlineCapabilities: Capabilities = {
   streaming: false,
   background: true,
   pty: false,
@@ -69,76 +69,86 @@ const OFFLINE: Capabilities = {
   languages: ['bash'],
   root: workspaceRoot,
 }
-const ONLINE: Capabilities = { ...OFFLINE, network: 'full' }
+const onlineCapabilities: Capabilities = { ...offlineCapabilities, network: 'full' }
 
-/** One per object: it keeps running totals of what it stores. */
+/** Only one per storage: it caches totals of what it stores. */
 export function virtualBackend(options: VirtualOptions): VirtualBackend {
   const { sql, blobs, prefix, now, loader, network, quotaBytes = () => defaultQuotaBytes } = options
   const table = openTable(sql)
   const { checkpointLimits } = options
-  const old = openCheckpointRows({ sql, table, now, ...(checkpointLimits && { limits: checkpointLimits }) })
+  const checkpointRows = openCheckpointRows({ sql, table, now, ...(checkpointLimits && { limits: checkpointLimits }) })
   const filesOf = (author?: Author) =>
-    openSqlFiles({ sql, blobs, prefix, now, quotaBytes, table, checkpoints: old, recorder: author && old.recorder(author) })
+    openSqlFiles({
+      sql,
+      blobs,
+      prefix,
+      now,
+      quotaBytes,
+      table,
+      checkpoints: checkpointRows,
+      recorder: author && checkpointRows.recorder(author),
+    })
   const [files, unrecorded] = [filesOf(agentBit), filesOf()]
   const shell = openShell({ files, prefix, loader, network })
   return {
     kind: 'virtual',
     get capabilities() {
-      return network?.() ? ONLINE : OFFLINE
+      return network?.() ? onlineCapabilities : offlineCapabilities
     },
     describe: () => (network?.() ? describe('curl, wget and git for public addresses') : describe('no network')),
-    exec: (command, how) => exec(shell, files, command, how),
-    files: portOf(files),
+    exec: (command, options) => exec(shell, files, command, options),
+    files: filesPort(files),
     jobs: openJobs({ sql, shell, now }),
     resolve: resolvePath,
-    userFiles: portOf(filesOf(userBit)),
-    checkpoints: virtualCheckpoints({ rows: old, table, blobs, prefix, now }),
-    forgetCheckpoints: old.clear,
+    userFiles: filesPort(filesOf(userBit)),
+    checkpoints: virtualCheckpoints({ rows: checkpointRows, table, blobs, prefix, now }),
+    forgetCheckpoints: checkpointRows.clear,
     snapshot: () => snapshot(files),
-    restore: (entries) => translated(() => restore(unrecorded, entries)),
+    restore: (entries) => withBackendErrors(() => restore(unrecorded, entries)),
     usedBytes: files.usedBytes,
   }
 }
 
 async function exec(shell: Shell, files: SqlFiles, command: string, options: ExecOptions): Promise<ExecResult> {
   const cwd = resolvePath(options.cwd ?? workspaceRoot)
-  const directory = await translated(() => files.stat(cwd))
+  const directory = await withBackendErrors(() => files.stat(cwd))
   if (directory?.kind !== 'directory')
-    throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or leave the directory out.')
+    throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or omit the directory.')
   const start = performance.now()
-  const { env = {}, stdin, timeoutMs, maxOutput = MAX_OUTPUT } = options
+  const { env = {}, stdin, timeoutMs, maxOutput = defaultMaxOutput } = options
   const { killed, ...answer } = await shell({ command, cwd, env, stdin, timeoutMs, maxOutput }, options.signal)
-  hand(options.onOutput, answer)
+  sendOutput(options.onOutput, answer)
   const aborted = killed || options.signal?.aborted
   return { ...answer, exitCode: aborted ? null : answer.exitCode, ms: Math.round(performance.now() - start) }
 }
 
-/** There is nothing to stream: a listener gets everything at the end. */
-function hand(listener: ExecOptions['onOutput'], { stdout, stderr }: { stdout: string; stderr: string }): void {
+/** Commands do not stream: the listener gets the whole output at the end. */
+function sendOutput(listener: ExecOptions['onOutput'], { stdout, stderr }: { stdout: string; stderr: string }): void {
   if (stdout) listener?.('out', stdout)
   if (stderr) listener?.('err', stderr)
 }
 
 const statOf = ({ path, kind, size, modified }: Entry): FileStat => ({ path, type: kind, size, modified })
 
-function portOf(files: SqlFiles): Files {
+function filesPort(files: SqlFiles): Files {
   return {
-    read: (path) => translated(async () => (files.stat(resolvePath(path)) ? await files.read(resolvePath(path)) : undefined)),
-    write: (path, bytes) => translated(async () => ({ created: await files.write(resolvePath(path), bytes) })),
+    read: (path) =>
+      withBackendErrors(async () => (files.stat(resolvePath(path)) ? await files.read(resolvePath(path)) : undefined)),
+    write: (path, bytes) => withBackendErrors(async () => ({ created: await files.write(resolvePath(path), bytes) })),
     stat: (path) =>
-      translated(() => {
+      withBackendErrors(() => {
         const entry = files.stat(resolvePath(path))
         return entry && statOf(entry)
       }),
-    list: (path) => translated(() => files.list(resolvePath(path)).map(statOf)),
-    remove: (path) => translated(() => files.remove(resolvePath(path), { recursive: true, force: true })),
-    move: (from, to) => translated(() => files.move(resolvePath(from), resolvePath(to))),
-    search: (query) => translated(() => search(files, resolvePath(query.path ?? workspaceRoot), query)),
+    list: (path) => withBackendErrors(() => files.list(resolvePath(path)).map(statOf)),
+    remove: (path) => withBackendErrors(() => files.remove(resolvePath(path), { recursive: true, force: true })),
+    move: (from, to) => withBackendErrors(() => files.move(resolvePath(from), resolvePath(to))),
+    search: (query) => withBackendErrors(() => search(files, resolvePath(query.path ?? workspaceRoot), query)),
   }
 }
 
-/** Errors of files in the words of the port. */
-async function translated<T>(work: () => T | Promise<T>): Promise<T> {
+/** Converts file errors into BackendError. */
+async function withBackendErrors<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -1,47 +1,55 @@
 /**
- * The background processes of a session. They run on its machine, named by us; what is known of them is written down
- * before the machine is asked, so that an object that died finds them again. How one ended is noticed once, and told
- * to the model once: by a tool that it asked, or by a message of its own.
+ * Manages the background processes of a session. A row is stored before a process is started on the host, so that a
+ * restarted Durable Object finds it again. The end of a process is reported to the model once: in a tool result, or in a
+ * message of its own.
  */
 
 import { BackendError, type BackendKind, type Jobs, type JobState } from '../../agent/model/backend.ts'
-import { hash53 } from '../../agent/model/hash.ts'
+import { hash53 } from '../../agent/model/hash53.ts'
 import { type UserMessage, userText } from '../../agent/model/message.ts'
-import type { Found, Processes, ProcessInput, ProcessStart, ProcessView } from '../../agent/model/process.ts'
+import type { ProcessLookup, Processes, ProcessInput, ProcessStart, ProcessView } from '../../agent/model/process.ts'
 import { renderScreen, withPty } from '../../tools/terminal/pty-command.ts'
 import { renderNotice } from './process-notice.ts'
 import type { ProcessRow, ProcessRows } from './process-rows.ts'
-import { recordNotice, minNoticeIntervalMs, mayNotify, newWatch, noNotices, clearHits, scanOutput } from './process-watch.ts'
+import {
+  recordNotice,
+  minNoticeIntervalMs,
+  mayNotify,
+  newWatch,
+  noNotices,
+  clearHits,
+  scanOutput,
+} from './process-watch.ts'
 import { clock } from '../platform/clock.ts'
 
 export type ProcessOptions = {
   readonly rows: ProcessRows
-  /** Of the machine that the session uses now. */
+  /** The jobs of the current backend. */
   readonly jobs: () => Jobs | undefined
   readonly kind: () => BackendKind
   readonly jobsOn: (kind: BackendKind) => Jobs | undefined
-  /** The reply that calls: ids of calls come again in later ones. */
+  /** Number of the current reply; call ids repeat in later replies. */
   readonly step: () => number
   readonly now: () => number
 }
 
-const most = 64
-const keptMs = 1_800_000
-/** A machine that has not said anything about a process for so long after its time does not have it any more. */
+const maxProcesses = 64
+const retentionMs = 1_800_000
+/** A process whose host has been unreachable for so long after its timeout is lost. */
 const graceMs = 600_000
-const bufferLength = 200_000
+const maxOutputChars = 200_000
 const pageBytes = 262_144
-const pages = 64
-/** While it runs, the next look goes on. */
-const pagesAtOnce = 8
-const tailLength = 1_500
-const soonMs = 1_000
-const gap = { least: 2_000, most: 30_000, afterFailure: 60_000 } as const
+const maxPages = 64
+/** While a process runs, the next poll continues. */
+const maxPagesPerPoll = 8
+const tailChars = 1_500
+const noticeDelayMs = 1_000
+const pollIntervals = { least: 2_000, most: 30_000, afterFailure: 60_000 } as const
 
 export class SessionProcesses implements Processes {
   readonly #options: ProcessOptions
   readonly #rows: ProcessRows
-  /** The machine was asked to begin them and has not answered: that it does not know them yet means nothing. */
+  /** Ids of processes whose start request is pending; the host may not know them yet. */
   readonly #starting = new Set<string>()
   #noticeRate = noNotices
   #polledAt = 0
@@ -57,7 +65,7 @@ export class SessionProcesses implements Processes {
 
   async start(request: ProcessStart): Promise<ProcessView> {
     const jobs = this.#options.jobs()
-    if (!jobs) throw new BackendError('unsupported', 'This machine cannot run commands in the background.', foreground)
+    if (!jobs) throw new BackendError('unsupported', 'This host cannot run commands in the background.', foregroundHint)
     const id = `proc_${hash53(`${this.#options.step()} ${request.callId}`).toString(36)}`
     if (!this.#rows.get(id)) {
       this.#makeRoom()
@@ -70,7 +78,7 @@ export class SessionProcesses implements Processes {
     try {
       pid = await jobs.start(id, command, { cwd, env, timeoutMs })
     } catch (error) {
-      // Who could not be reached may have begun all the same: that is found out by the next look.
+      // An unreachable host may have started it all the same: the next poll finds out.
       if (error instanceof BackendError && error.code !== 'unavailable') this.#rows.delete(id)
       throw error
     } finally {
@@ -89,11 +97,11 @@ export class SessionProcesses implements Processes {
     return this.#rows.all().map(viewOf)
   }
 
-  find(id: string): Found {
-    return found(this.#rows.all(), id)
+  find(id: string): ProcessLookup {
+    return findRow(this.#rows.all(), id)
   }
 
-  async look(id: string): Promise<ProcessView> {
+  async refresh(id: string): Promise<ProcessView> {
     const row = this.#requireRow(id)
     if (isRunning(row)) await this.#poll(row)
     return viewOf(this.#requireRow(id))
@@ -102,26 +110,26 @@ export class SessionProcesses implements Processes {
   async wait(id: string, timeoutMs: number, signal: AbortSignal): Promise<ProcessView> {
     const deadline = this.#now() + timeoutMs
     for (let pause = 100; ; pause = Math.min(pause * 1.5, 2_000)) {
-      const process = await this.look(id)
+      const process = await this.refresh(id)
       const left = deadline - this.#now()
       if (process.state.at !== 'running' || left <= 0 || signal.aborted) return process
-      await clock.wait(Math.min(pause, left), { signal }).catch(nothing)
+      await clock.wait(Math.min(pause, left), { signal }).catch(emptyText)
     }
   }
 
-  /** All there is of it is read, page by page; only the last of it is held. */
+  /** Reads the whole output in pages and keeps the end. */
   async output(id: string): Promise<string> {
     const row = this.#requireRow(id)
     const jobs = this.#jobsOf(row)
     let [text, from] = ['', row.base]
-    for (let page = 0; page < pages; page++) {
+    for (let page = 0; page < maxPages; page++) {
       const { text: more, next } = await jobs.output(id, from, pageBytes)
-      text = (text + more).slice(-bufferLength)
+      text = (text + more).slice(-maxOutputChars)
       if (next <= from) break
       from = next
     }
     // A character has at most four bytes.
-    const base = Math.max(row.base, from - bufferLength * 4)
+    const base = Math.max(row.base, from - maxOutputChars * 4)
     if (base > row.base) this.#update(id, (known) => ({ ...known, base }))
     return row.pty ? renderScreen(text) : text
   }
@@ -129,7 +137,7 @@ export class SessionProcesses implements Processes {
   async write(id: string, { callId, text, close }: ProcessInput): Promise<'written' | 'unsure'> {
     const row = this.#requireRow(id)
     const { write } = this.#jobsOf(row)
-    if (!write) throw new BackendError('unsupported', 'A process has no input on this machine.', noInput)
+    if (!write) throw new BackendError('unsupported', 'A process has no input on this host.', inputHint)
     const input = `${this.#options.step()} ${callId}`
     if (row.input === input) return 'unsure'
     this.#rows.put({ ...row, input })
@@ -138,7 +146,7 @@ export class SessionProcesses implements Processes {
   }
 
   async kill(id: string): Promise<ProcessView> {
-    const process = await this.look(id)
+    const process = await this.refresh(id)
     if (process.state.at !== 'running') return process
     const row = this.#requireRow(id)
     await this.#jobsOf(row).kill(id)
@@ -149,13 +157,13 @@ export class SessionProcesses implements Processes {
     return viewOf(this.#requireRow(id))
   }
 
-  told(id: string): void {
+  markReported(id: string): void {
     this.#update(id, (row) => (isEnded(row) ? { ...row, told: true, watch: clearHits(row.watch, this.#now()) } : row))
   }
 
   // --- for the session
 
-  /** Asks about all that run, once. What a machine does is no error: it is asked again later. */
+  /** Polls all running processes. Errors of the host are ignored: the next poll retries. */
   async pollAll(): Promise<void> {
     this.#deleteOld()
     this.#polledAt = this.#now()
@@ -171,16 +179,18 @@ export class SessionProcesses implements Processes {
     if (defect) throw defect
   }
 
-  /** When that is due next. A young process is looked at more often: most end soon. News of an idle session wait for nothing. */
+  /** Time of the next poll or notice. Young processes are polled more often, because most end soon. An idle session is notified at once. */
   getNextWake(isIdle: boolean): number | undefined {
     const now = this.#now()
-    const news = isIdle && this.hasNotice() ? [Math.max(now + soonMs, this.#noticeAfter)] : []
+    const news = isIdle && this.hasNotice() ? [Math.max(now + noticeDelayMs, this.#noticeAfter)] : []
     const starts = this.#rows
       .all()
       .filter(isRunning)
       .map(({ startedAt }) => startedAt)
     const age = Math.max(0, now - Math.max(...starts))
-    const wait = this.#hasFailed ? gap.afterFailure : Math.min(gap.most, Math.max(gap.least, age))
+    const wait = this.#hasFailed
+      ? pollIntervals.afterFailure
+      : Math.min(pollIntervals.most, Math.max(pollIntervals.least, age))
     const times = [...news, ...(starts.length ? [this.#polledAt + wait] : [])]
     return times.length ? Math.min(...times) : undefined
   }
@@ -189,7 +199,7 @@ export class SessionProcesses implements Processes {
     return this.#rowsToReport().length > 0
   }
 
-  /** What the session has not heard yet, as one message; it counts as told from here on. */
+  /** Returns one message about everything unreported, and marks it as reported. */
   takeNotice(): UserMessage | undefined {
     const at = this.#now()
     const due = this.#rowsToReport()
@@ -201,9 +211,9 @@ export class SessionProcesses implements Processes {
     return userText(renderNotice(due), 'process')
   }
 
-  /** It cannot be told now: another try comes later. */
+  /** Postpones the notice, when it cannot be delivered now. */
   postponeNotice(): void {
-    this.#noticeAfter = this.#now() + gap.afterFailure
+    this.#noticeAfter = this.#now() + pollIntervals.afterFailure
   }
 
   async killAll(): Promise<void> {
@@ -211,12 +221,13 @@ export class SessionProcesses implements Processes {
     await Promise.allSettled(running.map(async (row) => this.#jobsOf(row).kill(row.id)))
   }
 
-  // --- inside
+  // --- internal
 
   #rowsToReport(): readonly ProcessRow[] {
     const at = this.#now()
     const isDue = (row: ProcessRow) =>
-      isDueAtEnd(row) || (hasHits(row) && at - row.watch.toldAt >= minNoticeIntervalMs && mayNotify(this.#noticeRate, at))
+      isDueAtEnd(row) ||
+      (hasHits(row) && at - row.watch.toldAt >= minNoticeIntervalMs && mayNotify(this.#noticeRate, at))
     return this.#rows.all().filter(isDue)
   }
 
@@ -233,10 +244,10 @@ export class SessionProcesses implements Processes {
   #jobsOf({ kind }: ProcessRow): Jobs {
     const jobs = this.#options.jobsOn(kind)
     if (jobs) return jobs
-    throw new BackendError('unavailable', `The machine ${kind} has no background processes.`)
+    throw new BackendError('unavailable', `The backend ${kind} has no background processes.`)
   }
 
-  /** After every wait: meanwhile it may have been killed, told of or forgotten. */
+  /** Updates the current row: during an await it may have been killed, reported or deleted. */
   #update(id: string, to: (row: ProcessRow) => ProcessRow): void {
     const row = this.#rows.get(id)
     const changed = row && to(row)
@@ -245,27 +256,27 @@ export class SessionProcesses implements Processes {
 
   async #poll(row: ProcessRow): Promise<void> {
     if (this.#starting.has(row.id)) return
-    const state = await stateOn(this.#jobsOf(row), row, this.#now())
+    const state = await queryState(this.#jobsOf(row), row, this.#now())
     if (this.#starting.has(row.id)) return
     if (state.at === 'running') {
       await this.#scan(row, false)
       this.#update(row.id, (known) => (known.state.at === 'starting' ? { ...known, state } : known))
       return
     }
-    // It never began: whoever started it was told so, or is told that it is unknown.
+    // It never started; the result of its start call says so, or that it is unknown.
     if (state.at === 'lost' && row.state.at === 'starting') return this.#rows.delete(row.id)
     await this.#scan(row, true)
-    const tail = (await this.output(row.id).catch(nothing)).slice(-tailLength)
+    const tail = (await this.output(row.id).catch(emptyText)).slice(-tailChars)
     this.#update(row.id, (known) =>
       isRunning(known) ? { ...known, tail, state: { ...state, endedAt: Math.min(this.#now(), known.until) } } : known,
     )
   }
 
-  /** Looks for what is watched for in what was printed since. What cannot be read now is read later. */
+  /** Scans new output for watched texts. Output that cannot be read now is read by the next poll. */
   async #scan(row: ProcessRow, isEnd: boolean): Promise<void> {
     if (row.watch.off) return
     let [text, from] = ['', row.watch.from]
-    for (let page = 0; page < (isEnd ? pages : pagesAtOnce); page++) {
+    for (let page = 0; page < (isEnd ? maxPages : maxPagesPerPoll); page++) {
       const { text: more, next } = await this.#jobsOf(row)
         .output(row.id, from, pageBytes)
         .catch(() => ({ text: '', next: from }))
@@ -282,38 +293,38 @@ export class SessionProcesses implements Processes {
 
   #deleteOld(): void {
     for (const row of this.#rows.all())
-      if (isEnded(row) && !isDueAtEnd(row) && this.#now() - row.state.endedAt > keptMs) this.#rows.delete(row.id)
+      if (isEnded(row) && !isDueAtEnd(row) && this.#now() - row.state.endedAt > retentionMs) this.#rows.delete(row.id)
   }
 
   #makeRoom(): void {
     this.#deleteOld()
     const all = this.#rows.all()
-    if (all.length < most) return
+    if (all.length < maxProcesses) return
     const oldest = all.find((row) => isEnded(row) && !isDueAtEnd(row))
     if (!oldest)
-      throw new BackendError('quota', `${most} processes are running.`, 'Kill one with process, action "kill".')
+      throw new BackendError('quota', `${maxProcesses} processes are running.`, 'Kill one with process, action "kill".')
     this.#rows.delete(oldest.id)
   }
 }
 
-const foreground = 'Run it in the foreground, with a timeout of up to 600 seconds.'
-const noInput = 'Put the input into a file and start the command with < FILE.'
-const nothing = () => ''
+const foregroundHint = 'Run it in the foreground, with a timeout of up to 600 seconds.'
+const inputHint = 'Put the input into a file and start the command with < FILE.'
+const emptyText = () => ''
 
 type Ended = ProcessRow & { readonly state: Exclude<ProcessRow['state'], { at: 'starting' | 'running' }> }
 
 const isEnded = (row: ProcessRow): row is Ended => !isRunning(row)
 const isRunning = ({ state }: ProcessRow): boolean => state.at === 'starting' || state.at === 'running'
 const hasHits = ({ watch }: ProcessRow): boolean => watch.hits.length > 0
-/** Nothing more will come: what there is to tell does not wait for the next look. */
+/** An ended process is reported without waiting for the notice interval. */
 const isDueAtEnd = (row: ProcessRow): boolean => isEnded(row) && !row.told && (row.notify || hasHits(row))
 
-async function stateOn(jobs: Jobs, { id, until }: ProcessRow, now: number): Promise<JobState> {
+async function queryState(jobs: Jobs, { id, until }: ProcessRow, now: number): Promise<JobState> {
   try {
     return await jobs.state(id)
   } catch (error) {
     if (!(error instanceof BackendError)) throw error
-    // The machine is there and does not know it: it is another machine.
+    // The host responds and does not know the process: the host was replaced.
     if (error.code === 'invalid' || now > until + graceMs) return { at: 'lost' }
     throw error
   }
@@ -341,7 +352,7 @@ const viewOf = ({ id, command, cwd, pid, pty, startedAt, state, notify, watch }:
   watching: watch.off ? [] : watch.patterns,
 })
 
-function found(all: readonly ProcessRow[], id: string): Found {
+function findRow(all: readonly ProcessRow[], id: string): ProcessLookup {
   const matching = all.filter((row) => row.id.startsWith(id))
   const [one, another] = matching
   const exact = all.find((row) => row.id === id) ?? (another ? undefined : one)

@@ -1,4 +1,4 @@
-/** What a session knows of its background processes: a row each, in its own storage, gone with it. */
+/** Stores the background processes of a session, one JSON row each. */
 
 import type { BackendKind } from '../../agent/model/backend.ts'
 import type { ProcessState } from '../../agent/model/process.ts'
@@ -9,24 +9,24 @@ export type ProcessRow = {
   readonly command: string
   readonly cwd: string
   readonly pid?: number
-  /** It has a terminal device, and prints for one. */
+  /** It has a terminal device. */
   readonly pty?: true
-  /** The machine it runs on, whatever the session uses now. */
+  /** The backend it runs on, which may not be the current one. */
   readonly kind: BackendKind
   readonly startedAt: number
-  /** The machine kills it then. */
+  /** The host kills it at this time. */
   readonly until: number
-  /** `starting`: written before the machine is asked, so that nothing runs that is not known here. */
+  /** `starting` is stored before the request to the host, so that no process runs without a row. */
   readonly state: { readonly at: 'starting' } | ProcessState
   readonly notify: boolean
   readonly watch: Watch
-  /** The model knows how it ended. */
+  /** Its end has been reported to the model. */
   readonly told: boolean
-  /** The last of its output when it was seen to have ended, for the message that tells of it. */
+  /** The end of its output, for the message that reports its end. */
   readonly tail: string
-  /** From where on its output is still of interest. */
+  /** Offset of the first output byte that is still needed. */
   readonly base: number
-  /** The call that wrote to it last. */
+  /** The last call that wrote to its input. */
   readonly input?: string
 }
 
@@ -39,11 +39,11 @@ export type ProcessRows = {
 
 const schema = 'CREATE TABLE IF NOT EXISTS process (id TEXT PRIMARY KEY, body TEXT NOT NULL)'
 
-/** `exists`: the table was there when the object woke. Memory is a cache of the rows. */
+/** `exists`: the table existed when the Durable Object started. Rows are cached in memory. */
 export function processRows(sql: SqlStorage, exists: boolean): ProcessRows {
-  let known: Map<string, ProcessRow> | undefined
+  let cache: Map<string, ProcessRow> | undefined
   let hasTable = exists
-  const rows = () => (known ??= new Map(hasTable ? read().map((row) => [row.id, row]) : []))
+  const rows = () => (cache ??= new Map(hasTable ? read().map((row) => [row.id, row]) : []))
   const read = () =>
     sql
       .exec<{ body: string }>('SELECT body FROM process ORDER BY rowid')

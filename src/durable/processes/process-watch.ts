@@ -1,26 +1,26 @@
 /**
- * Looks for texts in what a process prints. Pure. A process that says them all the time would open a turn each time:
- * what comes too often is gathered, and watching is given up when it stays so.
+ * Searches the output of a process for watched texts. Each notice starts a turn, so their rate is limited: hits are
+ * collected, and watching stops when there are too many. Pure.
  */
 
 export type Watch = {
   readonly patterns: readonly string[]
-  /** Bytes of output that were looked at. */
+  /** Bytes of output that were scanned. */
   readonly from: number
-  /** A line whose end was not printed yet. */
+  /** The last line, which has no line end yet. */
   readonly open: string
   readonly lookedAt: number
-  /** Looks in a row that found more than may be told. */
+  /** Consecutive scans with more hits than may be reported. */
   readonly strikes: number
   readonly off: boolean
-  /** When something found was told last. */
+  /** Time of the last notice about hits. */
   readonly toldAt: number
-  /** Lines that are to be told. */
+  /** Lines to report. */
   readonly hits: readonly string[]
   readonly more: number
 }
 
-/** Between two messages about one process. */
+/** Minimum time between two notices about one process. */
 export const minNoticeIntervalMs = 15_000
 const maxStrikes = 3
 const maxHits = 10
@@ -39,7 +39,7 @@ export const newWatch = (patterns: readonly string[], now: number): Watch => ({
   more: 0,
 })
 
-/** `isAll`: nothing comes after this; a last line without an end counts as one. */
+/** `isAll`: the output is complete, so a last line without a line end counts. */
 export type NewOutput = { readonly text: string; readonly next: number; readonly isAll: boolean }
 
 export function scanOutput(watch: Watch, { text, next, isAll }: NewOutput, now: number): Watch {
@@ -48,8 +48,8 @@ export function scanOutput(watch: Watch, { text, next, isAll }: NewOutput, now: 
   const open = isAll ? '' : (lines.pop() ?? '').slice(-maxOpenLineChars)
   const found = lines.filter((line) => watch.patterns.some((pattern) => line.includes(pattern)))
   const hits = [...watch.hits, ...found.map((line) => line.slice(0, maxLineChars))]
-  const most = Math.max(1, (now - watch.lookedAt) / minNoticeIntervalMs)
-  const strikes = found.length > most ? watch.strikes + 1 : 0
+  const maxReported = Math.max(1, (now - watch.lookedAt) / minNoticeIntervalMs)
+  const strikes = found.length > maxReported ? watch.strikes + 1 : 0
   return {
     ...watch,
     from: next,
@@ -64,15 +64,17 @@ export function scanOutput(watch: Watch, { text, next, isAll }: NewOutput, now: 
 
 export const clearHits = (watch: Watch, now: number): Watch => ({ ...watch, hits: [], more: 0, toldAt: now })
 
-/** Messages about what was found, of all processes of a session, and the pause after too many of them. */
+/** Times of recent notices of all processes of a session, and the pause after too many. */
 export type NoticeRate = { readonly times: readonly number[]; readonly pausedUntil: number }
 
 export const noNotices: NoticeRate = { times: [], pausedUntil: 0 }
-const burst = { count: 15, withinMs: 10_000, restMs: 30_000 } as const
+const burst = { count: 15, withinMs: 10_000, pauseMs: 30_000 } as const
 
 export const mayNotify = ({ pausedUntil: restUntil }: NoticeRate, now: number): boolean => now >= restUntil
 
 export function recordNotice({ times, pausedUntil: restUntil }: NoticeRate, now: number): NoticeRate {
   const recent = [...times.filter((at) => at > now - burst.withinMs), now]
-  return recent.length < burst.count ? { times: recent, pausedUntil: restUntil } : { times: [], pausedUntil: now + burst.restMs }
+  return recent.length < burst.count
+    ? { times: recent, pausedUntil: restUntil }
+    : { times: [], pausedUntil: now + burst.pauseMs }
 }

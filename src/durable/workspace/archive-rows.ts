@@ -1,4 +1,4 @@
-/** What a session knows of its archives: rows that appear with the first of them. */
+/** Stores the checkpoint archives of a session; the tables are created with the first one. */
 
 import type { CheckpointLimits, Selection } from '../../backends/checkpoints.ts'
 
@@ -6,13 +6,13 @@ export type ArchiveRow = {
   readonly id: number
   readonly run: string
   readonly at: number
-  /** Of the archive and its list in R2, without their endings. */
+  /** R2 key of the archive and its listing, without their extensions. */
   readonly key: string
   readonly bytes: number
   readonly left: readonly string[]
 }
 
-/** A rollback that is decided and not done yet. */
+/** A rollback that is decided but not performed yet. */
 export type PendingRollback = {
   readonly id: number
   readonly key: string
@@ -20,24 +20,24 @@ export type PendingRollback = {
   readonly byHand: readonly string[]
 }
 
-const EXISTS = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'archive'`
-const CREATE = [
+const tableExists = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'archive'`
+const createTables = [
   `CREATE TABLE archive (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at INTEGER NOT NULL, key TEXT NOT NULL,
     bytes INTEGER NOT NULL, left_out TEXT NOT NULL, changed TEXT NOT NULL DEFAULT '[]', pending TEXT)`,
   'CREATE TABLE archive_hand (id INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY (id, path)) WITHOUT ROWID',
 ]
-const COLUMNS = 'id, run, at, key, bytes, left_out AS left'
+const columns = 'id, run, at, key, bytes, left_out AS left'
 
-/** Paths that are remembered of one list. */
-const NAMED = 1_000
+/** Maximum of paths that one row lists. */
+const maxListedPaths = 1_000
 
 export function archiveRows(sql: SqlStorage) {
   let exists = false
-  const present = (): boolean => (exists ||= sql.exec(EXISTS).toArray().length > 0)
+  const present = (): boolean => (exists ||= sql.exec(tableExists).toArray().length > 0)
   const all = <T>(query: string, ...values: readonly (string | number | null)[]): T[] =>
     present() ? (sql.exec(query, ...values).toArray() as T[]) : []
   const read = (more: string, ...values: readonly (string | number)[]): ArchiveRow[] =>
-    all<ArchiveRow & { left: string }>(`SELECT ${COLUMNS} FROM archive ${more}`, ...values).map((row) => ({
+    all<ArchiveRow & { left: string }>(`SELECT ${columns} FROM archive ${more}`, ...values).map((row) => ({
       ...row,
       left: JSON.parse(row.left) as string[],
     }))
@@ -53,11 +53,11 @@ export function archiveRows(sql: SqlStorage) {
     forget,
     list: () => read('ORDER BY id DESC'),
     get: (id: number) => read('WHERE id = ?', id)[0],
-    /** Returns the names of what had to make room. */
+    /** Returns the keys of archives that were dropped for the limits. */
     add({ run, at, key, bytes, left }: Omit<ArchiveRow, 'id'>, limits: CheckpointLimits): readonly string[] {
-      if (!present()) for (const one of CREATE) sql.exec(one)
+      if (!present()) for (const one of createTables) sql.exec(one)
       const insert = 'INSERT INTO archive (run, at, key, bytes, left_out) VALUES (?, ?, ?, ?, ?)'
-      sql.exec(insert, run, at, key, bytes, JSON.stringify(left.slice(0, NAMED)))
+      sql.exec(insert, run, at, key, bytes, JSON.stringify(left.slice(0, maxListedPaths)))
       let sum = 0
       const over = read('ORDER BY id DESC').filter((row, i) => {
         sum += row.bytes
@@ -67,9 +67,9 @@ export function archiveRows(sql: SqlStorage) {
         for (const table of ['archive', 'archive_hand']) all(`DELETE FROM ${table} WHERE id = ?`, id)
       return over.map((row) => row.key)
     },
-    /** What came to be different until the next checkpoint. */
+    /** Stores which paths the agent changed until the next checkpoint. */
     changed: (id: number, paths: readonly string[]) =>
-      void all('UPDATE archive SET changed = ? WHERE id = ?', JSON.stringify(paths.slice(0, NAMED)), id),
+      void all('UPDATE archive SET changed = ? WHERE id = ?', JSON.stringify(paths.slice(0, maxListedPaths)), id),
     changedOf: (id: number): readonly string[] =>
       JSON.parse(
         all<{ changed: string }>('SELECT changed FROM archive WHERE id = ?', id)[0]?.changed ?? '[]',

@@ -1,7 +1,7 @@
 /**
- * Checkpoints of a machine that is not ours: before the first change of a turn the workspace goes to R2 as an archive,
- * with a list of what was in it. Going back is decided in one stretch and then done to the machine; until it is done,
- * nobody else gets to see the machine, so a crash in between is taken up again by whoever comes next.
+ * Implements checkpoints for hosts: before the first change of a turn the workspace is stored in R2 as an archive with a
+ * listing. A rollback is decided synchronously and stored, then performed on the host. Every access to the host finishes
+ * a stored rollback first, so that it survives a crash.
  */
 
 import type { FileStat } from '../../agent/model/backend.ts'
@@ -21,95 +21,98 @@ import { uploadInParts } from './upload.ts'
 
 export type CheckpointArchive = {
   readonly begin: (run: string) => void
-  /** Before the agent changes something; once in a turn. Never throws: a turn goes on without. */
-  readonly saveBeforeChange: (machine: PortableBackend) => Promise<void>
-  /** A person changes this. */
+  /** Must be called before the agent changes something; saves once per turn. Never throws: a turn continues without a checkpoint. */
+  readonly saveBeforeChange: (host: PortableBackend) => Promise<void>
+  /** Must be called when the user changes a path. */
   readonly recordUserChange: (path: string) => void
-  /** Ends what a crash has left half done. */
-  readonly finishRollback: (machine: PortableBackend) => Promise<void>
-  readonly checkpointsOf: (machine: PortableBackend) => Checkpoints
-  /** The workspace is replaced as a whole. */
+  /** Performs a rollback that was decided but not finished. */
+  readonly finishRollback: (host: PortableBackend) => Promise<void>
+  readonly checkpointsOf: (host: PortableBackend) => Checkpoints
+  /** Deletes all checkpoints, because the whole workspace is replaced. */
   readonly clear: () => Promise<void>
 }
 
 export type ArchiveOptions = {
   readonly sql: SqlStorage
   readonly blobs: R2Bucket
-  /** Where archives of the session go. */
+  /** R2 prefix of the session's archives. */
   readonly prefix: string
   readonly now: () => number
 }
 
-/** Paths that a list names of each. */
-const NAMED = 200
+/** Paths that the list shows of each checkpoint. */
+const maxListedPaths = 200
 
 type Stat = Pick<FileStat, 'path' | 'type' | 'size' | 'modified'>
 type Listing = { readonly entries: readonly Stat[]; readonly left: readonly string[] }
-type World = ArchiveOptions & { readonly rows: ReturnType<typeof archiveRows> }
+type ArchiveContext = ArchiveOptions & { readonly rows: ReturnType<typeof archiveRows> }
 
 export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchive {
-  const world: World = { ...options, rows: archiveRows(options.sql) }
-  const { rows, now, blobs } = world
+  const context: ArchiveContext = { ...options, rows: archiveRows(options.sql) }
+  const { rows, now, blobs } = context
   let run: string | undefined
-  let taking: Promise<void> | undefined
+  let saving: Promise<void> | undefined
   let settling: Promise<void> | undefined
-  const settle = async (machine: PortableBackend) => {
-    if (rows.pending()) await (settling ??= perform(world, machine).finally(() => (settling = undefined)))
+  const settle = async (host: PortableBackend) => {
+    if (rows.pending()) await (settling ??= performRollback(context, host).finally(() => (settling = undefined)))
   }
   return {
     begin: (id) => void (run = id),
-    async saveBeforeChange(machine) {
+    async saveBeforeChange(host) {
       if (run === undefined || rows.newest()?.run === run) return
       const turn = run
-      taking ??= take(world, machine, turn)
-        .catch((error: unknown) => console.warn('There is no checkpoint of this turn.', error))
-        .finally(() => (taking = undefined))
-      await taking
+      saving ??= saveCheckpoint(context, host, turn)
+        .catch((error: unknown) => console.warn('The checkpoint of this turn could not be saved.', error))
+        .finally(() => (saving = undefined))
+      await saving
     },
     recordUserChange: (path) => rows.touch(path),
     finishRollback: settle,
-    checkpointsOf: (machine) => checkpointsOf(world, machine, { begin: (id) => void (run = id), settle: () => settle(machine) }),
+    checkpointsOf: (host) =>
+      checkpointsOf(context, host, { begin: (id) => void (run = id), settle: () => settle(host) }),
     async clear() {
-      await remove(blobs, rows.forget({ from: 0, before: now() + 1 }))
+      await deleteArchives(blobs, rows.forget({ from: 0, before: now() + 1 }))
     },
   }
 }
 
-/** What there is in the workspace; what is too large for an archive apart from it. */
-async function look(machine: PortableBackend): Promise<Listing> {
-  const { root } = machine.capabilities
-  const tree = (await machine.tree()).filter(({ path }) => path.startsWith(`${root}/`))
-  const large = tree.filter(({ type, size }) => type === 'file' && size > checkpointLimits.fileBytes).map(({ path }) => path)
+/** Lists the workspace, with paths that are too large for an archive in `left`. */
+async function listWorkspace(host: PortableBackend): Promise<Listing> {
+  const { root } = host.capabilities
+  const tree = (await host.tree()).filter(({ path }) => path.startsWith(`${root}/`))
+  const large = tree
+    .filter(({ type, size }) => type === 'file' && size > checkpointLimits.fileBytes)
+    .map(({ path }) => path)
   const { paths: fitting, skipped: left } = planTransfer(tree.filter(({ path }) => !large.includes(path)))
   const entries = tree.filter(({ path }) => fitting.has(path))
   return { entries, left: [...large, ...left.map(({ path }) => path)].toSorted() }
 }
 
-async function take(world: World, machine: PortableBackend, run: string): Promise<void> {
-  const { rows, blobs, prefix, now } = world
-  const listing = await look(machine)
+async function saveCheckpoint(context: ArchiveContext, host: PortableBackend, run: string): Promise<void> {
+  const { rows, blobs, prefix, now } = context
+  const listing = await listWorkspace(host)
   const newest = rows.newest()
   const key = `${prefix}${crypto.randomUUID()}`
-  const wanted = new Set(listing.entries.map(({ path }) => path))
-  const bytes = await uploadInParts(blobs, `${key}.tar`, pack(machine.snapshot((path) => wanted.has(path))))
+  const stored = new Set(listing.entries.map(({ path }) => path))
+  const bytes = await uploadInParts(blobs, `${key}.tar`, pack(host.snapshot((path) => stored.has(path))))
   await blobs.put(`${key}.json`, JSON.stringify(listing))
-  const before = newest && (await listingOf(world, newest))
-  if (newest && before) rows.changed(newest.id, byAgent(rows, newest, differences(before, listing)))
+  const before = newest && (await listingOf(context, newest))
+  if (newest && before) rows.changed(newest.id, byAgent(rows, newest, changedPaths(before, listing)))
   const gone = rows.add({ run, at: now(), key, bytes, left: listing.left }, checkpointLimits)
-  await remove(blobs, gone)
+  await deleteArchives(blobs, gone)
 }
 
-async function listingOf({ blobs }: World, { key }: Pick<ArchiveRow, 'key'>): Promise<Listing> {
+async function listingOf({ blobs }: ArchiveContext, { key }: Pick<ArchiveRow, 'key'>): Promise<Listing> {
   const object = await blobs.get(`${key}.json`)
-  if (!object) throw new Error('The list of a checkpoint is gone.')
+  if (!object) throw new Error('The listing of a checkpoint is missing.')
   return object.json()
 }
 
-async function remove(blobs: R2Bucket, keys: readonly string[]): Promise<void> {
+async function deleteArchives(blobs: R2Bucket, keys: readonly string[]): Promise<void> {
   if (keys.length) await blobs.delete(keys.flatMap((key) => [`${key}.tar`, `${key}.json`]))
 }
 
-/** Archives have whole seconds: a file that came back from one is the same. */
+/** Archives have whole seconds, so the times of a restored file may differ by less than one. */
 function isSame(one: Stat | undefined, other: Stat | undefined): boolean {
   if (!one || !other) return one === other
   if (one.type !== other.type) return false
@@ -121,22 +124,22 @@ function isSame(one: Stat | undefined, other: Stat | undefined): boolean {
 
 const byPath = ({ entries }: Listing) => new Map(entries.map((stat) => [stat.path, stat]))
 
-/** Files and links that are not the same in both, without what is left out of either. */
-function differences(before: Listing, after: Listing): readonly string[] {
+/** Paths of files and links that differ, without those that one listing omits. */
+function changedPaths(before: Listing, after: Listing): readonly string[] {
   const [was, is] = [byPath(before), byPath(after)]
-  const isLeft = leftOut(before, after)
+  const isLeft = omittedMatcher(before, after)
   return [...new Set([...was.keys(), ...is.keys()])]
     .filter((path) => !isSame(was.get(path), is.get(path)) && !isLeft(path))
     .filter((path) => [was.get(path), is.get(path)].some((stat) => stat && stat.type !== 'directory'))
     .toSorted()
 }
 
-function leftOut(...listings: readonly Listing[]): (path: string) => boolean {
+function omittedMatcher(...listings: readonly Listing[]): (path: string) => boolean {
   const names = listings.flatMap(({ left }) => left)
   return (path) => names.some((name) => path === name || path.startsWith(`${name}/`) || name.startsWith(`${path}/`))
 }
 
-function byAgent(rows: World['rows'], { id }: ArchiveRow, changed: readonly string[]): readonly string[] {
+function byAgent(rows: ArchiveContext['rows'], { id }: ArchiveRow, changed: readonly string[]): readonly string[] {
   const byHand = new Set(rows.touched(id))
   return changed.filter((path) => !byHand.has(path))
 }
@@ -146,10 +149,10 @@ const isWanted =
   (one: string) =>
     path !== undefined ? one === path || one.startsWith(`${path}/`) : all === true || !byHand.has(one)
 
-type Ways = { readonly begin: (run: string) => void; readonly settle: () => Promise<void> }
+type Actions = { readonly begin: (run: string) => void; readonly settle: () => Promise<void> }
 
-function checkpointsOf(world: World, machine: PortableBackend, { begin, settle }: Ways): Checkpoints {
-  const { rows } = world
+function checkpointsOf(context: ArchiveContext, host: PortableBackend, { begin, settle }: Actions): Checkpoints {
+  const { rows } = context
   let prepared:
     | { readonly key: string; readonly changed: readonly string[]; readonly left: readonly string[] }
     | undefined
@@ -159,17 +162,17 @@ function checkpointsOf(world: World, machine: PortableBackend, { begin, settle }
     async list() {
       const [newest, ...older] = rows.list()
       if (!newest) return []
-      const changed = differences(await listingOf(world, newest), await look(machine))
+      const changed = changedPaths(await listingOf(context, newest), await listWorkspace(host))
       return [
-        described(newest, byAgent(rows, newest, changed)),
-        ...older.map((row) => described(row, rows.changedOf(row.id))),
+        toCheckpoint(newest, byAgent(rows, newest, changed)),
+        ...older.map((row) => toCheckpoint(row, rows.changedOf(row.id))),
       ]
     },
-    changes: (id, maxBytes) => changes(world, machine, { id, maxBytes }),
+    changes: (id, maxBytes) => changes(context, host, { id, maxBytes }),
     async prepare(id, selection) {
       const row = rows.get(id)
       if (!row) return
-      const changed = differences(await listingOf(world, row), await look(machine))
+      const changed = changedPaths(await listingOf(context, row), await listWorkspace(host))
       prepared = { key: JSON.stringify([id, selection]), changed, left: row.left }
     },
     restore(id, selection): Restored | undefined {
@@ -181,47 +184,47 @@ function checkpointsOf(world: World, machine: PortableBackend, { begin, settle }
       const kept = selection.path === undefined ? prepared.changed.filter((path) => !wanted(path)) : []
       return { restored: prepared.changed.filter(wanted), kept, left: prepared.left }
     },
-    sweep: settle,
+    finishRestore: settle,
   }
 }
 
-const described = ({ id, run, at, left }: ArchiveRow, changed: readonly string[]): Checkpoint => {
-  const files = changed.slice(0, NAMED)
-  return { id, run, at, files, count: changed.length, left: left.slice(0, NAMED) }
+const toCheckpoint = ({ id, run, at, left }: ArchiveRow, changed: readonly string[]): Checkpoint => {
+  const files = changed.slice(0, maxListedPaths)
+  return { id, run, at, files, count: changed.length, left: left.slice(0, maxListedPaths) }
 }
 
-async function* entriesOf({ blobs }: World, key: string, wanted: (path: string) => boolean) {
+async function* entriesOf({ blobs }: ArchiveContext, key: string, wanted: (path: string) => boolean) {
   const object = await blobs.get(`${key}.tar`)
-  if (!object) throw new Error('The archive of a checkpoint is gone.')
+  if (!object) throw new Error('The archive of a checkpoint is missing.')
   for await (const entry of unpack(object.body, (path) => wanted(`/${path.replace(/^\//, '')}`)))
     yield { ...entry, path: `/${entry.path.replace(/^\//, '')}` }
 }
 
-/** Brings the machine to where it is to be. Doing it twice is doing it once. */
-async function perform(world: World, machine: PortableBackend): Promise<void> {
-  const { rows, blobs } = world
+/** Performs the stored rollback. Idempotent. */
+async function performRollback(context: ArchiveContext, host: PortableBackend): Promise<void> {
+  const { rows, blobs } = context
   const pending = rows.pending()
   if (!pending) return
   if (!(await blobs.head(`${pending.key}.tar`)) || !(await blobs.head(`${pending.key}.json`))) {
-    // Better files as they are than a machine that nobody gets to see again.
-    console.error('A workspace cannot be put back: its archive is gone.')
-    finish(rows, pending)
+    // Without the archive the rollback is dropped: otherwise the host would stay inaccessible.
+    console.error('A workspace cannot be restored: its archive is missing.')
+    finishRows(rows, pending)
     return
   }
-  const [before, now] = [await listingOf(world, pending), await look(machine)]
+  const [before, now] = [await listingOf(context, pending), await listWorkspace(host)]
   const was = byPath(before)
-  const isLeft = leftOut(before, now)
+  const isLeft = omittedMatcher(before, now)
   const wanted = isWanted(pending.selection, new Set(pending.byHand))
   const differ = (path: string, is: Stat | undefined) => wanted(path) && !isLeft(path) && !isSame(was.get(path), is)
   const there = byPath(now)
   const gone = now.entries.filter((stat) => was.get(stat.path)?.type !== stat.type && differ(stat.path, stat))
-  await removeFrom(machine, gone)
+  await removeFrom(host, gone)
   const back = new Set(before.entries.filter(({ path }) => differ(path, there.get(path))).map(({ path }) => path))
-  if (back.size) await machine.restore(entriesOf(world, pending.key, (path) => back.has(path)))
-  await remove(blobs, finish(rows, pending))
+  if (back.size) await host.restore(entriesOf(context, pending.key, (path) => back.has(path)))
+  await deleteArchives(blobs, finishRows(rows, pending))
 }
 
-/** Files first, then folders, the deepest first and only when nothing is left in them. */
+/** Removes files first, then empty folders, the deepest first. */
 async function removeFrom({ files }: PortableBackend, gone: readonly Stat[]): Promise<void> {
   for (const { path } of gone.filter(({ type }) => type !== 'directory')) await files.remove(path)
   const folders = gone.filter(({ type }) => type === 'directory').map(({ path }) => path)
@@ -229,33 +232,37 @@ async function removeFrom({ files }: PortableBackend, gone: readonly Stat[]): Pr
     if (!(await files.list(path)).length) await files.remove(path)
 }
 
-/** Names of what is not needed any more. One file alone leaves the checkpoints as they are. */
-function finish(rows: World['rows'], { id, selection, byHand }: PendingRollback): readonly string[] {
+/** Ends a rollback and returns the keys that are not needed any more. Restoring a single path deletes no checkpoints. */
+function finishRows(rows: ArchiveContext['rows'], { id, selection, byHand }: PendingRollback): readonly string[] {
   rows.setPending(undefined)
   if (selection.path !== undefined) {
     rows.touch(selection.path)
     return []
   }
   const gone = rows.forget({ from: id })
-  // What a person changed and kept is from now on a change since the checkpoint before.
+  // Changes of the user that were not restored now belong to the checkpoint before.
   if (!selection.all) for (const path of byHand) rows.touch(path)
   return gone
 }
 
-type Asked = { readonly id: number; readonly maxBytes: number }
+type ChangesOptions = { readonly id: number; readonly maxBytes: number }
 
-async function* changes(world: World, machine: PortableBackend, { id, maxBytes }: Asked): ReturnType<Checkpoints['changes']> {
-  const row = world.rows.get(id)
+async function* changes(
+  context: ArchiveContext,
+  host: PortableBackend,
+  { id, maxBytes }: ChangesOptions,
+): ReturnType<Checkpoints['changes']> {
+  const row = context.rows.get(id)
   if (!row) return
-  const [before, now] = [await listingOf(world, row), await look(machine)]
+  const [before, now] = [await listingOf(context, row), await listWorkspace(host)]
   const [was, is] = [byPath(before), byPath(now)]
-  const changed = differences(before, now)
+  const changed = changedPaths(before, now)
   const small = changed.filter((path) => Math.max(was.get(path)?.size ?? 0, is.get(path)?.size ?? 0) <= maxBytes)
   const old = new Map<string, Uint8Array>()
-  for await (const entry of entriesOf(world, row.key, (path) => small.includes(path)))
+  for await (const entry of entriesOf(context, row.key, (path) => small.includes(path)))
     if (entry.kind === 'file') old.set(entry.path, entry.bytes)
   for (const path of changed) {
     if (!small.includes(path)) yield { path, tooLarge: true }
-    else yield { path, before: old.get(path), after: await machine.files.read(path) } satisfies Change
+    else yield { path, before: old.get(path), after: await host.files.read(path) } satisfies Change
   }
 }

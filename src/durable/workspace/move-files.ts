@@ -1,26 +1,26 @@
 /**
- * A session's files go from one machine to another. Nothing is removed where they come from, and the place they go
- * to is emptied first: a hand-over that was interrupted is simply done again.
+ * Moves the files of a session from one backend to another. The target is emptied first and the source is not changed,
+ * so an interrupted move can be repeated.
  */
 
 import type { FileStat } from '../../agent/model/backend.ts'
 import type { PortableBackend, SnapshotEntry } from '../../backends/portable-backend.ts'
 
-/** Of file contents in one hand-over. */
+/** Limit of file contents in one move. */
 const maxBytes = 50 * 1024 * 1024
-/** Of one file: it is held in memory while it is under way. */
-const maxFile = 30 * 1024 * 1024
+/** Limit of one file, which is held in memory. */
+const maxFileBytes = 30 * 1024 * 1024
 const maxFiles = 20_000
 
-/** Made again by the tool that made them, and often not of use on another machine. */
+/** Folders that their tools can regenerate, and that are often useless on another host. */
 const regenerated = new Set(['node_modules', '.venv', '__pycache__'])
 
 export type SkippedFile = { readonly path: string; readonly bytes: number }
 export type TransferPlan = { readonly paths: ReadonlySet<string>; readonly skipped: readonly SkippedFile[] }
 
 /**
- * What goes along: the smallest first, as long as there is room. A `.git` goes as a whole or not at all, because half
- * a repository is a broken one.
+ * Selects the paths to move: the smallest first, within the limits. A `.git` folder moves as a whole or not at all,
+ * because a partial repository is broken.
  */
 export function planTransfer(tree: readonly FileStat[], limit = maxBytes): TransferPlan {
   const units = new Map<
@@ -40,7 +40,7 @@ export function planTransfer(tree: readonly FileStat[], limit = maxBytes): Trans
   const left: SkippedFile[] = []
   let room = limit
   for (const [path, unit] of [...units].toSorted(([, a], [, b]) => a.bytes - b.bytes)) {
-    const fits = unit.bytes <= room && unit.largest <= maxFile && take.size + unit.paths.length <= maxFiles
+    const fits = unit.bytes <= room && unit.largest <= maxFileBytes && take.size + unit.paths.length <= maxFiles
     if (unit.remade || !fits) left.push({ path, bytes: unit.bytes })
     else {
       room -= unit.bytes
@@ -50,7 +50,7 @@ export function planTransfer(tree: readonly FileStat[], limit = maxBytes): Trans
   return { paths: take, skipped: left.toSorted((a, b) => (a.path < b.path ? -1 : 1)) }
 }
 
-/** A file is a unit of its own, unless it is in a folder that stays together. */
+/** Returns the unit that a path moves with: itself, or a folder that must stay complete. */
 function unitOf(path: string): { readonly name: string; readonly again: boolean } {
   const parts = path.split('/')
   const at = parts.findIndex((part) => part === '.git' || regenerated.has(part))
@@ -59,11 +59,11 @@ function unitOf(path: string): { readonly name: string; readonly again: boolean 
     : { name: parts.slice(0, at + 1).join('/'), again: regenerated.has(parts[at] ?? '') }
 }
 
-/** Brings the files over and says what was left behind. */
+/** Moves the files and returns those that were skipped. */
 export async function moveFiles(from: PortableBackend, to: PortableBackend): Promise<readonly SkippedFile[]> {
   const { paths: take, skipped: left } = planTransfer(await from.tree())
   await to.clear()
-  if (take.size) await to.restore(moved(from, to, take))
+  if (take.size) await to.restore(movedEntries(from, to, take))
   if (left.length) {
     const list = left.map(({ path, bytes }) => `${path}\t${bytes} bytes\n`).join('')
     await to.files.write(skippedListPath, new TextEncoder().encode(list))
@@ -73,7 +73,11 @@ export async function moveFiles(from: PortableBackend, to: PortableBackend): Pro
 
 export const skippedListPath = '/tmp/left-behind.txt'
 
-async function* moved(from: PortableBackend, to: PortableBackend, take: ReadonlySet<string>): AsyncGenerator<SnapshotEntry> {
+async function* movedEntries(
+  from: PortableBackend,
+  to: PortableBackend,
+  take: ReadonlySet<string>,
+): AsyncGenerator<SnapshotEntry> {
   const [here, there] = [from.capabilities.root, to.capabilities.root]
   const renamed = (path: string) =>
     path === here || path.startsWith(`${here}/`) ? there + path.slice(here.length) : path

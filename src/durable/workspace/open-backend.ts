@@ -1,4 +1,4 @@
-/** Which machine a session gets: what is set, what is there, and what to do when it is not. */
+/** Chooses and opens the backend of a session, and reports what a backend still needs. */
 
 import { BackendError, type BackendKind, backendKinds, type Capabilities } from '../../agent/model/backend.ts'
 import type { Limits, Settings } from '../../agent/model/settings.ts'
@@ -21,23 +21,23 @@ export type BackendContext = {
   readonly sql: SqlStorage
   readonly tenantId: string
   readonly sessionId: string
-  /** What a rented machine has to be found by again. */
+  /** Stored data of hosts, such as the id of a sandbox. */
   readonly memory: HostMemory
-  /** Both may change while a machine is in use. */
+  /** Both may change while a backend is in use. */
   readonly settings: () => Settings
   readonly limits: () => Limits | undefined
 }
 
 type Kind = {
-  /** What is missing, as a sentence that says what to set; undefined when it can be used. */
+  /** A sentence that says what to set, or undefined when the backend can be used. */
   readonly missing: (env: Env) => string | undefined
-  /** What is known of it without asking. */
+  /** The state that is known without a request. */
   readonly known: string
-  readonly open: (whose: BackendContext) => PortableBackend
+  readonly open: (context: BackendContext) => PortableBackend
 }
 
-/** Asking would cost a machine, or tell little. */
-const RENTED = 'key set; not proven to be accepted'
+/** A request would start a sandbox, or prove little. */
+const vendorKnown = 'key set; not proven to be accepted'
 
 const kinds: Readonly<Record<BackendKind, Kind>> = {
   virtual: { missing: () => undefined, known: 'ready', open: openVirtual },
@@ -56,46 +56,46 @@ const kinds: Readonly<Record<BackendKind, Kind>> = {
   },
   daytona: {
     missing: ({ DAYTONA_API_KEY }) => (DAYTONA_API_KEY ? undefined : 'Set DAYTONA_API_KEY.'),
-    known: RENTED,
-    open: ({ env, memory }) => daytonaBackend({ key: env.DAYTONA_API_KEY ?? '', memory, ...rentedBy(env) }),
+    known: vendorKnown,
+    open: ({ env, memory }) => daytonaBackend({ key: env.DAYTONA_API_KEY ?? '', memory, ...vendorOptions(env) }),
   },
   e2b: {
     missing: ({ E2B_API_KEY }) => (E2B_API_KEY ? undefined : 'Set E2B_API_KEY.'),
-    known: RENTED,
-    open: ({ env, memory }) => e2bBackend({ key: env.E2B_API_KEY ?? '', memory, ...rentedBy(env) }),
+    known: vendorKnown,
+    open: ({ env, memory }) => e2bBackend({ key: env.E2B_API_KEY ?? '', memory, ...vendorOptions(env) }),
   },
   vercel: {
     missing: ({ VERCEL_TOKEN, VERCEL_PROJECT_ID }) =>
       VERCEL_TOKEN && VERCEL_PROJECT_ID
         ? undefined
         : 'Set VERCEL_TOKEN, VERCEL_PROJECT_ID and, in a team, VERCEL_TEAM_ID.',
-    known: RENTED,
+    known: vendorKnown,
     open: ({ env, memory }) => {
       const { VERCEL_TOKEN: key = '', VERCEL_TEAM_ID: team, VERCEL_PROJECT_ID: project = '' } = env
-      return vercelBackend({ key, team, project, memory, ...rentedBy(env) })
+      return vercelBackend({ key, team, project, memory, ...vendorOptions(env) })
     },
   },
 }
 
-/** The session's or tenant's wish, else the deployment's, else the one that needs nothing. */
+/** Returns the backend of the session or tenant, else that of the deployment, else `virtual`. */
 export function resolveBackendKind({ terminal }: Settings, { SANDBOX_BACKEND }: Env): BackendKind {
-  const wanted = terminal?.backend ?? (SANDBOX_BACKEND || 'virtual')
-  const kind = backendKinds.find((each) => each === wanted)
+  const requested = terminal?.backend ?? (SANDBOX_BACKEND || 'virtual')
+  const kind = backendKinds.find((each) => each === requested)
   if (kind) return kind
   throw new BackendError(
     'unavailable',
-    `SANDBOX_BACKEND is "${wanted}", which is no backend.`,
+    `SANDBOX_BACKEND is "${requested}", which is not a backend.`,
     `Set it to one of: ${backendKinds.join(', ')}.`,
   )
 }
 
-export function openBackend(kind: BackendKind, whose: BackendContext): PortableBackend {
-  const missing = kinds[kind].missing(whose.env)
+export function openBackend(kind: BackendKind, context: BackendContext): PortableBackend {
+  const missing = kinds[kind].missing(context.env)
   if (missing !== undefined) throw new BackendError('unavailable', `The backend ${kind} is not set up.`, missing)
-  return kinds[kind].open(whose)
+  return kinds[kind].open(context)
 }
 
-/** For operators: every backend, what it lacks, or what is known of it. The server of `http` is asked. */
+/** Lists the state of every backend for operators. Only the `http` server is queried. */
 export async function listBackendStates(env: Env): Promise<Readonly<Record<string, string>>> {
   const states = backendKinds.map(async (kind) => [kind, await stateOf(kind, env)] as const)
   return Object.fromEntries(await Promise.all(states))
@@ -106,18 +106,18 @@ async function stateOf(kind: BackendKind, env: Env): Promise<string> {
   if (missing !== undefined) return `absent: ${missing}`
   if (kind !== 'http') return kinds[kind].known
   try {
-    const { isolation, limiting } = await httpOf(env, 'health-00').health()
+    const { isolation, limiting } = await openHttpServer(env, 'health-00').health()
     return `ready: isolation ${isolation}, limits ${limiting}`
   } catch (error) {
     return `unreachable: ${error instanceof BackendError ? `${error.message} ${error.hint}` : String(error)}`
   }
 }
 
-/** Addresses are judged before it is asked (network.ts). */
+/** Addresses are checked before each request (network.ts). */
 const internet: Network = { fetch: (request) => fetch(request) }
 
-/** The deployment forbids every way out. */
-const isClosed = ({ SANDBOX_NETWORK }: Env): boolean => SANDBOX_NETWORK === 'off'
+/** Whether the deployment forbids all network access. */
+const isNetworkOff = ({ SANDBOX_NETWORK }: Env): boolean => SANDBOX_NETWORK === 'off'
 
 function openVirtual({ env, sql, tenantId, sessionId, settings, limits }: BackendContext): PortableBackend {
   const backend = virtualBackend({
@@ -125,12 +125,12 @@ function openVirtual({ env, sql, tenantId, sessionId, settings, limits }: Backen
     prefix: `t/${tenantId}/s/${sessionId}/files/`,
     now: clock.now,
     quotaBytes: () => limits()?.storage_bytes ?? defaultQuotaBytes,
-    network: () => (settings().terminal?.network === 'public' && !isClosed(env) ? internet : undefined),
+    network: () => (settings().terminal?.network === 'public' && !isNetworkOff(env) ? internet : undefined),
     ...(env.BLOBS && { blobs: env.BLOBS }),
     ...(env.LOADER && { loader: env.LOADER }),
   })
   const { files, snapshot } = backend
-  const places = [backend.capabilities.root, '/tmp']
+  const folders = [backend.capabilities.root, '/tmp']
   const tree = async (path: string): Promise<Awaited<ReturnType<PortableBackend['tree']>>> => {
     const children = (await files.stat(path)) ? await files.list(path) : []
     const below = await Promise.all(
@@ -140,30 +140,30 @@ function openVirtual({ env, sql, tenantId, sessionId, settings, limits }: Backen
   }
   return {
     ...backend,
-    // A copy would stay as it is now.
+    // A getter, because the capabilities may change.
     get capabilities() {
       return backend.capabilities
     },
-    tree: async () => (await Promise.all(places.map(tree))).flat(),
-    async *snapshot(wanted = () => true) {
-      for await (const entry of snapshot()) if (wanted(entry.path)) yield entry
+    tree: async () => (await Promise.all(folders.map(tree))).flat(),
+    async *snapshot(isWanted = () => true) {
+      for await (const entry of snapshot()) if (isWanted(entry.path)) yield entry
     },
     async clear() {
-      for (const place of places)
-        for (const { path } of (await files.stat(place)) ? await files.list(place) : []) await files.remove(path)
+      for (const folder of folders)
+        for (const { path } of (await files.stat(folder)) ? await files.list(folder) : []) await files.remove(path)
       backend.forgetCheckpoints()
-      await backend.checkpoints.sweep()
+      await backend.checkpoints.finishRestore()
     },
-    // Its rows go with the storage of the object, its blobs with everything else of the session in R2.
+    // Its rows are deleted with the Durable Object's storage, its blobs with the R2 prefix of the session.
     destroy: async () => undefined,
   }
 }
 
 function openHttp({ env, tenantId, sessionId }: BackendContext): PortableBackend {
-  return httpOf(env, nameOf(tenantId, sessionId))
+  return openHttpServer(env, hashedName(tenantId, sessionId))
 }
 
-function httpOf(env: Env, workspace: string | Promise<string>) {
+function openHttpServer(env: Env, workspace: string | Promise<string>) {
   const { SANDBOX_HTTP_URL = '', SANDBOX_HTTP_TOKEN = '', SANDBOX_NETWORK } = env
   const network = (['none', 'allowlist', 'full'] as const).find((each) => each === SANDBOX_NETWORK)
   return httpBackend({
@@ -175,10 +175,10 @@ function httpOf(env: Env, workspace: string | Promise<string>) {
   })
 }
 
-/** The object is named when it is first asked: a name takes a digest, and a digest takes a moment. */
+/** The stub is a promise, because its name needs an asynchronous digest. */
 function openCloudflare({ env, tenantId, sessionId, memory, settings }: BackendContext): PortableBackend {
-  const stub = nameOf(tenantId, sessionId).then((name) => env.SANDBOX?.getByName(name) as unknown as SandboxStub)
-  const box: SandboxPort = {
+  const stub = hashedName(tenantId, sessionId).then((name) => env.SANDBOX?.getByName(name) as unknown as SandboxStub)
+  const sandbox: SandboxPort = {
     run: async (script, timeoutMs, egress) => (await stub).boxRun(script, timeoutMs, egress),
     read: async (path) => (await stub).boxRead(path),
     write: async (path, bytes) => (await stub).boxWrite(path, bytes),
@@ -186,24 +186,24 @@ function openCloudflare({ env, tenantId, sessionId, memory, settings }: BackendC
     destroy: async () => (await stub).boxDestroy(),
   }
   const egress = () => resolveEgress(tenantId, settings().terminal?.allowed_hosts, env)
-  return cloudflareBackend({ sandbox: box, memory, egress, ...languagesOf(env) })
+  return cloudflareBackend({ sandbox, memory, egress, ...languagesOf(env) })
 }
 
-/** Machines of others are open unless they are told not to be. */
-const rentedBy = (env: Env) => ({ ...languagesOf(env), ...(isClosed(env) && { network: 'none' as const }) })
+/** Hosts of vendors have a network unless it is turned off. */
+const vendorOptions = (env: Env) => ({ ...languagesOf(env), ...(isNetworkOff(env) && { network: 'none' as const }) })
 
 function languagesOf({ SANDBOX_LANGUAGES }: Env): { readonly languages?: readonly string[] } {
   return SANDBOX_LANGUAGES ? { languages: SANDBOX_LANGUAGES.split(',').map((name) => name.trim()) } : {}
 }
 
-/** One name per tenant and session, which says nothing about either and cannot be made to collide. */
-async function nameOf(tenantId: string, sessionId: string): Promise<string> {
+/** Hashes tenant and session to a name that reveals neither and cannot collide. */
+async function hashedName(tenantId: string, sessionId: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${tenantId}\0${sessionId}`))
   const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   return `s-${hex.slice(0, 48)}`
 }
 
-/** What a session sees of a machine that cannot be used: nothing that would need it is offered. */
+/** The capabilities of a backend that cannot be used: tools that need one are not offered. */
 export const noCapabilities: Capabilities = {
   streaming: false,
   background: false,

@@ -1,6 +1,6 @@
 /**
- * The one machine a session sees. Which one it is may change between two commands, by a setting; then the files move
- * first. Where they are is written down when they have all arrived, so that a crash in between changes nothing.
+ * Gives a session one backend. The setting may change between two commands; then the files move first. Their new place
+ * is stored when all have arrived, so that a crash in between changes nothing.
  */
 
 import {
@@ -13,42 +13,42 @@ import {
 import type { HostMemory } from '../../backends/host/host-port.ts'
 import type { Checkpoints } from '../../backends/checkpoints.ts'
 import type { PortableBackend } from '../../backends/portable-backend.ts'
-import { onlyReads } from '../../agent/shell-policy/only-reads.ts'
-import type { HostRecord } from '../storage/session-metadata.ts'
+import { isReadOnly } from '../../agent/shell-policy/is-read-only.ts'
+import type { WorkspaceLocation } from '../storage/session-metadata.ts'
 import type { CheckpointArchive } from './checkpoint-archive.ts'
 import { moveFiles, skippedListPath, type SkippedFile, planTransfer } from './move-files.ts'
 
 export type SessionBackendOptions = {
   readonly open: (kind: BackendKind) => PortableBackend
-  /** What the settings ask for; throws what is wrong with them. */
+  /** Returns the backend of the settings; throws when they are invalid. */
   readonly requestedKind: () => BackendKind
-  /** Resolves when the settings are known. */
+  /** Resolves when the settings are loaded. */
   readonly waitForSettings: () => Promise<void>
-  readonly record: () => HostRecord | undefined
-  readonly write: (record: HostRecord) => void
+  readonly record: () => WorkspaceLocation | undefined
+  readonly write: (record: WorkspaceLocation) => void
   readonly noCapabilities: ExecutionBackend['capabilities']
-  /** For machines that do not keep old versions themselves. */
+  /** For backends without checkpoints of their own. */
   readonly archive?: CheckpointArchive | undefined
 }
 
 export type SessionBackend = ExecutionBackend &
   Pick<PortableBackend, 'snapshot' | 'restore'> & {
-    /** Removes what there is of the session on other machines. */
+    /** Removes everything of the session on hosts. */
     readonly destroy: () => Promise<void>
-    /** The files for what a person does. */
+    /** The files, for changes by the user. */
     readonly userFiles: Files
-    /** Those of the machine that is asked for, with the files on it. */
+    /** The checkpoints of the current backend, after moving the files to it. */
     readonly checkpoints: () => Promise<Checkpoints | undefined>
-    /** What is changed from now on belongs to this turn. */
+    /** Assigns changes from now on to this turn. */
     readonly begin: (run: string) => void
-    /** Of one machine, wherever the files are now: what was started there runs on there. */
+    /** The jobs of one backend: jobs keep running there after the files have moved. */
     readonly jobsOn: (kind: BackendKind) => Jobs | undefined
   }
 
 export function sessionBackend(options: SessionBackendOptions): SessionBackend {
-  const { of, current, now } = machines(options)
+  const { of, current, now } = openBackends(options)
   const { record, write, noCapabilities: missing, archive: archives } = options
-  /** The machine, with a checkpoint of it where the agent is about to change something. */
+  /** Returns the current backend, after saving a checkpoint when the agent is about to change something. */
   const changing = async (isChange: (root: string) => boolean = () => true) => {
     const machine = await current()
     if (!machine.checkpoints && isChange(machine.capabilities.root)) await archives?.saveBeforeChange(machine)
@@ -65,9 +65,9 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     learn: () => now()?.learn?.(),
     describe: () =>
       now()?.describe() ??
-      'It cannot be used until its settings are mended; what they lack is in the error of every command.',
-    async exec(command, how) {
-      const result = await (await changing(() => !onlyReads(command))).exec(command, how)
+      'It cannot be used until its settings are fixed; the error of every command says what is missing.',
+    async exec(command, execOptions) {
+      const result = await (await changing(() => !isReadOnly(command))).exec(command, execOptions)
       const known = record()
       if (known?.note === undefined) return result
       write({ ...known, note: undefined })
@@ -91,23 +91,30 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       return capabilities().background ? jobsOf(current, changing) : undefined
     },
     resolve: (path, cwd) => (now() ?? of('virtual')).resolve(path, cwd),
-    async *snapshot(which = () => true) {
+    async *snapshot(isWanted = () => true) {
       const backend = await current()
-      // The object holds all of it at once, and a machine may have more than that.
-      const { paths: take } = backend.kind === 'virtual' ? everything : planTransfer(await backend.tree())
-      yield* backend.snapshot((path) => take.has(path) && which(path))
+      // A host may have more files than can be copied.
+      const { paths: take } = backend.kind === 'virtual' ? allPaths : planTransfer(await backend.tree())
+      yield* backend.snapshot((path) => take.has(path) && isWanted(path))
     },
     restore: async (entries) => (await current()).restore(entries),
     jobsOn: (kind) => of(kind).jobs,
     async destroy() {
-      for (const kind of record()?.been ?? []) await destroyed(() => of(kind))
+      for (const kind of record()?.been ?? []) await destroyBackend(() => of(kind))
     },
   } as SessionBackend
 }
 
-const everything = { take: { has: () => true } }
+const allPaths = { paths: { has: () => true } }
 
-function machines({ open, requestedKind: wanted, waitForSettings: settled, record, write, archive: archives }: SessionBackendOptions) {
+function openBackends({
+  open,
+  requestedKind: wanted,
+  waitForSettings: settled,
+  record,
+  write,
+  archive: archives,
+}: SessionBackendOptions) {
   const opened = new Map<BackendKind, PortableBackend>()
   let moving: Promise<void> | undefined
 
@@ -117,13 +124,13 @@ function machines({ open, requestedKind: wanted, waitForSettings: settled, recor
     return known
   }
 
-  /** The machine that is asked for, with the files on it. While they move, the setting may change once more. */
+  /** Returns the requested backend, after moving the files to it. The setting may change during a move. */
   async function current(): Promise<PortableBackend> {
     for (;;) {
       await settled()
       const kind = wanted()
       const backend = of(kind)
-      if (moving || kind !== whereFilesAre(record())) {
+      if (moving || kind !== kindWithFiles(record())) {
         await (moving ??= move(kind).finally(() => (moving = undefined)))
         continue
       }
@@ -132,28 +139,28 @@ function machines({ open, requestedKind: wanted, waitForSettings: settled, recor
     }
   }
 
-  /** Nobody sees a machine whose files are half put back. */
+  /** Finishes a rollback before the files are accessible. */
   async function ended(backend: PortableBackend): Promise<void> {
     try {
       await archives?.finishRollback(backend)
     } catch (error) {
       if (error instanceof BackendError) throw error
-      console.error('A workspace could not be put back; it will be tried again.', error)
-      throw new BackendError('unavailable', 'The workspace is being put back to an earlier state.', 'Try again soon.')
+      console.error('A workspace could not be restored; it will be retried.', error)
+      throw new BackendError('unavailable', 'The workspace is being restored to an earlier state.', 'Try again soon.')
     }
   }
 
   async function move(kind: BackendKind): Promise<void> {
-    const from = whereFilesAre(record())
-    // Before anything is there: a session that is deleted now must know where to look.
-    write({ ...record(), kind: from, been: together(record()?.been, kind) })
+    const from = kindWithFiles(record())
+    // Stored before the move, so that deleting the session also cleans up the target.
+    write({ ...record(), kind: from, been: mergeKinds(record()?.been, kind) })
     if (!of(from).checkpoints) await ended(of(from))
     const left = await moveFiles(of(from), of(kind))
     await archives?.clear()
-    write({ ...record(), kind, been: together(record()?.been, from, kind), note: noteOf(from, kind, left) })
+    write({ ...record(), kind, been: mergeKinds(record()?.been, from, kind), note: noteOf(from, kind, left) })
   }
 
-  /** What can be said without waiting. What is wrong with the settings is said when something is to be done. */
+  /** Returns the requested backend synchronously. Invalid settings are reported by the next command instead. */
   function now(): PortableBackend | undefined {
     try {
       return of(wanted())
@@ -166,7 +173,7 @@ function machines({ open, requestedKind: wanted, waitForSettings: settled, recor
   return { of, current, now }
 }
 
-/** The memory of one machine inside the record of the session. */
+/** Reads and writes the data of one host inside the record of the session. */
 export function hostMemory(
   kind: BackendKind,
   { record, write }: Pick<SessionBackendOptions, 'record' | 'write'>,
@@ -180,17 +187,17 @@ export function hostMemory(
   }
 }
 
-const whereFilesAre = (record: HostRecord | undefined): BackendKind => record?.kind ?? 'virtual'
-const together = (been: readonly BackendKind[] = [], ...more: readonly BackendKind[]): readonly BackendKind[] =>
+const kindWithFiles = (record: WorkspaceLocation | undefined): BackendKind => record?.kind ?? 'virtual'
+const mergeKinds = (been: readonly BackendKind[] = [], ...more: readonly BackendKind[]): readonly BackendKind[] =>
   [...new Set([...been, ...more])].filter((kind) => kind !== 'virtual')
 
-/** A machine that is no longer set up cannot be asked; everything else that goes wrong is for the caller. */
-async function destroyed(open: () => PortableBackend): Promise<void> {
+/** Destroys a backend. One that is no longer set up is skipped; other errors are thrown. */
+async function destroyBackend(open: () => PortableBackend): Promise<void> {
   let backend: PortableBackend
   try {
     backend = open()
   } catch (error) {
-    console.warn('Files of a deleted session may be left on a machine that is not set up any more.', error)
+    console.warn('Files of a deleted session may remain on a backend that is not set up any more.', error)
     return
   }
   await backend.destroy()
@@ -205,7 +212,7 @@ function noteOf(from: BackendKind, to: BackendKind, left: readonly SkippedFile[]
 
 type Current = () => Promise<PortableBackend>
 
-/** `changing`: the machine to change this on. */
+/** `changing` returns the files for a change at a path. */
 const filesOf = (current: Current, changing: (path: string) => Promise<Pick<PortableBackend, 'files'>>): Files => ({
   read: async (path) => (await current()).files.read(path),
   write: async (path, bytes) => (await changing(path)).files.write(path, bytes),
@@ -225,18 +232,18 @@ function jobsOf(current: Current, changing: Current): Jobs {
   const jobs = async (): Promise<Jobs> => {
     const { jobs: found } = await current()
     if (found) return found
-    throw new BackendError('unsupported', 'This machine has no background jobs.', 'Run the command in the foreground.')
+    throw new BackendError('unsupported', 'This host has no background jobs.', 'Run the command in the foreground.')
   }
   return {
-    async start(id, command, how) {
+    async start(id, command, jobOptions) {
       await changing()
-      return (await jobs()).start(id, command, how)
+      return (await jobs()).start(id, command, jobOptions)
     },
     state: async (id) => (await jobs()).state(id),
     output: async (id, from, max) => (await jobs()).output(id, from, max),
     async write(id, text, close) {
       const { write } = await jobs()
-      if (!write) throw new BackendError('unsupported', 'A job has no input on this machine.')
+      if (!write) throw new BackendError('unsupported', 'A job has no input on this host.')
       await write(id, text, close)
     },
     kill: async (id) => (await jobs()).kill(id),

@@ -1,13 +1,13 @@
 /**
- * Images that a provider finds too large are made smaller by the Images binding, where there is one. The
- * stored message stays as it was sent: only what goes out is smaller.
+ * Shrinks images that are too large for a provider, with the Images binding. The stored message is not changed, only the
+ * one that is sent.
  */
 
-import { type ShrinkImage, small } from '../../agent/model/images.ts'
+import { type ShrinkImage, smallImage } from '../../agent/model/shrink-image.ts'
 import type { Message } from '../../agent/model/message.ts'
 import { isOversizedImage } from '../../agent/providers/shared/image-limits.ts'
 
-/** Tried in this order until the result is small enough; the last one is taken as it is. */
+/** Tried in this order until the result is small enough. */
 const qualities = [85, 60] as const
 
 export const imageShrinker =
@@ -17,56 +17,57 @@ export const imageShrinker =
     const whole = Uint8Array.from(atob(data), (char) => char.charCodeAt(0))
     let best: Uint8Array | undefined
     for (const quality of qualities) {
-      best = await redrawn(images, whole, quality)
-      if (!best || best.length <= small.bytes) break
+      best = await redraw(images, whole, quality)
+      if (!best || best.length <= smallImage.bytes) break
     }
-    // Redrawing a picture that is simple can make it larger.
+    // Encoding a simple image again can make it larger.
     if (!best || best.length >= whole.length) return undefined
     return { type: 'image', mediaType: 'image/jpeg', data: base64Of(best) }
   }
 
 /** Undefined when the binding cannot read it. */
-async function redrawn(images: ImagesBinding, whole: Uint8Array, quality: number): Promise<Uint8Array | undefined> {
+async function redraw(images: ImagesBinding, whole: Uint8Array, quality: number): Promise<Uint8Array | undefined> {
   try {
     const result = await images
       .input(new Blob([whole]).stream())
-      .transform({ width: small.side, height: small.side, fit: 'scale-down' })
+      .transform({ width: smallImage.side, height: smallImage.side, fit: 'scale-down' })
       .output({ format: 'image/jpeg', quality })
     return new Uint8Array(await result.response().arrayBuffer())
   } catch (error) {
-    console.warn('An image could not be made smaller.', error)
+    console.warn('An image could not be shrunk.', error)
     return undefined
   }
 }
 
-const step = 32_768
+const chunkBytes = 32_768
 
 function base64Of(bytes: Uint8Array): string {
   let binary = ''
-  for (let at = 0; at < bytes.length; at += step) binary += String.fromCharCode(...bytes.subarray(at, at + step))
+  for (let at = 0; at < bytes.length; at += chunkBytes)
+    binary += String.fromCharCode(...bytes.subarray(at, at + chunkBytes))
   return btoa(binary)
 }
 
-/** Messages with smaller images, kept as one object, so that its rendering is cached with it. */
-type Kept = WeakMap<Message, Message>
-const all: Kept = new WeakMap()
-const vast: Kept = new WeakMap()
+/** Messages with shrunk images. The same object is reused, because renderings are cached by it. */
+type MessageCache = WeakMap<Message, Message>
+const shrunkMessages: MessageCache = new WeakMap()
+const shrunkOversized: MessageCache = new WeakMap()
 
-/** What cannot be made smaller stays: the provider may take it when the others are smaller. */
+/** Shrinks all images. One that cannot be shrunk stays: the provider may accept it when the others are smaller. */
 export const shrinkImages = (messages: readonly Message[], shrink: ShrinkImage): Promise<readonly Message[]> =>
-  Promise.all(messages.map((message) => shrunk(message, shrink, all)))
+  Promise.all(messages.map((message) => shrinkMessage(message, shrink, shrunkMessages)))
 
-/** Only of those with more pixels than any provider takes: there is no need to ask first. The same array without them. */
+/** Shrinks only images with more pixels than any provider accepts. Returns the same array when there are none. */
 export async function shrinkOversizedImages(
   messages: readonly Message[],
   shrink: ShrinkImage,
 ): Promise<readonly Message[]> {
   const shrinkVast: ShrinkImage = async (part) => (isOversizedImage(part) ? shrink(part) : undefined)
-  const made = await Promise.all(messages.map((message) => shrunk(message, shrinkVast, vast)))
+  const made = await Promise.all(messages.map((message) => shrinkMessage(message, shrinkVast, shrunkOversized)))
   return made.every((message, at) => message === messages[at]) ? messages : made
 }
 
-async function shrunk(message: Message, shrink: ShrinkImage, kept: Kept): Promise<Message> {
+async function shrinkMessage(message: Message, shrink: ShrinkImage, kept: MessageCache): Promise<Message> {
   if (message.role === 'assistant' || message.content.every(({ type }) => type === 'text')) return message
   const known = kept.get(message)
   if (known) return known

@@ -7,7 +7,11 @@ import { playDaytona, type Vendor } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
 
-type Rented = { readonly backend: PortableBackend; readonly vendor: Vendor; readonly again: (key?: string) => PortableBackend }
+type Rented = {
+  readonly backend: PortableBackend
+  readonly vendor: Vendor
+  readonly again: (key?: string) => PortableBackend
+}
 
 async function renting(work: (rented: Rented) => Promise<void>) {
   const vendor = await playDaytona('key')

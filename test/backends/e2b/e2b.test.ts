@@ -8,7 +8,11 @@ import { playE2b, type Vendor } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
 
-type Rented = { readonly backend: PortableBackend; readonly vendor: Vendor; readonly again: (key?: string) => PortableBackend }
+type Rented = {
+  readonly backend: PortableBackend
+  readonly vendor: Vendor
+  readonly again: (key?: string) => PortableBackend
+}
 
 async function renting(work: (rented: Rented) => Promise<void>) {
   const vendor = await playE2b('key')

@@ -22,7 +22,7 @@ async function back(backend: VirtualBackend, nth = 1, selection: { path?: string
   const id = backend.checkpoints.list()[nth - 1]?.id ?? 0
   await backend.checkpoints.prepare(id, selection)
   const restored = backend.checkpoints.restore(id, selection)
-  await backend.checkpoints.sweep()
+  await backend.checkpoints.finishRestore()
   return restored
 }
 
@@ -115,17 +115,19 @@ describe('several turns', () => {
 
   it('beyond the limits of number and age are forgotten, the oldest first', () => {
     let time = 1_000_000_000
-    const checkpointLimits = { ...checkpointLimits, checkpoints: 3 }
-    return inWorkspace({ now: () => time, checkpointLimits }, async ({ backend, sql }) => {
-      await turns(backend, 5)
-      expect(listed(backend).map(([turn]) => turn)).toEqual(['run5', 'run4', 'run3'])
-      expect(count(sql, 'kept')).toBe(6)
-      time += checkpointLimits.ageMs + 1
-      backend.checkpoints.begin('run6')
-      await run(backend, 'echo 6 > a')
-      expect(listed(backend).map(([turn]) => turn)).toEqual(['run6'])
-      expect(count(sql, 'kept')).toBe(1)
-    })
+    return inWorkspace(
+      { now: () => time, checkpointLimits: { ...checkpointLimits, checkpoints: 3 } },
+      async ({ backend, sql }) => {
+        await turns(backend, 5)
+        expect(listed(backend).map(([turn]) => turn)).toEqual(['run5', 'run4', 'run3'])
+        expect(count(sql, 'kept')).toBe(6)
+        time += checkpointLimits.ageMs + 1
+        backend.checkpoints.begin('run6')
+        await run(backend, 'echo 6 > a')
+        expect(listed(backend).map(([turn]) => turn)).toEqual(['run6'])
+        expect(count(sql, 'kept')).toBe(1)
+      },
+    )
   })
 })
 

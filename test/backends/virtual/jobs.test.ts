@@ -157,7 +157,7 @@ describe('background jobs', () => {
         at = page.next
       }
       expect(at).toBe(4000 * 2 + 288_894)
-      expect(text).toMatch(/^\[\.\.\. 96894 bytes are no longer kept \.\.\.\]\n/)
+      expect(text).toMatch(/^\[\.\.\. 96894 bytes are no longer stored \.\.\.\]\n/)
       expect(text.endsWith('49999\n50000\n')).toBe(true)
       expect(text.length).toBeLessThan(200_100)
     }))

@@ -142,7 +142,7 @@ describe('git', () => {
     'git init -q; git remote add origin https://example.com/x; git fetch',
   ])('says that there is no network: %s', async (command) => {
     const output = await run(command)
-    expect(output).toContain('this machine has no network')
+    expect(output).toContain('this host has no network')
     expect(output).toContain('exit 128')
   })
 })

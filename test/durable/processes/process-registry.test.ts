@@ -91,7 +91,7 @@ describe('a process in the registry', () => {
   it('has the number that its machine gives it', async () => {
     const { live } = world()
     const { id, pid } = await live().start(request('a'))
-    expect([pid, (await live().look(id)).pid]).toEqual([4711, 4711])
+    expect([pid, (await live().refresh(id)).pid]).toEqual([4711, 4711])
   })
 
   it('with a terminal is listed by its command, and its output is as it would stand on the screen', async () => {
@@ -183,8 +183,8 @@ describe('a process in the registry', () => {
     ends(quiet.id, 0)
     ends(seen.id, 0)
     const processes = live()
-    await processes.look(seen.id)
-    processes.told(seen.id)
+    await processes.refresh(seen.id)
+    processes.markReported(seen.id)
     expect(await news(processes)).toBeUndefined()
   })
 
@@ -246,7 +246,7 @@ describe('the processes of a session', () => {
     await expect(live().start(request('one more'))).rejects.toThrow('64 processes are running')
     ends(all[5]?.id ?? '', 0)
     await live().pollAll()
-    live().told(all[5]?.id ?? '')
+    live().markReported(all[5]?.id ?? '')
     await live().start(request('one more'))
     expect(live().list()).toHaveLength(64)
   })

@@ -72,17 +72,17 @@ const stored = async (prefix: string) => (await bindings.BLOBS.list({ prefix }))
 const tree = async (machine: PortableBackend) =>
   (await machine.exec('find . -type f | sort | xargs grep -r ""; find . -type d | sort', T)).stdout
 
-/** Decides it; `sweep` then does it. */
+/** Decides it; `finishRestore` then performs it. */
 async function decide(session: Session, nth = 1, selection: { path?: string; all?: boolean } = {}) {
   const checkpoints = await session.checkpoints()
   const id = (await checkpoints?.list())?.[nth - 1]?.id ?? 0
   await checkpoints?.prepare(id, selection)
-  return { restored: checkpoints?.restore(id, selection), sweep: async () => checkpoints?.sweep() }
+  return { restored: checkpoints?.restore(id, selection), finishRestore: async () => checkpoints?.finishRestore() }
 }
 
 async function back(session: Session, nth = 1, selection: { path?: string; all?: boolean } = {}) {
-  const { restored, sweep } = await decide(session, nth, selection)
-  await sweep()
+  const { restored, finishRestore } = await decide(session, nth, selection)
+  await finishRestore()
   return restored
 }
 
@@ -213,8 +213,8 @@ describe('a rollback that a crash interrupts', () => {
             throw new Error('the object dies')
           },
         }
-        const { sweep } = await decide(life(dying))
-        const died = when === 'before anything is done' ? undefined : await sweep().catch(String)
+        const { finishRestore } = await decide(life(dying))
+        const died = when === 'before anything is done' ? undefined : await finishRestore().catch(String)
         expect(died).toBe(when === 'before anything is done' ? undefined : 'Error: the object dies')
         const next = life()
         expect((await next.files.list('/workspace')).map(({ path }) => path)).toEqual(['/workspace/a', '/workspace/b'])

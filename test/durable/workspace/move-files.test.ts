@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { BackendError, type BackendKind, type FileStat } from '../../../src/agent/model/backend.ts'
 import type { PortableBackend, SnapshotEntry } from '../../../src/backends/portable-backend.ts'
 import { moveFiles, planTransfer } from '../../../src/durable/workspace/move-files.ts'
-import type { HostRecord } from '../../../src/durable/storage/session-metadata.ts'
+import type { WorkspaceLocation } from '../../../src/durable/storage/session-metadata.ts'
 import { sessionBackend } from '../../../src/durable/workspace/session-backend.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -80,7 +80,7 @@ function session(first: BackendKind = 'virtual') {
     http: machine('http'),
     daytona: machine('daytona', '/home/daytona'),
   } as const
-  const state: { wanted: BackendKind; record: HostRecord | undefined } = { wanted: first, record: undefined }
+  const state: { wanted: BackendKind; record: WorkspaceLocation | undefined } = { wanted: first, record: undefined }
   const open = () =>
     sessionBackend({
       open: (kind) => {
@@ -92,7 +92,14 @@ function session(first: BackendKind = 'virtual') {
       waitForSettings: async () => undefined,
       record: () => state.record,
       write: (record) => (state.record = record),
-      noCapabilities: { streaming: false, background: false, pty: false, network: 'none', languages: [], root: '/workspace' },
+      noCapabilities: {
+        streaming: false,
+        background: false,
+        pty: false,
+        network: 'none',
+        languages: [],
+        root: '/workspace',
+      },
     })
   return { all, state, open }
 }
@@ -108,7 +115,10 @@ describe('what goes along', () => {
 
   it('is a whole repository or nothing of it', () => {
     const git = [file('/w/p/.git/HEAD', 1), file('/w/p/.git/objects/pack', 60)]
-    expect([...planTransfer([...git, file('/w/p/x', 10)], 100).paths]).toEqual(['/w/p/x', ...git.map(({ path }) => path)])
+    expect([...planTransfer([...git, file('/w/p/x', 10)], 100).paths]).toEqual([
+      '/w/p/x',
+      ...git.map(({ path }) => path),
+    ])
     expect(planTransfer([...git, file('/w/p/x', 50)], 100)).toEqual({
       take: new Set(['/w/p/x']),
       left: [{ path: '/w/p/.git', bytes: 61 }],

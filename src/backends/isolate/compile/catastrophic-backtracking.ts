@@ -1,52 +1,51 @@
 /**
- * Regular expressions that can take exponential time in an engine that backtracks and cannot be interrupted: those
- * with a repetition that can match one text in several ways. A repetition is taken when after each of its characters
- * the next one says where to go on (then there is one way only), or when a character that nothing else in it matches
- * begins or ends each pass.
+ * Detects regular expressions that can take exponential time in a backtracking engine: those with a repetition that can
+ * match one text in several ways. A repetition is safe when each character determines the next state, or when each pass
+ * begins or ends with a character that nothing else in it matches.
  */
 
-// No regular expression in here: in the isolate their constructor has this very check in front of it.
+// This file uses no regular expressions: in the isolate, their constructor calls this check.
 import { allCharacters, parseCharacter, parseClass, parseEscape, foldCase, notNewline } from './character-sets.ts'
 
-/** A part of an expression: characters are numbered as they come. */
+/** A part of an expression. Characters are numbered in order of appearance. */
 type Part = { readonly canBeEmpty: boolean; readonly first: readonly number[]; readonly last: readonly number[] }
-type Repetition = { readonly least: number; readonly most: number; readonly end: number }
+type Repetition = { readonly min: number; readonly max: number; readonly end: number }
 
-const nothing: Part = { canBeEmpty: true, first: [], last: [] }
-const mostDeep = 200
-const mostCopied = 10_000
+const emptyPart: Part = { canBeEmpty: true, first: [], last: [] }
+const maxDepth = 200
+const maxCopiedCharacters = 10_000
 
 export function hasCatastrophicBacktracking(pattern: string, insensitive = false): boolean {
-  return new Reader(pattern, insensitive).canExplode()
+  return new Analyzer(pattern, insensitive).analyze()
 }
 
-class Reader {
+class Analyzer {
   readonly #source: string
   readonly #fold: (set: bigint) => bigint
-  /** Of each character: what it matches, what can come next to it, and whether that can be reached in two ways. */
+  /** For each character: what it matches, what can follow it, and whether a follower is reachable in two ways. */
   readonly #sets: bigint[] = []
   readonly #next: bigint[] = []
-  readonly #isUnsure: boolean[] = []
+  readonly #isAmbiguous: boolean[] = []
   readonly #isRepeated: boolean[] = []
   #at = 0
   #depth = 0
-  #explodes = false
+  #isExponential = false
 
   constructor(source: string, insensitive: boolean) {
     this.#source = source
     this.#fold = insensitive ? foldCase : (set) => set
   }
 
-  canExplode(): boolean {
-    while (this.#at < this.#source.length && !this.#explodes) {
-      this.#choice()
+  analyze(): boolean {
+    while (this.#at < this.#source.length && !this.#isExponential) {
+      this.#alternatives()
       this.#at++
     }
-    return this.#explodes
+    return this.#isExponential
   }
 
-  /** Up to the closing bracket, or the end. */
-  #choice(): Part {
+  /** Parses alternatives up to the closing parenthesis or the end. */
+  #alternatives(): Part {
     const [first, last]: [number[], number[]] = [[], []]
     let canBeEmpty = false
     for (;;) {
@@ -60,15 +59,15 @@ class Reader {
   }
 
   #sequence(): Part {
-    let whole = nothing
-    while (this.#at < this.#source.length && !'|)'.includes(this.#source[this.#at] ?? '') && !this.#explodes) {
+    let whole = emptyPart
+    while (this.#at < this.#source.length && !'|)'.includes(this.#source[this.#at] ?? '') && !this.#isExponential) {
       const begin = this.#sets.length
-      whole = this.#joined(whole, this.#repeated(this.#atom(), begin))
+      whole = this.#concatenate(whole, this.#repeat(this.#atom(), begin))
     }
     return whole
   }
 
-  #joined(left: Part, right: Part): Part {
+  #concatenate(left: Part, right: Part): Part {
     this.#follow(left.last, right.first)
     return {
       canBeEmpty: left.canBeEmpty && right.canBeEmpty,
@@ -85,7 +84,7 @@ class Reader {
     }
     for (const one of from) {
       const known = this.#next[one] ?? 0n
-      if (overlaps || (known & set) !== 0n) this.#isUnsure[one] = true
+      if (overlaps || (known & set) !== 0n) this.#isAmbiguous[one] = true
       this.#next[one] = known | set
     }
   }
@@ -94,24 +93,25 @@ class Reader {
     return this.#sets[position] ?? 0n
   }
 
-  /** `begin`: the number of the first character of the part. */
-  #repeated(part: Part, begin: number): Part {
-    const times = repetitionAt(this.#source, this.#at)
+  /** Applies a repetition to a part whose first character has the number `begin`. */
+  #repeat(part: Part, begin: number): Part {
+    const times = parseRepetition(this.#source, this.#at)
     if (!times) return part
     this.#at = times.end + (this.#source[times.end] === '?' ? 1 : 0)
-    const { least, most } = times
+    const { min: least, max: most } = times
     const canBeEmpty = part.canBeEmpty || least === 0
     if (most <= 1) return { ...part, canBeEmpty }
-    // So often and no other number: one after the other, and two tell as much as many.
-    if (least === most) return this.#joined(part, this.#copied(part, begin))
+    // A fixed count is a concatenation, and two copies reveal the same ambiguities as many.
+    if (least === most) return this.#concatenate(part, this.#copy(part, begin))
     this.#follow(part.last, part.first)
     const end = this.#sets.length
-    if (this.#isUnsure.slice(begin, end).includes(true) && !this.#isKeptApart(part, begin, end)) this.#explodes = true
+    if (this.#isAmbiguous.slice(begin, end).includes(true) && !this.#isSeparated(part, begin, end))
+      this.#isExponential = true
     this.#isRepeated.fill(true, begin, end)
     return { ...part, canBeEmpty }
   }
 
-  #isKeptApart({ canBeEmpty, first, last }: Part, begin: number, end: number): boolean {
+  #isSeparated({ canBeEmpty, first, last }: Part, begin: number, end: number): boolean {
     const isAlone = (position: number | undefined) => {
       if (position === undefined) return false
       const others = this.#sets.slice(begin, end).filter((_, i) => begin + i !== position)
@@ -121,24 +121,24 @@ class Reader {
     return (first.length === 1 && isAlone(first[0])) || (last.length === 1 && isAlone(last[0]))
   }
 
-  #copied(part: Part, begin: number): Part {
+  #copy(part: Part, begin: number): Part {
     const end = this.#sets.length
     const count = end - begin
-    if (end + count > mostCopied) return nothing
+    if (end + count > maxCopiedCharacters) return emptyPart
     for (let i = begin; i < end; i++) {
-      const copy = this.#character(this.#set(i))
+      const copy = this.#addSet(this.#set(i))
       this.#next[copy] = this.#next[i] ?? 0n
-      this.#isUnsure[copy] = this.#isUnsure[i] ?? false
+      this.#isAmbiguous[copy] = this.#isAmbiguous[i] ?? false
       this.#isRepeated[copy] = this.#isRepeated[i] ?? false
     }
     const moved = (positions: readonly number[]) => positions.map((position) => position + count)
     return { ...part, first: moved(part.first), last: moved(part.last) }
   }
 
-  /** The number of a new one. */
-  #character(set: bigint): number {
+  /** Adds a character and returns its number. */
+  #addSet(set: bigint): number {
     this.#next.push(0n)
-    this.#isUnsure.push(false)
+    this.#isAmbiguous.push(false)
     this.#isRepeated.push(false)
     return this.#sets.push(set) - 1
   }
@@ -146,52 +146,52 @@ class Reader {
   #atom(): Part {
     const sign = this.#source[this.#at]
     if (sign === '(') return this.#group()
-    if (sign === '^' || sign === '$') return this.#passed(1)
-    if (sign === '.') return this.#one({ set: notNewline, end: this.#at + 1 })
-    if (sign === '[') return this.#one(parseClass(this.#source, this.#at))
+    if (sign === '^' || sign === '$') return this.#skip(1)
+    if (sign === '.') return this.#addCharacter({ set: notNewline, end: this.#at + 1 })
+    if (sign === '[') return this.#addCharacter(parseClass(this.#source, this.#at))
     if (sign === '\\') return this.#escape()
-    return this.#one(parseCharacter(this.#source, this.#at))
+    return this.#addCharacter(parseCharacter(this.#source, this.#at))
   }
 
-  #one({ set, end }: { readonly set: bigint; readonly end: number }): Part {
+  #addCharacter({ set, end }: { readonly set: bigint; readonly end: number }): Part {
     this.#at = end
-    const position = this.#character(this.#fold(set))
+    const position = this.#addSet(this.#fold(set))
     return { canBeEmpty: false, first: [position], last: [position] }
   }
 
-  #passed(characters: number): Part {
+  #skip(characters: number): Part {
     this.#at += characters
-    return nothing
+    return emptyPart
   }
 
   #escape(): Part {
     const letter = this.#source[this.#at + 1] ?? ''
-    if (letter === 'b' || letter === 'B') return this.#passed(2)
+    if (letter === 'b' || letter === 'B') return this.#skip(2)
     const isName = letter === 'k' && this.#source[this.#at + 2] === '<'
-    if (!isName && !(letter >= '1' && letter <= '9')) return this.#one(parseEscape(this.#source, this.#at))
-    // What a group matched: any text, of any length.
+    if (!isName && !(letter >= '1' && letter <= '9')) return this.#addCharacter(parseEscape(this.#source, this.#at))
+    // A back reference matches any text of any length.
     const close = isName ? this.#source.indexOf('>', this.#at) : -1
-    const any = this.#one({ set: allCharacters, end: close < 0 ? this.#at + 2 : close + 1 })
+    const any = this.#addCharacter({ set: allCharacters, end: close < 0 ? this.#at + 2 : close + 1 })
     this.#follow(any.last, any.first)
     return { ...any, canBeEmpty: true }
   }
 
   #group(): Part {
     const begin = this.#sets.length
-    const isLook = this.#open()
+    const isLook = this.#enterGroup()
     this.#depth++
-    if (this.#depth > mostDeep) this.#explodes = true
-    const part = this.#choice()
+    if (this.#depth > maxDepth) this.#isExponential = true
+    const part = this.#alternatives()
     this.#depth--
     this.#at++
     if (!isLook) return part
-    // It takes nothing of the text.
-    for (const list of [this.#sets, this.#next, this.#isUnsure, this.#isRepeated]) list.length = begin
-    return nothing
+    // A look-around consumes no text.
+    for (const list of [this.#sets, this.#next, this.#isAmbiguous, this.#isRepeated]) list.length = begin
+    return emptyPart
   }
 
-  /** Goes behind `(`, `(?:`, `(?<name>` and their like. */
-  #open(): boolean {
+  /** Skips `(`, `(?:`, `(?<name>` and the like. Returns whether it is a look-around. */
+  #enterGroup(): boolean {
     const source = this.#source
     this.#at++
     if (source[this.#at] !== '?') return false
@@ -208,19 +208,19 @@ const append = (list: number[], more: readonly number[]): void => more.forEach((
 
 const unbounded = Number.POSITIVE_INFINITY
 
-function repetitionAt(source: string, at: number): Repetition | undefined {
+function parseRepetition(source: string, at: number): Repetition | undefined {
   const sign = source[at]
-  if (sign === '*') return { least: 0, most: unbounded, end: at + 1 }
-  if (sign === '+') return { least: 1, most: unbounded, end: at + 1 }
-  if (sign === '?') return { least: 0, most: 1, end: at + 1 }
+  if (sign === '*') return { min: 0, max: unbounded, end: at + 1 }
+  if (sign === '+') return { min: 1, max: unbounded, end: at + 1 }
+  if (sign === '?') return { min: 0, max: 1, end: at + 1 }
   const close = sign === '{' ? source.indexOf('}', at) : -1
-  return close < 0 ? undefined : counted(source.slice(at + 1, close).split(','), close + 1)
+  return close < 0 ? undefined : parseCounts(source.slice(at + 1, close).split(','), close + 1)
 }
 
-function counted([low = '', high, ...more]: readonly string[], end: number): Repetition | undefined {
+function parseCounts([low = '', high, ...more]: readonly string[], end: number): Repetition | undefined {
   const isClosed = high !== undefined && high !== ''
   if (!isNumber(low) || (isClosed && !isNumber(high)) || more.length > 0) return undefined
-  return { least: Number(low), most: isClosed ? Number(high) : high === undefined ? Number(low) : unbounded, end }
+  return { min: Number(low), max: isClosed ? Number(high) : high === undefined ? Number(low) : unbounded, end }
 }
 
 const isNumber = (text: string): boolean => text !== '' && [...text].every((digit) => digit >= '0' && digit <= '9')

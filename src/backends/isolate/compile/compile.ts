@@ -1,4 +1,4 @@
-/** From what a model wrote to a module that can be run and stopped. Plain first; types are only looked for when they are in the way. */
+/** Compiles a program of the model to a module that can be stopped. Types are only removed when it does not parse as JavaScript. */
 
 import { transform } from 'sucrase'
 import type { Compiled, Language } from '../protocol.ts'
@@ -12,7 +12,7 @@ export function compile(source: string, language?: Language): Compiled {
   }
   let script: string
   try {
-    // Nothing is added to what has no types: the lines stay as they are.
+    // These options only remove types, so that line numbers stay the same.
     script = transform(source, { transforms: ['typescript'], disableESTransforms: true, keepUnusedImports: true }).code
   } catch (error) {
     return { ok: false, error: syntaxError(error) }
@@ -33,7 +33,7 @@ function attempt(source: string): Attempt {
   }
 }
 
-/** Both parsers put `(line:column)` at the end; sucrase says what it was doing first. */
+/** Formats an error of acorn or sucrase. Both end with `(line:column)`; sucrase has a prefix. */
 function syntaxError(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   const [, text = message, line = '?', column = '?'] = /^([\s\S]*?)\s*\((\d+):(\d+)\)$/.exec(message) ?? []

@@ -1,4 +1,4 @@
-/** The isolate that compiles: parsers meet the text of strangers here, without secrets, network or session. */
+/** Exports the compiler as a worker, so that untrusted text is parsed without secrets, network or session. */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import type { Compiled, Language } from '../protocol.ts'

@@ -1,4 +1,4 @@
-/** Modules of node that compute and reach nothing. */
+/** Lists the Node modules that a program may import: they only compute. */
 export const importableModules: ReadonlySet<string> = new Set([
   'assert',
   'buffer',

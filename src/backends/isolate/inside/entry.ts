@@ -1,6 +1,6 @@
 /**
- * Runs one program, once. The isolate is thrown away afterwards: whatever the program did to its globals, nobody else
- * sees. When `run` returns, the platform cancels every timer and call that is left.
+ * Runs one program in an isolate that is discarded afterwards, so that changes to globals affect nothing else. When `run`
+ * returns, the platform cancels all remaining timers and calls.
  */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
@@ -13,16 +13,16 @@ import { formatError, createOutput, type Output, formatValue } from './output.ts
 import { trackPendingWork, type PendingWork } from './pending-work.ts'
 import { type Call, createToolFunctions } from './tools.ts'
 
-type Given = {
+type InjectedFunctions = {
   readonly tick: Guard['tick']
   readonly pause: Guard['pause']
   readonly load: (name: unknown) => Promise<unknown>
   readonly counted: typeof countSpread
 }
 
-type Program = { readonly default: (given: Given) => Promise<unknown> }
+type Program = { readonly default: (given: InjectedFunctions) => Promise<unknown> }
 
-/** The rest of the answer says how it ended. */
+/** How the program ended. */
 type End = Pick<RunAnswer, 'status' | 'error'>
 
 export class Runner extends WorkerEntrypoint {
@@ -41,19 +41,19 @@ export class Runner extends WorkerEntrypoint {
     later(() => stop({ status: 'timeout', error: `Stopped after ${request.timeoutMs / 1000} s.` }), request.timeoutMs)
     host.stopped().then(
       () => stop({ status: 'interrupted', error: 'Stopped by the user.' }),
-      () => stop({ status: 'interrupted', error: 'The session is gone.' }),
+      () => stop({ status: 'interrupted', error: 'The session does not exist any more.' }),
     )
     const exit = (code: unknown = 0): never => {
       stop(Number(code) === 0 ? { status: 'success' } : { status: 'error', error: `The program exited with ${code}.` })
       throw new Error('The program has exited.')
     }
-    prepare({ host, request, output, pending, guard, exit })
-    const end = await Promise.race([ended, ran({ output, pending, guard, unhandled })])
+    prepareGlobals({ host, request, output, pending, guard, exit })
+    const end = await Promise.race([ended, runProgram({ output, pending, guard, unhandled })])
     return { ...end, output: output.readAll() }
   }
 }
 
-type Surroundings = {
+type RunContext = {
   readonly host: ProgramHost
   readonly request: RunRequest
   readonly output: Output
@@ -62,8 +62,8 @@ type Surroundings = {
   readonly exit: (code?: unknown) => never
 }
 
-/** The globals of the program. */
-function prepare({ host, request, output, pending, guard, exit }: Surroundings): void {
+/** Sets the globals of the program. */
+function prepareGlobals({ host, request, output, pending, guard, exit }: RunContext): void {
   for (const kind of ['log', 'info', 'warn', 'error', 'debug', 'dir', 'table', 'trace'])
     Reflect.set(console, kind, (...values: unknown[]) => output.print(values))
   const call: Call = async (name, input) => {
@@ -74,14 +74,14 @@ function prepare({ host, request, output, pending, guard, exit }: Surroundings):
     }
   }
   const tools = createToolFunctions(request.tools, (name, input) => pending.track(call(name, input)))
-  Object.assign(globalThis, tools, { tools, require: (name: unknown) => loaded(name) })
-  Object.defineProperties(process, { exit: { value: exit }, getBuiltinModule: { value: loaded } })
+  Object.assign(globalThis, tools, { tools, require: (name: unknown) => loadModule(name) })
+  Object.defineProperties(process, { exit: { value: exit }, getBuiltinModule: { value: loadModule } })
   limitBuiltIns()
 }
 
-type Running = Pick<Surroundings, 'output' | 'pending'> & { readonly guard: Guard; readonly unhandled: unknown[] }
+type ProgramContext = Pick<RunContext, 'output' | 'pending'> & { readonly guard: Guard; readonly unhandled: unknown[] }
 
-async function ran({ output, pending, guard, unhandled }: Running): Promise<End> {
+async function runProgram({ output, pending, guard, unhandled }: ProgramContext): Promise<End> {
   addEventListener('unhandledrejection', (event) => {
     event.preventDefault()
     unhandled.push(event.reason)
@@ -91,12 +91,12 @@ async function ran({ output, pending, guard, unhandled }: Running): Promise<End>
     const value = await program.default({
       tick: guard.tick,
       pause: guard.pause,
-      load: async (name) => loaded(name),
+      load: async (name) => loadModule(name),
       counted: countSpread,
     })
     await pending.waitUntilDone()
     if (value !== undefined && !pending.isTimer(value)) output.print([formatValue(value)])
-    // What a program catches of its own end is still its end.
+    // The program may have caught the error of the guard.
     const why = guard.endReason()
     if (why !== undefined) return { status: 'error', error: why }
     return unhandled.length ? { status: 'error', error: formatError(unhandled[0]) } : { status: 'success' }
@@ -105,10 +105,10 @@ async function ran({ output, pending, guard, unhandled }: Running): Promise<End>
   }
 }
 
-/** The program sees another one. */
+/** Saved, because the program's `process.getBuiltinModule` is replaced. */
 const builtIn = process.getBuiltinModule.bind(process)
 
-function loaded(name: unknown): unknown {
+function loadModule(name: unknown): unknown {
   const bare = String(name).replace(/^node:/, '')
   if (!importableModules.has(bare)) throw new Error(missingModuleMessage(String(name), importableModules))
   return builtIn(`node:${bare}`)

@@ -1,36 +1,39 @@
 /**
- * What every loop and every function of a program asks. It counts the time that passes without the machine being let
- * go of, and in all. In production the clock stands still while code computes and the platform's limit of CPU time
- * ends it; where all sessions share one thread, this is what ends it.
+ * Limits the computing time of a program, at one blockedMs and in total; every loop and function calls `tick`. On the
+ * deployed platform the clock stands still while code computes, and the CPU limit ends it. Locally, where all sessions
+ * share a thread, this guard does.
  */
 
 import { countMemory } from './limit-built-ins.ts'
 import type { ComputeLimits } from '../protocol.ts'
 
-/** A loop that may wait lets others have their turn this often. */
-const SLICE_MS = 15
-/** The clock is asked once in so many calls. */
-const EVERY = 32
-/** Bytes that are added up before they are counted. */
-const PORTION = 1024 * 1024
+/** An async loop pauses after this time. */
+const sliceMs = 15
+/** The clock is read once per this number of calls. */
+const callsPerCheck = 32
+/** Estimated bytes are counted in portions of this size. */
+const countedPortionBytes = 1024 * 1024
 
 export type Guard = {
   /**
-   * True when it is time to wait for a moment; throws when there is no time or memory left. `bytes` is what the code
-   * around it is estimated to take.
+   * Returns whether the caller should pause; throws when time or memory are exceeded. `bytes` is the estimated
+   * allocation of the surrounding code.
    */
   readonly tick: (bytes: number) => boolean
   readonly pause: () => Promise<void>
-  /** The machine has been let go of: something has come from outside. */
+  /** Must be called after an await on something outside, which has yielded the thread. */
   readonly markYielded: () => void
-  /** Nothing of the program runs on: every loop and function throws this. */
+  /** Ends the program: from now on `tick` throws. */
   readonly end: (why: string) => void
-  /** Why it has ended. */
+  /** The reason of the end, if it has ended. */
   readonly endReason: () => string | undefined
 }
 
-export function createGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: string) => void): Guard {
-  // What a program does to its globals must not reach these.
+export function createGuard(
+  { maxBlockingMs: stretchMs, maxTotalMs: totalMs }: ComputeLimits,
+  onEnd: (why: string) => void,
+): Guard {
+  // Saved, because the program may replace its globals.
   const now = Date.now.bind(Date)
   const later = setTimeout
   let calls = 0
@@ -39,7 +42,7 @@ export function createGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: 
   let start = 0
   let last = 0
   let used = 0
-  let over: string | undefined
+  let reason: string | undefined
 
   const close = (): void => {
     if (!open) return
@@ -47,13 +50,13 @@ export function createGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: 
     open = false
   }
   const end = (why: string): void => {
-    if (over !== undefined) return
-    over = why
+    if (reason !== undefined) return
+    reason = why
     onEnd(why)
   }
-  const look = (): boolean => {
+  const check = (): boolean => {
     last = now()
-    if (bytes > PORTION) {
+    if (bytes > countedPortionBytes) {
       const portion = bytes
       bytes = 0
       countMemory(portion)
@@ -61,31 +64,31 @@ export function createGuard({ stretchMs, totalMs }: ComputeLimits, onEnd: (why: 
     if (!open) {
       open = true
       start = last
-      // Runs when the machine has been let go of.
+      // Runs when the thread has been yielded.
       later(close, 0)
       return false
     }
-    const stretch = last - start
-    if (stretch > stretchMs)
+    const blockedMs = last - start
+    if (blockedMs > stretchMs)
       end(
-        `The code computed for ${seconds(stretchMs)} without a pause. Is there a loop without an end? In async code and at the top level loops pause by themselves.`,
+        `The code computed for ${seconds(stretchMs)} without a pause. Is there an endless loop? Loops in async code and at the top level pause by themselves.`,
       )
-    else if (used + stretch > totalMs)
-      end(`The code computed for ${seconds(totalMs)} in all. Is there a loop without an end?`)
-    if (over !== undefined) throw new Error(over)
-    return stretch > SLICE_MS
+    else if (used + blockedMs > totalMs)
+      end(`The code computed for ${seconds(totalMs)} in total. Is there an endless loop?`)
+    if (reason !== undefined) throw new Error(reason)
+    return blockedMs > sliceMs
   }
   return {
     tick(estimate) {
       bytes += estimate
-      if (over !== undefined) throw new Error(over)
-      return ++calls % EVERY === 0 && look()
+      if (reason !== undefined) throw new Error(reason)
+      return ++calls % callsPerCheck === 0 && check()
     },
     pause: () => new Promise((resolve) => later(resolve, 0)),
-    // Answers that come one upon the other leave timers no turn.
+    // When answers arrive in a row, timers may not run between them.
     markYielded: close,
     end,
-    endReason: () => over,
+    endReason: () => reason,
   }
 }
 

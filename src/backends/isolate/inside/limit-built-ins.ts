@@ -1,71 +1,71 @@
 /**
- * How much one program may take of memory. An isolate that takes all of it ends the whole local runtime; in production it
- * is ended alone, at 128 MB. What is given back is not seen: large things and an estimate of small ones are added up.
+ * Limits the memory of a program by replacing built-ins that allocate. Out of memory would end the whole local runtime
+ * (a deployed isolate ends alone, at 128 MB). Freed memory is unknown: large allocations and estimates of small ones add up.
  */
 
 import { hasCatastrophicBacktracking } from '../compile/catastrophic-backtracking.ts'
 import { slowPatternMessage } from '../compile/messages.ts'
 
-/** One thing. */
-const MOST_BYTES = 128 * 1024 * 1024
-/** All of them together: the local runtime ends near 1.4 GB. */
-const MOST_IN_ALL = 900 * 1024 * 1024
-/** What is smaller is estimated by the loops (instrument.ts). */
-const LARGE = 1024
+/** Limit of one allocation. */
+const maxAllocationBytes = 128 * 1024 * 1024
+/** Limit of all allocations together: the local runtime ends near 1.4 GB. */
+const maxTotalBytes = 900 * 1024 * 1024
+/** Smaller allocations are estimated by the loops (instrument.ts). */
+const minCountedBytes = 1024
 
-let taken = 0
+let totalBytes = 0
 
 export function countMemory(bytes: number): void {
-  if (!(bytes >= LARGE)) return
-  taken += bytes
-  if (bytes > MOST_BYTES || taken > MOST_IN_ALL)
-    throw new RangeError('Out of memory: this would take too much of it. Work in smaller pieces.')
+  if (!(bytes >= minCountedBytes)) return
+  totalBytes += bytes
+  if (bytes > maxAllocationBytes || totalBytes > maxTotalBytes)
+    throw new RangeError('Out of memory: the program allocates too much. Work in smaller pieces.')
 }
 
-const cells = (count: unknown): void => countMemory(Number(count) * 8)
+const countCells = (count: unknown): void => countMemory(Number(count) * 8)
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
-const put = (owner: object, name: string, value: unknown): void =>
+const defineValue = (owner: object, name: string, value: unknown): void =>
   void Object.defineProperty(owner, name, { value, writable: true, configurable: true })
 
-/** Puts a look at the arguments before a method. */
-function before(owner: object, name: string, look: (self: unknown, args: readonly unknown[]) => void): void {
+/** Wraps a method with a check of its arguments. */
+function addCheck(owner: object, name: string, check: (self: unknown, args: readonly unknown[]) => void): void {
   const original = Reflect.get(owner, name) as Method
   const guarded = {
     [name](this: unknown, ...args: unknown[]): unknown {
-      look(this, args)
+      check(this, args)
       return Reflect.apply(original, this, args)
     },
   }[name]
-  put(owner, name, guarded)
+  defineValue(owner, name, guarded)
 }
 
-/** Counts what is spread into an array. */
+/** Counts the elements that are spread into an array. */
 export function countSpread<T>(items: T): T {
-  cells(lengthOf(items) || Number((items as { size?: unknown } | null)?.size ?? 0))
+  countCells(lengthOf(items) || Number((items as { size?: unknown } | null)?.size ?? 0))
   return items
 }
 
 const lengthOf = (value: unknown): number => Number((value as { length?: unknown } | null)?.length ?? 0)
 
-function boundArrays(): void {
+function limitArrays(): void {
   const checked = new Proxy(Array, {
     construct(target, args: unknown[], made) {
-      if (args.length === 1 && typeof args[0] === 'number') cells(args[0])
+      if (args.length === 1 && typeof args[0] === 'number') countCells(args[0])
       return Reflect.construct(target, args, made) as object
     },
     apply(target, self, args: unknown[]) {
-      if (args.length === 1 && typeof args[0] === 'number') cells(args[0])
+      if (args.length === 1 && typeof args[0] === 'number') countCells(args[0])
       return Reflect.apply(target, self, args) as unknown
     },
   })
-  before(Array, 'from', (_, [from]) => cells(lengthOf(from)))
-  before(Array.prototype, 'fill', (self) => cells(lengthOf(self)))
-  before(Array.prototype, 'concat', (self, more) =>
-    cells(more.reduce<number>((sum, one) => sum + (Array.isArray(one) ? one.length : 1), lengthOf(self))),
+  addCheck(Array, 'from', (_, [from]) => countCells(lengthOf(from)))
+  addCheck(Array.prototype, 'fill', (self) => countCells(lengthOf(self)))
+  addCheck(Array.prototype, 'concat', (self, more) =>
+    countCells(more.reduce<number>((sum, one) => sum + (Array.isArray(one) ? one.length : 1), lengthOf(self))),
   )
-  before(Array.prototype, 'join', (self, [by]) => countMemory(lengthOf(self) * String(by ?? ',').length))
+  addCheck(Array.prototype, 'join', (self, [by]) => countMemory(lengthOf(self) * String(by ?? ',').length))
   for (const name of [
     'map',
     'slice',
@@ -79,19 +79,20 @@ function boundArrays(): void {
     'with',
     'toSpliced',
   ])
-    before(Array.prototype, name, (self) => cells(lengthOf(self)))
-  put(Array.prototype, 'constructor', checked)
-  put(globalThis, 'Array', checked)
+    addCheck(Array.prototype, name, (self) => countCells(lengthOf(self)))
+  defineValue(Array.prototype, 'constructor', checked)
+  defineValue(globalThis, 'Array', checked)
 }
 
-function boundText(): void {
-  before(String.prototype, 'repeat', (self, [times]) => countMemory(lengthOf(self) * Number(times)))
-  for (const name of ['padStart', 'padEnd']) before(String.prototype, name, (_, [length]) => countMemory(Number(length)))
-  before(String.prototype, 'split', (self, [by]) => countMemory(lengthOf(self) * (by === '' ? 16 : 2)))
-  before(JSON, 'parse', (_, [text]) => countMemory(lengthOf(text) * 4))
+function limitStrings(): void {
+  addCheck(String.prototype, 'repeat', (self, [times]) => countMemory(lengthOf(self) * Number(times)))
+  for (const name of ['padStart', 'padEnd'])
+    addCheck(String.prototype, name, (_, [length]) => countMemory(Number(length)))
+  addCheck(String.prototype, 'split', (self, [by]) => countMemory(lengthOf(self) * (by === '' ? 16 : 2)))
+  addCheck(JSON, 'parse', (_, [text]) => countMemory(lengthOf(text) * 4))
 }
 
-function boundBytes(): void {
+function limitBuffers(): void {
   const names = [
     'ArrayBuffer',
     'Int8Array',
@@ -115,40 +116,41 @@ function boundBytes(): void {
         return Reflect.construct(target, args, made) as object
       },
     })
-    put(original.prototype, 'constructor', checked)
-    put(globalThis, name, checked)
+    defineValue(original.prototype, 'constructor', checked)
+    defineValue(globalThis, name, checked)
   }
 }
 
-function boundExpressions(): void {
-  const look = ([pattern, given]: readonly unknown[]): void => {
-    const [source, usual] = pattern instanceof RegExp ? [pattern.source, pattern.flags] : [String(pattern), '']
-    if (hasCatastrophicBacktracking(source, String(given ?? usual).includes('i'))) throw new SyntaxError(slowPatternMessage(source))
+function limitRegExps(): void {
+  const checkPattern = ([pattern, flags]: readonly unknown[]): void => {
+    const [source, ownFlags] = pattern instanceof RegExp ? [pattern.source, pattern.flags] : [String(pattern), '']
+    if (hasCatastrophicBacktracking(source, String(flags ?? ownFlags).includes('i')))
+      throw new SyntaxError(slowPatternMessage(source))
   }
   const checked = new Proxy(RegExp, {
     construct(target, args: unknown[], made) {
-      look(args)
+      checkPattern(args)
       return Reflect.construct(target, args, made) as object
     },
     apply(target, self, args: unknown[]) {
-      look(args)
+      checkPattern(args)
       return Reflect.apply(target, self, args) as unknown
     },
   })
-  put(RegExp.prototype, 'constructor', checked)
-  put(globalThis, 'RegExp', checked)
-  // A text becomes an expression here.
+  defineValue(RegExp.prototype, 'constructor', checked)
+  defineValue(globalThis, 'RegExp', checked)
+  // These methods convert a string to a regular expression.
   for (const name of ['match', 'matchAll', 'search'])
-    before(String.prototype, name, (_, args) => typeof args[0] === 'string' && look(args))
+    addCheck(String.prototype, name, (_, args) => typeof args[0] === 'string' && checkPattern(args))
 }
 
-/** What is of no use to a program and could harm others. */
-const REMOVED = ['caches', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']
+/** Globals that a program does not need and that could harm other sessions. */
+const removedGlobals = ['caches', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']
 
 export function limitBuiltIns(): void {
-  for (const name of REMOVED) Object.defineProperty(globalThis, name, { value: undefined, configurable: false })
-  boundArrays()
-  boundText()
-  boundBytes()
-  boundExpressions()
+  for (const name of removedGlobals) Object.defineProperty(globalThis, name, { value: undefined, configurable: false })
+  limitArrays()
+  limitStrings()
+  limitBuffers()
+  limitRegExps()
 }

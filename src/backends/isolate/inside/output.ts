@@ -1,49 +1,49 @@
-/** What a program prints: the head and the tail are kept, and how much is missing between them is said. */
+/** Collects the output of a program: its head and tail, with a note about the omitted middle. */
 
 export type Output = {
   readonly print: (values: readonly unknown[]) => void
-  /** What was printed since the last time. */
+  /** Returns the part of the head that was printed since the last call. */
   readonly readNew: () => string
   readonly readAll: () => string
 }
 
-const HEAD = 0.4
+const headShare = 0.4
 
-export function createOutput(most: number): Output {
-  const headMost = Math.floor(most * HEAD)
-  const tailMost = most - headMost
+export function createOutput(maxChars: number): Output {
+  const maxHeadChars = Math.floor(maxChars * headShare)
+  const maxTailChars = maxChars - maxHeadChars
   let head = ''
   let tail = ''
   let dropped = 0
-  let told = 0
+  let readChars = 0
   return {
     print(values) {
       let text = `${values.map((value) => formatValue(value)).join(' ')}\n`
-      if (head.length < headMost) {
-        const taken = text.slice(0, headMost - head.length)
-        head += taken
-        text = text.slice(taken.length)
+      if (head.length < maxHeadChars) {
+        const part = text.slice(0, maxHeadChars - head.length)
+        head += part
+        text = text.slice(part.length)
       }
       tail += text
-      // Cut now and then, not with every line.
-      if (tail.length > tailMost * 2) {
-        dropped += tail.length - tailMost
-        tail = tail.slice(-tailMost)
+      // Truncated only now and then, for speed.
+      if (tail.length > maxTailChars * 2) {
+        dropped += tail.length - maxTailChars
+        tail = tail.slice(-maxTailChars)
       }
     },
     readNew() {
-      const from = told
-      told = head.length
+      const from = readChars
+      readChars = head.length
       return head.slice(from)
     },
     readAll() {
-      const missing = dropped + Math.max(0, tail.length - tailMost)
-      return missing ? `${head}\n[… ${missing} characters left out …]\n${tail.slice(-tailMost)}` : head + tail
+      const missing = dropped + Math.max(0, tail.length - maxTailChars)
+      return missing ? `${head}\n[… ${missing} characters left out …]\n${tail.slice(-maxTailChars)}` : head + tail
     },
   }
 }
 
-/** Texts as they are, everything else as JSON where JSON can say it. */
+/** Formats a value: a string as it is, an object as JSON. */
 export function formatValue(value: unknown): string {
   if (typeof value === 'string') return value
   if (value instanceof Error) return value.stack === undefined ? String(value) : formatError(value)
@@ -79,13 +79,13 @@ function plain(item: unknown): unknown {
   return item
 }
 
-const PLACE = /^\s*at (?:async )?(?:(.*) \()?[^\s()]*program\.js:(\d+):\d+\)?$/
+const stackLine = /^\s*at (?:async )?(?:(.*) \()?[^\s()]*program\.js:(\d+):\d+\)?$/
 
-/** Lines of the program only: where it went wrong inside of us helps nobody. */
+/** Formats an error with the stack lines of the program, without those of the runner. */
 export function formatError(error: unknown): string {
   if (!(error instanceof Error)) return `Uncaught ${formatValue(error)}`
   const lines = (error.stack ?? '').split('\n').flatMap((line) => {
-    const [, name, at] = PLACE.exec(line) ?? []
+    const [, name, at] = stackLine.exec(line) ?? []
     return at === undefined ? [] : [`    at ${name && !name.endsWith('default') ? `${name} ` : ''}line ${at}`]
   })
   const cause = error.cause === undefined ? '' : `\n  caused by ${formatError(error.cause)}`

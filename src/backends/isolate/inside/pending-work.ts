@@ -1,4 +1,4 @@
-/** What a program has begun and not waited for: calls and timers. A program ends when they have. */
+/** Tracks calls and timers that a program has not awaited. The program ends when all of them have ended. */
 
 export type PendingWork = {
   readonly track: <T>(work: Promise<T>) => Promise<T>
@@ -7,7 +7,7 @@ export type PendingWork = {
   readonly isTimer: (value: unknown) => boolean
 }
 
-/** `report` is told what is thrown where nobody can catch it. */
+/** `report` receives errors that are thrown in timers and microtasks. */
 export function trackPendingWork(report: (error: unknown) => void): PendingWork {
   const later = setTimeout
   const cancel = clearTimeout

@@ -1,11 +1,11 @@
-/** The session's tools as functions of the program. */
+/** Creates the functions with which a program calls the tools of the session. */
 
 import type { Callable, CallAnswer } from '../protocol.ts'
 import { formatValue } from './output.ts'
 
 export type Call = (name: string, input: unknown) => Promise<CallAnswer>
 
-/** The result of a failed call is at hand for a program that wants to go on. */
+/** The error of a failed tool call, with the result for programs that catch it. */
 class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly result: unknown
@@ -29,21 +29,21 @@ export function createToolFunctions(tools: readonly Callable[], call: Call): Rea
   return Object.freeze(functions)
 }
 
-/** One object, as the tool takes it; values without names are taken in the order of the parameters. */
+/** Converts arguments to the input object of the tool; positional arguments follow the order of the parameters. */
 function inputOf(args: readonly unknown[], parameters: readonly string[]): unknown {
   const [first] = args
   const isInput = typeof first === 'object' && first !== null && !Array.isArray(first)
   const input = isInput
     ? first
     : Object.fromEntries(args.map((value, i) => [parameters[i] ?? `argument ${i + 1}`, value]))
-  return copied(input)
+  return copyAsJson(input)
 }
 
-/** Only data crosses: no functions, no classes. */
-function copied(input: object): unknown {
+/** Copies the input as JSON, because only plain data can be sent. */
+function copyAsJson(input: object): unknown {
   try {
     return JSON.parse(JSON.stringify(input))
   } catch {
-    throw new TypeError(`The input of a tool is plain data, not ${formatValue(input)}.`)
+    throw new TypeError(`The input of a tool must be plain data, not ${formatValue(input)}.`)
   }
 }

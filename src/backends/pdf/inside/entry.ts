@@ -1,4 +1,4 @@
-/** The reader as a worker of its own, for one file: no network, no secrets, no session. */
+/** Exports the PDF reader as a worker that reads one file, without network, secrets or session. */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import type { PdfAnswer } from '../../../agent/model/document.ts'
@@ -6,7 +6,7 @@ import { readWithLimits } from './read-with-limits.ts'
 
 export class Reader extends WorkerEntrypoint {
   read(stream: ReadableStream<Uint8Array>, timeoutMs: number): Promise<PdfAnswer> {
-    // What a damaged file leaves behind in PDF.js is told by the answer.
+    // A damaged file leaves rejected promises in PDF.js; the answer already reports the damage.
     addEventListener('unhandledrejection', (event) => event.preventDefault())
     return readWithLimits(stream, timeoutMs)
   }

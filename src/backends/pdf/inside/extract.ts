@@ -1,8 +1,7 @@
 /**
- * The text of a PDF file, page by page. Files come from strangers: pages, characters, time and steps are bounded, and
- * between pages, and within long ones, others get their turn. PDF.js is changed for that when it is bundled
- * (scripts/lib/pdfjs.mjs): `work` counts its steps, and once it is over, everything in it ends. It is one for all that
- * share this module: they take turns.
+ * Extracts the text of a PDF file page by page. Files are untrusted: pages, characters, time and steps are limited, and
+ * the reader yields between and within pages. PDF.js is patched for that (scripts/lib/pdfjs.mjs): `work` counts its
+ * steps and can end it. `work` is shared by the whole module, so only one file is read at a time.
  */
 
 import { getDocument, type PdfDocument, type PdfItem, type PdfPage, type PdfTask, work } from 'pdfjs'
@@ -11,35 +10,35 @@ import type { PdfAnswer, PdfRefusal, PdfStop } from '../../../agent/model/docume
 export type PdfLimits = {
   readonly pages: number
   readonly characters: number
-  /** Milliseconds in all; the clock moves with the pauses at the latest. */
+  /** Time in total; the clock may only advance at pauses. */
   readonly ms: number
   /** Steps of loops and functions between two pauses: about half a second. */
   readonly steps: number
 }
 
-/** What it runs in: nothing of the platform is known here. */
-export type Surroundings = { readonly now: () => number; readonly wait: (ms: number) => Promise<void> }
+/** The clock and timer of the platform. */
+export type ExtractPlatform = { readonly now: () => number; readonly wait: (ms: number) => Promise<void> }
 
 type Reading = { total: number; readonly pages: string[]; readonly unread: number[] }
 
-/** Beyond its time, somebody else's reading has died with its object. */
-const PATIENCE_MS = 5_000
-const LOOK_MS = 50
-let taken = 0
+/** After this time beyond its limit, another read is assumed to have died with its Durable Object. */
+const lockGraceMs = 5_000
+const pollMs = 50
+let lockedUntil = 0
 
-export async function extract(bytes: Uint8Array, limits: PdfLimits, around: Surroundings): Promise<PdfAnswer> {
-  while (around.now() < taken) await around.wait(LOOK_MS)
-  const mine = around.now() + limits.ms + PATIENCE_MS
-  taken = mine
+export async function extract(bytes: Uint8Array, limits: PdfLimits, platform: ExtractPlatform): Promise<PdfAnswer> {
+  while (platform.now() < lockedUntil) await platform.wait(pollMs)
+  const lockEnd = platform.now() + limits.ms + lockGraceMs
+  lockedUntil = lockEnd
   try {
-    return await read(bytes, limits, around)
+    return await read(bytes, limits, platform)
   } finally {
-    if (taken === mine) taken = 0
+    if (lockedUntil === lockEnd) lockedUntil = 0
   }
 }
 
-async function read(bytes: Uint8Array, limits: PdfLimits, around: Surroundings): Promise<PdfAnswer> {
-  const hold = holdFor(limits, around)
+async function read(bytes: Uint8Array, limits: PdfLimits, platform: ExtractPlatform): Promise<PdfAnswer> {
+  const hold = createYield(limits, platform)
   const over = work.begin(limits.steps, hold)
   const reading: Reading = { total: 0, pages: [], unread: [] }
   const task = open(bytes)
@@ -51,13 +50,13 @@ async function read(bytes: Uint8Array, limits: PdfLimits, around: Surroundings):
     return { refused: refusalOf(error) }
   } finally {
     work.end()
-    await Promise.race([task.destroy().catch(() => undefined), around.wait(LOOK_MS)])
+    await Promise.race([task.destroy().catch(() => undefined), platform.wait(pollMs)])
   }
 }
 
-/** Fonts are not drawn, scripts are not run, and what a file refers to elsewhere is not asked for. */
+/** Does not render fonts, run scripts or fetch external resources. */
 function open(data: Uint8Array): PdfTask {
-  // Nobody is there to be asked for a password: without a listener, opening ends with a `PasswordException`.
+  // Without a password listener, an encrypted file fails with a `PasswordException`.
   return getDocument({
     data,
     verbosity: 0,
@@ -71,8 +70,8 @@ function open(data: Uint8Array): PdfTask {
   })
 }
 
-/** Lets others have their turn, and ends everything when the time is up. */
-function holdFor({ ms }: PdfLimits, { now, wait }: Surroundings): () => Promise<void> {
+/** Returns a function that yields to other tasks, and ends the work after the time limit. */
+function createYield({ ms }: PdfLimits, { now, wait }: ExtractPlatform): () => Promise<void> {
   const deadline = now() + ms
   return async () => {
     await wait(0)
@@ -108,34 +107,34 @@ async function readPages(
   return undefined
 }
 
-/** `undefined`: it is damaged, or too much work. */
-async function textOf(document: PdfDocument, number: number, most: number): Promise<string | undefined> {
+/** Returns undefined when the page is damaged or takes too many steps. */
+async function textOf(document: PdfDocument, number: number, maxChars: number): Promise<string | undefined> {
   try {
     const page = await document.getPage(number)
-    const text = await printed(page, most)
+    const text = await readText(page, maxChars)
     page.cleanup()
-    return tidy(text).slice(0, most)
+    return normalizeText(text).slice(0, maxChars)
   } catch {
     return undefined
   }
 }
 
-async function printed(page: PdfPage, most: number): Promise<string> {
+async function readText(page: PdfPage, maxChars: number): Promise<string> {
   const reader = page.streamTextContent().getReader()
   let text = ''
-  while (text.length <= most) {
+  while (text.length <= maxChars) {
     const { done, value } = await reader.read()
     if (done) return text
-    text += value.items.map(shown).join('')
+    text += value.items.map(renderItem).join('')
   }
   await reader.cancel(new Error('enough'))
   return text
 }
 
-const shown = ({ str = '', hasEOL = false }: PdfItem): string => (hasEOL ? `${str}\n` : str)
+const renderItem = ({ str = '', hasEOL = false }: PdfItem): string => (hasEOL ? `${str}\n` : str)
 
-/** No codes that are no text, no spaces at the ends of lines, no more than one empty line. */
-const tidy = (text: string): string =>
+/** Removes control characters, trailing spaces and repeated empty lines. */
+const normalizeText = (text: string): string =>
   text
     // oxlint-disable-next-line no-control-regex -- fonts without a map of characters give their codes
     .replace(/[\u0000-\u0008\u000B-\u001F\u007F\uFFFE\uFFFF]/g, '')

@@ -1,3 +1,3 @@
-/** The reader as a module of its own, loaded with the first PDF where no isolate can be had. */
+/** Exports the PDF reader as a module for deployments without a Worker Loader. */
 
 export { readWithLimits as read } from './read-with-limits.ts'

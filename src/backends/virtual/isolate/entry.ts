@@ -1,4 +1,4 @@
-/** The shell as a worker of its own: no network, no secrets, nothing but the session's files. */
+/** Exports the shell as a worker that can reach only the files of its session. */
 
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import type { ShellAnswer, ShellHost, ShellRequest } from '../protocol.ts'

@@ -1,6 +1,6 @@
 /**
- * The file system just-bash works on: everything real is asked of the session, /bin and /dev and /proc are
- * kept in memory. Runs in the shell's isolate or, without one, in the session's object.
+ * Implements the file system of just-bash: /bin, /dev and /proc are in memory, everything else is requested from the
+ * session. Runs in the shell's isolate or, without one, in the session's Durable Object.
  */
 
 import { type BufferEncoding, type IFileSystem, InMemoryFs } from 'just-bash/browser'
@@ -40,10 +40,10 @@ const direntOf = ({ path, kind }: Entry): Dirent => ({
 
 const directory = (name: string): Dirent => ({ name, isFile: false, isDirectory: true, isSymbolicLink: false })
 
-/** In memory, and not listed by the session. */
-const HIDDEN: Readonly<Record<string, readonly string[]>> = { '/': ['bin', 'dev', 'proc'], '/usr': ['bin'] }
+/** Folders in memory, which the session does not list. */
+const unlistedFolders: Readonly<Record<string, readonly string[]>> = { '/': ['bin', 'dev', 'proc'], '/usr': ['bin'] }
 
-/** just-bash looks for the two synchronous methods to put stubs of its commands into /bin. */
+/** just-bash uses the two synchronous methods to create stubs of its commands in /bin. */
 type SyncFileSystem = IFileSystem & {
   readonly mkdirSync: (path: string, options?: { recursive?: boolean }) => void
   readonly writeFileSync: (path: string, content: string | Uint8Array) => void
@@ -80,7 +80,7 @@ function contentFiles(memory: InMemoryFs, ask: Ask): Required<Pick<IFileSystem, 
       if (isSynthetic(from) || isSynthetic(to)) await write(to, await buffer(from))
       else await ask('copy', from, to, options?.recursive ?? false)
     },
-    // One name per file: a hard link is a copy.
+    // Files have only one name, so a hard link is a copy.
     link: async (from, to) => write(to, await buffer(from)),
   }
 }
@@ -89,7 +89,7 @@ function treeFiles(memory: InMemoryFs, ask: Ask): Omit<SyncFileSystem, ContentMe
   const dirents = async (path: string): Promise<Dirent[]> => {
     if (isSynthetic(path)) return memory.readdirWithFileTypes(path)
     const entries = (await ask<Entry[]>('list', path)).map(direntOf)
-    const hidden = HIDDEN[resolvePath(path, '/')] ?? []
+    const hidden = unlistedFolders[resolvePath(path, '/')] ?? []
     return [...entries, ...hidden.map(directory)].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
   return {
@@ -108,7 +108,7 @@ function treeFiles(memory: InMemoryFs, ask: Ask): Omit<SyncFileSystem, ContentMe
     },
     mv: (from, to) => ask('move', from, to),
     resolvePath: (base, path) => resolvePath(path.startsWith('~') ? `./${path}` : path, base),
-    // Only a failed glob of `ls` asks for this; the rows are not worth sending over.
+    // Only used by a failed glob of `ls`; the paths of the session are not needed.
     getAllPaths: () => memory.getAllPaths(),
     chmod: (path, mode) => (isSynthetic(path) ? memory.chmod(path, mode) : ask('chmod', path, mode)),
     symlink: (target, link) => ask('symlink', target, link),

@@ -1,3 +1,3 @@
-/** The shell as a module of its own, loaded with the first command where no isolate can be had. */
+/** Exports the shell as a module for deployments without a Worker Loader. */
 
 export { runShell } from './run.ts'

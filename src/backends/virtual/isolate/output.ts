@@ -1,12 +1,12 @@
-/** Keeps the head and the tail of a long output and says how much is missing between them. */
+/** Decodes the output of commands and truncates it in the middle. */
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Output of a statement is text, or bytes with one character each, and does not say which. */
-export function decoded(output: string): string {
+/** Decodes the output of a statement, which is either text or bytes with one character each. */
+export function decodeOutput(output: string): string {
   // oxlint-disable-next-line no-control-regex -- everything that is a byte
   if (!/[\x80-\xFF]/.test(output) || /[^\0-\xFF]/.test(output)) return output
   try {
@@ -17,32 +17,32 @@ export function decoded(output: string): string {
 }
 
 // oxlint-disable-next-line no-control-regex -- these are what text does not contain
-const CONTROL = /[\0-\x08\x0E-\x1A\x1C-\x1F]/g
+const controlCharacters = /[\0-\x08\x0E-\x1A\x1C-\x1F]/g
 
-/** Bytes that are no text, and would only be noise: said so instead of shown. */
-export function asText(output: string): string {
+/** Replaces binary output with a note. */
+export function describeBinary(output: string): string {
   const sample = output.slice(0, 8192)
-  const odd = sample.match(CONTROL)?.length ?? 0
+  const odd = sample.match(controlCharacters)?.length ?? 0
   if (!sample.includes('\0') && odd * 20 <= sample.length) return output
   return `[binary output, ${output.length} bytes, not shown: write it to a file, or look at it with xxd, od or file]\n`
 }
 
-export type Clipped = { readonly text: string; readonly clipped: boolean }
+export type ClippedText = { readonly text: string; readonly clipped: boolean }
 
-export function clip(text: string, maxBytes: number): Clipped {
+export function clip(text: string, maxBytes: number): ClippedText {
   // A character is at least a byte and at most three per UTF-16 unit.
   if (text.length * 3 <= maxBytes) return { text, clipped: false }
   const bytes = encoder.encode(text)
   if (bytes.byteLength <= maxBytes) return { text, clipped: false }
-  const head = boundary(bytes, Math.floor(maxBytes * 0.4))
-  const tail = boundary(bytes, bytes.byteLength - (maxBytes - head))
+  const head = nextCharacter(bytes, Math.floor(maxBytes * 0.4))
+  const tail = nextCharacter(bytes, bytes.byteLength - (maxBytes - head))
   const start = decoder.decode(bytes.subarray(0, head))
   const end = decoder.decode(bytes.subarray(tail))
   return { text: `${start}\n[... ${tail - head} bytes left out ...]\n${end}`, clipped: true }
 }
 
-/** The next place at or after `at` where a character begins. */
-function boundary(bytes: Uint8Array, at: number): number {
+/** Returns the first index at or after `at` where a character begins. */
+function nextCharacter(bytes: Uint8Array, at: number): number {
   let place = at
   while (place < bytes.byteLength && ((bytes[place] ?? 0) & 0xc0) === 0x80) place++
   return place

@@ -1,6 +1,6 @@
 /**
- * Runs one command line in a fresh just-bash and reports where the shell stood at the end. Bounded in
- * every direction: counts stop loops, recursion and output, the wall clock stops everything that waits.
+ * Runs one command line in a new just-bash and returns its output and final state. Counters limit loops, recursion and
+ * output; a timeout limits everything that waits.
  */
 
 import { Bash, type BashExecResult, type BashOptions, type Command } from 'just-bash/browser'
@@ -10,22 +10,22 @@ import { commands } from './commands/index.ts'
 import { exitTrap } from './commands/trap.ts'
 import { wget } from './commands/wget.ts'
 import { shellFiles } from './files.ts'
-import { asText, clip, decoded } from './output.ts'
+import { describeBinary, clip, decodeOutput } from './output.ts'
 
-const LIMITS = {
+const executionLimits = {
   maxCommandCount: 50_000,
   maxLoopIterations: 100_000,
   maxAwkIterations: 250_000,
   maxWorkUnits: 1_000_000,
 }
 
-/** Statements after which everything else gets a turn: other sessions, and the clock that ends this one. */
-const PULSE = 100
+/** Statements after which the shell yields to other sessions and to its own timeout. */
+const yieldEveryStatements = 100
 
-/** How long an aborted script may take to hand over the output it has so far. */
-const GRACE_MS = 200
+/** Time for an aborted script to return its output so far. */
+const graceMs = 200
 
-const BASE_ENV = {
+const baseVariables = {
   HOME: workspaceRoot,
   USER: 'user',
   LOGNAME: 'user',
@@ -38,34 +38,34 @@ const BASE_ENV = {
 export const runShell: RunShell = async (host, request) => {
   const trap = exitTrap()
   const bash = openBash(host, request, trap.command)
-  const told = request.streams ? tell(bash, host) : undefined
-  const { result: whole, timedOut } = await settle(bash, host, { ...request, atExit: trap.handler })
-  const result = told ? await told(whole) : whole
-  const stdout = clip(asText(result.stdout), request.maxOutput)
+  const withoutSent = request.streams ? streamOutput(bash, host) : undefined
+  const { result: whole, timedOut } = await runWithTimeout(bash, host, { ...request, atExit: trap.handler })
+  const result = withoutSent ? await withoutSent(whole) : whole
+  const stdout = clip(describeBinary(result.stdout), request.maxOutput)
   const stderr = clip(result.stderr, request.maxOutput)
   return {
     exitCode: timedOut ? 124 : result.exitCode,
     stdout: stdout.text,
-    stderr: stderr.text.replaceAll(NOT_HERE, 'command not found').replace(ABORTED, ''),
+    stderr: stderr.text.replaceAll(unavailableCommand, 'command not found').replace(abortedMessage, ''),
     truncated: stdout.clipped || stderr.clipped,
     timedOut,
     cwd: result.env['PWD'] ?? request.cwd,
-    env: exported(bash, result.env, request.env),
-    // Without a directory the shell did not come to its end.
-    unset: result.env['PWD'] === undefined ? [] : unsetIn(bash, result.env, request.env),
+    env: exportedVariables(bash, result.env, request.env),
+    // Without PWD the shell did not come to its end.
+    unset: result.env['PWD'] === undefined ? [] : unsetVariables(bash, result.env, request.env),
   }
 }
 
-/** Larger than all the other commands together: evaluated with its first use. */
+/** Loaded on first use, because it is larger than all other commands together. */
 const git = { name: 'git', load: async () => (await import('./git/git.ts')).git }
 
-/** Its own words name builds of just-bash nobody here can choose. */
-const ABORTED = /bash: execution aborted\n$/
-const NOT_HERE = /command not available in browser environments\..*/g
+/** Messages of just-bash that are replaced. */
+const abortedMessage = /bash: execution aborted\n$/
+const unavailableCommand = /command not available in browser environments\..*/g
 
-/** What of just-bash is not in its types: which of the variables it reports are exported. */
+/** Internal state of just-bash that its types do not declare. */
 type State = { readonly exportedVars: ReadonlySet<string>; readonly functions: unknown; readonly arrays: unknown }
-/** All but `state` are added by scripts/lib/just-bash.mjs. */
+/** All fields but `state` are added by scripts/lib/just-bash.mjs. */
 type Internals = {
   state: State
   readonly finalState?: State
@@ -73,7 +73,7 @@ type Internals = {
   onStatement?: (result: Pick<BashExecResult, 'stdout' | 'stderr'>) => void
 }
 
-/** curl, wget and git ask the session, which judges where they go. A body is text, or git's bytes as they are. */
+/** Sends requests of curl, wget and git through the session, which checks their addresses. A body is text, or bytes of git. */
 const fetchThrough =
   (host: ShellHost): NonNullable<BashOptions['fetch']> =>
   async (url, options = {}) => {
@@ -90,43 +90,44 @@ function openBash(host: ShellHost, { cwd, env, network }: ShellRequest, trap: Co
   const bash = new Bash({
     fs: shellFiles(host),
     cwd,
-    env: { ...BASE_ENV, ...env },
+    env: { ...baseVariables, ...env },
     customCommands: [...commands, trap, git, ...(network ? [wget] : [])],
     executionLimitProfile: 'hardened',
-    executionLimits: LIMITS,
+    executionLimits: executionLimits,
     defenseInDepth: false,
     ...(network && { fetch: fetchThrough(host) }),
   })
   let statements = 0
   const internals = bash as unknown as Internals
-  internals.pulse = () => (++statements % PULSE === 0 ? new Promise((resolve) => setTimeout(resolve)) : undefined)
+  internals.pulse = () =>
+    ++statements % yieldEveryStatements === 0 ? new Promise((resolve) => setTimeout(resolve)) : undefined
   return bash
 }
 
-/** Prints what the statements of the script print; what comes back is the result without that. */
-function tell(bash: Bash, host: ShellHost): (result: BashExecResult) => Promise<BashExecResult> {
-  const told = { stdout: '', stderr: '' }
+/** Sends the output of each statement to the session; the returned function removes it from the result. */
+function streamOutput(bash: Bash, host: ShellHost): (result: BashExecResult) => Promise<BashExecResult> {
+  const sent = { stdout: '', stderr: '' }
   let printed: Promise<unknown> = Promise.resolve()
   const internals = bash as unknown as Internals
   internals.onStatement = (result) => {
-    const [stdout, stderr] = [decoded(result.stdout), decoded(result.stderr)]
-    told.stdout += stdout
-    told.stderr += stderr
-    if (stdout + stderr !== '') printed = Promise.all([printed, host.print(asText(stdout) + stderr)])
+    const [stdout, stderr] = [decodeOutput(result.stdout), decodeOutput(result.stderr)]
+    sent.stdout += stdout
+    sent.stderr += stderr
+    if (stdout + stderr !== '') printed = Promise.all([printed, host.print(describeBinary(stdout) + stderr)])
   }
   return async (result) => {
     await printed
     const rest = (stream: 'stdout' | 'stderr'): string =>
-      result[stream].startsWith(told[stream]) ? result[stream].slice(told[stream].length) : ''
+      result[stream].startsWith(sent[stream]) ? result[stream].slice(sent[stream].length) : ''
     return { ...result, stdout: rest('stdout'), stderr: rest('stderr') }
   }
 }
 
-type Settled = { readonly result: BashExecResult; readonly timedOut: boolean }
+type TimedResult = { readonly result: BashExecResult; readonly timedOut: boolean }
 
 type Script = ShellRequest & { readonly atExit: () => string }
 
-async function settle(bash: Bash, host: ShellHost, request: Script): Promise<Settled> {
+async function runWithTimeout(bash: Bash, host: ShellHost, request: Script): Promise<TimedResult> {
   const abort = new AbortController()
   const killed: BashExecResult = { stdout: '', stderr: '', exitCode: 137, env: {} }
   let timedOut = false
@@ -134,7 +135,7 @@ async function settle(bash: Bash, host: ShellHost, request: Script): Promise<Set
   const stopped = new Promise<BashExecResult>((resolve) => {
     const stop = () => {
       abort.abort()
-      setTimeout(() => resolve(killed), GRACE_MS)
+      setTimeout(() => resolve(killed), graceMs)
     }
     timer = setTimeout(() => {
       timedOut = true
@@ -171,18 +172,18 @@ const crash = (error: unknown): BashExecResult => ({
   stderr: `bash: ${error instanceof Error ? error.message : String(error)}\n`,
 })
 
-/** Names the shell itself maintains. */
-const INTERNAL = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', 'OPTIND', 'SHELLOPTS', 'BASHOPTS'])
+/** Variables that the shell itself maintains. */
+const shellVariables = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', 'OPTIND', 'SHELLOPTS', 'BASHOPTS'])
 
-/** Only what the script exported or changed: that is what the next command starts with. */
-function exported(bash: Bash, env: ShellAnswer['env'], before: ShellAnswer['env']): ShellAnswer['env'] {
+/** Returns the exported variables that the script changed, for the next command. */
+function exportedVariables(bash: Bash, env: ShellAnswer['env'], before: ShellAnswer['env']): ShellAnswer['env'] {
   const { exportedVars } = (bash as unknown as Internals).state
-  const start: Readonly<Record<string, string>> = { ...BASE_ENV, PATH: '/usr/bin:/bin', ...before }
+  const start: Readonly<Record<string, string>> = { ...baseVariables, PATH: '/usr/bin:/bin', ...before }
   const changed = Object.entries(env).filter(([name, value]) => value !== start[name])
-  return Object.fromEntries(changed.filter(([name]) => exportedVars.has(name) && !INTERNAL.has(name)))
+  return Object.fromEntries(changed.filter(([name]) => exportedVars.has(name) && !shellVariables.has(name)))
 }
 
-function unsetIn(bash: Bash, env: ShellAnswer['env'], before: ShellAnswer['env']): readonly string[] {
+function unsetVariables(bash: Bash, env: ShellAnswer['env'], before: ShellAnswer['env']): readonly string[] {
   const { exportedVars } = (bash as unknown as Internals).state
-  return Object.keys(before).filter((name) => !INTERNAL.has(name) && !(name in env && exportedVars.has(name)))
+  return Object.keys(before).filter((name) => !shellVariables.has(name) && !(name in env && exportedVars.has(name)))
 }

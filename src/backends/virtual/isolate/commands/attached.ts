@@ -1,9 +1,9 @@
-/** just-bash wants `-n 1` where people write `-n1`: the options are taken apart and handed to its own command. */
+/** Makes xargs and paste accept attached option values (`-n1`), which just-bash only accepts separately (`-n 1`). */
 
-import { type Command, command, original, parse } from './io.ts'
+import { type Command, command, originalCommand, parse } from './io.ts'
 
-/** `ends`: the first plain word starts another command, whose options are not ours to touch. */
-function detach(args: readonly string[], valued: string, ends: boolean): string[] {
+/** `ends`: the first operand starts another command, whose options stay unchanged. */
+function detachValues(args: readonly string[], valued: string, ends: boolean): string[] {
   const out: string[] = []
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? ''
@@ -14,28 +14,28 @@ function detach(args: readonly string[], valued: string, ends: boolean): string[
     }
     const cut = [...arg].findIndex((letter, at) => at > 0 && valued.includes(letter))
     if (cut < 0) {
-      out.push(...letters(arg.slice(1)))
+      out.push(...toFlags(arg.slice(1)))
       continue
     }
     const value = arg.slice(cut + 1) || args[++i]
-    out.push(...letters(arg.slice(1, cut + 1)), ...(value === undefined ? [] : [value]))
+    out.push(...toFlags(arg.slice(1, cut + 1)), ...(value === undefined ? [] : [value]))
   }
   return out
 }
 
-const letters = (text: string): string[] => [...text].map((letter) => `-${letter}`)
+const toFlags = (text: string): string[] => [...text].map((letter) => `-${letter}`)
 
-/** Whatever a command failed with, xargs itself says 123. */
+/** xargs exits with 123 when a command failed. */
 const xargs = command('xargs', async (args, context) => {
-  const result = await original(context)(detach(args, 'nIPLsdE', true))
+  const result = await originalCommand(context)(detachValues(args, 'nIPLsdE', true))
   return result.exitCode > 0 && result.exitCode < 123 ? { ...result, exitCode: 123 } : result
 })
 
 const paste = command('paste', async (args, context) => {
-  const apart = detach(args, 'd', false)
+  const apart = detachValues(args, 'd', false)
   const operands = parse(args, 'd').rest
-  // Without a file it reads standard input, which just-bash has to be told.
-  return original(context)(operands.length === 0 ? [...apart, '-'] : apart)
+  // Without a file just-bash needs `-` to read standard input.
+  return originalCommand(context)(operands.length === 0 ? [...apart, '-'] : apart)
 })
 
-export const attached: readonly Command[] = [xargs, paste]
+export const detachedOptionCommands: readonly Command[] = [xargs, paste]

@@ -1,18 +1,22 @@
 /**
- * awk that prints into commands. just-bash's has no pipes: what goes into one is printed into a file, which
- * the command reads when the program has ended, as it would have when its pipe was closed.
+ * Adds pipes to awk (`print | "command"`), which just-bash lacks: the output goes to a file, which the command reads
+ * after the program has ended.
  */
 
-import { type Command, command, type Context, type ExecResult, original, readText } from './io.ts'
+import { type Command, command, type Context, type ExecResult, originalCommand, readText } from './io.ts'
 
-const PIPE = /(\bprintf?\b(?:[^"|;{}\n]|"(?:[^"\\\n]|\\.)*")*)\|\s*("(?:[^"\\\n]|\\.)*")/g
+const pipePattern = /(\bprintf?\b(?:[^"|;{}\n]|"(?:[^"\\\n]|\\.)*")*)\|\s*("(?:[^"\\\n]|\\.)*")/g
 
-type Piped = { readonly program: string; readonly commands: readonly string[]; readonly files: readonly string[] }
+type ProgramWithoutPipes = {
+  readonly program: string
+  readonly commands: readonly string[]
+  readonly files: readonly string[]
+}
 
-function withoutPipes(program: string): Piped {
+function withoutPipes(program: string): ProgramWithoutPipes {
   const commands: string[] = []
   const files: string[] = []
-  const rewritten = program.replace(PIPE, (whole, before: string, quoted: string) => {
+  const rewritten = program.replace(pipePattern, (whole, before: string, quoted: string) => {
     if (before.endsWith('|')) return whole
     const words = quoted.slice(1, -1).replace(/\\(.)/g, '$1')
     const known = commands.indexOf(words)
@@ -26,7 +30,7 @@ function withoutPipes(program: string): Piped {
   return { program: rewritten, commands, files }
 }
 
-/** `-f file` is the text of the file. */
+/** Replaces `-f file` by the text of the file. */
 async function withProgram(args: readonly string[], context: Context): Promise<string[]> {
   const at = args.findIndex((arg, i) => arg.startsWith('-f') && !/^-[vF]$/.test(args[i - 1] ?? ''))
   if (at < 0) return [...args]
@@ -42,8 +46,8 @@ async function run(given: string[], context: Context): Promise<ExecResult> {
   const args = await withProgram(given, context)
   const at = args.findIndex((arg, i) => !arg.startsWith('-') && !/^-[vF]$/.test(args[i - 1] ?? ''))
   const { program, commands, files } = withoutPipes(args[at] ?? '')
-  if (commands.length === 0 || !context.exec) return original(context)(args)
-  let result = await original(context)([...args.slice(0, at), program, ...args.slice(at + 1)])
+  if (commands.length === 0 || !context.exec) return originalCommand(context)(args)
+  let result = await originalCommand(context)([...args.slice(0, at), program, ...args.slice(at + 1)])
   for (const [i, line] of commands.entries()) {
     const path = files[i] ?? ''
     if (!(await context.fs.exists(path))) continue

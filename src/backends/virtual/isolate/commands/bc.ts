@@ -1,16 +1,16 @@
-/** bc for expressions: + - * / % ^, comparison, parentheses, variables, scale, sqrt(). No loops or functions. */
+/** Implements bc for expressions: + - * / % ^, comparison, parentheses, variables, scale, sqrt(). No loops or functions. */
 
-import { add, compare, type Decimal, decimal, divide, MAX_SCALE, multiply, negate } from './decimal.ts'
+import { add, compare, type Decimal, decimal, divide, maxScale, multiply, negate } from './decimal.ts'
 import { power, remainder, rescale, show, squareRoot } from './decimal.ts'
-import { type Command, command, parse, readText, say } from './io.ts'
+import { type Command, command, parse, readText, textResult } from './io.ts'
 
-type Machine = { scale: number; readonly variables: Map<string, Decimal> }
+type State = { scale: number; readonly variables: Map<string, Decimal> }
 type Operator = (a: Decimal, b: Decimal, scale: number) => Decimal
 
 const truth = (value: boolean): Decimal => ({ digits: value ? 1n : 0n, scale: 0 })
 
-/** Loosest first. */
-const LEVELS: readonly Readonly<Record<string, Operator>>[] = [
+/** Lowest precedence first. */
+const operatorLevels: readonly Readonly<Record<string, Operator>>[] = [
   {
     '==': (a, b) => truth(compare(a, b) === 0),
     '!=': (a, b) => truth(compare(a, b) !== 0),
@@ -23,22 +23,22 @@ const LEVELS: readonly Readonly<Record<string, Operator>>[] = [
   { '*': multiply, '/': divide, '%': remainder },
 ]
 
-const TOKEN = /\s*(\d+\.?\d*|\.\d+|[a-z]\w*|[<>=!]=|[-+*/%^()<>=])/y
+const tokenPattern = /\s*(\d+\.?\d*|\.\d+|[a-z]\w*|[<>=!]=|[-+*/%^()<>=])/y
 
 function tokens(statement: string): string[] {
   const found: string[] = []
-  TOKEN.lastIndex = 0
-  while (TOKEN.lastIndex < statement.trimEnd().length) {
-    const match = TOKEN.exec(statement)
+  tokenPattern.lastIndex = 0
+  while (tokenPattern.lastIndex < statement.trimEnd().length) {
+    const match = tokenPattern.exec(statement)
     if (!match) throw new Error('syntax error')
     found.push(match[1] ?? '')
   }
   return found
 }
 
-function evaluate(machine: Machine, queue: string[]): Decimal {
+function evaluate(machine: State, queue: string[]): Decimal {
   const level = (depth: number): Decimal => {
-    const operators = LEVELS[depth]
+    const operators = operatorLevels[depth]
     if (!operators) return signed()
     let left = level(depth + 1)
     for (let apply = operators[queue[0] ?? '']; apply; apply = operators[queue[0] ?? '']) {
@@ -61,7 +61,7 @@ function evaluate(machine: Machine, queue: string[]): Decimal {
   return level(0)
 }
 
-function atom(machine: Machine, queue: string[], expression: () => Decimal): Decimal {
+function atom(machine: State, queue: string[], expression: () => Decimal): Decimal {
   const token = queue.shift() ?? ''
   if (/^[\d.]/.test(token)) return decimal(token)
   if (token === 'sqrt' && queue[0] === '(') return squareRoot(atom(machine, queue, expression), machine.scale)
@@ -73,8 +73,8 @@ function atom(machine: Machine, queue: string[], expression: () => Decimal): Dec
   return inner
 }
 
-/** The line to print, or nothing after an assignment. */
-function execute(machine: Machine, statement: string): string {
+/** Returns the line to print, or '' after an assignment. */
+function execute(machine: State, statement: string): string {
   const queue = tokens(statement)
   if (queue.length === 0 || queue[0] === 'quit') return ''
   const name = queue[1] === '=' && /^[a-z]/.test(queue[0] ?? '') ? queue[0] : undefined
@@ -82,21 +82,21 @@ function execute(machine: Machine, statement: string): string {
   const value = evaluate(machine, queue)
   if (queue.length > 0) throw new Error('syntax error')
   if (name === undefined) return `${show(value)}\n`
-  if (name === 'scale') machine.scale = Math.min(Number(rescale(value, 0).digits), MAX_SCALE)
+  if (name === 'scale') machine.scale = Math.min(Number(rescale(value, 0).digits), maxScale)
   else machine.variables.set(name, value)
   return ''
 }
 
 export const bc: Command = command('bc', async (args, context) => {
   const { flags, rest } = parse(args, '')
-  const machine: Machine = { scale: flags.has('l') ? 20 : 0, variables: new Map() }
+  const machine: State = { scale: flags.has('l') ? 20 : 0, variables: new Map() }
   const source = await readText(context, rest[0] ?? '-')
   let output = ''
   try {
     for (const statement of source.replace(/\/\*.*?\*\/|#.*/gs, '').split(/[\n;]/))
       output += execute(machine, statement)
   } catch (error) {
-    return say(output, 1, `(standard_in) 1: ${error instanceof Error ? error.message : String(error)}\n`)
+    return textResult(output, 1, `(standard_in) 1: ${error instanceof Error ? error.message : String(error)}\n`)
   }
-  return say(output)
+  return textResult(output)
 })

@@ -1,7 +1,7 @@
-/** dd, od, openssl: bytes moved, shown and digested. */
+/** Implements dd, od and openssl (dgst, rand). */
 
-import { type Command, command, complain, type Context, parse, pathIn, readBytes, say } from './io.ts'
-import { bytesOut, deviceBytes, isTooMuch, sizeOf } from './text.ts'
+import { type Command, command, errorResult, type Context, parse, pathIn, readBytes, textResult } from './io.ts'
+import { byteResult, deviceBytes, exceedsDeviceLimit, sizeOf } from './text.ts'
 
 async function input(context: Context, name: string | undefined, wanted: number): Promise<Uint8Array> {
   const device = name === undefined ? undefined : deviceBytes(name, wanted)
@@ -18,19 +18,19 @@ const dd = command('dd', async (args, context) => {
   const size = sizeOf(option.get('bs') ?? option.get('ibs') ?? '512')
   const skip = Number(option.get('skip') ?? 0) * size
   const end = option.has('count') ? skip + Number(option.get('count')) * size : Number.POSITIVE_INFINITY
-  if (isTooMuch(option.get('if') ?? '', end)) return complain('dd', 'more than 16 MiB of a device')
+  if (exceedsDeviceLimit(option.get('if') ?? '', end)) return errorResult('dd', 'more than 16 MiB of a device')
   const bytes = (await input(context, option.get('if'), end)).subarray(skip, end)
   const report = option.get('status') === 'none' ? '' : reportOn(bytes, size)
   const goal = option.get('of')
-  if (goal === undefined) return { ...bytesOut(bytes), stderr: report }
+  if (goal === undefined) return { ...byteResult(bytes), stderr: report }
   const at = Number(option.get('seek') ?? 0) * size
-  await place(context, { goal, bytes, at, keeps: /notrunc/.test(option.get('conv') ?? '') })
-  return say('', 0, report)
+  await writeAt(context, { goal, bytes, at, keeps: /notrunc/.test(option.get('conv') ?? '') })
+  return textResult('', 0, report)
 })
 
-type Placed = { readonly goal: string; readonly bytes: Uint8Array; readonly at: number; readonly keeps: boolean }
+type WriteOptions = { readonly goal: string; readonly bytes: Uint8Array; readonly at: number; readonly keeps: boolean }
 
-async function place(context: Context, { goal, bytes, at, keeps }: Placed): Promise<void> {
+async function writeAt(context: Context, { goal, bytes, at, keeps }: WriteOptions): Promise<void> {
   const path = pathIn(context, goal)
   if (path === '/dev/null') return
   const there = (at > 0 || keeps) && (await context.fs.exists(path))
@@ -41,7 +41,7 @@ async function place(context: Context, { goal, bytes, at, keeps }: Placed): Prom
   await context.fs.writeFile(path, whole)
 }
 
-const NAMED: Readonly<Record<number, string>> = {
+const escapeNames: Readonly<Record<number, string>> = {
   0: '\\0',
   7: '\\a',
   8: '\\b',
@@ -56,40 +56,40 @@ const octal = (value: number, width: number): string => value.toString(8).padSta
 type Format = { readonly size: number; readonly show: (value: number) => string }
 
 const printable = (value: number): string =>
-  (value >= 32 && value < 127 ? String.fromCharCode(value) : (NAMED[value] ?? octal(value, 3))).padStart(4)
+  (value >= 32 && value < 127 ? String.fromCharCode(value) : (escapeNames[value] ?? octal(value, 3))).padStart(4)
 
-const DECIMAL_WIDTH = [0, 3, 5, 8, 10]
-const SHOWN: Readonly<Record<string, (width: number) => Format['show']>> = {
+const decimalWidths = [0, 3, 5, 8, 10]
+const formatters: Readonly<Record<string, (width: number) => Format['show']>> = {
   a: () => printable,
   c: () => printable,
   x: (width) => (value) => ` ${value.toString(16).padStart(width * 2, '0')}`,
   o: (width) => (value) => ` ${octal(value, width * 3)}`,
-  d: (width) => (value) => ` ${String(value).padStart(DECIMAL_WIDTH[width] ?? 10)}`,
-  u: (width) => (value) => ` ${String(value).padStart(DECIMAL_WIDTH[width] ?? 10)}`,
+  d: (width) => (value) => ` ${String(value).padStart(decimalWidths[width] ?? 10)}`,
+  u: (width) => (value) => ` ${String(value).padStart(decimalWidths[width] ?? 10)}`,
 }
 
 function formatOf(type: string): Format | undefined {
   const [, letter = '', size = ''] = /^([acdoux])(\d?)/.exec(type) ?? []
   const width = /[ac]/.test(letter) ? 1 : Number(size || 4)
-  const show = SHOWN[letter]?.(width)
+  const show = formatters[letter]?.(width)
   return show && { size: width, show }
 }
 
-const SHORT: readonly (readonly [string, string])[] = [
+const shortTypes: readonly (readonly [string, string])[] = [
   ['c', 'c'],
   ['b', 'o1'],
   ['x', 'x2'],
 ]
 
-const ADDRESSES: Readonly<Record<string, (at: number) => string>> = {
+const addressFormats: Readonly<Record<string, (at: number) => string>> = {
   n: () => '',
   x: (at) => at.toString(16).padStart(6, '0'),
   d: (at) => String(at).padStart(7, '0'),
 }
 
-const typeNamed = (flags: ReadonlySet<string>): string => SHORT.find(([flag]) => flags.has(flag))?.[1] ?? 'o2'
+const dumpType = (flags: ReadonlySet<string>): string => shortTypes.find(([flag]) => flags.has(flag))?.[1] ?? 'o2'
 
-/** Sixteen bytes as numbers of the format's size, the low byte first. */
+/** Renders sixteen bytes as little-endian numbers. */
 function row(bytes: Uint8Array, { size, show }: Format): string {
   let line = ''
   for (let i = 0; i < bytes.byteLength; i += size) {
@@ -100,28 +100,28 @@ function row(bytes: Uint8Array, { size, show }: Format): string {
   return line
 }
 
-/** Its dump would be larger than any output may be. */
-const MAX_SHOWN = 2 * 1024 * 1024
-const TOO_LONG = 'more than 2 MiB: name a part with -j and -N'
+/** A dump of more would exceed the output limit. */
+const maxDumpedBytes = 2 * 1024 * 1024
+const dumpTooLong = 'more than 2 MiB: select a part with -j and -N'
 
 const od = command('od', async (args, context) => {
   const { flags, values, rest } = parse(args, 'AtNjw')
-  const type = values.get('t') ?? typeNamed(flags)
+  const type = values.get('t') ?? dumpType(flags)
   const format = formatOf(type)
-  if (!format) return complain('od', `invalid type string '${type}'`)
+  if (!format) return errorResult('od', `invalid type string '${type}'`)
   const skip = Number(values.get('j') ?? 0)
   const end = skip + Number(values.get('N') ?? Number.POSITIVE_INFINITY)
   const bytes = (await readBytes(context, rest[0] ?? '-')).subarray(skip, end)
-  if (bytes.byteLength > MAX_SHOWN) return complain('od', TOO_LONG)
-  const address = ADDRESSES[values.get('A') ?? 'o'] ?? ((at: number) => octal(at, 7))
+  if (bytes.byteLength > maxDumpedBytes) return errorResult('od', dumpTooLong)
+  const address = addressFormats[values.get('A') ?? 'o'] ?? ((at: number) => octal(at, 7))
   const lines: string[] = []
   for (let at = 0; at < bytes.byteLength; at += 16)
     lines.push(`${address(at + skip)}${row(bytes.subarray(at, at + 16), format)}\n`)
   const last = address(bytes.byteLength + skip)
-  return say(lines.join('') + (last === '' ? '' : `${last}\n`))
+  return textResult(lines.join('') + (last === '' ? '' : `${last}\n`))
 })
 
-const HASHES: Readonly<Record<string, string>> = {
+const hashNames: Readonly<Record<string, string>> = {
   md5: 'MD5',
   sha1: 'SHA-1',
   sha256: 'SHA-256',
@@ -129,13 +129,13 @@ const HASHES: Readonly<Record<string, string>> = {
   sha512: 'SHA-512',
 }
 
-async function digest(context: Context, args: readonly string[]): Promise<ReturnType<typeof say>> {
-  const algorithm = args.map((arg) => arg.replace(/^-+/, '')).find((name) => HASHES[name]) ?? 'sha256'
-  const names = args.filter((arg) => !arg.startsWith('-') && !HASHES[arg])
+async function digest(context: Context, args: readonly string[]): Promise<ReturnType<typeof textResult>> {
+  const algorithm = args.map((arg) => arg.replace(/^-+/, '')).find((name) => hashNames[name]) ?? 'sha256'
+  const names = args.filter((arg) => !arg.startsWith('-') && !hashNames[arg])
   const bare = args.includes('-r')
   const lines: string[] = []
   for (const name of names.length > 0 ? names : ['-']) {
-    const hash = await crypto.subtle.digest(HASHES[algorithm] ?? '', new Uint8Array(await readBytes(context, name)))
+    const hash = await crypto.subtle.digest(hashNames[algorithm] ?? '', new Uint8Array(await readBytes(context, name)))
     const hex = Buffer.from(hash).toString('hex')
     lines.push(
       bare
@@ -143,18 +143,18 @@ async function digest(context: Context, args: readonly string[]): Promise<Return
         : `${algorithm.toUpperCase().replace('SHA', 'SHA2-').replace('SHA2-1', 'SHA1')}(${name === '-' ? 'stdin' : name})= ${hex}\n`,
     )
   }
-  return say(lines.join(''))
+  return textResult(lines.join(''))
 }
 
 const openssl = command('openssl', async ([verb = '', ...args], context) => {
-  if (verb === 'dgst' || HASHES[verb]) return digest(context, verb === 'dgst' ? args : [`-${verb}`, ...args])
+  if (verb === 'dgst' || hashNames[verb]) return digest(context, verb === 'dgst' ? args : [`-${verb}`, ...args])
   const count = Number(args.at(-1))
   if (verb === 'rand' && count > 0) {
     const bytes = deviceBytes('/dev/urandom', count) ?? new Uint8Array()
-    if (args.includes('-hex')) return say(`${Buffer.from(bytes).toString('hex')}\n`)
-    return args.includes('-base64') ? say(`${Buffer.from(bytes).toString('base64')}\n`) : bytesOut(bytes)
+    if (args.includes('-hex')) return textResult(`${Buffer.from(bytes).toString('hex')}\n`)
+    return args.includes('-base64') ? textResult(`${Buffer.from(bytes).toString('base64')}\n`) : byteResult(bytes)
   }
-  return complain('openssl', `'${verb}' is not available here; dgst and rand are`)
+  return errorResult('openssl', `'${verb}' is not available here; dgst and rand are`)
 })
 
-export const bytes: readonly Command[] = [dd, od, openssl]
+export const byteCommands: readonly Command[] = [dd, od, openssl]

@@ -1,8 +1,8 @@
-/** Two texts compared line by line, as the differences of diff and git are written. */
+/** Compares two texts line by line and renders hunks as diff and git do. */
 
 import { diffArrays } from 'diff'
 
-/** Lines `[fromA, toA)` of the one became `[fromB, toB)` of the other. */
+/** Lines `[fromA, toA)` of the first text became `[fromB, toB)` of the second. */
 export type Change = { readonly fromA: number; readonly toA: number; readonly fromB: number; readonly toB: number }
 export type Comparison = {
   readonly a: readonly string[]
@@ -10,10 +10,10 @@ export type Comparison = {
   readonly changes: readonly Change[]
 }
 
-/** After this many differences two texts are as good as unrelated: what is between their common ends is replaced. */
-const MAX_EDITS = 1500
+/** After this many differences everything between the common ends is reported as replaced. */
+const maxEdits = 1500
 
-/** With their line ends, so that a last line without one is another line. */
+/** Splits a text into lines with their line ends, so that a missing last one is a difference. */
 export const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 
 export function compare(
@@ -23,7 +23,7 @@ export function compare(
 ): Comparison {
   const [start, end] = commonEnds(a, b, same)
   const inner = [a.slice(start, a.length - end), b.slice(start, b.length - end)] as const
-  const parts = diffArrays(inner[0], inner[1], { comparator: same, maxEditLength: MAX_EDITS })
+  const parts = diffArrays(inner[0], inner[1], { comparator: same, maxEditLength: maxEdits })
   if (!parts) return { a, b, changes: [{ fromA: start, toA: a.length - end, fromB: start, toB: b.length - end }] }
   const changes: Change[] = []
   let [atA, atB] = [start, start]
@@ -39,7 +39,7 @@ export function compare(
   return { a, b, changes }
 }
 
-/** How many lines two texts share at their beginning, and at their end without those. */
+/** Counts the common lines at the beginning and at the end. */
 function commonEnds(
   a: readonly string[],
   b: readonly string[],
@@ -53,11 +53,11 @@ function commonEnds(
   return [start, end]
 }
 
-const marked = (lines: readonly string[], mark: string): string =>
+const prefixLines = (lines: readonly string[], mark: string): string =>
   lines.map((line) => `${mark}${line}${line.endsWith('\n') ? '' : '\n\\ No newline at end of file\n'}`).join('')
 
 /** Changes with less than twice the context between them belong to one hunk. */
-function grouped(changes: readonly Change[], context: number): Change[][] {
+function groupChanges(changes: readonly Change[], context: number): Change[][] {
   const groups: Change[][] = []
   for (const change of changes) {
     const before = groups.at(-1)?.at(-1)
@@ -73,35 +73,38 @@ const range = (from: number, to: number): string => {
   return count === 0 ? `${from},0` : `${from + 1},${count}`
 }
 
-/** The last line before a hunk that begins at the margin: the function it is in, most of the time. */
-function enclosing(a: readonly string[], before: number): string {
+/** Returns the last unindented line before a hunk, which usually names the enclosing function. */
+function enclosingFunction(a: readonly string[], before: number): string {
   for (let i = before - 1; i >= 0; i--) if (/^[\w$]/.test(a[i] ?? '')) return ` ${(a[i] ?? '').slice(0, 80).trimEnd()}`
   return ''
 }
 
-/** The hunks of a unified diff, without its heading. */
+/** Renders the hunks of a unified diff, without its heading. */
 export function unifiedHunks({ a, b, changes }: Comparison, context = 3, named = false): string {
   let out = ''
-  for (const group of grouped(changes, context)) {
+  for (const group of groupChanges(changes, context)) {
     const [first, last] = [group[0], group.at(-1)]
     if (!first || !last) continue
     const before = Math.min(context, first.fromA)
     const [startA, startB] = [first.fromA - before, first.fromB - before]
     const after = Math.min(context, a.length - last.toA)
-    out += `@@ -${range(startA, last.toA + after)} +${range(startB, last.toB + after)} @@${named ? enclosing(a, startA) : ''}\n`
+    out += `@@ -${range(startA, last.toA + after)} +${range(startB, last.toB + after)} @@${named ? enclosingFunction(a, startA) : ''}\n`
     let at = startA
     for (const { fromA, toA, fromB, toB } of group) {
-      out += marked(a.slice(at, fromA), ' ') + marked(a.slice(fromA, toA), '-') + marked(b.slice(fromB, toB), '+')
+      out +=
+        prefixLines(a.slice(at, fromA), ' ') +
+        prefixLines(a.slice(fromA, toA), '-') +
+        prefixLines(b.slice(fromB, toB), '+')
       at = toA
     }
-    out += marked(a.slice(at, at + after), ' ')
+    out += prefixLines(a.slice(at, at + after), ' ')
   }
   return out
 }
 
 const span = (from: number, to: number): string => (to - from > 1 ? `${from + 1},${to}` : String(to > from ? to : from))
 
-/** The commands of a plain diff: `2c2`, `< old`, `---`, `> new`. */
+/** Renders the hunks of a plain diff: `2c2`, `< old`, `---`, `> new`. */
 export function plainHunks({ a, b, changes }: Comparison): string {
   return changes
     .map(({ fromA, toA, fromB, toB }) => {
@@ -109,9 +112,9 @@ export function plainHunks({ a, b, changes }: Comparison): string {
       const heading = `${span(fromA, toA)}${letter}${span(fromB, toB)}\n`
       return (
         heading +
-        marked(a.slice(fromA, toA), '< ') +
+        prefixLines(a.slice(fromA, toA), '< ') +
         (letter === 'c' ? '---\n' : '') +
-        marked(b.slice(fromB, toB), '> ')
+        prefixLines(b.slice(fromB, toB), '> ')
       )
     })
     .join('')

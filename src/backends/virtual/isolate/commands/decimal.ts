@@ -1,10 +1,10 @@
-/** Numbers as bc has them: an integer and how many of its digits stand behind the point. Exact. */
+/** Implements exact decimal numbers for bc: an integer and the number of its decimal places. */
 
 export type Decimal = { readonly digits: bigint; readonly scale: number }
 
-/** 10^-MAX: more makes numbers that take longer to compute than anybody waits. */
-export const MAX_SCALE = 1000
-const MAX_POWER = 10_000n
+/** Limit of decimal places; more would take too long to compute. */
+export const maxScale = 1000
+const maxPower = 10_000n
 
 const ten = (zeros: number): bigint => 10n ** BigInt(zeros)
 
@@ -18,13 +18,13 @@ export function decimal(text: string): Decimal {
   return { digits: BigInt(whole + part || '0'), scale: part.length }
 }
 
-const aligned = (a: Decimal, b: Decimal): readonly [bigint, bigint, number] => {
+const align = (a: Decimal, b: Decimal): readonly [bigint, bigint, number] => {
   const scale = Math.max(a.scale, b.scale)
   return [rescale(a, scale).digits, rescale(b, scale).digits, scale]
 }
 
 export function add(a: Decimal, b: Decimal): Decimal {
-  const [left, right, scale] = aligned(a, b)
+  const [left, right, scale] = align(a, b)
   return { digits: left + right, scale }
 }
 
@@ -40,7 +40,7 @@ export function divide(a: Decimal, b: Decimal, scale: number): Decimal {
   return { digits: (a.digits * ten(scale + b.scale)) / (b.digits * ten(a.scale)), scale }
 }
 
-/** What is left of the division above, so with scale 0 the integer remainder. */
+/** Remainder of `divide` at this scale; with scale 0 the integer remainder. */
 export function remainder(a: Decimal, b: Decimal, scale: number): Decimal {
   const kept = Math.max(scale + b.scale, a.scale)
   const quotient = divide(a, b, scale)
@@ -50,7 +50,7 @@ export function remainder(a: Decimal, b: Decimal, scale: number): Decimal {
 
 export function power(a: Decimal, b: Decimal, scale: number): Decimal {
   const exponent = rescale(b, 0).digits
-  if (exponent > MAX_POWER || exponent < -MAX_POWER) throw new Error('exponent too large')
+  if (exponent > maxPower || exponent < -maxPower) throw new Error('exponent too large')
   if (exponent < 0n) return divide({ digits: 1n, scale: 0 }, power(a, { digits: -exponent, scale: 0 }, scale), scale)
   const whole = { digits: a.digits ** exponent, scale: a.scale * Number(exponent) }
   return rescale(whole, Math.min(whole.scale, Math.max(scale, a.scale)))
@@ -70,7 +70,7 @@ export function squareRoot(a: Decimal, scale: number): Decimal {
 }
 
 export function compare(a: Decimal, b: Decimal): number {
-  const [left, right] = aligned(a, b)
+  const [left, right] = align(a, b)
   if (left === right) return 0
   return left < right ? -1 : 1
 }

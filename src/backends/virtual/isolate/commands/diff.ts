@@ -1,25 +1,25 @@
-/** diff and cmp over files and trees. */
+/** Implements diff and cmp for files and folders. */
 
 import { compare, type Comparison, linesOf, plainHunks, unifiedHunks } from './compare.ts'
 import {
   type Command,
   command,
-  complain,
+  errorResult,
   type Context,
   type ExecResult,
   parse,
   type Parsed,
   pathIn,
   readBytes,
-  say,
+  textResult,
 } from './io.ts'
 
-/** Larger inputs are only told apart. */
-const MAX_COMPARED = 8 * 1024 * 1024
+/** For larger inputs only whether they differ is reported. */
+const maxComparedBytes = 8 * 1024 * 1024
 
 type Outcome = { readonly out: string; readonly differs: boolean }
 
-function sameness({ flags }: Parsed): (line: string) => string {
+function lineNormalizer({ flags }: Parsed): (line: string) => string {
   const has = (short: string, long: string): boolean => flags.has(short) || flags.has(long)
   return (line) => {
     let text = line
@@ -29,8 +29,8 @@ function sameness({ flags }: Parsed): (line: string) => string {
   }
 }
 
-/** What -B leaves: changes that are not only of empty lines. */
-function substantial({ a, b, changes }: Comparison): Comparison {
+/** Drops changes that consist only of blank lines (-B). */
+function withoutBlankChanges({ a, b, changes }: Comparison): Comparison {
   const blank = (lines: readonly string[]): boolean => lines.every((line) => line.trim() === '')
   const kept = changes.filter(
     ({ fromA, toA, fromB, toB }) => !blank(a.slice(fromA, toA)) || !blank(b.slice(fromB, toB)),
@@ -44,10 +44,10 @@ const isUnified = ({ flags, values }: Parsed): boolean =>
 type Pair = { readonly one: string; readonly other: string; readonly heading: string }
 
 function differences(options: Parsed, { one, other, heading }: Pair, texts: readonly [string, string]): Outcome {
-  const normal = sameness(options)
+  const normal = lineNormalizer(options)
   const [a, b] = [linesOf(texts[0]), linesOf(texts[1])]
   const whole = compare(a, b, (x, y) => x === y || normal(x) === normal(y))
-  const found = options.flags.has('B') ? substantial(whole) : whole
+  const found = options.flags.has('B') ? withoutBlankChanges(whole) : whole
   if (found.changes.length === 0) return { out: '', differs: false }
   if (!isUnified(options)) return { out: heading + plainHunks(found), differs: true }
   const context = Number(options.values.get('U') ?? options.values.get('unified') ?? 3)
@@ -70,7 +70,7 @@ async function diffFiles(context: Context, options: Parsed, pair: Pair): Promise
     return { out: told ? `Files ${one} and ${other} are identical\n` : '', differs: false }
   }
   if (isBinary(left) || isBinary(right)) return { out: `Binary files ${one} and ${other} differ\n`, differs: true }
-  const large = left.byteLength + right.byteLength > MAX_COMPARED
+  const large = left.byteLength + right.byteLength > maxComparedBytes
   const decoder = new TextDecoder()
   const result = large ? undefined : differences(options, pair, [decoder.decode(left), decoder.decode(right)])
   const brief = options.flags.has('q') || options.flags.has('brief')
@@ -108,7 +108,7 @@ const headingOf = ({ flags }: Parsed, one: string, other: string): string =>
 async function run(args: string[], context: Context): Promise<ExecResult> {
   const options = parse(args, 'UxI')
   const [one, other] = options.rest
-  if (one === undefined || other === undefined) return complain('diff', 'missing operand', 2)
+  if (one === undefined || other === undefined) return errorResult('diff', 'missing operand', 2)
   try {
     const [left, right] = [await isDirectory(context, one), await isDirectory(context, other)]
     const trees = left && right
@@ -117,14 +117,14 @@ async function run(args: string[], context: Context): Promise<ExecResult> {
     const { out, differs } = trees
       ? await diffTrees(context, options, one, other)
       : await diffFiles(context, options, pair)
-    return say(out, differs ? 1 : 0)
+    return textResult(out, differs ? 1 : 0)
   } catch (error) {
     const path = /'(.*)'$/s.exec(error instanceof Error ? error.message : '')?.[1] ?? one
-    return complain('diff', `${path}: No such file or directory`, 2)
+    return errorResult('diff', `${path}: No such file or directory`, 2)
   }
 }
 
-/** Where two files first differ, in the words of cmp; '' when they do not. */
+/** Returns the message of cmp about the first difference, or ''. */
 function firstDifference(one: string, other: string, [a, b]: readonly [Uint8Array, Uint8Array]): string {
   const shorter = Math.min(a.byteLength, b.byteLength)
   let at = 0
@@ -140,11 +140,11 @@ const cmp = command('cmp', async (args, context) => {
   const [one = '-', other = '-'] = rest
   for (const name of [one, other])
     if (name !== '-' && !(await context.fs.exists(pathIn(context, name))))
-      return complain('cmp', `${name}: No such file or directory`, 2)
+      return errorResult('cmp', `${name}: No such file or directory`, 2)
   const told = firstDifference(one, other, [await readBytes(context, one), await readBytes(context, other)])
   const silent = flags.has('s') || flags.has('silent') || flags.has('quiet')
-  if (told === '' || silent) return say('', told === '' ? 0 : 1)
-  return told.startsWith('cmp:') ? say('', 1, told) : say(told, 1)
+  if (told === '' || silent) return textResult('', told === '' ? 0 : 1)
+  return told.startsWith('cmp:') ? textResult('', 1, told) : textResult(told, 1)
 })
 
-export const differ: readonly Command[] = [command('diff', run), cmp]
+export const diffCommands: readonly Command[] = [command('diff', run), cmp]

@@ -1,11 +1,16 @@
-/** `env A=1 command`, `env -i`, `env -u NAME`; without a command just-bash's own listing. */
+/** Implements env: `env A=1 command`, `env -i`, `env -u NAME`. */
 
 import { type Command, command, type Context, type ExecResult, quote } from './io.ts'
 
-type Wanted = { readonly clear: boolean; readonly set: Record<string, string>; readonly drop: string[]; next: number }
+type EnvOptions = {
+  readonly clear: boolean
+  readonly set: Record<string, string>
+  readonly drop: string[]
+  next: number
+}
 
-function read(args: readonly string[]): Wanted {
-  const wanted: Wanted = { clear: args[0] === '-i' || args[0] === '-', set: {}, drop: [], next: 0 }
+function parseArguments(args: readonly string[]): EnvOptions {
+  const wanted: EnvOptions = { clear: args[0] === '-i' || args[0] === '-', set: {}, drop: [], next: 0 }
   for (; wanted.next < args.length; wanted.next++) {
     const arg = args[wanted.next] ?? ''
     const pair = /^([A-Za-z_]\w*)=(.*)$/s.exec(arg)
@@ -17,7 +22,7 @@ function read(args: readonly string[]): Wanted {
 }
 
 async function run(args: string[], context: Context): Promise<ExecResult> {
-  const { clear, set, drop, next } = read(args)
+  const { clear, set, drop, next } = parseArguments(args)
   const kept = clear ? {} : { ...context.exportedEnv }
   for (const name of drop) delete kept[name]
   const all: Record<string, string> = { ...kept, ...set }

@@ -1,6 +1,6 @@
-/** realpath, mktemp, truncate, install, df: commands about places and sizes. */
+/** Implements realpath, mktemp, truncate, install and df. */
 
-import { type Command, command, complain, type Context, parse, pathIn, say, withoutErrno } from './io.ts'
+import { type Command, command, errorResult, type Context, parse, pathIn, textResult, withoutErrno } from './io.ts'
 
 const realpath = command('realpath', async (args, context) => {
   const { rest, flags, values } = parse(args, '')
@@ -10,10 +10,10 @@ const realpath = command('realpath', async (args, context) => {
     const whole = pathIn(context, path)
     if (flags.has('m') || flags.has('s')) found.push(whole)
     else if (await context.fs.exists(whole)) found.push(await context.fs.realpath(whole))
-    else return complain('realpath', `${path}: No such file or directory`)
+    else return errorResult('realpath', `${path}: No such file or directory`)
   }
   const from = base === undefined ? undefined : pathIn(context, base)
-  return say(found.map((path) => `${from === undefined ? path : relative(from, path)}\n`).join(''))
+  return textResult(found.map((path) => `${from === undefined ? path : relative(from, path)}\n`).join(''))
 })
 
 function relative(from: string, to: string): string {
@@ -27,19 +27,19 @@ const mktemp = command('mktemp', async (args, context) => {
   const { flags, values, rest } = parse(args, 'p')
   const template = rest[0] ?? 'tmp.XXXXXXXXXX'
   const holes = /X{3,}(?=[^X]*$)/.exec(template)
-  if (!holes) return complain('mktemp', `too few X's in template '${template}'`)
+  if (!holes) return errorResult('mktemp', `too few X's in template '${template}'`)
   const random = crypto.randomUUID().replaceAll('-', '').slice(0, holes[0].length)
   const name = template.replace(/X{3,}(?=[^X]*$)/, random)
   const inTmp = rest.length === 0 || flags.has('t') || values.has('p')
   const path = pathIn(context, inTmp ? `${values.get('p') ?? '/tmp'}/${name}` : name)
   if (!flags.has('u') && (flags.has('d') || flags.has('directory'))) await context.fs.mkdir(path, { recursive: true })
   else if (!flags.has('u')) await context.fs.writeFile(path, '')
-  return say(`${path}\n`)
+  return textResult(`${path}\n`)
 })
 
-const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, KB: 1000, MB: 1e6 }
-/** The isolate has 128 MB for everything. */
-const MAX_TRUNCATE = 30 * 1024 ** 2
+const unitBytes: Readonly<Record<string, number>> = { '': 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, KB: 1000, MB: 1e6 }
+/** Limit because the isolate has 128 MB of memory. */
+const maxTruncateBytes = 30 * 1024 ** 2
 
 async function truncateOne(context: Context, path: string, size: { sign: string; bytes: number }): Promise<void> {
   const whole = pathIn(context, path)
@@ -54,11 +54,11 @@ async function truncateOne(context: Context, path: string, size: { sign: string;
 const truncate = command('truncate', async (args, context) => {
   const { values, rest } = parse(args, 's')
   const size = /^([+-]?)(\d+)([KMG]B?)?$/.exec(values.get('s') ?? values.get('size') ?? '')
-  if (!size) return complain('truncate', 'give a size: -s N')
-  const bytes = Number(size[2]) * (UNITS[size[3] ?? ''] ?? 1)
-  if (bytes > MAX_TRUNCATE) return complain('truncate', 'size over the limit of 30 MiB')
+  if (!size) return errorResult('truncate', 'give a size: -s N')
+  const bytes = Number(size[2]) * (unitBytes[size[3] ?? ''] ?? 1)
+  if (bytes > maxTruncateBytes) return errorResult('truncate', 'size over the limit of 30 MiB')
   for (const path of rest) await truncateOne(context, path, { sign: size[1] ?? '', bytes })
-  return say('')
+  return textResult('')
 })
 
 const isDirectory = async ({ fs }: Context, path: string): Promise<boolean> =>
@@ -77,23 +77,25 @@ const install = command('install', async (args, context) => {
   const { flags, values, rest } = parse(args, 'mogt')
   if (flags.has('d')) {
     for (const path of rest) await context.fs.mkdir(pathIn(context, path), { recursive: true })
-    return say('')
+    return textResult('')
   }
   const sources = values.has('t') ? [...rest] : rest.slice(0, -1)
-  if (sources.length === 0) return complain('install', 'missing file operand')
+  if (sources.length === 0) return errorResult('install', 'missing file operand')
   const goal = pathIn(context, values.get('t') ?? rest.at(-1) ?? '')
   const into = values.has('t') || (await isDirectory(context, goal))
   const mode = Number.parseInt(values.get('m') ?? '755', 8)
   for (const source of sources) {
     const done = installOne(context, source, { goal, into, mode, parents: flags.has('D') })
     const failure = await done.then(() => undefined, withoutErrno)
-    if (failure !== undefined) return complain('install', `cannot install '${source}': ${failure}`)
+    if (failure !== undefined) return errorResult('install', `cannot install '${source}': ${failure}`)
   }
-  return say('')
+  return textResult('')
 })
 
 const df = command('df', async () =>
-  say('Filesystem     1K-blocks  Used Available Use% Mounted on\nworkspace         524288     0    524288   0% /\n'),
+  textResult(
+    'Filesystem     1K-blocks  Used Available Use% Mounted on\nworkspace         524288     0    524288   0% /\n',
+  ),
 )
 
-export const files: readonly Command[] = [realpath, mktemp, truncate, install, df]
+export const fileCommands: readonly Command[] = [realpath, mktemp, truncate, install, df]

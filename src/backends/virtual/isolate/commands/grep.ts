@@ -1,31 +1,41 @@
 /**
- * grep beyond just-bash's own: several -e, -H, and patterns with look-around or back references, which its
- * linear engine does not know. Those run here, on lines of a bounded length and only when no group repeats itself.
+ * Extends grep of just-bash: several -e, -H, and patterns with look-around or back references, which its linear engine
+ * does not support. These run as RegExp, after a check for catastrophic backtracking, on lines of limited length.
  */
 
 import { parseSearchPattern } from '../../search-pattern.ts'
-import { type Command, command, complain, type Context, type ExecResult, original, parse, readText, say } from './io.ts'
+import {
+  type Command,
+  command,
+  errorResult,
+  type Context,
+  type ExecResult,
+  originalCommand,
+  parse,
+  readText,
+  textResult,
+} from './io.ts'
 
-const BACKTRACKING = /\(\?<?[=!]|\\[1-9]/
-const MAX_LINE = 10_000
-const ESCAPED = /[.*+?^${}()|[\]\\]/g
+const backtrackingSyntax = /\(\?<?[=!]|\\[1-9]/
+const maxLineChars = 10_000
+const specialCharacters = /[.*+?^${}()|[\]\\]/g
 
-type Wanted = { readonly pattern: RegExp; readonly flags: ReadonlySet<string>; readonly most: number }
+type GrepOptions = { readonly pattern: RegExp; readonly flags: ReadonlySet<string>; readonly most: number }
 
-/** A basic expression in the notation of the extended one: what is special with a backslash, and what without, change places. */
-const extended = (basic: string): string =>
+/** Converts a basic expression to an extended one, in which special characters have no backslash. */
+const toExtended = (basic: string): string =>
   basic.replace(/\\([(){}|+?])|([(){}|+?])/g, (_, meta?: string, plain?: string) => meta ?? `\\${plain ?? ''}`)
 
 function compile(source: string, flags: ReadonlySet<string>): RegExp {
-  let text = flags.has('P') || flags.has('E') ? source : extended(source)
+  let text = flags.has('P') || flags.has('E') ? source : toExtended(source)
   if (flags.has('w')) text = `\\b(?:${text})\\b`
   if (flags.has('x')) text = `^(?:${text})$`
   const posix = text.replace(/\[\[:(\w+):\]\]/g, (_, name: string) => ({ digit: '\\d', space: '\\s' })[name] ?? '\\w')
   return parseSearchPattern(flags.has('i') ? `(?i)${posix}` : posix)
 }
 
-function matchesIn(line: string, { pattern, flags }: Wanted): string[] | undefined {
-  const clipped = line.slice(0, MAX_LINE)
+function matchesIn(line: string, { pattern, flags }: GrepOptions): string[] | undefined {
+  const clipped = line.slice(0, maxLineChars)
   if (flags.has('v')) return pattern.test(clipped) ? undefined : [line]
   if (!flags.has('o')) return pattern.test(clipped) ? [line] : undefined
   const all = [...clipped.matchAll(new RegExp(pattern.source, `${pattern.flags}g`))]
@@ -34,7 +44,7 @@ function matchesIn(line: string, { pattern, flags }: Wanted): string[] | undefin
   return all.length > 0 ? all : undefined
 }
 
-function searchText(text: string, name: string, wanted: Wanted): { readonly out: string; readonly count: number } {
+function searchText(text: string, name: string, wanted: GrepOptions): { readonly out: string; readonly count: number } {
   const lines = text.replace(/\n$/, '').split('\n')
   let count = 0
   let out = ''
@@ -50,32 +60,33 @@ function searchText(text: string, name: string, wanted: Wanted): { readonly out:
   return { out: flags.has('c') ? `${name}${count}\n` : out, count }
 }
 
-/** Options this search knows; with others just-bash says what it thinks of the pattern. */
-const KNOWN = new Set('PEoqivnclhHwxs')
+/** Options that this search supports; with others just-bash handles the pattern. */
+const supportedFlags = new Set('PEoqivnclhHwxs')
 
 const isNamed = (flags: ReadonlySet<string>, files: number): boolean =>
   !flags.has('h') && (files > 1 || flags.has('H') || flags.has('l'))
 
-async function backtracking(context: Context, args: readonly string[]): Promise<ExecResult | undefined> {
+async function grepWithBacktracking(context: Context, args: readonly string[]): Promise<ExecResult | undefined> {
   const { flags, values, rest } = parse(args, 'emABC')
   const [source = '', names] = values.has('e') ? [values.get('e'), rest] : [rest[0], rest.slice(1)]
-  const known = [...flags].every((flag) => KNOWN.has(flag)) && [...values.keys()].every((name) => /^[em]$/.test(name))
-  if (!BACKTRACKING.test(source) || !known) return undefined
+  const known =
+    [...flags].every((flag) => supportedFlags.has(flag)) && [...values.keys()].every((name) => /^[em]$/.test(name))
+  if (!backtrackingSyntax.test(source) || !known) return undefined
   const wanted = { pattern: compile(source, flags), flags, most: Number(values.get('m') ?? Number.POSITIVE_INFINITY) }
   const named = isNamed(flags, names.length)
   const results: { out: string; count: number }[] = []
   for (const name of names.length > 0 ? names : ['-'])
     results.push(searchText(await readText(context, name), named ? `${name}:` : '', wanted))
-  return say(results.map(({ out }) => out).join(''), results.some(({ count }) => count > 0) ? 0 : 1)
+  return textResult(results.map(({ out }) => out).join(''), results.some(({ count }) => count > 0) ? 0 : 1)
 }
 
-/** just-bash takes the last of several -e: they become one. */
-function joined(args: readonly string[]): string[] {
+/** Joins several -e into one, because just-bash uses only the last. */
+function joinPatterns(args: readonly string[]): string[] {
   const { flags, values, rest } = parse(args, 'efmABCd')
   const patterns = args.flatMap((arg, i) => (/^-[a-zA-Z]*e$/.test(arg) ? [args[i + 1] ?? ''] : []))
   if (patterns.length < 2 || values.has('f')) return [...args]
   const fixed = flags.has('F')
-  const parts = patterns.map((one) => (fixed ? one.replace(ESCAPED, String.raw`\$&`) : one))
+  const parts = patterns.map((one) => (fixed ? one.replace(specialCharacters, String.raw`\$&`) : one))
   const simple = !fixed && !flags.has('E') && !flags.has('P')
   const kept = [...flags].filter((flag) => flag !== 'F').map((flag) => (flag.length > 1 ? `--${flag}` : `-${flag}`))
   const numbers = ['m', 'A', 'B', 'C'].flatMap((one) => (values.has(one) ? [`-${one}`, values.get(one) ?? ''] : []))
@@ -83,8 +94,8 @@ function joined(args: readonly string[]): string[] {
   return [...kept, ...(fixed ? ['-E'] : []), ...numbers, ...long, '-e', parts.join(simple ? '\\|' : '|'), '--', ...rest]
 }
 
-/** `grep -r x .` names files with `./`, as they were asked for. */
-function prefixed(args: readonly string[], result: ExecResult): ExecResult {
+/** Prefixes file names of `grep -r x .` with `./`, as grep does. */
+function addDotPrefix(args: readonly string[], result: ExecResult): ExecResult {
   const recursive = args.some((arg) => /^-[a-zA-Z]*[rR]/.test(arg))
   const bare = args.some((arg) => /^-[a-zA-Z]*h/.test(arg))
   if (!recursive || bare || !(args.at(-1) === '.' || args.at(-1) === './')) return result
@@ -93,19 +104,22 @@ function prefixed(args: readonly string[], result: ExecResult): ExecResult {
 
 async function run(args: string[], context: Context, implied: string): Promise<ExecResult> {
   try {
-    const own = await backtracking(context, implied === '' ? args : [implied, ...args])
+    const own = await grepWithBacktracking(context, implied === '' ? args : [implied, ...args])
     if (own) return own
   } catch (error) {
-    return complain('grep', error instanceof Error ? error.message : String(error), 2)
+    return errorResult('grep', error instanceof Error ? error.message : String(error), 2)
   }
   const withName = args.some((arg) => /^-[a-zA-Z]*H/.test(arg))
   const plain = withName
     ? args.map((arg) => (/^-[a-zA-Z]*H/.test(arg) ? arg.replace('H', '') : arg)).filter((arg) => arg !== '-')
     : args
-  return prefixed(args, await original(context)([...joined(plain), ...(withName ? ['/dev/null'] : [])]))
+  return addDotPrefix(
+    args,
+    await originalCommand(context)([...joinPatterns(plain), ...(withName ? ['/dev/null'] : [])]),
+  )
 }
 
 const grep = command('grep', (args, context) => run(args, context, ''))
 const egrep = command('egrep', (args, context) => run(args, context, '-E'))
 
-export const greps: readonly Command[] = [grep, egrep]
+export const grepCommands: readonly Command[] = [grep, egrep]

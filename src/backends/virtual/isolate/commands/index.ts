@@ -1,42 +1,42 @@
-/** Commands just-bash lacks or gets wrong. Nothing here pretends to be an interpreter that is not there. */
+/** Lists the commands that just-bash lacks or implements differently. */
 
-import { attached } from './attached.ts'
+import { detachedOptionCommands } from './attached.ts'
 import { awk } from './awk.ts'
 import { bc } from './bc.ts'
-import { bytes } from './bytes.ts'
+import { byteCommands } from './bytes.ts'
 import { date } from './date.ts'
-import { differ } from './diff.ts'
+import { diffCommands } from './diff.ts'
 import { env } from './env.ts'
-import { files } from './files.ts'
-import { greps } from './grep.ts'
+import { fileCommands } from './files.ts'
+import { grepCommands } from './grep.ts'
 import type { Command } from './io.ts'
-import { lines } from './lines.ts'
-import { listing } from './listing.ts'
+import { lineCommands } from './lines.ts'
+import { listingCommands } from './listing.ts'
 import { patch } from './patch.ts'
-import { print } from './print.ts'
-import { shells } from './shells.ts'
-import { system } from './system.ts'
+import { printCommands } from './print.ts'
+import { shellCommands } from './shells.ts'
+import { systemCommands } from './system.ts'
 import { tar } from './tar.ts'
-import { text } from './text.ts'
+import { textCommands } from './text.ts'
 import { xxd } from './xxd.ts'
 
 export const commands: readonly Command[] = [
-  ...attached,
+  ...detachedOptionCommands,
   awk,
   bc,
-  ...bytes,
+  ...byteCommands,
   date,
-  ...differ,
+  ...diffCommands,
   env,
-  ...files,
-  ...greps,
-  ...lines,
-  ...listing,
+  ...fileCommands,
+  ...grepCommands,
+  ...lineCommands,
+  ...listingCommands,
   patch,
-  ...print,
-  ...shells,
-  ...system,
+  ...printCommands,
+  ...shellCommands,
+  ...systemCommands,
   tar,
-  ...text,
+  ...textCommands,
   xxd,
 ]

@@ -1,4 +1,4 @@
-/** What every added command needs: its input as text or bytes, and its answer in the shell's shape. */
+/** Reads the arguments and inputs of commands, and creates their results. */
 
 import { type Command, defineCommand, type ExecResult, type ResolvedCommandContext } from 'just-bash/browser'
 
@@ -6,26 +6,26 @@ export type Context = ResolvedCommandContext
 export type { Command, ExecResult }
 export { defineCommand as command }
 
-export const say = (stdout: string, exitCode = 0, stderr = ''): ExecResult => ({
+export const textResult = (stdout: string, exitCode = 0, stderr = ''): ExecResult => ({
   stdout,
   stderr,
   exitCode,
   stdoutKind: 'text',
 })
 
-export const complain = (name: string, message: string, exitCode = 1): ExecResult => ({
+export const errorResult = (name: string, message: string, exitCode = 1): ExecResult => ({
   stdout: '',
   stderr: `${name}: ${message}\n`,
   exitCode,
 })
 
-/** The command of just-bash that ours stands in front of. */
-export function original({ origCommand }: Context): (args: string[]) => Promise<ExecResult> {
+/** Returns the command of just-bash that ours replaces. */
+export function originalCommand({ origCommand }: Context): (args: string[]) => Promise<ExecResult> {
   if (!origCommand) throw new Error('there is no built-in command of this name')
   return origCommand
 }
 
-/** Standard input arrives as one character per byte. */
+/** Decodes standard input, which has one character per byte. */
 export const stdinBytes = ({ stdin }: Context): Uint8Array => new Uint8Array(Buffer.from(String(stdin), 'latin1'))
 
 export const pathIn = (context: Context, path: string): string => context.fs.resolvePath(context.cwd, path)
@@ -36,14 +36,14 @@ export const readBytes = (context: Context, path: string): Promise<Uint8Array> =
 export const readText = async (context: Context, path: string): Promise<string> =>
   new TextDecoder().decode(await readBytes(context, path))
 
-/** Whether the inputs of a command have more lines than it may hold everybody else up for. */
-export async function isLongerThan(most: number, names: readonly string[], context: Context): Promise<boolean> {
+/** Whether the inputs have more lines than a command may process without yielding. */
+export async function isLongerThan(maxLines: number, names: readonly string[], context: Context): Promise<boolean> {
   let lines = 0
   for (const name of names.length > 0 ? names : ['-']) {
     if (name !== '-' && !(await context.fs.exists(pathIn(context, name)))) continue
     for (const byte of await readBytes(context, name)) lines += Number(byte === 10)
   }
-  return lines > most
+  return lines > maxLines
 }
 
 export const withoutErrno = (error: unknown): string =>
@@ -51,7 +51,7 @@ export const withoutErrno = (error: unknown): string =>
 
 export const quote = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
 
-/** Options of one dash: flags without a value, and letters in `valued` whose value is attached or follows. */
+/** Parsed options: flags, and values of the letters in `valued`, which are attached or follow. */
 export type Options = { readonly flags: ReadonlySet<string>; readonly values: ReadonlyMap<string, string> }
 export type Parsed = Options & { readonly rest: readonly string[] }
 
@@ -66,22 +66,22 @@ export function parse(args: readonly string[], valued: string): Parsed {
       rest.push(...queue)
       break
     }
-    if (arg.startsWith('--')) takeLong(arg, flags, values)
+    if (arg.startsWith('--')) parseLong(arg, flags, values)
     else if (arg.length < 2 || !arg.startsWith('-')) rest.push(arg)
-    else takeShort(arg, valued, queue, { flags, values })
+    else parseShort(arg, valued, queue, { flags, values })
   }
   return { flags, values, rest }
 }
 
-function takeLong(arg: string, flags: Set<string>, values: Map<string, string>): void {
+function parseLong(arg: string, flags: Set<string>, values: Map<string, string>): void {
   const [name = '', ...value] = arg.slice(2).split('=')
   if (value.length > 0) values.set(name, value.join('='))
   else flags.add(name)
 }
 
-type Sink = { readonly flags: Set<string>; readonly values: Map<string, string> }
+type ParsedOptions = { readonly flags: Set<string>; readonly values: Map<string, string> }
 
-function takeShort(arg: string, valued: string, queue: string[], { flags, values }: Sink): void {
+function parseShort(arg: string, valued: string, queue: string[], { flags, values }: ParsedOptions): void {
   for (let i = 1; i < arg.length; i++) {
     const letter = arg[i] ?? ''
     if (!valued.includes(letter)) {

@@ -1,29 +1,29 @@
-/** yes, shuf, and sort with records that end in NUL. */
+/** Implements yes and shuf, and adds NUL-terminated records and a limit to sort. */
 
 import {
   type Command,
   command,
-  complain,
+  errorResult,
   type Context,
   isLongerThan,
-  original,
+  originalCommand,
   parse,
   quote,
   readText,
-  say,
+  textResult,
   stdinBytes,
 } from './io.ts'
 
-/** Enough for every `yes | head`, and more than is shown; there is no closed pipe that would stop an endless one. */
-const YES_BYTES = 1_048_576
+/** Limit of `yes`, because no closed pipe would stop an endless output. */
+const yesBytes = 1_048_576
 const yes = command('yes', async (args) => {
   const line = `${args.join(' ') || 'y'}\n`
-  return say(line.repeat(Math.ceil(YES_BYTES / line.length)))
+  return textResult(line.repeat(Math.ceil(yesBytes / line.length)))
 })
 
 function shuffle<T>(items: T[]): T[] {
   const random = new Uint32Array(items.length)
-  // At most 64 KiB of randomness come at a time.
+  // One call returns at most 64 KiB of random bytes.
   for (let i = 0; i < random.length; i += 16_384) crypto.getRandomValues(random.subarray(i, i + 16_384))
   for (let i = items.length - 1; i > 0; i--) {
     const j = (random[i] ?? 0) % (i + 1)
@@ -34,12 +34,12 @@ function shuffle<T>(items: T[]): T[] {
   return items
 }
 
-const MAX_RANGE = 100_000
+const maxRange = 100_000
 async function candidates(args: ReturnType<typeof parse>, context: Context): Promise<string[] | undefined> {
   const range = /^(\d+)-(\d+)$/.exec(args.values.get('i') ?? '')
   if (!range) return args.flags.has('e') ? [...args.rest] : toLines(await readText(context, args.rest[0] ?? '-'))
   const [low, high] = [Number(range[1]), Number(range[2])]
-  return high - low > MAX_RANGE ? undefined : Array.from({ length: high - low + 1 }, (_, i) => String(low + i))
+  return high - low > maxRange ? undefined : Array.from({ length: high - low + 1 }, (_, i) => String(low + i))
 }
 
 const toLines = (text: string): string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))
@@ -47,9 +47,9 @@ const toLines = (text: string): string[] => (text === '' ? [] : text.replace(/\n
 const shuf = command('shuf', async (args, context) => {
   const parsed = parse(args, 'ni')
   const lines = await candidates(parsed, context)
-  if (!lines) return complain('shuf', `range of more than ${MAX_RANGE} numbers`)
+  if (!lines) return errorResult('shuf', `range of more than ${maxRange} numbers`)
   const count = Number(parsed.values.get('n') ?? lines.length)
-  return say(
+  return textResult(
     shuffle(lines)
       .slice(0, count)
       .map((line) => `${line}\n`)
@@ -57,17 +57,17 @@ const shuf = command('shuf', async (args, context) => {
   )
 })
 
-const ZERO = /^-[a-zA-Z]*z[a-zA-Z]*$/
-/** Sorting more at once would keep everybody else waiting for seconds. */
-const MAX_SORTED = 250_000
+const zeroOption = /^-[a-zA-Z]*z[a-zA-Z]*$/
+/** Sorting more would block other sessions for seconds. */
+const maxSortedLines = 250_000
 
 const sort = command('sort', async (args, context) => {
-  if (await isLongerThan(MAX_SORTED, parse(args, 'ktoST').rest, context))
-    return complain('sort', `more than ${MAX_SORTED} lines`, 2)
-  if (!args.some((arg) => ZERO.test(arg) || arg === '--zero-terminated') || !context.exec)
-    return original(context)(args)
-  // A newline inside a record has to survive the detour: it travels as a character no text contains.
-  const rest = args.flatMap((arg) => (ZERO.test(arg) ? [arg.replace('z', '')] : [arg]))
+  if (await isLongerThan(maxSortedLines, parse(args, 'ktoST').rest, context))
+    return errorResult('sort', `more than ${maxSortedLines} lines`, 2)
+  if (!args.some((arg) => zeroOption.test(arg) || arg === '--zero-terminated') || !context.exec)
+    return originalCommand(context)(args)
+  // A newline inside a record is replaced by a character that text does not contain.
+  const rest = args.flatMap((arg) => (zeroOption.test(arg) ? [arg.replace('z', '')] : [arg]))
   const options = rest.filter((arg) => arg !== '-' && arg !== '--zero-terminated')
   const stdin = Buffer.from(stdinBytes(context)).toString('latin1')
   const swapped = stdin.replaceAll('\n', '\u0001').replaceAll('\0', '\n')
@@ -76,4 +76,4 @@ const sort = command('sort', async (args, context) => {
   return { ...result, stdout: result.stdout.replaceAll('\n', '\0').replaceAll('\u0001', '\n') }
 })
 
-export const lines: readonly Command[] = [yes, shuf, sort]
+export const lineCommands: readonly Command[] = [yes, shuf, sort]

@@ -1,6 +1,15 @@
-/** ls, ln, cp: what just-bash leaves out of the ways people call them. */
+/** Adds options to ls, ln and cp that just-bash lacks. */
 
-import { type Command, command, complain, type Context, type ExecResult, original, pathIn, say } from './io.ts'
+import {
+  type Command,
+  command,
+  errorResult,
+  type Context,
+  type ExecResult,
+  originalCommand,
+  pathIn,
+  textResult,
+} from './io.ts'
 
 const isOption = (arg: string): boolean => arg.length > 1 && arg.startsWith('-')
 
@@ -10,17 +19,17 @@ const isDirectory = async ({ fs }: Context, path: string): Promise<boolean> =>
 /** Files are listed together and before directories; just-bash puts an empty line between any two operands. */
 const ls = command('ls', async (args, context) => {
   const operands = args.filter((arg) => !isOption(arg))
-  if (operands.length < 2) return original(context)(args)
+  if (operands.length < 2) return originalCommand(context)(args)
   const options = args.filter(isOption)
   const asNames = options.some((option) => /^-[a-zA-Z]*d/.test(option) || option === '--directory')
   const directories: string[] = []
   const results: ExecResult[] = []
   for (const operand of operands)
     if (!asNames && (await isDirectory(context, pathIn(context, operand)))) directories.push(operand)
-    else results.push(await original(context)([...options, operand]))
+    else results.push(await originalCommand(context)([...options, operand]))
   if (directories.length > 0) {
     const heading = results.length > 0 && directories.length === 1 ? `${directories[0]}:\n` : ''
-    const listed = await original(context)([...options, ...directories])
+    const listed = await originalCommand(context)([...options, ...directories])
     results.push({ ...listed, stdout: `${results.length > 0 ? '\n' : ''}${heading}${listed.stdout}` })
   }
   return {
@@ -30,42 +39,42 @@ const ls = command('ls', async (args, context) => {
   }
 })
 
-/** `-f` takes away what is in the way; without it just-bash refuses even then. */
+/** Adds `-f`, which removes an existing target first. */
 const ln = command('ln', async (args, context) => {
   const operands = args.filter((arg) => !isOption(arg))
   const forced = args.some((arg) => /^-[a-zA-Z]*f/.test(arg) || arg === '--force')
   const follows = !args.some((arg) => /^-[a-zA-Z]*n/.test(arg))
   const link = operands.at(-1)
-  if (!forced || operands.length < 2 || link === undefined) return original(context)(args)
+  if (!forced || operands.length < 2 || link === undefined) return originalCommand(context)(args)
   const place = pathIn(context, link)
   const inside = follows && (await isDirectory(context, place))
   const name = (operands[0] ?? '').replace(/^.*\//, '')
   const goal = inside ? `${place}/${name}` : place
   await context.fs.rm(goal, { force: true })
-  return original(context)(args)
+  return originalCommand(context)(args)
 })
 
-/** `-a` is `-r` here: there are no owners to keep. `--parents` copies the directories of the name along. */
+/** Treats `-a` as `-rp`, and adds `--parents`, which creates the directories of the source path. */
 const cp = command('cp', async (args, context) => {
   const plain = args.flatMap((arg) => {
     if (arg === '--archive') return ['-r', '-p']
     return /^-[a-zA-Z]*[adT]/.test(arg) ? [`-${arg.slice(1).replace(/[adT]/g, '')}rp`] : [arg]
   })
-  if (!plain.includes('--parents')) return original(context)(plain)
+  if (!plain.includes('--parents')) return originalCommand(context)(plain)
   const [options, operands] = [
     plain.filter((arg) => isOption(arg) && arg !== '--parents'),
     plain.filter((arg) => !isOption(arg)),
   ]
   const goal = operands.pop()
-  if (goal === undefined || operands.length === 0) return complain('cp', 'missing file operand')
-  let result = say('')
+  if (goal === undefined || operands.length === 0) return errorResult('cp', 'missing file operand')
+  let result = textResult('')
   for (const source of operands) {
     const parent = pathIn(context, `${goal}/${source}`).replace(/\/[^/]*$/, '')
     await context.fs.mkdir(parent, { recursive: true })
-    result = await original(context)([...options, source, parent])
+    result = await originalCommand(context)([...options, source, parent])
     if (result.exitCode !== 0) break
   }
   return result
 })
 
-export const listing: readonly Command[] = [ls, ln, cp]
+export const listingCommands: readonly Command[] = [ls, ln, cp]

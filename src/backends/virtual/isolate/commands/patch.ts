@@ -1,7 +1,7 @@
-/** patch: applies a unified diff. A file is written only when all of its hunks fit. */
+/** Implements patch for unified diffs. A file is written only when all of its hunks apply. */
 
 import { applyPatch, parsePatch, reversePatch, type StructuredPatch } from 'diff'
-import { type Command, command, complain, type Context, parse, pathIn, readText, say } from './io.ts'
+import { type Command, command, errorResult, type Context, parse, pathIn, readText, textResult } from './io.ts'
 
 const strip = (name: string, count: number): string => name.split('/').slice(count).join('/')
 
@@ -23,7 +23,7 @@ async function applyOne(context: Context, part: StructuredPatch, name: string, d
   return { text: `${dry ? 'checking' : 'patching'} file ${name}\n`, failed: false }
 }
 
-/** The parts of a patch, or the reason why it is none. */
+/** Returns the parts of a patch, or an error message. */
 function partsOf(source: string, reverse: boolean): StructuredPatch[] | string {
   try {
     const parts = parsePatch(source).filter(({ hunks }) => hunks.length > 0)
@@ -40,7 +40,7 @@ export const patch: Command = command('patch', async (args, context) => {
   const source = await readText(context, option('i', 'input') ?? rest[1] ?? '-')
   const count = option('p', 'strip')
   const parts = partsOf(source, flags.has('R') || flags.has('reverse'))
-  if (typeof parts === 'string') return complain('patch', parts, 2)
+  if (typeof parts === 'string') return errorResult('patch', parts, 2)
   const outcomes: Outcome[] = []
   for (const part of parts) {
     const name = rest[0] ?? target(part, count === undefined ? undefined : Number(count))
@@ -49,5 +49,5 @@ export const patch: Command = command('patch', async (args, context) => {
     outcomes.push(await applyOne(context, part, place, flags.has('dry-run')))
   }
   const failed = outcomes.some((outcome) => outcome.failed)
-  return say(outcomes.map(({ text }) => text).join(''), failed ? 1 : 0)
+  return textResult(outcomes.map(({ text }) => text).join(''), failed ? 1 : 0)
 })

@@ -1,10 +1,10 @@
-/** bash and sh with options before the script: they are set first. */
+/** Makes bash and sh accept options before the script, as `set` statements. */
 
-import { type Command, command, type Context, type ExecResult, original, pathIn } from './io.ts'
+import { type Command, command, type Context, type ExecResult, originalCommand, pathIn } from './io.ts'
 
 type Invocation = { readonly settings: readonly string[]; readonly inline: boolean; readonly rest: readonly string[] }
 
-function read(args: readonly string[]): Invocation {
+function parseArguments(args: readonly string[]): Invocation {
   const settings: string[] = []
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? ''
@@ -19,13 +19,14 @@ function read(args: readonly string[]): Invocation {
 }
 
 async function run(args: string[], context: Context): Promise<ExecResult> {
-  const { settings, inline, rest } = read(args)
+  const { settings, inline, rest } = parseArguments(args)
   const [script, ...others] = rest
-  if (inline) return original(context)(['-c', [...settings, script ?? ''].join('\n'), ...others])
-  if (settings.length === 0 || script === undefined) return original(context)(script === undefined ? [] : [...rest])
+  if (inline) return originalCommand(context)(['-c', [...settings, script ?? ''].join('\n'), ...others])
+  if (settings.length === 0 || script === undefined)
+    return originalCommand(context)(script === undefined ? [] : [...rest])
   const path = pathIn(context, script)
-  if (!(await context.fs.exists(path))) return original(context)([...rest])
-  return original(context)(['-c', `${settings.join('\n')}\n${await context.fs.readFile(path)}`, ...rest])
+  if (!(await context.fs.exists(path))) return originalCommand(context)([...rest])
+  return originalCommand(context)(['-c', `${settings.join('\n')}\n${await context.fs.readFile(path)}`, ...rest])
 }
 
-export const shells: readonly Command[] = [command('bash', run), command('sh', run)]
+export const shellCommands: readonly Command[] = [command('bash', run), command('sh', run)]

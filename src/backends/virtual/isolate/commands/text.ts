@@ -1,43 +1,43 @@
-/** head, uniq, fmt, tr, cut, sed: options that just-bash does not take, and columns as wide as elsewhere. */
+/** Extends head, uniq, fmt, tr, cut and sed with options that just-bash lacks. */
 
 import {
   type Command,
   command,
-  complain,
+  errorResult,
   type Context,
   type ExecResult,
   isLongerThan,
-  original,
+  originalCommand,
   parse,
   pathIn,
   readBytes,
   readText,
-  say,
+  textResult,
 } from './io.ts'
 
-/** An endless device can only be read up to a number of bytes. */
-const MAX_DEVICE = 16 * 1024 * 1024
-const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, K: 1024, M: 1024 ** 2, b: 512, kB: 1000, MB: 1e6 }
+/** Limit of bytes read from an endless device. */
+const maxDeviceBytes = 16 * 1024 * 1024
+const unitBytes: Readonly<Record<string, number>> = { '': 1, k: 1024, K: 1024, M: 1024 ** 2, b: 512, kB: 1000, MB: 1e6 }
 
 export function sizeOf(text: string): number {
   const [, digits = '', unit = ''] = /^(\d+)([a-zA-Z]*)$/.exec(text) ?? []
-  return Number(digits || Number.NaN) * (UNITS[unit] ?? Number.NaN)
+  return Number(digits || Number.NaN) * (unitBytes[unit] ?? Number.NaN)
 }
 
-/** An endless device and more than can be taken from it. */
-export const isTooMuch = (path: string, count: number): boolean =>
-  /^\/dev\/(zero|u?random)$/.test(path) && count > MAX_DEVICE
+/** Whether a read of an endless device exceeds the limit. */
+export const exceedsDeviceLimit = (path: string, count: number): boolean =>
+  /^\/dev\/(zero|u?random)$/.test(path) && count > maxDeviceBytes
 
-/** Bytes of /dev/zero or one of the random devices; undefined for any other name. */
+/** Reads /dev/zero or a random device; undefined for other paths. */
 export function deviceBytes(path: string, count: number): Uint8Array | undefined {
-  const bytes = new Uint8Array(/^\/dev\/(zero|u?random)$/.test(path) ? Math.min(count, MAX_DEVICE) : 0)
+  const bytes = new Uint8Array(/^\/dev\/(zero|u?random)$/.test(path) ? Math.min(count, maxDeviceBytes) : 0)
   if (path === '/dev/zero') return bytes
   if (!/^\/dev\/u?random$/.test(path)) return undefined
   for (let i = 0; i < bytes.byteLength; i += 65_536) crypto.getRandomValues(bytes.subarray(i, i + 65_536))
   return bytes
 }
 
-export const bytesOut = (bytes: Uint8Array): ExecResult => ({
+export const byteResult = (bytes: Uint8Array): ExecResult => ({
   stdout: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1'),
   stderr: '',
   exitCode: 0,
@@ -46,27 +46,27 @@ export const bytesOut = (bytes: Uint8Array): ExecResult => ({
 
 async function allButLast(context: Context, names: readonly string[], count: number): Promise<ExecResult> {
   const lines = (await readText(context, names[0] ?? '-')).split(/(?<=\n)/)
-  return say(lines.slice(0, Math.max(0, lines.length - count)).join(''))
+  return textResult(lines.slice(0, Math.max(0, lines.length - count)).join(''))
 }
 
 const head = command('head', async (args, context) => {
   const { values, rest } = parse(args, 'nc')
   const count = values.get('c') ?? values.get('bytes')
   const device = rest.length === 1 && count !== undefined ? deviceBytes(rest[0] ?? '', sizeOf(count)) : undefined
-  if (device) return bytesOut(device)
+  if (device) return byteResult(device)
   const lines = values.get('n') ?? values.get('lines') ?? ''
   if (lines.startsWith('-') && rest.length < 2) return allButLast(context, rest, Number(lines.slice(1)))
-  return original(context)(args)
+  return originalCommand(context)(args)
 })
 
 const uniq = command('uniq', async (args, context) => {
-  const result = await original(context)(args)
+  const result = await originalCommand(context)(args)
   if (!args.some((arg) => /^-[a-zA-Z]*c/.test(arg) || arg === '--count')) return result
   return { ...result, stdout: result.stdout.replace(/^ *(\d+) /gm, (_, count: string) => `${count.padStart(7)} `) }
 })
 
-/** Where the line that begins at each word ends, so that the lines differ least from the goal; the last one is free. */
-function breaks(words: readonly string[], width: number): number[] {
+/** For each word, computes the end of a line that begins there, so that all lines but the last are near the goal width. */
+function lineEnds(words: readonly string[], width: number): number[] {
   const goal = Math.floor(width * 0.935)
   const costs: number[] = [...words.map(() => Number.POSITIVE_INFINITY), 0]
   const ends = words.map((_, i) => i + 1)
@@ -85,7 +85,7 @@ function breaks(words: readonly string[], width: number): number[] {
 }
 
 function fill(words: readonly string[], width: number): string[] {
-  const ends = breaks(words, width)
+  const ends = lineEnds(words, width)
   const lines: string[] = []
   for (let i = 0; i < words.length; i = ends[i] ?? words.length) lines.push(words.slice(i, ends[i]).join(' '))
   return lines
@@ -100,12 +100,12 @@ const fmt = command('fmt', async (args, context) => {
   const text = (await Promise.all((rest.length > 0 ? rest : ['-']).map((name) => readText(context, name)))).join('')
   const paragraphs = text.replace(/\n+$/, '').split(/(\n{2,})/)
   const filled = paragraphs.map((part, i) => (i % 2 ? part : fill(part.split(/\s+/).filter(Boolean), width).join('\n')))
-  return say(text === '' ? '' : `${filled.join('')}\n`)
+  return textResult(text === '' ? '' : `${filled.join('')}\n`)
 })
 
-/** just-bash knows no octal escapes: it is given the characters themselves. */
+/** Replaces octal escapes, which just-bash does not support, by their characters. */
 const tr = command('tr', async (args, context) =>
-  original(context)(
+  originalCommand(context)(
     args.map((arg) =>
       arg.replace(/\\([0-7]{1,3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
     ),
@@ -121,33 +121,34 @@ const fieldsIn = (list: string): ((field: number) => boolean) => {
 }
 
 const cut = command('cut', async (args, context) => {
-  if (!args.includes('--complement')) return original(context)(args)
+  if (!args.includes('--complement')) return originalCommand(context)(args)
   const { values, rest } = parse(args, 'dfcb')
   const named = fieldsIn(values.get('f') ?? values.get('c') ?? values.get('b') ?? '')
   const between = values.has('f') ? (values.get('d') ?? '\t') : ''
   const text = await readText(context, rest[0] ?? '-')
   const lines = text.replace(/\n$/, '').split('\n')
   const kept = lines.map((line) => line.split(between).filter((_, i) => !named(i + 1)))
-  return say(text === '' ? '' : `${kept.map((fields) => fields.join(between)).join('\n')}\n`)
+  return textResult(text === '' ? '' : `${kept.map((fields) => fields.join(between)).join('\n')}\n`)
 })
 
-/** More at once would keep everybody else waiting for seconds; grep and awk stop there too. */
-const MAX_EDITED = 100_000
+/** More lines would block other sessions for seconds; grep and awk have the same limit. */
+const maxEditedLines = 100_000
 
-/** `-i.bak` keeps a copy first; `a\text` in one line is `a text`. */
+/** Adds `-i.bak`, which makes a backup, and `a\text` in one line. */
 const sed = command('sed', async (args, context) => {
   const operands = parse(args, 'ef').rest
   const files = args.some((arg) => /^-[ef]/.test(arg)) ? operands : operands.slice(1)
-  if (await isLongerThan(MAX_EDITED, files, context)) return complain('sed', `more than ${MAX_EDITED} lines`, 4)
+  if (await isLongerThan(maxEditedLines, files, context))
+    return errorResult('sed', `more than ${maxEditedLines} lines`, 4)
   const suffix = args.map((arg) => /^(?:-[nErsz]*i|--in-place=)(.+)$/.exec(arg)?.[1]).find(Boolean)
   const plain = args.map((arg) => arg.replace(/^(-[nErsz]*i).+$/, '$1').replace(/^--in-place=.+$/, '-i'))
   const ready = plain.map((arg) => arg.replace(/((?:^|[\d$/;{}])\s*[aic])\\(?=[^\n\\])\s*/g, '$1 '))
-  if (suffix === undefined) return original(context)(ready)
+  if (suffix === undefined) return originalCommand(context)(ready)
   for (const name of ready.filter((arg) => !arg.startsWith('-'))) {
     const path = pathIn(context, name)
     if (await context.fs.exists(path)) await context.fs.writeFile(path + suffix, await readBytes(context, name))
   }
-  return original(context)(ready)
+  return originalCommand(context)(ready)
 })
 
-export const text: readonly Command[] = [head, uniq, fmt, tr, cut, sed]
+export const textCommands: readonly Command[] = [head, uniq, fmt, tr, cut, sed]

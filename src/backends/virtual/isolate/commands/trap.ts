@@ -1,6 +1,6 @@
-/** `trap … EXIT`: kept while a script runs, and run in the state it ended in. Nothing here delivers signals. */
+/** Implements `trap … EXIT`: stores the handler, which runs with the final state of the script. There are no signals. */
 
-import { type Command, command, say } from './io.ts'
+import { type Command, command, textResult } from './io.ts'
 
 export type ExitTrap = { readonly command: Command; readonly handler: () => string }
 
@@ -9,7 +9,7 @@ export function exitTrap(): ExitTrap {
   const trap = command('trap', async (args) => {
     const [action = '', ...signals] = args.filter((arg) => arg !== '--')
     if (signals.some((signal) => /^(EXIT|0)$/.test(signal))) handler = action === '-' ? '' : action
-    return say('')
+    return textResult('')
   })
   return { command: trap, handler: () => handler }
 }

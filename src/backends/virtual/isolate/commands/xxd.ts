@@ -1,6 +1,6 @@
-/** xxd: hex dump, plain hex (-p) and back (-r -p). */
+/** Implements xxd: hex dump, plain hex (-p) and reverse (-r -p). */
 
-import { type Command, command, complain, parse, readBytes, say } from './io.ts'
+import { type Command, command, errorResult, parse, readBytes, textResult } from './io.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
@@ -11,8 +11,8 @@ function row(bytes: Uint8Array, offset: number, columns: number): string {
   return `${offset.toString(16).padStart(8, '0')}: ${pairs.join(' ').padEnd(width)}  ${text}\n`
 }
 
-/** Its dump would be larger than any output may be. */
-const MAX_SHOWN = 2 * 1024 * 1024
+/** A dump of more would exceed the output limit. */
+const maxDumpedBytes = 2 * 1024 * 1024
 
 export const xxd: Command = command('xxd', async (args, context) => {
   const { flags, values, rest } = parse(args, 'cls')
@@ -28,12 +28,12 @@ export const xxd: Command = command('xxd', async (args, context) => {
     )
     return { stdout: back.toString('latin1'), stderr: '', exitCode: 0, stdoutKind: 'bytes' }
   }
-  if (bytes.byteLength > MAX_SHOWN) return complain('xxd', 'more than 2 MiB: name a part with -s and -l')
+  if (bytes.byteLength > maxDumpedBytes) return errorResult('xxd', 'more than 2 MiB: select a part with -s and -l')
   const columns = Number(values.get('c') ?? (flags.has('p') ? 30 : 16))
   const lines: string[] = []
   for (let i = 0; i < bytes.byteLength; i += columns) {
     const part = bytes.subarray(i, i + columns)
     lines.push(flags.has('p') ? `${hex(part)}\n` : row(part, i, columns))
   }
-  return say(lines.join(''))
+  return textResult(lines.join(''))
 })

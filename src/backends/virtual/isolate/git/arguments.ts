@@ -1,4 +1,4 @@
-/** The words after a git command: flags, values, and what is neither. */
+/** Parses the arguments of a git subcommand into flags, values and operands. */
 
 import { type Call, commitOf, fatal } from './repository.ts'
 
@@ -15,8 +15,8 @@ export type Arguments = {
   readonly revisionsAndPaths: (call: Call) => Promise<readonly [string[], string[]]>
 }
 
-/** Long options that take the next word when no `=` is there. */
-const LONG = new Set([
+/** Long options that take the next argument as value when they have no `=`. */
+const valuedOptions = new Set([
   'message',
   'format',
   'pretty',
@@ -33,18 +33,18 @@ const LONG = new Set([
   'initial-branch',
 ])
 
-type Read = {
+type ParsedArguments = {
   readonly flags: Set<string>
   readonly values: Map<string, string[]>
   readonly rest: string[]
   after?: string[]
 }
 
-function add({ values }: Read, name: string, value: string): void {
+function add({ values }: ParsedArguments, name: string, value: string): void {
   values.set(name, [...(values.get(name) ?? []), value])
 }
 
-function takeLetters(read: Read, letters: string, valued: string, next: () => string): void {
+function parseLetters(read: ParsedArguments, letters: string, valued: string, next: () => string): void {
   for (let i = 0; i < letters.length; i++) {
     const letter = letters[i] ?? ''
     if (!valued.includes(letter)) {
@@ -56,25 +56,25 @@ function takeLetters(read: Read, letters: string, valued: string, next: () => st
   }
 }
 
-/** `valued`: letters whose value is attached or follows. */
-export function readArguments(args: readonly string[], valued: string): Arguments {
-  const read: Read = { flags: new Set(), values: new Map(), rest: [] }
+/** `valued`: short options whose value is attached or follows. */
+export function parseArguments(args: readonly string[], valued: string): Arguments {
+  const read: ParsedArguments = { flags: new Set(), values: new Map(), rest: [] }
   const queue = [...args]
   const next = (): string => queue.shift() ?? ''
   while (queue.length > 0) {
     const arg = next()
     const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
     if (arg === '--') read.after = queue.splice(0)
-    else if (name !== undefined && (inline !== undefined || LONG.has(name))) add(read, name, inline ?? next())
+    else if (name !== undefined && (inline !== undefined || valuedOptions.has(name))) add(read, name, inline ?? next())
     else if (name !== undefined) read.flags.add(name)
     else if (/^-\d+$/.test(arg)) add(read, 'n', arg.slice(1))
-    else if (arg.startsWith('-') && arg.length > 1) takeLetters(read, arg.slice(1), valued, next)
+    else if (arg.startsWith('-') && arg.length > 1) parseLetters(read, arg.slice(1), valued, next)
     else read.rest.push(arg)
   }
   return asArguments(read)
 }
 
-function asArguments({ flags, values, rest, after }: Read): Arguments {
+function asArguments({ flags, values, rest, after }: ParsedArguments): Arguments {
   const all = (...names: string[]): string[] => names.flatMap((name) => values.get(name) ?? [])
   return {
     flag: (...names) => names.some((name) => flags.has(name)),
@@ -83,12 +83,12 @@ function asArguments({ flags, values, rest, after }: Read): Arguments {
     count: () => Number(all('n', 'max-count').at(-1) ?? Number.POSITIVE_INFINITY),
     rest,
     after,
-    revisionsAndPaths: (call) => divide(call, rest, after),
+    revisionsAndPaths: (call) => splitRevisionsAndPaths(call, rest, after),
   }
 }
 
-/** Without `--`, words are revisions as long as they name one, and then paths. */
-async function divide(
+/** Without `--`, operands are revisions up to the first that names none; the others are paths. */
+async function splitRevisionsAndPaths(
   call: Call,
   rest: readonly string[],
   after?: readonly string[],

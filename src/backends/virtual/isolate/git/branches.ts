@@ -1,4 +1,4 @@
-/** branch, checkout, switch and tag. */
+/** Implements git branch, checkout, switch and tag. */
 
 import * as git from 'isomorphic-git'
 import type { Arguments } from './arguments.ts'
@@ -9,22 +9,22 @@ import {
   fatal,
   GitError,
   headOf,
-  personOf,
+  identityOf,
   type Repository,
-  short,
+  shortOid,
 } from './repository.ts'
 import { restoreFiles } from './staging.ts'
 
-export type Answer = { readonly stdout?: string; readonly stderr?: string }
+export type GitOutput = { readonly stdout?: string; readonly stderr?: string }
 
-async function ofRemotes({ repository }: Call): Promise<string[]> {
+async function listRemoteBranches({ repository }: Call): Promise<string[]> {
   const names: string[] = []
   for (const { remote } of await git.listRemotes({ ...repository }))
     for (const name of await git.listBranches({ ...repository, remote })) names.push(`${remote}/${name}`)
   return names.filter((name) => !name.endsWith('/HEAD'))
 }
 
-async function listed(call: Call, options: Arguments): Promise<string> {
+async function listBranches(call: Call, options: Arguments): Promise<string> {
   const { repository } = call
   const current = await branchOf(repository)
   const local = options.flag('r') ? [] : await git.listBranches({ ...repository })
@@ -32,18 +32,18 @@ async function listed(call: Call, options: Arguments): Promise<string> {
   const details = async (name: string): Promise<string> => {
     if (!options.flag('v', 'vv')) return ''
     const { oid, commit } = await git.readCommit({ ...repository, oid: await commitOf(repository, name) })
-    return ` ${short(oid)} ${commit.message.split('\n')[0] ?? ''}`
+    return ` ${shortOid(oid)} ${commit.message.split('\n')[0] ?? ''}`
   }
   const head = await headOf(repository)
-  if (current === undefined && head && !options.flag('r')) lines.push(`* (HEAD detached at ${short(head)})`)
+  if (current === undefined && head && !options.flag('r')) lines.push(`* (HEAD detached at ${shortOid(head)})`)
   const widest = options.flag('v', 'vv') ? Math.max(...local.map((name) => name.length)) : 0
   for (const name of local) lines.push(`${name === current ? '*' : ' '} ${name.padEnd(widest)}${await details(name)}`)
   if (options.flag('a', 'all', 'r'))
-    for (const name of await ofRemotes(call)) lines.push(`  ${options.flag('r') ? '' : 'remotes/'}${name}`)
+    for (const name of await listRemoteBranches(call)) lines.push(`  ${options.flag('r') ? '' : 'remotes/'}${name}`)
   return lines.map((line) => `${line}\n`).join('')
 }
 
-async function deleted(call: Call, name: string, options: Arguments): Promise<string> {
+async function deleteBranch(call: Call, name: string, options: Arguments): Promise<string> {
   const { repository } = call
   if (name === (await branchOf(repository)))
     throw new GitError(`error: Cannot delete branch '${name}' checked out at '${repository.dir}'`, 1)
@@ -58,22 +58,22 @@ async function deleted(call: Call, name: string, options: Arguments): Promise<st
       1,
     )
   await git.deleteBranch({ ...repository, ref: name })
-  return options.flag('q', 'quiet') ? '' : `Deleted branch ${name} (was ${short(oid)}).\n`
+  return options.flag('q', 'quiet') ? '' : `Deleted branch ${name} (was ${shortOid(oid)}).\n`
 }
 
-async function currentName(repository: Repository): Promise<Answer> {
+async function currentName(repository: Repository): Promise<GitOutput> {
   const name = await branchOf(repository)
   return { stdout: name === undefined ? '' : `${name}\n` }
 }
 
-export async function branch(call: Call, options: Arguments): Promise<Answer> {
+export async function branch(call: Call, options: Arguments): Promise<GitOutput> {
   const { repository } = call
   const [name, start] = options.rest
   if (options.flag('show-current')) return currentName(repository)
-  if (name === undefined || options.flag('list', 'a', 'r', 'v')) return { stdout: await listed(call, options) }
+  if (name === undefined || options.flag('list', 'a', 'r', 'v')) return { stdout: await listBranches(call, options) }
   if (options.flag('d', 'D', 'delete')) {
     let stdout = ''
-    for (const one of options.rest) stdout += await deleted(call, one, options)
+    for (const one of options.rest) stdout += await deleteBranch(call, one, options)
     return { stdout }
   }
   if (options.flag('m', 'M')) {
@@ -99,8 +99,8 @@ async function create(call: Call, name: string, start: string | undefined, force
   await git.writeRef({ ...repository, ref: `refs/heads/${name}`, value: oid, force: true })
 }
 
-/** To a branch, a commit or a branch that only a remote has. Changes that would be lost are in the way. */
-async function moveTo(call: Call, name: string, force: boolean): Promise<string> {
+/** Checks out a branch, a commit or a remote branch. Fails when local changes would be lost. */
+async function checkoutRef(call: Call, name: string, force: boolean): Promise<string> {
   const { repository, context } = call
   const current = await branchOf(repository)
   if (name === current) return `Already on '${name}'\n`
@@ -118,43 +118,43 @@ async function moveTo(call: Call, name: string, force: boolean): Promise<string>
     )
   }
   await context.fs.writeFile(`${repository.gitdir}/PREVIOUS_BRANCH`, current ?? '')
-  return local || remote ? `Switched to branch '${name}'\n` : `HEAD is now at ${short(ref)}\n`
+  return local || remote ? `Switched to branch '${name}'\n` : `HEAD is now at ${shortOid(ref)}\n`
 }
 
-async function previous({ context, repository }: Call): Promise<string> {
+async function previousBranch({ context, repository }: Call): Promise<string> {
   const path = `${repository.gitdir}/PREVIOUS_BRANCH`
   const name = (await context.fs.exists(path)) ? await context.fs.readFile(path) : ''
   if (name === '') throw fatal('there is no previous branch')
   return name
 }
 
-async function createAndMove(call: Call, name: string, start: string | undefined, force: boolean): Promise<string> {
+async function createAndCheckout(call: Call, name: string, start: string | undefined, force: boolean): Promise<string> {
   const { repository } = call
   if ((await headOf(repository)) === undefined && start === undefined)
     await git.writeRef({ ...repository, ref: 'HEAD', value: `refs/heads/${name}`, symbolic: true, force: true })
   else {
     await create(call, name, start, force)
-    if (start !== undefined) await moveTo(call, name, false)
-    // What is changed stays changed: only the name of the branch is another.
+    if (start !== undefined) await checkoutRef(call, name, false)
+    // Local changes stay: only the name of the branch changes.
     else await git.writeRef({ ...repository, ref: 'HEAD', value: `refs/heads/${name}`, symbolic: true, force: true })
   }
   return `Switched to a new branch '${name}'\n`
 }
 
-export async function switchTo(call: Call, options: Arguments): Promise<Answer> {
+export async function switchTo(call: Call, options: Arguments): Promise<GitOutput> {
   const quiet = options.flag('q', 'quiet')
   const made = options.value('c', 'b', 'C', 'B')
   const [name] = options.rest
   if (made === undefined && name === undefined) throw fatal('missing branch or commit argument')
-  const goal = name === '-' ? await previous(call) : (name ?? '')
+  const goal = name === '-' ? await previousBranch(call) : (name ?? '')
   const stderr =
     made === undefined
-      ? await moveTo(call, goal, options.flag('f', 'force', 'discard-changes'))
-      : await createAndMove(call, made, name, options.value('C', 'B') !== undefined)
+      ? await checkoutRef(call, goal, options.flag('f', 'force', 'discard-changes'))
+      : await createAndCheckout(call, made, name, options.value('C', 'B') !== undefined)
   return quiet ? {} : { stderr }
 }
 
-export async function checkout(call: Call, options: Arguments): Promise<Answer> {
+export async function checkout(call: Call, options: Arguments): Promise<GitOutput> {
   if (options.value('b', 'B') !== undefined) return switchTo(call, options)
   const [revisions, paths] = options.rest[0] === '-' ? [['-'], []] : await withRemote(call, options)
   if (paths.length === 0) return revisions.length === 0 ? {} : switchTo(call, options)
@@ -177,7 +177,7 @@ async function withRemote(call: Call, options: Arguments): Promise<readonly [rea
       })
 }
 
-export async function tag(call: Call, options: Arguments): Promise<Answer> {
+export async function tag(call: Call, options: Arguments): Promise<GitOutput> {
   const { repository } = call
   const [name, start] = options.rest
   if (name === undefined || options.flag('l', 'list'))
@@ -186,7 +186,7 @@ export async function tag(call: Call, options: Arguments): Promise<Answer> {
     const oid = await git.resolveRef({ ...repository, ref: `refs/tags/${name}` }).catch(() => undefined)
     if (oid === undefined) throw new GitError(`error: tag '${name}' not found.`, 1)
     await git.deleteTag({ ...repository, ref: name })
-    return { stdout: `Deleted tag '${name}' (was ${short(oid)})\n` }
+    return { stdout: `Deleted tag '${name}' (was ${shortOid(oid)})\n` }
   }
   const object = await commitOf(repository, start ?? 'HEAD')
   const force = options.flag('f', 'force')
@@ -199,7 +199,7 @@ export async function tag(call: Call, options: Arguments): Promise<Answer> {
       ref: name,
       object,
       message: `${message}\n`,
-      tagger: await personOf(call, 'COMMITTER'),
+      tagger: await identityOf(call, 'COMMITTER'),
       force,
     })
   return {}

@@ -1,4 +1,4 @@
-/** What differs between two states of a repository: commits, the index, the working tree. */
+/** Compares two states of a repository (commits, the index, the working tree) and renders the differences. */
 
 import * as git from 'isomorphic-git'
 import { compare, type Comparison, linesOf, unifiedHunks } from '../commands/compare.ts'
@@ -10,10 +10,10 @@ export type FileChange = { readonly path: string; readonly before: Side | undefi
 /** A commit by its hash, or `undefined` for the state before the first. */
 export type State = { readonly of: 'commit'; readonly oid: string | undefined } | { readonly of: 'index' | 'files' }
 
-const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+const emptyTreeOid = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
 const walkerOf = (state: State) => {
-  if (state.of === 'commit') return git.TREE({ ref: state.oid ?? EMPTY_TREE })
+  if (state.of === 'commit') return git.TREE({ ref: state.oid ?? emptyTreeOid })
   return state.of === 'index' ? git.STAGE() : git.WORKDIR()
 }
 
@@ -38,22 +38,25 @@ const isTree = async (entry: git.WalkerEntry | null): Promise<boolean> =>
 
 type Walk = {
   readonly states: readonly [State, State]
-  readonly wanted: (path: string) => boolean
-  /** What the working tree may have without being in the first state. */
+  readonly isWanted: (path: string) => boolean
+  /** Paths of the working tree that are compared even when the first state does not have them. */
   readonly tracked: ReadonlySet<string> | undefined
 }
 
-/** A file of the working tree that nobody added, or that was not asked for. */
-const isLeftOut = ({ states, wanted, tracked }: Walk, path: string, before: git.WalkerEntry | null): boolean =>
-  !wanted(path) || (states[1].of === 'files' && !before && !tracked?.has(path))
+/** Whether a path is an untracked file, or not wanted. */
+const isExcluded = (
+  { states, isWanted: wanted, tracked }: Walk,
+  path: string,
+  before: git.WalkerEntry | null,
+): boolean => !wanted(path) || (states[1].of === 'files' && !before && !tracked?.has(path))
 
 const isSame = (before: Side | undefined, after: Side | undefined): boolean =>
   before?.oid === after?.oid && before?.mode === after?.mode
 
-const isForeign = ({ states, tracked }: Walk, before: git.WalkerEntry | null): boolean =>
+const isUntracked = ({ states, tracked }: Walk, before: git.WalkerEntry | null): boolean =>
   states[1].of === 'files' && !before && !tracked
 
-/** The change of one file; `null` keeps out of a directory that nobody added. */
+/** Returns the change of one file; `null` skips an untracked directory. */
 async function changeAt(
   repository: Repository,
   walk: Walk,
@@ -62,14 +65,14 @@ async function changeAt(
 ): Promise<FileChange | null | undefined> {
   const { states } = walk
   if (path === '.') return undefined
-  if ((await isTree(a)) || (await isTree(b))) return isForeign(walk, a) ? null : undefined
-  if (isLeftOut(walk, path, a)) return undefined
+  if ((await isTree(a)) || (await isTree(b))) return isUntracked(walk, a) ? null : undefined
+  if (isExcluded(walk, path, a)) return undefined
   const before = await sideOf(repository, a, states[0])
   const after = await sideOf(repository, b, states[1])
   return isSame(before, after) ? undefined : { path, before, after }
 }
 
-/** Sorted by path. Files nobody added are no change of the working tree. */
+/** Sorted by path, without untracked files. */
 export async function changesBetween(
   repository: Repository,
   states: readonly [State, State],
@@ -77,7 +80,7 @@ export async function changesBetween(
 ): Promise<FileChange[]> {
   const [from, to] = states
   const tracked = to.of === 'files' && from.of !== 'index' ? new Set(await git.listFiles({ ...repository })) : undefined
-  const walk = { states, wanted, tracked }
+  const walk = { states, isWanted: wanted, tracked }
   const found = (await git.walk({
     ...repository,
     trees: [walkerOf(from), walkerOf(to)],
@@ -143,18 +146,18 @@ async function countsOf(changes: readonly FileChange[]): Promise<Count[]> {
   return counts
 }
 
-const many = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
 
 function summary(counts: readonly Count[]): string {
   const added = counts.reduce((sum, count) => sum + count.added, 0)
   const removed = counts.reduce((sum, count) => sum + count.removed, 0)
-  const parts = [` ${many(counts.length, 'file')} changed`]
-  if (added > 0 || removed === 0) parts.push(`${many(added, 'insertion')}(+)`)
-  if (removed > 0 || added === 0) parts.push(`${many(removed, 'deletion')}(-)`)
+  const parts = [` ${plural(counts.length, 'file')} changed`]
+  if (added > 0 || removed === 0) parts.push(`${plural(added, 'insertion')}(+)`)
+  if (removed > 0 || added === 0) parts.push(`${plural(removed, 'deletion')}(-)`)
   return `${parts.join(', ')}\n`
 }
 
-const WIDTH = 80
+const statWidth = 80
 
 export async function statOf(
   changes: readonly FileChange[],
@@ -165,7 +168,7 @@ export async function statOf(
   if (options.short) return summary(counts)
   const widest = Math.max(...counts.map(({ path }) => path.length))
   const digits = String(Math.max(...counts.map(({ added, removed }) => added + removed))).length
-  const room = Math.max(10, WIDTH - widest - digits - 6)
+  const room = Math.max(10, statWidth - widest - digits - 6)
   const scale = Math.min(1, room / Math.max(1, ...counts.map(({ added, removed }) => added + removed)))
   const bar = (mark: string, count: number): string =>
     mark.repeat(count === 0 ? 0 : Math.max(1, Math.floor(count * scale)))
@@ -178,7 +181,7 @@ export async function statOf(
   return lines.join('') + summary(counts)
 }
 
-/** ` create mode 100644 f` of new files, ` delete mode …` of those that went. */
+/** Renders ` create mode 100644 f` for new files and ` delete mode …` for deleted ones. */
 export const modesOf = (changes: readonly FileChange[]): string =>
   changes
     .flatMap(({ path, before, after }) => {

@@ -1,14 +1,14 @@
-/** git commit: the index as a commit, and what it says about it. */
+/** Implements git commit. */
 
 import * as git from 'isomorphic-git'
 import { readText } from '../commands/io.ts'
 import type { Arguments } from './arguments.ts'
 import { changesBetween, modesOf, statOf } from './changes.ts'
-import { branchOf, type Call, GitError, headOf, personOf, short } from './repository.ts'
+import { branchOf, type Call, GitError, headOf, identityOf, shortOid } from './repository.ts'
 import { stage } from './staging.ts'
-import { longStatus, statusOf, unmerged } from './status.ts'
+import { longStatus, statusOf, listUnmerged } from './status.ts'
 
-const UNSETTLED = `error: Committing is not possible because you have unmerged files.
+const unmergedMessage = `error: Committing is not possible because you have unmerged files.
 hint: Fix them up in the work tree, and then use "git add/rm <file>".`
 
 async function messageOf(call: Call, options: Arguments, amended: git.CommitObject | undefined): Promise<string> {
@@ -35,10 +35,10 @@ async function parentsOf({ context, repository }: Call, head: string | undefined
   return [...(head ? [head] : []), ...merged]
 }
 
-/** What the commit builds on: its parents, and the commit it takes the place of. */
-type Ground = { readonly parent: string[]; readonly before: git.CommitObject | undefined }
+/** The parents of a commit, and the commit that it amends. */
+type CommitBase = { readonly parent: string[]; readonly before: git.CommitObject | undefined }
 
-async function groundOf(call: Call, amend: boolean): Promise<Ground> {
+async function commitBaseOf(call: Call, amend: boolean): Promise<CommitBase> {
   const head = await headOf(call.repository)
   if (!amend || !head) return { parent: await parentsOf(call, head), before: undefined }
   const { commit: before } = await git.readCommit({ ...call.repository, oid: head })
@@ -48,21 +48,21 @@ async function groundOf(call: Call, amend: boolean): Promise<Ground> {
 export async function commit(call: Call, options: Arguments): Promise<string> {
   const { repository, context } = call
   if (options.flag('a', 'all')) await stage(call, () => true, true)
-  if ((await unmerged(call)).length > 0) throw new GitError(UNSETTLED)
-  const { parent, before } = await groundOf(call, options.flag('amend'))
+  if ((await listUnmerged(call)).length > 0) throw new GitError(unmergedMessage)
+  const { parent, before } = await commitBaseOf(call, options.flag('amend'))
   const staged = (await statusOf(call)).rows.some(({ index }) => index !== ' ')
   const needless = !staged && !before && parent.length < 2
-  if (needless && !options.flag('allow-empty')) throw new Refused(await longStatus(call))
+  if (needless && !options.flag('allow-empty')) throw new NothingToCommit(await longStatus(call))
   const message = await messageOf(call, options, before)
   const author = before?.author ?? (await authorOf(call, options))
-  const committer = await personOf(call, 'COMMITTER')
+  const committer = await identityOf(call, 'COMMITTER')
   const oid = await git.commit({ ...repository, message, author, committer, parent })
   for (const name of ['MERGE_HEAD', 'MERGE_MSG']) await context.fs.rm(`${repository.gitdir}/${name}`, { force: true })
   return options.flag('q', 'quiet') ? '' : report(call, oid, parent[0])
 }
 
-/** There is nothing to commit: the status says so, on standard output. */
-class Refused extends GitError {
+/** The error when there is nothing to commit; the status is printed to standard output. */
+class NothingToCommit extends GitError {
   readonly stdout: string
   constructor(stdout: string) {
     super('', 1)
@@ -71,7 +71,7 @@ class Refused extends GitError {
 }
 
 async function authorOf(call: Call, options: Arguments) {
-  const person = await personOf(call, 'AUTHOR')
+  const person = await identityOf(call, 'AUTHOR')
   const [, name, email] = /^(.*?)\s*<(.*)>$/.exec(options.value('author') ?? '') ?? []
   return name === undefined || email === undefined ? person : { ...person, name, email }
 }
@@ -84,6 +84,6 @@ async function report({ repository }: Call, oid: string, parent: string | undefi
     { of: 'commit', oid },
   ])
   const root = parent === undefined ? ' (root-commit)' : ''
-  const heading = `[${branch}${root} ${short(oid)}] ${made.message.split('\n')[0] ?? ''}\n`
+  const heading = `[${branch}${root} ${shortOid(oid)}] ${made.message.split('\n')[0] ?? ''}\n`
   return heading + (await statOf(changes, { short: true })) + modesOf(changes)
 }

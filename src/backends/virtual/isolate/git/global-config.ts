@@ -1,8 +1,8 @@
-/** ~/.gitconfig: settings of the person, not of a repository. */
+/** Reads and writes the user's settings in ~/.gitconfig. */
 
 import type { Context } from '../commands/io.ts'
 
-const PATH = '/workspace/.gitconfig'
+const configPath = '/workspace/.gitconfig'
 
 type Sections = Map<string, Map<string, string>>
 
@@ -25,7 +25,8 @@ const split = (path: string): readonly [string, string] => [
   path.slice(path.lastIndexOf('.') + 1),
 ]
 
-const load = async ({ fs }: Context): Promise<Sections> => parse((await fs.exists(PATH)) ? await fs.readFile(PATH) : '')
+const load = async ({ fs }: Context): Promise<Sections> =>
+  parse((await fs.exists(configPath)) ? await fs.readFile(configPath) : '')
 
 export async function readGlobal(context: Context, path: string): Promise<string | undefined> {
   const [section, key] = split(path)
@@ -46,7 +47,7 @@ export async function writeGlobal(context: Context, path: string, value: string 
   const texts = [...sections].map(([name, values]) =>
     [heading(name), ...[...values].map(([k, v]) => `\t${k} = ${v}`), ''].join('\n'),
   )
-  await context.fs.writeFile(PATH, texts.join(''))
+  await context.fs.writeFile(configPath, texts.join(''))
 }
 
 export async function listGlobal(context: Context): Promise<string[]> {

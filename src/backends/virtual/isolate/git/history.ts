@@ -1,15 +1,24 @@
-/** git log and git show: commits as text, by format. */
+/** Implements git log and show. */
 
 import * as git from 'isomorphic-git'
 import { type FileChange, changesBetween, letterOf, patchesOf, statOf } from './changes.ts'
-import { branchOf, type Call, commitOf, fatal, insideOf, named, type Repository, short } from './repository.ts'
+import {
+  branchOf,
+  type Call,
+  commitOf,
+  fatal,
+  repositoryPath,
+  pathMatcher,
+  type Repository,
+  shortOid,
+} from './repository.ts'
 import type { Arguments } from './arguments.ts'
 
 type Commit = git.ReadCommitResult
 type Author = Commit['commit']['author']
 
-const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const dayNames = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 const two = (value: number): string => String(value).padStart(2, '0')
 
@@ -23,7 +32,7 @@ const localOf = (author: Author): Date => new Date((author.timestamp - author.ti
 function longDate(author: Author): string {
   const date = localOf(author)
   const clock = [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()].map(two).join(':')
-  return `${DAYS[date.getUTCDay()]} ${MONTHS[date.getUTCMonth()]} ${date.getUTCDate()} ${clock} ${date.getUTCFullYear()} ${zoneOf(author)}`
+  return `${dayNames[date.getUTCDay()]} ${monthNames[date.getUTCMonth()]} ${date.getUTCDate()} ${clock} ${date.getUTCFullYear()} ${zoneOf(author)}`
 }
 
 const isoDate = (author: Author): string =>
@@ -53,12 +62,12 @@ function ago({ timestamp }: Author): string {
 const subjectOf = (message: string): string => message.split('\n\n')[0]?.replaceAll('\n', ' ').trimEnd() ?? ''
 const bodyOf = (message: string): string => message.split('\n\n').slice(1).join('\n\n')
 
-const PLACEHOLDERS: Readonly<Record<string, (commit: Commit, style: string) => string>> = {
+const placeholders: Readonly<Record<string, (commit: Commit, style: string) => string>> = {
   H: ({ oid }) => oid,
-  h: ({ oid }) => short(oid),
+  h: ({ oid }) => shortOid(oid),
   T: ({ commit }) => commit.tree,
   P: ({ commit }) => commit.parent.join(' '),
-  p: ({ commit }) => commit.parent.map(short).join(' '),
+  p: ({ commit }) => commit.parent.map(shortOid).join(' '),
   s: ({ commit }) => subjectOf(commit.message),
   b: ({ commit }) => bodyOf(commit.message),
   B: ({ commit }) => commit.message,
@@ -85,7 +94,7 @@ const PLACEHOLDERS: Readonly<Record<string, (commit: Commit, style: string) => s
 const expand = (format: string, commit: Commit, style: string): string =>
   format
     .replace(/%C(\([^)]*\)|red|green|blue|reset|yellow)/g, '')
-    .replace(/%([ac][neditsrI]|[HhTPpsbBdDn%])/g, (whole, name: string) => PLACEHOLDERS[name]?.(commit, style) ?? whole)
+    .replace(/%([ac][neditsrI]|[HhTPpsbBdDn%])/g, (whole, name: string) => placeholders[name]?.(commit, style) ?? whole)
 
 const indented = (text: string): string =>
   text
@@ -95,18 +104,22 @@ const indented = (text: string): string =>
     .join('\n')
 
 function medium({ oid, commit }: Commit, style: string): string {
-  const merge = commit.parent.length > 1 ? `Merge: ${commit.parent.map(short).join(' ')}\n` : ''
+  const merge = commit.parent.length > 1 ? `Merge: ${commit.parent.map(shortOid).join(' ')}\n` : ''
   return `commit ${oid}\n${merge}Author: ${commit.author.name} <${commit.author.email}>\nDate:   ${dateOf(commit.author, style)}\n\n${indented(commit.message)}\n`
 }
 
-/** `spaced`: an empty line between commits. `apart`: one before what is appended. */
+/** `spaced`: an empty line between commits. `apart`: one before the appended changes. */
 type Style = { readonly write: (commit: Commit) => string; readonly spaced: boolean; readonly apart: boolean }
 
 function styleOf(options: Arguments): Style {
   const date = options.value('date') ?? 'default'
   const format = options.flag('oneline') ? 'oneline' : (options.value('format') ?? options.value('pretty') ?? 'medium')
   if (format === 'oneline')
-    return { write: ({ oid, commit }) => `${short(oid)} ${subjectOf(commit.message)}\n`, spaced: false, apart: false }
+    return {
+      write: ({ oid, commit }) => `${shortOid(oid)} ${subjectOf(commit.message)}\n`,
+      spaced: false,
+      apart: false,
+    }
   if (/^(medium|full|fuller|short)$/.test(format))
     return { write: (commit) => medium(commit, date), spaced: true, apart: true }
   const template = format.replace(/^t?format:/, '')
@@ -128,7 +141,7 @@ const changesOf = (
     wanted,
   )
 
-/** What log, show and diff append of the changes: patch, numbers or names. */
+/** Renders changes for log, show and diff: patch, statistics or names. */
 export async function changesText(options: Arguments, changes: readonly FileChange[], patch: boolean): Promise<string> {
   if (options.flag('stat') || options.flag('shortstat')) return statOf(changes, { short: options.flag('shortstat') })
   if (options.flag('name-only')) return changes.map(({ path }) => `${path}\n`).join('')
@@ -138,7 +151,7 @@ export async function changesText(options: Arguments, changes: readonly FileChan
 
 type Selection = { readonly commits: readonly Commit[]; readonly wanted: ((path: string) => boolean) | undefined }
 
-/** The commits a name or a range reaches, newest first. */
+/** Lists the commits that a revision or range reaches, newest first. */
 async function reached(call: Call, range: string | undefined): Promise<Commit[]> {
   const { repository } = call
   const [hidden, shown] = range?.includes('..') ? range.split(/\.{2,3}/) : [undefined, range]
@@ -155,7 +168,7 @@ async function reached(call: Call, range: string | undefined): Promise<Commit[]>
 
 async function select(call: Call, options: Arguments): Promise<Selection> {
   const [[range], paths] = await options.revisionsAndPaths(call)
-  const wanted = paths.length > 0 ? named(paths.map((path) => insideOf(call, path))) : undefined
+  const wanted = paths.length > 0 ? pathMatcher(paths.map((path) => repositoryPath(call, path))) : undefined
   const skip = Number(options.value('skip') ?? 0)
   const most = options.count() + skip
   const commits: Commit[] = []

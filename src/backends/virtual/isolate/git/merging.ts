@@ -1,23 +1,23 @@
-/** merge and stash. */
+/** Implements git merge and stash. */
 
 import * as git from 'isomorphic-git'
 import type { Arguments } from './arguments.ts'
 import { changesBetween, modesOf, statOf } from './changes.ts'
-import { branchOf, type Call, commitOf, fatal, GitError, headOf, personOf, short } from './repository.ts'
+import { branchOf, type Call, commitOf, fatal, GitError, headOf, identityOf, shortOid } from './repository.ts'
 import { setUnmerged, statusOf } from './status.ts'
 
-const BETWEEN_MARKERS = 'HEAD'
+const ourMarker = 'HEAD'
 
-/** The marks of a conflict name our side HEAD, as everywhere. */
+/** Names our side HEAD in conflict markers, as git does. */
 async function renameMarkers({ context, repository }: Call, paths: readonly string[], ours: string): Promise<void> {
   for (const path of paths) {
     const place = `${repository.dir}/${path}`
     const text = await context.fs.readFile(place)
-    await context.fs.writeFile(place, text.replaceAll(`<<<<<<< ${ours}\n`, `<<<<<<< ${BETWEEN_MARKERS}\n`))
+    await context.fs.writeFile(place, text.replaceAll(`<<<<<<< ${ours}\n`, `<<<<<<< ${ourMarker}\n`))
   }
 }
 
-async function conflicted(
+async function writeConflict(
   call: Call,
   error: InstanceType<typeof git.Errors.MergeConflictError>,
   name: string,
@@ -81,8 +81,8 @@ async function mergeInto(call: Call, options: Arguments, { name, ours, theirs }:
       fastForward: !options.flag('no-ff'),
       fastForwardOnly: options.flag('ff-only'),
       message: options.value('m', 'message') ?? `Merge branch '${name}'\n`,
-      author: await personOf(call, 'AUTHOR'),
-      committer: await personOf(call, 'COMMITTER'),
+      author: await identityOf(call, 'AUTHOR'),
+      committer: await identityOf(call, 'COMMITTER'),
     })
     if (result.alreadyMerged) return 'Already up to date.\n'
     await git.checkout({ ...repository, ref: branch ?? theirs, force: true })
@@ -91,18 +91,18 @@ async function mergeInto(call: Call, options: Arguments, { name, ours, theirs }:
       { of: 'commit', oid: await headOf(repository) },
     ])
     const heading = result.fastForward
-      ? `Updating ${short(ours)}..${short(theirs)}\nFast-forward\n`
+      ? `Updating ${shortOid(ours)}..${shortOid(theirs)}\nFast-forward\n`
       : "Merge made by the 'ort' strategy.\n"
     return options.flag('q', 'quiet') ? '' : heading + (await statOf(changes)) + modesOf(changes)
   } catch (error) {
-    if (error instanceof git.Errors.MergeConflictError) throw await conflicted(call, error, name, theirs)
+    if (error instanceof git.Errors.MergeConflictError) throw await writeConflict(call, error, name, theirs)
     if (error instanceof git.Errors.FastForwardError) throw fatal('Not possible to fast-forward, aborting.')
     throw error
   }
 }
 
 type StashOp = 'push' | 'pop' | 'apply' | 'drop' | 'list' | 'clear'
-const VERBS: Readonly<Record<string, StashOp>> = {
+const stashOperations: Readonly<Record<string, StashOp>> = {
   push: 'push',
   save: 'push',
   pop: 'pop',
@@ -112,9 +112,9 @@ const VERBS: Readonly<Record<string, StashOp>> = {
   clear: 'clear',
 }
 
-/** The library takes the name of who stashes from the settings alone. */
-async function named(call: Call): Promise<void> {
-  const { name, email } = await personOf(call, 'AUTHOR')
+/** Sets the user's name and email, because the library's stash reads them only from the settings. */
+async function ensureIdentity(call: Call): Promise<void> {
+  const { name, email } = await identityOf(call, 'AUTHOR')
   if ((await git.getConfig({ ...call.repository, path: 'user.name' })) !== undefined) return
   await git.setConfig({ ...call.repository, path: 'user.name', value: name })
   await git.setConfig({ ...call.repository, path: 'user.email', value: email })
@@ -123,18 +123,18 @@ async function named(call: Call): Promise<void> {
 async function pushStash(call: Call, message: string | undefined): Promise<string> {
   const { repository } = call
   if ((await statusOf(call)).rows.length === 0) return 'No local changes to save\n'
-  await named(call)
+  await ensureIdentity(call)
   await git.stash({ ...repository, op: 'push', ...(message !== undefined && { message }) })
   const head = (await headOf(repository)) ?? ''
   const { commit } = await git.readCommit({ ...repository, oid: head })
   const branch = (await branchOf(repository)) ?? '(no branch)'
-  const about = `WIP on ${branch}: ${short(head)} ${commit.message.split('\n')[0] ?? ''}`
+  const about = `WIP on ${branch}: ${shortOid(head)} ${commit.message.split('\n')[0] ?? ''}`
   return `Saved working directory and index state ${message === undefined ? about : `On ${branch}: ${message}`}\n`
 }
 
 export async function stash(call: Call, options: Arguments): Promise<string> {
   const [word = 'push', which = ''] = options.rest
-  const op = VERBS[word]
+  const op = stashOperations[word]
   if (!op) throw fatal(`unknown stash command: ${word}`)
   const quiet = options.flag('q', 'quiet')
   const message = options.value('m', 'message')

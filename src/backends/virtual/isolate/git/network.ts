@@ -1,23 +1,23 @@
-/** clone, fetch, pull, push: over the shell's guarded fetch, and a clear answer where there is none. */
+/** Implements git clone, fetch, pull and push over the shell's fetch. */
 
 import * as git from 'isomorphic-git'
 import { type Context, pathIn } from '../commands/io.ts'
 import type { Arguments } from './arguments.ts'
-import type { Answer } from './branches.ts'
-import { branchOf, type Call, fatal, personOf, type Repository, repositoryAt } from './repository.ts'
+import type { GitOutput } from './branches.ts'
+import { branchOf, type Call, fatal, identityOf, type Repository, repositoryAt } from './repository.ts'
 
-const noNetwork = (url: string) => fatal(`unable to access '${url}': this machine has no network`)
+const noNetwork = (url: string) => fatal(`unable to access '${url}': this host has no network`)
 
-/** git's requests through the fetch of the shell, which decides where they may go. */
-function httpOf({ fetch: guarded }: Context, url: string): git.HttpClient {
-  if (!guarded) throw noNetwork(url)
+/** Makes an HTTP client of the shell's fetch, which checks addresses. */
+function httpOf({ fetch: shellFetch }: Context, url: string): git.HttpClient {
+  if (!shellFetch) throw noNetwork(url)
   return {
     async request({ url: address, method = 'GET', headers = {}, body }) {
       const parts: Uint8Array[] = []
       if (body) for await (const part of body as AsyncIterable<Uint8Array>) parts.push(part)
-      // Bytes, where the type of the shell's fetch says text: ours takes both.
+      // The shell's fetch accepts bytes as well, although its type says text.
       const sent = parts.length > 0 ? { body: new Uint8Array(Buffer.concat(parts)) as unknown as string } : {}
-      const answer = await guarded(address, { method, headers, ...sent })
+      const answer = await shellFetch(address, { method, headers, ...sent })
       const whole = answer.body
       return {
         url: answer.url,
@@ -67,7 +67,7 @@ async function remoteOf(repository: Repository, wanted: string | undefined): Pro
   return known
 }
 
-export async function fetch({ context, repository }: Call, options: Arguments): Promise<Answer> {
+export async function fetch({ context, repository }: Call, options: Arguments): Promise<GitOutput> {
   const { remote, url } = await remoteOf(repository, options.rest[0])
   await git.fetch({
     ...repository,
@@ -79,7 +79,7 @@ export async function fetch({ context, repository }: Call, options: Arguments): 
   return { stderr: options.flag('q', 'quiet') ? '' : `From ${url}\n` }
 }
 
-export async function pull(call: Call, options: Arguments): Promise<Answer> {
+export async function pull(call: Call, options: Arguments): Promise<GitOutput> {
   const { context, repository } = call
   const { remote, url } = await remoteOf(repository, options.rest[0])
   const ref = options.rest[1] ?? (await branchOf(repository))
@@ -90,8 +90,8 @@ export async function pull(call: Call, options: Arguments): Promise<Answer> {
     remote,
     ...(ref !== undefined && { ref, remoteRef: ref }),
     fastForwardOnly: options.flag('ff-only'),
-    author: await personOf(call, 'AUTHOR'),
-    committer: await personOf(call, 'COMMITTER'),
+    author: await identityOf(call, 'AUTHOR'),
+    committer: await identityOf(call, 'COMMITTER'),
   })
   const after = await git.resolveRef({ ...repository, ref: 'HEAD' })
   return {
@@ -100,7 +100,7 @@ export async function pull(call: Call, options: Arguments): Promise<Answer> {
   }
 }
 
-export async function push({ context, repository }: Call, options: Arguments): Promise<Answer> {
+export async function push({ context, repository }: Call, options: Arguments): Promise<GitOutput> {
   const { remote, url } = await remoteOf(repository, options.rest[0])
   const ref = options.rest[1] ?? (await branchOf(repository))
   const http = httpOf(context, url)

@@ -1,4 +1,4 @@
-/** A repository over the shell's files, and the words that name its commits. */
+/** Opens a repository on the shell's files, and resolves revisions, paths and identities. */
 
 import * as git from 'isomorphic-git'
 import { type Context, pathIn } from '../commands/io.ts'
@@ -13,7 +13,7 @@ export type Repository = {
 
 export type Call = { readonly context: Context; readonly repository: Repository }
 
-/** What git answers when it cannot: the sentence for stderr and the exit code. */
+/** An error of a git command: its message on stderr and its exit code. */
 export class GitError extends Error {
   readonly exitCode: number
   constructor(message: string, exitCode = 128) {
@@ -33,8 +33,8 @@ type GitStat = Readonly<Record<'size' | 'mode' | 'mtimeMs' | 'ctimeMs' | 'ino' |
 
 type GitFiles = ReturnType<typeof gitFiles>
 
-/** Errors of the shell begin with their code. */
-async function coded<T>(work: Promise<T>): Promise<T> {
+/** Adds the error code, with which messages of the shell's files begin. */
+async function withErrorCode<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
@@ -43,18 +43,18 @@ async function coded<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-let looks = 0
+let statCount = 0
 
 /**
- * The clock of this machine may stand still between two writes, so a file's time does not say that it is the
- * same: every look gives another change time, and git compares contents.
+ * The clock may stand still between two writes, so that equal times do not prove equal contents. Each call returns
+ * another change time, so that git compares contents.
  */
 function statOf(stat: Awaited<ReturnType<Context['fs']['stat']>>): GitStat {
   return {
     size: stat.size,
     mode: stat.isSymbolicLink ? 0o120000 : (stat.mode & 0o777) | (stat.isDirectory ? 0o040000 : 0o100000),
     mtimeMs: stat.mtime.getTime(),
-    ctimeMs: ++looks * 1000,
+    ctimeMs: ++statCount * 1000,
     ino: 0,
     uid: 1000,
     gid: 1000,
@@ -71,24 +71,25 @@ function gitFiles({ fs }: Context) {
     (typeof options === 'string' ? options : options?.encoding) === 'utf8'
   return {
     readFile: async (path: string, options?: Encoding) =>
-      wantsText(options) ? coded(fs.readFile(path)) : Buffer.from(await coded(fs.readFileBuffer(path))),
+      wantsText(options) ? withErrorCode(fs.readFile(path)) : Buffer.from(await withErrorCode(fs.readFileBuffer(path))),
     async writeFile(path: string, content: string | Uint8Array, options?: { mode?: number }) {
-      await coded(fs.writeFile(path, content))
-      if (options?.mode !== undefined) await coded(fs.chmod(path, options.mode & 0o777))
+      await withErrorCode(fs.writeFile(path, content))
+      if (options?.mode !== undefined) await withErrorCode(fs.chmod(path, options.mode & 0o777))
     },
-    unlink: (path: string) => coded(fs.rm(path)),
-    rm: (path: string) => coded(fs.rm(path)),
-    readdir: (path: string) => coded(fs.readdir(path)),
-    mkdir: (path: string) => coded(fs.mkdir(path)),
+    unlink: (path: string) => withErrorCode(fs.rm(path)),
+    rm: (path: string) => withErrorCode(fs.rm(path)),
+    readdir: (path: string) => withErrorCode(fs.readdir(path)),
+    mkdir: (path: string) => withErrorCode(fs.mkdir(path)),
     async rmdir(path: string) {
-      if ((await coded(fs.readdir(path))).length > 0) throw Object.assign(new Error(path), { code: 'ENOTEMPTY' })
-      await coded(fs.rm(path, { recursive: true }))
+      if ((await withErrorCode(fs.readdir(path))).length > 0)
+        throw Object.assign(new Error(path), { code: 'ENOTEMPTY' })
+      await withErrorCode(fs.rm(path, { recursive: true }))
     },
-    stat: async (path: string) => statOf(await coded(fs.stat(path))),
-    lstat: async (path: string) => statOf(await coded(fs.lstat(path))),
-    readlink: (path: string) => coded(fs.readlink(path)),
-    symlink: (target: string, path: string) => coded(fs.symlink(target, path)),
-    chmod: (path: string, mode: number) => coded(fs.chmod(path, mode)),
+    stat: async (path: string) => statOf(await withErrorCode(fs.stat(path))),
+    lstat: async (path: string) => statOf(await withErrorCode(fs.lstat(path))),
+    readlink: (path: string) => withErrorCode(fs.readlink(path)),
+    symlink: (target: string, path: string) => withErrorCode(fs.symlink(target, path)),
+    chmod: (path: string, mode: number) => withErrorCode(fs.chmod(path, mode)),
   }
 }
 
@@ -99,7 +100,7 @@ export const repositoryAt = (context: Context, dir: string): Repository => ({
   cache: {},
 })
 
-/** The repository that the working directory is in. */
+/** Finds the repository that contains the working directory. */
 export async function findRepository(context: Context): Promise<Repository> {
   for (let dir = context.cwd; ; dir = dir.replace(/\/[^/]*$/, '') || '/') {
     if (await context.fs.exists(dir === '/' ? '/.git' : `${dir}/.git`)) return repositoryAt(context, dir)
@@ -107,8 +108,8 @@ export async function findRepository(context: Context): Promise<Repository> {
   }
 }
 
-/** A path as the repository names it: '.' is the whole of it. */
-export function insideOf({ context, repository }: Call, path: string): string {
+/** Converts a path to one relative to the repository; '.' is its root. */
+export function repositoryPath({ context, repository }: Call, path: string): string {
   const whole = pathIn(context, path)
   if (whole === repository.dir) return '.'
   const start = repository.dir === '/' ? '/' : `${repository.dir}/`
@@ -116,8 +117,8 @@ export function insideOf({ context, repository }: Call, path: string): string {
   return whole.slice(start.length)
 }
 
-/** Whether a path is named by one of these; no names are all paths. Stars match across directories, as in git. */
-export function named(paths: readonly string[]): (path: string) => boolean {
+/** Returns a test for paths that match one of these pathspecs; none match all. Stars match across directories, as in git. */
+export function pathMatcher(paths: readonly string[]): (path: string) => boolean {
   const tests = paths.map((wanted) => {
     const plain = wanted.replace(/\/$/, '')
     const glob = /[*?[]/.test(plain)
@@ -134,13 +135,13 @@ export function named(paths: readonly string[]): (path: string) => boolean {
   return (path) => tests.length === 0 || tests.some((test) => test(path))
 }
 
-const STEP = /[~^]\d*/g
+const ancestorPattern = /[~^]\d*/g
 
-/** The commit a name stands for: branches, tags, hashes and their beginnings, with ~n and ^n. */
+/** Resolves a revision to a commit: branch, tag or (abbreviated) hash, with ~n and ^n. */
 export async function commitOf(repository: Repository, name: string): Promise<string> {
-  const base = name.replace(STEP, '')
+  const base = name.replace(ancestorPattern, '')
   let oid = await baseOf(repository, base === '' || base === '@' ? 'HEAD' : base, name)
-  for (const [step] of name.slice(base.length).matchAll(STEP)) {
+  for (const [step] of name.slice(base.length).matchAll(ancestorPattern)) {
     const count = step.length > 1 ? Number(step.slice(1)) : 1
     for (let i = 0; i < (step.startsWith('~') ? count : 1); i++) {
       const { commit } = await git.readCommit({ ...repository, oid })
@@ -160,7 +161,7 @@ async function baseOf(repository: Repository, base: string, whole: string): Prom
   const expanded = found ?? (await expandedOid(repository, base))
   const oid = expanded ?? (await git.resolveRef({ ...repository, ref: `remotes/${base}` }).catch(() => undefined))
   if (oid === undefined) throw unknown(whole)
-  // An annotated tag stands for what it points to.
+  // An annotated tag resolves to its commit.
   const { oid: peeled } = await git.readCommit({ ...repository, oid }).catch(() => ({ oid }))
   return peeled
 }
@@ -178,14 +179,14 @@ export async function branchOf(repository: Repository): Promise<string | undefin
   return (await git.currentBranch({ ...repository })) ?? undefined
 }
 
-export type Person = {
+export type Identity = {
   readonly name: string
   readonly email: string
   readonly timestamp: number
   readonly timezoneOffset: number
 }
 
-/** Seconds and minutes west of Greenwich out of `1767225600 +0100` or a date. */
+/** Parses `1767225600 +0100` or a date into seconds and minutes west of UTC. */
 function timeOf(text: string | undefined): { timestamp: number; timezoneOffset: number } {
   const [, seconds, sign, hours, minutes] = /^@?(\d+)(?: ([+-])(\d{2})(\d{2}))?$/.exec(text ?? '') ?? []
   const west = (sign === '-' ? 1 : -1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0))
@@ -194,8 +195,8 @@ function timeOf(text: string | undefined): { timestamp: number; timezoneOffset: 
   return { timestamp: Math.floor((Number.isNaN(parsed) ? Date.now() : parsed) / 1000), timezoneOffset: 0 }
 }
 
-/** Who commits: variables, the repository, the person's own settings, in this order. Somebody always does. */
-export async function personOf({ context, repository }: Call, role: 'AUTHOR' | 'COMMITTER'): Promise<Person> {
+/** Resolves the author or committer: from variables, the repository, the user's settings, or a default. */
+export async function identityOf({ context, repository }: Call, role: 'AUTHOR' | 'COMMITTER'): Promise<Identity> {
   const given = (field: string): string | undefined => context.exportedEnv?.[`GIT_${role}_${field}`]
   const setting = async (path: string): Promise<string | undefined> =>
     ((await git.getConfig({ ...repository, path })) as string | undefined) ?? (await readGlobal(context, path))
@@ -206,4 +207,4 @@ export async function personOf({ context, repository }: Call, role: 'AUTHOR' | '
   }
 }
 
-export const short = (oid: string): string => oid.slice(0, 7)
+export const shortOid = (oid: string): string => oid.slice(0, 7)

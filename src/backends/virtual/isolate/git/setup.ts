@@ -1,4 +1,4 @@
-/** init, config, remote, rev-parse, ls-files, diff: what a repository is and says of itself. */
+/** Implements git init, config, remote, rev-parse, ls-files and diff. */
 
 import * as git from 'isomorphic-git'
 import { type Context, pathIn } from '../commands/io.ts'
@@ -14,10 +14,10 @@ import {
   findRepository,
   GitError,
   headOf,
-  insideOf,
-  named,
+  repositoryPath,
+  pathMatcher,
   repositoryAt,
-  short,
+  shortOid,
 } from './repository.ts'
 
 export async function init(context: Context, options: Arguments): Promise<string> {
@@ -44,7 +44,7 @@ async function listConfig({ context, repository }: Call): Promise<string> {
   return [...(await listGlobal(context)), ...own].map((line) => `${line}\n`).join('')
 }
 
-/** The settings of the person; there need not be a repository. */
+/** Reads or writes the user's settings, also without a repository. */
 async function globalConfig(context: Context, options: Arguments, path?: string, value?: string): Promise<string> {
   if (path === undefined) return readOut((await listGlobal(context)).join('\n'))
   if (value === undefined && !options.flag('unset')) return readOut(await readGlobal(context, path))
@@ -101,13 +101,13 @@ export async function revParse({ repository }: Call, options: Arguments): Promis
   for (const name of options.rest) {
     const oid = await commitOf(repository, name)
     if (options.flag('abbrev-ref')) lines.push(name === 'HEAD' ? ((await branchOf(repository)) ?? 'HEAD') : name)
-    else lines.push(options.flag('short') ? short(oid) : oid)
+    else lines.push(options.flag('short') ? shortOid(oid) : oid)
   }
   return lines.map((line) => `${line}\n`).join('')
 }
 
 export async function lsFiles(call: Call, options: Arguments): Promise<string> {
-  const wanted = named([...options.rest, ...(options.after ?? [])].map((path) => insideOf(call, path)))
+  const wanted = pathMatcher([...options.rest, ...(options.after ?? [])].map((path) => repositoryPath(call, path)))
   if (options.flag('o', 'others')) {
     const matrix = await git.statusMatrix({ ...call.repository })
     return matrix
@@ -121,7 +121,7 @@ export async function lsFiles(call: Call, options: Arguments): Promise<string> {
     .join('')
 }
 
-/** Which two states are compared, by the names that were given. */
+/** Resolves the two states that git diff compares. */
 async function statesOf(
   { repository }: Call,
   options: Arguments,
@@ -141,7 +141,7 @@ async function statesOf(
 
 export async function diff(call: Call, options: Arguments): Promise<{ stdout: string; differs: boolean }> {
   const [revisions, paths] = await options.revisionsAndPaths(call)
-  const wanted = named(paths.map((path) => insideOf(call, path)))
+  const wanted = pathMatcher(paths.map((path) => repositoryPath(call, path)))
   const changes = await changesBetween(call.repository, await statesOf(call, options, revisions), wanted)
   const differs = changes.length > 0 && options.flag('exit-code', 'quiet')
   return { stdout: options.flag('quiet') ? '' : await changesText(options, changes, true), differs }

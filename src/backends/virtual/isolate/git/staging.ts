@@ -1,14 +1,24 @@
-/** add, rm, mv, restore, reset: what is in the index and in the working tree. */
+/** Implements git add, rm, mv, restore and reset. */
 
 import * as git from 'isomorphic-git'
 import { pathIn } from '../commands/io.ts'
 import type { Arguments } from './arguments.ts'
 import { changesBetween } from './changes.ts'
-import { branchOf, type Call, commitOf, fatal, GitError, headOf, insideOf, named, short } from './repository.ts'
-import { setUnmerged, statusOf, unmerged } from './status.ts'
+import {
+  branchOf,
+  type Call,
+  commitOf,
+  fatal,
+  GitError,
+  headOf,
+  repositoryPath,
+  pathMatcher,
+  shortOid,
+} from './repository.ts'
+import { setUnmerged, statusOf, listUnmerged } from './status.ts'
 
-async function settle(call: Call, paths: readonly string[]): Promise<void> {
-  const left = await unmerged(call)
+async function clearUnmerged(call: Call, paths: readonly string[]): Promise<void> {
+  const left = await listUnmerged(call)
   if (left.length > 0)
     await setUnmerged(
       call,
@@ -16,10 +26,10 @@ async function settle(call: Call, paths: readonly string[]): Promise<void> {
     )
 }
 
-/** Everything that differs from the index, below these paths. */
+/** Adds everything below these paths that differs from the index. */
 export async function stage(call: Call, wanted: (path: string) => boolean, tracked: boolean): Promise<string[]> {
   const { repository } = call
-  const conflicts = new Set(await unmerged(call))
+  const conflicts = new Set(await listUnmerged(call))
   const matrix = await git.statusMatrix({ ...repository, filter: (path) => wanted(path) })
   const changed = matrix.filter(([path, head, workdir, index]) => {
     if (tracked && head === 0 && index === 0) return false
@@ -29,15 +39,15 @@ export async function stage(call: Call, wanted: (path: string) => boolean, track
     if (workdir === 0) await git.remove({ ...repository, filepath })
     else await git.add({ ...repository, filepath })
   const paths = changed.map(([path]) => path)
-  await settle(call, paths)
+  await clearUnmerged(call, paths)
   return paths
 }
 
-/** A name that is given has to be there, tracked or a pattern, and not ignored unless that is wanted. */
-async function admit(call: Call, name: string, known: readonly string[], force: boolean): Promise<void> {
-  const filepath = insideOf(call, name)
+/** Throws unless the path exists, is tracked or is a pattern, and is not ignored (without `force`). */
+async function requireAddable(call: Call, name: string, known: readonly string[], force: boolean): Promise<void> {
+  const filepath = repositoryPath(call, name)
   const there = await call.context.fs.exists(pathIn(call.context, name))
-  if (!there && !/[*?[]/.test(name) && !known.some(named([filepath])))
+  if (!there && !/[*?[]/.test(name) && !known.some(pathMatcher([filepath])))
     throw fatal(`pathspec '${name}' did not match any files`)
   if (!there || filepath === '.' || known.includes(filepath)) return
   const ignored = await git.isIgnored({ ...call.repository, filepath })
@@ -55,8 +65,8 @@ export async function add(call: Call, options: Arguments): Promise<string> {
   if (names.length === 0 && !update && !options.flag('A', 'all'))
     throw new GitError('Nothing specified, nothing added.', 0)
   const known = await git.listFiles({ ...call.repository })
-  for (const name of names) await admit(call, name, known, options.flag('f', 'force'))
-  const wanted = named(names.map((name) => insideOf(call, name)))
+  for (const name of names) await requireAddable(call, name, known, options.flag('f', 'force'))
+  const wanted = pathMatcher(names.map((name) => repositoryPath(call, name)))
   const staged = await stage(call, wanted, update)
   return options.flag('v', 'verbose') ? staged.map((path) => `add '${path}'\n`).join('') : ''
 }
@@ -65,8 +75,8 @@ export async function rm(call: Call, options: Arguments): Promise<string> {
   const files = await git.listFiles({ ...call.repository })
   const gone: string[] = []
   for (const name of [...options.rest, ...(options.after ?? [])]) {
-    const inside = insideOf(call, name)
-    const matched = files.filter(named([inside]))
+    const inside = repositoryPath(call, name)
+    const matched = files.filter(pathMatcher([inside]))
     if (matched.length === 0 && !options.flag('f')) throw fatal(`pathspec '${name}' did not match any files`)
     if (matched.some((path) => path !== inside) && !options.flag('r') && !/[*?[]/.test(name))
       throw fatal(`not removing '${name}' recursively without -r`)
@@ -76,7 +86,7 @@ export async function rm(call: Call, options: Arguments): Promise<string> {
     await git.remove({ ...call.repository, filepath })
     if (!options.flag('cached')) await call.context.fs.rm(`${call.repository.dir}/${filepath}`, { force: true })
   }
-  await settle(call, gone)
+  await clearUnmerged(call, gone)
   return options.flag('q', 'quiet') ? '' : gone.map((path) => `rm '${path}'\n`).join('')
 }
 
@@ -87,25 +97,25 @@ export async function mv(call: Call, options: Arguments): Promise<string> {
   const into = (await context.fs.exists(target)) && (await context.fs.stat(target)).isDirectory
   for (const source of sources) {
     const from = pathIn(context, source)
-    const files = (await git.listFiles({ ...repository })).filter(named([insideOf(call, source)]))
+    const files = (await git.listFiles({ ...repository })).filter(pathMatcher([repositoryPath(call, source)]))
     if (files.length === 0) throw fatal(`not under version control, source=${source}, destination=${goal}`)
     const to = into ? `${target}/${from.replace(/^.*\//, '')}` : target
     if (!options.flag('f') && (await context.fs.exists(to)))
       throw fatal(`destination exists, source=${source}, destination=${goal}`)
     await context.fs.mv(from, to)
-    const moved = insideOf(call, to)
+    const moved = repositoryPath(call, to)
     for (const filepath of files) {
       await git.remove({ ...repository, filepath })
-      await git.add({ ...repository, filepath: moved + filepath.slice(insideOf(call, from).length) })
+      await git.add({ ...repository, filepath: moved + filepath.slice(repositoryPath(call, from).length) })
     }
   }
   return ''
 }
 
-/** Files as a commit or the index has them, written over the working tree. */
+/** Overwrites files of the working tree with those of a commit or the index. */
 export async function restoreFiles(call: Call, source: string | undefined, names: readonly string[]): Promise<number> {
   const { repository, context } = call
-  const wanted = named(names.map((name) => insideOf(call, name)))
+  const wanted = pathMatcher(names.map((name) => repositoryPath(call, name)))
   const from =
     source === undefined
       ? ({ of: 'index' } as const)
@@ -127,7 +137,7 @@ export async function restoreFiles(call: Call, source: string | undefined, names
   return changes.length
 }
 
-/** The index as a commit has it, below these paths. */
+/** Resets the index to a commit, below these paths. */
 async function unstage(call: Call, ref: string | undefined, wanted: (path: string) => boolean): Promise<void> {
   const { repository } = call
   const changes = await changesBetween(repository, [{ of: 'commit', oid: ref }, { of: 'index' }], wanted)
@@ -145,13 +155,13 @@ export async function restore(call: Call, options: Arguments): Promise<string> {
     await unstage(
       call,
       source === undefined ? await headOf(call.repository) : await commitOf(call.repository, source),
-      named(names.map((name) => insideOf(call, name))),
+      pathMatcher(names.map((name) => repositoryPath(call, name))),
     )
   if (!staged || options.flag('worktree', 'W')) await restoreFiles(call, source, names)
   return ''
 }
 
-async function moveTo(call: Call, oid: string): Promise<void> {
+async function moveBranch(call: Call, oid: string): Promise<void> {
   const branch = await branchOf(call.repository)
   const ref = branch === undefined ? 'HEAD' : `refs/heads/${branch}`
   await git.writeRef({ ...call.repository, ref, value: oid, force: true })
@@ -162,30 +172,30 @@ export async function reset(call: Call, options: Arguments): Promise<string> {
   const [revisions, paths] = await options.revisionsAndPaths(call)
   const goal = revisions[0] === undefined ? await headOf(repository) : await commitOf(repository, revisions[0])
   if (paths.length > 0) {
-    await unstage(call, goal, named(paths.map((path) => insideOf(call, path))))
-    return leftChanged(call, options)
+    await unstage(call, goal, pathMatcher(paths.map((path) => repositoryPath(call, path))))
+    return listUnstaged(call, options)
   }
-  if (goal && revisions.length > 0) await moveTo(call, goal)
+  if (goal && revisions.length > 0) await moveBranch(call, goal)
   if (options.flag('soft')) return ''
-  if (options.flag('hard')) return goal ? hard(call, goal, options) : ''
+  if (options.flag('hard')) return goal ? resetHard(call, goal, options) : ''
   await unstage(call, goal, () => true)
   await setUnmerged(call, [])
-  return leftChanged(call, options)
+  return listUnstaged(call, options)
 }
 
-async function leftChanged(call: Call, options: Arguments): Promise<string> {
+async function listUnstaged(call: Call, options: Arguments): Promise<string> {
   const { rows } = await statusOf(call)
   const changed = rows.filter(({ files }) => files !== ' ')
   if (options.flag('q', 'quiet') || changed.length === 0) return ''
   return `Unstaged changes after reset:\n${changed.map(({ path, files }) => `${files}\t${path}\n`).join('')}`
 }
 
-async function hard(call: Call, oid: string, options: Arguments): Promise<string> {
+async function resetHard(call: Call, oid: string, options: Arguments): Promise<string> {
   const { repository, context } = call
   const branch = await branchOf(repository)
   await git.checkout({ ...repository, ref: branch ?? oid, force: true })
   await setUnmerged(call, [])
   for (const name of ['MERGE_HEAD', 'MERGE_MSG']) await context.fs.rm(`${repository.gitdir}/${name}`, { force: true })
   const { commit } = await git.readCommit({ ...repository, oid })
-  return options.flag('q', 'quiet') ? '' : `HEAD is now at ${short(oid)} ${commit.message.split('\n')[0] ?? ''}\n`
+  return options.flag('q', 'quiet') ? '' : `HEAD is now at ${shortOid(oid)} ${commit.message.split('\n')[0] ?? ''}\n`
 }

@@ -1,35 +1,35 @@
-/** What is staged, changed and unknown; git status in its three forms. */
+/** Computes staged, changed and untracked files, and renders git status. */
 
 import * as git from 'isomorphic-git'
-import { branchOf, type Call, headOf, insideOf, named, type Repository } from './repository.ts'
+import { branchOf, type Call, headOf, repositoryPath, pathMatcher, type Repository } from './repository.ts'
 
-/** `index`: against HEAD; `files`: against the index. */
+/** `index`: compared with HEAD; `files`: compared with the index. */
 export type Row = { readonly path: string; readonly index: string; readonly files: string; readonly from?: string }
 
-const CLEAN = ' '
+const unchanged = ' '
 
 function indexLetter(head: number, stage: number): string {
-  if (head === 0) return stage === 0 ? CLEAN : 'A'
+  if (head === 0) return stage === 0 ? unchanged : 'A'
   if (stage === 0) return 'D'
-  return stage === 1 ? CLEAN : 'M'
+  return stage === 1 ? unchanged : 'M'
 }
 
 function filesLetter(workdir: number, stage: number): string {
-  if (stage === 0) return CLEAN
+  if (stage === 0) return unchanged
   if (workdir === 0) return 'D'
-  return stage === 3 || (stage === 1 && workdir === 2) ? 'M' : CLEAN
+  return stage === 3 || (stage === 1 && workdir === 2) ? 'M' : unchanged
 }
 
-/** Paths whose conflict nobody has settled yet: git's index keeps them, this file does here. */
-const UNMERGED = 'UNMERGED'
+/** The file that lists paths with unresolved conflicts, which git stores in its index. */
+const unmergedFile = 'UNMERGED'
 
-export async function unmerged({ context, repository }: Call): Promise<string[]> {
-  const path = `${repository.gitdir}/${UNMERGED}`
+export async function listUnmerged({ context, repository }: Call): Promise<string[]> {
+  const path = `${repository.gitdir}/${unmergedFile}`
   return (await context.fs.exists(path)) ? (await context.fs.readFile(path)).split('\n').filter(Boolean) : []
 }
 
 export async function setUnmerged({ context, repository }: Call, paths: readonly string[]): Promise<void> {
-  const path = `${repository.gitdir}/${UNMERGED}`
+  const path = `${repository.gitdir}/${unmergedFile}`
   if (paths.length > 0) await context.fs.writeFile(path, paths.join('\n'))
   else await context.fs.rm(path, { force: true })
 }
@@ -42,23 +42,23 @@ export type Status = {
 
 export async function statusOf(call: Call, paths: readonly string[] = []): Promise<Status> {
   const { repository } = call
-  const wanted = named(paths.map((path) => insideOf(call, path)))
-  const conflicts = (await unmerged(call)).filter(wanted)
+  const wanted = pathMatcher(paths.map((path) => repositoryPath(call, path)))
+  const conflicts = (await listUnmerged(call)).filter(wanted)
   const matrix = (await git.statusMatrix({ ...repository })).filter(([path]) => wanted(path))
   const rows: Row[] = []
   const untracked: string[] = []
   for (const [path, head, workdir, stage] of matrix) {
     if (conflicts.includes(path)) continue
     const row = { path, index: indexLetter(head, stage), files: filesLetter(workdir, stage) }
-    if (row.index !== CLEAN || row.files !== CLEAN) rows.push(row)
+    if (row.index !== unchanged || row.files !== unchanged) rows.push(row)
     if (stage === 0 && workdir !== 0) untracked.push(path)
   }
   const tracked = matrix.filter(([, head, , stage]) => head !== 0 || stage !== 0).map(([path]) => path)
-  return { rows: await withRenames(repository, rows), untracked: collapsed(untracked, tracked), conflicts }
+  return { rows: await detectRenames(repository, rows), untracked: collapseFolders(untracked, tracked), conflicts }
 }
 
-/** A directory without anything tracked in it is named, not its files. */
-function collapsed(untracked: readonly string[], tracked: readonly string[]): string[] {
+/** Replaces the files of an untracked directory by the directory. */
+function collapseFolders(untracked: readonly string[], tracked: readonly string[]): string[] {
   const known = new Set(
     tracked.flatMap((path) => path.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'))),
   )
@@ -70,15 +70,15 @@ function collapsed(untracked: readonly string[], tracked: readonly string[]): st
   return [...new Set(names)]
 }
 
-/** A new file with the content of one that went away was renamed. */
-async function withRenames(repository: Repository, rows: readonly Row[]): Promise<Row[]> {
+/** Reports a new file with the content of a deleted one as renamed. */
+async function detectRenames(repository: Repository, rows: readonly Row[]): Promise<Row[]> {
   const [gone, made] = [rows.filter(({ index }) => index === 'D'), rows.filter(({ index }) => index === 'A')]
   if (gone.length === 0 || made.length === 0) return [...rows]
   const head = await headOf(repository)
   const before = new Map<string, string>()
   for (const { path } of gone)
     if (head) before.set((await git.readBlob({ ...repository, oid: head, filepath: path })).oid, path)
-  const after = await staged(repository, new Set(made.map(({ path }) => path)))
+  const after = await stagedOids(repository, new Set(made.map(({ path }) => path)))
   const renamed = new Map<string, string>()
   for (const { path } of made) {
     const from = before.get(after.get(path) ?? '')
@@ -94,7 +94,7 @@ async function withRenames(repository: Repository, rows: readonly Row[]): Promis
   })
 }
 
-async function staged(repository: Repository, wanted: ReadonlySet<string>): Promise<Map<string, string>> {
+async function stagedOids(repository: Repository, wanted: ReadonlySet<string>): Promise<Map<string, string>> {
   const oids = new Map<string, string>()
   const map = async (path: string, [entry]: (git.WalkerEntry | null)[]): Promise<undefined> => {
     if (entry && wanted.has(path)) oids.set(path, (await entry.oid()) ?? '')
@@ -117,7 +117,7 @@ export async function shortStatus(call: Call, paths: readonly string[], withBran
     .join('')
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const changeLabels: Readonly<Record<string, string>> = {
   A: 'new file:   ',
   M: 'modified:   ',
   D: 'deleted:    ',
@@ -126,13 +126,13 @@ const WORDS: Readonly<Record<string, string>> = {
 
 type Section = { readonly title: string; readonly hints: readonly string[]; readonly lines: readonly string[] }
 
-const written = ({ title, hints, lines }: Section): string =>
+const renderSection = ({ title, hints, lines }: Section): string =>
   lines.length === 0
     ? ''
     : `${[`${title}:`, ...hints.map((hint) => `  (${hint})`), ...lines.map((line) => `\t${line}`)].join('\n')}\n\n`
 
-function closing({ rows, untracked, conflicts }: Status, born: boolean): string {
-  if (rows.some(({ index }) => index !== CLEAN) && conflicts.length === 0) return ''
+function renderSummary({ rows, untracked, conflicts }: Status, born: boolean): string {
+  if (rows.some(({ index }) => index !== unchanged) && conflicts.length === 0) return ''
   if (rows.length > 0 || conflicts.length > 0)
     return 'no changes added to commit (use "git add" and/or "git commit -a")\n'
   if (untracked.length > 0) return 'nothing added to commit but untracked files present (use "git add" to track)\n'
@@ -146,7 +146,7 @@ export async function longStatus(call: Call, paths: readonly string[] = []): Pro
   const { rows, untracked, conflicts } = status
   const head = await headOf(call.repository)
   const branch = await branchOf(call.repository)
-  const changed = rows.filter(({ files }) => files !== CLEAN)
+  const changed = rows.filter(({ files }) => files !== unchanged)
   const gone = changed.some(({ files }) => files === 'D')
   const unstage = head
     ? 'use "git restore --staged <file>..." to unstage'
@@ -155,7 +155,9 @@ export async function longStatus(call: Call, paths: readonly string[] = []): Pro
     {
       title: 'Changes to be committed',
       hints: [unstage],
-      lines: rows.filter(({ index }) => index !== CLEAN).map((row) => `${WORDS[row.index] ?? ''}${nameOf(row)}`),
+      lines: rows
+        .filter(({ index }) => index !== unchanged)
+        .map((row) => `${changeLabels[row.index] ?? ''}${nameOf(row)}`),
     },
     {
       title: 'Unmerged paths',
@@ -168,7 +170,7 @@ export async function longStatus(call: Call, paths: readonly string[] = []): Pro
         `use "git add${gone ? '/rm' : ''} <file>..." to update what will be committed`,
         'use "git restore <file>..." to discard changes in working directory',
       ],
-      lines: changed.map((row) => `${WORDS[row.files] ?? ''}${row.path}`),
+      lines: changed.map((row) => `${changeLabels[row.files] ?? ''}${row.path}`),
     },
     {
       title: 'Untracked files',
@@ -178,7 +180,7 @@ export async function longStatus(call: Call, paths: readonly string[] = []): Pro
   ]
   const where = branch === undefined ? `HEAD detached at ${(head ?? '').slice(0, 7)}\n` : `On branch ${branch}\n`
   const merging = conflicts.length > 0 ? 'You have unmerged paths.\n  (fix conflicts and run "git commit")\n\n' : ''
-  const text = sections.map(written).join('')
-  const end = closing(status, head !== undefined)
+  const text = sections.map(renderSection).join('')
+  const end = renderSummary(status, head !== undefined)
   return where + (head ? '' : '\nNo commits yet\n\n') + merging + (end === '' ? text.replace(/\n$/, '\n') : text + end)
 }
