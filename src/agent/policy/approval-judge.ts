@@ -1,4 +1,4 @@
-/** The question put to the model that judges calls in place of a person, and how its answer is read. */
+/** Renders the question for the model that judges calls in place of a person, and parses its answer. */
 
 import type { JudgedCall } from './approval.ts'
 import { maskSecrets } from '../model/mask-secrets.ts'
@@ -7,7 +7,7 @@ export type Judgement = 'approve' | 'deny' | 'escalate'
 
 const maxInputChars = 8_000
 
-/** `operator`: what the deployment's owner wants to be minded. */
+/** `operator`: additional instructions of the deployment's owner. */
 export const renderJudgeInstructions = (operator: string | undefined): string =>
   [
     'You guard an agent that works for a person. One action of it was held back by a rule. Decide from the action alone.',
@@ -31,14 +31,14 @@ export const renderJudgeQuestion = ({ tool, input, assessment, place }: JudgedCa
   ].join('\n')
 }
 
-/** Comments do nothing, except to whoever reads them. */
+/** Removes comments from a command: they have no effect, but could influence the model. */
 function withoutComments(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || !('command' in input) || typeof input.command !== 'string')
     return input
   return { ...input, command: input.command.replace(/^[ \t]*#(?!!)[^\n]*\n?/gm, '') }
 }
 
-/** Whatever is not clearly one of the words is left to a person. */
+/** Parses the answer. Any other text escalates to a person. */
 export function parseJudgement(answer: string): Judgement {
   const word = /^\W*(approve|deny|escalate)\W*$/i.exec(answer.trim())?.[1]?.toLowerCase()
   return word === 'approve' || word === 'deny' ? word : 'escalate'

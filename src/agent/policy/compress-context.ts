@@ -1,4 +1,4 @@
-/** Compress before the prompt stops fitting. At most `ceiling` times a turn, or a full window would loop. */
+/** Compresses the context before it exceeds the window, a bounded number of times per turn. */
 
 import { timesUsed, type Turn } from '../model/turn.ts'
 import type { View } from '../model/ports.ts'
@@ -8,13 +8,13 @@ type Test = (turn: Turn, view: View) => boolean
 
 export const maxCompressions = 3
 
-/** In less than this nothing is left to shorten. */
+/** A shorter transcript has nothing to compress. */
 const minMessages = 4
 
 export const compressContext: BeforeModel = (turn, view) =>
   isRequested(turn, view) || isNearlyFull(turn, view) ? { do: 'compress' } : undefined
 
-/** By a person, once: whatever the settings say. */
+/** A person's request applies once, whatever the settings say. */
 const isRequested: Test = ({ compress }, { messageCount: messages }) =>
   compress !== undefined && messages >= minMessages
 

@@ -1,33 +1,33 @@
 /**
- * Custody of what is sent to a chat: what is done with a part next, and what an attempt means for it. A part leaves
- * again only when it is known not to have been taken, or when sending it twice changes nothing (`keyed`). Where neither
- * is so, it leaves a second time at most, and says that it may be a duplicate. Nothing old arrives as if it were new.
+ * Decides how a message part is delivered to a chat: the next step, and the state after an attempt. A part is sent again
+ * when the platform rejected it, or when a repetition changes nothing. Otherwise it is sent at most once more, marked as
+ * a possible duplicate. Parts that are too old expire.
  */
 
 import type { DeliveryRecord, SendOutcome } from '../model/delivery.ts'
 
-/** After this a reply is not sent any more; one line says so instead. */
+/** An older reply expires, and one line reports that instead. */
 export const maxReplyAgeMs = 15 * 60_000
-/** For that line, and for what waits for a person. */
+/** The maximum age of that line, and of questions and approval requests. */
 export const maxNoticeAgeMs = 24 * 3_600_000
-/** Attempts that came to nothing. Age ends most of them before. */
-const maxAttempts = { brief: 30, patient: 400 }
+/** Failed attempts. Most parts expire before. */
+const maxAttempts = { reply: 30, longLived: 400 }
 const maxPauseMs = 5 * 60_000
 const firstPauseMs = 1_000
-/** When the platform does not say how long it is busy. */
+/** The pause when a busy platform does not name one. */
 const defaultBusyMs = 5_000
 
 export type DeliveryOptions = {
-  /** Sending it again changes nothing: an edit, or a platform that knows the part by a key. */
+  /** A repetition changes nothing: an edit, or a platform with idempotency keys. */
   readonly isIdempotent: boolean
-  /** May be a day late: a notice about what was missed, a question. */
+  /** May arrive a day late: a notice about expired replies, or a question. */
   readonly isLongLived: boolean
 }
 
 export type DeliveryStep =
   | { readonly do: 'wait'; readonly until: number }
   | { readonly do: 'expire' }
-  /** `asksFirst`: only once something harmless has got through. */
+  /** `needsProbe`: a harmless request must succeed first. */
   | { readonly do: 'send'; readonly isMarkedDuplicate: boolean; readonly needsProbe: boolean }
 
 export const createDelivery = (now: number): DeliveryRecord => ({
@@ -41,125 +41,126 @@ export const createDelivery = (now: number): DeliveryRecord => ({
 
 export const isOpen = ({ state }: DeliveryRecord): boolean => state === 'prepared' || state === 'sending'
 
-/** For a part that is `prepared`. A clock that went backwards makes nothing older or later than it was meant to be. */
+/** Decides the next step of a `prepared` part. A clock that went backwards neither ages nor delays a part. */
 export function nextDeliveryStep(
-  custody: DeliveryRecord,
-  { isIdempotent: keyed, isLongLived: isPatient }: DeliveryOptions,
+  record: DeliveryRecord,
+  { isIdempotent, isLongLived }: DeliveryOptions,
   now: number,
 ): DeliveryStep {
-  const { due, preparedAt } = custody
-  const longest = isPatient ? maxNoticeAgeMs : maxReplyAgeMs
-  if (Math.max(now, due) - preparedAt > longest) return { do: 'expire' }
-  if (due > now && due - now <= longest) return { do: 'wait', until: due }
-  const isAgain = custody.isDoubtful && !keyed
-  return { do: 'send', isMarkedDuplicate: isAgain, needsProbe: isAgain }
+  const { due, preparedAt } = record
+  const maxAgeMs = isLongLived ? maxNoticeAgeMs : maxReplyAgeMs
+  if (Math.max(now, due) - preparedAt > maxAgeMs) return { do: 'expire' }
+  if (due > now && due - now <= maxAgeMs) return { do: 'wait', until: due }
+  const mayBeDuplicate = record.isDoubtful && !isIdempotent
+  return { do: 'send', isMarkedDuplicate: mayBeDuplicate, needsProbe: mayBeDuplicate }
 }
 
-export const startSending = (custody: DeliveryRecord): DeliveryRecord => ({ ...custody, state: 'sending' })
+export const startSending = (record: DeliveryRecord): DeliveryRecord => ({ ...record, state: 'sending' })
 
-export const expire = (custody: DeliveryRecord): DeliveryRecord => ({
-  ...custody,
+export const expire = (record: DeliveryRecord): DeliveryRecord => ({
+  ...record,
   state: 'expired',
   error: 'expired: it was too old',
 })
 
-/** It was on its way when the object died. */
-export const interrupt = (custody: DeliveryRecord, manner: DeliveryOptions, now: number): DeliveryRecord =>
-  markDoubtful(custody, manner, { now, detail: 'the system restarted while it was being sent' })
+/** Returns the state of a part that was being sent when the object died. */
+export const interrupt = (record: DeliveryRecord, options: DeliveryOptions, now: number): DeliveryRecord =>
+  markDoubtful(record, options, { now, detail: 'the system restarted while it was being sent' })
 
 export function afterAttempt(
-  custody: DeliveryRecord,
+  record: DeliveryRecord,
   outcome: SendOutcome,
-  manner: DeliveryOptions,
+  options: DeliveryOptions,
   now: number,
 ): DeliveryRecord {
   switch (outcome.of) {
     case 'sent':
-      return { ...custody, state: 'sent', ...(outcome.id !== undefined && { platformId: outcome.id }) }
+      return { ...record, state: 'sent', ...(outcome.id !== undefined && { platformId: outcome.id }) }
     case 'busy':
-      return scheduleRetry(custody, manner, {
+      return scheduleRetry(record, options, {
         at: now + Math.max(outcome.waitMs ?? defaultBusyMs, 0),
         detail: outcome.detail,
       })
     case 'failed':
-      return scheduleRetry(custody, manner, { at: now + pauseAfter(custody.tries), detail: outcome.detail })
+      return scheduleRetry(record, options, { at: now + pauseAfter(record.tries), detail: outcome.detail })
     case 'lost':
-      return markDoubtful(custody, manner, { now, detail: outcome.detail })
+      return markDoubtful(record, options, { now, detail: outcome.detail })
     case 'format':
-      return custody.isPlain
-        ? { ...custody, state: 'dead', error: `refused: ${outcome.detail}` }
-        : scheduleRetry({ ...custody, isPlain: true }, manner, { at: 0, detail: outcome.detail })
+      return record.isPlain
+        ? { ...record, state: 'dead', error: `refused: ${outcome.detail}` }
+        : scheduleRetry({ ...record, isPlain: true }, options, { at: 0, detail: outcome.detail })
     case 'gone':
-      return scheduleRetry(custody, manner, { at: 0, detail: outcome.detail })
+      return scheduleRetry(record, options, { at: 0, detail: outcome.detail })
     case 'refused':
-      return { ...custody, state: 'dead', error: outcome.detail }
+      return { ...record, state: 'dead', error: outcome.detail }
   }
 }
 
-/** What was asked first did not get through: the part itself did not leave. */
+/** Returns the state after a failed probe: the part itself was not sent. */
 export const afterFailedProbe = (
-  custody: DeliveryRecord,
+  record: DeliveryRecord,
   outcome: SendOutcome,
-  manner: DeliveryOptions,
+  options: DeliveryOptions,
   now: number,
 ): DeliveryRecord =>
   outcome.of === 'lost'
-    ? scheduleRetry(custody, manner, { at: now + pauseAfter(custody.tries), detail: outcome.detail })
-    : afterAttempt(custody, outcome, manner, now)
+    ? scheduleRetry(record, options, { at: now + pauseAfter(record.tries), detail: outcome.detail })
+    : afterAttempt(record, outcome, options, now)
 
 function markDoubtful(
-  custody: DeliveryRecord,
-  manner: DeliveryOptions,
+  record: DeliveryRecord,
+  options: DeliveryOptions,
   { now, detail }: { now: number; detail: string },
 ): DeliveryRecord {
-  if (!manner.isIdempotent && custody.isDoubtful)
-    return { ...custody, state: 'unknown', error: `unknown: ${detail}, twice` }
-  const at = now + pauseAfter(custody.tries)
-  return scheduleRetry({ ...custody, isDoubtful: !manner.isIdempotent }, manner, { at, detail })
+  if (!options.isIdempotent && record.isDoubtful)
+    return { ...record, state: 'unknown', error: `unknown: ${detail}, twice` }
+  const at = now + pauseAfter(record.tries)
+  return scheduleRetry({ ...record, isDoubtful: !options.isIdempotent }, options, { at, detail })
 }
 
 function scheduleRetry(
-  custody: DeliveryRecord,
-  { isLongLived: isPatient }: DeliveryOptions,
+  record: DeliveryRecord,
+  { isLongLived }: DeliveryOptions,
   { at, detail }: { at: number; detail: string },
 ): DeliveryRecord {
-  const tries = custody.tries + 1
-  if (tries >= (isPatient ? maxAttempts.patient : maxAttempts.brief))
-    return { ...custody, tries, state: 'dead', error: `gave up: ${detail}` }
-  return { ...custody, tries, state: 'prepared', due: at }
+  const tries = record.tries + 1
+  if (tries >= (isLongLived ? maxAttempts.longLived : maxAttempts.reply))
+    return { ...record, tries, state: 'dead', error: `gave up: ${detail}` }
+  return { ...record, tries, state: 'prepared', due: at }
 }
 
-/** 1 s, 2 s, 4 s … at most 5 minutes. */
+/** Returns a pause of 1 s, 2 s, 4 s … at most 5 minutes. */
 const pauseAfter = (tries: number): number => Math.min(firstPauseMs * 2 ** tries, maxPauseMs)
 
 const silentAnswers = ['[SILENT]', 'SILENT', 'NO_REPLY', 'NO REPLY']
 
-/** Whether an answer that begins so may turn out to be one of silence. */
-export const mayBecomeSilent = (begun: string): boolean => silentAnswers.some((word) => word.startsWith(begun.trim()))
+/** Checks whether a streamed beginning may become an answer that is not sent. */
+export const mayBecomeSilent = (beginning: string): boolean =>
+  silentAnswers.some((word) => word.startsWith(beginning.trim()))
 
 /**
- * What is sent of an answer. Whoever answers what the system told it may keep silent with a word for that; a person who
- * asked hears at least that.
+ * Renders an answer for a chat. The model may answer an event of the system with a marker for silence, which is not sent.
+ * A person who asked gets a short text instead.
  */
 export function renderAnswer(text: string, isAwaited: boolean): string {
   if (!silentAnswers.includes(text.trim())) return text
-  return isAwaited ? '(No answer was thought to be needed.)' : ''
+  return isAwaited ? '(The agent decided not to answer.)' : ''
 }
 
-/** Begins what may be there already. */
+/** Precedes a part that may have arrived already. */
 export const duplicateMark = '(Sent again after an interruption; this may be a duplicate.)\n\n'
 
-/** In place of replies that became too old. */
+/** Renders the notice that replaces expired replies. */
 export function renderDigest(count: number, lastText: string): string {
   const words = lastText.replace(/\s+/g, ' ').trim()
-  const beginning = words.length > 160 ? `${cutAt(words, 160)}…` : words
+  const beginning = words.length > 160 ? `${truncate(words, 160)}…` : words
   const what = count === 1 ? 'A reply could' : `${count} replies could`
   const which = count === 1 ? 'It began' : 'The last one began'
   return `${what} not be delivered here in time. ${which}: “${beginning}” The session has it in full.`
 }
 
-/** Never in the middle of a character. */
-function cutAt(text: string, length: number): string {
+/** Truncates a text without splitting a character. */
+function truncate(text: string, length: number): string {
   const isHigh = /[\uD800-\uDBFF]/.test(text[length - 1] ?? '')
   return text.slice(0, isHigh ? length - 1 : length)
 }

@@ -1,6 +1,6 @@
 /**
- * Answers that are not yet answers: cut off, empty, only thought, only announced. Each is asked for
- * again, a bounded number of times, with a word that stays out of the transcript.
+ * Detects replies that are no answer yet: cut off, empty, only thinking, or only an announcement. The model is asked
+ * again a bounded number of times, with an instruction that is never stored in the transcript.
  */
 
 import { type AssistantMessage, callsIn, errorResult, notice, textIn, thinkingIn } from '../model/message.ts'
@@ -31,7 +31,7 @@ const maxOutputTokens = 32_768
 
 type Retry = { readonly name: string; readonly instruction: string; readonly change?: Partial<Turn> }
 
-/** Asks again. What people saw of a reply that is dropped is announced as given up. */
+/** Asks the model again. A dropped reply counts as a restart when clients saw a part of it. */
 function askAgain(
   turn: Turn,
   at: number,
@@ -39,12 +39,12 @@ function askAgain(
   dropped?: AssistantMessage,
 ): Commit {
   const asked = addNote(countUse(turn, name), at, name, 'the answer is not complete')
-  const seen = dropped && (textIn(dropped) || thinkingIn(dropped))
-  const restarts = seen ? { count: turn.restarts.count + 1, reason: name } : turn.restarts
+  const isSeen = dropped && (textIn(dropped) || thinkingIn(dropped))
+  const restarts = isSeen ? { count: turn.restarts.count + 1, reason: name } : turn.restarts
   return { turn: { ...asked, restarts, ...change, stage: { at: 'ready' }, say: instruction } }
 }
 
-/** A text that reached the length limit, or whose stream broke, is continued; parts become one message. */
+/** Continues a text that reached the length limit. All parts become one message. */
 const cutText: Check = (turn, { reply }, { now }) => {
   if (reply.stop !== 'length' || callsIn(reply).length || !textIn(reply)) return undefined
   const draft = `${turn.draft ?? ''}${textIn(reply)}`
@@ -54,17 +54,17 @@ const cutText: Check = (turn, { reply }, { now }) => {
   return { turn: endTurn(turn, 'partial', now), append: [whole] }
 }
 
-/** A cut tool call is never run and never completed by guessing: the whole request is made again, with more room. */
+/** Repeats a request whose reply was cut off inside a tool call, with a higher output limit. A cut call never runs. */
 const cutCall: Check = (turn, { reply, usage }, { now }) => {
   if (reply.stop !== 'length' || !callsIn(reply).length) return undefined
-  const tries = timesUsed(turn, 'cut call')
-  // Twice what it had: many models begin with more room than we would ask for.
-  const more = Math.max(minOutputTokens * 2 ** (tries + 1), usage.output * 2)
-  const room = Math.max(Math.min(more, maxOutputTokens), turn.options.maxTokens ?? 0, usage.output)
-  const repairs = { ...turn.repairs, maxTokens: room }
+  const attempts = timesUsed(turn, 'cut call')
+  // At least twice the last output, because the default limit of many models is higher than ours.
+  const doubled = Math.max(minOutputTokens * 2 ** (attempts + 1), usage.output * 2)
+  const maxTokens = Math.max(Math.min(doubled, maxOutputTokens), turn.options.maxTokens ?? 0, usage.output)
+  const repairs = { ...turn.repairs, maxTokens }
   const hint =
     'Your message was cut off inside a tool call, so nothing was run. Send it again; split long contents into several calls.'
-  if (tries < maxRequests - 1)
+  if (attempts < maxRequests - 1)
     return askAgain(turn, now, { name: 'cut call', instruction: hint, change: { repairs } }, reply)
   return {
     turn: endTurn(turn, 'partial', now),
@@ -76,7 +76,7 @@ const cutCall: Check = (turn, { reply, usage }, { now }) => {
   }
 }
 
-/** Everything went into thinking: asking again would end the same way. */
+/** Ends the turn when thinking used up the whole output: another request would end the same way. */
 const cutThought: Check = (turn, { reply }, { now }) =>
   reply.stop === 'length' && !textIn(reply) && !callsIn(reply).length
     ? {
@@ -88,7 +88,7 @@ const cutThought: Check = (turn, { reply }, { now }) =>
     : undefined
 
 const thoughtOnly: Check = (turn, { reply }, { now }) =>
-  isSilent(reply) && thinkingIn(reply).trim() && timesUsed(turn, 'thought only') < 2
+  isEmpty(reply) && thinkingIn(reply).trim() && timesUsed(turn, 'thought only') < 2
     ? askAgain(turn, now, { name: 'thought only', instruction: instructions.thoughtOnly }, reply)
     : undefined
 
@@ -97,9 +97,9 @@ const noCalls: Check = (turn, { reply }, { now }) =>
     ? askAgain(turn, now, { name: 'no calls', instruction: instructions.noCalls }, reply)
     : undefined
 
-/** After tools that only keep house, what was said beside them was the answer. */
+/** Takes the text beside housekeeping calls as the answer, or asks once. */
 const emptyAfterTools: Check = (turn, { reply }, { now, lastRole }) => {
-  if (!isSilent(reply) || lastRole !== 'tool') return undefined
+  if (!isEmpty(reply) || lastRole !== 'tool') return undefined
   if (turn.said !== undefined)
     return {
       turn: endTurn(turn, 'answered', now),
@@ -110,22 +110,23 @@ const emptyAfterTools: Check = (turn, { reply }, { now, lastRole }) => {
     : undefined
 }
 
-/** Nothing at all: three more tries with pauses, one when it was dear, none when it is clearly not going to change. */
+/** Retries an empty reply three times with pauses, an expensive one once, and one that is empty again without output never. */
 const empty: Check = (turn, { reply, usage }, view) => {
-  if (!isSilent(reply)) return undefined
-  const tries = timesUsed(turn, 'empty')
-  const sure = usage.output === 0 && tries >= 1 && timesUsed(turn, 'empty without output') >= 1
-  const most = usage.costUsd > 0.25 ? 1 : 3
+  if (!isEmpty(reply)) return undefined
+  const attempts = timesUsed(turn, 'empty')
+  const isHopeless = usage.output === 0 && attempts >= 1 && timesUsed(turn, 'empty without output') >= 1
+  const maxAttempts = usage.costUsd > 0.25 ? 1 : 3
   const counted = usage.output === 0 ? countUse(turn, 'empty without output') : turn
   const failure = { kind: 'malformed', message: 'the model sends empty answers' } as const
   const asked = askAgain(counted, view.now, { name: 'empty', instruction: instructions.empty }, reply).turn
   const next =
-    (!sure && tries < most ? waitSlowly(asked, { failure }, view) : undefined) ?? nextModel(counted, { failure }, view)
+    (!isHopeless && attempts < maxAttempts ? waitSlowly(asked, { failure }, view) : undefined) ??
+    nextModel(counted, { failure }, view)
   return next ? { turn: next } : giveUp(counted, failure, view.now)
 }
 
-/** "I will now look at the file." and then nothing. Only short messages that end with such a promise. */
-const promise =
+/** Matches a short message that ends with an announcement, such as "I will now look at the file." */
+const announcement =
   /(?:^|[.!?:\n]\s*)(?:(?:now|next|first|okay|ok|great|sure)[,!.]?\s+)?(?:i(?:'ll| will| am going to|'m going to)|let me|let's|ich werde|lass mich|je vais|voy a)\s[^.!?\n]{3,160}[.:…]*\s*$/i
 /** Offers and questions are answers. */
 const offer = /\?\s*$|let me know|if you (?:want|like|need)|wait|when you|once you/i
@@ -133,11 +134,11 @@ const offer = /\?\s*$|let me know|if you (?:want|like|need)|wait|when you|once y
 const announced: Check = (turn, { reply }, { now, toolbox }) => {
   const text = textIn(reply).trim()
   if (!toolbox.size || callsIn(reply).length || text.length > 400 || timesUsed(turn, 'announced') >= 2) return undefined
-  if (!promise.test(text) || offer.test(text)) return undefined
+  if (!announcement.test(text) || offer.test(text)) return undefined
   return askAgain(turn, now, { name: 'announced', instruction: instructions.announced }, reply)
 }
 
-/** A model that keeps asking for tools that do not exist will not stop by itself. */
+/** Ends the turn after three replies in a row that call only unknown tools. */
 const unknownTools: Check = (turn, { reply }, { now, toolbox }) => {
   const calls = callsIn(reply)
   if (!calls.length || calls.some(({ name }) => toolbox.has(name)) || timesUsed(turn, 'unknown tools') < 2)
@@ -155,7 +156,7 @@ const unknownTools: Check = (turn, { reply }, { now, toolbox }) => {
   }
 }
 
-/** What is counted of one answer: with the next one that works it begins anew. */
+/** The counts of attempts for one answer. A reply with a known tool resets them. */
 const counters = [
   'continue',
   'cut call',
@@ -178,7 +179,7 @@ export const countUnknownTools: OnReply = ({ turn, calls }, { toolbox }) => {
   return { turn: { ...turn, used: Object.fromEntries(used) } }
 }
 
-const isSilent = (reply: AssistantMessage) => !textIn(reply).trim() && !callsIn(reply).length
+const isEmpty = (reply: AssistantMessage) => !textIn(reply).trim() && !callsIn(reply).length
 
 const checks: readonly Check[] = [
   unknownTools,
@@ -192,7 +193,7 @@ const checks: readonly Check[] = [
   announced,
 ]
 
-/** Asks again for a reply that is no answer yet, or ends the turn when that has been tried often enough. */
+/** Asks again for a reply that is no answer yet, or ends the turn after the last attempt. */
 export const retryIncompleteReply: OnReply = ({ turn, reply, usage }, view) => {
   if (isSpent(turn)) return undefined
   const billed = { ...turn, usage: addUsage(turn.usage, usage), deaths: { ...turn.deaths, here: 0 } }

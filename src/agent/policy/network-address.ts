@@ -1,11 +1,13 @@
 /**
- * Addresses that tenants, models and servers give: may they be called? Only what is on the public internet. Pure,
- * so it sees names and numbers, not what a name resolves to; the runtime's `global_fetch_strictly_public` and
- * refused redirects stand behind it. Says why not, or nothing.
+ * Checks addresses from tenants, models and servers: only the public internet may be called. It sees names and numbers,
+ * not the addresses that names resolve to; `global_fetch_strictly_public` of the runtime and refused redirects cover
+ * those.
  */
 
+/** Returns the reason why an address may not be called; undefined when it may. */
+
 export function checkPublicAddress(address: string): string | undefined {
-  // The parser of URLs already turns decimal, octal, hexadecimal and shortened IPv4 into four numbers.
+  // The URL parser converts decimal, octal, hexadecimal and short IPv4 addresses into four numbers.
   const url = URL.parse(address)
   if (!url) return 'it is not a valid address'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are called'
@@ -19,7 +21,7 @@ export function checkPublicAddress(address: string): string | undefined {
   return zone && `${zone} names belong to private networks`
 }
 
-/** Names that never resolve to the public internet, and public ones that resolve to whatever they spell. */
+/** Names that never resolve to the public internet, and public zones that resolve to any address in the name. */
 const privateZones = [
   'localhost',
   'local',
@@ -50,7 +52,7 @@ type Range = readonly [first: readonly number[], bits: number, what: string]
 const v4: readonly Range[] = [
   [[0], 8, 'this network'],
   [[10], 8, 'a private network'],
-  [[100, 64], 10, 'a carrier’s network'],
+  [[100, 64], 10, 'a embedded’s network'],
   [[127], 8, 'loopback'],
   [[169, 254], 16, 'link-local'],
   [[172, 16], 12, 'a private network'],
@@ -65,7 +67,7 @@ const v4: readonly Range[] = [
   [[240], 4, 'reserved'],
 ]
 
-const ipv4Range = (octets: readonly number[]): string | undefined => within(octets, 8, v4)
+const ipv4Range = (octets: readonly number[]): string | undefined => findRange(octets, 8, v4)
 
 const v6: readonly Range[] = [
   [[0, 0, 0, 0, 0, 0, 0, 0], 127, 'loopback'],
@@ -81,8 +83,8 @@ const v6: readonly Range[] = [
   [[0xff00], 8, 'multicast'],
 ]
 
-/** Where an IPv4 address hides in an IPv6 one: mapped, compatible, translated, 6to4. */
-const carriers: readonly (readonly [first: readonly number[], bits: number, at: number])[] = [
+/** IPv6 ranges that contain an IPv4 address: mapped, compatible, translated, 6to4. */
+const embeddedRanges: readonly (readonly [first: readonly number[], bits: number, at: number])[] = [
   [[0, 0, 0, 0, 0, 0xffff], 96, 6],
   [[0, 0, 0, 0, 0xffff, 0], 96, 6],
   [[0, 0, 0, 0, 0, 0], 96, 6],
@@ -93,15 +95,15 @@ const carriers: readonly (readonly [first: readonly number[], bits: number, at: 
 function ipv6Range(text: string): string | undefined {
   const groups = groupsOf(text)
   if (!groups) return 'it is not a valid address'
-  const reason = within(groups, 16, v6)
+  const reason = findRange(groups, 16, v6)
   if (reason) return reason
-  const carrier = carriers.find(([first, bits]) => begins(groups, 16, first, bits))
-  if (!carrier) return undefined
-  const [high = 0, low = 0] = groups.slice(carrier[2], carrier[2] + 2)
+  const embedded = embeddedRanges.find(([first, bits]) => hasPrefix(groups, 16, first, bits))
+  if (!embedded) return undefined
+  const [high = 0, low = 0] = groups.slice(embedded[2], embedded[2] + 2)
   return ipv4Range([high >> 8, high & 255, low >> 8, low & 255])
 }
 
-/** The parser of URLs has brought it into its shortest form: hexadecimal groups, at most one `::`. */
+/** Parses the form that the URL parser creates: hexadecimal groups with at most one `::`. */
 function groupsOf(text: string): readonly number[] | undefined {
   const [head = '', tail] = text.split('::')
   const parse = (part: string) =>
@@ -115,11 +117,11 @@ function groupsOf(text: string): readonly number[] | undefined {
   return groups.length === 8 && groups.every((group) => group >= 0 && group <= 0xffff) ? groups : undefined
 }
 
-const within = (parts: readonly number[], size: number, ranges: readonly Range[]): string | undefined =>
-  ranges.find(([first, bits]) => begins(parts, size, first, bits))?.[2]
+const findRange = (parts: readonly number[], size: number, ranges: readonly Range[]): string | undefined =>
+  ranges.find(([first, bits]) => hasPrefix(parts, size, first, bits))?.[2]
 
-/** Whether the first `bits` of an address, in parts of `size` bits, are those of `first`. */
-function begins(parts: readonly number[], size: number, first: readonly number[], bits: number): boolean {
+/** Checks whether an address, in parts of `size` bits, hasPrefix with the first `bits` of `first`. */
+function hasPrefix(parts: readonly number[], size: number, first: readonly number[], bits: number): boolean {
   for (let at = 0; at * size < bits; at++) {
     const rest = size - Math.min(size, bits - at * size)
     if ((parts[at] ?? 0) >> rest !== (first[at] ?? 0) >> rest) return false

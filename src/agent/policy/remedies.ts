@@ -1,6 +1,6 @@
 /**
- * The remedies: each a small pure step, each with a ceiling. A remedy that has run out (no more keys,
- * no more models, no more patience) passes, and the table in recover.ts asks the next one.
+ * Defines the remedies for a failed call. Each has a maximum number of uses. A remedy that is used up returns undefined,
+ * and the table in recover.ts goes on with the next one.
  */
 
 import type { Failure } from '../model/failure.ts'
@@ -10,12 +10,12 @@ import { isTimeOver } from './time-limit.ts'
 import { maxCompressions } from './compress-context.ts'
 import type { OnEnter } from './policy.ts'
 
-/** `key`: the name of the key that was used. */
+/** `key`: the name of the key of the call. */
 export type FailedCall = { readonly failure: Failure; readonly key?: string | undefined }
 export type Remedy = (turn: Turn, trouble: FailedCall, view: View) => Turn | undefined
 
 const ready = { at: 'ready' } as const
-/** Longest time a provider's own word is followed. */
+/** The longest pause that a provider can ask for. */
 const maxRetryAfterMs = 600_000
 
 type Backoff = { readonly base: number; readonly cap: number; readonly times: number }
@@ -26,7 +26,7 @@ const waitUpTo =
   ({ base, cap, times }: Backoff): Remedy =>
   (turn, { failure }, view) => {
     const { attempt, model } = turn.route
-    // Some providers are overloaded for minutes, and say nothing of it.
+    // Some providers are overloaded for minutes without sending a retry time.
     const step = failure.kind === 'overloaded' ? view.chain[model]?.overloadMs : undefined
     if (attempt >= times) return undefined
     const own = step ? step * (attempt + 1) : Math.min(base * 2 ** attempt, cap) * (1 + view.random / 2)
@@ -49,30 +49,30 @@ export const refundUnusedWait: OnEnter = (turn, _step, { now }) => {
   return { ...turn, waited: waited - (stage.until - Math.max(now, stage.since)) }
 }
 
-/** Up to three times on one model, with growing pauses or as long as the provider says. */
+/** Waits up to three times on one model, with growing pauses or the pause that the provider asks for. */
 export const wait = waitUpTo(standard)
-/** For answers that are none: the model needs longer to come to itself. */
+/** Waits with longer pauses, for a model that sends unusable answers. */
 export const waitSlowly = waitUpTo(slow)
-/** Twice, then somebody else is asked. */
+/** Waits twice, before another model is asked. */
 export const waitTwice = waitUpTo({ ...standard, times: 2 })
-/** Once on the same key: most limits pass in a moment. Not when the provider names a long time. */
+/** Waits once on the same key, because most rate limits end soon. Passes when the provider asks for a long pause. */
 export const waitOnce: Remedy = (turn, trouble, view) =>
   (trouble.failure.retryAfterMs ?? 0) > 30_000 ? undefined : waitUpTo({ ...standard, times: 1 })(turn, trouble, view)
 
-/** Right away: it was us who went away. The third death without progress is the last: what kills us may be the turn. */
+/** Repeats a step that the death of the object interrupted, at once. Stops after three deaths without progress. */
 export const repeatStep: Remedy = (turn, _trouble, view) =>
   turn.deaths.here < 3 && turn.deaths.total < 1_000
     ? addNote({ ...turn, stage: ready }, view.now, 'repeat', describeRestart(turn))
     : undefined
 
-/** A stream that broke before it said anything: at once, twice. When the time is over, only to ask for the last words. */
+/** Reconnects at once after a broken stream, twice. After the time limit of the turn, only the final call reconnects. */
 export const reconnect: Remedy = (turn, { failure }, view) => {
   const isOver = isTimeOver(turn, view, view.now)
   if (isOver ? turn.guard.halted !== undefined : timesUsed(turn, 'reconnect') >= 2) return undefined
   return addNote({ ...countUse(turn, 'reconnect'), stage: ready }, view.now, 'reconnect', failure.kind)
 }
 
-/** Silences in a row, over all turns, after which a model is not asked again in the turn: each costs minutes. */
+/** Idle timeouts in a row, over all turns, after which a model is not asked again: each costs minutes. */
 const maxStallsInARow = 5
 export const unlessStalled =
   (remedy: Remedy): Remedy =>
@@ -91,7 +91,7 @@ export const nextKey: Remedy = (turn, { failure, key }, view) => {
   )
 }
 
-/** The next model that has a usable key; every model once per turn. */
+/** Falls back to the next model with a usable key; every model once per turn. */
 export const nextModel: Remedy = (turn, { failure }, view) => {
   const next = usableFrom(turn, view, turn.route.model + 1)
   if (next === undefined) return undefined
@@ -120,7 +120,7 @@ export const compress: Remedy = (turn, { failure }, view) => {
   )
 }
 
-/** A single message has no earlier part: what makes it large is in itself. */
+/** Compresses only when there are earlier messages. A single message that is too large has none. */
 export const compressOlder: Remedy = (turn, trouble, view) =>
   view.messageCount > 1 ? compress(turn, trouble, view) : undefined
 
@@ -138,7 +138,7 @@ const repair =
 
 export const leaveOutImages: Remedy = (turn, trouble, view) =>
   view.hasImages ? repair('leave out images', { images: 'left-out' })(turn, trouble, view) : undefined
-/** Before they are left out: smaller, where there is something that can make them so. */
+/** Makes images smaller, where the deployment can do so. */
 export const shrinkImages: Remedy = (turn, trouble, view) =>
   view.hasImages && view.canShrinkImages
     ? repair('shrink images', { imageSize: 'small' })(turn, trouble, view)
@@ -148,7 +148,7 @@ export const plainSchemas = repair('plain schemas', { schemas: 'plain' })
 export const resultsAsText = repair('results as text', { toolContent: 'text' })
 export const noLongContext = repair('no long context', { longContext: 'off' })
 
-/** Asks for as much output as the provider says there may be, and a little less. */
+/** Requests slightly less output than the provider allows. */
 export const lessOutput: Remedy = (turn, { failure }, view) => {
   const available = (failure.available ?? 0) - 64
   if (available <= 0 || timesUsed(turn, 'less output') >= 2) return undefined

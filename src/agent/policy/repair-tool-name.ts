@@ -1,7 +1,7 @@
-/** What a model most likely meant by the name of a tool that does not exist. */
+/** Finds the existing tool that a model most likely meant by an unknown name. */
 
 const minSimilarity = 0.7
-/** A name that is longer is none that was only misspelt. */
+/** A longer name is not a misspelled one. */
 const maxNameChars = 200
 
 export function repairToolName(name: string, known: Iterable<string>): string | undefined {
@@ -38,7 +38,7 @@ const plainForm = (name: string) =>
     .toLowerCase()
     .replace(/[-\s.]+/g, '_')
 
-/** Share of letter pairs that two names have in common (Dice), 0 to 1. */
+/** Computes the share of common letter pairs (Dice coefficient), 0 to 1. */
 function similarity(a: string, b: string): number {
   const [pairsA, pairsB] = [pairs(a), pairs(b)]
   let shared = 0

@@ -1,13 +1,12 @@
 /**
- * Side tasks: calls of a model beside the conversation, each with a time of its own. Which models are
- * asked, in which order, and what becomes of one that fails. None of them may fail a turn.
+ * Decides about side calls: their timeouts, the models to ask in order, and the next step after a failure. A side call
+ * never fails a turn.
  */
 
 import type { FailureKind } from '../model/failure.ts'
 import type { SideTask } from '../model/settings.ts'
 
-/** Seconds that one call may take. */
-const seconds: Record<SideTask, number> = {
+const timeoutSeconds: Record<SideTask, number> = {
   compression: 120,
   title_generation: 30,
   approval: 30,
@@ -22,24 +21,25 @@ const seconds: Record<SideTask, number> = {
   moa_reference: 900,
 }
 
-export const getSideTimeoutMs = (task: SideTask, set: number | undefined): number => (set ?? seconds[task]) * 1_000
+export const getSideTimeoutMs = (task: SideTask, configured: number | undefined): number =>
+  (configured ?? timeoutSeconds[task]) * 1_000
 
 export type SideModelSources = {
   /** `auxiliary.<task>.model` of the settings. */
   readonly configured?: string | undefined
-  /** `auxiliary.<task>.fallback_providers`: these after it, and no others. */
+  /** `auxiliary.<task>.fallback_providers`: asked after it, instead of all others. */
   readonly configuredFallbacks?: readonly string[] | undefined
   /** `AUX_MODEL` of the deployment. */
   readonly deployed?: string | undefined
-  /** The model of the conversation, and a cheap one of the same provider. */
+  /** The model of the conversation, and a cheap model of the same provider. */
   readonly main: string
   readonly sibling?: string | undefined
   readonly fallbacks: readonly string[]
-  /** Cheap ones of other providers, when nothing else answers. */
+  /** Cheap models of other providers, asked last. */
   readonly others?: readonly string[]
 }
 
-/** The models to ask, in order. Who names one means it to be tried first, and the others to stand in. */
+/** Lists the models to ask in order. A configured model comes first, and the others are fallbacks. */
 export function listSideModels({
   configured: set,
   configuredFallbacks: chain,
@@ -53,7 +53,7 @@ export function listSideModels({
   return [...new Set(ids.filter((id) => id !== undefined && id !== ''))] as readonly string[]
 }
 
-/** Tries on one model after the first. */
+/** Retries on one model. */
 const maxRetries = 2
 
 const transientFailures = new Set<FailureKind>([
@@ -64,7 +64,7 @@ const transientFailures = new Set<FailureKind>([
   'network',
   'malformed',
 ])
-/** It is this one task that does not fit the model: others may. */
+/** Failures of this task on this model. The model can still serve other tasks. */
 const taskFailures = new Set<FailureKind>([
   'too-long',
   'too-large',
@@ -76,15 +76,15 @@ const taskFailures = new Set<FailureKind>([
   'invalid',
 ])
 
-/** Another key of the same provider may do. */
+/** Failures that another key of the same provider may avoid. */
 const keyFailures = new Set<FailureKind>(['auth', 'key-dead', 'quota'])
 
 export type AfterFailure =
-  /** The same model once more, after this pause. */
+  /** Asks the same model again after a pause. */
   | { readonly do: 'again'; readonly afterMs: number }
-  /** Another model; this one rests. */
+  /** Asks the next model, and suspends this one. */
   | { readonly do: 'next'; readonly suspendMs: number }
-  /** Somebody cancelled it. */
+  /** The call was cancelled. */
   | { readonly do: 'stop' }
 
 const suspendMs = 600_000
@@ -92,9 +92,9 @@ const maxRetryAfterMs = 5_000
 
 type Failed = {
   readonly kind: FailureKind
-  /** How often this model has failed in this task, this time included. */
+  /** Failures of this model in this task, including this one. */
   readonly tries: number
-  /** Of its provider. */
+  /** The number of keys of its provider. */
   readonly keys: number
   readonly retryAfterMs?: number | undefined
 }

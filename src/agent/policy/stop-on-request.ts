@@ -1,4 +1,4 @@
-/** Someone pressed stop. Nothing further is started; what was running has already settled. */
+/** Finishes the turn after a stop request. No effect is in flight at this point. */
 
 import type { BeforeModel } from './policy.ts'
 

@@ -1,4 +1,4 @@
-/** `*` stands for any characters, `?` for one. Linear in practice and never exponential: no regular expression is built. */
+/** Matches a pattern: `*` is any characters, `?` is one. Never takes exponential time, unlike a regular expression. */
 
 export function matchesWildcard(pattern: string, text: string): boolean {
   let at = 0

@@ -5,7 +5,6 @@ import { duplicateMark } from '../../../src/agent/policy/delivery-attempt.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import { forgetConnection } from '../../../src/durable/channels/connection.ts'
 import { Preview } from '../../../src/durable/channels/preview.ts'
-import { newRunId } from '../../../src/durable/platform/ids.ts'
 import { forgetSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
 import { calls, drops, fails, Gate, type Piece, piecesOf, says, until } from '../../support/scripted-model.ts'
 import {
@@ -26,7 +25,7 @@ import {
 import type { Instead } from '../../support/telegram-api.ts'
 import { bindings, call, migrated, newSession, request } from '../../worker/client.ts'
 import { linesOf, say } from '../../worker/listen.ts'
-import { alarmOf, evict, inObject, kill, objectOf, ring } from '../support/object.ts'
+import { alarmOf, evict, inObject, kill, objectOf, ring, requestCommand } from '../support/object.ts'
 import { outage } from '../../support/outage.ts'
 
 beforeAll(migrated)
@@ -372,12 +371,12 @@ describe('an answer that is seen while it is written', () => {
     await allSettled(session)
     const tenant = await bindings.TENANT.getByName('t/default').snapshot()
     const message = userText('A process has ended.', 'process')
-    await objectOf(session).say({ runId: newRunId(), message, options: {}, tenant })
+    await objectOf(session).runs.submit(requestCommand(message, { tenant }))
     await chat.api.has('Looking')
     gate.open()
     await chat.api.has('No answer')
     await allSettled(session)
-    expect(chat.api.shown).toEqual(['Hello.', '(No answer was thought to be needed.)'])
+    expect(chat.api.shown).toEqual(['Hello.', '(The agent decided not to answer.)'])
   })
 
   it('is not edited any more once the platform is busy; the answer comes', async () => {
