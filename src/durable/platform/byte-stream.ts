@@ -1,5 +1,5 @@
-/** What is made bit by bit, as a stream of bytes: only those pass between objects. Whoever leaves it ends its making. */
-export function bytesOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+/** Streams generated chunks as bytes: only byte streams pass between objects. Cancelling the stream ends the generator. */
+export function byteStream(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream({
     type: 'bytes',
     async pull(controller) {
@@ -16,9 +16,9 @@ export function bytesOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint
 
 const encoder = new TextEncoder()
 
-/** The same of texts, none of them empty. */
-export const bytesOfTexts = (texts: AsyncIterable<string>): ReadableStream<Uint8Array> => bytesOf(encoded(texts))
+/** Streams texts as UTF-8. No text may be empty. */
+export const textStream = (texts: AsyncIterable<string>): ReadableStream<Uint8Array> => byteStream(encode(texts))
 
-async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   for await (const text of texts) yield encoder.encode(text)
 }

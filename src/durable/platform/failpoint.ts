@@ -1,8 +1,7 @@
 /**
- * Places where tests stop the world. `FAILPOINTS="after-tool=hang@2"` makes the second passage of
- * `after-tool` print a line and hang, spin or throw; without the variable a failpoint does nothing. A spin
- * holds the whole runtime inside this stretch of code, so that nothing written in it becomes durable.
- * The line is printed at once: console output is not held back by the output gate.
+ * Stops the code at named points for crash tests. With `FAILPOINTS="after-tool=hang@2"` the second passage of
+ * `after-tool` prints a line and hangs, spins or throws. Without the variable nothing happens. A spin blocks the runtime
+ * within the synchronous stretch, so that its writes never become durable. The output gate does not delay the line.
  */
 
 export type FailpointName =
@@ -19,16 +18,16 @@ export type FailpointName =
 
 type Action = { readonly do: string; readonly at: number }
 
-const passed = new Map<string, number>()
+const passages = new Map<string, number>()
 let armed: string | undefined
 let plan: ReadonlyMap<string, Action> | undefined
 
-/** Counting begins anew with another text; the same one, given again by the next object, changes nothing. */
+/** Sets the failpoints. A new text resets the counts; the same text from the next object changes nothing. */
 export function armFailpoints(text: string | undefined): void {
   if (text === undefined || text === armed) return
   armed = text
   plan = text ? parse(text) : undefined
-  passed.clear()
+  passages.clear()
 }
 
 const parse = (text: string) =>
@@ -39,15 +38,15 @@ const parse = (text: string) =>
     }),
   )
 
-/** Undefined when there is nothing to do, so that the usual path does not wait. */
+/** Passes a failpoint. Undefined when it does nothing, so that the usual path does not await. */
 export function failpoint(name: FailpointName): Promise<never> | undefined {
   const action = plan?.get(name)
   if (!action) return undefined
-  const times = (passed.get(name) ?? 0) + 1
-  passed.set(name, times)
+  const times = (passages.get(name) ?? 0) + 1
+  passages.set(name, times)
   if (times !== action.at) return undefined
   console.log(`FP:${name}`)
-  while (action.do === 'spin') passed.set(name, times)
+  while (action.do === 'spin') passages.set(name, times)
   if (action.do === 'throw') return Promise.reject(new Error(`failpoint ${name}`))
   return new Promise<never>(() => {})
 }

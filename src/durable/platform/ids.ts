@@ -1,4 +1,4 @@
-/** Ids of what the outside may name. Random, opaque, and without a meaning that could be guessed. */
+/** Creates the ids that the API shows: random and opaque. */
 
 export const newSessionId = (): string => `ses_${crypto.randomUUID().replaceAll('-', '')}`
 export const newRunId = (): string => `run_${crypto.randomUUID().replaceAll('-', '')}`

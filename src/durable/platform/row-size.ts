@@ -1,16 +1,17 @@
-/** What people say is kept in one row, and a row of SQLite holds 2 MB: what does not fit is refused before it is taken. */
+/** Checks whether input fits into one row of SQLite (2 MB), before it is accepted. */
 
 import type { Message } from '../../agent/model/message.ts'
 
-/** UTF-8 bytes of JSON. The rest of the row is for the turn, its events and the beginning of an answer. */
-export const mostSaid = 1_810_000
+/** UTF-8 bytes of the messages as JSON. The rest of the row is for the turn, its events and a started answer. */
+export const maxInputBytes = 1_810_000
 
 const encoder = new TextEncoder()
 
-export const bytesOf = (text: string): number => encoder.encode(text).byteLength
+export const utf8Bytes = (text: string): number => encoder.encode(text).byteLength
 
-/** No character of a string has more than three bytes: most texts need not be encoded to be measured. */
-export const fits = (text: string, most: number): boolean => text.length * 3 <= most || bytesOf(text) <= most
+/** Whether a text has at most `maxBytes`. A character has at most three bytes, so that most texts are not encoded. */
+export const fitsBytes = (text: string, maxBytes: number): boolean =>
+  text.length * 3 <= maxBytes || utf8Bytes(text) <= maxBytes
 
-/** Whether these fit into a row together. */
-export const fitRow = (messages: readonly Message[]): boolean => fits(JSON.stringify(messages), mostSaid)
+/** Whether the messages fit into one row together. */
+export const fitsRow = (messages: readonly Message[]): boolean => fitsBytes(JSON.stringify(messages), maxInputBytes)

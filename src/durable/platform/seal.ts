@@ -1,39 +1,39 @@
 /**
- * Secrets that tenants entrust to us (keys of providers, secrets of channels), as they lie in storage. A sealed value
- * opens for the tenant, the kind and the id it was sealed for, and for nobody else: a row that is copied elsewhere
- * stays shut. The key is made from `ENCRYPTION_KEY`, one for each tenant.
+ * Encrypts secrets of tenants (provider keys, channel secrets) for storage. A sealed value opens only for the tenant,
+ * kind and id it was sealed for: a row that is copied elsewhere cannot be opened. Each tenant has its own key, derived
+ * from `ENCRYPTION_KEY`.
  */
 
-export type SealedFor = {
+export type SecretOwner = {
   readonly tenant: string
-  /** What the secret is for, for example `credential`. */
+  /** The use of the secret, for example `credential`. */
   readonly kind: string
   readonly id: string
 }
 
-export type Opened =
+export type OpenResult =
   | { readonly is: 'open'; readonly secret: string }
-  /** `reason` is for people: what is wrong and what helps. */
+  /** `reason` tells people what is wrong and what to do. */
   | { readonly is: 'shut'; readonly reason: string }
 
 type Settings = Pick<Env, 'ENCRYPTION_KEY'>
 
-/** Before the dot stands how it was sealed, so that another way, or another key, can come later. */
+/** The prefix of a sealed value. Another algorithm or key will have another version. */
 const version = 'v1'
 const nonceBytes = 12
 const encoder = new TextEncoder()
 
-const howTo = 'openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY'
+const setupCommand = 'openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY'
 
-/** What has to be done before secrets can be kept; undefined when nothing has. */
+/** Explains what is missing for sealing; undefined when nothing is. */
 export function missingForSealing({ ENCRYPTION_KEY: text }: Settings): string | undefined {
-  if (!text?.trim()) return `Secrets of tenants need ENCRYPTION_KEY. Set it with: ${howTo}`
-  if (!masterKey(text)) return `ENCRYPTION_KEY has to be 32 bytes in base64. Make one with: ${howTo}`
+  if (!text?.trim()) return `Secrets of tenants need ENCRYPTION_KEY. Set it with: ${setupCommand}`
+  if (!masterKey(text)) return `ENCRYPTION_KEY must be 32 bytes in base64. Create one with: ${setupCommand}`
   return undefined
 }
 
-/** Throws where `missingForSealing` has something to say: ask it first. */
-export async function seal(env: Settings, secret: string, owner: SealedFor): Promise<string> {
+/** Seals a secret. Throws when `missingForSealing` reports something: check it first. */
+export async function seal(env: Settings, secret: string, owner: SecretOwner): Promise<string> {
   const master = masterKey(env.ENCRYPTION_KEY)
   if (!master) throw new Error(missingForSealing(env))
   const key = await keyFor(master, owner.tenant, 'seal')
@@ -42,13 +42,14 @@ export async function seal(env: Settings, secret: string, owner: SealedFor): Pro
   return `${version}.${toBase64(new Uint8Array([...nonce, ...new Uint8Array(sealed)]))}`
 }
 
-/** Never throws for what is stored: a secret that cannot be read is one that cannot be used. */
-export async function open(env: Settings, sealed: string, owner: SealedFor): Promise<Opened> {
+/** Opens a sealed value. A value that cannot be opened is a result, not an error. */
+export async function open(env: Settings, sealed: string, owner: SecretOwner): Promise<OpenResult> {
   const master = masterKey(env.ENCRYPTION_KEY)
   if (!master) return { is: 'shut', reason: missingForSealing(env) ?? '' }
   const [how, text = ''] = sealed.split('.')
   const bytes = fromBase64(text)
-  if (how !== version || !bytes) return { is: 'shut', reason: 'It was sealed in a way that this version cannot read.' }
+  if (how !== version || !bytes)
+    return { is: 'shut', reason: 'It was sealed in a format that this version cannot read.' }
   const key = await keyFor(master, owner.tenant, 'seal')
   try {
     const secret = await crypto.subtle.decrypt(
@@ -58,13 +59,13 @@ export async function open(env: Settings, sealed: string, owner: SealedFor): Pro
     )
     return { is: 'open', secret: new TextDecoder().decode(secret) }
   } catch {
-    // The cipher says no more than that it does not fit, and that is all there is to be known.
-    return { is: 'shut', reason: 'It was sealed with another ENCRYPTION_KEY, or damaged. Enter it again.' }
+    // A cipher gives no other reason than the failed authentication.
+    return { is: 'shut', reason: 'It was sealed with another ENCRYPTION_KEY, or is damaged. Enter it again.' }
   }
 }
 
-/** The same for the same secret of the same tenant: tells two secrets apart without opening them. */
-export async function markOf(env: Settings, secret: string, owner: SealedFor): Promise<string> {
+/** Creates a keyed hash of a secret: equal secrets of a tenant have equal marks, so that duplicates are found. */
+export async function markOf(env: Settings, secret: string, owner: SecretOwner): Promise<string> {
   const master = masterKey(env.ENCRYPTION_KEY)
   if (!master) throw new Error(missingForSealing(env))
   const key = await keyFor(master, owner.tenant, 'mark')
@@ -72,7 +73,7 @@ export async function markOf(env: Settings, secret: string, owner: SealedFor): P
   return toBase64(new Uint8Array(mark))
 }
 
-const cipher = (iv: Uint8Array, { tenant, kind, id }: SealedFor) => ({
+const cipher = (iv: Uint8Array, { tenant, kind, id }: SecretOwner) => ({
   name: 'AES-GCM',
   iv,
   additionalData: encoder.encode(JSON.stringify([version, tenant, kind, id])),
@@ -103,7 +104,7 @@ const toBase64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes))
 
 function fromBase64(text: string): Uint8Array | undefined {
   try {
-    // The alphabet for addresses is base64 too.
+    // The URL-safe alphabet is accepted too.
     return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
   } catch {
     return undefined

@@ -1,10 +1,10 @@
 /**
- * The event log, as it is stored: deltas as lengths of the text they were cut from, everything else as
- * it was sent. A replay gives the same events with the same numbers, without a row of their own.
+ * Encodes the event log of a row and replays it. A delta is stored as its length, because its text is a part of the
+ * message; every other event is stored as it was sent. A replay has the same events with the same numbers.
  */
 
 import type { Entry } from '../../agent/model/history.ts'
-import type { Event, PlacedEvent, PublicEvent } from '../../agent/model/event.ts'
+import type { Event, SessionEvent, PublicEvent } from '../../agent/model/event.ts'
 import { textIn, thinkingIn } from '../../agent/model/message.ts'
 
 /** [seq, milliseconds, event] or [seq, milliseconds, kind, characters, seq of the message or 0 while it is open]. */
@@ -14,41 +14,41 @@ export type LoggedEvent =
 
 export const isDelta = (logged: LoggedEvent): logged is Extract<LoggedEvent, { length: 5 }> => logged.length === 5
 
-let second = { of: -1, text: '' }
+let lastSecond = { second: -1, text: '' }
 
-/** ISO 8601. Events come many to a second, and making the text from a date costs more than the rest of an event. */
-function isoOf(ms: number): string {
-  const of = Math.floor(ms / 1_000)
-  if (second.of !== of) second = { of, text: new Date(of * 1_000).toISOString().slice(0, -4) }
-  return `${second.text}${String(ms - of * 1_000).padStart(3, '0')}Z`
+/** Formats a time as ISO 8601. The text of the second is cached: formatting a date costs more than the rest of an event. */
+function toIso(ms: number): string {
+  const second = Math.floor(ms / 1_000)
+  if (lastSecond.second !== second) lastSecond = { second, text: new Date(second * 1_000).toISOString().slice(0, -4) }
+  return `${lastSecond.text}${String(ms - second * 1_000).padStart(3, '0')}Z`
 }
 
 /** `at` is milliseconds since 1970. */
-export type Place = {
+export type EventPosition = {
   readonly seq: number
   readonly at: number
   readonly runId: string
   readonly sessionId: string
 }
 
-/** The event as listeners get it. */
-export function place(event: Event, where: Place): PlacedEvent {
-  const { seq, at, runId, sessionId } = where
-  return { ...publicForm(event, where), seq, at: isoOf(at), run_id: runId, session_id: sessionId }
+/** Returns the event as subscribers get it. */
+export function toPlacedEvent(event: Event, position: EventPosition): SessionEvent {
+  const { seq, at, runId, sessionId } = position
+  return { ...toPublicEvent(event, position), seq, at: toIso(at), run_id: runId, session_id: sessionId }
 }
 
-/** With times as text, and with the ids by which the API takes an answer. */
-function publicForm(event: Event, { sessionId, runId }: Place): PublicEvent {
+/** Formats times as text, and ids as the API takes them for an answer. */
+function toPublicEvent(event: Event, { sessionId, runId }: EventPosition): PublicEvent {
   switch (event.type) {
     case 'question.request':
     case 'question.answered':
-      return { ...event, question_id: askedId(sessionId, runId, event.question_id) }
+      return { ...event, question_id: pendingRequestId(sessionId, runId, event.question_id) }
     case 'approval.request': {
       const created = new Date(event.created_at).toISOString()
-      return { ...event, approval_id: askedId(sessionId, runId, event.approval_id), created_at: created }
+      return { ...event, approval_id: pendingRequestId(sessionId, runId, event.approval_id), created_at: created }
     }
     case 'approval.responded':
-      return { ...event, approval_id: askedId(sessionId, runId, event.approval_id) }
+      return { ...event, approval_id: pendingRequestId(sessionId, runId, event.approval_id) }
     case 'status': {
       const { until, ...status } = event
       return until === undefined ? status : { ...status, until: new Date(until).toISOString() }
@@ -58,31 +58,32 @@ function publicForm(event: Event, { sessionId, runId }: Place): PublicEvent {
   }
 }
 
-/** A piece of the answer (`m`) or of the thinking (`r`). */
-export const deltaOf = (kind: 'm' | 'r', delta: string): Event => ({
+/** Creates a delta of the answer (`m`) or of the reasoning (`r`). */
+export const createDelta = (kind: 'm' | 'r', delta: string): Event => ({
   type: kind === 'm' ? 'message.delta' : 'reasoning.delta',
   delta,
 })
 
-/** Ids of calls come again in later replies: what a person is asked is named by the reply, too, that asks it. */
-export const stepped = (step: number, callId: string): string => `${step}.${callId}`
+/** Prefixes a call id with its reply's number: providers repeat call ids in later replies. */
+export const withStep = (step: number, callId: string): string => `${step}.${callId}`
 
-/** The event as it is kept, of the reply whose message has the number `step`. */
-export function ofStep(event: Event, step: number): Event {
-  if ('question_id' in event) return { ...event, question_id: stepped(step, event.question_id) }
-  if ('approval_id' in event) return { ...event, approval_id: stepped(step, event.approval_id) }
+/** Returns the event as it is stored. `step`: the seq of the message with the call. */
+export function withStepIds(event: Event, step: number): Event {
+  if ('question_id' in event) return { ...event, question_id: withStep(step, event.question_id) }
+  if ('approval_id' in event) return { ...event, approval_id: withStep(step, event.approval_id) }
   return event
 }
 
-/** Questions and approvals are answered by an id that names the session too: one request finds both. */
-export const askedId = (sessionId: string, runId: string, asked: string): string => `${sessionId}.${runId}.${asked}`
+/** Builds the id of a question or approval. It names the session, so that an answer needs no other id. */
+export const pendingRequestId = (sessionId: string, runId: string, stepId: string): string =>
+  `${sessionId}.${runId}.${stepId}`
 
-/** The events of one row again. `open` is the text of an answer that is still being given. */
+/** Replays the events of one row. `open` is the text of an answer that is still streamed. */
 export function replay(
   row: { readonly runId: string; readonly events: readonly LoggedEvent[]; readonly entries: readonly Entry[] },
   sessionId: string,
   open: { readonly text: string; readonly thinking: string },
-): PlacedEvent[] {
+): SessionEvent[] {
   const sources = new Map<string, string>([
     ['m0', open.text],
     ['r0', open.thinking],
@@ -94,11 +95,11 @@ export function replay(
   }
   const offsets = new Map<string, number>()
   return row.events.map((logged) => {
-    const where = { seq: logged[0], at: logged[1], runId: row.runId, sessionId }
-    if (!isDelta(logged)) return place(logged[2], where)
+    const position = { seq: logged[0], at: logged[1], runId: row.runId, sessionId }
+    if (!isDelta(logged)) return toPlacedEvent(logged[2], position)
     const key = `${logged[2]}${logged[4]}`
     const from = offsets.get(key) ?? 0
     offsets.set(key, from + logged[3])
-    return place(deltaOf(logged[2], (sources.get(key) ?? '').slice(from, from + logged[3])), where)
+    return toPlacedEvent(createDelta(logged[2], (sources.get(key) ?? '').slice(from, from + logged[3])), position)
   })
 }

@@ -1,30 +1,29 @@
 /**
- * The rows of one session in the object's own SQLite: what is written, in which shape. A row of `step`
- * holds what one model call answered to and what it said (user message or tool results, then the
- * reply), the events of that time and the turn as it stood then; the newest row has the current turn.
- * So a step of a turn costs two row writes, and a plain turn two in all.
+ * Reads and writes the rows of a session in its object's SQLite. A row of `step` has the messages of one model call (user
+ * message or tool results, then the reply), its events, and the turn at that time. The newest row has the current turn.
+ * A plain turn writes its row twice: before the call and after it.
  */
 
 import type { Entry } from '../../agent/model/history.ts'
 import type { UserMessage } from '../../agent/model/message.ts'
-import type { TurnOptions } from '../../agent/model/options.ts'
+import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import type { Usage } from '../../agent/model/usage.ts'
 import type { LoggedEvent } from './event-log.ts'
 import type { SessionMetadata } from './session-metadata.ts'
 
 export type StepRow = {
-  /** seq of the first entry. */
+  /** The seq of the first entry. */
   readonly n: number
   readonly runId: string
   entries: Entry[]
-  /** JSON of each entry, so that rewriting a row does not serialise large results again. */
+  /** The JSON of each entry: rewriting a row does not serialise large results again. */
   texts: string[]
   events: LoggedEvent[]
 }
 
-/** The run id of messages that were there before the session's first turn. */
-export const importRun = 'import'
+/** The run id of imported messages: they are older than the session's first turn. */
+export const importRunId = 'import'
 
 export type InboxItem =
   | {
@@ -40,16 +39,16 @@ export type InboxItem =
       readonly options: TurnOptions
     }
 
-/** `size`: characters of its row. */
-export type Waiting = { readonly id: number; readonly item: InboxItem; readonly size: number }
+/** An inbox item with its id. `size`: characters of its JSON. */
+export type InboxRow = { readonly id: number; readonly item: InboxItem; readonly size: number }
 
 /**
- * Row 0 is the session itself, with its description in `entries`, row -1 what side-notes.ts keeps: tables of their own
- * would cost more than they are worth. Both are `gone`: no part of the conversation.
+ * Row 0 has the session's metadata in `entries`, row -1 the notes of side calls (side-call-notes.ts): a table of its own
+ * would cost every session more rows. Both have `gone` set, like undone rows: they are no part of the conversation.
  */
 const schema = `CREATE TABLE step (n INTEGER PRIMARY KEY, run TEXT NOT NULL, last_event INTEGER NOT NULL,
   gone INTEGER NOT NULL, turn TEXT, events TEXT NOT NULL, entries TEXT NOT NULL)`
-/** Made when something is said while a turn runs. */
+/** Created with the first message that arrives while a turn is open. */
 const inboxSchema = 'CREATE TABLE IF NOT EXISTS inbox (id INTEGER PRIMARY KEY, body TEXT NOT NULL)'
 
 type RawStep = {
@@ -65,7 +64,7 @@ type RawStep = {
 export class Journal {
   readonly #sql: SqlStorage
   readonly #tables: Set<string>
-  /** Made in this life and still without a row of the conversation: there is nothing to read. */
+  /** The table was created by this instance and has no messages yet: there is nothing to read. */
   #isEmpty = false
 
   constructor(sql: SqlStorage) {
@@ -78,28 +77,28 @@ export class Journal {
     this.#tables = new Set(names.map(({ name }) => name))
   }
 
-  /** Nothing was ever stored here: the session does not exist, or its object was lost. */
+  /** Whether nothing was ever stored: the session does not exist, or its object was lost. */
   get isBlank(): boolean {
-    return !this.#ready
+    return !this.#hasSteps
   }
 
-  /** Whether a table of others was there when the object woke. */
-  had(table: 'process' | 'outbox' | 'heard'): boolean {
+  /** Whether a table of another room existed when the object woke. */
+  hasTable(table: 'process' | 'outbox' | 'heard'): boolean {
     return this.#tables.has(table)
   }
 
-  get #ready(): boolean {
+  get #hasSteps(): boolean {
     return this.#tables.has('step')
   }
 
-  meta(): SessionMetadata | undefined {
-    if (!this.#ready) return undefined
+  metadata(): SessionMetadata | undefined {
+    if (!this.#hasSteps) return undefined
     const [row] = this.#sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = 0').toArray()
     return row && (JSON.parse(row.entries) as SessionMetadata)
   }
 
-  putMeta(meta: SessionMetadata): void {
-    if (!this.#ready) {
+  putMetadata(meta: SessionMetadata): void {
+    if (!this.#hasSteps) {
       this.#sql.exec(schema)
       this.#tables.add('step')
       this.#isEmpty = true
@@ -110,24 +109,24 @@ export class Journal {
     )
   }
 
-  /** Calls beside the conversation that no turn has in its books yet: id and usage (side-notes.ts). */
-  asides(): [number, Usage][] {
-    if (!this.#ready) return []
+  /** The notes of side calls that no turn has billed yet, as id and usage. */
+  sideCallNotes(): [number, Usage][] {
+    if (!this.#hasSteps) return []
     const [row] = this.#sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = -1').toArray()
     return row ? (JSON.parse(row.entries) as [number, Usage][]) : []
   }
 
-  /** An empty list takes the row away. */
-  putAsides(asides: readonly (readonly [number, Usage])[]): void {
-    if (asides.length)
+  /** Replaces the notes. An empty list deletes the row. */
+  putSideCallNotes(notes: readonly (readonly [number, Usage])[]): void {
+    if (notes.length)
       this.#sql.exec(
         "INSERT INTO step VALUES (-1, '', 0, 1, NULL, '[]', ?) ON CONFLICT DO UPDATE SET entries = excluded.entries",
-        JSON.stringify(asides),
+        JSON.stringify(notes),
       )
     else this.#sql.exec('DELETE FROM step WHERE n = -1')
   }
 
-  /** Writes the row as a whole. Without `turn`, a later row of the run holds it. */
+  /** Writes a whole row. Without `turn`, a later row of the run has it. */
   putStep(row: StepRow, turn: Turn | undefined): void {
     this.#isEmpty = false
     this.#sql.exec(
@@ -142,55 +141,53 @@ export class Journal {
     )
   }
 
-  /** Taken back or not: its turn is the session's last one all the same. */
-  newest(): { readonly row: StepRow; readonly turn: Turn | undefined; readonly isGone: boolean } | undefined {
-    if (!this.#ready) return undefined
+  /** The newest row, undone or not: its turn is the session's last one in either case. */
+  newest(): { readonly row: StepRow; readonly turn: Turn | undefined; readonly isUndone: boolean } | undefined {
+    if (!this.#hasSteps) return undefined
     const [raw] = this.#sql.exec<RawStep>('SELECT * FROM step WHERE n > 0 ORDER BY n DESC LIMIT 1').toArray()
-    return raw && { row: rowOf(raw), turn: turnOf(raw), isGone: raw.gone !== 0 }
+    return raw && { row: rowOf(raw), turn: turnOf(raw), isUndone: raw.gone !== 0 }
   }
 
-  /** Rows that were not taken back, newest first, read as far as the caller goes. */
-  *backwards(): Generator<StepRow> {
-    if (!this.#ready) return
+  /** Rows of the conversation, newest first. Rows that the caller does not reach are not read. */
+  *rowsNewestFirst(): Generator<StepRow> {
+    if (!this.#hasSteps) return
     for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE gone = 0 ORDER BY n DESC')) yield rowOf(raw)
   }
 
-  /** Entries of rows that were not taken back and begin below `before`, newest row first: what a wake-up reads. */
-  *entriesBackwards(before = Number.MAX_SAFE_INTEGER): Generator<RowEntries> {
-    if (!this.#ready || this.#isEmpty) return
+  /** Entries of the conversation's rows before `before`, newest row first. A wake-up reads these. */
+  *entriesNewestFirst(before = Number.MAX_SAFE_INTEGER): Generator<RowEntries> {
+    if (!this.#hasSteps || this.#isEmpty) return
     const newestFirst = 'SELECT n, entries FROM step WHERE gone = 0 AND n < ? ORDER BY n DESC'
     const rows = this.#sql.exec<RawEntries>(newestFirst, before)
-    // Many rows are parsed as one text: thousands of small ones cost twice as much. Who wants few stops early.
+    // Rows are parsed in batches: thousands of small texts cost twice as much. The first batch is small, because many
+    // callers stop early.
     let batch: RawEntries[] = []
-    let [length, together] = [0, readFirst]
+    let [length, batchChars] = [0, firstBatchChars]
     for (const row of rows) {
       batch.push(row)
       length += row.entries.length
-      if (length < together) continue
-      yield* parsed(batch)
+      if (length < batchChars) continue
+      yield* parseRows(batch)
       batch = []
-      ;[length, together] = [0, Math.min(together * 2, readTogether)]
+      ;[length, batchChars] = [0, Math.min(batchChars * 2, maxBatchChars)]
     }
-    yield* parsed(batch)
+    yield* parseRows(batch)
   }
 
-  /** The last message that a summary in the rows from `n` on stands for, 0 without one. Few rows are parsed for it. */
+  /** The seq of the last message that a summary in the rows from `n` on replaces; 0 without a summary. */
   coveredFrom(n: number): number {
-    if (!this.#ready) return 0
-    const likely = `SELECT n, entries FROM step WHERE gone = 0 AND n >= ? AND instr(entries, '"covers":') ORDER BY n DESC`
-    for (const row of this.#sql.exec<RawEntries>(likely, n)) {
+    if (!this.#hasSteps) return 0
+    const candidates = `SELECT n, entries FROM step WHERE gone = 0 AND n >= ? AND instr(entries, '"covers":') ORDER BY n DESC`
+    for (const row of this.#sql.exec<RawEntries>(candidates, n)) {
       const covers = (JSON.parse(row.entries) as Entry[]).findLast((entry) => entry.covers !== undefined)?.covers
       if (covers !== undefined) return covers
     }
     return 0
   }
 
-  /**
-   * Rows with an event after `seq`, oldest first, read as far as the caller goes. Taken-back rows count: their events
-   * were heard.
-   */
+  /** Rows with an event after `seq`, oldest first. Undone rows are included: their events were sent. */
   *rowsSince(seq: number): Generator<StepRow> {
-    if (!this.#ready) return
+    if (!this.#hasSteps) return
     let first: number | undefined
     const newestFirst = 'SELECT n, last_event FROM step WHERE n > 0 ORDER BY n DESC'
     for (const { n, last_event: last } of this.#sql.exec<Pick<RawStep, 'n' | 'last_event'>>(newestFirst)) {
@@ -201,84 +198,84 @@ export class Journal {
     for (const raw of this.#sql.exec<RawStep>('SELECT * FROM step WHERE n >= ? ORDER BY n', first)) yield rowOf(raw)
   }
 
-  /** All rows of a run, oldest first, taken back or not. */
-  rowsOf(runId: string): StepRow[] {
-    if (!this.#ready) return []
+  /** All rows of a run, oldest first, undone or not. */
+  rowsOfRun(runId: string): StepRow[] {
+    if (!this.#hasSteps) return []
     return this.#sql.exec<RawStep>(`SELECT * ${fromRun}`, runId).toArray().map(rowOf)
   }
 
-  /** The record of a run: the turn as its last row knew it. */
-  turnOf(runId: string): Turn | undefined {
+  /** The turn of a run as its last row has it. */
+  turnOfRun(runId: string): Turn | undefined {
     return this.#newestTurn('run = ?', runId)
   }
 
-  /** The last turn before those of this run. */
+  /** The last turn of any other run. */
   turnBefore(runId: string): Turn | undefined {
     return this.#newestTurn('run <> ?', runId)
   }
 
   #newestTurn(where: 'run = ?' | 'run <> ?', runId: string): Turn | undefined {
-    if (!this.#ready) return undefined
+    if (!this.#hasSteps) return undefined
     const [raw] = this.#sql
       .exec<RawStep>(`SELECT * FROM step WHERE n > 0 AND ${where} AND turn IS NOT NULL ORDER BY n DESC LIMIT 1`, runId)
       .toArray()
     return raw && turnOf(raw)
   }
 
-  /** All messages of a run, oldest first, taken back or not. */
-  entriesOf(runId: string): Entry[] {
-    if (!this.#ready) return []
+  /** All messages of a run, oldest first, undone or not. */
+  entriesOfRun(runId: string): Entry[] {
+    if (!this.#hasSteps) return []
     return this.#sql
       .exec<{ entries: string }>(`SELECT entries ${fromRun}`, runId)
       .toArray()
       .flatMap(({ entries }) => JSON.parse(entries) as Entry[])
   }
 
-  /** Rows of the conversation, oldest first. */
-  places(): { readonly n: number; readonly run: string }[] {
-    if (!this.#ready) return []
+  /** Keys of the conversation's rows, oldest first. */
+  listRows(): { readonly n: number; readonly run: string }[] {
+    if (!this.#hasSteps) return []
     return this.#sql
       .exec<{ n: number; run: string }>('SELECT n, run FROM step WHERE gone = 0 AND n > 0 ORDER BY n')
       .toArray()
   }
 
-  /** A row with the turn it ends, taken back or not. */
-  at(n: number): { readonly row: StepRow; readonly turn: Turn | undefined } {
+  /** Reads a row and its turn, undone or not. */
+  row(n: number): { readonly row: StepRow; readonly turn: Turn | undefined } {
     const raw = this.#sql.exec<RawStep>('SELECT * FROM step WHERE n = ?', n).one()
     return { row: rowOf(raw), turn: turnOf(raw) }
   }
 
-  /** Bytes of rows that begin behind `n`, as far as a copy of the conversation would have them. */
-  bytesBehind(n: number): number {
+  /** The bytes of the messages in rows after `n`. */
+  bytesAfter(n: number): number {
     return this.#sql
       .exec<{ bytes: number }>('SELECT total(length(CAST(entries AS BLOB))) AS bytes FROM step WHERE n > ?', n)
       .one().bytes
   }
 
-  /** Rows that history does not have yet, with the turn each of them ends, oldest first. */
-  *unsent(through: number): Generator<{ readonly row: StepRow; readonly turn: Turn | undefined }> {
-    if (!this.#ready) return
+  /** Rows that history does not have yet, with their turns, oldest first. */
+  *unprojected(through: number): Generator<{ readonly row: StepRow; readonly turn: Turn | undefined }> {
+    if (!this.#hasSteps) return
     for (const raw of this.#sql.exec<RawStep>(unsentRows, through)) {
       const row = rowOf(raw)
       if ((row.entries.at(-1)?.seq ?? row.n) > through) yield { row, turn: turnOf(raw) }
     }
   }
 
-  /** Turns that ended in rows from `n` on which were taken back. */
-  goneTurns(from: number): Turn[] {
-    if (!this.#ready) return []
+  /** Turns of undone rows from `from` on. */
+  undoneTurns(from: number): Turn[] {
+    if (!this.#hasSteps) return []
     return this.#sql
       .exec<RawStep>('SELECT * FROM step WHERE n >= ? AND n > 0 AND gone = 1 AND turn IS NOT NULL', from)
       .toArray()
       .flatMap((raw) => turnOf(raw) ?? [])
   }
 
-  /** Takes rows out of the conversation; they stay for those who still follow the events. */
-  retract(from: number): void {
+  /** Removes rows from the conversation. They stay stored for subscribers of their events. */
+  undo(from: number): void {
     this.#sql.exec('UPDATE step SET gone = 1 WHERE n >= ? AND gone = 0', from)
   }
 
-  inbox(): Waiting[] {
+  inbox(): InboxRow[] {
     if (!this.#tables.has('inbox')) return []
     return this.#sql
       .exec<{ id: number; body: string }>('SELECT id, body FROM inbox ORDER BY id')
@@ -286,7 +283,7 @@ export class Journal {
       .map(({ id, body }) => ({ id, item: JSON.parse(body) as InboxItem, size: body.length }))
   }
 
-  putInbox(id: number, item: InboxItem): Waiting {
+  putInbox(id: number, item: InboxItem): InboxRow {
     if (!this.#tables.has('inbox')) this.#sql.exec(inboxSchema)
     this.#tables.add('inbox')
     const body = JSON.stringify(item)
@@ -294,33 +291,32 @@ export class Journal {
     return { id, item, size: body.length }
   }
 
-  /** Takes items out of the inbox. */
-  dropInbox(ids: readonly number[]): void {
+  deleteInbox(ids: readonly number[]): void {
     for (const id of ids) this.#sql.exec('DELETE FROM inbox WHERE id = ?', id)
   }
 }
 
-/** A row that is long goes in several pages, and may have gone only in part: then it comes once more. */
+/** A long row is sent as several pages. A row of which only a part was sent is selected again. */
 const unsentRows = `SELECT * FROM step WHERE gone = 0 AND n >= CASE WHEN EXISTS (SELECT 1 FROM step WHERE n = ?1 + 1)
   THEN ?1 + 1 ELSE coalesce((SELECT max(n) FROM step WHERE n > 0 AND n <= ?1), 1) END ORDER BY n`
 
 /**
- * The rows of a run stand together. They are looked for from the newest row on, and no further than to the row before
- * them, so that what a turn reads does not grow with its conversation.
+ * Selects the rows of a run, which are consecutive. The search goes from the newest row to the row before them, so that
+ * the rows a turn reads do not grow with the conversation.
  */
 const fromRun = `FROM step WHERE n <= (SELECT n FROM step WHERE run = ?1 AND n > 0 ORDER BY n DESC LIMIT 1)
   AND n > coalesce((SELECT n FROM step WHERE run <> ?1 AND n > 0 AND n < (
     SELECT n FROM step WHERE run = ?1 AND n > 0 ORDER BY n DESC LIMIT 1) ORDER BY n DESC LIMIT 1), 0) ORDER BY n`
 
-/** Characters that are parsed at once, at first and at most; the reader may stop before they are all taken. */
-const readFirst = 4 * 1024
-const readTogether = 128 * 1024
+/** Characters of rows that are parsed together: in the first batch, and at most. */
+const firstBatchChars = 4 * 1024
+const maxBatchChars = 128 * 1024
 
 type RawEntries = { readonly n: number; readonly entries: string }
-/** `length`: characters of their JSON. */
+/** `length`: characters of the entries' JSON. */
 type RowEntries = { readonly n: number; readonly entries: Entry[]; readonly length: number }
 
-function parsed(rows: readonly RawEntries[]): RowEntries[] {
+function parseRows(rows: readonly RawEntries[]): RowEntries[] {
   const all = JSON.parse(`[${rows.map(({ entries }) => entries).join(',')}]`) as Entry[][]
   return rows.map(({ n, entries }, i) => ({ n, entries: all[i] as Entry[], length: entries.length }))
 }

@@ -1,37 +1,36 @@
 /**
- * Sends to history (D1) what it does not have yet. History itself knows how far it is: after a restart
- * it is asked once, so that nothing here has to be kept in step. Everything is keyed; repeating it
- * changes nothing.
+ * Copies new rows of a session to history (D1). History stores how far it is; a restarted object reads that once. All
+ * writes are keyed, so that repeating them changes nothing.
  */
 
-import type { Entry, HistoryStore, Known, Page, SessionRecord, SpentTurn } from '../../agent/model/history.ts'
+import type { Entry, HistoryStore, KnownRecord, Page, SessionRecord, SpentTurn } from '../../agent/model/history.ts'
 import { isOver, type Turn } from '../../agent/model/turn.ts'
 import type { Usage } from '../../agent/model/usage.ts'
 import { truncateForHistory, truncateTurnForHistory } from './truncate-for-history.ts'
-import { importRun, type Journal, type StepRow } from './journal.ts'
+import { importRunId, type Journal, type StepRow } from './journal.ts'
 
-/** Characters of messages in one page. */
-const pageLength = 128 * 1024
+/** The size at which a page ends, in characters of messages. */
+const pageChars = 128 * 1024
 
 export type ProjectionOptions = {
   readonly journal: Journal
   readonly history: () => HistoryStore
   readonly record: () => SessionRecord
-  /** What a turn has cost, with what came after its end. */
+  /** The usage of a turn, with what was billed after its end. */
   readonly usageOf: UsageOf
-  /** What waits for a person, for the tenant's list. */
-  readonly announceWaiting: () => Promise<void>
-  /** Messages from `from` on were taken back while history still has them. */
-  readonly retracted: { readonly from: () => number | undefined; readonly done: (from: number) => void }
+  /** Publishes the pending requests to the tenant's list. */
+  readonly publishPending: () => Promise<void>
+  /** The first undone message that history still has; `done` confirms that it is removed there. */
+  readonly undone: { readonly from: () => number | undefined; readonly done: (from: number) => void }
 }
 
 export class Projection {
   readonly #options: ProjectionOptions
   #through: number | undefined
-  #known: Known | undefined
-  /** Where the sending began that brought the end of the newest turn. */
-  #ended: { readonly runId: string; readonly after: number } | undefined
-  /** From here on once more. */
+  #known: KnownRecord | undefined
+  /** The last ended turn that was sent, and the seq before the pages that ended it. */
+  #lastEnded: { readonly runId: string; readonly after: number } | undefined
+  /** Everything after this seq is sent again. */
   #repeatAfter: number | undefined
   #running: Promise<void> | undefined
   #again = false
@@ -40,37 +39,39 @@ export class Projection {
     this.#options = options
   }
 
-  /** The session was rebuilt from history, or is new: it is known how far history is. */
-  startsAt(through: number, known?: Known): void {
+  /** Sets how far history is, for a session that is new or was rebuilt from it. */
+  startAt(through: number, known?: KnownRecord): void {
     this.#through = through
     this.#known = known
   }
 
   /**
-   * What the end of this turn says has changed. It goes with what went with it, so that the pages are the same: a page
-   * that began earlier would hold messages that stand in another one too.
+   * Sends an ended turn again because its record has changed. The pages start at the same message as before: a page that
+   * starts earlier would repeat messages of another page.
    */
-  repeat(runId: string): void {
-    if (this.#ended?.runId === runId) this.#repeatAfter = this.#ended.after
+  repeatTurn(runId: string): void {
+    if (this.#lastEnded?.runId === runId) this.#repeatAfter = this.#lastEnded.after
   }
 
-  /** Rejects when history cannot be reached; what was to be sent is still there. One at a time. */
+  /** Sends everything that history lacks, one run at a time. Rejects when history cannot be reached; nothing is lost. */
   run(): Promise<void> {
     if (this.#running) this.#again = true
     return (this.#running ??= this.#loop().finally(() => (this.#running = undefined)))
   }
 
-  /** Resolves when nothing is being sent, however that ended. */
+  /** Resolves when nothing is being sent, after success or failure. */
   settled(): Promise<void> {
     return (this.#running ?? Promise.resolve()).catch(() => undefined)
   }
 
-  /** What ended turns have spent of which history knows nothing, for a session that is deleted. */
-  unsent(): SpentTurn[] {
+  /** The cost of ended turns that history does not have, for a session that is being deleted. */
+  unsentTurns(): SpentTurn[] {
     const { journal, record, usageOf } = this.#options
     const { source } = record()
-    const turns = [...journal.unsent(this.#through ?? 0)].flatMap(({ turn }) => (turn && isOver(turn) ? [turn] : []))
-    return turns.slice(-unsentKept).map((turn) => spentTurn({ ...turn, usage: usageOf(turn) }, source))
+    const turns = [...journal.unprojected(this.#through ?? 0)].flatMap(({ turn }) =>
+      turn && isOver(turn) ? [turn] : [],
+    )
+    return turns.slice(-maxUnsentTurns).map((turn) => toSpentTurn({ ...turn, usage: usageOf(turn) }, source))
   }
 
   async #loop(): Promise<void> {
@@ -81,51 +82,51 @@ export class Projection {
   }
 
   async #send(): Promise<void> {
-    const { journal, history, record, announceWaiting, retracted, usageOf } = this.#options
+    const { journal, history, record, publishPending, undone, usageOf } = this.#options
     const store = history()
     const session = record()
     let known = this.#known
-    // Whether a failed batch was written is not known.
+    // A failed batch may have been written: the record is not known until the next success.
     this.#known = undefined
-    // People can answer while history is away.
-    const announced = announceWaiting()
-    announced.catch(() => undefined)
-    this.#through ??= (await store.standing(session.id))?.through ?? 0
-    const from = retracted.from()
+    // Started first: people can answer while history is unreachable.
+    const published = publishPending()
+    published.catch(() => undefined)
+    this.#through ??= (await store.readSyncState(session.id))?.through ?? 0
+    const from = undone.from()
     if (from !== undefined) {
-      const gone = journal.goneTurns(from)
+      const turns = journal.undoneTurns(from)
       await store.truncate(
         session.id,
         from,
-        gone.map((turn) => spentTurn(turn, session.source)),
+        turns.map((turn) => toSpentTurn(turn, session.source)),
       )
       this.#through = Math.min(this.#through, from - 1)
       known = undefined
-      retracted.done(from)
+      undone.done(from)
     }
     this.#through = Math.min(this.#through, this.#repeatAfter ?? Infinity)
     this.#repeatAfter = undefined
-    const { pages, through } = pagesAfter(journal, this.#through, usageOf)
+    const { pages, through } = buildPages(journal, this.#through, usageOf)
     const end = pages.findLast(({ turn }) => turn !== undefined)
-    // A summary that is made later belongs to the turn too.
-    if (end && end.runId !== this.#ended?.runId) this.#ended = { runId: end.runId, after: this.#through }
+    // A later summary belongs to the same turn.
+    if (end && end.runId !== this.#lastEnded?.runId) this.#lastEnded = { runId: end.runId, after: this.#through }
     await store.append(session, pages, known)
     this.#known = session
-    await announced
+    await published
     this.#through = Math.max(this.#through, through)
   }
 }
 
 type UsageOf = (turn: Turn) => Usage
 
-/** What history lacks after seq `after`, as pages, and the seq that it reaches with them. */
-function pagesAfter(
+/** Builds the pages that history lacks after seq `after`, and returns the seq they reach. */
+function buildPages(
   journal: Journal,
   after: number,
   usageOf: UsageOf,
 ): { readonly pages: Page[]; readonly through: number } {
-  const rows = [...journal.unsent(after)]
-  // Only the newest row can still grow: it is complete once the model has spoken in it.
+  const rows = [...journal.unprojected(after)]
+  // Only the newest row can grow. It is complete with the model's reply.
   const last = rows.at(-1)
   if (last && !isFinal(last.row)) rows.pop()
   const pages = new Pages(usageOf)
@@ -140,7 +141,7 @@ function pagesAfter(
 
 type Open = { readonly runId: string; readonly entries: Entry[]; length: number }
 
-/** Entries into pages: consecutive ones of a turn together, until a page is large enough. */
+/** Groups consecutive entries of a turn into pages of limited size. */
 class Pages {
   readonly closed: Page[] = []
   readonly #usageOf: UsageOf
@@ -153,7 +154,7 @@ class Pages {
   /** `text`: the entry as JSON. */
   add(runId: string, entry: Entry, text: string): void {
     const { length } = text
-    if (this.#open && (this.#open.runId !== runId || this.#open.length + length > pageLength)) this.close()
+    if (this.#open && (this.#open.runId !== runId || this.#open.length + length > pageChars)) this.close()
     this.#open ??= { runId, entries: [], length: 0 }
     this.#open.entries.push(truncateForHistory(entry, text))
     this.#open.length += length
@@ -165,10 +166,10 @@ class Pages {
   }
 }
 
-/** More of them only wait when D1 has been away for long. */
-const unsentKept = 50
+/** There are more only after a long outage of D1. */
+const maxUnsentTurns = 50
 
-const spentTurn = (turn: Turn, source: string): SpentTurn => ({
+const toSpentTurn = (turn: Turn, source: string): SpentTurn => ({
   runId: turn.id,
   at: turn.stage.at === 'done' ? turn.stage.endedAt : turn.startedAt,
   source,
@@ -176,8 +177,8 @@ const spentTurn = (turn: Turn, source: string): SpentTurn => ({
   usage: turn.usage,
 })
 
-/** Or it holds what a client brought along. */
-const isFinal = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant' || row.runId === importRun
+/** A row ends with the model's reply. Rows of imported messages are always complete. */
+const isFinal = (row: StepRow) => row.entries.at(-1)?.message.role === 'assistant' || row.runId === importRunId
 
 function pageOf({ runId, entries }: Open, turn: Turn | undefined, usageOf: UsageOf): Page {
   return {
@@ -187,6 +188,6 @@ function pageOf({ runId, entries }: Open, turn: Turn | undefined, usageOf: Usage
     entries,
     ...(turn && { turn: truncateTurnForHistory(turn, entries), usage: usageOf(turn) }),
     ...(turn?.options.model && { model: turn.options.model }),
-    ...(runId === importRun && { indexed: false }),
+    ...(runId === importRunId && { indexed: false }),
   }
 }

@@ -1,13 +1,13 @@
-/** An object that lost its storage gets the session back from history: messages, settings, prompt, records of turns. */
+/** Rebuilds a session from history in an object that lost its storage: messages, settings, prompt and turns. */
 
 import type { HistoryStore, Page } from '../../agent/model/history.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import type { Journal, StepRow } from './journal.ts'
 import type { SessionMetadata } from './session-metadata.ts'
 
-/** Undefined when history has never heard of the session. Returns the last seq that history has. */
+/** Returns the last seq that history has. Undefined when history does not have the session. */
 export async function rebuild(journal: Journal, history: HistoryStore, sessionId: string): Promise<number | undefined> {
-  const standing = await history.standing(sessionId)
+  const standing = await history.readSyncState(sessionId)
   if (!standing) return undefined
   const meta = standing.record.state as SessionMetadata
   const pages: Page[] = []
@@ -17,9 +17,9 @@ export async function rebuild(journal: Journal, history: HistoryStore, sessionId
     pages.push(...more)
     after = more.at(-1)?.entries.at(-1)?.seq ?? standing.through
   }
-  // Somebody else may have come here first while we waited.
+  // Another call may have rebuilt the session during the wait.
   if (!journal.isBlank) return standing.through
-  journal.putMeta(meta)
+  journal.putMetadata(meta)
   for (const page of pages) journal.putStep(rowOf(page), page.turn as Turn | undefined)
   return standing.through
 }

@@ -1,21 +1,21 @@
-/** What a session is, apart from what was said in it. */
+/** Defines the metadata of a session: everything but its messages and events. It is stored as JSON in one row. */
 
-import type { Origin } from '../../agent/model/delivery.ts'
+import type { ChatOrigin } from '../../agent/model/delivery.ts'
 import type { BackendKind } from '../../agent/model/backend.ts'
 import type { Todo } from '../../agent/model/tool.ts'
 import type { ShellState } from '../../agent/model/tool.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import { noUsage, type Usage } from '../../agent/model/usage.ts'
-import type { MachineMemory } from '../../backends/machine/port.ts'
+import type { HostRecord } from '../../backends/host/host-port.ts'
 
-/** Where the files of a session are. Without it they are in its object. */
-export type HostRecord = {
+/** The backend that has the files of a session. Without it they are in the session's object. */
+export type WorkspaceLocation = {
   readonly kind: BackendKind
-  /** Machines that may still have something of this session. */
+  /** Backends that may still have files of this session. */
   readonly been: readonly BackendKind[]
-  /** What a rented machine has to be found by again. */
-  readonly memories?: Readonly<Partial<Record<BackendKind, MachineMemory>>>
-  /** What the next command has to say about the last move. */
+  /** The records by which rented hosts are found again. */
+  readonly memories?: Readonly<Partial<Record<BackendKind, HostRecord>>>
+  /** A note about the last move of the files, for the output of the next command. */
   readonly note?: string | undefined
 }
 
@@ -25,14 +25,14 @@ export type NewSession = {
   readonly model?: string | null | undefined
   readonly parentId?: string | null | undefined
   readonly settings?: Settings | undefined
-  /** The chat it lives in. */
-  readonly origin?: Origin | undefined
-  /** Nobody is to find it later: it goes by itself once it has answered. */
+  /** The chat that the session belongs to. */
+  readonly origin?: ChatOrigin | undefined
+  /** The session deletes itself after its answer. */
   readonly ephemeral?: boolean | undefined
 }
 
-/** The last numbers of messages and events that were given out. */
-export type Given = { readonly message: number; readonly event: number }
+/** The last numbers that were assigned to messages and events. */
+export type LastNumbers = { readonly message: number; readonly event: number }
 
 export type SessionMetadata = {
   readonly id: string
@@ -43,29 +43,29 @@ export type SessionMetadata = {
   readonly parentId: string | null
   readonly createdAt: number
   readonly settings: Settings
-  /** Built when the first turn starts, and replayed byte for byte from then on. */
+  /** The system prompt: built when the first turn starts, then sent unchanged. */
   readonly prompt?: string
   readonly todos: readonly Todo[]
   readonly shell?: ShellState
-  /** What a person has allowed for this session, as `tool: rule`. */
+  /** Calls that a person has allowed for this session, as `tool: rule`. */
   readonly grants?: readonly string[]
-  readonly machine?: HostRecord
-  /** Usage of turns that this object no longer has in its rows: those of a parent, or of a rebuilt session. */
+  readonly machine?: WorkspaceLocation
+  /** The usage of turns that are not in the rows: of a fork's parent, or of a rebuilt session. */
   readonly usageBefore: Usage
-  /** What was spent for a run after it had ended: a row of its own would be written for little. */
+  /** Usage that was billed to a run after its end. */
   readonly after?: { readonly run: string; readonly usage: Usage } | undefined
-  /** Messages from this seq on were taken back, and history does not know it yet. */
+  /** Messages from this seq on were undone, but history still has them. */
   readonly retractedFrom?: number | undefined
-  /** In the copy that history keeps: the last numbers given out, so that a rebuilt session gives out others. */
-  readonly given?: Given
-  /** The chat that gets to read whatever is answered. */
-  readonly origin?: Origin
-  /** A copy whose files are still on their way: to everybody it is not there yet. */
+  /** Only in the copy of history: a rebuilt session continues after these numbers. */
+  readonly given?: LastNumbers
+  /** The chat that gets every answer. */
+  readonly origin?: ChatOrigin
+  /** A fork whose files are still being copied: it does not exist for callers yet. */
   readonly arriving?: true
   readonly ephemeral?: boolean
 }
 
-export const newMetadata = (
+export const createMetadata = (
   { id, tenantId }: Pick<SessionMetadata, 'id' | 'tenantId'>,
   { title, source, model, parentId, settings, origin, ephemeral }: NewSession,
   now: number,

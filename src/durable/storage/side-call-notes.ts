@@ -1,43 +1,42 @@
 /**
- * Calls beside the conversation that stand in no turn's books yet: what each of them costs if nothing is ever heard of
- * it again, written before it is made, and what it did cost, until a turn that has it is written. So neither a crash
- * nor an eviction makes them free. All in one row, which is there only as long as there is something in it.
+ * Stores the usage of side calls until a turn bills it. An estimate is written before each call and replaced by the real
+ * usage, so that a crash or an eviction does not lose the cost. All notes are one row, deleted when there are none.
  */
 
 import type { Usage } from '../../agent/model/usage.ts'
 import type { Journal } from './journal.ts'
 
-export type SideNote = { readonly id: number; readonly usage: Usage }
+export type SideCallNote = { readonly id: number; readonly usage: Usage }
 
-export class SideNotes {
+export class SideCallNotes {
   readonly #journal: Journal
-  readonly #kept: Map<number, Usage>
-  #last: number
+  readonly #usages: Map<number, Usage>
+  #lastId: number
 
   constructor(journal: Journal) {
     this.#journal = journal
-    this.#kept = new Map(journal.asides())
-    this.#last = Math.max(0, ...this.#kept.keys())
+    this.#usages = new Map(journal.sideCallNotes())
+    this.#lastId = Math.max(0, ...this.#usages.keys())
   }
 
-  /** At the beginning of a life: what a former one has left. */
-  left(): readonly SideNote[] {
-    return [...this.#kept].map(([id, usage]) => ({ id, usage }))
+  /** The notes that an earlier instance of the object has left. */
+  list(): readonly SideCallNote[] {
+    return [...this.#usages].map(([id, usage]) => ({ id, usage }))
   }
 
-  /** The number of a new one. It costs nothing until something is put. */
-  next(): number {
-    return ++this.#last
+  /** Reserves an id. Nothing is written until it is set. */
+  nextId(): number {
+    return ++this.#lastId
   }
 
-  put({ id, usage }: SideNote): void {
-    if (!usage.by) return this.drop([id])
-    this.#kept.set(id, usage)
-    this.#journal.putAsides([...this.#kept])
+  set({ id, usage }: SideCallNote): void {
+    if (!usage.by) return this.delete([id])
+    this.#usages.set(id, usage)
+    this.#journal.putSideCallNotes([...this.#usages])
   }
 
-  drop(ids: readonly number[]): void {
-    const gone = ids.filter((id) => this.#kept.delete(id))
-    if (gone.length) this.#journal.putAsides([...this.#kept])
+  delete(ids: readonly number[]): void {
+    const gone = ids.filter((id) => this.#usages.delete(id))
+    if (gone.length) this.#journal.putSideCallNotes([...this.#usages])
   }
 }

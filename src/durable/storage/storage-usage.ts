@@ -1,19 +1,19 @@
 /**
- * What a session takes of its tenant's storage: its rows, and what lies in R2 for files of the workspace and for going
- * back to them. Images of messages are not counted.
+ * Measures the storage of a session: its database, and its workspace files and checkpoints in R2. Images of messages are
+ * not counted.
  */
 
-export const storedBytes = (sql: SqlStorage): number => sql.databaseSize + inObjectStorage(sql)
+export const storedBytes = (sql: SqlStorage): number => sql.databaseSize + bytesInR2(sql)
 
-/** A large content is counted once, however many versions of files name it. The `ref` of a link is its goal. */
-const REFS = ['workspace', 'kept'].map(
+/** A content in R2 is counted once, however many file versions refer to it. The `ref` of a link is its target. */
+const refQueries = ['workspace', 'kept'].map(
   (table) => `SELECT ref, size FROM ${table} WHERE kind = 'file' AND ref IS NOT NULL`,
 )
-const FILES = (of: readonly string[]) =>
-  `SELECT total(size) AS bytes FROM (SELECT ref, max(size) AS size FROM (${of.join(' UNION ALL ')}) GROUP BY ref)`
-const ARCHIVES = 'SELECT total(bytes) AS bytes FROM archive'
+const sumFiles = (queries: readonly string[]) =>
+  `SELECT total(size) AS bytes FROM (SELECT ref, max(size) AS size FROM (${queries.join(' UNION ALL ')}) GROUP BY ref)`
+const sumArchives = 'SELECT total(bytes) AS bytes FROM archive'
 
-function inObjectStorage(sql: SqlStorage): number {
+function bytesInR2(sql: SqlStorage): number {
   const named = `SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('workspace', 'kept', 'archive')`
   const tables = new Set(
     sql
@@ -22,6 +22,6 @@ function inObjectStorage(sql: SqlStorage): number {
       .map(({ name }) => name),
   )
   const sum = (query: string): number => sql.exec<{ bytes: number }>(query).one().bytes
-  const of = REFS.filter((_, i) => tables.has(['workspace', 'kept'][i] ?? ''))
-  return (of.length ? sum(FILES(of)) : 0) + (tables.has('archive') ? sum(ARCHIVES) : 0)
+  const queries = refQueries.filter((_, i) => tables.has(['workspace', 'kept'][i] ?? ''))
+  return (queries.length ? sum(sumFiles(queries)) : 0) + (tables.has('archive') ? sum(sumArchives) : 0)
 }

@@ -290,9 +290,9 @@ describe('an object that has lost its storage', () => {
 describe('rows', () => {
   /** Rows that the object wrote for what happens between. */
   async function written(id: string, act: () => Promise<unknown>): Promise<number> {
-    const before = billedRows(id).session.written
+    const before = (await billedRows(id)).session.written
     await act()
-    return billedRows(id).session.written - before
+    return (await billedRows(id)).session.written - before
   }
 
   it('a plain turn writes two', async () => {

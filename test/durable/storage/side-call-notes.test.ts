@@ -26,7 +26,7 @@ const tallies = async (id: string, run: string) =>
     (await runOf(id, run)).usage_by_model.map(({ task, calls, cut_calls }) => [task ?? 'turn', [calls, cut_calls]]),
   )
 /** Calls that no turn has taken over. */
-const notes = (id: string) => inObject(id, (_object, { storage: { sql } }) => new Journal(sql).asides())
+const notes = (id: string) => inObject(id, (_object, { storage: { sql } }) => new Journal(sql).sideCallNotes())
 const isTitle = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
 
 type Script = Parameters<typeof model>[0]

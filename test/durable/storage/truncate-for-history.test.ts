@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import type { Entry } from '../../../src/agent/model/history.ts'
 import type { Message } from '../../../src/agent/model/message.ts'
 import { newTurn } from '../../../src/agent/model/turn.ts'
-import { storedPage } from '../../../src/db/page-row.ts'
+import { encodePage } from '../../../src/db/page-row.ts'
 import { truncateForHistory, truncateTurnForHistory } from '../../../src/durable/storage/truncate-for-history.ts'
 
 const entryOf = (message: Message): Entry => ({ id: 'msg_1', seq: 1, runId: 'run_1', at: 0, tokens: 1, message })
@@ -21,7 +21,7 @@ it.each([
   const entries = [truncateForHistory(entryOf(message), JSON.stringify(entryOf(message)))]
   const instructions = '\u0001'.repeat(600_000)
   const turn = truncateTurnForHistory(newTurn('run_1', 0, 1, { instructions }), entries)
-  const { size } = storedPage({ n: 1, runId: 'run_1', at: 0, entries, turn })
+  const { size } = encodePage({ n: 1, runId: 'run_1', at: 0, entries, turn })
   expect(size).toBeGreaterThan(0)
   expect(turn.options.instructions).toMatch(/characters were too many/)
 })
