@@ -3,18 +3,18 @@
  * call that needs a person's approval becomes a pending request.
  */
 
-import type { Decision } from '../agent/model/approval.ts'
-import { maskedValue } from '../agent/model/secrets.ts'
+import type { ApprovalDecision } from '../agent/model/approval.ts'
+import { maskSecretsInValue } from '../agent/model/mask-secrets.ts'
 import type { ApprovalRequest } from '../agent/model/pending-request.ts'
 import type { Services, Tool } from '../agent/model/tool.ts'
 import type { ToolCall } from '../agent/model/turn.ts'
 import {
   type ApprovalPolicy,
-  type Asked,
-  decisionOf,
-  hashOf,
-  permit,
-  plainAssessment,
+  type JudgedCall,
+  createDecision,
+  hashCall,
+  decideApproval,
+  assessByRisk,
 } from '../agent/policy/approval.ts'
 import type { Judgement } from '../agent/policy/approval-judge.ts'
 
@@ -24,14 +24,14 @@ export type PermissionContext = {
   /** Names the backend and the directory. An approval counts for one place. */
   readonly place: () => string
   /** Asks a model. Must not throw: without a judgement it escalates. */
-  readonly judge: (asked: Asked) => Promise<Judgement>
+  readonly judge: (asked: JudgedCall) => Promise<Judgement>
   readonly now: () => number
 }
 
 export type PermissionResult =
-  | { readonly do: 'run'; readonly decision?: Decision }
-  | { readonly do: 'refuse'; readonly refusal: Refusal; readonly decision: Decision }
-  | { readonly do: 'later'; readonly awaits: ApprovalRequest; readonly decision: Decision }
+  | { readonly do: 'run'; readonly decision?: ApprovalDecision }
+  | { readonly do: 'refuse'; readonly refusal: Refusal; readonly decision: ApprovalDecision }
+  | { readonly do: 'later'; readonly awaits: ApprovalRequest; readonly decision: ApprovalDecision }
 
 /** The model reads a refusal as the result of its call. */
 export type Refusal = { readonly status: 'refused' | 'denied'; readonly error: string }
@@ -51,9 +51,9 @@ function applyPolicy(
   context: PermissionContext,
 ): PermissionResult | Promise<PermissionResult> {
   const asked = describeCall(call, tool, context)
-  const found = permit(asked, context.policy())
-  const record = (did: Decision['did'], made: Pick<Decision, 'by' | 'reason'>) =>
-    decisionOf(asked, context.now(), { did, ...made })
+  const found = decideApproval(asked, context.policy())
+  const record = (did: ApprovalDecision['did'], made: Pick<ApprovalDecision, 'by' | 'reason'>) =>
+    createDecision(asked, context.now(), { did, ...made })
   switch (found.do) {
     case 'run':
       return { do: 'run', ...(found.decision && { decision: record('allowed', found.decision) }) }
@@ -72,17 +72,17 @@ function applyPolicy(
   }
 }
 
-function describeCall(call: ToolCall, tool: Tool, { services, place }: PermissionContext): Asked {
+function describeCall(call: ToolCall, tool: Tool, { services, place }: PermissionContext): JudgedCall {
   const { id, input, granted } = call
   const risk = tool.risk(input)
-  const assessment = tool.assess?.(input, services) ?? plainAssessment(risk, listSubjects(input, services))
+  const assessment = tool.assess?.(input, services) ?? assessByRisk(risk, listSubjects(input, services))
   return { callId: id, tool: tool.name, toolset: tool.toolset, input, risk, assessment, place: place(), granted }
 }
 
-async function applyJudgement(asked: Asked, context: PermissionContext): Promise<PermissionResult> {
+async function applyJudgement(asked: JudgedCall, context: PermissionContext): Promise<PermissionResult> {
   const judgement = await context.judge(asked)
   const reason = asked.assessment.reasons.join('; ') || 'a rule asks for it'
-  const record = (did: Decision['did']) => decisionOf(asked, context.now(), { did, by: 'judge', reason })
+  const record = (did: ApprovalDecision['did']) => createDecision(asked, context.now(), { did, by: 'judge', reason })
   if (judgement === 'approve') return { do: 'run', decision: record('allowed') }
   if (judgement === 'escalate')
     return { do: 'later', awaits: createApprovalRequest(asked, context.now()), decision: record('asked') }
@@ -90,14 +90,14 @@ async function applyJudgement(asked: Asked, context: PermissionContext): Promise
   return { do: 'refuse', refusal: createRefusal(decision), decision }
 }
 
-const createApprovalRequest = (asked: Asked, since: number): ApprovalRequest => {
+const createApprovalRequest = (asked: JudgedCall, since: number): ApprovalRequest => {
   const { tool, input, risk, assessment } = asked
   const { reasons, rule } = assessment
-  const shown = { tool, input: JSON.stringify(maskedValue(input)), risk, reasons, hash: hashOf(asked), since }
+  const shown = { tool, input: JSON.stringify(maskSecretsInValue(input)), risk, reasons, hash: hashCall(asked), since }
   return { kind: 'approval', ...shown, ...(rule !== undefined && { rule }) }
 }
 
-const refusalTexts: Record<Decision['by'], (reason: string) => string> = {
+const refusalTexts: Record<ApprovalDecision['by'], (reason: string) => string> = {
   hardline: (reason) => `This never runs here, and nobody can allow it: ${reason}. Do not try it in another form.`,
   rule: (reason) => `Not run: ${reason}. Do not try it in another form; tell the user if it is needed.`,
   person: (reason) => `The user did not allow this${reason && `: ${reason}`}. Do not try it again or in another form.`,
@@ -108,7 +108,7 @@ const refusalTexts: Record<Decision['by'], (reason: string) => string> = {
   mode: (reason) => reason,
 }
 
-export const createRefusal = ({ did, by, reason }: Pick<Decision, 'did' | 'by' | 'reason'>): Refusal => ({
+export const createRefusal = ({ did, by, reason }: Pick<ApprovalDecision, 'did' | 'by' | 'reason'>): Refusal => ({
   status: did === 'refused' ? 'refused' : 'denied',
   error: refusalTexts[by](reason),
 })

@@ -54,9 +54,3 @@ function distinctTenantTools(builtIn: readonly Tool[], tenantTools: readonly Too
   const distinct = tenantTools.filter(({ name }) => !taken.has(name) && taken.add(name))
   return distinct.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
-
-/** The choice without tenant tools. */
-export const selectTools = (
-  builtIn: readonly Tool[],
-  choice: Pick<ToolSources, 'enabled' | 'disabled' | 'services'>,
-): SessionTools => toolsFor({ builtIn, ...choice })

@@ -1,4 +1,4 @@
-/** Which texts of a call rules are matched against: every path it would touch, however it is spelled. */
+/** Tests that rules match all paths that a call touches, in every spelling. */
 
 import { describe, expect, it } from 'vitest'
 import type { Tool } from '../../src/agent/model/tool.ts'
@@ -39,7 +39,7 @@ describe('a path that a rule denies', () => {
     [writeFile, { path: 'prod.env', content: 'a' }],
     [writeFile, { path: `${'./'.repeat(1_100)}prod.env`, content: 'a' }],
     [readFile, { path: '/workspace//prod.env' }],
-  ] as const)('is not touched: %#', async (tool, input) => {
+  ] as const)('is refused: %#', async (tool, input) => {
     expect(await permitted(tool, input)).toBe('refuse')
   })
 
@@ -47,7 +47,7 @@ describe('a path that a rule denies', () => {
     [patch, replacing('sub/prod.env')],
     [patch, patchOf('*** Add File: notes.md', '+/workspace/prod.env')],
     [writeFile, { path: 'sub/prod.env', content: 'a' }],
-  ] as const)('denies no other: %#', async (tool, input) => {
+  ] as const)('does not affect other paths: %#', async (tool, input) => {
     expect(await permitted(tool, input)).toBe('run')
   })
 })

@@ -1,4 +1,4 @@
-/** What of a batch runs side by side, and that it really does. */
+/** Tests which calls of a batch run concurrently. */
 
 import { describe, expect, it } from 'vitest'
 import type { ToolCall } from '../../src/agent/model/turn.ts'
@@ -22,7 +22,7 @@ const write = (path: string, n = 0) => call('write_file', { path, content: 'x' }
 
 const toolbox = new Map([readFile, writeFile, terminal].map((tool) => [tool.name, tool]))
 const services = { backend: memoryBackend() }
-/** The groups in which a batch is run, one after the other. */
+/** Returns the sizes of the groups of a batch, in order. */
 function groupsOf(calls: readonly Planned[]): number[] {
   const sizes: number[] = []
   for (let left = calls; left.length; left = left.slice(sizes.at(-1)))
@@ -50,7 +50,7 @@ describe('a batch', () => {
     expect(groupsOf(calls)).toEqual(sizes)
   })
 
-  it('keeps its order: nothing moves past what must be alone', () => {
+  it('keeps its order: no call moves past one that must run alone', () => {
     const touched = (name: string) => (name === '!' ? 'alone' : [name])
     expect(groupCalls(['a', 'b', '!', 'c', 'c', 'd'], touched, 8)).toEqual([['a', 'b'], ['!'], ['c'], ['c', 'd']])
   })

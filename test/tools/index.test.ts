@@ -4,12 +4,12 @@ import { tools } from '../../src/tools/index.ts'
 
 const found = import.meta.glob<Tool>('../../src/tools/**/*.tool.ts', { eager: true, import: 'default' })
 
-it('lists every tool of the folder, once', () => {
+it('lists every tool of the folder once', () => {
   expect(new Set(tools)).toEqual(new Set(Object.values(found)))
   expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length)
 })
 
-it('keeps the built-in file, terminal and talk tools within 7 KB of prompt', () => {
+it('keeps the built-in file, terminal and conversation tools within 7 KB of prompt', () => {
   const names = ['read_file', 'write_file', 'patch', 'search_files', 'terminal', 'todo', 'clarify', 'session_search']
   const chosen = tools.filter(({ name }) => names.includes(name))
   expect(chosen).toHaveLength(names.length)
@@ -19,7 +19,7 @@ it('keeps the built-in file, terminal and talk tools within 7 KB of prompt', () 
   expect(bytes).toBeLessThan(7 * 1024)
 })
 
-it.each(tools.map((tool) => [tool.name, tool] as const))('%s answers bad input with a result', async (_, tool) => {
+it.each(tools.map((tool) => [tool.name, tool] as const))('%s returns a result for invalid input', async (_, tool) => {
   const signal = new AbortController().signal
   const result = await tool.run([], { sessionId: 's', callId: 'c', signal, clock: { now: () => 0 } }, {})
   expect('failed' in result || 'later' in result).toBe(true)

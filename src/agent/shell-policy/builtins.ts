@@ -174,7 +174,7 @@ const alias: Policy = (call) => {
     const at = word.indexOf('=')
     if (at === -1) continue
     const body = word.slice(at + 1)
-    if (!isLiteral(body)) call.ask('An alias is made that is only known when it runs')
+    if (!isLiteral(body)) call.ask('An alias is made that is only known at run time')
     judgeText({ ...call, stdin: 'unknown' }, [body], cloneShell(call.shell))
     call.shell.aliases.set(word.slice(0, at), body)
   }
@@ -185,7 +185,7 @@ const unalias: Policy = () => ['']
 
 /** Options of the shell need no approval. Variables such as PS4 are judged on assignment. */
 const shopt: Policy = (call) => {
-  if (call.args.some((arg) => !/^[-\w]+$/.test(arg))) call.ask('An option of the shell is only known when it runs')
+  if (call.args.some((arg) => !/^[-\w]+$/.test(arg))) call.ask('An option of the shell is only known at run time')
   return ['']
 }
 
@@ -206,7 +206,7 @@ const alwaysAsk =
 
 const wait: Policy = (call) => {
   for (const word of call.args) judgeSubscripts(call, word, 'wait')
-  if (call.args.some((word) => word.includes('['))) call.ask('wait evaluates a name that is more than a name')
+  if (call.args.some((word) => word.includes('['))) call.ask('wait evaluates more than a name')
   return ['']
 }
 
@@ -251,7 +251,7 @@ export const builtins: Readonly<Record<string, Policy>> = {
   bind: alwaysAsk('makes keys run commands'),
   fc: alwaysAsk('runs earlier commands again'),
   history: (call) => {
-    if (call.args.some((arg) => /^-\w*[cdwarns]/.test(arg))) call.ask('history changes what is remembered of commands')
+    if (call.args.some((arg) => /^-\w*[cdwarns]/.test(arg))) call.ask('history changes the list of earlier commands')
     return undefined
   },
   help: printsUnknown,
@@ -268,7 +268,7 @@ export const builtins: Readonly<Record<string, Policy>> = {
   times: printsUnknown,
   umask: (call) => {
     if (call.args.some((arg) => /^0*[0-7]?[0-7]?[0145]$|^[aouw,]*[ao][ugo]*[=+][rx]*w/.test(arg)))
-      call.ask('umask lets others write to what is made from now on')
+      call.ask('umask lets others write to new files')
     return undefined
   },
   ulimit: printsUnknown,

@@ -128,7 +128,7 @@ function checkWriteTo(call: Call, path: Field, place: Field, reason: string): vo
   const zone = getZone(place, call.judge.host)
   if (isDisk(place)) call.refuse(`${text}, a device of the machine`)
   else if (isPowerSwitch(place)) call.refuse(`${text}, which stops the machine`)
-  else if (zone === 'unknown') call.ask(`${text}; where that is is only known when it runs`)
+  else if (zone === 'unknown') call.ask(`${text}; the place is only known at run time`)
   else if (zone === 'trusted') call.ask(`${text}, which other programs trust`)
   else if (zone === 'outside' || zone === 'device') call.ask(`${text}, outside the workspace`)
   else if (reason !== 'remove' && /(^|\/)-[^/]*$/.test(place))

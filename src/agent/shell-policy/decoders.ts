@@ -88,7 +88,7 @@ export const printf: Policy = (call) => {
 
 function printIntoVariable(call: Call, name: Field, words: readonly Field[]): Stream {
   judgeSubscripts(call, name, 'printf -v')
-  if (!/^\w+$/.test(name)) call.ask('printf -v evaluates a name that is more than a name')
+  if (!/^\w+$/.test(name)) call.ask('printf -v evaluates more than a name')
   const value = applyFormat(words)
   call.shell.vars.set(name, { candidates: [value ?? anyText] })
   return ['']

@@ -36,7 +36,6 @@ function visitNode(node: SyntaxNode | ParsedScript, traits: CommandTraits, isInB
   forEachChild(node, (child) => visitNode(child, traits, isInBackground || background))
 }
 
-
 const wrapperNames = new Set(['env', 'npx', 'exec', 'command', 'time', 'sudo', 'nice'])
 
 function recordCommand(command: Command, traits: CommandTraits, isInBackground: boolean): void {

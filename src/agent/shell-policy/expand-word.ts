@@ -357,7 +357,7 @@ export function judgeEvaluated(scope: Scope, text: Field, where: string, seen: S
     const { candidates } = getVariable(scope, name)
     for (const held of candidates) judgeEvaluated(scope, held, `Arithmetic on ${name}`, seen)
     if (scope.shell.vars.has(name) && candidates.includes(anyText) && !scope.judge.host.isSandboxed)
-      addFinding(scope.judge, 'ask', `Arithmetic on ${name} evaluates a value that is only known when it runs`)
+      addFinding(scope.judge, 'ask', `Arithmetic on ${name} evaluates a value that is only known at run time`)
   }
 }
 

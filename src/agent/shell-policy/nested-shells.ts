@@ -6,7 +6,7 @@ import { isOnline, checkReads, checkProjectCode, checkArgumentPaths } from './ca
 import { getFileContent } from './simple-command.ts'
 import { cloneShell, joinFiles, type Call, type Policy, type Shell, type Stream } from './shell-state.ts'
 
-const unknownCodeReason = 'Shell code that is only known when it runs is run'
+const unknownCodeReason = 'Shell code that is only known at run time is run'
 
 /** Judges texts as code. Unknown parts of a text may be any code. */
 export function judgeText(call: Call, texts: Stream, shell: Shell = call.shell): Stream {

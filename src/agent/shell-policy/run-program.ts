@@ -111,7 +111,7 @@ function judgeNamedProgram(programStart: ProgramStart, word: string): Stream {
   judgeVariables(call)
   const policy = isQuestion(call) ? allowQuestion : policyFor(name)
   if (policy) return policy(call) ?? 'unknown'
-  call.ask(`${renderField(name)} is not on the list of programs that run unasked`)
+  call.ask(`${renderField(name)} is not on the list of programs that run without approval`)
   judgeCarriedCommand(call)
   return 'unknown'
 }

@@ -375,5 +375,5 @@ function judgeTest(scope: Scope, expression: TestExpression): void {
 function judgeTestedName(scope: Scope, operator: string, name: Field): void {
   if (operator !== '-v' && operator !== '-R') return
   judgeSubscripts(scope, name, '[[ -v')
-  if (!/^\w+$/.test(name)) addFinding(scope.judge, 'ask', '[[ -v evaluates a name that is more than a name')
+  if (!/^\w+$/.test(name)) addFinding(scope.judge, 'ask', '[[ -v evaluates more than a name')
 }

@@ -21,13 +21,13 @@ import { cloneShell, type Call, type Policy, type Stream } from './shell-state.t
 
 type Wrapper = Grammar & {
   /** Number of words between the options and the program. */
-  readonly skip?: number
+  readonly skippedWords?: number
   /** Accepts `NAME=value` before the program. */
-  readonly assigns?: boolean
+  readonly acceptsAssignments?: boolean
   /** The reason for approval, independent of the inner program. */
-  readonly because?: string
+  readonly reason?: string
   /** It is harmless without a program. */
-  readonly alone?: boolean
+  readonly isOptional?: boolean
 }
 
 const assignmentPattern = /^([A-Za-z_]\w*)=([\s\S]*)$/
@@ -37,11 +37,11 @@ const createWrapper =
   (call) => {
     const options = readOptions(call.args, grammar, true)
     checkOptions(call, options)
-    if (grammar.because !== undefined) call.ask(`${call.name} ${grammar.because}`, null)
-    const { rest, own: innerCall } = grammar.assigns
+    if (grammar.reason !== undefined) call.ask(`${call.name} ${grammar.reason}`, null)
+    const { rest, own: innerCall } = grammar.acceptsAssignments
       ? readAssignments(call, options.operands)
       : { rest: options.operands, own: call }
-    return judgeInner(innerCall, rest.slice(grammar.skip ?? 0), grammar.alone ?? false)
+    return judgeInner(innerCall, rest.slice(grammar.skippedWords ?? 0), grammar.isOptional ?? false)
   }
 
 function judgeInner(call: Call, argv: readonly Field[], alone = false): Stream {
@@ -270,7 +270,7 @@ export function runProjectTool(call: Call, argv: readonly Field[]): void {
   const [first, ...rest] = argv.filter((arg, i) => i > 0 || arg !== '--')
   if (first === undefined) return
   const name = first.replace(/(?<!^)@[\w.^~-]+$/, '')
-  if (isUnknown(name)) call.ask(`${call.name} starts a program that is only known when it runs`)
+  if (isUnknown(name)) call.ask(`${call.name} starts a program that is only known at run time`)
   else call.judge.judgeCall([name, ...rest], call.shell, call.stdin)
 }
 
@@ -302,10 +302,10 @@ const tracingReason = 'looks into another program and can change it'
 export const wrappers: Readonly<Record<string, Policy>> = {
   env,
   sudo,
-  doas: createWrapper({ short: 'nsL', valued: 'uCa', because: 'runs with the rights of another user' }),
+  doas: createWrapper({ short: 'nsL', valued: 'uCa', reason: 'runs with the rights of another user' }),
   su,
   runuser: su,
-  pkexec: createWrapper({ valued: 'u', long: 'user=', because: 'runs with the rights of another user' }),
+  pkexec: createWrapper({ valued: 'u', long: 'user=', reason: 'runs with the rights of another user' }),
   xargs,
   timeout,
   gtimeout: timeout,
@@ -313,14 +313,14 @@ export const wrappers: Readonly<Record<string, Policy>> = {
   nohup: createWrapper({}),
   setsid: createWrapper({ short: 'cfw', long: 'ctty fork wait' }),
   nice: createWrapper({ valued: 'n', short: '0123456789', long: 'adjustment=' }),
-  ionice: createWrapper({ short: 't', valued: 'cnpPu', long: 'class= classdata= ignore', alone: true }),
+  ionice: createWrapper({ short: 't', valued: 'cnpPu', long: 'class= classdata= ignore', isOptional: true }),
   chrt: (call) => {
     const [priority = ''] = readOptions(call.args, schedulingGrammar, true).operands
     // Without a priority, some versions take the next word as the program.
     if (!/^\d+$/.test(priority)) call.ask('chrt is given no priority')
-    return createWrapper({ ...schedulingGrammar, skip: 1 })(call)
+    return createWrapper({ ...schedulingGrammar, skippedWords: 1 })(call)
   },
-  taskset: createWrapper({ short: 'ac', skip: 1 }),
+  taskset: createWrapper({ short: 'ac', skippedWords: 1 }),
   stdbuf: createWrapper({ valued: 'ioe', long: 'input= output= error=' }),
   unbuffer: createWrapper({ short: 'p' }),
   command: commandBuiltin,
@@ -330,8 +330,8 @@ export const wrappers: Readonly<Record<string, Policy>> = {
   toybox: busybox,
   chroot: createWrapper({
     long: 'userspec= groups= skip-chdir',
-    skip: 1,
-    because: 'changes what the root directory is',
+    skippedWords: 1,
+    reason: 'changes the root directory',
   }),
   watch,
   flock,
@@ -344,23 +344,23 @@ export const wrappers: Readonly<Record<string, Policy>> = {
     return personality(named ? { ...call, args: call.args.slice(1) } : call)
   },
   // On some systems `arch` starts programs.
-  arch: createWrapper({ alone: true }),
+  arch: createWrapper({ isOptional: true }),
   linux64: personality,
   linux32: personality,
-  unshare: createWrapper({ short: 'mupinUCTfrcS', because: 'leaves the walls this runs in' }),
+  unshare: createWrapper({ short: 'mupinUCTfrcS', reason: 'leaves its namespace' }),
   nsenter: createWrapper({
     short: 'mupinUCTa',
     valued: 'tSGrw',
     long: 'target= mount uts ipc net pid user all',
-    because: 'enters the walls of another process',
+    reason: 'enters the namespace of another process',
   }),
-  setpriv: createWrapper({ because: 'changes the rights of a program' }),
-  'systemd-run': createWrapper({ short: 'qtPGdS', valued: 'puM', because: 'starts a service' }),
-  strace: createWrapper({ short: 'cCdDfFhiqrTtVvxyYkwzZ', valued: 'aeoOpPsSuEIXb', because: tracingReason }),
-  ltrace: createWrapper({ short: 'cCfhirSTtV', valued: 'aeolnpsux', because: tracingReason }),
-  valgrind: createWrapper({ because: tracingReason }),
-  fakeroot: createWrapper({ short: 'hvu', because: 'is not on the list of programs that run unasked' }),
-  proot: createWrapper({ valued: 'rbqwk', because: 'is not on the list of programs that run unasked' }),
+  setpriv: createWrapper({ reason: 'changes the rights of a program' }),
+  'systemd-run': createWrapper({ short: 'qtPGdS', valued: 'puM', reason: 'starts a service' }),
+  strace: createWrapper({ short: 'cCdDfFhiqrTtVvxyYkwzZ', valued: 'aeoOpPsSuEIXb', reason: tracingReason }),
+  ltrace: createWrapper({ short: 'cCfhirSTtV', valued: 'aeolnpsux', reason: tracingReason }),
+  valgrind: createWrapper({ reason: tracingReason }),
+  fakeroot: createWrapper({ short: 'hvu', reason: 'is not on the list of programs that run without approval' }),
+  proot: createWrapper({ valued: 'rbqwk', reason: 'is not on the list of programs that run without approval' }),
   at: judgeLater,
   batch: judgeLater,
   'xvfb-run': createWrapper({ short: 'a', valued: 'n', long: 'auto-servernum server-num=' }),

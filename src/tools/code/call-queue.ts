@@ -1,46 +1,46 @@
 /**
- * Calls of one program, which come when they come: those that touch nothing in common run side by side, the others one
- * after the other, in the order in which they were made. The same rules as for the calls of a message (../group-calls.ts).
+ * Queues the calls of one program. Calls that touch no resource in common run concurrently, the others in the order in
+ * which they were made. group-calls.ts applies the same rules to the calls of a message.
  */
 
 import type { TouchedResources } from '../group-calls.ts'
 
-const WIDTH = 8
+const maxConcurrent = 8
 
-type Waiting = { readonly touched: TouchedResources; readonly start: () => void }
+type QueuedCall = { readonly touched: TouchedResources; readonly start: () => void }
 
 export function createCallQueue() {
-  const running = new Set<Waiting>()
-  let waiting: readonly Waiting[] = []
+  const running = new Set<QueuedCall>()
+  let queued: readonly QueuedCall[] = []
 
-  const go = (): void => {
-    const left: Waiting[] = []
-    for (const one of waiting) {
-      const inFront = [...running, ...left]
-      if (running.size < WIDTH && inFront.every(({ touched }) => !collide(one.touched, touched))) {
+  const startReady = (): void => {
+    const blocked: QueuedCall[] = []
+    for (const one of queued) {
+      const earlier = [...running, ...blocked]
+      if (running.size < maxConcurrent && earlier.every(({ touched }) => !conflicts(one.touched, touched))) {
         running.add(one)
         one.start()
-      } else left.push(one)
+      } else blocked.push(one)
     }
-    waiting = left
+    queued = blocked
   }
   return async <T>(touched: TouchedResources, work: () => Promise<T>): Promise<T> => {
     const one: { touched: TouchedResources; start: () => void } = { touched, start: () => {} }
     await new Promise<void>((start) => {
       one.start = start
-      waiting = [...waiting, one]
-      go()
+      queued = [...queued, one]
+      startReady()
     })
     try {
       return await work()
     } finally {
       running.delete(one)
-      go()
+      startReady()
     }
   }
 }
 
-function collide(one: TouchedResources, other: TouchedResources): boolean {
+function conflicts(one: TouchedResources, other: TouchedResources): boolean {
   if (one === 'nothing' || other === 'nothing') return false
   if (one === 'alone' || other === 'alone') return true
   return one.some((name) => other.includes(name))

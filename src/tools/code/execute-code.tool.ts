@@ -4,7 +4,7 @@ import type { ProgramEnd } from '../../agent/model/program.ts'
 import type { CallContext, Services, Toolbox, ToolResult } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { failWith } from '../tool-result.ts'
-import { failOnBackendError } from '../file/read-text-file.ts'
+import { failOnBackendError } from '../fail-on-backend-error.ts'
 import {
   findCallableTools,
   renderDeclarations,
@@ -14,7 +14,7 @@ import {
 } from './program-calls.ts'
 import { runPython } from './run-python.ts'
 
-const TIMEOUT_MS = 300_000
+const programTimeoutMs = 300_000
 
 const input = z.object({
   code: z.string().min(1),
@@ -23,7 +23,7 @@ const input = z.object({
 type Input = z.infer<typeof input>
 type Context = CallContext & Pick<Services, 'programs' | 'backend'>
 
-/** Not repeated after a crash: which of its calls had begun is told instead. */
+/** Runs a program that calls tools. It never runs again after a crash: the model gets the list of its started calls. */
 const definition = defineTool({
   name: 'execute_code',
   toolset: 'code_execution',
@@ -31,11 +31,11 @@ const definition = defineTool({
   input,
   needs: ['programs', 'backend'],
   effect: 'effect',
-  // A program can only do what its calls do, and each of them is judged by itself.
+  // A JavaScript program has no effect except by its calls, and each call is assessed on its own.
   risk: ({ language }) => (language === 'python' ? 'exec' : 'none'),
-  assess: ({ code, language }) => (language === 'python' ? python(code) : harmless(code)),
+  assess: ({ code, language }) => (language === 'python' ? assessPython(code) : allowProgram(code)),
   touches: () => 'alone',
-  run: (wanted, context) => failOnBackendError(() => run(wanted, context)),
+  run: (request, context) => failOnBackendError(() => runProgram(request, context)),
 })
 
 const describeWith = (toolbox: Toolbox): string =>
@@ -43,42 +43,43 @@ const describeWith = (toolbox: Toolbox): string =>
 
 export default Object.assign(definition, { describeWith })
 
-const harmless = (code: string): Assessment => ({ verdict: 'allow', reasons: [], subjects: [code] })
-const python = (code: string): Assessment => ({
+const allowProgram = (code: string): Assessment => ({ verdict: 'allow', reasons: [], subjects: [code] })
+const assessPython = (code: string): Assessment => ({
   verdict: 'ask',
-  reasons: ['it runs a Python program on the machine of the session'],
+  reasons: ['it runs a Python program on the host of the session'],
   subjects: [code],
 })
 
-async function run({ code, language }: Input, context: Context): Promise<ToolResult> {
+async function runProgram({ code, language }: Input, context: Context): Promise<ToolResult> {
   const { programs, backend, clock, callId, signal } = context
-  const since = clock.now()
-  const shared = { source: code, timeoutMs: TIMEOUT_MS, signal }
-  if (language === 'python') return report(await runPython(backend, { ...shared, callId }), 0, clock.now() - since)
-  // What has begun when the program ends is stopped with it.
-  const over = new AbortController()
-  const calls = createProgramCalls({ parent: callId, programs, signal: AbortSignal.any([signal, over.signal]) })
+  const startedAt = clock.now()
+  const options = { source: code, timeoutMs: programTimeoutMs, signal }
+  if (language === 'python')
+    return renderAnswer(await runPython(backend, { ...options, callId }), 0, clock.now() - startedAt)
+  // Calls that still run when the program ends are stopped.
+  const programEnd = new AbortController()
+  const calls = createProgramCalls({ parent: callId, programs, signal: AbortSignal.any([signal, programEnd.signal]) })
   const tools = findCallableTools(programs.tool).map(describeFunction)
-  const end = await programs.run({ ...shared, tools, call: calls.call, ...(language && { language }) })
-  over.abort()
+  const result = await programs.run({ ...options, tools, call: calls.call, ...(language && { language }) })
+  programEnd.abort()
   await calls.waitForAll()
-  return report(withHint(end, code), calls.count(), clock.now() - since)
+  return renderAnswer(addPythonHint(result, code), calls.count(), clock.now() - startedAt)
 }
 
-const PYTHON = /^(?:def \w+\(.*:|from [\w.]+ import |import \w+$|[^\S\n]*print\(.*\)$|(?:for|if|with) .*:$)/m
+const pythonSyntax = /^(?:def \w+\(.*:|from [\w.]+ import |import \w+$|[^\S\n]*print\(.*\)$|(?:for|if|with) .*:$)/m
 
-/** Who takes the tool for one of Python finds out why it is not. */
-function withHint(end: ProgramEnd, code: string): ProgramEnd {
-  const isMeant = end.error?.startsWith('SyntaxError') && PYTHON.test(code)
-  return isMeant ? { ...end, error: `${end.error}. Programs are JavaScript or TypeScript.` } : end
+/** Explains the syntax error of a Python program. */
+function addPythonHint(result: ProgramEnd, code: string): ProgramEnd {
+  const isMeant = result.error?.startsWith('SyntaxError') && pythonSyntax.test(code)
+  return isMeant ? { ...result, error: `${result.error}. Programs are JavaScript or TypeScript.` } : result
 }
 
-function report({ status, output, error }: ProgramEnd, made: number, ms: number): ToolResult {
+function renderAnswer({ status, output, error }: ProgramEnd, callCount: number, durationMs: number): ToolResult {
   const answer = {
     status,
     output: output.trimEnd(),
-    tool_calls_made: made,
-    duration_seconds: Math.round(ms / 10) / 100,
+    tool_calls_made: callCount,
+    duration_seconds: Math.round(durationMs / 10) / 100,
     ...(error !== undefined && { error }),
   }
   if (status !== 'success') return failWith(answer)

@@ -1,6 +1,6 @@
 /**
- * The calls that a program makes: which tools it has, how many calls, in which order they run, and what a result of the
- * dispatcher is to a program.
+ * Handles the tool calls of a program: selects its tools, limits and orders its calls, and converts results of the
+ * dispatcher for it.
  */
 
 import type { ToolMessage } from '../../agent/model/message.ts'
@@ -8,16 +8,24 @@ import type { Program, ProgramAnswer, ProgramFunction } from '../../agent/model/
 import type { Programs, Tool, Toolbox } from '../../agent/model/tool.ts'
 import { createCallQueue } from './call-queue.ts'
 
-/** In the order in which they are told; what a session does not have is left out. */
-const CALLABLE = ['read_file', 'write_file', 'search_files', 'patch', 'terminal', 'web_search', 'web_extract'] as const
+/** In the order of the tool description. */
+const callableNames = [
+  'read_file',
+  'write_file',
+  'search_files',
+  'patch',
+  'terminal',
+  'web_search',
+  'web_extract',
+] as const
 
 export const maxProgramCalls = 50
 
-type Find = (name: string) => Tool | undefined
+type FindTool = (name: string) => Tool | undefined
 
-export const findCallableTools = (find: Find): readonly Tool[] => CALLABLE.flatMap((name) => find(name) ?? [])
+export const findCallableTools = (find: FindTool): readonly Tool[] => callableNames.flatMap((name) => find(name) ?? [])
 
-/** The required ones first: in that order values without names are taken. */
+/** Required parameters come first, because a program may pass values without names in this order. */
 export const describeFunction = ({ name, inputSchema }: Tool): ProgramFunction => {
   const { properties = {}, required = [] } = inputSchema as {
     readonly properties?: object
@@ -26,8 +34,8 @@ export const describeFunction = ({ name, inputSchema }: Tool): ProgramFunction =
   return { name, parameters: [...new Set([...required, ...Object.keys(properties)])] }
 }
 
-/** What comes back is not in the schemas of the tools; only what a program needs to know. */
-const RESULTS: Readonly<Record<(typeof CALLABLE)[number], string>> = {
+/** The schemas of the tools do not describe results. These shapes contain only the fields that programs need. */
+const resultShapes: Readonly<Record<(typeof callableNames)[number], string>> = {
   read_file: '{content:"N|line\\n…",total_lines,truncated}',
   write_file: '{bytes_written}',
   search_files: '{matches:[{path,line,content}]}|{files}',
@@ -38,31 +46,31 @@ const RESULTS: Readonly<Record<(typeof CALLABLE)[number], string>> = {
 }
 
 export function renderDeclarations(toolbox: Toolbox): string {
-  const names = CALLABLE.filter((name) => toolbox.has(name))
-  return names.map((name) => `${name} → ${RESULTS[name]}`).join('; ')
+  const names = callableNames.filter((name) => toolbox.has(name))
+  return names.map((name) => `${name} → ${resultShapes[name]}`).join('; ')
 }
 
 export type ProgramCalls = {
   readonly call: Program['call']
   readonly count: () => number
-  /** Resolves when no call is running any more. */
+  /** Resolves when no call is running. */
   readonly waitForAll: () => Promise<unknown>
 }
 
 export type ProgramCallsOptions = { readonly parent: string; readonly programs: Programs; readonly signal: AbortSignal }
 
 export function createProgramCalls({ parent, programs, signal }: ProgramCallsOptions): ProgramCalls {
-  const lane = createCallQueue()
+  const queue = createCallQueue()
   const running = new Set<Promise<unknown>>()
   let made = 0
   const run = async (name: string, input: unknown): Promise<ProgramAnswer> => {
     const tool = findCallableTools(programs.tool).find((one) => one.name === name)
     if (!tool) return { error: 'there is no such tool for programs' }
-    if (asksForBackground(input)) return { error: 'background is not for programs: call the tool itself' }
+    if (requestsBackground(input)) return { error: 'background is not for programs: call the tool itself' }
     if (made >= maxProgramCalls)
       return { error: `a program makes at most ${maxProgramCalls} calls; this one has made them` }
     const id = `${parent}.${++made}`
-    return lane(programs.touches(tool, input), async () => {
+    return queue(programs.touches(tool, input), async () => {
       if (signal.aborted) return { error: 'the user stopped the turn' }
       return toProgramAnswer(await programs.dispatch({ parent, id, tool, input, signal }))
     })
@@ -80,13 +88,13 @@ export function createProgramCalls({ parent, programs, signal }: ProgramCallsOpt
   }
 }
 
-const asksForBackground = (input: unknown): boolean =>
+const requestsBackground = (input: unknown): boolean =>
   typeof input === 'object' && input !== null && 'background' in input && /^true$/i.test(String(input.background))
 
-/** A command that ran and ended with 1 has a result; what was refused or could not run throws. */
+/** A command that ran and failed has a result. An error, which the program sees as an exception, means it did not run. */
 export function toProgramAnswer({ content, failed }: ToolMessage): ProgramAnswer {
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-  const result = parsed(text)
+  const result = parseResult(text)
   if (!failed) return { ok: result }
   const code = result['exit_code']
   if (typeof code === 'number' && code >= 0) return { ok: result }
@@ -94,12 +102,12 @@ export function toProgramAnswer({ content, failed }: ToolMessage): ProgramAnswer
   return { error: typeof error === 'string' ? error : text, result }
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
+function parseResult(text: string): Readonly<Record<string, unknown>> {
   try {
     const value = JSON.parse(text) as unknown
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
     return { content: value }
   } catch {
-    return { content: text } // not every tool answers with JSON
+    return { content: text } // Not every tool returns JSON.
   }
 }

@@ -1,10 +1,10 @@
-/** Python runs where the session's machine has it: a file in a temporary place, run like any command. */
+/** Runs a Python program on the host of the session, as a command on a temporary file. */
 
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import type { ProgramEnd } from '../../agent/model/program.ts'
 
-const MAX_OUTPUT = 50_000
-const MAX_ERROR = 10_000
+const maxOutputBytes = 50_000
+const maxErrorChars = 10_000
 
 export type Script = {
   readonly source: string
@@ -24,12 +24,12 @@ export async function runPython(backend: ExecutionBackend, script: Script): Prom
   const file = `/tmp/programs/${callId.replace(/[^\w-]/g, '_').slice(0, 64)}.py`
   await backend.files.write(file, new TextEncoder().encode(source))
   try {
-    const options = { cwd: backend.capabilities.root, timeoutMs, signal, maxOutput: MAX_OUTPUT }
+    const options = { cwd: backend.capabilities.root, timeoutMs, signal, maxOutput: maxOutputBytes }
     const { exitCode, stdout, stderr, timedOut } = await backend.exec(`python3 ${file}`, options)
     if (timedOut) return { status: 'timeout', output: stdout, error: `Stopped after ${timeoutMs / 1000} s.` }
     if (signal.aborted) return { status: 'interrupted', output: stdout, error: 'Stopped by the user.' }
     const status = exitCode === 0 ? 'success' : 'error'
-    return { status, output: stdout, ...(stderr && { error: stderr.slice(-MAX_ERROR) }) }
+    return { status, output: stdout, ...(stderr && { error: stderr.slice(-maxErrorChars) }) }
   } finally {
     await backend.files.remove(file)
   }

@@ -1,14 +1,15 @@
 import * as z from 'zod'
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import type { ToolResult } from '../../agent/model/tool.ts'
-import { plainAssessment } from '../../agent/policy/approval.ts'
+import { assessByRisk } from '../../agent/policy/approval.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { type Edit, planEdits } from './patch/plan-edits.ts'
 import { replaceText } from './patch/replace-text.ts'
 import { renderUnifiedDiff } from './patch/unified-diff.ts'
 import { parsePatch, listPatchPaths } from './patch/parse-patch.ts'
-import { failOnBackendError, isTextFile, readEditableFile } from './read-text-file.ts'
+import { failOnBackendError } from '../fail-on-backend-error.ts'
+import { isTextFile, readEditableFile } from './read-text-file.ts'
 
 const input = z.object({
   mode: z.enum(['replace', 'patch']),
@@ -36,7 +37,7 @@ export default defineTool({
   effect: 'effect',
   risk: () => 'write',
   assess: (wanted, { backend }) =>
-    plainAssessment(
+    assessByRisk(
       'write',
       listTouchedPaths(wanted).flatMap((path) => [path, backend.resolve(path)]),
     ),

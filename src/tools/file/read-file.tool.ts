@@ -4,7 +4,8 @@ import { readImage } from './read-image.ts'
 import { splitLines, renderNumberedLines } from './numbered-lines.ts'
 import { readDocument } from './documents/read-document.ts'
 import { isUnchangedPage } from './unchanged-page.ts'
-import { failOnBackendError, isTextFile, readTextFile, type TextFile } from './read-text-file.ts'
+import { failOnBackendError } from '../fail-on-backend-error.ts'
+import { isTextFile, readTextFile, type TextFile } from './read-text-file.ts'
 
 const maxLines = 2000
 const maxChars = 100_000

@@ -21,13 +21,13 @@ export async function readImage(backend: ExecutionBackend, given: string): Promi
   const path = backend.resolve(given)
   const stat = isImageName(path) ? await backend.files.stat(path) : undefined
   if (stat?.type !== 'file') return undefined
-  const failWithReason = (why: string): ToolResult => fail(`${given} ${why}`, { is_binary: true, file_size: stat.size })
+  const failWithReason = (reason: string): ToolResult =>
+    fail(`${given} ${reason}`, { is_binary: true, file_size: stat.size })
   if (stat.size > maxImageBytes) return failWithReason('is larger than 3.75 MiB. Make a smaller copy and read that.')
   const bytes = (await backend.files.read(path)) ?? new Uint8Array()
   const head = String.fromCharCode(...bytes.subarray(0, 16))
   const [mediaType] = formats.find(([, is]) => is(head)) ?? []
-  if (mediaType === undefined)
-    return failWithReason('is no PNG, JPEG, GIF or WebP image, the only ones that can be shown.')
+  if (mediaType === undefined) return failWithReason('is not a PNG, JPEG, GIF or WebP image. Only these can be shown.')
   const description = JSON.stringify({ image: mediaType, file_size: bytes.byteLength, note: 'The image follows.' })
   return {
     content: [

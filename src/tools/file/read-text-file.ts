@@ -1,6 +1,6 @@
 /** Reads a text file of the workspace, or returns a failure that names the reason. */
 
-import { BackendError, type ExecutionBackend } from '../../agent/model/backend.ts'
+import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import type { ToolResult } from '../../agent/model/tool.ts'
 import { fail } from '../tool-result.ts'
 import { isImageName } from './read-image.ts'
@@ -63,13 +63,3 @@ async function readBytes(backend: ExecutionBackend, given: string): Promise<File
 const binaryDetails = (bytes: Uint8Array) => ({ is_binary: true, file_size: bytes.byteLength })
 
 export const isTextFile = (value: TextFile | ToolResult): value is TextFile => 'path' in value
-
-/** Errors of a backend are answers; anything else is a bug and stays one. */
-export async function failOnBackendError<T>(work: () => Promise<T>): Promise<T | ToolResult> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof BackendError)) throw error
-    return fail([error.message, error.hint].filter(Boolean).join(' '), { code: error.code })
-  }
-}

@@ -3,7 +3,7 @@ import type { ExecutionBackend, SearchHit, SearchQuery } from '../../agent/model
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { findSimilarFiles } from './similar-files.ts'
-import { failOnBackendError } from './read-text-file.ts'
+import { failOnBackendError } from '../fail-on-backend-error.ts'
 
 /** From this number on, matches are grouped by file, so that each path appears once. */
 const minGroupedMatches = 5

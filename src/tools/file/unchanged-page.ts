@@ -4,7 +4,7 @@
  */
 
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
-import { hash53 } from '../../agent/model/hash.ts'
+import { hash53 } from '../../agent/model/hash53.ts'
 
 type ShownPage = { readonly hash: number; readonly callId: string; readonly wasOmitted: boolean }
 

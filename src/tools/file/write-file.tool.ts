@@ -3,7 +3,7 @@ import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { isNumberedCopyOf, hasLineNumbers } from './numbered-lines.ts'
-import { failOnBackendError } from './read-text-file.ts'
+import { failOnBackendError } from '../fail-on-backend-error.ts'
 
 const input = z.object({ path: z.string().min(1), content: z.string() })
 

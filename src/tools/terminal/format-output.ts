@@ -1,60 +1,60 @@
-/** What a program printed, as a model gets to see it: without colours and secrets, and not more than it can use. */
+/** Prepares the output of a command for a model: removes colours, masks secrets, truncates. */
 
-import { maskSecrets } from '../../agent/model/secrets.ts'
+import { maskSecrets } from '../../agent/model/mask-secrets.ts'
 
-const MAX_BYTES = 50_000
-const MAX_LINES = 2_000
-const MAX_LINE = 2_000
-/** Of what is kept, the part that comes from the beginning: errors and results stand at the end. */
-const HEAD = 0.4
+const maxBytes = 50_000
+const maxLines = 2_000
+const maxLineChars = 2_000
+/** The share of a truncated output that comes from its beginning. Errors and results are usually at the end. */
+const headShare = 0.4
 
-// oxlint-disable-next-line no-control-regex -- control sequences are what this removes
-const ANSI = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)|[@-Z\\-_])/g
+// oxlint-disable-next-line no-control-regex -- this pattern removes control sequences
+const controlSequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)|[@-Z\\-_])/g
 
-export const cleanOutput = (text: string): string => maskSecrets(text.replace(ANSI, '').trimEnd())
+export const cleanOutput = (text: string): string => maskSecrets(text.replace(controlSequences, '').trimEnd())
 
-// oxlint-disable-next-line no-control-regex -- what text does not contain, and what machines put in the place of it
-const ODD = /[\0-\u0008\u000E-\u001A\u001C-\u001F\uFFFD]/g
+// oxlint-disable-next-line no-control-regex -- control characters and U+FFFD are rare in text
+const binaryCharacters = /[\0-\u0008\u000E-\u001A\u001C-\u001F\uFFFD]/g
 
 /**
- * Bytes that are no text are said instead of shown: they would only be noise. Machines hand them over as U+FFFD; texts
- * in older encodings have some of those, and are shown.
+ * Replaces binary output by a note. Hosts decode invalid bytes as U+FFFD. A text in an older encoding contains some of
+ * these characters, so only a share above 20 % counts as binary.
  */
 export function replaceBinary(text: string): string {
   const sample = text.slice(0, 8_192)
-  const odd = sample.match(ODD)?.length ?? 0
-  if (odd * 5 <= sample.length && !sample.includes('\0')) return text
-  return `[binary output, about ${text.length} bytes, not shown: write it to a file, or look at it with xxd, od or file]`
+  const binaryCount = sample.match(binaryCharacters)?.length ?? 0
+  if (binaryCount * 5 <= sample.length && !sample.includes('\0')) return text
+  return `[binary output, about ${text.length} bytes, not shown: write it to a file, or inspect it with xxd, od or file]`
 }
 
 export type TruncatedOutput = { readonly text: string; readonly truncated: boolean }
 
-/** Beginning and end of a long text, with a line in between that says what is missing. */
+/** Keeps the beginning and the end of a long text, with a line between them that states what was left out. */
 export function truncateOutput(text: string): TruncatedOutput {
   const lines = text.split('\n')
-  const short = lines.map((line) => (line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}[...]` : line))
-  const isWide = short.some((line, i) => line !== lines[i])
-  const cut = bytesOf(linesOf(short))
-  return { text: cut, truncated: isWide || cut !== text }
+  const narrowLines = lines.map((line) => (line.length > maxLineChars ? `${line.slice(0, maxLineChars)}[...]` : line))
+  const hasLongLines = narrowLines.some((line, i) => line !== lines[i])
+  const truncated = truncateBytes(truncateLines(narrowLines))
+  return { text: truncated, truncated: hasLongLines || truncated !== text }
 }
 
-function linesOf(lines: readonly string[]): string {
-  if (lines.length <= MAX_LINES) return lines.join('\n')
-  const head = Math.floor(MAX_LINES * HEAD)
-  const missing = lines.length - MAX_LINES
-  return [...lines.slice(0, head), `[... ${missing} lines left out ...]`, ...lines.slice(head - MAX_LINES)].join('\n')
+function truncateLines(lines: readonly string[]): string {
+  if (lines.length <= maxLines) return lines.join('\n')
+  const head = Math.floor(maxLines * headShare)
+  const missing = lines.length - maxLines
+  return [...lines.slice(0, head), `[... ${missing} lines left out ...]`, ...lines.slice(head - maxLines)].join('\n')
 }
 
-function bytesOf(text: string): string {
-  if (text.length * 4 <= MAX_BYTES) return text
+function truncateBytes(text: string): string {
+  if (text.length * 4 <= maxBytes) return text
   const bytes = new TextEncoder().encode(text)
-  if (bytes.byteLength <= MAX_BYTES) return text
-  const head = Math.floor(MAX_BYTES * HEAD)
-  const from = bytes.byteLength - (MAX_BYTES - head)
+  if (bytes.byteLength <= maxBytes) return text
+  const head = Math.floor(maxBytes * headShare)
+  const from = bytes.byteLength - (maxBytes - head)
   const missing = `\n[... ${from - head} bytes left out ...]\n`
-  return decoded(bytes.subarray(0, head)) + missing + decoded(bytes.subarray(from))
+  return decodePart(bytes.subarray(0, head)) + missing + decodePart(bytes.subarray(from))
 }
 
-/** Half a character at a cut is left out. */
-const decoded = (bytes: Uint8Array): string =>
+/** A character that was split at the edge is left out. */
+const decodePart = (bytes: Uint8Array): string =>
   new TextDecoder('utf-8', { ignoreBOM: true, fatal: false }).decode(bytes).replace(/^\uFFFD+|\uFFFD+$/g, '')

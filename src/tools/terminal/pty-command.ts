@@ -1,24 +1,24 @@
 /**
- * A terminal device for one command, by what most machines have: `script` of util-linux, else python. Its size and
- * name are those of an ordinary one; pagers, which would wait for a key, only print.
+ * Wraps a command so that it runs with a terminal device, by `script` of util-linux or else by Python. Pagers are set to
+ * `cat`, because they would wait for a key.
  */
 
-const ENVIRONMENT = 'TERM=xterm-256color PAGER=cat GIT_PAGER=cat SHELL=/bin/bash'
-const SIZE = 'stty rows 40 cols 120 2>/dev/null'
-const PYTHON = 'import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(["/bin/bash","-c",sys.argv[1]])))'
-const NONE =
-  'There is no terminal device on this machine: it has neither script (util-linux) nor python3. Leave pty out.'
+const environment = 'TERM=xterm-256color PAGER=cat GIT_PAGER=cat SHELL=/bin/bash'
+const setSize = 'stty rows 40 cols 120 2>/dev/null'
+const pythonSpawn = 'import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(["/bin/bash","-c",sys.argv[1]])))'
+const missingPtyError =
+  'There is no terminal device on this host: it has neither script (util-linux) nor python3. Leave pty out.'
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 export function withPty(command: string): string {
-  const whole = quoted(`${SIZE}; ${command}`)
+  const quotedCommand = quote(`${setSize}; ${command}`)
   return [
-    `if command -v script >/dev/null; then env ${ENVIRONMENT} script -qec ${whole} /dev/null`,
-    `elif command -v python3 >/dev/null; then env ${ENVIRONMENT} python3 -c ${quoted(PYTHON)} ${whole}`,
-    `else echo ${quoted(NONE)} >&2; exit 126; fi`,
+    `if command -v script >/dev/null; then env ${environment} script -qec ${quotedCommand} /dev/null`,
+    `elif command -v python3 >/dev/null; then env ${environment} python3 -c ${quote(pythonSpawn)} ${quotedCommand}`,
+    `else echo ${quote(missingPtyError)} >&2; exit 126; fi`,
   ].join('\n')
 }
 
-/** As the screen would stand in the end: lines that were written over are there once. */
+/** Renders the final screen: of a line that was overwritten, only its last version stays. */
 export const renderScreen = (output: string): string => output.replace(/\r+\n/g, '\n').replace(/^.*\r(?=[^\n])/gm, '')

@@ -1,38 +1,38 @@
 import * as z from 'zod'
 import type { Assessment } from '../../agent/model/approval.ts'
 import { BackendError, type ExecResult, type ExecutionBackend } from '../../agent/model/backend.ts'
-import { hash53 } from '../../agent/model/hash.ts'
+import { hash53 } from '../../agent/model/hash53.ts'
 import type { CallContext, Services, ShellState } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail, failWith } from '../tool-result.ts'
-import { failOnBackendError } from '../file/read-text-file.ts'
+import { failOnBackendError } from '../fail-on-backend-error.ts'
 import { assessCommand } from './assess-command.ts'
 import { maxBackgroundSeconds, getForegroundRefusal, startInBackground } from './start-in-background.ts'
 import { explainExitCode } from './exit-code-meaning.ts'
 import { cleanOutput, truncateOutput, replaceBinary } from './format-output.ts'
 import { renderScreen, withPty } from './pty-command.ts'
 
-const DEFAULT_SECONDS = 180
-const MAX_SECONDS = 600
-/** Of each stream, from the machine. More than is shown, so that the rest can be read from a file. */
-const MAX_OUTPUT = 256 * 1024
+const defaultTimeoutSeconds = 180
+const maxTimeoutSeconds = 600
+/** Per stream, from the host. More than the model sees, so that the rest can be read from a file. */
+const maxOutputBytes = 256 * 1024
 
 const input = z.object({
   command: z.string().min(1),
   background: z.boolean().default(false).describe('For servers, watchers and long jobs: returns at once.'),
   timeout: z.int().min(1).optional().describe('Seconds, at most 600; 180 if not given. In the background: a day.'),
   workdir: z.string().optional().describe('Directory for this command only.'),
-  pty: z.boolean().default(false).describe('A terminal device, where the machine has one; cd and exports do not stay.'),
-  notify_on_complete: z.boolean().default(false).describe('Background: a message tells its end.'),
+  pty: z.boolean().default(false).describe('A terminal device, where the host has one; cd and exports do not stay.'),
+  notify_on_complete: z.boolean().default(false).describe('Background: a message reports its end.'),
   watch_patterns: z
     .array(z.string().min(1).max(200))
     .max(20)
     .default([])
-    .describe('Background: a message tells output lines that contain one of these texts.'),
+    .describe('Background: a message reports output lines that contain one of these texts.'),
 })
 type Input = z.infer<typeof input>
 
-/** The working directory and exported variables carry over to the next command. */
+/** Runs a command line. The working directory and exported variables carry over to the next command. */
 export default defineTool({
   name: 'terminal',
   toolset: 'terminal',
@@ -41,95 +41,102 @@ export default defineTool({
   input,
   needs: ['backend', 'shell', 'processes'],
   effect: 'effect',
-  // A process is named after the call that starts it: starting it again finds it.
+  // A background process is named after its call, so a call that runs again finds it.
   effectOf: ({ background }) => (background ? 'keyed' : 'effect'),
   risk: () => 'exec',
   assess: assessCall,
   touches: () => 'alone',
-  run: (wanted, context) =>
+  run: (request, context) =>
     failOnBackendError(async () => {
-      const refusal = refuse(wanted, context.backend)
-      return refusal === undefined ? runCommand(wanted, context) : fail(refusal)
+      const refusal = findRefusal(request, context.backend)
+      return refusal === undefined ? runCommand(request, context) : fail(refusal)
     }),
 })
 
-function refuse(wanted: Input, { jobs, capabilities }: ExecutionBackend): string | undefined {
-  const { background, timeout = DEFAULT_SECONDS, command, pty, notify_on_complete: notify, watch_patterns } = wanted
+function findRefusal(request: Input, { jobs, capabilities }: ExecutionBackend): string | undefined {
+  const {
+    background,
+    timeout = defaultTimeoutSeconds,
+    command,
+    pty,
+    notify_on_complete: notify,
+    watch_patterns,
+  } = request
   if (pty && !capabilities.pty)
     return 'There is no terminal device here. Use options that ask nothing and use no pager: -y, --no-pager, --batch.'
   if (background)
     return timeout > maxBackgroundSeconds ? `timeout is at most ${maxBackgroundSeconds} seconds.` : undefined
   if (notify || watch_patterns.length)
     return 'notify_on_complete and watch_patterns are for commands with background: true. A command in the foreground is waited for.'
-  if (timeout > MAX_SECONDS)
-    return `timeout is at most ${MAX_SECONDS} seconds. ${jobs ? 'For longer commands use background: true.' : 'Split the work into shorter commands.'}`
+  if (timeout > maxTimeoutSeconds)
+    return `timeout is at most ${maxTimeoutSeconds} seconds. ${jobs ? 'For longer commands use background: true.' : 'Split the work into shorter commands.'}`
   return getForegroundRefusal(command, jobs !== undefined)
 }
 
-/** The same whether it is waited for or not. */
+/** Background commands are assessed like foreground ones. */
 function assessCall({ command, workdir }: Input, services: Pick<Services, 'backend' | 'shell'>): Assessment {
   const { backend, shell } = services
   const { cwd } = shell.read()
-  const at = workdir === undefined ? cwd : backend.resolve(workdir, cwd)
-  const { verdict, reasons, commands, rule } = assessCommand(command, at, services)
+  const cwdOfCall = workdir === undefined ? cwd : backend.resolve(workdir, cwd)
+  const { verdict, reasons, commands, rule } = assessCommand(command, cwdOfCall, services)
   return { verdict, reasons, summary: command, subjects: commands, ...(rule !== undefined && { rule }) }
 }
 
 type Context = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
 
-async function runCommand(wanted: Input, context: Context) {
+async function runCommand(request: Input, context: Context) {
   const { backend, shell, signal } = context
-  const { command, timeout = DEFAULT_SECONDS, workdir } = wanted
+  const { command, timeout = defaultTimeoutSeconds, workdir } = request
   const state = shell.read()
-  const home = await standing(backend, state.cwd)
-  const cwd = workdir === undefined ? home : backend.resolve(workdir, home)
-  if (wanted.background) return startInBackground(backgroundOf(wanted, cwd), context)
-  const options = { cwd, env: state.env, timeoutMs: timeout * 1000, signal, maxOutput: MAX_OUTPUT }
-  const result = await backend.exec(wanted.pty ? withPty(command) : command, options)
-  shell.write({ cwd: workdir === undefined ? result.cwd : home, env: envAfter(state.env, result) })
-  return report(wanted.pty ? { ...result, stdout: renderScreen(result.stdout) } : result, wanted, context)
+  const directory = await existingDirectory(backend, state.cwd)
+  const cwd = workdir === undefined ? directory : backend.resolve(workdir, directory)
+  if (request.background) return startInBackground(toBackgroundRequest(request, cwd), context)
+  const options = { cwd, env: state.env, timeoutMs: timeout * 1000, signal, maxOutput: maxOutputBytes }
+  const result = await backend.exec(request.pty ? withPty(command) : command, options)
+  shell.write({ cwd: workdir === undefined ? result.cwd : directory, env: mergeEnvironment(state.env, result) })
+  return renderAnswer(request.pty ? { ...result, stdout: renderScreen(result.stdout) } : result, request, context)
 }
 
-const backgroundOf = (wanted: Input, cwd: string) => {
-  const { command, pty, timeout: seconds, notify_on_complete: notify, watch_patterns: watch } = wanted
-  return { command, pty, cwd, seconds, notify, watch }
+const toBackgroundRequest = (request: Input, cwd: string) => {
+  const { command, pty, timeout: timeoutSeconds, notify_on_complete: notify, watch_patterns: watch } = request
+  return { command, pty, cwd, timeoutSeconds, notify, watch }
 }
 
-const envAfter = (before: ShellState['env'], { env, unset = [] }: ExecResult): ShellState['env'] => ({
+const mergeEnvironment = (before: ShellState['env'], { env, unset = [] }: ExecResult): ShellState['env'] => ({
   ...Object.fromEntries(Object.entries(before).filter(([name]) => !unset.includes(name))),
   ...env,
 })
 
-/** The directory of the last command, unless it has been removed since. */
-async function standing(backend: ExecutionBackend, cwd: string): Promise<string> {
+/** The directory of the last command may have been removed since. */
+async function existingDirectory(backend: ExecutionBackend, cwd: string): Promise<string> {
   const stat = await backend.files.stat(cwd)
   return stat?.type === 'directory' ? cwd : backend.capabilities.root
 }
 
-async function report(result: ExecResult, { command, timeout = DEFAULT_SECONDS }: Input, context: Context) {
+async function renderAnswer(result: ExecResult, { command, timeout = defaultTimeoutSeconds }: Input, context: Context) {
   const { stdout, stderr, cwd, timedOut } = result
   const { languages } = context.backend.capabilities
   const exitCode = result.exitCode ?? 137
   const meaning = explainExitCode({ command, exitCode, stderr, languages })
-  const whole = cleanOutput(join(replaceBinary(stdout), stderr))
-  const { text, truncated } = truncateOutput(whole)
+  const fullOutput = cleanOutput(joinOutput(replaceBinary(stdout), stderr))
+  const { text, truncated } = truncateOutput(fullOutput)
   const answer = {
     output: text,
     exit_code: exitCode,
     ...(timedOut && { error: `The command was stopped after ${timeout} seconds.` }),
     ...(meaning && { exit_code_meaning: meaning.text }),
     ...((truncated || result.truncated) && { truncated: true }),
-    ...(truncated && (await spilled(whole, context))),
+    ...(truncated && (await spillOutput(fullOutput, context))),
     cwd,
   }
   return exitCode === 0 || meaning?.isSuccess ? answer : failWith(answer)
 }
 
-const join = (stdout: string, stderr: string): string =>
+const joinOutput = (stdout: string, stderr: string): string =>
   stdout === '' || stderr === '' || stdout.endsWith('\n') ? stdout + stderr : `${stdout}\n${stderr}`
 
-/** All of it that the machine has kept, where read_file finds it. Without a place for it the answer says less. */
-async function spilled(text: string, { backend, callId }: Context): Promise<{ readonly output_file?: string }> {
+/** Writes the whole output to a file for read_file. When that fails, the answer names no file. */
+async function spillOutput(text: string, { backend, callId }: Context): Promise<{ readonly output_file?: string }> {
   const path = `/tmp/results/terminal-${callId.replace(/[^\w-]/g, '_').slice(0, 64)}-${hash53(text).toString(36)}.txt`
   try {
     await backend.files.write(path, new TextEncoder().encode(text))

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { TouchedResources } from '../../../src/tools/group-calls.ts'
 import { createCallQueue } from '../../../src/tools/code/call-queue.ts'
 
-/** Calls that end when they are told to, in the order in which they began. */
+/** Calls whose end a test controls. */
 function world() {
   const lane = createCallQueue()
   const begun: string[] = []
@@ -24,12 +24,12 @@ function world() {
 
 describe('calls of a program', () => {
   it.each<[string, readonly TouchedResources[], number]>([
-    ['that touch nothing run side by side', ['nothing', 'nothing', 'nothing'], 3],
-    ['that touch different things run side by side', [['a'], ['b'], 'nothing'], 3],
-    ['that touch the same wait for each other', [['a'], ['a', 'b'], ['b']], 1],
-    ['that must be alone wait for those before', [['a'], 'alone', ['b']], 1],
-    ['that must be alone are a barrier', ['alone', ['a']], 1],
-    ['that touch nothing pass a barrier', ['alone', 'nothing', ['a']], 2],
+    ['that touch nothing run concurrently', ['nothing', 'nothing', 'nothing'], 3],
+    ['that touch different resources run concurrently', [['a'], ['b'], 'nothing'], 3],
+    ['that touch the same resource wait for each other', [['a'], ['a', 'b'], ['b']], 1],
+    ['that must run alone wait for earlier calls', [['a'], 'alone', ['b']], 1],
+    ['that must run alone block later calls', ['alone', ['a']], 1],
+    ['that touch nothing overtake a blocked call', ['alone', 'nothing', ['a']], 2],
     ['are at most eight at a time', Array<TouchedResources>(12).fill('nothing'), 8],
   ])('%s', async (_, touched, atOnce) => {
     const { begun, call, settle } = world()
@@ -38,7 +38,7 @@ describe('calls of a program', () => {
     expect(begun).toHaveLength(atOnce)
   })
 
-  it('begin in the order in which they were made, when those in their way have ended', async () => {
+  it('start in order as soon as conflicting calls have ended', async () => {
     const { begun, call, end, settle } = world()
     for (const [name, touched] of [
       ['a1', ['a']],
@@ -59,7 +59,7 @@ describe('calls of a program', () => {
     expect(begun.at(-1)).toBe('a3')
   })
 
-  it('make room when they fail', async () => {
+  it('free the queue when they fail', async () => {
     const lane = createCallQueue()
     await expect(lane('alone', async () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
     expect(await lane('alone', async () => 'next')).toBe('next')

@@ -17,7 +17,7 @@ const message = (value: unknown, failed = false): ToolMessage => ({
   failed,
 })
 
-/** Programs are functions here: what an isolate makes of source is tested with the isolate. */
+/** Programs are functions here. Tests of the isolate cover running source. */
 function world(act: (program: Program) => Promise<ProgramEnd>, answer: (request: NestedRequest) => ToolMessage) {
   const asked: NestedRequest[] = []
   const programs: Programs = {
@@ -36,7 +36,7 @@ function world(act: (program: Program) => Promise<ProgramEnd>, answer: (request:
 const success: ProgramEnd = { status: 'success', output: 'out\n' }
 
 describe('execute_code', () => {
-  it('gives the program the tools it may call, with the names of their parameters', async () => {
+  it('passes the callable tools with their parameter names', async () => {
     let given: Program | undefined
     const { run } = world(
       async (program) => {
@@ -64,8 +64,8 @@ describe('execute_code', () => {
     ['itself', ['execute_code', { code: '1' }], /no such tool/],
     ['a command in the background', ['terminal', { command: 'x', background: true }], /background/],
     ['the same in words', ['terminal', { command: 'x', background: 'True' }], /background/],
-  ])('does not let a program call %s', async (_, asked_, error) => {
-    const [name, input] = asked_ as [string, object]
+  ])('refuses to call %s', async (_, request, error) => {
+    const [name, input] = request as [string, object]
     let answer: ProgramAnswer | undefined
     const { run, asked } = world(
       async (program) => {
@@ -79,7 +79,7 @@ describe('execute_code', () => {
     expect(asked).toEqual([])
   })
 
-  it('numbers the calls under its own, and counts fifty', async () => {
+  it('numbers calls below its own id and allows fifty', async () => {
     const answers: ProgramAnswer[] = []
     const { run, asked } = world(
       async (program) => {
@@ -94,7 +94,7 @@ describe('execute_code', () => {
     expect(answers[51]).toEqual({ error: expect.stringContaining('at most 50 calls') as string })
   })
 
-  it('stops what a program has left running, and waits for its end', async () => {
+  it('stops calls that still run after the program and waits for them', async () => {
     let signal: AbortSignal | undefined
     let isEnded = false
     const programs: Programs = {
@@ -121,7 +121,7 @@ describe('execute_code', () => {
     ['def f():\n    print(1)', true],
     ['import os', true],
     ['const a = (', false],
-  ])('says what programs are to who writes %j', async (source, hinted) => {
+  ])('adds a hint to the syntax error of %j only for Python', async (source, hinted) => {
     const { run } = world(
       async () => ({ status: 'error', output: '', error: 'SyntaxError: no (line 1, column 1)' }),
       () => message({}),
@@ -129,10 +129,10 @@ describe('execute_code', () => {
     expect((await run({ code: source })).result['error'].includes('JavaScript')).toBe(hinted)
   })
 
-  it('tells the calls of the session and no others, in few bytes', () => {
-    const told = renderDeclarations(new Map([...toolbox].filter(([name]) => name !== 'terminal')))
-    expect(told).toMatch(/^read_file → .*; write_file → .*; search_files → .*; patch → /)
-    expect(told).not.toMatch(/terminal|web_search/)
+  it('describes the tools of the session in few bytes', () => {
+    const text = renderDeclarations(new Map([...toolbox].filter(([name]) => name !== 'terminal')))
+    expect(text).toMatch(/^read_file → .*; write_file → .*; search_files → .*; patch → /)
+    expect(text).not.toMatch(/terminal|web_search/)
     const sent = executeCode.description + executeCode.describeWith(toolbox) + JSON.stringify(executeCode.inputSchema)
     console.log(`execute_code: ${sent.length} bytes`)
     expect(sent.length).toBeLessThan(1_400)
@@ -169,7 +169,7 @@ describe('python', () => {
     () => message({}),
   )
 
-  it('runs as a file on the machine, which is taken away again', async () => {
+  it('runs as a file that is removed afterwards', async () => {
     const backend = withPython({ stdout: '2\n' })
     const { result } = await run({ code: 'print(1 + 1)', language: 'python' }, backend)
     expect(result).toMatchObject({ status: 'success', output: '2', tool_calls_made: 0 })
@@ -185,7 +185,7 @@ describe('python', () => {
     expect((await run({ code: 'x', language: 'python' }, withPython(answer))).result).toMatchObject(expected)
   })
 
-  it('is refused where there is none, and is the only one that is asked about', async () => {
+  it('is refused on a host without it, and alone needs approval', async () => {
     const { failed, result } = await run({ code: 'x', language: 'python' })
     expect({ failed, ...result }).toMatchObject({ failed: true, error: expect.stringMatching(/no Python/) as string })
     expect(executeCode.assess?.({ code: 'x', language: 'python' }, {})).toMatchObject({ verdict: 'ask' })

@@ -25,14 +25,14 @@ describe('read_file', () => {
     expect(result['next_offset']).toBe(next)
   })
 
-  it('says where the file ends when asked for what is behind it', async () => {
+  it('reports the last line for an offset after the end', async () => {
     expect((await read({ path: 'f', offset: 50 }, { f: lines(10) })).result).toMatchObject({
       content: '',
       hint: 'The file ends at line 10.',
     })
   })
 
-  it('cuts at 100 000 characters between lines, and lines at 2000', async () => {
+  it('truncates at 100 000 characters, and lines at 2000', async () => {
     const { result } = await read({ path: 'f' }, { f: lines(200, 'y'.repeat(1000)) })
     expect(result['content'].length).toBeLessThanOrEqual(100_000)
     expect(result['content'].split('\n').at(-1)).toMatch(/^\d+\|y{1000}\d+$/)
@@ -42,7 +42,7 @@ describe('read_file', () => {
     expect(long.result['content']).toMatch(/^1\|z{2000}\.\.\. \[line cut, 5000 characters\]$/)
   })
 
-  it('names similar files for one that is not there', async () => {
+  it('names similar files for a missing one', async () => {
     const { failed, result } = await read({ path: 'src/mian.ts' }, { 'src/main.ts': 'x', 'other/thing.md': 'y' })
     expect(failed).toBe(true)
     expect(result['similar_files']).toEqual(['/workspace/src/main.ts'])
@@ -53,14 +53,14 @@ describe('read_file', () => {
     ['an image', { path: 'i.png' }, { 'i.png': 'x' }, { is_binary: true }],
     ['a directory', { path: 'd' }, { 'd/f': 'x' }, {}],
     ['a device', { path: '/dev/zero' }, {}, {}],
-  ])('refuses %s and says what to use', async (_, input, files, expected) => {
+  ])('refuses %s and names an alternative', async (_, input, files, expected) => {
     const { failed, result } = await read(input, files)
     expect(failed).toBe(true)
     expect(result).toMatchObject(expected)
     expect(result['error'].length).toBeGreaterThan(20)
   })
 
-  it('touches one name however the path is spelt', () => {
+  it('touches one canonical path for all spellings', () => {
     const backend = memoryBackend()
     expect(readFile.touches({ path: './a/../b' }, { backend })).toEqual(['/workspace/b'])
     expect(writeFile.touches({ path: '/workspace/b', content: '' }, { backend })).toEqual(['/workspace/b'])
@@ -68,7 +68,7 @@ describe('read_file', () => {
 })
 
 describe('write_file', () => {
-  it('writes, makes directories and reads back', async () => {
+  it('writes the file, creates directories and verifies the content', async () => {
     const backend = memoryBackend()
     const { result } = await call(writeFile, { path: 'a/b.txt', content: 'hé' }, { backend })
     expect(result).toEqual({ bytes_written: 3, dirs_created: true, verified: true })
@@ -95,20 +95,20 @@ describe('write_file', () => {
     ['1|Alice\n2|Bob\n3|Carol\n', undefined],
     ['1|Alice\n2|Bob\n3|Carol\n', '1|Alice\n2|Bob\n'],
     ['1|Alice\n2|Bob\n3|Carol\n', 'name\n'],
-  ])('takes %j over %j, which only looks like it', async (content, before) => {
+  ])('writes %j over %j, which only looks numbered', async (content, before) => {
     const backend = memoryBackend(before === undefined ? {} : { a: before })
     expect((await call(writeFile, { path: 'a', content }, { backend })).failed).toBe(false)
     expect(backend.texts()).toEqual({ '/workspace/a': content })
   })
 
-  it('says when the file does not read back as written', async () => {
+  it('reports when the written file has other content', async () => {
     const backend = memoryBackend()
     backend.broken.add('/workspace/a')
     const { failed, result } = await call(writeFile, { path: 'a', content: 'x' }, { backend })
     expect([failed, result['verified']]).toEqual([true, false])
   })
 
-  it('warns of broken JSON', async () => {
+  it('warns about invalid JSON', async () => {
     const { result } = await call(writeFile, { path: 'a.json', content: '{' }, { backend: memoryBackend() })
     expect(result['warning']).toContain('not valid JSON')
   })
@@ -119,7 +119,7 @@ describe('search_files', () => {
   const search = async (input: object) =>
     (await call(searchFiles, { pattern: 'needle', ...input }, { backend: memoryBackend(files) })).result
 
-  it('shows few matches one by one', async () => {
+  it('lists few matches one by one', async () => {
     expect(await search({ file_glob: '*.ts', context: 1 })).toEqual({
       matches: [{ path: 'src/a.ts', line: 2, content: 'needle', before: ['let x'], after: ['end'] }],
       total_count: 1,
@@ -127,14 +127,14 @@ describe('search_files', () => {
     })
   })
 
-  it('groups many by file', async () => {
+  it('groups many matches by file', async () => {
     expect((await search({}))['matches']).toEqual([
       { path: 'src/a.ts', lines: ['2:needle'] },
       { path: 'src/b.md', lines: ['1:needle', '2:needle', '3:needle', '4:needle'] },
     ])
   })
 
-  it('pages and says how to go on', async () => {
+  it('pages and names the next offset', async () => {
     expect(await search({ limit: 2, offset: 1 })).toMatchObject({
       total_count: 5,
       truncated: true,
@@ -161,7 +161,7 @@ describe('search_files', () => {
     expect(await search(input)).toMatchObject(expected)
   })
 
-  it('names similar places for one that is not there', async () => {
+  it('names similar files for a missing path', async () => {
     expect(await search({ path: 'src/a.tx' })).toMatchObject({ similar_files: ['/workspace/src/a.ts'] })
   })
 })

@@ -6,7 +6,7 @@ import { matchStrategies } from '../../../src/tools/file/patch/match-strategies.
 import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 
-describe('a remembered passage is found', () => {
+describe('replaceText', () => {
   it.each([
     ['exact', 'a\nb\nc', 'b', 'B', 'a\nB\nc'],
     ['line-trimmed', 'f(\n    x,  \n)', 'f(\nx,\n)', 'g(\nx,\n)', 'g(\nx,\n)'],
@@ -21,11 +21,11 @@ describe('a remembered passage is found', () => {
       'new',
     ],
     ['context-aware', 'one line here\nsecond line here\nthird', 'one line here\nsomething else', 'X', 'X\nthird'],
-  ])('by %s', (strategy, text, from, ...[to, expected]) => {
+  ])('finds a passage by the strategy %s', (strategy, text, from, ...[to, expected]) => {
     expect(replaceText(text, { from, to, all: false })).toEqual({ text: expected, strategy, count: 1 })
   })
 
-  it('by nine strategies, from exact to approximate, in this order', () => {
+  it('tries nine strategies from exact to approximate', () => {
     expect(matchStrategies.map(({ name }) => name)).toEqual([
       'exact',
       'line-trimmed',
@@ -43,29 +43,29 @@ describe('a remembered passage is found', () => {
     ['indentation-flexible', 'if a:\n        b', ' if a:\n b', true],
     ['trimmed-boundary', '  a\nb  b\nc  ', 'a\nb  b\nc', true],
     ['trimmed-boundary', '  a\n b  b\nc  ', 'a\nb  b\nc', false],
-  ])('%s alone finds what it should: %j', (strategy, text, wanted, finds) => {
+  ])('the strategy %s alone decides about %j', (strategy, text, wanted, finds) => {
     const found = matchStrategies.find(({ name }) => name === strategy)?.locate(text, wanted) ?? []
     expect(found.length > 0).toBe(finds)
   })
 
-  it('and what replaces it is indented like it', () => {
+  it('indents the new text like the replaced passage', () => {
     const text = 'class A {\n        run() {\n            go()\n        }\n}\n'
     const from = 'run() {\n    go()\n}'
     const result = replaceText(text, { from, to: 'run() {\n    stop()\n}', all: false })
     expect(result).toMatchObject({ text: 'class A {\n        run() {\n            stop()\n        }\n}\n' })
   })
 
-  it('in a file with Windows line ends, which keeps them', () => {
+  it('keeps Windows line ends', () => {
     expect(replaceText('a\r\nb\r\nc\r\n', { from: 'a\nb', to: 'x\ny\nz', all: false })).toMatchObject({
       text: 'x\r\ny\r\nz\r\nc\r\n',
     })
   })
 
-  it('everywhere when that is asked', () => {
+  it('replaces all occurrences with all: true', () => {
     expect(replaceText('x y x', { from: 'x', to: 'z', all: true })).toMatchObject({ text: 'z y z', count: 2 })
   })
 
-  it('but not replaced everywhere on a mere likeness', () => {
+  it('does not replace all occurrences of an approximate match', () => {
     const text = 'start {\n  alpha beta gamma\n}'
     const wanted = { from: 'start {\n  alpha beta gamna\n}', to: 'x' }
     expect(replaceText(text, { ...wanted, all: false })).toMatchObject({ strategy: 'block-anchor' })
@@ -78,11 +78,11 @@ describe('a remembered passage is found', () => {
     ['nothing like it', 'a\nb', 'completely different words', /not found/],
     ['a near miss', 'const total = price * 2\n', 'const totals = price * 3', /closest line is: 1\|const total/],
     ['a blank', 'a\n\nb', '   ', /not found/],
-  ])('or not: %s', (_, text, from, error) => {
+  ])('returns an error for %s', (_, text, from, error) => {
     expect(replaceText(text, { from, to: 'x', all: false })).toMatchObject({ error: expect.stringMatching(error) })
   })
 
-  it('and never guessed between two places', () => {
+  it('returns the locations when two places match', () => {
     expect(replaceText('x = 1\ny\nx = 1\n', { from: 'x = 1', to: 'z', all: false })).toMatchObject({
       error: expect.stringContaining('fits 2 places'),
       locations: ['1|x = 1', '3|x = 1'],
@@ -109,12 +109,12 @@ describe('patch, mode replace', () => {
     expect(result['note']).toBeUndefined()
   })
 
-  it('says so when nothing changes', async () => {
+  it('reports that nothing changes', async () => {
     const { result } = await edit(files, { mode: 'replace', path: 'a.txt', old_string: 'two', new_string: 'two' })
     expect(result).toMatchObject({ success: true, no_change: true })
   })
 
-  it('points out an approximate match', async () => {
+  it('notes an approximate match', async () => {
     const { result } = await edit(files, { mode: 'replace', path: 'a.txt', old_string: '  two  ', new_string: '2' })
     expect(result['note']).toContain('line-trimmed')
   })
@@ -161,7 +161,7 @@ describe('a byte order mark', () => {
     { mode: 'replace', path: 'a.txt', old_string: '  one  ', new_string: '1' },
     { mode: 'patch', patch: '*** Update File: a.txt\n-one\n+1\n two' },
     { mode: 'patch', patch: '*** Update File: a.txt\n-\uFEFFone\n+\uFEFF1\n two' },
-  ])('stays where it is: %j', async (input) => {
+  ])('is kept by %j', async (input) => {
     const backend = memoryBackend({ 'a.txt': '\uFEFFone\ntwo\n' })
     const { failed } = await call(patch, input, { backend })
     expect(failed).toBe(false)
@@ -203,7 +203,7 @@ describe('patch, mode patch', () => {
     })
   })
 
-  it('writes nothing when one hunk of one file does not fit', async () => {
+  it('writes nothing when one hunk does not match', async () => {
     const files = { 'a.ts': 'a\n', 'b.ts': 'b\n' }
     const { failed, result, texts } = await apply(
       files,
@@ -233,7 +233,7 @@ describe('patch, mode patch', () => {
       '    if c:\n        b\n',
     ],
     ['Windows line ends', 'a\r\nb\r\n', [' a', '-b', '+c'], 'a\r\nc\r\n'],
-  ])('takes %s', async (_, before, hunk, after) => {
+  ])('accepts %s', async (_, before, hunk, after) => {
     const { failed, texts } = await apply({ f: before }, '*** Update File: f', ...hunk)
     expect(failed).toBe(false)
     expect(texts['/workspace/f']).toBe(after)
@@ -250,7 +250,7 @@ describe('patch, mode patch', () => {
     ['def run', 'def run():\n  y = 1\ndef run():\n  x = 1\n', 4],
     ['class B\n@@ def run', twice, 6],
     ['class A\n@@ def run', twice, 3],
-  ])('finds what the hint %j means', async (hint, before, line) => {
+  ])('finds the line of the hint %j', async (hint, before, line) => {
     const hunk = [`@@ ${hint}`, '-x = 1', '+x = 2']
     const { failed, texts } = await apply({ f: before }, '*** Update File: f', ...hunk)
     expect(failed).toBe(false)
@@ -258,20 +258,20 @@ describe('patch, mode patch', () => {
     expect(texts['/workspace/f']).toBe(lines.with(line - 1, lines[line - 1]!.replace('1', '2')).join('\n'))
   })
 
-  it.each([[['-x = 1', '+x = 2']], [['+  y = 1']]])('asks which of two lines a hint means: %j', async (hunk) => {
+  it.each([[['-x = 1', '+x = 2']], [['+  y = 1']]])('refuses a hint that matches two lines: %j', async (hunk) => {
     const { failed, result, texts } = await apply({ f: twice }, '*** Update File: f', '@@ def run', ...hunk)
     expect(failed).toBe(true)
     expect(result['error']).toContain('fits 2 places')
     expect(texts['/workspace/f']).toBe(twice)
   })
 
-  it('asks which of two places is meant', async () => {
+  it('refuses a hunk that matches two places', async () => {
     const { failed, result } = await apply({ f: 'x\ny\nx\n' }, '*** Update File: f', '-x', '+z')
     expect(failed).toBe(true)
     expect(result['error']).toContain('1|x; 3|x')
   })
 
-  it('puts back what was written when a later file cannot be', async () => {
+  it('undoes earlier writes when a later file cannot be written', async () => {
     const backend = memoryBackend({ a: 'a\n', b: 'b\n' })
     const { write } = backend.files
     const full = (path: string, bytes: Uint8Array) =>
@@ -285,7 +285,7 @@ describe('patch, mode patch', () => {
     expect(backend.texts()).toEqual({ '/workspace/a': 'a\n', '/workspace/b': 'b\n' })
   })
 
-  it('sees what earlier parts of the same patch did', async () => {
+  it('applies later changes to the result of earlier ones', async () => {
     const { texts } = await apply(
       { f: 'a\n' },
 
@@ -302,7 +302,7 @@ describe('patch, mode patch', () => {
     expect(texts).toEqual({ '/workspace/f': 'd\n' })
   })
 
-  it('names all its files as touched', () => {
+  it('touches all files of the patch', () => {
     const backend = memoryBackend()
     const text = '*** Update File: a\n*** Move to: b\n-x\n*** Add File: c\n+y'
     expect(patch.touches({ mode: 'patch', patch: text }, { backend })).toEqual([

@@ -25,7 +25,7 @@ describe('read_file of an image', () => {
     })
   })
 
-  it('says to a model that sees none what it is', async () => {
+  it('refuses an image for a model without image input', async () => {
     const { failed, result, raw } = await look('a.png', png, false)
     expect([failed, result['is_binary']]).toEqual([true, true])
     expect(result['error']).toContain('this model sees none')
@@ -33,8 +33,8 @@ describe('read_file of an image', () => {
   })
 
   it.each([
-    ['text.png', bytes('no image'), 'no PNG'],
-    ['a.bmp', bytes('BM......'), 'no PNG'],
+    ['text.png', bytes('no image'), 'not a PNG'],
+    ['a.bmp', bytes('BM......'), 'not a PNG'],
     ['large.png', new Uint8Array(4 * 1024 * 1024), '3.75 MiB'],
   ])('does not show %s', async (path, content, why) => {
     const { failed, result } = await look(path, content)
@@ -42,7 +42,7 @@ describe('read_file of an image', () => {
     expect(result['error']).toContain(why)
   })
 
-  it('reads what only sounds like one as what it is', async () => {
+  it('ignores SVG files and missing files', async () => {
     expect((await look('image.svg', bytes('<svg/>'))).result['content']).toBe('1|<svg/>')
     const missing = await call(readFile, { path: 'x.png' }, { backend: memoryBackend() }, { seesImages: true })
     expect(missing.result['error']).toContain('not found')

@@ -1,4 +1,4 @@
-/** Calls a tool as the dispatcher does and reads its answer back. */
+/** Calls a tool as the dispatcher does and parses its result. */
 
 import type { CallContext, Services, Tool, ToolResult } from '../../../src/agent/model/tool.ts'
 

@@ -1,4 +1,4 @@
-/** A workspace in memory, for tools: real enough to read, write and search; commands answer what a test scripts. */
+/** A workspace in memory that can read, write and search. Commands return the result that a test sets. */
 
 import type { ExecResult, ExecutionBackend, FileStat, SearchHit } from '../../../src/agent/model/backend.ts'
 import { glob } from '../../../src/backends/virtual/glob.ts'
@@ -14,7 +14,7 @@ export type Executed = {
 export type MemoryBackend = ExecutionBackend & {
   readonly texts: () => Record<string, string>
   readonly executed: Executed[]
-  /** Paths whose content comes back damaged. */
+  /** Paths whose content is damaged on read. */
   readonly broken: Set<string>
 }
 

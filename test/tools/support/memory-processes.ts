@@ -1,4 +1,4 @@
-/** Background processes of a test: what they print and when they end is what it says. */
+/** Background processes whose output and state a test sets. */
 
 import type { Processes, ProcessStart, ProcessState, ProcessView } from '../../../src/agent/model/process.ts'
 
@@ -8,7 +8,7 @@ export type MemoryProcesses = Processes & {
   readonly started: ProcessStart[]
   readonly sent: { readonly id: string; readonly text: string; readonly close: boolean }[]
   readonly toldOf: string[]
-  /** Says how one goes on. */
+  /** Replaces a process. */
   readonly set: (id: string, change: Scripted) => void
 }
 

@@ -13,7 +13,7 @@ function verdict(command: string, kind: BackendKind, said: Said) {
   return assessCommand(command, '/workspace', { backend: machine, shell }).verdict
 }
 
-describe('what a command may do where it runs', () => {
+describe('assessCommand', () => {
   it.each([
     ['virtual', 'none', ['allow', 'allow', 'allow']],
     ['virtual', 'full', ['allow', 'ask', 'ask']],
@@ -21,7 +21,7 @@ describe('what a command may do where it runs', () => {
     ['daytona', 'full', ['allow', 'ask', 'ask']],
     ['vercel', 'none', ['allow', 'allow', 'allow']],
     ['http', 'none', ['allow', 'ask', 'ask']],
-  ] as const)('on %s with the network %s: look, fetch, run the project → %j', (kind, network, verdicts) => {
+  ] as const)('on %s with the network %s: list, fetch, run project code → %j', (kind, network, verdicts) => {
     const commands = ['ls -la', 'curl -s https://example.org/', 'bash build.sh']
     expect(commands.map((command) => verdict(command, kind, { network }))).toEqual(verdicts)
   })
@@ -30,7 +30,7 @@ describe('what a command may do where it runs', () => {
     [{ isolated: true, network: 'none' }, ['allow', 'allow']],
     [{ isolated: true, network: 'full' }, ['ask', 'ask']],
     [{ isolated: false, network: 'none' }, ['ask', 'ask']],
-  ] as const)('on a server that says %j: fetch, run the project → %j', (said, verdicts) => {
+  ] as const)('on a server that reports %j: fetch, run project code → %j', (said, verdicts) => {
     const commands = ['curl -s https://example.org/', 'bash build.sh']
     expect(commands.map((command) => verdict(command, 'http', said))).toEqual(verdicts)
   })

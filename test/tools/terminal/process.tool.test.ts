@@ -15,7 +15,7 @@ const exited = (exitCode = 0) => ({ at: 'exited', exitCode, endedAt: 12_000 }) a
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `line ${n}\n`).join('')
 
 describe('process', () => {
-  it('lists what there is', async () => {
+  it('lists all processes', async () => {
     const { run } = world({ proc_a: { command: 'npm run dev' }, proc_b: { command: 'make', state: exited(2) } })
     expect((await run({ action: 'list' })).result).toEqual({
       processes: [
@@ -41,7 +41,7 @@ describe('process', () => {
     })
   })
 
-  it('polls one by the beginning of its id, and it counts as told', async () => {
+  it('polls a process by the beginning of its id and marks it as reported', async () => {
     const { run, processes } = world({ proc_a: { output: 'up\u001B[0m\n', state: exited(3) }, proc_b: {} })
     const { failed, result } = await run({ action: 'poll', session_id: 'proc_a' })
     expect(failed).toBe(false)
@@ -58,7 +58,7 @@ describe('process', () => {
 
   it.each([
     [{ action: 'poll' }, 'session_id is needed'],
-    [{ action: 'poll', session_id: 'proc' }, 'several processes'],
+    [{ action: 'poll', session_id: 'proc' }, 'Several process ids'],
     [{ action: 'kill', session_id: 'nope' }, 'no process nope'],
     [{ action: 'stop', session_id: 'proc_a' }, 'Invalid input'],
   ])('refuses %j', async (input, words) => {
@@ -72,7 +72,7 @@ describe('process', () => {
     [{ limit: 3 }, '497-499', 'line 497\n', 'line 499'],
     [{ offset: 10, limit: 2 }, '10-11', 'line 10\n', 'line 11'],
     [{ offset: 499 }, '499-499', 'line 499', 'line 499'],
-  ])('shows of a log of 500 lines, for %j, lines %s', async (page, showing, begins, ends) => {
+  ])('shows lines of a log of 500 lines for %j: %s', async (page, showing, begins, ends) => {
     const { run } = world({ proc_a: { output: numbered(500) } })
     const { result } = await run({ action: 'log', session_id: 'proc_a', ...page })
     expect(result).toMatchObject({ total_lines: 500, showing, status: 'running' })
@@ -80,33 +80,33 @@ describe('process', () => {
     expect(result['output'].endsWith(ends)).toBe(true)
   })
 
-  it('masks secrets in what it shows', async () => {
+  it('masks secrets in output and commands', async () => {
     const { run } = world({ proc_a: { command: 'x --token=abcdefgh', output: 'key sk-abcdefghijklmnopqrstuv\n' } })
     const { result } = await run({ action: 'log', session_id: 'proc_a' })
     expect(result['output']).toBe('key ***')
     expect(result['command']).toBe('x --token=***')
   })
 
-  it('waits for an end, and says when there was none', async () => {
+  it('waits for the end and reports a timeout', async () => {
     const { run, processes } = world({ proc_a: {} })
     const input = { action: 'wait', session_id: 'proc_a', timeout: 5 }
-    expect((await run(input)).result).toMatchObject({ status: 'timeout', note: 'It still runs after 5 seconds.' })
+    expect((await run(input)).result).toMatchObject({ status: 'timeout', note: 'It is still running after 5 seconds.' })
     processes.set('proc_a', { output: 'done', state: exited() })
     expect((await run(input)).result).toMatchObject({ status: 'exited', exit_code: 0, output: 'done' })
   })
 
-  it('kills what runs, and says of the rest that it had ended', async () => {
+  it('kills a running process', async () => {
     const { run } = world({ proc_a: {}, proc_b: { state: exited(1) } })
     expect((await run({ action: 'kill', session_id: 'proc_a' })).result).toMatchObject({ status: 'killed' })
   })
 
-  it('makes up no exit code for what is lost', async () => {
+  it('reports no exit code for a lost process', async () => {
     const { run } = world({ proc_a: { output: 'half', state: { at: 'lost', endedAt: 1_000 } } })
     const { result } = await run({ action: 'poll', session_id: 'proc_a' })
     expect(result).toMatchObject({ status: 'lost', exit_code: null, output: 'half' })
   })
 
-  it('sends input once, however often its call is repeated', async () => {
+  it('sends input once when its call runs again', async () => {
     const { run, processes } = world({ proc_a: {} })
     const input = { action: 'submit', session_id: 'proc_a', data: 'yes' }
     expect((await run(input)).result).toEqual({ session_id: 'proc_a', status: 'ok', bytes_written: 4 })
@@ -114,7 +114,7 @@ describe('process', () => {
     expect(processes.sent.map(({ text }) => text)).toEqual(['yes\n'])
   })
 
-  it('sends nothing to what has ended, and no data with the end of the input', async () => {
+  it('sends nothing to an ended process, and no data with close', async () => {
     const { run, processes } = world({ proc_a: {}, proc_b: { state: exited() } })
     expect((await run({ action: 'write', session_id: 'proc_b', data: 'x' })).failed).toBe(true)
     await run({ action: 'close', session_id: 'proc_a', data: 'rm -rf x' })
@@ -141,7 +141,7 @@ describe('input for a process', () => {
       expect(world(programs).assess({ action, session_id, data })?.verdict).toBe(verdict)
   })
 
-  it('is all that is judged', () => {
+  it('is the only input that is assessed', () => {
     const { assess } = world(programs)
     for (const action of ['poll', 'log', 'wait', 'kill', 'close'])
       expect(assess({ action, session_id: 'proc_sh', data: 'rm -rf /' })?.verdict).toBe('allow')

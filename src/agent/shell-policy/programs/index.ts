@@ -1,4 +1,4 @@
-/** Every program there is a policy for. What is not here is asked about. */
+/** Maps names of programs to their policies. A program without a policy needs approval. */
 
 import { builtins } from '../builtins.ts'
 import { base64, cat, echo, openssl, printf, rev, tac, tr, xxd } from '../decoders.ts'

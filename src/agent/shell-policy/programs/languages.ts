@@ -1,4 +1,4 @@
-/** Interpreters, compilers and the tools of projects: code of the project is run, code on the line is asked about. */
+/** Judges interpreters, compilers and project tools. Inline code needs approval unless it is known to be harmless. */
 
 import { isKnown, mayBeOption, renderField, type Field } from '../field.ts'
 import { checkProjectCode, checkArgumentPaths } from '../call-checks.ts'
@@ -8,45 +8,57 @@ import { resolvePlaces, getZone } from '../path-zones.ts'
 import type { Call, Policy } from '../shell-state.ts'
 
 type Interpreter = {
-  /** Options without a value, and with one. */
-  readonly plain: RegExp
-  readonly valued: RegExp
-  /** What brings code on the line. */
-  readonly code: RegExp
-  readonly harmless?: (code: string) => boolean
-  /** What in it loads other code, which is looked for in the current directory first. */
-  readonly loads?: RegExp
+  readonly plainOption: RegExp
+  readonly valuedOption: RegExp
+  /** Introduces inline code. */
+  readonly codeOption: RegExp
+  readonly isHarmless?: (judgeInlineCode: string) => boolean
+  /** Statements that load modules, which the current directory can shadow. */
+  readonly importPattern?: RegExp
 }
 
 const python: Interpreter = {
-  plain: /^(-[uBVOsSEIqvb]+|-VV|--version|--help|-h)$/,
-  valued: /^-[WX]/,
-  code: /^-[bBdEIOqsSuvx]*c/,
-  harmless: isHarmlessPython,
-  // sys is part of the interpreter.
-  loads: /\bimport\b(?!\s+sys\s*(?:[;\n]|$))/,
+  plainOption: /^(-[uBVOsSEIqvb]+|-VV|--version|--help|-h)$/,
+  valuedOption: /^-[WX]/,
+  codeOption: /^-[bBdEIOqsSuvx]*c/,
+  isHarmless: isHarmlessPython,
+  // No file can shadow sys.
+  importPattern: /\bimport\b(?!\s+sys\s*(?:[;\n]|$))/,
 }
 const node: Interpreter = {
-  plain:
+  plainOption:
     /^(--version|-v|--help|-h|--test|--watch|--check|-c|--no-warnings|--enable-source-maps|--experimental-[\w-]+|--trace-[\w-]+|--expose-gc|--max-old-space-size=\d+|--stack-size=\d+|--env-file=[\w./-]+|--test-(?!reporter)[\w-]+(=[^\n]*)?|--test-reporter=\w+|--unhandled-rejections=\w+)$/,
-  valued: /(?!)/,
-  code: /^(-e|-p|-pe|--eval|--print|-i|--interactive)/,
-  harmless: isHarmlessJavaScript,
+  valuedOption: /(?!)/,
+  codeOption: /^(-e|-p|-pe|--eval|--print|-i|--interactive)/,
+  isHarmless: isHarmlessJavaScript,
 }
-const ruby: Interpreter = { plain: /^(-v|--version|-c|-w|-W\d?)$/, valued: /^-I/, code: /^-[a-zA-Z]*e/ }
-const perl: Interpreter = { plain: /^(-v|--version|-c|-w|-W)$/, valued: /^-I/, code: /^-[a-zA-Z0-9]*[eE]/ }
-const php: Interpreter = { plain: /^(-v|--version|-l|-m|-i)$/, valued: /^-f$/, code: /^-[rBRE]/ }
-const lua: Interpreter = { plain: /^-v$/, valued: /(?!)/, code: /^-[el]/ }
+const ruby: Interpreter = {
+  plainOption: /^(-v|--version|-c|-w|-W\d?)$/,
+  valuedOption: /^-I/,
+  codeOption: /^-[a-zA-Z]*e/,
+}
+const perl: Interpreter = {
+  plainOption: /^(-v|--version|-c|-w|-W)$/,
+  valuedOption: /^-I/,
+  codeOption: /^-[a-zA-Z0-9]*[eE]/,
+}
+const php: Interpreter = { plainOption: /^(-v|--version|-l|-m|-i)$/, valuedOption: /^-f$/, codeOption: /^-[rBRE]/ }
+const lua: Interpreter = { plainOption: /^-v$/, valuedOption: /(?!)/, codeOption: /^-[el]/ }
 
-/** Code handed over on the line: harmless only when every word of it is known to be. */
-function code(call: Call, text: Field | undefined, { harmless, loads }: Interpreter): void {
-  const fine = text !== undefined && call.judge.host.isSandboxed && isKnown(text) && (harmless?.(text) ?? false)
-  if (!fine) call.ask(`${call.name} runs code that stands on the line: ${renderField(text ?? '').slice(0, 80)}`)
-  else if (loads?.test(text)) loadsModules(call, text, `-c ${renderField(text).slice(0, 80)}`)
+/** Judges code on the command line: harmless only when all of its words are on the list. */
+function judgeInlineCode(
+  call: Call,
+  text: Field | undefined,
+  { isHarmless: harmless, importPattern: loads }: Interpreter,
+): void {
+  const isHarmlessCode =
+    text !== undefined && call.judge.host.isSandboxed && isKnown(text) && (harmless?.(text) ?? false)
+  if (!isHarmlessCode) call.ask(`${call.name} runs code from the command line: ${renderField(text ?? '').slice(0, 80)}`)
+  else if (loads?.test(text)) judgeImports(call, text, `-c ${renderField(text).slice(0, 80)}`)
 }
 
-/** Names of the standard library may be files of the project as well, and those are taken first. */
-function loadsModules(call: Call, text: string, what: string): void {
+/** A file of the project shadows a module of the standard library with the same name. */
+function judgeImports(call: Call, text: string, what: string): void {
   const names = new Set(text.match(/\w+/g))
   const modules = [...call.shell.files.keys()].map((path) => /([^/]+?)(?:\/__init__)?\.\w+$/.exec(path)?.[1] ?? '')
   const written = modules.find((name) => names.has(name))
@@ -54,7 +66,7 @@ function loadsModules(call: Call, text: string, what: string): void {
   checkProjectCode(call, `${call.name} ${what}`)
 }
 
-const interpreter =
+const createInterpreter =
   (language: Interpreter): Policy =>
   (call) => {
     const { args } = call
@@ -62,45 +74,45 @@ const interpreter =
     for (; at < args.length; at++) {
       const arg = args[at] ?? ''
       if (!arg.startsWith('-') || arg === '-') break
-      if (arg === '-m' && language === python) return pythonModule(call, args.slice(at + 1))
-      if (language.code.test(arg)) return onTheLine(call, language, at)
-      if (language.valued.test(arg)) at += arg.length > 2 ? 0 : 1
-      else if (arg !== '--' && !language.plain.test(arg)) call.ask(`${call.name} is given ${renderField(arg)}`)
+      if (arg === '-m' && language === python) return judgePythonModule(call, args.slice(at + 1))
+      if (language.codeOption.test(arg)) return judgeCodeOption(call, language, at)
+      if (language.valuedOption.test(arg)) at += arg.length > 2 ? 0 : 1
+      else if (arg !== '--' && !language.plainOption.test(arg)) call.ask(`${call.name} is given ${renderField(arg)}`)
     }
-    return script(call, args.slice(at), language)
+    return judgeScript(call, args.slice(at), language)
   }
 
-/** Code joined to its option (`-cimport os`) is not looked at. */
-function onTheLine(call: Call, language: Interpreter, at: number): undefined {
+/** Code joined to its option (`-cimport os`) always needs approval. */
+function judgeCodeOption(call: Call, language: Interpreter, at: number): undefined {
   const joined = language === python && !call.args[at]?.endsWith('c')
-  code(call, joined ? undefined : call.args[at + 1], language)
+  judgeInlineCode(call, joined ? undefined : call.args[at + 1], language)
   return undefined
 }
 
-function script(call: Call, [file, ...rest]: readonly Field[], language: Interpreter): undefined {
+function judgeScript(call: Call, [file, ...rest]: readonly Field[], language: Interpreter): undefined {
   if (file === undefined && call.args.some((arg) => /^(--version|-V+|-v|--help|-h)$/.test(arg))) return undefined
   if (file === undefined && call.args.includes('--test')) {
     checkProjectCode(call, `${call.name} --test`)
     return undefined
   }
   if (file === undefined || file === '-') {
-    if (call.stdin === 'none' || call.stdin === 'unknown') call.ask(`${call.name} runs what it reads`)
-    else for (const text of call.stdin) code(call, text, language)
+    if (call.stdin === 'none' || call.stdin === 'unknown') call.ask(`${call.name} runs its input`)
+    else for (const text of call.stdin) judgeInlineCode(call, text, language)
     return undefined
   }
-  if (mayBeOption(file)) call.ask(`${call.name} runs something that is only known when it does`)
-  scriptFile(call, file, language)
+  if (mayBeOption(file)) call.ask(`${call.name} runs something that is only known at run time`)
+  judgeScriptFile(call, file, language)
   checkProjectCode(call, `${call.name} ${renderField(file)}`)
   checkArgumentPaths(call, rest)
   return undefined
 }
 
-function scriptFile(call: Call, file: Field, language: Interpreter): void {
+function judgeScriptFile(call: Call, file: Field, language: Interpreter): void {
   const all = resolvePlaces(file, call.shell)
   if (all.some((place) => call.shell.files.has(place))) {
     const content = getFileContent(call.shell, file)
     if (content === 'unknown') call.ask(`${call.name} runs ${renderField(file)}, which has just been written`)
-    else for (const text of content) code(call, text, language)
+    else for (const text of content) judgeInlineCode(call, text, language)
   } else if (all.some((place) => !['inside', 'temporary'].includes(getZone(place, call.judge.host))))
     call.ask(`${call.name} runs ${renderField(file)}, outside the workspace`)
 }
@@ -108,7 +120,7 @@ function scriptFile(call: Call, file: Field, language: Interpreter): void {
 const refusedModules =
   /^(http\.server|smtpd|webbrowser|antigravity|code|pdb|idlelib|ensurepip|pty|timeit|trace|cProfile|profile|runpy|shutil|os|subprocess|ftplib|telnetlib|poplib|twine|keyring)$/
 
-function pythonModule(call: Call, [module = '', ...rest]: readonly Field[]): undefined {
+function judgePythonModule(call: Call, [module = '', ...rest]: readonly Field[]): undefined {
   if (module === 'pip' || module === 'pytest' || module === 'coverage') {
     call.judge.judgeCall([module, ...rest], call.shell, call.stdin)
     return undefined
@@ -120,7 +132,7 @@ function pythonModule(call: Call, [module = '', ...rest]: readonly Field[]): und
     module === 'ast' ||
     module === 'tokenize'
   ) {
-    loadsModules(call, module, `-m ${module}`)
+    judgeImports(call, module, `-m ${module}`)
     checkArgumentPaths(call, rest)
   } else if (!isKnown(module) || refusedModules.test(module)) call.ask(`python -m ${renderField(module)}`)
   else {
@@ -130,18 +142,18 @@ function pythonModule(call: Call, [module = '', ...rest]: readonly Field[]): und
   return undefined
 }
 
-/** Options with which a tool of the project starts or evaluates what it is given. */
+/** Options with which a project tool runs its argument as code or as a program. */
 const carryingOptions =
   /^(--eval|--exec|--exec-cmd|--command|--cmd|-c=|--shell|--script-shell|--plugin|--pre|--pager|--editor|--init-script|-toolexec|-exec|--toolexec|--config-env|--wrapper|--launcher|-wrapper|-fplugin|-Xclang|-load|--runner|-I-)(=|$)/
 
-/** A tool of the project: its own code may run, and it stays in the workspace. */
-const tool =
+/** Judges a project tool: it runs code of the project, and its arguments must stay in the workspace. */
+const projectTool =
   (refused: RegExp = /^-e(=|$)/): Policy =>
   (call) => {
     const bad = call.args.find((arg) => carryingOptions.test(arg) || refused.test(arg))
     if (bad !== undefined) call.ask(`${call.name} is given ${renderField(bad)}`)
     if (call.args.some((arg) => arg === '-' || /^\/dev\/(stdin|fd\/)/.test(arg)))
-      call.ask(`${call.name} takes what it reads for code`)
+      call.ask(`${call.name} reads its input as code`)
     if (!(call.args.length === 1 && /^(--version|-v|-V|version|--help)$/.test(call.args[0] ?? '')))
       checkProjectCode(call, call.name)
     if (call.args.some((arg) => arg.includes('$(') || arg.includes('`'))) call.ask(`${call.name} is given code`)
@@ -149,7 +161,7 @@ const tool =
     return undefined
   }
 
-/** make reads its rules from a file; from its input or the line they are code. */
+/** Judges make. Rules from stdin or from the command line are inline code. */
 const make: Policy = (call) => {
   call.args.forEach((arg, i) => {
     const file = /^(?:-f|--file=|--makefile=)(.*)$/.exec(arg)
@@ -166,7 +178,7 @@ const make: Policy = (call) => {
   })
   if (resolvePlaces('Makefile', call.shell).some((place) => call.shell.files.has(place)))
     call.ask('make runs rules that have just been written')
-  return tool()(call)
+  return projectTool()(call)
 }
 
 const projectTools =
@@ -174,58 +186,58 @@ const projectTools =
     ' ',
   )
 
-/** Programs that come with another on their line. */
-const launched: Policy = (call) => {
+/** Judges a program that starts another one from its arguments. */
+const launcher: Policy = (call) => {
   const words = call.args.filter((arg) => !/^\w+=/.test(arg))
   if (call.name === 'cross-env') call.judge.judgeCall(words, call.shell, call.stdin)
-  return tool()(call)
+  return projectTool()(call)
 }
 
 export const languages: Readonly<Record<string, Policy>> = {
-  ...Object.fromEntries(projectTools.map((name) => [name, tool()])),
-  python: interpreter(python),
-  python2: interpreter(python),
-  pypy: interpreter(python),
-  node: interpreter(node),
-  nodejs: interpreter(node),
-  ruby: interpreter(ruby),
-  perl: interpreter(perl),
-  php: interpreter(php),
-  lua: interpreter(lua),
-  luajit: interpreter(lua),
+  ...Object.fromEntries(projectTools.map((name) => [name, projectTool()])),
+  python: createInterpreter(python),
+  python2: createInterpreter(python),
+  pypy: createInterpreter(python),
+  node: createInterpreter(node),
+  nodejs: createInterpreter(node),
+  ruby: createInterpreter(ruby),
+  perl: createInterpreter(perl),
+  php: createInterpreter(php),
+  lua: createInterpreter(lua),
+  luajit: createInterpreter(lua),
   make,
   gmake: make,
-  'cross-env': launched,
-  nodemon: tool(/^-x/),
-  concurrently: tool(/./),
-  pandoc: tool(/^(-F|-L|--fi|--lu|--pdf-e)/),
-  pdflatex: tool(/^--?(shell|enable)/),
-  xelatex: tool(/^--?(shell|enable)/),
-  crystal: tool(/^eval$/),
-  java: tool(/^-(agent|javaagent|XX:OnError|XX:OnOutOfMemory)/),
-  sass: tool(),
-  prettier: tool(/^--plugin/),
-  rustc: tool(/^-Clinker|^-C$|linker=/),
-  gcc: tool(/^-(fplugin|wrapper|specs|B)/),
-  'g++': tool(/^-(fplugin|wrapper|specs|B)/),
-  jupyter: tool(/^(?!nbconvert|--version)/),
-  m4: tool(/./),
-  Rscript: tool(/^-e|^--e/),
-  iex: tool(/./),
-  ocaml: tool(/^-e/),
-  ghc: tool(/^-e|^-pgm/),
-  cmake: tool(/^-E$/),
-  pytest: tool(/^-p$|^--pdbcls|^-c$/),
-  wrangler: tool(/^(deploy|publish|delete|secret|r2|d1|kv|login|rollback|tail)$/),
-  prisma: tool(/^(reset|--force-reset|--accept-data-loss|execute|push)$/),
-  'drizzle-kit': tool(/^(push|drop)$/),
-  alembic: tool(/^downgrade$/),
-  swift: tool(/^-e$|^repl$/),
-  nox: tool(/^--posargs/),
-  tox: tool(/^-x|^--override/),
-  dotnet: tool(/^(nuget|tool|publish)$/),
-  changeset: tool(/^publish$/),
-  lerna: tool(/^(publish|exec)$/),
-  composer: tool(/^(global|config|exec|self-update)$/),
-  mvn: tool(/^(deploy|.*exec:exec.*)$/),
+  'cross-env': launcher,
+  nodemon: projectTool(/^-x/),
+  concurrently: projectTool(/./),
+  pandoc: projectTool(/^(-F|-L|--fi|--lu|--pdf-e)/),
+  pdflatex: projectTool(/^--?(shell|enable)/),
+  xelatex: projectTool(/^--?(shell|enable)/),
+  crystal: projectTool(/^eval$/),
+  java: projectTool(/^-(agent|javaagent|XX:OnError|XX:OnOutOfMemory)/),
+  sass: projectTool(),
+  prettier: projectTool(/^--plugin/),
+  rustc: projectTool(/^-Clinker|^-C$|linker=/),
+  gcc: projectTool(/^-(fplugin|wrapper|specs|B)/),
+  'g++': projectTool(/^-(fplugin|wrapper|specs|B)/),
+  jupyter: projectTool(/^(?!nbconvert|--version)/),
+  m4: projectTool(/./),
+  Rscript: projectTool(/^-e|^--e/),
+  iex: projectTool(/./),
+  ocaml: projectTool(/^-e/),
+  ghc: projectTool(/^-e|^-pgm/),
+  cmake: projectTool(/^-E$/),
+  pytest: projectTool(/^-p$|^--pdbcls|^-c$/),
+  wrangler: projectTool(/^(deploy|publish|delete|secret|r2|d1|kv|login|rollback|tail)$/),
+  prisma: projectTool(/^(reset|--force-reset|--accept-data-loss|execute|push)$/),
+  'drizzle-kit': projectTool(/^(push|drop)$/),
+  alembic: projectTool(/^downgrade$/),
+  swift: projectTool(/^-e$|^repl$/),
+  nox: projectTool(/^--posargs/),
+  tox: projectTool(/^-x|^--override/),
+  dotnet: projectTool(/^(nuget|tool|publish)$/),
+  changeset: projectTool(/^publish$/),
+  lerna: projectTool(/^(publish|exec)$/),
+  composer: projectTool(/^(global|config|exec|self-update)$/),
+  mvn: projectTool(/^(deploy|.*exec:exec.*)$/),
 }

@@ -1,4 +1,4 @@
-/** Programs that reach other machines. Fetching is free where there is no network to leave by; sending never is. */
+/** Judges programs that use the network. Fetching is allowed in a sandbox without network, sending never is. */
 
 import { isGlob, isUnknown, renderField, type Field } from '../field.ts'
 import {
@@ -16,13 +16,13 @@ import type { Call, Policy } from '../shell-state.ts'
 
 const localHost = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?|0\.0\.0\.0)$/
 
-/** Services that give out the keys of the machine, and addresses written so that nobody recognises them. */
+/** Metadata services, which hand out credentials of the host, and disguised addresses. */
 const internalHost =
   /^(169\.254\.|metadata(\.|$)|100\.100\.100\.200$|\[?fd00:ec2|\[?::ffff:|\[?fe80|0x[\da-f]+|\d{5,}$|0\d+\.)|\.internal$/i
 
 type Target = { readonly host: string; readonly local: boolean }
 
-function target(call: Call, url: Field): Target | undefined {
+function parseTarget(call: Call, url: Field): Target | undefined {
   const [, scheme = 'http', authority = ''] = /^(?:([A-Za-z][A-Za-z\d+.-]*):\/\/)?([^/?#]*)/.exec(url) ?? []
   const host = authority
     .replace(/^.*@/, '')
@@ -30,7 +30,7 @@ function target(call: Call, url: Field): Target | undefined {
     .replaceAll(/[\uE004]/g, '0')
   if (!/^https?$/i.test(scheme)) call.ask(`${call.name} opens ${renderField(url)}`)
   else if (isUnknown(url) || isGlob(url))
-    call.ask(`${call.name} opens an address that is only known when it runs: ${renderField(url)}`)
+    call.ask(`${call.name} opens an address that is only known at run time: ${renderField(url)}`)
   else if (internalHost.test(host) || authority.includes('@'))
     call.ask(`${call.name} opens ${renderField(url)}, which may give out keys`)
   else return { host, local: localHost.test(host) }
@@ -51,18 +51,18 @@ const curl: Policy = (call) => {
   checkOptions(call, options)
   const steering = steeringOptions.find((name) => hasOption(options, name))
   if (steering !== undefined && !['C', 'r', 'e'].includes(steering)) call.ask(`curl is given -${steering}`)
-  const targets = [...options.operands, ...optionValues(options, 'url')].map((url) => target(call, url))
+  const targets = [...options.operands, ...optionValues(options, 'url')].map((url) => parseTarget(call, url))
   const local = targets.every((found) => found?.local)
-  method(call, options, local)
-  sending(call, options, local)
-  formats(call, options, local)
+  judgeMethod(call, options, local)
+  judgeData(call, options, local)
+  judgeFormats(call, options, local)
   if (!local) checkNetwork(call, 'curl')
-  saving(call, options)
+  judgeOutputs(call, options)
   return undefined
 }
 
-/** Headers and what is printed at the end: from a file, into a file, or only known when it runs. */
-function formats(call: Call, options: Options, local: boolean): void {
+/** Judges headers and output formats, which can read or write files. */
+function judgeFormats(call: Call, options: Options, local: boolean): void {
   const printed = optionValues(options, 'w', 'write-out')
   for (const format of printed)
     if (format.includes('%output') || isUnknown(format)) call.ask(`curl could write files with ${renderField(format)}`)
@@ -70,23 +70,23 @@ function formats(call: Call, options: Options, local: boolean): void {
     if (header.startsWith('@') || (isUnknown(header) && !local)) call.ask(`curl sends ${renderField(header)}`)
 }
 
-function saving(call: Call, options: Options): void {
+function judgeOutputs(call: Call, options: Options): void {
   const outputs = optionValues(options, 'o', 'output')
-  downloads(call, outputs)
+  judgeDownloads(call, outputs)
   const byAddress = hasOption(options, 'O', 'remote-name')
-  // `#1` becomes what stands in the first braces of the address, a path too.
+  // `#1` is replaced by the text of the first braces in the address, which may be a path.
   if ((byAddress || outputs.some((path) => /#\d/.test(path))) && options.operands.some((url) => url.includes('{')))
     call.ask('curl would write files that the address names')
-  if (byAddress) named(call, options.operands, optionValues(options, 'output-dir'))
+  if (byAddress) judgeNamedDownloads(call, options.operands, optionValues(options, 'output-dir'))
 }
 
-function method(call: Call, options: Options, local: boolean): void {
-  const wanted = optionValues(options, 'X', 'request')[0]?.toUpperCase() ?? 'GET'
-  if (!['GET', 'HEAD', 'OPTIONS'].includes(wanted) && !(local && call.judge.host.isSandboxed))
-    call.ask(`curl sends ${renderField(wanted)}${local ? '' : ' to another machine'}`)
+function judgeMethod(call: Call, options: Options, local: boolean): void {
+  const requested = optionValues(options, 'X', 'request')[0]?.toUpperCase() ?? 'GET'
+  if (!['GET', 'HEAD', 'OPTIONS'].includes(requested) && !(local && call.judge.host.isSandboxed))
+    call.ask(`curl sends ${renderField(requested)}${local ? '' : ' to another machine'}`)
 }
 
-function sending(call: Call, options: Options, local: boolean): void {
+function judgeData(call: Call, options: Options, local: boolean): void {
   for (const data of optionValues(options, ...sendingOptions)) {
     const file = /^[^=]*@/.test(data) || hasOption(options, 'T')
     if (!local) call.ask(`curl sends ${renderField(data).slice(0, 60)} to another machine`)
@@ -95,8 +95,8 @@ function sending(call: Call, options: Options, local: boolean): void {
   }
 }
 
-/** Whatever comes from the network must not be run unseen. */
-function downloads(call: Call, paths: readonly Field[]): void {
+/** Records downloaded files as unknown, so that running one needs approval. */
+function judgeDownloads(call: Call, paths: readonly Field[]): void {
   checkWrites(
     call,
     paths.filter((path) => path !== '-'),
@@ -105,11 +105,11 @@ function downloads(call: Call, paths: readonly Field[]): void {
   for (const path of paths) if (path !== '-') recordContent(call, path, 'unknown')
 }
 
-/** Files that have the name of what is downloaded. */
-function named(call: Call, urls: readonly Field[], dirs: readonly Field[]): void {
+/** Judges files that are named after their address. */
+function judgeNamedDownloads(call: Call, urls: readonly Field[], dirs: readonly Field[]): void {
   for (const url of urls) {
     const name = url.split('?')[0]?.split('/').at(-1) ?? ''
-    downloads(
+    judgeDownloads(
       call,
       (dirs.length > 0 ? dirs : ['.']).map((dir) => `${dir}/${name}`),
     )
@@ -123,19 +123,19 @@ const wget: Policy = (call) => {
     long: 'quiet no-verbose continue output-document= directory-prefix= timeout= tries= spider server-response show-progress no-check-certificate user-agent= max-redirect=',
   })
   checkOptions(call, options)
-  const targets = options.operands.map((url) => target(call, url))
+  const targets = options.operands.map((url) => parseTarget(call, url))
   if (!targets.every((found) => found?.local)) checkNetwork(call, 'wget')
-  downloads(call, optionValues(options, 'O', 'output-document'))
+  judgeDownloads(call, optionValues(options, 'O', 'output-document'))
   const dirs = optionValues(options, 'P', 'directory-prefix')
   checkWrites(call, dirs, 'download to')
-  if (!hasOption(options, 'O', 'output-document', 'spider')) named(call, options.operands, dirs)
+  if (!hasOption(options, 'O', 'output-document', 'spider')) judgeNamedDownloads(call, options.operands, dirs)
   return undefined
 }
 
-/** Names can carry what they should not; only those written out are looked up unasked. */
+/** A DNS query can carry data out, so an unknown name needs approval. */
 const lookup: Policy = (call) => {
   if (call.args.some((arg) => isUnknown(arg) || arg.startsWith('@') || /^-[fw]/.test(arg)))
-    call.ask(`${call.name} sends what is only known when it runs`)
+    call.ask(`${call.name} sends data that is only known at run time`)
   checkNetwork(call, call.name)
   return undefined
 }
@@ -157,7 +157,7 @@ const ip: Policy = (call) => {
   return undefined
 }
 
-const shows: Policy = (call) => {
+const networkStatus: Policy = (call) => {
   if (
     call.args.some(
       (arg) =>
@@ -181,7 +181,7 @@ export const network: Readonly<Record<string, Policy>> = {
   ncat: nc,
   netcat: nc,
   ip,
-  ifconfig: shows,
-  ss: shows,
-  netstat: shows,
+  ifconfig: networkStatus,
+  ss: networkStatus,
+  netstat: networkStatus,
 }

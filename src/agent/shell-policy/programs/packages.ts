@@ -1,4 +1,4 @@
-/** Package managers: looking is free, what runs in the project is the project's, publishing and the global place are asked about. */
+/** Judges package managers: reading is allowed, commands of the project count as its code, publishing and global changes need approval. */
 
 import { isUnknown, renderField, type Field } from '../field.ts'
 import { checkNetwork, checkProjectCode, checkArgumentPaths, withRule } from '../call-checks.ts'
@@ -7,57 +7,56 @@ import { judgeCode } from '../nested-shells.ts'
 import type { Call, Policy } from '../shell-state.ts'
 
 type Manager = {
-  /** Reads only. */
-  readonly looks: RegExp
-  /** Runs code of the project or changes what it depends on. */
-  readonly works: RegExp
-  /** Starts the rest of the line. */
-  readonly starts?: RegExp
-  /** Options that lead elsewhere. */
-  readonly refuses: RegExp
-  /** Options before the command that have a value. */
-  readonly valued?: RegExp
+  readonly readingCommands: RegExp
+  /** Commands that run code of the project or change its dependencies. */
+  readonly codeCommands: RegExp
+  /** Commands that start the rest of the line as a program. */
+  readonly startingCommands?: RegExp
+  /** Options that lead out of the project. */
+  readonly refusedOptions: RegExp
+  /** Options before the command that take a value. */
+  readonly valuedOptions?: RegExp
 }
 
-const manager =
-  (how: Manager): Policy =>
+const createManager =
+  (options: Manager): Policy =>
   (call) => {
     const { args } = call
-    const at = firstWord(args, how)
+    const at = findSubcommand(args, options)
     const sub = args[at] ?? ''
     const own = withRule(call, `${call.name} ${sub}`)
-    for (const arg of before(args, how.starts?.test(sub) ? at : undefined))
-      if (how.refuses.test(arg)) own.ask(`${call.name} is given ${renderField(arg)}`)
-    if (isUnknown(sub)) own.ask(`What ${call.name} does is only known when it runs`, null)
-    else if (how.starts?.test(sub)) started(own, args.slice(at + 1))
-    else works(own, how, sub)
+    for (const arg of wordsOfManager(args, options.startingCommands?.test(sub) ? at : undefined))
+      if (options.refusedOptions.test(arg)) own.ask(`${call.name} is given ${renderField(arg)}`)
+    if (isUnknown(sub)) own.ask(`The effect of ${call.name} is only known at run time`, null)
+    else if (options.startingCommands?.test(sub)) judgeStartedProgram(own, args.slice(at + 1))
+    else judgeWork(own, options, sub)
     return undefined
   }
 
-function firstWord(args: readonly Field[], { valued }: Manager): number {
+function findSubcommand(args: readonly Field[], { valuedOptions: valued }: Manager): number {
   let at = 0
   while (/^[-+]/.test(args[at] ?? '')) at += valued?.test(args[at] ?? '') ? 2 : 1
   return at
 }
 
-/** The words of the manager itself: what the started program is given is its own business. */
-function before(args: readonly Field[], end: number | undefined): readonly Field[] {
+/** Returns the words of the manager itself, without the arguments of the program that it starts. */
+function wordsOfManager(args: readonly Field[], end: number | undefined): readonly Field[] {
   const dashes = args.indexOf('--')
   return args.slice(0, end ?? (dashes === -1 ? args.length : dashes))
 }
 
-function works(call: Call, how: Manager, sub: string): void {
-  if (how.works.test(sub)) checkProjectCode(call, `${call.name} ${sub}`)
-  else if (!how.looks.test(sub) && (sub !== '' || call.args.length === 0))
-    call.ask(`${call.name} ${renderField(sub)} is not on the list of what runs unasked`)
+function judgeWork(call: Call, options: Manager, sub: string): void {
+  if (options.codeCommands.test(sub)) checkProjectCode(call, `${call.name} ${sub}`)
+  else if (!options.readingCommands.test(sub) && (sub !== '' || call.args.length === 0))
+    call.ask(`${call.name} ${renderField(sub)} is not on the list of commands that run without approval`)
   checkArgumentPaths(call)
 }
 
 const valuedStartOptions = /^(-p|--package|--with|--python|--group|--extra|--filter|-C|--directory|-w|--workspace)$/
 const codeOptions = /^(-c|--call(=.*)?)$/
 
-/** `npm exec -- tsc`, `npx -y tsc`, `uv run --with x pytest`. */
-function started(call: Call, words: readonly Field[]): void {
+/** Judges `npm exec -- tsc`, `npx -y tsc`, `uv run --with x pytest`. */
+function judgeStartedProgram(call: Call, words: readonly Field[]): void {
   let at = 0
   for (; at < words.length; at++) {
     const word = words[at] ?? ''
@@ -79,91 +78,91 @@ function started(call: Call, words: readonly Field[]): void {
 }
 
 const nodeManager: Manager = {
-  looks:
+  readingCommands:
     /^(ls|list|ll|la|view|v|info|show|outdated|why|explain|root|prefix|bin|help|search|fund|ping|doctor|query|--version|licenses|find-dupes|get|-v)$/,
-  works:
+  codeCommands:
     /^(run|run-script|rum|test|t|tst|it|start|stop|restart|build|dev|lint|format|check|typecheck|coverage|ci|clean-install|install|i|in|add|install-test|update|up|upgrade|dedupe|prune|rebuild|audit|init|create-lockfile|remove|rm|uninstall|un|pack|link|import|import-lock|workspaces|workspace|patch|generate|test:[\w:-]+|build:[\w:-]+|lint:[\w:-]+|e2e|version|pkg)$/,
-  starts: /^(exec|x|dlx)$/,
-  refuses:
+  startingCommands: /^(exec|x|dlx)$/,
+  refusedOptions:
     /^(-g|--global|--location(=.*)?|--script-shell.*|--prefix(=.*)?|--registry.*|--userconfig.*|--globalconfig.*|--node-options.*|--shell.*|--otp.*|--unsafe-perm|--git.*|-e|--eval.*|-p|--print|--node-gyp.*)$/,
-  valued: /^(-w|--workspace|--filter|-F|-C|--dir|--cwd)$/,
+  valuedOptions: /^(-w|--workspace|--filter|-F|-C|--dir|--cwd)$/,
 }
 
 const npx: Policy = (call) => {
-  started(call, call.args)
+  judgeStartedProgram(call, call.args)
   return undefined
 }
 
 const pipManager: Manager = {
-  looks: /^(list|show|freeze|check|help|inspect|--version|-V|index|debug)$/,
-  works: /^(install|download|wheel)$/,
-  refuses:
+  readingCommands: /^(list|show|freeze|check|help|inspect|--version|-V|index|debug)$/,
+  codeCommands: /^(install|download|wheel)$/,
+  refusedOptions:
     /^(-i|--index-url.*|--extra-index-url.*|--target.*|-t|--prefix.*|--root.*|--break-system-packages|--global-option.*|--config-settings.*|-C|--proxy.*|--trusted-host.*|--find-links.*|-f|--user|git\+.*|https?:.*)$/,
 }
 
 const uv: Manager = {
-  looks: /^(version|--version|tree|help)$/,
-  works: /^(sync|lock|add|remove|venv|init|build|export|python)$/,
-  starts: /^run$/,
-  refuses:
+  readingCommands: /^(version|--version|tree|help)$/,
+  codeCommands: /^(sync|lock|add|remove|venv|init|build|export|python)$/,
+  startingCommands: /^run$/,
+  refusedOptions:
     /^(--index.*|--default-index.*|--extra-index-url.*|--system|--break-system-packages|--target.*|--prefix.*|--config-file.*|publish|uninstall)$/,
 }
 
 const cargoManager: Manager = {
-  looks:
+  readingCommands:
     /^(tree|metadata|search|info|help|version|--version|-V|locate-project|pkgid|--list|read-manifest|verify-project)$/,
-  works:
+  codeCommands:
     /^(build|b|check|c|test|t|run|r|bench|clippy|fmt|doc|d|add|remove|rm|update|new|init|clean|fix|fetch|generate-lockfile|vendor|nextest|expand|audit|outdated|deny|machete|insta|llvm-cov|miri|watch|package)$/,
-  refuses: /^(--config.*|--target-dir=\/.*|-Z.*|--exec.*|-x|-s)$/,
+  refusedOptions: /^(--config.*|--target-dir=\/.*|-Z.*|--exec.*|-x|-s)$/,
 }
 
 const goManager: Manager = {
-  looks: /^(version|env|list|doc|help)$/,
-  works: /^(build|test|vet|fmt|mod|run|get|generate|tool|clean|work|fix)$/,
-  refuses:
+  readingCommands: /^(version|env|list|doc|help)$/,
+  codeCommands: /^(build|test|vet|fmt|mod|run|get|generate|tool|clean|work|fix)$/,
+  refusedOptions:
     /^(-w|-u=.*|-exec.*|--exec.*|-toolexec.*|--toolexec.*|-vettool.*|-overlay.*|-modcacherw|-ldflags=.*-extld.*|-gccgoflags.*|-modcache|-unsetenv)$/,
 }
 
 const rubyManager: Manager = {
-  looks: /^(list|show|info|outdated|check|--version|help|env|platform|search)$/,
-  works: /^(install|update|add|lock|clean|config|init)$/,
-  starts: /^exec$/,
-  refuses: /^(--source.*|-g|--system|--path=\/.*|--install-dir.*)$/,
+  readingCommands: /^(list|show|info|outdated|check|--version|help|env|platform|search)$/,
+  codeCommands: /^(install|update|add|lock|clean|config|init)$/,
+  startingCommands: /^exec$/,
+  refusedOptions: /^(--source.*|-g|--system|--path=\/.*|--install-dir.*)$/,
 }
 
 const poetryManager: Manager = {
-  looks: /^(show|check|version|--version|env|about|list)$/,
-  works: /^(install|add|remove|lock|update|build|init|new|sync)$/,
-  starts: /^run$/,
-  refuses: /^(--source.*|--repository.*)$/,
+  readingCommands: /^(show|check|version|--version|env|about|list)$/,
+  codeCommands: /^(install|add|remove|lock|update|build|init|new|sync)$/,
+  startingCommands: /^run$/,
+  refusedOptions: /^(--source.*|--repository.*)$/,
 }
 
-/** The packages of the machine: its own business where it is disposable. */
+/** Manages the packages of the host, which is allowed in a sandbox. */
 const systemManager: Manager = {
-  looks:
+  readingCommands:
     /^(list|search|show|policy|info|madison|depends|rdepends|showpkg|--version|leaves|outdated|deps|desc|home|cat|query|repolist|config|doctor)$/,
-  works: /^(install|update|upgrade|add|reinstall|fetch|check-update|makecache|-S|-Sy)$/,
-  refuses:
+  codeCommands: /^(install|update|upgrade|add|reinstall|fetch|check-update|makecache|-S|-Sy)$/,
+  refusedOptions:
     /^(-o.*|--option.*|-c.*|--config.*|--allow-.*|--force.*|-t.*|\.?\/.*|--root.*|-X.*|--repository.*|--reinstall|purge|remove|autoremove|--cask|https?:.*|--nogpgcheck|--autoremove)$/,
 }
 
-const system: Policy = (call) => {
-  const policy = manager(systemManager)
+const createSystemManager: Policy = (call) => {
+  const policy = createManager(systemManager)
   if (call.args.some((arg) => /^(install|update|add)$/.test(arg))) checkNetwork(call, call.name)
   return policy(call)
 }
 
-const rustup: Policy = manager({
-  looks: /^(show|which|doc|help|--version|check)$/,
-  works: /^(component|target|toolchain)$/,
-  starts: /^run_$/,
-  refuses: /^(uninstall|remove|link)$/,
+const rustup: Policy = createManager({
+  readingCommands: /^(show|which|doc|help|--version|check)$/,
+  codeCommands: /^(component|target|toolchain)$/,
+  startingCommands: /^run_$/,
+  refusedOptions: /^(uninstall|remove|link)$/,
 })
 
 const deno: Policy = (call) => {
   const [sub = ''] = call.args
   if (sub === 'eval' || sub === 'repl' || sub === '' || sub === 'upgrade' || sub === 'publish' || sub === 'install')
-    call.ask(`deno ${sub} runs code on the line or changes the machine`, `deno ${sub}`)
+    call.ask(`deno ${sub} runs inline code or changes the machine`, `deno ${sub}`)
   else if (call.args.some((arg) => arg === '-' || /^https?:|^(npm|jsr):/.test(arg)))
     call.ask('deno runs code from elsewhere')
   checkProjectCode(call, `deno ${renderField(sub)}`)
@@ -172,37 +171,45 @@ const deno: Policy = (call) => {
 }
 
 export const packages: Readonly<Record<string, Policy>> = {
-  npm: manager(nodeManager),
-  pnpm: manager(nodeManager),
-  yarn: manager({ ...nodeManager, works: new RegExp(`${nodeManager.works.source}|^$`) }),
-  bun: manager({ ...nodeManager, works: new RegExp(`${nodeManager.works.source}|\\.(ts|js|tsx|jsx|mjs)$`) }),
+  npm: createManager(nodeManager),
+  pnpm: createManager(nodeManager),
+  yarn: createManager({ ...nodeManager, codeCommands: new RegExp(`${nodeManager.codeCommands.source}|^$`) }),
+  bun: createManager({
+    ...nodeManager,
+    codeCommands: new RegExp(`${nodeManager.codeCommands.source}|\\.(ts|js|tsx|jsx|mjs)$`),
+  }),
   npx,
   bunx: npx,
   pnpx: npx,
   uvx: npx,
-  pipx: manager({ looks: /^(list|--version)$/, works: /^install$/, starts: /^run$/, refuses: /(?!)/ }),
-  pip: manager(pipManager),
+  pipx: createManager({
+    readingCommands: /^(list|--version)$/,
+    codeCommands: /^install$/,
+    startingCommands: /^run$/,
+    refusedOptions: /(?!)/,
+  }),
+  pip: createManager(pipManager),
   uv: (call) =>
-    call.args[0] === 'pip' ? manager(pipManager)({ ...call, args: call.args.slice(1) }) : manager(uv)(call),
-  poetry: manager(poetryManager),
-  pdm: manager(poetryManager),
-  hatch: manager(poetryManager),
-  rye: manager(poetryManager),
-  pipenv: manager(poetryManager),
-  cargo: manager(cargoManager),
-  go: manager(goManager),
-  bundle: manager(rubyManager),
-  gem: manager(rubyManager),
+    call.args[0] === 'pip' ? createManager(pipManager)({ ...call, args: call.args.slice(1) }) : createManager(uv)(call),
+  poetry: createManager(poetryManager),
+  pdm: createManager(poetryManager),
+  hatch: createManager(poetryManager),
+  rye: createManager(poetryManager),
+  pipenv: createManager(poetryManager),
+  cargo: createManager(cargoManager),
+  go: createManager(goManager),
+  bundle: createManager(rubyManager),
+  gem: createManager(rubyManager),
   rustup,
   deno,
-  apt: system,
-  'apt-get': system,
-  'apt-cache': system,
-  apk: system,
-  dnf: system,
-  yum: system,
-  brew: system,
-  pacman: system,
+  apt: createSystemManager,
+  'apt-get': createSystemManager,
+  'apt-cache': createSystemManager,
+  apk: createSystemManager,
+  dnf: createSystemManager,
+  yum: createSystemManager,
+  brew: createSystemManager,
+  pacman: createSystemManager,
   dpkg: (call) => {
     if (
       !call.args.every(

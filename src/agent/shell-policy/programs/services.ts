@@ -1,4 +1,4 @@
-/** Containers, databases, clusters and hosting: looking is free, changing is asked about. */
+/** Judges clients of containers, databases, clusters and hosting: reading is allowed, changes need approval. */
 
 import { isKnown, isUnknown, renderField, type Field } from '../field.ts'
 import {
@@ -21,22 +21,22 @@ const readingSubcommands = /^(ls|list|inspect|df|show|info|history|top|logs|stat
 const docker: Policy = (call) => {
   const [sub = '', ...rest] = call.args
   const own = withRule(call, `${call.name} ${sub}`)
-  if (sub === 'run' || sub === 'exec') container(own, sub, rest)
-  else if (sub === 'compose') compose(own, rest)
-  else if (sub === 'build' || sub === 'buildx') builds(own, rest)
+  if (sub === 'run' || sub === 'exec') judgeContainer(own, sub, rest)
+  else if (sub === 'compose') judgeCompose(own, rest)
+  else if (sub === 'build' || sub === 'buildx') judgeBuild(own, rest)
   else if (sub === 'pull') checkNetwork(own, call.name)
-  else if (!/^(--version|-v|--help|)$/.test(sub)) looks(own, sub, rest)
+  else if (!/^(--version|-v|--help|)$/.test(sub)) judgeReading(own, sub, rest)
   return undefined
 }
 
-function builds(call: Call, rest: readonly Field[]): void {
+function judgeBuild(call: Call, rest: readonly Field[]): void {
   checkProjectCode(call, `${call.name} build`)
   checkArgumentPaths(call, rest)
   if (rest.some((arg) => /^--(push|output|secret|ssh|allow|network=host)|^-o/.test(arg)))
     call.ask(`${call.name} build is given unusual options`)
 }
 
-function looks(call: Call, sub: string, rest: readonly Field[]): void {
+function judgeReading(call: Call, sub: string, rest: readonly Field[]): void {
   if (sub.startsWith('-')) call.ask(`${call.name} ${renderField(sub)} may work on another machine`, null)
   else if (!readingCommands.test(sub)) call.ask(`${call.name} ${renderField(sub)} changes containers`)
   else if (/^(image|container|volume|network|context|system)$/.test(sub) && !readingSubcommands.test(rest[0] ?? ''))
@@ -48,20 +48,20 @@ const plainOptions =
 const valuedOptions =
   /^(-p|--name|-e|--env|-w|--workdir|-h|--hostname|-u|--user|--platform|--memory|-m|--cpus|--network|--entrypoint|--label|-l|--pull|--tmpfs|--publish|--env-file|--restart|--shm-size)(=.*)?$/
 
-function container(call: Call, sub: string, words: readonly Field[]): void {
+function judgeContainer(call: Call, sub: string, words: readonly Field[]): void {
   let at = 0
-  while ((words[at] ?? '').startsWith('-')) at += option(call, words[at] ?? '', words[at + 1] ?? '')
+  while ((words[at] ?? '').startsWith('-')) at += judgeContainerOption(call, words[at] ?? '', words[at + 1] ?? '')
   checkProjectCode(call, `${call.name} ${sub}`)
   const [image = '', ...inner] = words.slice(at)
-  if (isUnknown(image)) call.ask(`${call.name} ${sub} starts something that is only known when it runs`)
+  if (isUnknown(image)) call.ask(`${call.name} ${sub} starts something that is only known at run time`)
   if (inner.length > 0) runInContainer(call, () => void call.judge.judgeCall(inner, call.shell, 'none'))
 }
 
-/** How many words an option takes. */
-function option(call: Call, word: Field, next: Field): number {
+/** Returns how many words an option takes. */
+function judgeContainerOption(call: Call, word: Field, next: Field): number {
   const joined = word.includes('=')
   const value = joined ? word.slice(word.indexOf('=') + 1) : next
-  if (/^(-v|--volume|--mount)/.test(word)) mounted(call, value)
+  if (/^(-v|--volume|--mount)/.test(word)) judgeMount(call, value)
   else if (/^(--network|--env-file)/.test(word) && /^(host$|container|\/)/.test(value))
     call.ask(`${call.name} is given ${renderField(word)} ${renderField(value)}`)
   else if (plainOptions.test(word)) return 1
@@ -69,7 +69,7 @@ function option(call: Call, word: Field, next: Field): number {
   return joined || !(valuedOptions.test(word) || /^(-v|--volume|--mount)$/.test(word)) ? 1 : 2
 }
 
-function mounted(call: Call, volume: Field): void {
+function judgeMount(call: Call, volume: Field): void {
   const [, path = volume.split(':')[0] ?? ''] = /(?:source|src)=([^,]*)/.exec(volume) ?? []
   const inside = resolvePlaces(path, call.shell).every((place) => getZone(place, call.judge.host) === 'inside')
   const named = /^[\w-]+$/.test(path)
@@ -80,7 +80,7 @@ function mounted(call: Call, volume: Field): void {
 const composeReading = /^(ps|logs|config|images|top|port|version|ls|events)$/
 const composeRunning = /^(up|build|start|stop|restart|pull|run|exec|create|watch)$/
 
-function compose(call: Call, words: readonly Field[]): void {
+function judgeCompose(call: Call, words: readonly Field[]): void {
   let at = 0
   while (words[at]?.startsWith('-'))
     at += /^(-f|--file|-p|--project-name|--profile|--env-file)$/.test(words[at] ?? '') ? 2 : 1
@@ -90,11 +90,11 @@ function compose(call: Call, words: readonly Field[]): void {
     checkProjectCode(call, 'docker compose')
     if (rest.some((arg) => /^(-v|--volume|--volumes|--privileged)$/.test(arg)))
       call.ask(`docker compose ${sub} is given unusual options`)
-    if (sub === 'exec' || sub === 'run') container(call, `compose ${sub}`, rest)
+    if (sub === 'exec' || sub === 'run') judgeContainer(call, `compose ${sub}`, rest)
   } else if (!composeReading.test(sub)) call.ask(`docker compose ${renderField(sub)} changes containers`)
 }
 
-/** Statements that show something, and those that change rows somebody has named. */
+/** Statements that read, and statements that may change selected rows. */
 const readingStatement =
   /^(select|explain|with|show|describe|desc|values|pragma\s+(table_info|table_list|index_list|foreign_key_list|database_list|user_version|journal_mode|integrity_check|schema_version)\b(?!.*=))/i
 const changingStatement =
@@ -103,21 +103,21 @@ const refusedSql =
   /\b(load_extension|writefile|readfile|edit|fts3_tokenizer|attach|vacuum\s+into|outfile|dumpfile|load_file|copy|program|pg_(read|write|ls|terminate|cancel|reload|rotate|switch|promote|logical|create|drop)\w*|lo_\w+|set(_config|val)|dblink\w*|pg_sleep|xp_\w+|drop|truncate|alter|grant|revoke|replace)\b/i
 const harmlessDotCommand =
   /^\.(tables|schema|headers?|mode|indexes|indices|dbinfo|databases|width|show|timer|help|quit|exit)\b[^|'"]*$/
-/** What tells rows from others: a column that is one of some values that stand there, and nothing that weakens it. */
+/** A condition that selects rows: a column equals one of some literal values. */
 const rowCondition =
   /\b(?:where|and)\s+(?!(?:true|false|null)\b)[a-z_][\w.]*\s*(?:=\s*(?:''|\d[\d.]*|\?|:\w+)|\bin\s*\([^()]*\))(?=\s*(?:$|and\b|order\b|limit\b|returning\b))/i
 const weakeningCondition = /\bor\b|\|\||\bnot\b|<>|!=|\bexists\b|\bselect\b/i
 const changingKeyword = /\b(delete|update|insert)\b/i
 
-/** Rows that are changed have to be named; a condition that may hold for all of them names none. */
-function namesRows(statement: string): boolean {
+/** Whether a change selects its rows by a value. A condition that may hold for all rows does not. */
+function selectsRows(statement: string): boolean {
   const condition = /\bwhere\b[\s\S]*/i.exec(statement)?.[0] ?? ''
   return /^insert\b/i.test(statement) || (rowCondition.test(condition) && !weakeningCondition.test(condition))
 }
 
-function harmlessSql(text: Field, changes: boolean): boolean {
+function isHarmlessSql(text: Field, changes: boolean): boolean {
   if (!isKnown(text)) return false
-  // Strings and comments hold no statements; a comment can hide where one begins.
+  // Strings contain no statements. Comments are refused, because they can hide the start of a string.
   const bare = text.replace(/'(?:[^']|'')*'/g, "''")
   if (refusedSql.test(bare) || bare.includes('\\') || bare.includes('/*') || bare.includes('--')) return false
   return bare
@@ -127,7 +127,7 @@ function harmlessSql(text: Field, changes: boolean): boolean {
       if (statement === '' || harmlessDotCommand.test(statement)) return true
       if (!changingKeyword.test(statement))
         return readingStatement.test(statement) || (changes && changingStatement.test(statement))
-      return changes && changingStatement.test(statement) && namesRows(statement)
+      return changes && changingStatement.test(statement) && selectsRows(statement)
     })
 }
 
@@ -138,17 +138,17 @@ const sqlite: Policy = (call) => {
         arg,
       ),
   )
-  const odd = words.find((word) => word.startsWith('-') && word !== '--version' && word !== '-version')
-  if (odd !== undefined) call.ask(`sqlite3 is given ${renderField(odd)}`)
+  const refused = words.find((word) => word.startsWith('-') && word !== '--version' && word !== '-version')
+  if (refused !== undefined) call.ask(`sqlite3 is given ${renderField(refused)}`)
   const [database, ...statements] = words
   if (database !== undefined && database !== ':memory:') checkWrites(call, [database], 'change')
   const texts =
     statements.length > 0 ? statements : call.stdin === 'none' || call.stdin === 'unknown' ? undefined : call.stdin
   if (words[0]?.includes('version')) return undefined
-  if (!texts) call.ask('sqlite3 runs what it reads')
+  if (!texts) call.ask('sqlite3 runs its input')
   else
     for (const text of texts)
-      if (!harmlessSql(text, true)) call.ask(`sqlite3 would run ${renderField(text).slice(0, 80)}`)
+      if (!isHarmlessSql(text, true)) call.ask(`sqlite3 would run ${renderField(text).slice(0, 80)}`)
   return undefined
 }
 
@@ -160,22 +160,22 @@ const sqlClient: Policy = (call) => {
   if (call.args.some((arg) => /^(-f|--file|-v|--set|-o|--output|-L)/.test(arg)))
     call.ask(`${call.name} is given options that read or write files`)
   if (call.args.length === 1 && /^(--version|-V)$/.test(call.args[0] ?? '')) return undefined
-  if (at === -1 || text === undefined || !(describing || harmlessSql(text, false)))
-    call.ask(`${call.name} would run ${renderField(text ?? 'what it reads').slice(0, 80)}`)
+  if (at === -1 || text === undefined || !(describing || isHarmlessSql(text, false)))
+    call.ask(`${call.name} would run ${renderField(text ?? 'its input').slice(0, 80)}`)
   return undefined
 }
 
-/** Only looks, with the words it may be given. */
-const looking =
-  (allowed: RegExp, refused: RegExp = /(?!)/): Policy =>
+/** Creates the policy of a client whose listed commands only read. */
+const createReadingPolicy =
+  (allowed: RegExp, refusedOption: RegExp = /(?!)/): Policy =>
   (call) => {
     const words = call.args.filter((arg) => !arg.startsWith('-'))
     const text = words.slice(0, 2).join(' ')
     const rule = `${call.name} ${words[0] ?? ''}`.trim()
     if (!allowed.test(text) && !(words.length === 0 && call.args.length > 0))
-      call.ask(`${call.name} ${renderField(text)} is not on the list of what runs unasked`, rule)
-    const odd = call.args.find((arg) => refused.test(arg))
-    if (odd !== undefined) call.ask(`${call.name} is given ${renderField(odd)}`, rule)
+      call.ask(`${call.name} ${renderField(text)} is not on the list of commands that run without approval`, rule)
+    const refused = call.args.find((arg) => refusedOption.test(arg))
+    if (refused !== undefined) call.ask(`${call.name} is given ${renderField(refused)}`, rule)
     if (words.length > 0) checkNetwork(call, call.name)
     if (!isSandboxed(call)) checkReads(call, words)
     return undefined
@@ -186,42 +186,48 @@ export const services: Readonly<Record<string, Policy>> = {
   podman: docker,
   nerdctl: docker,
   'docker-compose': (call) => {
-    compose(call, call.args)
+    judgeCompose(call, call.args)
     return undefined
   },
   sqlite3: sqlite,
   psql: sqlClient,
   mysql: sqlClient,
   mariadb: sqlClient,
-  'redis-cli': looking(
+  'redis-cli': createReadingPolicy(
     /^(ping|info|get|keys|ttl|type|dbsize|llen|scard|hgetall|lrange|smembers|exists|scan)/i,
     /^--(eval|pipe|rdb|functions)|^-h|^-u/,
   ),
-  gh: looking(
+  gh: createReadingPolicy(
     /^(pr (list|view|status|diff|checks)|issue (list|view|status)|repo (view|list)|run (list|view|watch)|release (list|view)|workflow (list|view)|auth status|status|search \w+|label list|version)/,
     /^--web|^-w$|^--show|^-t$/,
   ),
-  glab: looking(/^(mr (list|view|diff)|issue (list|view)|ci (list|status|view)|version)/),
-  kubectl: looking(
+  glab: createReadingPolicy(/^(mr (list|view|diff)|issue (list|view)|ci (list|status|view)|version)/),
+  kubectl: createReadingPolicy(
     /^(get|describe|logs|version|cluster-info|top|explain|api-resources|config (view|get-contexts|current-context))/,
     /^--(kubeconfig|server|raw|token|as)|(^|,)secrets?([,./]|$)|^-s$/,
   ),
-  helm: looking(/^(list|status|get|version|show|template|lint|search)/, /^--(post-renderer|kubeconfig)/),
-  terraform: looking(
+  helm: createReadingPolicy(/^(list|status|get|version|show|template|lint|search)/, /^--(post-renderer|kubeconfig)/),
+  terraform: createReadingPolicy(
     /^(fmt|validate|version|plan|show|output|providers|graph|state (list|show))/,
     /^-(chdir|out|destroy)/,
   ),
-  aws: looking(/^(sts get-caller-identity|--version|s3 ls|ec2 describe-\w+)/, /^--(endpoint-url|profile)/),
-  gcloud: looking(/^(config list|auth list|version|projects list)/),
+  aws: createReadingPolicy(/^(sts get-caller-identity|--version|s3 ls|ec2 describe-\w+)/, /^--(endpoint-url|profile)/),
+  gcloud: createReadingPolicy(/^(config list|auth list|version|projects list)/),
   service: (call) => {
     if (call.args[1] !== 'status' && call.args[0] !== '--status-all')
       call.ask('service changes services of the machine')
     return undefined
   },
-  journalctl: looking(/^.*$/, /^--(vacuum|rotate|flush|sync|relinquish|setup-keys|update-catalog|cursor-file)/),
+  journalctl: createReadingPolicy(
+    /^.*$/,
+    /^--(vacuum|rotate|flush|sync|relinquish|setup-keys|update-catalog|cursor-file)/,
+  ),
   printenv: (call) => {
     if (!isSandboxed(call)) call.ask('printenv shows variables, secrets among them')
     return undefined
   },
-  tmux: looking(/^(ls|list-sessions|list-windows|list-panes|capture-pane|display-message|has-session)/, /^-f$/),
+  tmux: createReadingPolicy(
+    /^(ls|list-sessions|list-windows|list-panes|capture-pane|display-message|has-session)/,
+    /^-f$/,
+  ),
 }

@@ -1,4 +1,4 @@
-/** sed, awk and find: small languages that can also write files and start programs. */
+/** Judges sed, awk, find and fd, whose scripts and options can write files and start programs. */
 
 import { isHarmlessAwkProgram } from '../awk-program.ts'
 import { anyText, isLiteral, anyCharacter, renderField, anyWords, anyCharacters, type Field } from '../field.ts'
@@ -29,7 +29,7 @@ const sed: Policy = (call) => {
     : applySubstitution(scripts[0] ?? '', getInput(call, paths))
 }
 
-/** `-i` takes its suffix only when that is joined to it. */
+/** Removes `-i`, whose suffix is always joined to it. */
 function withoutInPlace(all: readonly Field[]) {
   let inPlace = false
   const args = all.flatMap((arg) => {
@@ -55,7 +55,7 @@ const awk: Policy = (call) => {
   return undefined
 }
 
-/** Tests and actions of find that have nothing but a result. `:1` takes a word. */
+/** Tests and actions of find without side effects. `:1` takes a word. */
 const harmlessPredicates = new Map(
   'name:1 iname:1 path:1 ipath:1 wholename:1 regex:1 iregex:1 regextype:1 type:1 xtype:1 size:1 mtime:1 mmin:1 atime:1 amin:1 ctime:1 cmin:1 newer:1 anewer:1 cnewer:1 newermt:1 newerct:1 perm:1 user:1 group:1 uid:1 gid:1 links:1 inum:1 samefile:1 lname:1 ilname:1 maxdepth:1 mindepth:1 printf:1 fstype:1 empty:0 readable:0 writable:0 executable:0 nouser:0 nogroup:0 print:0 print0:0 ls:0 prune:0 quit:0 depth:0 d:0 mount:0 xdev:0 daystart:0 follow:0 true:0 false:0 not:0 a:0 and:0 o:0 or:0 noleaf:0 E:0 H:0 L:0 P:0 version:0 help:0 s:0 X:0 x:0'
     .split(' ')
@@ -64,8 +64,8 @@ const harmlessPredicates = new Map(
 
 const selectingPredicates = /^-(i?name|i?path|i?regex|size|[acm](time|min)|newer\w*|empty|user|group|perm|inum|links)$/
 
-/** Some of what lies there, not all of it: files of a kind are all files, and `*` is every name. */
-const selects = (args: readonly Field[]): boolean =>
+/** Whether find selects only some of the files. `-type` and `-name '*'` select all. */
+const isSelective = (args: readonly Field[]): boolean =>
   args.some((arg, i) => selectingPredicates.test(arg) && !/^[*./]+$/.test(args[i + 1] ?? ''))
 
 const find: Policy = (call) => {
@@ -76,23 +76,23 @@ const find: Policy = (call) => {
   if (args.some((arg) => arg[0] === anyWords || (arg[0] === anyText && !starts.includes(arg))))
     call.ask('find is given a word that may be an action')
   if (!call.judge.host.isSandboxed && starts.some((start) => start === anyText))
-    call.ask('find starts at a place that is only known when it runs')
-  for (let at = first === -1 ? args.length : first; at < args.length;) at = predicate(call, at, starts)
-  // Of a vital place it names everything, the place itself first.
-  const all = !selects(args) && !args.some((arg) => /^-(printf|mindepth)$/.test(arg))
-  const vital = all ? starts.filter((start) => isLiteral(start) && vitalStart(call, start)) : []
+    call.ask('find starts at a place that is only known at run time')
+  for (let at = first === -1 ? args.length : first; at < args.length;) at = judgePredicate(call, at, starts)
+  // Without a selection, find starts the program for the vital directory itself and everything in it.
+  const all = !isSelective(args) && !args.some((arg) => /^-(printf|mindepth)$/.test(arg))
+  const vital = all ? starts.filter((start) => isLiteral(start) && startsAtVitalPath(call, start)) : []
   return vital.length > 0 ? [`${vital.join('\n')}\n${anyText}`] : undefined
 }
 
-function predicate(call: Call, at: number, starts: readonly Field[]): number {
+function judgePredicate(call: Call, at: number, starts: readonly Field[]): number {
   const arg = call.args[at] ?? ''
   const name = arg.slice(1)
   if (/^[()!,]$/.test(arg)) return at + 1
   const words = arg.startsWith('-') ? harmlessPredicates.get(name) : undefined
   if (words !== undefined) return at + 1 + words
-  if (/^(exec|execdir|ok|okdir)$/.test(name)) return executed(call, at, starts)
+  if (/^(exec|execdir|ok|okdir)$/.test(name)) return judgeExecution(call, at, starts)
   if (name === 'delete') {
-    const all = !selects(call.args) && starts.some((start) => vitalStart(call, start))
+    const all = !isSelective(call.args) && starts.some((start) => startsAtVitalPath(call, start))
     if (all) call.refuse(`find would remove everything in ${starts.map((start) => renderField(start)).join(' ')}`)
     else call.ask('find would remove what it finds')
     return at + 1
@@ -105,10 +105,10 @@ function predicate(call: Call, at: number, starts: readonly Field[]): number {
   return at + 1
 }
 
-const vitalStart = (call: Call, start: Field): boolean =>
+const startsAtVitalPath = (call: Call, start: Field): boolean =>
   resolvePlaces(start, call.shell).some((place) => isVital(place, call.judge.host))
 
-/** Programs that find and xargs start for files nobody has listed. */
+/** Programs that need approval when find or fd starts them for unlisted files. */
 const destructivePrograms = new Set([
   'rm',
   'rmdir',
@@ -124,22 +124,23 @@ const destructivePrograms = new Set([
   'touch',
 ])
 
-function executed(call: Call, at: number, starts: readonly Field[]): number {
+function judgeExecution(call: Call, at: number, starts: readonly Field[]): number {
   const { args } = call
   let end = at + 1
   while (end < args.length && args[end] !== ';' && !(args[end] === '+' && args[end - 1]?.includes('{}'))) end++
   const program = args.slice(at + 1, end)
   if (args[at]?.startsWith('-ok') || destructivePrograms.has(program[0]?.split('/').at(-1) ?? ''))
     call.ask(`find would start ${renderField(program.join(' '))} for what it finds`)
-  const found = foundBy(call, starts)
-  for (const path of found) startFor(call, program, { path, elsewhere: args[at] === '-execdir' })
+  const found = listFoundPaths(call, starts)
+  for (const path of found) judgeForPath(call, program, { path, elsewhere: args[at] === '-execdir' })
   return end + 1
 }
 
-/** Without a name to look for, the start itself is among what is found. */
-function foundBy(call: Call, starts: readonly Field[]): readonly Field[] {
+/** Without a selection, the start directory itself is among the found paths. */
+function listFoundPaths(call: Call, starts: readonly Field[]): readonly Field[] {
   const whole =
-    !selects(call.args) || (call.args.includes('-maxdepth') && starts.some((start) => vitalStart(call, start)))
+    !isSelective(call.args) ||
+    (call.args.includes('-maxdepth') && starts.some((start) => startsAtVitalPath(call, start)))
   return starts
     .slice(0, 8)
     .flatMap((start) =>
@@ -149,7 +150,7 @@ function foundBy(call: Call, starts: readonly Field[]): readonly Field[] {
     )
 }
 
-function startFor(
+function judgeForPath(
   call: Call,
   program: readonly Field[],
   { path, elsewhere }: { readonly path: Field; readonly elsewhere: boolean },
@@ -161,10 +162,10 @@ function startFor(
   joinFiles(call.shell, shell)
 }
 
-/** What fd puts a path into: the whole of it, its name, its directory, without its ending. */
+/** Placeholders of fd for a path or a part of it. */
 const placeholders = /\{(?:\/{1,2}|\/?\.)?\}/g
 
-/** fd is find with other names for its options. */
+/** fd works like find with other options. */
 const fd: Policy = (call) => {
   const at = call.args.findIndex((arg) => /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/.test(arg))
   const options = readOptions(at === -1 ? call.args : call.args.slice(0, at), {
@@ -178,7 +179,7 @@ const fd: Policy = (call) => {
     if (destructivePrograms.has(program[0] ?? ''))
       call.ask(`fd would start ${renderField(program.join(' '))} for what it finds`)
     const [pattern = '', start = ''] = options.operands
-    const all = /^\W*$/.test(pattern) && start !== '' && vitalStart(call, start)
+    const all = /^\W*$/.test(pattern) && start !== '' && startsAtVitalPath(call, start)
     const found = all ? `${start}/${anyCharacters}` : anyCharacters
     call.judge.judgeCall(
       [

@@ -1,4 +1,4 @@
-/** A notebook as its cells: source, and what it printed. Pictures are named, not shown. */
+/** Extracts the cells of a Jupyter notebook: their source and their text output. Images are named only. */
 
 import * as z from 'zod'
 
@@ -16,9 +16,9 @@ const output = z.object({
 const cell = z.object({ cell_type: z.string(), source: text, outputs: z.array(output).default([]) })
 const notebook = z.object({ cells: z.array(cell) })
 
-const MAX_OUTPUT = 4000
+const maxOutputChars = 4000
 
-function printed({ text: plain, data, ename, evalue }: z.infer<typeof output>): string {
+function renderOutput({ text: plain, data, ename, evalue }: z.infer<typeof output>): string {
   if (ename !== undefined) return `${ename}: ${evalue ?? ''}`
   if (plain !== undefined) return plain
   const shown = text.safeParse(data?.['text/plain'])
@@ -28,9 +28,10 @@ function printed({ text: plain, data, ename, evalue }: z.infer<typeof output>): 
   )
 }
 
-const cut = (long: string): string => (long.length <= MAX_OUTPUT ? long : `${long.slice(0, MAX_OUTPUT)}\n[output cut]`)
+const truncateOutput = (printed: string): string =>
+  printed.length <= maxOutputChars ? printed : `${printed.slice(0, maxOutputChars)}\n[output cut]`
 
-/** `undefined` when the file is no notebook after all. */
+/** Returns undefined when the file is not a notebook. */
 export function extractNotebookText(json: string): string | undefined {
   let raw: unknown
   try {
@@ -41,11 +42,13 @@ export function extractNotebookText(json: string): string | undefined {
   const parsed = notebook.safeParse(raw)
   if (!parsed.success) return undefined
   const parts = parsed.data.cells.map(({ cell_type, source, outputs }, i) => {
-    const said = outputs.map(printed).filter(Boolean).join('\n').trimEnd()
+    const outputText = outputs.map(renderOutput).filter(Boolean).join('\n').trimEnd()
     const heading = `--- cell ${i + 1}: ${cell_type} ---`
-    return [heading, source.trimEnd(), ...(said === '' ? [] : [`--- output of cell ${i + 1} ---`, cut(said)])].join(
-      '\n',
-    )
+    return [
+      heading,
+      source.trimEnd(),
+      ...(outputText === '' ? [] : [`--- output of cell ${i + 1} ---`, truncateOutput(outputText)]),
+    ].join('\n')
   })
   return parts.join('\n\n')
 }

@@ -1,4 +1,4 @@
-/** Documents that are no text, or text nobody can read, as text; or the reason why not, with what to do. */
+/** Reads documents (.docx, .xlsx, .pdf, notebooks) as text, or returns a failure that names the next step. */
 
 import type { ToolResult } from '../../../agent/model/tool.ts'
 import { fail } from '../../tool-result.ts'
@@ -9,15 +9,15 @@ import { extractPdfText, type DocumentText, type DocumentReader } from './pdf-te
 import { type ZipArchive, openZipArchive } from './zip-archive.ts'
 import { extractXlsxText } from './xlsx-text.ts'
 
-const MAX_BYTES = 50 * 1024 * 1024
+const maxFileBytes = 50 * 1024 * 1024
 
-const OFFICE: Readonly<Record<string, (archive: ZipArchive) => Promise<string | undefined>>> = {
+const officeFormats: Readonly<Record<string, (archive: ZipArchive) => Promise<string | undefined>>> = {
   docx: extractDocxText,
   xlsx: extractXlsxText,
 }
 
-/** Formats that are read nowhere here, and what can be done with them. */
-const UNREAD: Readonly<Record<string, string>> = {
+/** Formats without a reader, with the advice for the model. */
+const unreadableFormats: Readonly<Record<string, string>> = {
   doc: 'Old Word files cannot be read here. Ask for it as .docx or text.',
   xls: 'Old Excel files cannot be read here. Ask for it as .xlsx or CSV.',
   pptx: 'Presentations cannot be read here. Ask for the text, or unpack it with other tools.',
@@ -25,43 +25,45 @@ const UNREAD: Readonly<Record<string, string>> = {
 
 export type RenderedDocument = TextFile & { readonly format: string }
 
-/** `undefined` for everything that is read as it is. */
+/** Returns undefined for a file that is not a document: the caller reads it as text. */
 export async function readDocument(
   reader: DocumentReader,
   given: string,
 ): Promise<RenderedDocument | ToolResult | undefined> {
   const { backend } = reader
   const path = backend.resolve(given)
-  const format = formatOf(path)
+  const format = extensionOf(path)
   const stat = isDocument(format) ? await backend.files.stat(path) : undefined
   if (stat?.type !== 'file') return undefined
-  const refuse = (why: string): ToolResult =>
-    fail(`${given}${why}`, { is_binary: format !== 'ipynb', file_size: stat.size })
-  if (UNREAD[format] !== undefined) return refuse(`: ${UNREAD[format]}`)
-  if (stat.size > MAX_BYTES) return refuse(' is larger than 50 MB. Split it first.')
+  const failWithReason = (reason: string): ToolResult =>
+    fail(`${given}${reason}`, { is_binary: format !== 'ipynb', file_size: stat.size })
+  if (unreadableFormats[format] !== undefined) return failWithReason(`: ${unreadableFormats[format]}`)
+  if (stat.size > maxFileBytes) return failWithReason(' is larger than 50 MB. Split it first.')
   const bytes = (await backend.files.read(path)) ?? new Uint8Array()
-  const read = format === 'pdf' ? await extractPdfText(bytes, reader) : await textOf(bytes, format)
-  if ('text' in read) return { path, text: read.text, size: bytes.byteLength, format }
-  // A damaged notebook is still text; a damaged archive is nothing.
-  return format === 'ipynb' ? undefined : refuse(read.wrong)
+  const document = format === 'pdf' ? await extractPdfText(bytes, reader) : await extractText(bytes, format)
+  if ('text' in document) return { path, text: document.text, size: bytes.byteLength, format }
+  // A damaged notebook can still be read as text, a damaged archive cannot.
+  return format === 'ipynb' ? undefined : failWithReason(document.reason)
 }
 
-const formatOf = (path: string): string => /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
+const extensionOf = (path: string): string => /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
 const isDocument = (format: string): boolean =>
-  format === 'ipynb' || format === 'pdf' || format in OFFICE || format in UNREAD
+  format === 'ipynb' || format === 'pdf' || format in officeFormats || format in unreadableFormats
 
-async function textOf(bytes: Uint8Array, format: string): Promise<DocumentText> {
+async function extractText(bytes: Uint8Array, format: string): Promise<DocumentText> {
   const isNotebook = format === 'ipynb'
-  const text = isNotebook ? extractNotebookText(new TextDecoder().decode(bytes)) : await officeText(bytes, format)
-  return text === undefined ? { wrong: ` is not a valid .${format} file.` } : { text }
+  const text = isNotebook
+    ? extractNotebookText(new TextDecoder().decode(bytes))
+    : await extractOfficeText(bytes, format)
+  return text === undefined ? { reason: ` is not a valid .${format} file.` } : { text }
 }
 
-async function officeText(bytes: Uint8Array, format: string): Promise<string | undefined> {
+async function extractOfficeText(bytes: Uint8Array, format: string): Promise<string | undefined> {
   try {
     const archive = openZipArchive(bytes)
-    return archive && (await OFFICE[format]?.(archive))
+    return archive && (await officeFormats[format]?.(archive))
   } catch (error) {
-    // What an archive cannot be unpacked with is a TypeError or RangeError of the platform: it is damaged or too large.
+    // The platform throws a TypeError or RangeError for an archive that is damaged or too large.
     if (error instanceof TypeError || error instanceof RangeError) return undefined
     throw error
   }

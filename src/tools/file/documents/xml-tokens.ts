@@ -1,26 +1,26 @@
-/** As much of XML as office documents need: tags and text in their order, entities read. */
+/** Parses XML into tags and text, as far as office documents need it: in order, with decoded entities. */
 
 export type Tag = {
-  readonly is: 'open' | 'close'
+  readonly kind: 'open' | 'close'
   readonly name: string
   readonly attributes: string
   readonly empty: boolean
 }
-export type Token = Tag | { readonly is: 'text'; readonly text: string }
+export type Token = Tag | { readonly kind: 'text'; readonly text: string }
 
-const TOKEN = /<(\/?)([\w:.-]+)(?![\w:.-])([^<>]*?)(\/?)>|([^<]+)/g
-const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
+const tokenPattern = /<(\/?)([\w:.-]+)(?![\w:.-])([^<>]*?)(\/?)>|([^<]+)/g
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 export function* parseXml(xml: string): Generator<Token> {
-  for (const [, slash, name, attributes = '', empty, text] of xml.matchAll(TOKEN))
-    if (text !== undefined) yield { is: 'text', text: decodeEntities(text) }
-    else if (name !== undefined) yield { is: slash ? 'close' : 'open', name, attributes, empty: empty === '/' }
+  for (const [, slash, name, attributes = '', empty, text] of xml.matchAll(tokenPattern))
+    if (text !== undefined) yield { kind: 'text', text: decodeEntities(text) }
+    else if (name !== undefined) yield { kind: slash ? 'close' : 'open', name, attributes, empty: empty === '/' }
 }
 
 export const decodeEntities = (text: string): string =>
   text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{2,4}));/gi, (whole, hex?: string, decimal?: string, name = '') => {
     const code = hex === undefined ? Number(decimal ?? Number.NaN) : Number.parseInt(hex, 16)
-    return code <= 0x10ffff ? String.fromCodePoint(code) : (ENTITIES[name] ?? whole)
+    return code <= 0x10ffff ? String.fromCodePoint(code) : (entities[name] ?? whole)
   })
 
 export const getAttribute = (attributes: string, name: string): string | undefined => {

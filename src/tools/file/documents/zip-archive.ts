@@ -1,53 +1,62 @@
-/** Files out of a zip archive, as office documents are: by its directory, each only when it is asked for. */
+/** Reads single files of a zip archive, as office documents are, by the directory at its end. */
 
 export type ZipArchive = {
   readonly names: readonly string[]
-  /** `undefined` when there is no such file. Throws when it is larger than an archive may be, or damaged. */
+  /** Returns undefined when there is no such file. Throws when it is damaged or too large. */
   readonly readText: (name: string) => Promise<string | undefined>
 }
 
-const END = 0x06054b50
-const ENTRY = 0x02014b50
-/** A comment of 64 KiB may stand behind the record at the end. */
-const TAIL = 65_557
-const MAX_INFLATED = 50 * 1024 * 1024
+const endOfDirectorySignature = 0x06054b50
+const entrySignature = 0x02014b50
+/** The record at the end is 22 bytes, and a comment of up to 64 KiB may follow it. */
+const maxEndRecordBytes = 65_557
+const maxInflatedBytes = 50 * 1024 * 1024
 
-type Place = { readonly method: number; readonly size: number; readonly header: number }
+type ZipEntry = { readonly method: number; readonly size: number; readonly header: number }
 
-/** `undefined` when this is no zip archive. */
+/** Returns undefined when the bytes are not a zip archive. */
 export function openZipArchive(bytes: Uint8Array): ZipArchive | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let end = bytes.byteLength - 22
-  while (end >= 0 && end > bytes.byteLength - TAIL && view.getUint32(end, true) !== END) end--
-  if (end < 0 || view.getUint32(end, true) !== END) return undefined
-  const places = directory(bytes, view, view.getUint32(end + 16, true), view.getUint16(end + 10, true))
+  while (
+    end >= 0 &&
+    end > bytes.byteLength - maxEndRecordBytes &&
+    view.getUint32(end, true) !== endOfDirectorySignature
+  )
+    end--
+  if (end < 0 || view.getUint32(end, true) !== endOfDirectorySignature) return undefined
+  const entries = readDirectory(bytes, view, view.getUint32(end + 16, true), view.getUint16(end + 10, true))
   return {
-    names: [...places.keys()],
+    names: [...entries.keys()],
     async readText(name) {
-      const place = places.get(name)
-      return place && new TextDecoder().decode(await inflate(bytes, view, place))
+      const entry = entries.get(name)
+      return entry && new TextDecoder().decode(await readEntry(bytes, view, entry))
     },
   }
 }
 
-function directory(bytes: Uint8Array, view: DataView, start: number, count: number): Map<string, Place> {
-  const places = new Map<string, Place>()
-  let at = start
-  for (let i = 0; i < count && at + 46 <= bytes.byteLength && view.getUint32(at, true) === ENTRY; i++) {
-    const length = view.getUint16(at + 28, true)
-    const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + length))
+function readDirectory(bytes: Uint8Array, view: DataView, start: number, count: number): Map<string, ZipEntry> {
+  const entries = new Map<string, ZipEntry>()
+  let offset = start
+  for (
+    let i = 0;
+    i < count && offset + 46 <= bytes.byteLength && view.getUint32(offset, true) === entrySignature;
+    i++
+  ) {
+    const length = view.getUint16(offset + 28, true)
+    const name = new TextDecoder().decode(bytes.subarray(offset + 46, offset + 46 + length))
     const [method, size, header] = [
-      view.getUint16(at + 10, true),
-      view.getUint32(at + 20, true),
-      view.getUint32(at + 42, true),
+      view.getUint16(offset + 10, true),
+      view.getUint32(offset + 20, true),
+      view.getUint32(offset + 42, true),
     ]
-    places.set(name, { method, size, header })
-    at += 46 + length + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
+    entries.set(name, { method, size, header })
+    offset += 46 + length + view.getUint16(offset + 30, true) + view.getUint16(offset + 32, true)
   }
-  return places
+  return entries
 }
 
-async function inflate(bytes: Uint8Array, view: DataView, { method, size, header }: Place): Promise<Uint8Array> {
+async function readEntry(bytes: Uint8Array, view: DataView, { method, size, header }: ZipEntry): Promise<Uint8Array> {
   const start = header + 30 + view.getUint16(header + 26, true) + view.getUint16(header + 28, true)
   const stored = bytes.slice(start, start + size)
   if (method === 0) return stored
@@ -57,14 +66,14 @@ async function inflate(bytes: Uint8Array, view: DataView, { method, size, header
   if (!stream) return new Uint8Array()
   for await (const part of stream) {
     total += part.byteLength
-    if (total > MAX_INFLATED) throw new RangeError('more than 50 MiB when unpacked')
+    if (total > maxInflatedBytes) throw new RangeError('more than 50 MiB when unpacked')
     parts.push(part)
   }
   const whole = new Uint8Array(total)
-  let at = 0
+  let offset = 0
   for (const part of parts) {
-    whole.set(part, at)
-    at += part.byteLength
+    whole.set(part, offset)
+    offset += part.byteLength
   }
   return whole
 }

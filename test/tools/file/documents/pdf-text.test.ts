@@ -1,4 +1,4 @@
-/** What read_file makes of the pages of a PDF file. */
+/** Tests how read_file shows the pages of a PDF file. */
 
 import { describe, expect, it } from 'vitest'
 import type { Documents, PdfAnswer } from '../../../../src/agent/model/document.ts'
@@ -6,12 +6,12 @@ import readFile from '../../../../src/tools/file/read-file.tool.ts'
 import { call } from '../../support/call.ts'
 import { memoryBackend } from '../../support/memory-backend.ts'
 
-/** A reader that gives these answers one after the other, and counts how often it was asked. */
-function reader(...answers: readonly PdfAnswer[]): Documents & { asked: number } {
+/** Returns these answers in order and counts the requests. */
+function reader(...answers: readonly PdfAnswer[]): Documents & { requests: number } {
   return {
-    asked: 0,
+    requests: 0,
     async pdf() {
-      return answers[this.asked++] ?? { refused: 'damaged' }
+      return answers[this.requests++] ?? { refused: 'damaged' }
     },
   }
 }
@@ -24,7 +24,7 @@ const text = async (answer: PdfAnswer) =>
   (await open(reader(answer))).result['content']?.replaceAll(/^\d+\|/gm, '') as string
 
 describe('a PDF file', () => {
-  it('is read as lines, with a mark in front of each page', async () => {
+  it('is read as lines with a heading per page', async () => {
     const { failed, result } = await open(reader(pages('one\ntwo', 'three')))
     expect(failed).toBe(false)
     expect(result).toEqual({
@@ -36,16 +36,16 @@ describe('a PDF file', () => {
     })
   })
 
-  it('is paged like any other file, and read once for all of its pages', async () => {
+  it('is paged like any other file and parsed once', async () => {
     const [documents, backend] = [reader(pages('one\ntwo', 'three')), backendWith()]
     const { result } = await open(documents, { offset: 2, limit: 2 }, backend)
     expect(result).toMatchObject({ content: '2|one\n3|two', total_lines: 6, truncated: true, next_offset: 4 })
     const next = await open(documents, { offset: 4 }, backend)
     expect(next.result['content']).toBe('4|\n5|[Page 2 of 2]\n6|three')
-    expect(documents.asked).toBe(1)
+    expect(documents.requests).toBe(1)
   })
 
-  it('is not shown twice, and shown again when it has changed', async () => {
+  it('is omitted when unchanged and shown after a change', async () => {
     const [documents, backend] = [reader(pages('one'), pages('other')), backendWith()]
     await open(documents, {}, backend)
     expect((await open(documents, {}, backend)).result).toMatchObject({ unchanged: true })
@@ -65,7 +65,7 @@ describe('a PDF file', () => {
       { pages: ['one'], total: 3, unread: [], stopped: 'work' },
       '[Page 1 of 3]\none\n\n[Pages 2 to 3 are missing: they take too much time or memory. Split the file to read them.]',
     ],
-  ])('says where there is %s', async (_, answer, content) => {
+  ])('marks %s', async (_, answer, content) => {
     expect(await text(answer)).toBe(content)
   })
 
@@ -76,13 +76,13 @@ describe('a PDF file', () => {
     ['damage', { refused: 'damaged' }, /not a valid \.pdf/],
     ['too much in it', { refused: 'stopped' }, /too much time or memory.*Split/],
     ['no room for it', { refused: 'size' }, /too large.*Split/],
-  ])('with %s says so, and what to do', async (_, answer, reason) => {
+  ])('with %s is refused with advice', async (_, answer, reason) => {
     const { failed, result } = await open(reader(answer))
     expect([failed, result['is_binary'], result['file_size']]).toEqual([true, true, 8])
     expect(result['error']).toMatch(reason)
   })
 
-  it('that took too long is tried again when it is asked for again', async () => {
+  it('that took too long is parsed again on the next read', async () => {
     const [documents, backend] = [reader({ refused: 'stopped' }, pages('one')), backendWith()]
     expect((await open(documents, {}, backend)).failed).toBe(true)
     expect((await open(documents, {}, backend)).result['content']).toContain('one')

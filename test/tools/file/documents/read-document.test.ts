@@ -9,7 +9,7 @@ const deflated = async (text: string): Promise<Uint8Array> => {
   return new Uint8Array(await new Response(stream ?? null).arrayBuffer())
 }
 
-/** Little-endian numbers at their offsets, in a record of `size` bytes. */
+/** Builds a record of `size` bytes with little-endian numbers at their offsets. */
 function header(
   size: number,
   long: Readonly<Record<number, number>>,
@@ -21,7 +21,7 @@ function header(
   return new Uint8Array(view.buffer)
 }
 
-/** A zip archive, written by hand. Names that end with `!` are stored, not deflated. */
+/** Builds a zip archive. Names that end with `!` are stored, not deflated. */
 async function zip(files: Readonly<Record<string, string>>): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   const directory: Uint8Array[] = []
@@ -61,7 +61,7 @@ describe('a Word document', () => {
     )
   })
 
-  it('says what it was rendered from, and pages', async () => {
+  it('names its format and is paged', async () => {
     const { result } = await read('a.docx', await zip({ 'word/document.xml': document }), { limit: 1 })
     expect(result).toMatchObject({ content: '1|# Plan', rendered_from: 'docx', total_lines: 4, next_offset: 2 })
   })
@@ -79,11 +79,11 @@ describe('a workbook', () => {
     </sheetData></worksheet>`,
   }
 
-  it('is read sheet by sheet, with empty cells in their place', async () => {
+  it('is read sheet by sheet and keeps empty cells', async () => {
     expect(await shown('a.xlsx', await zip(files))).toBe('## Sheet: One <1>\nname\t\tage\nAda L.\tTRUE\t36')
   })
 
-  it('is cut after 5000 rows and 256 columns', async () => {
+  it('is truncated after 5000 rows and 256 columns', async () => {
     const wide = Array.from({ length: 300 }, () => 'x')
     const letters = (i: number) =>
       (i < 26 ? '' : String.fromCharCode(64 + Math.floor(i / 26))) + String.fromCharCode(65 + (i % 26))
@@ -110,13 +110,13 @@ describe('a notebook', () => {
     },
   ]
 
-  it('is read cell by cell, with what each printed', async () => {
+  it('is read cell by cell with its output', async () => {
     expect(await shown('a.ipynb', JSON.stringify({ cells, nbformat: 4 }))).toBe(
       `--- cell 1: markdown ---\n# Title\ntext\n\n--- cell 2: code ---\nprint(1)\n--- output of cell 2 ---\n1\n\n[image/png, not shown]\n<Figure>\nValueError: bad`,
     )
   })
 
-  it.each(['{"cells": 3}', 'no json'])('that is none is read as it is: %s', async (content) => {
+  it.each(['{"cells": 3}', 'no json'])('with invalid content is read as text: %s', async (content) => {
     expect(await shown('a.ipynb', content)).toBe(content)
   })
 })
@@ -124,13 +124,13 @@ describe('a notebook', () => {
 const foreign = await zip({ 'some/thing': 'x' })
 const whole = await zip({ 'word/document.xml': 'x'.repeat(1000) })
 
-describe('what cannot be read', () => {
+describe('an unreadable file', () => {
   it.each([
     ['a damaged document', 'a.docx', 'not a zip', /not a valid .docx/],
     ['another archive', 'a.xlsx', foreign, /not a valid .xlsx/],
     ['a truncated archive', 'a.docx', whole.slice(40), /not a valid .docx/],
     ['an old document', 'a.doc', 'x', /\.docx or text/],
-  ])('%s says so, and what to do', async (_, path, content, reason) => {
+  ])('(%s) is refused with advice', async (_, path, content, reason) => {
     const { failed, result } = await read(path, content)
     expect([failed, result['is_binary']]).toEqual([true, true])
     expect(result['error']).toMatch(reason)
@@ -138,22 +138,22 @@ describe('what cannot be read', () => {
 })
 
 describe('XML', () => {
-  it('is read as tags and text', () => {
+  it('is parsed into tags and text', () => {
     expect([...parseXml('<a x="1">t&lt;<b/></a>')]).toEqual([
-      { is: 'open', name: 'a', attributes: ' x="1"', empty: false },
-      { is: 'text', text: 't<' },
-      { is: 'open', name: 'b', attributes: '', empty: true },
-      { is: 'close', name: 'a', attributes: '', empty: false },
+      { kind: 'open', name: 'a', attributes: ' x="1"', empty: false },
+      { kind: 'text', text: 't<' },
+      { kind: 'open', name: 'b', attributes: '', empty: true },
+      { kind: 'close', name: 'a', attributes: '', empty: false },
     ])
     expect(decodeEntities('&#x41;&#66;&quot;&unknown;&#9999999;')).toBe('AB"&unknown;&#9999999;')
   })
 
-  it.each(['a', 'a ', 'a/', '<a', '<'])('comes to an end where "%s" is repeated and no tag ends', (piece) => {
-    expect([...parseXml(`<${piece.repeat(1_000_000)}`)].every(({ is }) => is === 'text')).toBe(true)
+  it.each(['a', 'a ', 'a/', '<a', '<'])('is parsed to the end when "%s" is repeated without a closing tag', (piece) => {
+    expect([...parseXml(`<${piece.repeat(1_000_000)}`)].every(({ kind: is }) => is === 'text')).toBe(true)
   })
 })
 
-describe('reading again', () => {
+describe('repeated reads', () => {
   const once = async (change?: string) => {
     const backend = memoryBackend({ f: 'one\ntwo\n', g: 'other' })
     await call(readFile, { path: 'f' }, { backend })
@@ -170,7 +170,7 @@ describe('reading again', () => {
   }
   const textOf = (result: Awaited<ReturnType<typeof again>>) => JSON.stringify(result)
 
-  it('the same page of an unchanged file is answered shortly', async () => {
+  it('omit an unchanged page', async () => {
     const answer = textOf(await again({ path: './f' }, 'call-2'))
     expect(answer).toContain('unchanged')
     expect(answer).not.toContain('1|one')
@@ -181,19 +181,19 @@ describe('reading again', () => {
     ['another file', { input: { path: 'g' }, callId: 'call-2' }, '1|other'],
     ['a changed file', { input: { path: 'f' }, callId: 'call-2', change: 'new\n' }, '1|new'],
     ['the same call, repeated after a crash', { input: { path: 'f' }, callId: 'call-1' }, '1|one'],
-  ])('%s is shown', async (_, { input, callId, ...rest }, content) => {
+  ])('show %s', async (_, { input, callId, ...rest }, content) => {
     const change = 'change' in rest ? rest.change : undefined
     expect(textOf(await again(input, callId, change))).toContain(content)
   })
 
-  it('a third time shows it, to whoever has lost it', async () => {
+  it('show an omitted page on the third read', async () => {
     const backend = await once()
     const context = { sessionId: 's', signal: new AbortController().signal, clock: { now: () => 0 } }
-    const seen: boolean[] = []
+    const isShown: boolean[] = []
     for (const callId of ['b', 'c', 'd'])
-      seen.push(
+      isShown.push(
         JSON.stringify(await readFile.run({ path: 'f' }, { ...context, callId }, { backend })).includes('1|one'),
       )
-    expect(seen).toEqual([false, true, false])
+    expect(isShown).toEqual([false, true, false])
   })
 })
