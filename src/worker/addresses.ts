@@ -1,12 +1,12 @@
-/** Addresses in settings are checked where they are stored: what is not public is refused by name. */
+/** Validates the addresses of custom providers before settings are stored: only public ones are accepted. */
 
 import type { Settings } from '../agent/model/settings.ts'
 import { checkPublicAddress } from '../agent/policy/network-address.ts'
 import { AppError } from './errors.ts'
 
-export function checkAddresses({ providers }: Settings): void {
+export function validateAddresses({ providers }: Settings): void {
   for (const [name, provider] of Object.entries(providers ?? {})) {
-    const reason = provider?.base_url === undefined ? undefined : refusedBase(provider.base_url)
+    const reason = provider?.base_url === undefined ? undefined : explainRefusal(provider.base_url)
     if (reason)
       throw new AppError(400, 'blocked_url', `This address cannot be used: ${reason}.`, {
         param: `providers.${name}.base_url`,
@@ -14,6 +14,6 @@ export function checkAddresses({ providers }: Settings): void {
   }
 }
 
-/** In an address braces are encoded; plain ones look like a variable to be filled in, which never happens. */
-const refusedBase = (address: string): string | undefined =>
+/** Plain braces look like a template variable, which is never filled in. Real addresses encode them. */
+const explainRefusal = (address: string): string | undefined =>
   /[{}]/.test(address) ? 'it contains braces' : checkPublicAddress(address)

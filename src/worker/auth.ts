@@ -1,6 +1,6 @@
 /**
- * Who is asking. A key names its tenant; nothing else does. Keys are looked up once and remembered for
- * a short while, so that a revoked one stops working within `rememberedMs`.
+ * Authenticates requests. Only the key decides the tenant. Valid keys are cached in the isolate, so a revoked key stops
+ * working within `keyCacheMs`.
  */
 
 import { BoundedMap } from '../agent/model/bounded-map.ts'
@@ -14,11 +14,11 @@ export type Principal = {
   readonly scopes: ReadonlySet<Scope>
 }
 
-const rememberedMs = 30_000
-const minimumLength = 16
+const keyCacheMs = 30_000
+const minKeyLength = 16
 const encoder = new TextEncoder()
-/** By the key as it was presented: only keys that were found valid get in. */
-const remembered = new BoundedMap<
+/** Only valid keys are cached. The admin key is part of the entry, so that changing it invalidates all of them. */
+const keyCache = new BoundedMap<
   string,
   { readonly principal: Principal; readonly until: number; readonly adminKey: string }
 >(10_000)
@@ -31,22 +31,22 @@ const owner: Principal = {
 export async function authenticate(
   request: Request,
   env: Env,
-  later: (work: Promise<unknown>) => void,
+  waitUntil: (work: Promise<unknown>) => void,
 ): Promise<Principal> {
-  if (!env.ADMIN_KEY || env.ADMIN_KEY.length < minimumLength)
+  if (!env.ADMIN_KEY || env.ADMIN_KEY.length < minKeyLength)
     throw new AppError(
       503,
       'not_configured',
-      `Set the secret ADMIN_KEY (at least ${minimumLength} characters), for example with: npx wrangler secret put ADMIN_KEY`,
+      `Set the secret ADMIN_KEY (at least ${minKeyLength} characters), for example with: npx wrangler secret put ADMIN_KEY`,
     )
   const presented = /^Bearer\s+(\S+)\s*$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (!presented || presented.length > 512) throw unauthorised()
   const now = Date.now()
-  const known = remembered.get(presented)
-  if (known && known.until > now && known.adminKey === env.ADMIN_KEY) return known.principal
-  const { principal, expiresAt } = await principalOf(presented, env, now, later)
-  const until = Math.min(now + rememberedMs, expiresAt ?? Infinity)
-  remembered.set(presented, { principal, until, adminKey: env.ADMIN_KEY })
+  const cached = keyCache.get(presented)
+  if (cached && cached.until > now && cached.adminKey === env.ADMIN_KEY) return cached.principal
+  const { principal, expiresAt } = await resolvePrincipal(presented, env, now, waitUntil)
+  const until = Math.min(now + keyCacheMs, expiresAt ?? Infinity)
+  keyCache.set(presented, { principal, until, adminKey: env.ADMIN_KEY })
   return principal
 }
 
@@ -57,18 +57,18 @@ export function requireScope(principal: Principal, scope: Scope): void {
     throw new AppError(403, 'insufficient_scope', 'Only the owner of the deployment may do this.', { param: scope })
 }
 
-/** For tests and for the isolate in which a key was revoked. */
-export const forgetKeys = (): void => remembered.clear()
+/** Called in the isolate that revokes a key or suspends a tenant, and by tests. */
+export const clearKeyCache = (): void => keyCache.clear()
 
-type Found = { readonly principal: Principal; readonly expiresAt: number | null }
+type VerifiedKey = { readonly principal: Principal; readonly expiresAt: number | null }
 
-async function principalOf(
+async function resolvePrincipal(
   presented: string,
   env: Env,
   now: number,
   later: (work: Promise<unknown>) => void,
-): Promise<Found> {
-  if (await isOwner(presented, env.ADMIN_KEY ?? '')) return { principal: owner, expiresAt: null }
+): Promise<VerifiedKey> {
+  if (await isAdminKey(presented, env.ADMIN_KEY ?? '')) return { principal: owner, expiresAt: null }
   const repository = createTenants(env.DB)
   const found = await repository.verify(presented, now)
   if (!found) throw unauthorised()
@@ -82,10 +82,10 @@ async function principalOf(
 const unauthorised = () =>
   new AppError(401, 'invalid_api_key', 'Send a valid key in the header: Authorization: Bearer KEY.')
 
-const digestOf = async (text: string) => new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text)))
+const digest = async (text: string) => new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text)))
 
-/** Digests are compared, because the comparison in constant time wants equal lengths. */
-async function isOwner(presented: string, adminKey: string): Promise<boolean> {
-  const [given, expected] = await Promise.all([digestOf(presented), digestOf(adminKey)])
+/** Compares digests, because a comparison in constant time needs equal lengths. */
+async function isAdminKey(presented: string, adminKey: string): Promise<boolean> {
+  const [given, expected] = await Promise.all([digest(presented), digest(adminKey)])
   return crypto.subtle.timingSafeEqual(given, expected)
 }

@@ -1,39 +1,39 @@
-/** Request bodies: at most 10 MB, JSON where JSON is expected, and checked against a schema that names what is wrong. */
+/** Reads request bodies of at most 10 MB and validates them. Errors name the first field that does not match. */
 
 import type * as z from 'zod'
 import { AppError, invalid } from './errors.ts'
 
 const maxBytes = 10 * 1024 * 1024
 
-/** A body that says it is larger, or turns out to be, is refused before it is read to the end. */
+/** Throws 413 as soon as the declared or the real length exceeds the maximum. */
 export async function readBytes(request: Request): Promise<Uint8Array> {
-  return saysItsLength(request) ? new Uint8Array(await request.arrayBuffer()) : gather(request)
+  return declaresLength(request) ? new Uint8Array(await request.arrayBuffer()) : readChunks(request)
 }
 
 export async function readText(request: Request): Promise<string> {
-  return saysItsLength(request) ? request.text() : new TextDecoder().decode(await gather(request))
+  return declaresLength(request) ? request.text() : new TextDecoder().decode(await readChunks(request))
 }
 
-/** Then the server holds it to its word, and it can be taken in one piece. */
-function saysItsLength(request: Request): boolean {
+/** The server enforces a declared length, so such a body can be read in one piece. */
+function declaresLength(request: Request): boolean {
   const length = request.headers.get('content-length')
   if (Number(length ?? 0) > maxBytes) throw tooLarge()
   return length !== null && /^\d+$/.test(length)
 }
 
-/** For those who may send less. `words`: how the bound is told. */
-export async function readUpTo(request: Request, most: number, words: string): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge(words)
-  return gather(request, most, words)
+/** Reads a body with a smaller maximum. `limitText` is how the error names it. */
+export async function readLimited(request: Request, maxLength: number, limitText: string): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > maxLength) throw tooLarge(limitText)
+  return readChunks(request, maxLength, limitText)
 }
 
-async function gather(request: Request, most = maxBytes, words = '10 MB'): Promise<Uint8Array> {
+async function readChunks(request: Request, maxLength = maxBytes, limitText = '10 MB'): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     length += chunk.byteLength
-    if (length > most) throw tooLarge(words)
+    if (length > maxLength) throw tooLarge(limitText)
     chunks.push(chunk)
   }
   const whole = new Uint8Array(length)
@@ -45,8 +45,8 @@ async function gather(request: Request, most = maxBytes, words = '10 MB'): Promi
   return whole
 }
 
-const tooLarge = (most = '10 MB') =>
-  new AppError(413, 'body_too_large', `The body is larger than ${most}.`, { param: 'body' })
+const tooLarge = (limitText = '10 MB') =>
+  new AppError(413, 'body_too_large', `The body is larger than ${limitText}.`, { param: 'body' })
 
 export function parseJson(text: string): unknown {
   try {
@@ -56,17 +56,17 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The value as the schema sees it, or an error that names the first field that does not fit. */
-export function check<Schema extends z.ZodType>(schema: Schema, value: unknown, where = 'body'): z.infer<Schema> {
+/** Parses a value with a schema. Throws an error that names the first field that does not match. */
+export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown, where = 'body'): z.infer<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issue = result.error.issues[0] && closest(result.error.issues[0])
-  if (!issue || !isMissing(value, issue)) throw refusalOf(issue, where)
+  const issue = result.error.issues[0] && pickClosestIssue(result.error.issues[0])
+  if (!issue || !isMissing(value, issue)) throw validationError(issue, where)
   const name = issue.path.join('.') || where
   throw invalid(`${name} is missing.`, name)
 }
 
-export function refusalOf(issue: z.core.$ZodIssue | undefined, where: string): AppError {
+export function validationError(issue: z.core.$ZodIssue | undefined, where: string): AppError {
   const at = issue?.path.join('.') ?? ''
   if (issue?.code === 'unrecognized_keys') {
     const name = [at, issue.keys[0]].filter(Boolean).join('.')
@@ -75,15 +75,15 @@ export function refusalOf(issue: z.core.$ZodIssue | undefined, where: string): A
   return invalid(`${at || where}: ${issue?.message ?? 'invalid'}`, at || where)
 }
 
-/** Where several shapes would do, what is wrong with the one that the value is most like: it was followed furthest. */
-function closest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+/** Picks the issue of the union member that matched the value furthest. */
+function pickClosestIssue(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue
-  const tried = issue.errors.flatMap(([first]) => (first ? [closest(first)] : []))
+  const tried = issue.errors.flatMap(([first]) => (first ? [pickClosestIssue(first)] : []))
   const best = tried.toSorted((one, other) => other.path.length - one.path.length)[0]
   return best?.path.length ? { ...best, path: [...issue.path, ...best.path] } : issue
 }
 
-/** What zod calls "received undefined", or nothing at all where several shapes would do. */
+/** Recognises issues of missing fields. Zod reports them as a wrong type, or for unions not at all. */
 function isMissing(value: unknown, issue: z.core.$ZodIssue): boolean {
   if (!['invalid_type', 'invalid_union', 'invalid_value'].includes(issue.code ?? '')) return false
   const found = issue.path.reduce<unknown>(

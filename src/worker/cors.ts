@@ -1,4 +1,4 @@
-/** Other origins get in only when CORS_ORIGINS names them. */
+/** Allows requests from the origins that CORS_ORIGINS names, and from no others. */
 
 import type { MiddlewareHandler } from 'hono'
 import { cors as honoCors } from 'hono/cors'
@@ -12,7 +12,7 @@ export const cors: MiddlewareHandler<{ Bindings: Env }> = async (context, next) 
   return honoCors({
     origin: allowed.includes('*') ? '*' : allowed,
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    // Every header that is asked for: SDKs send a dozen of their own, and only the key decides.
+    // All request headers are allowed: SDKs send many of their own, and only the key grants access.
     exposeHeaders: [
       'x-talaria-session-id',
       'x-hermes-session-id',

@@ -1,4 +1,4 @@
-/** `/docs`: the OpenAPI document as a page, without anything from elsewhere. */
+/** The HTML of `/docs`: shows the OpenAPI document and loads nothing from other hosts. */
 
 export const docsPage = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

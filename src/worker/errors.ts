@@ -1,4 +1,4 @@
-/** The one kind of error of the HTTP floor, and the one place that renders it. */
+/** Defines the error type of the HTTP API and renders every error response. */
 
 export type ErrorCode =
   | 'invalid_json'
@@ -30,8 +30,8 @@ const types: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 }
 
-type More = {
-  /** The field, header or limit that is meant. */
+type ErrorDetails = {
+  /** The field, header or limit that caused the error. */
   readonly param?: string | undefined
   /** Seconds. */
   readonly retryAfter?: number | undefined
@@ -45,7 +45,7 @@ export class AppError extends Error {
   readonly param: string | undefined
   readonly retryAfter: number | undefined
 
-  constructor(status: number, code: ErrorCode, message: string, { param, retryAfter, cause }: More = {}) {
+  constructor(status: number, code: ErrorCode, message: string, { param, retryAfter, cause }: ErrorDetails = {}) {
     super(message, { cause })
     this.status = status
     this.code = code
@@ -54,17 +54,17 @@ export class AppError extends Error {
   }
 }
 
-/** The same words for what is unknown, malformed or somebody else's. */
+/** Unknown and malformed ids and those of other tenants get the same answer, which reveals nothing. */
 export const notFound = (): AppError => new AppError(404, 'not_found', 'There is nothing here, or it is not yours.')
 
 export const invalid = (message: string, param?: string): AppError =>
   new AppError(400, 'invalid_request', message, { param })
 
-/** Cursors are opaque: a client only hands back the one it was given. */
+/** Cursors are opaque: clients may only send back one that they received. */
 export const invalidCursor = (): AppError => invalid('The cursor must be the next_cursor of another page.', 'cursor')
 
 export function renderError(error: unknown): Response {
-  const known = error instanceof AppError ? error : unexpected(error)
+  const known = error instanceof AppError ? error : toUnexpectedError(error)
   const body = {
     error: {
       message: known.message,
@@ -80,9 +80,9 @@ export function renderError(error: unknown): Response {
   return Response.json(body, { status: known.status, headers })
 }
 
-/** What the platform does in passing may be tried again; everything else is a defect, and nobody's business. */
-function unexpected(error: unknown): AppError {
-  if (isPassing(error))
+/** Transient errors of the platform may be retried. All others are defects: logged, and shown without details. */
+function toUnexpectedError(error: unknown): AppError {
+  if (isTransient(error))
     return new AppError(503, 'unavailable', 'The system is restarting or busy. Try again in a moment.', {
       cause: error,
     })
@@ -90,7 +90,7 @@ function unexpected(error: unknown): AppError {
   return new AppError(500, 'internal_error', 'Something went wrong inside. It has been logged.', { cause: error })
 }
 
-const isPassing = (error: unknown): boolean =>
+const isTransient = (error: unknown): boolean =>
   error instanceof Error &&
   ('retryable' in error ||
     'overloaded' in error ||

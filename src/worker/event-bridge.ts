@@ -1,28 +1,27 @@
 /**
- * Server-sent events for somebody who listens for a long time. What was before comes page by page, as fast as it is
- * read. Then the session's end is a hibernating WebSocket, so that an idle listener does not keep the object awake; the
- * comments that keep the connection open come from here.
+ * Streams the events of a session as server-sent events. Past events are read page by page. New events arrive over a
+ * hibernating WebSocket, so that an idle subscriber does not keep the object awake; keep-alive comments are written here.
  */
 
 import type { SessionEvent } from '../agent/model/event.ts'
 import type { EventPage } from '../durable/session/read-session.ts'
-import { eventStream } from './routes/chat-completions.ts'
+import { eventStreamHeaders } from './routes/chat-completions.ts'
 
 const keepAliveMs = 15_000
-/** Bytes that may wait for a slow reader; then it is let go, and comes back with Last-Event-ID. */
-const patience = 4 * 1024 * 1024
+/** A reader with more unread bytes is disconnected. It can reconnect with Last-Event-ID. */
+const maxPendingBytes = 4 * 1024 * 1024
 const encoder = new TextEncoder()
 
-/** Undefined where there is no such session. */
-export type Source = {
+/** Both return undefined when the session does not exist. */
+export type SessionEventSource = {
   readonly page: (after: number) => Promise<EventPage | undefined>
-  /** Brings what comes after that event, or from now on. */
+  /** Opens a socket for the events after this one, or for new events only. */
   readonly socket: (after?: number) => Promise<WebSocket | undefined>
 }
 
-/** Undefined when there is no such session: that is told by a status, and not by a stream that ends. */
-export async function follow(
-  source: Source,
+/** Returns undefined when the session does not exist, so that the caller can answer with a status. */
+export async function streamEvents(
+  source: SessionEventSource,
   after: number | undefined,
   signal: AbortSignal,
 ): Promise<Response | undefined> {
@@ -30,20 +29,20 @@ export async function follow(
   if (!first) return undefined
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
-  // Headers leave with the first byte; a listener wants to know at once that it is connected.
+  // The runtime sends headers with the first byte, and clients wait for them.
   writer.write(encoder.encode(': connected\n\n')).catch(() => undefined)
-  const begin = async (): Promise<void> => {
-    const socket = 'through' in first ? await tellPast(source, first, writer) : first
-    if (socket) relay(socket, writer, signal)
+  const start = async (): Promise<void> => {
+    const socket = 'through' in first ? await writePastEvents(source, first, writer) : first
+    if (socket) relaySocket(socket, writer, signal)
     else await writer.close()
   }
-  begin().catch((error: unknown) => writer.abort(error).catch(() => undefined))
-  return new Response(readable, { headers: eventStream })
+  start().catch((error: unknown) => writer.abort(error).catch(() => undefined))
+  return new Response(readable, { headers: eventStreamHeaders })
 }
 
-/** Gives back what brings the rest, unless the session has gone meanwhile. */
-async function tellPast(
-  source: Source,
+/** Returns the socket for the following events, or undefined when the session was deleted meanwhile. */
+async function writePastEvents(
+  source: SessionEventSource,
   first: EventPage,
   writer: WritableStreamDefaultWriter<Uint8Array>,
 ): Promise<WebSocket | undefined> {
@@ -54,29 +53,29 @@ async function tellPast(
   return undefined
 }
 
-function relay(socket: WebSocket, writer: WritableStreamDefaultWriter<Uint8Array>, signal: AbortSignal): void {
-  const keepAlive = setInterval(() => put(': idle\n\n'), keepAliveMs)
+function relaySocket(socket: WebSocket, writer: WritableStreamDefaultWriter<Uint8Array>, signal: AbortSignal): void {
+  const keepAlive = setInterval(() => write(': idle\n\n'), keepAliveMs)
   const end = () => {
     clearInterval(keepAlive)
     if (socket.readyState === WebSocket.OPEN) socket.close(1000)
-    // The reader may have gone before us; then there is nothing left to close.
+    // Closing fails when the reader has already disconnected.
     writer.close().catch(() => undefined)
   }
-  let waiting = 0
-  const put = (text: string) => {
+  let pendingBytes = 0
+  const write = (text: string) => {
     const bytes = encoder.encode(text)
-    waiting += bytes.byteLength
-    if (waiting > patience) {
+    pendingBytes += bytes.byteLength
+    if (pendingBytes > maxPendingBytes) {
       end()
-      // What waits is not sent any more: it is what the reader did not take.
+      // Aborting drops the bytes that the reader has not read.
       writer.abort(new Error('The reader is too slow.')).catch(() => undefined)
       return
     }
-    writer.write(bytes).then(() => (waiting -= bytes.byteLength), end)
+    writer.write(bytes).then(() => (pendingBytes -= bytes.byteLength), end)
   }
   socket.addEventListener('message', ({ data }) => {
     const event = JSON.parse(String(data)) as SessionEvent
-    put(`id: ${event.seq}\nevent: ${event.type}\ndata: ${String(data)}\n\n`)
+    write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${String(data)}\n\n`)
   })
   socket.addEventListener('close', end)
   socket.addEventListener('error', end)

@@ -1,26 +1,31 @@
-/** Copying a session into another one of its tenant, as far as there is room. */
+/** Copies a session into a new one of the same tenant. Refuses when the copy exceeds the storage limit. */
 
-import { leave, type SessionCopy } from '../durable/session/fork.ts'
+import { cancelCopy, type SessionCopy } from '../durable/session/fork.ts'
 import type { NewSession } from '../durable/storage/session-metadata.ts'
 import type { SessionDO } from '../durable/session/session-object.ts'
 import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
-import { limitStorage } from './limits.ts'
-import { found } from './sessions.ts'
+import { requireStorageAdmission } from './limits.ts'
+import { requireFound } from './sessions.ts'
 
 type Session = DurableObjectStub<SessionDO>
 type Fork = {
   readonly spec: NewSession
-  /** The last run that is copied; without it all of them are. */
+  /** The last run to copy. All runs are copied without it. */
   readonly upTo?: string
 }
-type Place = { readonly env: Env; readonly tenant: TenantSnapshot }
+type ForkContext = { readonly env: Env; readonly tenant: TenantSnapshot }
 
-export async function fork({ env, tenant }: Place, source: Session, target: Session, { spec, upTo }: Fork) {
-  const copy = found((await source.transfer.copy(upTo)) as unknown as SessionCopy | undefined)
+export async function forkSession(
+  { env, tenant }: ForkContext,
+  source: Session,
+  target: Session,
+  { spec, upTo }: Fork,
+) {
+  const copy = requireFound((await source.transfer.copy(upTo)) as unknown as SessionCopy | undefined)
   try {
-    await limitStorage(env, tenant, copy.bytes)
+    await requireStorageAdmission(env, tenant, copy.bytes)
   } catch (error) {
-    await leave(copy)
+    await cancelCopy(copy)
     throw error
   }
   return target.transfer.paste(copy, { source: copy.meta.source, ...spec })

@@ -1,16 +1,16 @@
-/** Headers that a request may carry beside the key, as routes name them in their descriptions. */
+/** Describes the request headers that routes accept, for the OpenAPI document. */
 
 export type RequestHeader = { readonly name: string; readonly description: string }
 
-export const idempotencyKey: RequestHeader = {
+export const idempotencyKeyHeader: RequestHeader = {
   name: 'Idempotency-Key',
   description: '1 to 255 characters. The same key with the same body gets the answer of the first request.',
 }
 
-const storedSession = 'The session to go on with: its own history counts, and of the request only the last message.'
-export const sessionId: readonly RequestHeader[] = [
+const storedSession = 'Continues this session: its stored history is used, and only the last message of the request.'
+export const sessionIdHeaders: readonly RequestHeader[] = [
   { name: 'X-Talaria-Session-Id', description: storedSession },
   { name: 'X-Hermes-Session-Id', description: storedSession },
 ]
 
-export const lastEventId: RequestHeader = { name: 'Last-Event-ID', description: 'Continues after this event.' }
+export const lastEventIdHeader: RequestHeader = { name: 'Last-Event-ID', description: 'Continues after this event.' }

@@ -1,7 +1,6 @@
 /**
- * `Idempotency-Key`: the key and the body decide the ids that the work will have, and the tenant's
- * object remembers the pair. A repeat finds the same session and the same run and gets their answer;
- * nothing has to be stored twice, and a crash in between changes nothing.
+ * Implements `Idempotency-Key`. The tenant's object stores which session and run ids a key and a body belong to, before
+ * the work begins. A repeated request gets the same ids and therefore the same answer, also after a crash.
  */
 
 import { newRunId, newSessionId } from '../durable/platform/ids.ts'
@@ -9,18 +8,18 @@ import { tenantStub } from '../durable/tenant/tenant-stub.ts'
 import { AppError, invalid } from './errors.ts'
 import type { Call } from './route.ts'
 
-export type Ids = {
+export type RequestIds = {
   readonly sessionId: string
   readonly runId: string
-  /** An earlier request may have begun the work. */
+  /** The request has a key and may be sent again. */
   readonly repeatable: boolean
   readonly replayed: boolean
-  /** The work was refused: the key may be used for something else. */
+  /** Frees the key for another body, after the request was refused. */
   readonly release: () => Promise<void>
 }
 
-/** `sessionId`: where the work happens, when that is known; else a new one. */
-export async function idsFor(call: Call<unknown, unknown>, sessionId?: string): Promise<Ids> {
+/** Returns the ids for a request. Without `sessionId` the session is a new one. */
+export async function claimIds(call: Call<unknown, unknown>, sessionId?: string): Promise<RequestIds> {
   const fresh = { sessionId: sessionId ?? newSessionId(), runId: newRunId() }
   const key = call.web.req.header('idempotency-key')
   if (key === undefined) return { ...fresh, repeatable: false, replayed: false, release: async () => {} }
@@ -28,7 +27,7 @@ export async function idsFor(call: Call<unknown, unknown>, sessionId?: string): 
     throw invalid('Idempotency-Key must have 1 to 255 characters.', 'Idempotency-Key')
   const tenant = tenantStub(call.env, call.tenant.id)
   const name = `${call.web.req.method} ${call.web.req.path} ${key}`
-  const claim = await tenant.claims.claim(name, await hashOf(call.bodyText), fresh)
+  const claim = await tenant.claims.claim(name, await hashText(call.bodyText), fresh)
   if (claim.is === 'conflict')
     throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was already used with another body.', {
       param: 'Idempotency-Key',
@@ -43,8 +42,8 @@ export async function idsFor(call: Call<unknown, unknown>, sessionId?: string): 
   }
 }
 
-/** What is refused before anything of it is there gives its key back. */
-export async function releasing<T>({ release }: Ids, work: () => Promise<T>): Promise<T> {
+/** Releases the key when the request is refused. Other errors keep it, because the work may have begun. */
+export async function releaseOnError<T>({ release }: RequestIds, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -53,10 +52,10 @@ export async function releasing<T>({ release }: Ids, work: () => Promise<T>): Pr
   }
 }
 
-export const replayHeader = ({ replayed }: Ids): Record<string, string> =>
+export const replayHeaders = ({ replayed }: RequestIds): Record<string, string> =>
   replayed ? { 'Idempotency-Replayed': 'true' } : {}
 
-async function hashOf(text: string): Promise<string> {
+async function hashText(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return btoa(String.fromCharCode(...new Uint8Array(digest)))
 }

@@ -1,14 +1,14 @@
 /**
- * Fields that clients of OpenAI's API send, many of them always, and that mean nothing to an agent that chooses
- * for itself. They are accepted by name, so that a typo is still an error.
+ * Lists fields of OpenAI-compatible clients that have no effect here, because the agent decides them itself. They are
+ * accepted by name, so that a misspelt field is still an error.
  */
 
 import * as z from 'zod'
 
 export const ignored = z.unknown().optional().describe('Accepted for compatibility; has no effect.')
 
-/** OpenAI's own, of both of its APIs. */
-const official = {
+/** Fields of OpenAI's two APIs. */
+const openaiFields = {
   tool_choice: ignored,
   parallel_tool_calls: ignored,
   top_p: ignored,
@@ -22,8 +22,8 @@ const official = {
   safety_identifier: ignored,
 }
 
-/** Those of servers that speak the same API: vLLM, llama.cpp, Ollama, LM Studio, OpenRouter, Qwen, DeepSeek. */
-const vendors = {
+/** Fields of compatible servers: vLLM, llama.cpp, Ollama, LM Studio, OpenRouter, Qwen, DeepSeek. */
+const vendorFields = {
   top_k: ignored,
   top_a: ignored,
   min_p: ignored,
@@ -44,4 +44,4 @@ const vendors = {
   extra_body: ignored,
 }
 
-export const ignoredFields = { ...official, ...vendors }
+export const ignoredFields = { ...openaiFields, ...vendorFields }

@@ -1,4 +1,4 @@
-/** The worker: the HTTP API and the objects behind it. */
+/** Entry of the worker: exports the HTTP handler and the Durable Object classes. */
 
 import { createApp } from './app.ts'
 

@@ -1,17 +1,17 @@
-/** What people say, as requests carry it: text or parts, images by address or inline. */
+/** Parses messages of requests: text or parts, with images as https addresses or data URLs. */
 
 import * as z from 'zod'
 import type { ImagePart, Message, TextPart, UserMessage } from '../agent/model/message.ts'
 import { utf8Bytes, maxInputBytes } from '../durable/platform/row-size.ts'
 import { invalid } from './errors.ts'
 
-/** Characters of one message: what is longer belongs in a file of the session. */
-export const maxText = 600_000
-/** Bytes of all system text of one request: history has it in one row with what was said. */
-const maxSystem = 200_000
+/** Longer texts belong in files of the session. */
+export const maxTextChars = 600_000
+/** For all system text of a request: history stores it in one row with the message. */
+const maxSystemBytes = 200_000
 
-/** One class to the end: with two that may stand for the same characters a long wrong one would take for ever. */
-export const imageUrl = z
+/** The data part is one character class. Two overlapping classes would backtrack exponentially on invalid input. */
+export const imageUrlSchema = z
   .string()
   .max(9_000_000)
   .regex(
@@ -20,66 +20,67 @@ export const imageUrl = z
   )
 
 const contentPart = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text'), text: z.string().max(maxText) }),
+  z.strictObject({ type: z.literal('text'), text: z.string().max(maxTextChars) }),
   z.strictObject({
     type: z.literal('image_url'),
-    image_url: z.strictObject({ url: imageUrl, detail: z.enum(['auto', 'low', 'high', 'original']).optional() }),
+    image_url: z.strictObject({ url: imageUrlSchema, detail: z.enum(['auto', 'low', 'high', 'original']).optional() }),
   }),
 ])
 export type ContentPart = z.infer<typeof contentPart>
 
 export const inputSchema = z
-  .union([z.string().max(maxText), z.array(contentPart).min(1).max(1_000)])
+  .union([z.string().max(maxTextChars), z.array(contentPart).min(1).max(1_000)])
   .describe('Text, or parts of text and images.')
 
-export const attachment = z.strictObject({ type: z.literal('image'), url: imageUrl })
+export const attachmentSchema = z.strictObject({ type: z.literal('image'), url: imageUrlSchema })
 
-export function userMessage(
+export function parseUserMessage(
   input: string | readonly ContentPart[],
-  attachments: readonly z.infer<typeof attachment>[] = [],
+  attachments: readonly z.infer<typeof attachmentSchema>[] = [],
   param = 'input',
   system = '',
 ): UserMessage {
   const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
-  const content = [...parts.map(partOf), ...attachments.map(({ url }) => imagePart(url))]
+  const content = [...parts.map(parseContentPart), ...attachments.map(({ url }) => parseImageUrl(url))]
   const length = content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
-  if (length > maxText) throw invalid(`A message has at most ${maxText} characters; put more into a file.`, param)
-  refuseLarge(sizeOf([system, textsIn(content)]), param)
+  if (length > maxTextChars)
+    throw invalid(`A message has at most ${maxTextChars} characters; put more into a file.`, param)
+  requireStorableSize(measureBytes([system, listTexts(content)]), param)
   if (content.every((part) => part.type === 'text' && !part.text.trim())) throw invalid('The message is empty.', param)
   return { role: 'user', content }
 }
 
-/** Texts of the system as one; the one that is too much is named. */
-export function systemText(texts: readonly { readonly text: string; readonly param: string }[]): string {
+/** Joins system texts. Throws with the name of the text that exceeds the maximum. */
+export function joinSystemText(texts: readonly { readonly text: string; readonly param: string }[]): string {
   let size = 0
   for (const { text, param } of texts) {
-    size += sizeOf(text)
-    if (size > maxSystem) throw tooLong(maxSystem, param)
+    size += measureBytes(text)
+    if (size > maxSystemBytes) throw tooLong(maxSystemBytes, param)
   }
   return texts.flatMap(({ text }) => (text ? [text] : [])).join('\n\n')
 }
 
-/** Bytes that it takes in a row. */
-const sizeOf = (value: unknown): number => utf8Bytes(JSON.stringify(value))
+/** Bytes of the value in a database row. */
+const measureBytes = (value: unknown): number => utf8Bytes(JSON.stringify(value))
 
-export const sizeOfMessage = ({ role, content }: Message): number =>
-  sizeOf(role === 'assistant' ? content : textsIn(content))
+export const measureMessage = ({ role, content }: Message): number =>
+  measureBytes(role === 'assistant' ? content : listTexts(content))
 
-export function refuseLarge(size: number, param: string): void {
+export function requireStorableSize(size: number, param: string): void {
   if (size > maxInputBytes) throw tooLong(maxInputBytes, param)
 }
 
 const tooLong = (most: number, param: string) =>
   invalid(`${param}: at most ${most} bytes can be stored; put more into a file.`, param)
 
-/** Images are stored elsewhere. */
-const textsIn = (content: readonly (TextPart | ImagePart)[]) =>
+/** Images do not count: they are stored outside the row. */
+const listTexts = (content: readonly (TextPart | ImagePart)[]) =>
   content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
 
-export const partOf = (part: ContentPart): TextPart | ImagePart =>
-  part.type === 'text' ? part : imagePart(part.image_url.url)
+export const parseContentPart = (part: ContentPart): TextPart | ImagePart =>
+  part.type === 'text' ? part : parseImageUrl(part.image_url.url)
 
-function imagePart(url: string): ImagePart {
+function parseImageUrl(url: string): ImagePart {
   const inline = /^data:(image\/[\w.+-]+);base64,(.*)$/s.exec(url)
   if (inline) return { type: 'image', mediaType: inline[1] ?? 'image/png', data: inline[2] ?? '' }
   return { type: 'image', mediaType: 'image/*;url', data: url }

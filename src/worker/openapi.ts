@@ -1,4 +1,4 @@
-/** The OpenAPI document, made of the same records and schemas that mount and validate the routes. */
+/** Renders the OpenAPI document from the route records, which also mount and validate the routes. */
 
 import * as z from 'zod'
 import type { OpenRoute, Route } from './route.ts'
@@ -7,18 +7,18 @@ export const errorShape = z.object({
   error: z.object({ message: z.string(), type: z.string(), code: z.string(), param: z.string().nullable() }),
 })
 
-const json = (schema: z.ZodType, io: 'input' | 'output') => ({ schema: schemaOf(schema, io) })
+const jsonContent = (schema: z.ZodType, io: 'input' | 'output') => ({ schema: toJsonSchema(schema, io) })
 
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
+function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
   return rest
 }
 
-export function openapi(routes: readonly (Route | OpenRoute)[], origin: string): object {
+export function renderOpenapi(routes: readonly (Route | OpenRoute)[], origin: string): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const one of routes) {
     const path = one.path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')
-    paths[path] = { ...paths[path], [one.method]: operation(one, path) }
+    paths[path] = { ...paths[path], [one.method]: renderOperation(one, path) }
   }
   return {
     openapi: '3.1.0',
@@ -34,15 +34,17 @@ export function openapi(routes: readonly (Route | OpenRoute)[], origin: string):
   }
 }
 
-function operation(one: Route | OpenRoute, path: string): object {
+function renderOperation(one: Route | OpenRoute, path: string): object {
   return {
     summary: one.summary,
     tags: [one.tag],
     operationId: `${one.method}${path.replace(/[^A-Za-z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())}`,
     description: one.scope === null ? 'Needs no key.' : `Scope: ${one.scope}.`,
     ...(one.scope === null && { security: [] }),
-    parameters: [...pathParameters(path), ...queryParameters(one), ...headerParameters(one)],
-    ...(one.body && { requestBody: { required: true, content: { 'application/json': json(one.body, 'input') } } }),
+    parameters: [...renderPathParameters(path), ...renderQueryParameters(one), ...renderHeaderParameters(one)],
+    ...(one.body && {
+      requestBody: { required: true, content: { 'application/json': jsonContent(one.body, 'input') } },
+    }),
     ...(one.bytes && {
       requestBody: {
         required: true,
@@ -50,13 +52,13 @@ function operation(one: Route | OpenRoute, path: string): object {
       },
     }),
     responses: {
-      ...answers(one),
-      default: { description: 'Error', content: { 'application/json': json(errorShape, 'output') } },
+      ...renderResponses(one),
+      default: { description: 'Error', content: { 'application/json': jsonContent(errorShape, 'output') } },
     },
   }
 }
 
-const answers = (one: Route | OpenRoute): object =>
+const renderResponses = (one: Route | OpenRoute): object =>
   Object.fromEntries(
     Object.entries(one.responses).map(([status, { description, schema, type }]) => [
       status,
@@ -64,7 +66,7 @@ const answers = (one: Route | OpenRoute): object =>
         description,
         ...((schema ?? type) && {
           content: {
-            ...(schema && { 'application/json': json(schema, 'output') }),
+            ...(schema && { 'application/json': jsonContent(schema, 'output') }),
             ...(type && { [type]: { schema: { type: 'string' } } }),
           },
         }),
@@ -72,10 +74,10 @@ const answers = (one: Route | OpenRoute): object =>
     ]),
   )
 
-const pathParameters = (path: string): object[] =>
+const renderPathParameters = (path: string): object[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
 
-const headerParameters = ({ headers = [] }: Route | OpenRoute): object[] =>
+const renderHeaderParameters = ({ headers = [] }: Route | OpenRoute): object[] =>
   headers.map(({ name, description }) => ({
     name,
     in: 'header',
@@ -84,9 +86,9 @@ const headerParameters = ({ headers = [] }: Route | OpenRoute): object[] =>
     schema: { type: 'string' },
   }))
 
-function queryParameters({ query }: Route | OpenRoute): object[] {
+function renderQueryParameters({ query }: Route | OpenRoute): object[] {
   if (!query) return []
-  const { properties = {}, required = [] } = schemaOf(query, 'input') as {
+  const { properties = {}, required = [] } = toJsonSchema(query, 'input') as {
     properties?: Record<string, object>
     required?: string[]
   }

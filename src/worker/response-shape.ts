@@ -1,4 +1,4 @@
-/** The object that `/v1/responses` answers with, as a schema for the OpenAPI document. */
+/** Describes the response objects of `/v1/responses` for the OpenAPI document. */
 
 import * as z from 'zod'
 

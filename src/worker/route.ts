@@ -1,6 +1,6 @@
 /**
- * A route is written down once: method, path, scope, schemas and what it does. The same record
- * validates the request and makes the entry in the OpenAPI document.
+ * Defines a route as one record of method, path, scope, schemas and handler. The record mounts the route, validates its
+ * requests and becomes its entry in the OpenAPI document.
  */
 
 import type { Context, Hono } from 'hono'
@@ -8,9 +8,9 @@ import * as z from 'zod'
 import type { Scope } from '../db/schema.ts'
 import { tenantSnapshot, type TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { authenticate, type Principal, requireScope } from './auth.ts'
-import { check, parseJson, readText } from './body.ts'
+import { validate, parseJson, readText } from './body.ts'
 import type { RequestHeader } from './headers.ts'
-import { limitRequests } from './limits.ts'
+import { requireRequestAdmission } from './limits.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 export type App = Hono<{ Bindings: Env }>
@@ -23,14 +23,14 @@ export type Call<Query, Body> = {
   readonly tenant: TenantSnapshot
   readonly query: Query
   readonly body: Body
-  /** The body as it came, for idempotency keys. */
+  /** The unparsed body, which idempotency keys hash. */
   readonly bodyText: string
   readonly param: (name: string) => string
 }
 
 export type Route = {
   readonly method: Method
-  /** Hono's notation. */
+  /** In Hono's syntax. */
   readonly path: string
   readonly scope: Scope
   readonly summary: string
@@ -38,7 +38,7 @@ export type Route = {
   readonly query?: z.ZodType
   readonly body?: z.ZodType
   readonly headers?: readonly RequestHeader[]
-  /** The body is bytes, not JSON. */
+  /** The body is raw bytes, not JSON. */
   readonly bytes?: boolean
   readonly responses: Readonly<
     Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly type?: string }>
@@ -46,7 +46,7 @@ export type Route = {
   readonly mount: (app: App) => void
 }
 
-/** Needs no key: whoever asks proves otherwise who they are. */
+/** A route without a key. Its handler verifies the sender itself, or its content is public. */
 export type OpenRoute = Omit<Route, 'scope'> & { readonly scope: null }
 
 type Definition<Query extends z.ZodType, Body extends z.ZodType> = Omit<Route, 'mount' | 'query' | 'body'> & {
@@ -65,17 +65,17 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
   return {
     ...described,
     mount: (app) => {
-      // A named wildcard would make the router fall back to a slower one for all routes.
+      // A named wildcard would make Hono use a slower router for all routes.
       const path = definition.path.replace(/:\w+\{\.\*\}$/, '*')
       const serve = async (web: Web): Promise<Response> => {
         const principal = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
         requireScope(principal, definition.scope)
         const tenant = await tenantSnapshot(web.env, principal.tenantId)
-        await limitRequests(web.env, tenant)
-        const query = (definition.query ? check(definition.query, web.req.query(), 'query') : {}) as z.infer<Query>
+        await requireRequestAdmission(web.env, tenant)
+        const query = (definition.query ? validate(definition.query, web.req.query(), 'query') : {}) as z.infer<Query>
         const bodyText = definition.body ? await readText(web.req.raw) : ''
         const body = (
-          definition.body ? check(definition.body, bodyText.trim() ? parseJson(bodyText) : {}) : undefined
+          definition.body ? validate(definition.body, bodyText.trim() ? parseJson(bodyText) : {}) : undefined
         ) as z.infer<Body>
         const param = (name: string) => web.req.param(name) ?? ''
         return handle({ web, env: web.env, principal, tenant, query, body, bodyText, param })

@@ -1,4 +1,4 @@
-/** Routes that take secrets refuse them where they could not be kept. */
+/** Refuses secrets in a deployment that cannot encrypt them. */
 
 import { missingForSealing } from '../durable/platform/seal.ts'
 import { AppError } from './errors.ts'

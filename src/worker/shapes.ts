@@ -1,4 +1,4 @@
-/** Shapes that several routes answer with, as schemas for the OpenAPI document. */
+/** Schemas of responses that several routes share, for the OpenAPI document. */
 
 import * as z from 'zod'
 import { settingsSchema } from '../agent/model/settings.ts'
@@ -19,7 +19,7 @@ const tallyShape = usageShape.extend({
   model: z.string(),
   task: z.string().nullable().describe('null: the conversation itself.'),
   calls: z.int(),
-  cut_calls: z.int().describe('Calls that broke off or never said what they cost: estimated.'),
+  cut_calls: z.int().describe('Calls that broke off or reported no usage: estimated.'),
 })
 
 export const sessionShape = z.object({
@@ -46,9 +46,7 @@ const partShape = z.union([
   z.object({
     type: z.literal('image_url'),
     image_url: z.object({
-      url: z
-        .string()
-        .describe('The address of the image; in place of one that was sent as data, its type in parentheses.'),
+      url: z.string().describe('The address of the image. For an image sent as data: its type in parentheses.'),
     }),
   }),
 ])
@@ -78,14 +76,14 @@ export const runShape = z.object({
   exit_reason: z.string().nullable(),
   completed: z.boolean(),
   error: z.string().nullable(),
-  delivery_error: z.string().optional().describe('What of the answer did not reach the chat of the session.'),
+  delivery_error: z.string().optional().describe('Why a part of the answer was not delivered to the chat.'),
   activity: z.object({ doing: z.string(), since: time.nullable(), until: time.optional() }),
-  started_at: time.nullable().describe('null: it waits for the turn before it.'),
+  started_at: time.nullable().describe('null: the run is queued.'),
   ended_at: time.nullable(),
-  steps: z.int().describe('Calls of the model that the budget counts.'),
-  attempts: z.int().describe('How often a model was asked.'),
+  steps: z.int().describe('Model calls that count against the budget.'),
+  attempts: z.int().describe('Model calls including retries.'),
   waited_ms: z.number().describe('Pauses between attempts.'),
-  notes: z.array(z.object({ at: time, did: z.string(), why: z.string() })).describe('What was done to recover.'),
+  notes: z.array(z.object({ at: time, did: z.string(), why: z.string() })).describe('Recovery actions.'),
 })
 
 export const acceptedShape = z.object({ run_id: z.string(), session_id: z.string(), status: z.string() })
@@ -97,6 +95,6 @@ export const pageQuery = {
   cursor: z.string().max(500).optional(),
 }
 
-/** How a status is described when there is nothing more to say. */
+/** Describes a 200 response. */
 export const ok = (description: string, schema?: z.ZodType) => ({ 200: { description, ...(schema && { schema }) } })
 export const created = (description: string, schema: z.ZodType) => ({ 201: { description, schema } })

@@ -1,43 +1,47 @@
 /** Submits messages to a session, and turns what it did not accept into errors of the API. */
 
 import type { SessionDO } from '../durable/session/session-object.ts'
-import type { RequestCommand } from '../durable/session/request-intake.ts'
+import type { RequestCommand } from '../durable/session/intake/request.ts'
 import { type FollowRequest, notAcceptedStatus, type StreamRequest } from '../durable/session/serve-stream.ts'
-import { isNotAccepted, type Submitted } from '../durable/session/submit.ts'
+import { isNotAccepted, type Submitted } from '../durable/session/intake/intake.ts'
 import { AppError, notFound } from './errors.ts'
-import { type Ids, releasing } from './idempotency.ts'
-import { refuseOver } from './limits.ts'
-import { found } from './sessions.ts'
+import { type RequestIds, releaseOnError } from './idempotency.ts'
+import { requireAdmission } from './limits.ts'
+import { requireFound } from './sessions.ts'
 
 /** Everything of a command that the ids of a request decide. */
-export const idempotencyOf = ({ repeatable, replayed }: Ids): RequestCommand['idempotency'] =>
+export const idempotencyOf = ({ repeatable, replayed }: RequestIds): RequestCommand['idempotency'] =>
   replayed ? 'repeat' : repeatable ? 'first' : 'none'
 
 /** Submits and returns at once. A refused request gives its idempotency key back. `param` is the field of the message. */
-export const submitNow = (session: DurableObjectStub<SessionDO>, command: RequestCommand, ids: Ids, param = 'input') =>
-  releasing(ids, async () => accepted(found(await session.runs.submit(command)), param))
+export const submitNow = (
+  session: DurableObjectStub<SessionDO>,
+  command: RequestCommand,
+  ids: RequestIds,
+  param = 'input',
+) => releaseOnError(ids, async () => accepted(requireFound(await session.runs.submit(command)), param))
 
 /** Submits and waits for the end of the run. */
 export const submitAndWait = (
   session: DurableObjectStub<SessionDO>,
   command: RequestCommand,
-  ids: Ids,
+  ids: RequestIds,
   param = 'input',
 ) =>
-  releasing(ids, async () => {
-    const { submitted, run, end } = found(await session.runs.submitAndWait(command))
+  releaseOnError(ids, async () => {
+    const { submitted, run, end } = requireFound(await session.runs.submitAndWait(command))
     accepted(submitted, param)
-    return { run: found(run), end: found(end) }
+    return { run: requireFound(run), end: requireFound(end) }
   })
 
 /** Submits and streams the run. */
 export const submitAndStream = (
   session: DurableObjectStub<SessionDO>,
   request: StreamRequest,
-  ids: Ids,
+  ids: RequestIds,
   param = 'input',
 ): Promise<Response> =>
-  releasing(ids, async () => {
+  releaseOnError(ids, async () => {
     const answer = await fetchStream(session, request)
     if (answer.status === notAcceptedStatus) accepted((await answer.json()) as Submitted, param)
     return answer
@@ -68,7 +72,7 @@ export function accepted(submitted: Submitted, param: string): Submitted {
     case 'nothing':
       throw new AppError(409, 'conflict', 'There is no turn to repeat, or one is running.')
     case 'over-limit':
-      refuseOver({ ok: false, limit: submitted.limit, retryAfter: submitted.retryAfter })
+      requireAdmission({ ok: false, limit: submitted.limit, retryAfter: submitted.retryAfter })
       return submitted
   }
 }

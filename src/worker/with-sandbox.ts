@@ -1,4 +1,4 @@
-/** The worker of deployments that have containers: the same, and the object that owns them. */
+/** Entry of the worker for deployments with containers: also exports the object that owns them. */
 
 export { default } from './index.ts'
 export * from './index.ts'

@@ -4,7 +4,7 @@ import { createExecutionContext, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { scopes } from '../../src/db/schema.ts'
 import { createApp, routes } from '../../src/worker/app.ts'
-import { forgetKeys } from '../../src/worker/auth.ts'
+import { clearKeyCache } from '../../src/worker/auth.ts'
 import { calls, model, says, until } from '../support/scripted-model.ts'
 import { bindings, call, migrated, newKey, newSession, newTenant, type Problem, request } from './client.ts'
 import { listen, say } from './listen.ts'
@@ -92,7 +92,7 @@ describe('a key', () => {
       const { body } = await call<{ data: { last_used_at: string | null }[] }>('GET', `/api/admin/keys?tenant_id=${id}`)
       return body.data[0]?.last_used_at
     })
-    forgetKeys()
+    clearKeyCache()
     expect((await call('GET', '/api/settings', { key })).status).toBe(200)
   })
 })

@@ -1,4 +1,4 @@
-/** `/api/admin`: tenants and their keys, for the owner of the deployment. */
+/** `/api/admin`: manages tenants and API keys, for the owner of the deployment. */
 
 import * as z from 'zod'
 import { limitsSchema } from '../../agent/model/settings.ts'
@@ -7,10 +7,10 @@ import type { ApiKey } from '../../db/api-keys.ts'
 import { type Tenant, createTenants } from '../../db/tenants.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
-import { forgetKeys } from '../auth.ts'
+import { clearKeyCache } from '../auth.ts'
 import { AppError } from '../errors.ts'
 import { route } from '../route.ts'
-import { found } from '../sessions.ts'
+import { requireFound } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
 
 const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case letters, digits and hyphens, at most 63.')
@@ -29,12 +29,12 @@ const keyShape = z.object({
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().nullable(),
   last_used_at: z.iso.datetime().nullable(),
-  key: z.string().optional().describe('Only in the answer that creates it.'),
+  key: z.string().optional().describe('Only in the response that creates the key.'),
 })
 
 const tag = 'Administration'
-const tenantView = ({ createdAt, ...tenant }: Tenant) => ({ ...tenant, created_at: iso(createdAt) })
-const keyView = (key: ApiKey) => ({
+const toTenantView = ({ createdAt, ...tenant }: Tenant) => ({ ...tenant, created_at: iso(createdAt) })
+const toKeyView = (key: ApiKey) => ({
   id: key.id,
   tenant_id: key.tenantId,
   name: key.name || null,
@@ -44,7 +44,7 @@ const keyView = (key: ApiKey) => ({
   last_used_at: key.lastUsedAt && iso(key.lastUsedAt),
 })
 const iso = (ms: number) => new Date(ms).toISOString()
-const taken = (id: string) => new AppError(409, 'conflict', `A tenant ${id} exists already.`, { param: 'id' })
+const tenantExists = (id: string) => new AppError(409, 'conflict', `A tenant ${id} already exists.`, { param: 'id' })
 
 export const adminRoutes = [
   route({
@@ -56,7 +56,7 @@ export const adminRoutes = [
     responses: ok('Tenants, newest first', listOf(tenantShape)),
     handle: async ({ env }) => {
       const all = await createTenants(env.DB).list()
-      return Response.json({ data: all.map(tenantView).toReversed(), next_cursor: null })
+      return Response.json({ data: all.map(toTenantView).toReversed(), next_cursor: null })
     },
   }),
   route({
@@ -69,8 +69,8 @@ export const adminRoutes = [
     responses: created('The tenant', tenantShape),
     handle: async ({ env, body }) => {
       const tenant = await createTenants(env.DB).create(body, Date.now())
-      if (!tenant) throw taken(body.id ?? '')
-      return Response.json(tenantView(tenant), { status: 201 })
+      if (!tenant) throw tenantExists(body.id ?? '')
+      return Response.json(toTenantView(tenant), { status: 201 })
     },
   }),
   route({
@@ -80,7 +80,8 @@ export const adminRoutes = [
     tag,
     summary: 'One tenant',
     responses: ok('The tenant', tenantShape),
-    handle: async ({ env, param }) => Response.json(tenantView(found(await createTenants(env.DB).get(param('id'))))),
+    handle: async ({ env, param }) =>
+      Response.json(toTenantView(requireFound(await createTenants(env.DB).get(param('id'))))),
   }),
   route({
     method: 'patch',
@@ -97,11 +98,11 @@ export const adminRoutes = [
     handle: async ({ env, param, body }) => {
       const { limits, name, status } = body
       const change = { ...(name && { name }), ...(status && { status }), ...(limits && { limits }) }
-      const tenant = found(await createTenants(env.DB).update(param('id'), change))
+      const tenant = requireFound(await createTenants(env.DB).update(param('id'), change))
       if (limits) await tenantStub(env, tenant.id).limits.set(limits)
       forgetSnapshot(tenant.id)
-      forgetKeys()
-      return Response.json(tenantView(tenant))
+      clearKeyCache()
+      return Response.json(toTenantView(tenant))
     },
   }),
   route({
@@ -115,7 +116,7 @@ export const adminRoutes = [
     handle: async ({ env, query }) => {
       const all = await createTenants(env.DB).listKeys(query.tenant_id)
       const open = all.filter(({ revokedAt }) => revokedAt === null)
-      return Response.json({ data: open.map(keyView).toReversed(), next_cursor: null })
+      return Response.json({ data: open.map(toKeyView).toReversed(), next_cursor: null })
     },
   }),
   route({
@@ -137,7 +138,7 @@ export const adminRoutes = [
       const given = { tenantId: owner, name, scopes: body.scopes, expiresAt: expires ? Date.parse(expires) : null }
       const made = await createTenants(env.DB).createKey(given, Date.now())
       if (!made) throw new AppError(404, 'not_found', `There is no tenant ${body.tenant_id}.`, { param: 'tenant_id' })
-      return Response.json({ ...keyView(made.key), key: made.presented }, { status: 201 })
+      return Response.json({ ...toKeyView(made.key), key: made.presented }, { status: 201 })
     },
   }),
   route({
@@ -148,8 +149,8 @@ export const adminRoutes = [
     summary: 'Revoke a key',
     responses: { 204: { description: 'Revoked' } },
     handle: async ({ env, param }) => {
-      found((await createTenants(env.DB).revokeKey(param('id'), Date.now())) || undefined)
-      forgetKeys()
+      requireFound((await createTenants(env.DB).revokeKey(param('id'), Date.now())) || undefined)
+      clearKeyCache()
       return new Response(null, { status: 204 })
     },
   }),

@@ -1,4 +1,4 @@
-/** What waits for a person's consent, and the consent. */
+/** `/api/approvals`: lists tool calls that wait for approval, and decides them. */
 
 import * as z from 'zod'
 import { listApprovalChoices } from '../../agent/model/approval.ts'
@@ -6,7 +6,7 @@ import { isApproval } from '../../durable/turn/pending-requests.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { route } from '../route.ts'
-import { sessionStub, splitId } from '../sessions.ts'
+import { sessionStub, splitRequestId } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
 
 const approvalShape = z.object({
@@ -30,7 +30,7 @@ export const approvalRoutes = [
     path: '/api/approvals',
     scope: 'read',
     tag: 'Approvals',
-    summary: 'Calls that wait for a person',
+    summary: 'Tool calls that wait for approval',
     responses: ok('Pending approvals', listOf(approvalShape)),
     handle: async ({ env, tenant }) => {
       const waiting = await tenantStub(env, tenant.id).pending.list()
@@ -59,17 +59,17 @@ export const approvalRoutes = [
     summary: 'Allow or deny a call',
     body: z.strictObject({
       decision: z.enum(['once', 'session', 'always', 'deny']),
-      reason: z.string().max(280).optional().describe('Told to the agent with a denial.'),
+      reason: z.string().max(280).optional().describe('Shown to the agent with a denial.'),
     }),
     responses: ok('Decided', answerShape),
     handle: async ({ env, tenant, param, body }) => {
-      const [sessionId, request] = splitId(param('id'))
+      const [sessionId, request] = splitRequestId(param('id'))
       const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(request, body)
       if (decided === undefined) throw notFound()
       if (decided === 'once-only')
-        throw invalid('This can only be allowed once: no rule that covers it would be safe.', 'decision')
+        throw invalid('This call can only be allowed once: no safe rule covers it.', 'decision')
       if (decided === 'gone')
-        throw new AppError(409, 'conflict', 'This has been decided already, or the turn has ended.')
+        throw new AppError(409, 'conflict', 'This approval has already been decided, or the turn has ended.')
       return Response.json({ id: param('id'), status: 'decided', decision: body.decision })
     },
   }),

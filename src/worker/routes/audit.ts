@@ -1,4 +1,4 @@
-/** `/api/audit`: what was decided about calls of tools, and by whom. */
+/** `/api/audit`: lists decisions about tool calls and who made them. */
 
 import * as z from 'zod'
 import { type AuditEntry, listAuditEntries } from '../../db/audit-log.ts'
@@ -17,11 +17,24 @@ const entryShape = z.object({
   by: z.enum(['hardline', 'rule', 'grant', 'judge', 'person', 'mode', 'denials', 'nobody']),
   choice: z.string().nullable(),
   reason: z.string(),
-  subject: z.string().describe('What it would have done; secrets are masked.'),
+  subject: z.string().describe('The command or path of the call. Secrets are masked.'),
   hash: z.string(),
 })
 
-const view = ({ at, sessionId, runId, callId, tool, risk, did, by, choice, reason, subject, hash }: AuditEntry) => ({
+const toEntryView = ({
+  at,
+  sessionId,
+  runId,
+  callId,
+  tool,
+  risk,
+  did,
+  by,
+  choice,
+  reason,
+  subject,
+  hash,
+}: AuditEntry) => ({
   at: new Date(at).toISOString(),
   session_id: sessionId,
   run_id: runId,
@@ -43,7 +56,7 @@ export const auditRoutes = [
     scope: 'read',
     tag: 'Approvals',
     summary:
-      'Decisions about calls that were not simply allowed, newest first; those of a turn appear when it has ended',
+      'Decisions about tool calls, newest first, without plain allows. Decisions of a turn appear when it has ended',
     query: z.strictObject({ ...pageQuery, session_id: z.string().max(128).optional() }),
     responses: ok('A page of the log', listOf(entryShape)),
     handle: async ({ env, tenant, query: { limit, cursor, session_id: sessionId } }) => {
@@ -55,7 +68,7 @@ export const auditRoutes = [
       const page = entries.slice(0, limit)
       const last = page.at(-1)
       const more = entries.length > limit && last
-      return Response.json({ data: page.map(view), next_cursor: more ? `${last.at}-${last.num}` : null })
+      return Response.json({ data: page.map(toEntryView), next_cursor: more ? `${last.at}-${last.num}` : null })
     },
   }),
 ]

@@ -9,7 +9,7 @@ import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '
 import { AppError, invalid, invalidCursor } from '../errors.ts'
 import { type Call, route } from '../route.ts'
 import { requireSealing } from '../sealing.ts'
-import { found } from '../sessions.ts'
+import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 
 const tag = 'Channels'
@@ -67,13 +67,13 @@ const publicOrigin = ({ env, web }: Pick<Call<unknown, unknown>, 'env' | 'web'>)
   (env.PUBLIC_URL || new URL(web.req.url).origin).replace(/\/+$/, '')
 
 const getConnection = ({ env, tenant, param }: Call<unknown, unknown>): Promise<Connection> =>
-  createConnections(env.DB, tenant.id).get(param('id')).then(found)
+  createConnections(env.DB, tenant.id).get(param('id')).then(requireFound)
 
 async function changeConnection(
   { env, tenant, param }: Call<unknown, unknown>,
   to: ConnectionChange,
 ): Promise<Response> {
-  const changed = found(await createConnections(env.DB, tenant.id).update(param('id'), to))
+  const changed = requireFound(await createConnections(env.DB, tenant.id).update(param('id'), to))
   forgetConnection(changed.id)
   return Response.json(view(changed))
 }
@@ -209,7 +209,7 @@ export const channelRoutes = [
     summary: 'Remove a channel; its sessions stay',
     responses: { 204: { description: 'Removed' } },
     handle: async ({ env, tenant, param }) => {
-      found((await createConnections(env.DB, tenant.id).delete(param('id'))) || undefined)
+      requireFound((await createConnections(env.DB, tenant.id).delete(param('id'))) || undefined)
       forgetConnection(param('id'))
       return new Response(null, { status: 204 })
     },

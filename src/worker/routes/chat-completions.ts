@@ -1,6 +1,6 @@
 /**
- * `/v1/chat/completions`: OpenAI's API, with an agent behind it. The messages are the whole history and
- * make a new session; with a session header, the session has the history and only the last message counts.
+ * `/v1/chat/completions`: serves OpenAI's Chat Completions API. Without a session header the messages are the history of
+ * a new session. With one, the session has the history and only the last message is used.
  */
 
 import * as z from 'zod'
@@ -8,26 +8,34 @@ import type { Message } from '../../agent/model/message.ts'
 import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import { parseCallArguments } from '../../agent/providers/shared/call-arguments.ts'
 import { renderChatCompletion } from '../../agent/public-api/chat-completions.ts'
-import type { RequestCommand } from '../../durable/session/request-intake.ts'
+import type { RequestCommand } from '../../durable/session/intake/request.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { AppError, invalid } from '../errors.ts'
-import { idempotencyKey, sessionId } from '../headers.ts'
-import { idsFor, replayHeader } from '../idempotency.ts'
+import { idempotencyKeyHeader, sessionIdHeaders } from '../headers.ts'
+import { claimIds, replayHeaders } from '../idempotency.ts'
 import { ignored, ignoredFields } from '../ignored-fields.ts'
-import { imageUrl, maxText, partOf, refuseLarge, sizeOfMessage, systemText, userMessage } from '../input.ts'
+import {
+  imageUrlSchema,
+  maxTextChars,
+  parseContentPart,
+  requireStorableSize,
+  measureMessage,
+  joinSystemText,
+  parseUserMessage,
+} from '../input.ts'
 import { type Call, route } from '../route.ts'
-import { knowingOwn } from '../settings-patch.ts'
-import { wishesOf, wishFields } from '../turn-options.ts'
+import { readWithSessionSettings } from '../settings-patch.ts'
+import { parseTurnOptions, turnOptionFields } from '../turn-options.ts'
 import { sessionStub } from '../sessions.ts'
 import { idempotencyOf, submitAndStream, submitAndWait } from '../submit.ts'
 
-const ownText = z.string().max(maxText)
-// What else stands in a part, marks of caches for example, is passed over.
-const textPart = z.object({ type: z.literal('text'), text: ownText })
-const imagePart = z.object({ type: z.literal('image_url'), image_url: z.object({ url: imageUrl }) })
-const refusalPart = z.object({ type: z.literal('refusal'), refusal: ownText })
+const textSchema = z.string().max(maxTextChars)
+// Unknown fields of a part, for example cache marks, are ignored.
+const textPart = z.object({ type: z.literal('text'), text: textSchema })
+const imagePart = z.object({ type: z.literal('image_url'), image_url: z.object({ url: imageUrlSchema }) })
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: textSchema })
 
-const partsOf = <Kind extends z.ZodType>(kind: Kind) => z.union([ownText, z.array(kind).max(1_000)])
+const partsOf = <Kind extends z.ZodType>(kind: Kind) => z.union([textSchema, z.array(kind).max(1_000)])
 const content = partsOf(z.discriminatedUnion('type', [textPart, imagePart]))
 const answerContent = partsOf(z.discriminatedUnion('type', [textPart, refusalPart]))
 const textContent = partsOf(z.discriminatedUnion('type', [textPart]))
@@ -37,7 +45,7 @@ const toolCall = z.object({
   function: z.object({ name: z.string().max(200), arguments: z.string() }),
 })
 
-const message = z.discriminatedUnion('role', [
+const messageSchema = z.discriminatedUnion('role', [
   z.looseObject({ role: z.enum(['system', 'developer']), content: textContent.nullable() }),
   z.looseObject({ role: z.literal('user'), content: content.nullable() }),
   z.looseObject({
@@ -49,16 +57,16 @@ const message = z.discriminatedUnion('role', [
 ])
 
 const chatSchema = z.strictObject({
-  ...wishFields,
+  ...turnOptionFields,
   ...ignoredFields,
-  messages: z.array(message).min(1).max(20_000),
+  messages: z.array(messageSchema).min(1).max(20_000),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
   reasoning: z
     .looseObject({ effort: z.string().max(20).nullish() })
     .nullish()
-    .describe('As `reasoning_effort`.'),
+    .describe('Same as `reasoning_effort`.'),
   tools: z.unknown().optional().describe('Not supported: the agent has its own tools.'),
   functions: z.unknown().optional().describe('Not supported: the agent has its own tools.'),
   n: z.literal(1).nullish(),
@@ -110,7 +118,7 @@ export const chatRoutes = [
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Chat with the agent',
-    headers: [idempotencyKey, ...sessionId],
+    headers: [idempotencyKeyHeader, ...sessionIdHeaders],
     body: chatSchema,
     responses: {
       200: {
@@ -127,13 +135,13 @@ async function chat(call: ChatCall): Promise<Response> {
   const { env, tenant, body } = call
   refuseTools(body)
   const stored = call.web.req.header('x-talaria-session-id') ?? call.web.req.header('x-hermes-session-id')
-  const { history, instructions, last } = split(body.messages)
-  const said = userMessage(last, [], 'messages', instructions)
+  const { history, instructions, last } = splitMessages(body.messages)
+  const message = parseUserMessage(last, [], 'messages', instructions)
   const named = stored === undefined ? undefined : sessionStub(env, tenant.id, stored)
-  const read = (known: TenantSnapshot) => wishesOf(body, env, known)
-  const wishes = named ? await knowingOwn(named, tenant, read) : read(tenant)
-  // The session belongs to what is asked, as it does where it stands in the path.
-  const ids = await idsFor(
+  const read = (known: TenantSnapshot) => parseTurnOptions(body, env, known)
+  const wishes = named ? await readWithSessionSettings(named, tenant, read) : read(tenant)
+  // Elsewhere the path names the session. Here it is a header, so it becomes part of the hashed body.
+  const ids = await claimIds(
     { ...call, bodyText: stored === undefined ? call.bodyText : `${stored}\n${call.bodyText}` },
     stored,
   )
@@ -141,9 +149,9 @@ async function chat(call: ChatCall): Promise<Response> {
   const command: RequestCommand = {
     kind: 'request',
     runId: ids.runId,
-    message: said,
+    message: message,
     busyMode: 'queue',
-    options: optionsOf(body, wishes, instructions),
+    options: mergeTurnOptions(body, wishes, instructions),
     tenant,
     idempotency: idempotencyOf(ids),
     target:
@@ -160,16 +168,16 @@ async function chat(call: ChatCall): Promise<Response> {
     'x-talaria-session-id': ids.sessionId,
     'x-hermes-session-id': ids.sessionId,
     'x-talaria-run-id': ids.runId,
-    ...replayHeader(ids),
+    ...replayHeaders(ids),
   }
   if (body.stream) {
     const usage = body.stream_options?.include_usage ?? false
     const format = { as: 'chat' as const, head, usage }
     const answer = await submitAndStream(session, { command, format }, ids, 'messages')
-    return new Response(answer.body, { headers: { ...headers, ...eventStream } })
+    return new Response(answer.body, { headers: { ...headers, ...eventStreamHeaders } })
   }
   const { end, run } = await submitAndWait(session, command, ids, 'messages')
-  const whole = renderChatCompletion({ ...head, created: secondsOf(run.started_at) ?? head.created }, end)
+  const whole = renderChatCompletion({ ...head, created: toUnixSeconds(run.started_at) ?? head.created }, end)
   return Response.json(whole, { headers })
 }
 
@@ -181,14 +189,14 @@ function refuseTools({ tools, functions }: Chat): void {
       })
 }
 
-const secondsOf = (time: string | null) => (time === null ? undefined : Math.floor(Date.parse(time) / 1_000))
+const toUnixSeconds = (time: string | null) => (time === null ? undefined : Math.floor(Date.parse(time) / 1_000))
 
-export const eventStream = {
+export const eventStreamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
 }
 
-function optionsOf(body: Chat, wishes: TurnOptions, instructions: string): TurnOptions {
+function mergeTurnOptions(body: Chat, wishes: TurnOptions, instructions: string): TurnOptions {
   const maxTokens = body.max_completion_tokens ?? wishes.maxTokens
   const effort = wishes.reasoningEffort ?? body.reasoning?.effort
   return {
@@ -201,24 +209,24 @@ function optionsOf(body: Chat, wishes: TurnOptions, instructions: string): TurnO
 
 type ChatMessage = Chat['messages'][number]
 
-type System = Extract<ChatMessage, { role: 'system' | 'developer' }>
-type Spoken = Exclude<ChatMessage, System>
-const isSystem = (one: ChatMessage): one is System => one.role === 'system' || one.role === 'developer'
+type SystemMessage = Extract<ChatMessage, { role: 'system' | 'developer' }>
+type ConversationMessage = Exclude<ChatMessage, SystemMessage>
+const isSystem = (one: ChatMessage): one is SystemMessage => one.role === 'system' || one.role === 'developer'
 
-/** What was said before, what the system is told, and the message that is to be answered. */
-function split(messages: readonly ChatMessage[]) {
+/** Splits the messages of a request into history, system text and the message to answer. */
+function splitMessages(messages: readonly ChatMessage[]) {
   const placed = messages.map((one, i) => ({ one, param: `messages.${i}.content` }))
-  const instructions = systemText(
-    placed.flatMap(({ one, param }) => (isSystem(one) ? [{ text: textOf(one.content), param }] : [])),
+  const instructions = joinSystemText(
+    placed.flatMap(({ one, param }) => (isSystem(one) ? [{ text: joinText(one.content), param }] : [])),
   )
   const spoken = placed.flatMap(({ one, param }) => (isSystem(one) ? [] : [{ one, param }]))
   const last = spoken.at(-1)?.one
-  if (last?.role !== 'user') throw invalid('The last message must be one of role user.', 'messages')
+  if (last?.role !== 'user') throw invalid('The last message must have the role user.', 'messages')
   const names = new Map<string, string>()
   const history = spoken.slice(0, -1).map(({ one, param }) => {
-    const made = messageOf(one, names)
+    const made = parseMessage(one, names)
     const isCalls = one.role === 'assistant' && one.tool_calls?.length
-    refuseLarge(sizeOfMessage(made), isCalls ? param.replace('content', 'tool_calls') : param)
+    requireStorableSize(measureMessage(made), isCalls ? param.replace('content', 'tool_calls') : param)
     return made
   })
   return { history, instructions, last: last.content ?? '' }
@@ -226,27 +234,27 @@ function split(messages: readonly ChatMessage[]) {
 
 type Part = z.infer<typeof textPart> | z.infer<typeof refusalPart>
 
-const textOf = (value: string | readonly Part[] | null | undefined): string =>
+const joinText = (value: string | readonly Part[] | null | undefined): string =>
   typeof value === 'string'
     ? value
     : (value ?? []).map((part) => (part.type === 'text' ? part.text : part.refusal)).join('')
 
-function messageOf(one: Spoken, names: Map<string, string>): Message {
+function parseMessage(one: ConversationMessage, names: Map<string, string>): Message {
   if (one.role === 'user') {
     const said = one.content ?? ''
     const parts = typeof said === 'string' ? [{ type: 'text' as const, text: said }] : said
-    return { role: 'user', content: parts.map(partOf) }
+    return { role: 'user', content: parts.map(parseContentPart) }
   }
   if (one.role === 'tool') {
     const { tool_call_id: callId } = one
-    const text = { type: 'text' as const, text: textOf(one.content) }
+    const text = { type: 'text' as const, text: joinText(one.content) }
     return { role: 'tool', callId, name: names.get(callId) ?? 'tool', content: [text], failed: false }
   }
   const calls = (one.tool_calls ?? []).map(({ id, function: { name, arguments: json } }) => {
     names.set(id, name)
     return { type: 'call' as const, id, name, ...parseCallArguments(json) }
   })
-  const text = textOf(one.content)
+  const text = joinText(one.content)
   return {
     role: 'assistant',
     content: [...(text ? [{ type: 'text' as const, text }] : []), ...calls],

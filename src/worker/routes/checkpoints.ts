@@ -1,41 +1,46 @@
-/** `/api/sessions/{id}/checkpoints` and `…/rollback`: how the workspace was before a turn, and going back there. */
+/** `/api/sessions/{id}/checkpoints` and `…/rollback`: lists states of the workspace, compares and restores them. */
 
 import * as z from 'zod'
 import type { Unreachable } from '../../durable/session/checkpoints.ts'
 import { AppError } from '../errors.ts'
 import { route } from '../route.ts'
-import { found, sessionStub } from '../sessions.ts'
-import { busy } from './sessions.ts'
+import { requireFound, sessionStub } from '../sessions.ts'
+import { busyError } from './sessions.ts'
 import { listOf, ok } from '../shapes.ts'
 
 const tag = 'Checkpoints'
 const paths = z.array(z.string())
 
 const checkpointShape = z.object({
-  n: z.int().describe('As rollback takes it: 1 stands before the last turn that changed something.'),
+  n: z.int().describe('The number for rollback. 1 is the state before the last turn that changed something.'),
   at: z.iso.datetime(),
   run_id: z.string(),
-  files: paths.describe('What the turn changed, the first 200.'),
-  count: z.int().describe('How many files it changed.'),
-  left_out: paths.describe('What was too large to keep.'),
+  files: paths.describe('The first 200 files that the turn changed.'),
+  count: z.int().describe('Number of changed files.'),
+  left_out: paths.describe('Files that were too large to keep.'),
 })
 const differenceShape = z.object({ diff: z.string(), binary: paths, left_out: paths, truncated: z.boolean() })
 const rollbackShape = z.object({
   restored: paths,
-  kept: paths.describe('Changed by a person since: left as they are.'),
+  kept: paths.describe('Files that a person has changed since. They stay as they are.'),
   left_out: paths,
-  undone: z.int().describe('Turns that left the conversation.'),
-  messages: paths.describe('What people had said in them, newest first.'),
+  undone: z.int().describe('Turns removed from the conversation.'),
+  messages: paths.describe('Their user messages, newest first.'),
 })
-const wish = z.strictObject({
+const rollbackSchema = z.strictObject({
   n: z.int().min(1).max(1_000).default(1),
-  path: z.string().min(1).max(1_024).optional().describe('This file or directory alone; the conversation stays.'),
-  all: z.boolean().optional().describe('Also what a person changed since.'),
+  path: z
+    .string()
+    .min(1)
+    .max(1_024)
+    .optional()
+    .describe('Restores only this file or directory and keeps the conversation.'),
+  all: z.boolean().optional().describe('Also restores files that a person has changed since.'),
 })
 
-const missing = () => new AppError(404, 'not_found', 'There is no such checkpoint.', { param: 'n' })
+const checkpointNotFound = () => new AppError(404, 'not_found', 'There is no such checkpoint.', { param: 'n' })
 
-function reached<T>(answer: T): Exclude<T, Unreachable> {
+function requireReachable<T>(answer: T): Exclude<T, Unreachable> {
   if (typeof answer !== 'object' || answer === null || !('unreachable' in answer))
     return answer as Exclude<T, Unreachable>
   throw new AppError(503, 'unavailable', String(answer.unreachable), { retryAfter: 30 })
@@ -50,7 +55,7 @@ export const checkpointRoutes = [
     summary: 'States of the workspace before turns that changed it, newest first',
     responses: ok('The checkpoints', listOf(checkpointShape)),
     handle: async ({ env, tenant, param }) => {
-      const data = reached(found(await sessionStub(env, tenant.id, param('id')).checkpoints.list()))
+      const data = requireReachable(requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.list()))
       return Response.json({ data, next_cursor: null })
     },
   }),
@@ -59,12 +64,12 @@ export const checkpointRoutes = [
     path: '/api/sessions/:id/checkpoints/:n/diff',
     scope: 'read',
     tag,
-    summary: 'What has changed since a checkpoint, as a unified diff',
+    summary: 'Changes since a checkpoint, as a unified diff',
     responses: ok('The differences', differenceShape),
     handle: async ({ env, tenant, param }) => {
       const session = sessionStub(env, tenant.id, param('id'))
-      const difference = reached(found(await session.checkpoints.diff(Number(param('n')) || 0)))
-      if (!difference) throw missing()
+      const difference = requireReachable(requireFound(await session.checkpoints.diff(Number(param('n')) || 0)))
+      if (!difference) throw checkpointNotFound()
       return Response.json(difference)
     },
   }),
@@ -73,13 +78,15 @@ export const checkpointRoutes = [
     path: '/api/sessions/:id/rollback',
     scope: 'write',
     tag,
-    summary: 'Go back to before a turn, files and conversation',
-    body: wish,
-    responses: ok('What was put back', rollbackShape),
+    summary: 'Restore files and conversation to the state before a turn',
+    body: rollbackSchema,
+    responses: ok('The restored files and removed turns', rollbackShape),
     handle: async ({ env, tenant, param, body }) => {
-      const { is, ...done } = reached(found(await sessionStub(env, tenant.id, param('id')).checkpoints.rollback(body)))
-      if (is === 'busy') throw busy()
-      if (is === 'missing') throw missing()
+      const { is, ...done } = requireReachable(
+        requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.rollback(body)),
+      )
+      if (is === 'busy') throw busyError()
+      if (is === 'missing') throw checkpointNotFound()
       return Response.json(done)
     },
   }),

@@ -1,6 +1,6 @@
 /**
- * `/api/credentials`: keys of providers that belong to the tenant. They go before the deployment's and pay for this
- * tenant alone. What is stored is never shown again, but for its last four characters.
+ * `/api/credentials`: manages provider keys of the tenant. They take precedence over the keys of the deployment. A stored
+ * key is never shown again, except for its last four characters.
  */
 
 import * as z from 'zod'
@@ -23,7 +23,7 @@ import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid } from '../errors.ts'
 import { route } from '../route.ts'
 import { requireSealing } from '../sealing.ts'
-import { found } from '../sessions.ts'
+import { requireFound } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
 
 const tag = 'Credentials'
@@ -32,10 +32,10 @@ const credentialShape = z.object({
   id: z.string(),
   provider: z.string(),
   name: z.string().nullable(),
-  last_four: z.string().describe('Empty for keys of fewer than eight characters.'),
+  last_four: z.string().describe('Empty for keys under eight characters.'),
   created_at: z.iso.datetime(),
   status: z.enum(['usable', 'resting', 'dead']),
-  until: z.iso.datetime().nullable().describe('When a key that rests may be used again.'),
+  until: z.iso.datetime().nullable().describe('When a suspended key may be used again.'),
   reason: z.string().nullable(),
 })
 
@@ -50,8 +50,8 @@ const newCredential = z.strictObject({
   name: z.string().trim().min(1).max(200).optional(),
 })
 
-/** One of the tenant's own may be named before its settings are there: the order of two calls shall not matter. */
-function providerFor(name: string): string {
+/** Accepts custom providers that are not in the settings yet, so that the order of the two calls does not matter. */
+function resolveProvider(name: string): string {
   if (customProviderName.test(name)) return name
   const provider = getProvider(name)
   if (!provider)
@@ -63,12 +63,15 @@ function providerFor(name: string): string {
   return provider.id
 }
 
-/** Too short a key would be half told by its end. */
-const lastFourOf = (key: string) => (key.length < 8 ? '' : key.slice(-4))
+/** The end of a short key would reveal too much of it. */
+const maskKey = (key: string) => (key.length < 8 ? '' : key.slice(-4))
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-const view = ({ id, provider, name, lastFour, createdAt }: Credential, { status, until, reason }: KeyStatus) => ({
+const toCredentialView = (
+  { id, provider, name, lastFour, createdAt }: Credential,
+  { status, until, reason }: KeyStatus,
+) => ({
   id,
   provider,
   name,
@@ -79,8 +82,13 @@ const view = ({ id, provider, name, lastFour, createdAt }: Credential, { status,
   reason,
 })
 
-/** A key that cannot be opened is as good as dead. */
-async function standing(env: Env, tenantId: string, one: Credential, health: StoredKeyHealth): Promise<KeyStatus> {
+/** A key that cannot be decrypted counts as dead. */
+async function getCredentialStatus(
+  env: Env,
+  tenantId: string,
+  one: Credential,
+  health: StoredKeyHealth,
+): Promise<KeyStatus> {
   const opened = await open(env, one.sealed, credentialOwner(tenantId, one))
   return opened.is === 'open'
     ? getKeyStatus(health[one.id], Date.now())
@@ -98,7 +106,9 @@ export const credentialRoutes = [
     handle: async (call) => {
       const { list, health } = await tenantStub(call.env, call.tenant.id).credentials.list()
       const { env, tenant } = call
-      const data = await Promise.all(list.map(async (one) => view(one, await standing(env, tenant.id, one, health))))
+      const data = await Promise.all(
+        list.map(async (one) => toCredentialView(one, await getCredentialStatus(env, tenant.id, one, health))),
+      )
       return Response.json({ data: data.toReversed(), next_cursor: null })
     },
   }),
@@ -107,30 +117,30 @@ export const credentialRoutes = [
     path: '/api/credentials',
     scope: 'write',
     tag,
-    summary: 'Store a key of a provider; it goes before the keys of the deployment',
+    summary: 'Store a provider key; it takes precedence over the keys of the deployment',
     body: newCredential,
     responses: created('The credential', credentialShape),
     handle: async (call) => {
       const { env, tenant, body } = call
-      const provider = providerFor(body.provider)
+      const provider = resolveProvider(body.provider)
       requireSealing(env)
       const id = newCredentialId()
       const credential = {
         id,
         provider,
         name: body.name ?? null,
-        lastFour: lastFourOf(body.key),
+        lastFour: maskKey(body.key),
         createdAt: Date.now(),
         sealed: await seal(env, body.key, credentialOwner(tenant.id, { id, provider })),
         mark: await markOf(env, body.key, providerOwner(tenant.id, provider)),
       }
       const is = await tenantStub(call.env, call.tenant.id).credentials.add(credential)
       if (is === 'known')
-        throw new AppError(409, 'conflict', `This key is stored for ${provider} already.`, { param: 'key' })
+        throw new AppError(409, 'conflict', `This key is already stored for ${provider}.`, { param: 'key' })
       if (is === 'full')
-        throw new AppError(409, 'conflict', `There are ${maxCredentials} credentials already: delete one first.`)
+        throw new AppError(409, 'conflict', `There are already ${maxCredentials} credentials. Delete one first.`)
       forgetSnapshot(tenant.id)
-      return Response.json(view(credential, getKeyStatus(undefined, 0)), { status: 201 })
+      return Response.json(toCredentialView(credential, getKeyStatus(undefined, 0)), { status: 201 })
     },
   }),
   route({
@@ -138,10 +148,10 @@ export const credentialRoutes = [
     path: '/api/credentials/:id',
     scope: 'write',
     tag,
-    summary: 'Delete a key; the next turn does without it',
+    summary: 'Delete a key; the next turn no longer uses it',
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
-      found((await tenantStub(call.env, call.tenant.id).credentials.remove(call.param('id'))) || undefined)
+      requireFound((await tenantStub(call.env, call.tenant.id).credentials.remove(call.param('id'))) || undefined)
       forgetSnapshot(call.tenant.id)
       return new Response(null, { status: 204 })
     },

@@ -1,49 +1,52 @@
-/** `…/export` writes a session down in five formats; `/api/sessions/import` takes two of them back. */
+/** `/api/sessions/{id}/export` renders a conversation in five formats; `/api/sessions/import` reads two of them. */
 
 import * as z from 'zod'
 import { exportFormats, exportFormatName, exportVersion, mediaTypes } from '../../agent/public-api/export.ts'
 import { exportedMessageSchema } from '../../agent/public-api/exported-message.ts'
-import type { Imported } from '../../durable/session/export.ts'
+import type { ImportedSession } from '../../durable/session/export.ts'
 import { utf8Bytes } from '../../durable/platform/row-size.ts'
-import { check, parseJson, readText } from '../body.ts'
+import { validate, parseJson, readText } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
-import { idempotencyKey } from '../headers.ts'
-import { idsFor, releasing, replayHeader } from '../idempotency.ts'
-import { limitStorage } from '../limits.ts'
+import { idempotencyKeyHeader } from '../headers.ts'
+import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
+import { requireStorageAdmission } from '../limits.ts'
 import { type Call, route } from '../route.ts'
-import { found, sessionStub } from '../sessions.ts'
+import { requireFound, sessionStub } from '../sessions.ts'
 import { tooLarge } from '../submit.ts'
 import { created, sessionShape } from '../shapes.ts'
-import { askedModel } from './models.ts'
+import { resolveRequestedModel } from './models.ts'
 
 const tag = 'Sessions'
 
-const head = z.looseObject({
+const headSchema = z.looseObject({
   format: z.literal(exportFormatName).optional(),
   version: z.int().min(1).max(exportVersion).optional(),
   session: z.looseObject({ title: z.string().nullish(), model: z.string().nullish() }).optional(),
 })
-const whole = head.extend({ messages: z.array(z.unknown()).max(20_000) })
+const importSchema = headSchema.extend({ messages: z.array(z.unknown()).max(20_000) })
 
-/** One JSON object, or a line for each message, with the session in the first. */
-function readImport(text: string): { readonly about: z.infer<typeof head>; readonly messages: readonly unknown[] } {
+/** Parses a JSON object, or lines with the session first and then one message each. */
+function parseImport(text: string): {
+  readonly about: z.infer<typeof headSchema>
+  readonly messages: readonly unknown[]
+} {
   const start = text.trim()
   const firstLine = start.slice(0, Math.max(0, start.indexOf('\n'))).trim()
   const isLines = start.startsWith('{') && firstLine.endsWith('}') && isJson(firstLine)
   if (!isLines) {
-    const { messages, ...about } = check(whole, loneLine(parseJson(text)))
+    const { messages, ...about } = validate(importSchema, wrapSingleLine(parseJson(text)))
     return { about, messages }
   }
   const lines = text.split('\n').filter((line) => line.trim())
   if (lines.length > 20_001) throw invalid('There are more than 20000 messages.', 'messages')
-  const values = lines.map((line, i) => lineOf(line, i))
+  const values = lines.map((line, i) => parseLine(line, i))
   const [first] = values
   const hasHead = typeof first === 'object' && first !== null && !('role' in first)
-  return { about: hasHead ? check(head, first) : {}, messages: hasHead ? values.slice(1) : values }
+  return { about: hasHead ? validate(headSchema, first) : {}, messages: hasHead ? values.slice(1) : values }
 }
 
-/** A file of lines may have only one: a message, or a session without any. */
-function loneLine(value: unknown): unknown {
+/** A lines file of one line parses as plain JSON: it is a message, or a session without messages. */
+function wrapSingleLine(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || 'messages' in value) return value
   if ('role' in value) return { messages: [value] }
   return 'session' in value ? { ...value, messages: [] } : value
@@ -58,7 +61,7 @@ const isJson = (text: string): boolean => {
   }
 }
 
-function lineOf(line: string, i: number): unknown {
+function parseLine(line: string, i: number): unknown {
   try {
     return JSON.parse(line)
   } catch {
@@ -66,30 +69,30 @@ function lineOf(line: string, i: number): unknown {
   }
 }
 
-function importedFrom(text: string, { env, tenant }: Call<unknown, unknown>): Imported {
-  const { about, messages: given } = readImport(text)
+function parseImportedSession(text: string, { env, tenant }: Call<unknown, unknown>): ImportedSession {
+  const { about, messages: given } = parseImport(text)
   const messages = given.map((one, i) => {
-    const message = check(z.object({ messages: z.record(z.string(), exportedMessageSchema) }), {
+    const message = validate(z.object({ messages: z.record(z.string(), exportedMessageSchema) }), {
       messages: { [i]: one },
     })
     return Object.values(message.messages)[0] as z.infer<typeof exportedMessageSchema>
   })
   const title = about.session?.title?.trim().slice(0, 100)
-  return { title: title || null, model: modelHere(about.session?.model, env, tenant), messages }
+  return { title: title || null, model: resolveImportedModel(about.session?.model, env, tenant), messages }
 }
 
-/** A model that is not here does not keep a conversation out. */
-function modelHere(model: string | null | undefined, env: Env, tenant: Call<unknown, unknown>['tenant']) {
+/** Drops a model that is not available here, so that the conversation can be imported. */
+function resolveImportedModel(model: string | null | undefined, env: Env, tenant: Call<unknown, unknown>['tenant']) {
   try {
-    return askedModel(model ?? undefined, env, tenant) ?? null
+    return resolveRequestedModel(model ?? undefined, env, tenant) ?? null
   } catch (error) {
     if (error instanceof AppError) return null
     throw error
   }
 }
 
-/** Letters of an id only: it stands in a header. */
-const fileName = (id: string, extension: string) => `attachment; filename="${id}.${extension}"`
+/** The id is safe in a header: it has only letters, digits, _ and -. */
+const renderDisposition = (id: string, extension: string) => `attachment; filename="${id}.${extension}"`
 
 export const exportRoutes = [
   route({
@@ -101,11 +104,11 @@ export const exportRoutes = [
     query: z.strictObject({ format: z.enum(exportFormats).default('json') }),
     responses: { 200: { description: 'The conversation, nothing masked', type: 'application/json' } },
     handle: async ({ env, tenant, param, query: { format } }) => {
-      const body = found(await sessionStub(env, tenant.id, param('id')).transfer.export(format))
+      const body = requireFound(await sessionStub(env, tenant.id, param('id')).transfer.export(format))
       return new Response(body, {
         headers: {
           'content-type': mediaTypes[format],
-          'content-disposition': fileName(param('id'), format === 'sharegpt' ? 'sharegpt.json' : format),
+          'content-disposition': renderDisposition(param('id'), format === 'sharegpt' ? 'sharegpt.json' : format),
           'x-content-type-options': 'nosniff',
           'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
         },
@@ -118,23 +121,23 @@ export const exportRoutes = [
     scope: 'chat',
     tag,
     summary: 'A new session with the conversation of an export (json or jsonl)',
-    headers: [idempotencyKey],
+    headers: [idempotencyKeyHeader],
     bytes: true,
     responses: created('The new session', sessionShape),
     handle: async (call) => {
       const { env, tenant } = call
       const bodyText = await readText(call.web.req.raw)
-      const imported = importedFrom(bodyText, call)
-      const ids = await idsFor({ ...call, bodyText })
+      const imported = parseImportedSession(bodyText, call)
+      const ids = await claimIds({ ...call, bodyText })
       const target = sessionStub(env, tenant.id, ids.sessionId)
       const take = async () => {
-        await limitStorage(env, tenant, utf8Bytes(bodyText))
+        await requireStorageAdmission(env, tenant, utf8Bytes(bodyText))
         const done = await target.transfer.import(imported, tenant)
         if (done.is === 'too-large') throw tooLarge(`messages.${done.message}`)
         return done.view
       }
-      const view = (ids.replayed && (await target.info.get())) || (await releasing(ids, take))
-      return Response.json(view, { status: 201, headers: replayHeader(ids) })
+      const view = (ids.replayed && (await target.info.get())) || (await releaseOnError(ids, take))
+      return Response.json(view, { status: 201, headers: replayHeaders(ids) })
     },
   }),
 ]

@@ -1,21 +1,21 @@
-/** `/api/sessions/{id}/files/…`: the workspace of a session, also before its first turn. */
+/** `/api/sessions/{id}/files/…`: reads, writes and deletes files of a workspace, also before the first turn. */
 
 import * as z from 'zod'
 import type { FileStat } from '../../agent/model/backend.ts'
-import type { FileAnswer } from '../../durable/session/files.ts'
+import type { FileResult } from '../../durable/session/files.ts'
 import { readBytes } from '../body.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
-import { limitStorage } from '../limits.ts'
+import { requireStorageAdmission } from '../limits.ts'
 import { type Call, route } from '../route.ts'
-import { found, sessionStub } from '../sessions.ts'
+import { requireFound, sessionStub } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
 
 const path = '/api/sessions/:id/files/:path{.*}'
-/** Parts of the address before that of the file. */
-const before = path.split('/').length - 1
+/** Counted, because the session may be called `files` too, or the word may be percent-encoded. */
+const segmentsBeforePath = path.split('/').length - 1
 const tag = 'Files'
 
-const entry = ({ path: at, type, size, modified }: FileStat) => ({
+const toEntry = ({ path: at, type, size, modified }: FileStat) => ({
   path: at,
   name: at.slice(at.lastIndexOf('/') + 1),
   type,
@@ -30,12 +30,9 @@ const entryShape = z.object({
   modified_at: z.iso.datetime(),
 })
 
-/**
- * Everything behind `files/`, by its place: a session may be called like that too, and the word may be written with
- * escapes. Never out of the workspace by dots; the session refuses what is not in it.
- */
-function pathOf({ web }: Call<unknown, unknown>): string {
-  const raw = new URL(web.req.url).pathname.split('/').slice(before).join('/')
+/** Returns the path after `files/`. Refuses `..`; the session refuses every other path outside the workspace. */
+function parseFilePath({ web }: Call<unknown, unknown>): string {
+  const raw = new URL(web.req.url).pathname.split('/').slice(segmentsBeforePath).join('/')
   let decoded: string
   try {
     decoded = decodeURIComponent(raw)
@@ -47,8 +44,8 @@ function pathOf({ web }: Call<unknown, unknown>): string {
   return decoded || '.'
 }
 
-/** A full disk is a limit, a machine that cannot be reached passes, everything else is wrong with the request. */
-function refused({ message, code }: Extract<FileAnswer, { is: 'refused' }>): AppError {
+/** Maps a refusal: a full workspace is a limit, an unreachable host is transient, the rest is an invalid request. */
+function fileError({ message, code }: Extract<FileResult, { is: 'refused' }>): AppError {
   if (code === 'quota')
     return new AppError(429, 'limit_exceeded', message, { param: 'storage_bytes', retryAfter: 3_600 })
   if (code === 'unavailable') return new AppError(503, 'unavailable', message, { retryAfter: 30 })
@@ -70,9 +67,11 @@ export const fileRoutes = [
       },
     },
     handle: async (call) => {
-      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(pathOf(call)))
-      if (answer.is === 'directory') return Response.json({ data: answer.entries.map(entry), next_cursor: null })
-      if (answer.is === 'refused') throw refused(answer)
+      const answer = requireFound(
+        await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(parseFilePath(call)),
+      )
+      if (answer.is === 'directory') return Response.json({ data: answer.entries.map(toEntry), next_cursor: null })
+      if (answer.is === 'refused') throw fileError(answer)
       if (answer.is !== 'file') throw notFound()
       return new Response(answer.bytes, {
         headers: {
@@ -94,13 +93,13 @@ export const fileRoutes = [
     responses: { ...ok('Replaced', entryShape), 201: { description: 'Created', schema: entryShape } },
     handle: async (call) => {
       const bytes = await readBytes(call.web.req.raw)
-      await limitStorage(call.env, call.tenant, bytes.byteLength)
-      const answer = found(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.write(pathOf(call), bytes),
+      await requireStorageAdmission(call.env, call.tenant, bytes.byteLength)
+      const answer = requireFound(
+        await sessionStub(call.env, call.tenant.id, call.param('id')).files.write(parseFilePath(call), bytes),
       )
-      if (answer.is === 'refused') throw refused(answer)
+      if (answer.is === 'refused') throw fileError(answer)
       if (answer.is !== 'written' || !answer.stat) throw notFound()
-      return Response.json(entry(answer.stat), { status: answer.created ? 201 : 200 })
+      return Response.json(toEntry(answer.stat), { status: answer.created ? 201 : 200 })
     },
   }),
   route({
@@ -111,8 +110,10 @@ export const fileRoutes = [
     summary: 'Delete a file or a directory',
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
-      const answer = found(await sessionStub(call.env, call.tenant.id, call.param('id')).files.delete(pathOf(call)))
-      if (answer.is === 'refused') throw refused(answer)
+      const answer = requireFound(
+        await sessionStub(call.env, call.tenant.id, call.param('id')).files.delete(parseFilePath(call)),
+      )
+      if (answer.is === 'refused') throw fileError(answer)
       if (answer.is !== 'removed') throw notFound()
       return new Response(null, { status: 204 })
     },

@@ -1,4 +1,4 @@
-/** Whether it works, and what is there to work with. */
+/** `/health/detailed`: shows which bindings, providers and secrets the deployment has, and whether D1 answers. */
 
 import * as z from 'zod'
 import { getMissingRequirement } from '../../agent/routing/availability.ts'
@@ -14,14 +14,14 @@ const detailsShape = z.object({
   status: z.enum(['ok', 'degraded']),
   database: z.enum(['ok', 'unreachable']),
   model: z.string().describe('The default model.'),
-  providers: z.record(z.string(), z.string()).describe('`usable`, or what is missing.'),
-  backends: z.record(z.string(), z.string()).describe('How each machine is, in words.'),
-  backend: z.string().describe('The default machine.'),
+  providers: z.record(z.string(), z.string()).describe('`usable`, or the missing setting.'),
+  backends: z.record(z.string(), z.string()).describe('The state of each backend, as text.'),
+  backend: z.string().describe('The default backend.'),
   bindings: z.record(z.string(), z.string()),
   secrets: z.record(z.string(), z.string()),
 })
 
-export const health = (env: Env): Response =>
+export const renderHealth = (env: Env): Response =>
   Response.json({ status: 'ok', service: 'talaria', configured: (env.ADMIN_KEY?.length ?? 0) >= 16 })
 
 export const healthRoutes = [
@@ -31,10 +31,10 @@ export const healthRoutes = [
     scope: 'read',
     tag: 'Health',
     summary: 'Bindings, providers and the database',
-    responses: ok('What is there and what is not', detailsShape),
+    responses: ok('The state of the deployment', detailsShape),
     handle: async ({ env }) => {
       const variables = variablesOf(env)
-      const database = await reachable(env.DB)
+      const database = await isReachable(env.DB)
       return Response.json({
         status: database ? 'ok' : 'degraded',
         database: database ? 'ok' : 'unreachable',
@@ -57,11 +57,12 @@ export const healthRoutes = [
   }),
 ]
 
-async function reachable(db: D1Database): Promise<boolean> {
+async function isReachable(db: D1Database): Promise<boolean> {
   try {
     await db.prepare('SELECT 1').first()
     return true
   } catch {
-    return false // the answer is the point, not the reason: it stands in the log of the platform
+    // The platform logs the reason.
+    return false
   }
 }

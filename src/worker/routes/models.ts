@@ -1,4 +1,4 @@
-/** The agent under its own name, the models it can be asked to think with, and why others cannot be asked. */
+/** `/v1/models` and `/api/settings/models`: lists usable models and why others are unavailable. */
 
 import * as z from 'zod'
 import type { Settings } from '../../agent/model/settings.ts'
@@ -17,87 +17,88 @@ import { AppError } from '../errors.ts'
 import { type Call, route } from '../route.ts'
 import { ok } from '../shapes.ts'
 
-const owned = (id: string, owner: string) => ({ id, object: 'model', created: 0, owned_by: owner })
+const toModelObject = (id: string, owner: string) => ({ id, object: 'model', created: 0, owned_by: owner })
 
-const sourcesOf = ({ env, tenant, web }: Pick<Call<unknown, unknown>, 'env' | 'tenant' | 'web'>): Sources =>
+const getSources = ({ env, tenant, web }: Pick<Call<unknown, unknown>, 'env' | 'tenant' | 'web'>): Sources =>
   sourcesFor(env, tenant, (work) => web.executionCtx.waitUntil(work))
 
-/** Keys that rest are used again soon; those that were revoked never are. */
-const isRefused = ({ endpoints }: Route, health: KeyHealthById): boolean =>
+/** Suspended keys do not count: they become usable again. */
+const hasOnlyDeadKeys = ({ endpoints }: Route, health: KeyHealthById): boolean =>
   endpoints.every(({ id, key }) => key !== '' && health[id]?.dead)
 
-/** Why nothing of this provider can be asked now. */
-function reasonAgainst(provider: Provider, sources: Sources, health: KeyHealthById): string | undefined {
+/** Explains why no model of this provider can be used now. Undefined when one can. */
+function explainUnavailable(provider: Provider, sources: Sources, health: KeyHealthById): string | undefined {
   const missing = getMissingRequirement(provider, sources)
   if (missing) return missing
   const any = resolveRoute(`${provider.id}/any`, sources)
-  return any && isRefused(any, health)
-    ? 'the provider refuses every key for it; GET /api/credentials tells more of your own'
+  return any && hasOnlyDeadKeys(any, health)
+    ? 'the provider refuses every key for it; GET /api/credentials shows the state of your own'
     : undefined
 }
 
-/** What the settings and the deployment name. */
-const namedModels = (sources: Sources): readonly string[] => [
+/** Models that the settings or the deployment name. */
+const listNamedModels = (sources: Sources): readonly string[] => [
   ...listModelIds(undefined, sources),
   ...Object.keys(sources.settings?.models ?? {}),
 ]
 
-/** What is named, then what providers are known for. */
-function usableRoutes(sources: Sources, health: KeyHealthById): readonly Route[] {
+/** Named models first, then the default model of each provider. */
+function listUsableRoutes(sources: Sources, health: KeyHealthById): readonly Route[] {
   const known = providers.map((provider) => `${provider.id}/${provider.defaultModel}`)
-  const routes = [...namedModels(sources), ...known]
+  const routes = [...listNamedModels(sources), ...known]
     .flatMap((id) => resolveRoute(id, sources) ?? [])
-    .filter((one) => !tooSmall(one) && !isRefused(one, health))
+    .filter((one) => !hasTooSmallWindow(one) && !hasOnlyDeadKeys(one, health))
   return [...new Map(routes.map((one) => [one.id, one])).values()]
 }
 
-function routesBy(name: string, sources: Sources, health: KeyHealthById): readonly Route[] {
+function listProviderRoutes(name: string, sources: Sources, health: KeyHealthById): readonly Route[] {
   const id = findProvider(name, sources.settings)?.id ?? name
   const listed = listModelNames(sources.catalog ?? emptyCatalog, id).flatMap(
     (model) => resolveRoute(`${id}/${model}`, sources) ?? [],
   )
-  const own = usableRoutes(sources, health).filter(({ provider }) => provider === id)
+  const own = listUsableRoutes(sources, health).filter(({ provider }) => provider === id)
   return [...new Map([...own, ...listed].map((one) => [one.id, one])).values()]
 }
 
-/** Mixtures whose aggregator can be asked, under their own names. */
-const usableMixtures = (sources: Sources): readonly Route[] =>
+/** Mixtures whose aggregator is usable, under their own names. */
+const listUsableMixtures = (sources: Sources): readonly Route[] =>
   mixtureNames(sources.settings ?? {}).flatMap((id) => {
     const aggregator = resolveRoute(resolveMixture(id, sources.settings)?.aggregator ?? '', sources)
     return aggregator ? [{ ...aggregator, id, provider: 'moa' }] : []
   })
 
-/** Nobody said that it shall be used nevertheless, and it is known, not guessed. */
-const tooSmall = ({ contextWindow, source }: Route): boolean =>
-  contextWindow < minWindow && source !== 'settings' && source !== 'probe'
+/** A window from the settings overrides this check, and a guessed window does not count. */
+const hasTooSmallWindow = ({ contextWindow, windowSource }: Route): boolean =>
+  contextWindow < minWindow && windowSource !== 'settings' && windowSource !== 'probe'
 
 /**
- * `undefined` = the default. Unknown providers, those that something is missing for, and models with too small
- * a window are refused here, by name.
+ * Validates the model of a request. Undefined means the default. Throws for unknown providers, providers without a key
+ * and models with a context window that is too small.
  */
-export function askedModel(id: string | undefined, env: Env, tenant?: TenantSnapshot, param = 'model') {
+export function resolveRequestedModel(id: string | undefined, env: Env, tenant?: TenantSnapshot, param = 'model') {
   const sources = sourcesFor(env, tenant)
   const asked = isVirtualModel(id) ? undefined : id
   const [name = ''] = listModelIds(resolveMixture(asked, sources.settings)?.aggregator ?? asked, sources)
   const found = resolveRoute(name, sources)
-  if (found && tooSmall(found)) throw smallWindow(found, param)
+  if (found && hasTooSmallWindow(found)) throw smallWindowError(found, param)
   if (asked !== undefined && !found) throw modelNotFound(name, sources, param)
   return asked
 }
 
-/** Providers of the table and of the tenant, then models that somebody names although they cannot be asked. */
-function unavailableFor(sources: Sources, health: KeyHealthById) {
+/** Lists unusable providers, then named models that are unusable. */
+function listUnavailable(sources: Sources, health: KeyHealthById) {
   const { settings = {} } = sources
   const own = Object.keys(settings.providers ?? {}).flatMap((name) => findProvider(name, settings) ?? [])
   const closed = [...providers, ...own].flatMap((provider) => {
-    const reason = reasonAgainst(provider, sources, health)
+    const reason = explainUnavailable(provider, sources, health)
     return reason ? [{ provider: provider.id, model: provider.defaultModel || null, reason }] : []
   })
   const aggregators = mixtureNames(settings).flatMap((id) => resolveMixture(id, settings)?.aggregator ?? [])
-  const models = [...new Set([...namedModels(sources), ...aggregators])].flatMap((id) => {
+  const models = [...new Set([...listNamedModels(sources), ...aggregators])].flatMap((id) => {
     const [name, model] = splitModelId(id)
     const known = resolveRoute(id, sources)
-    if (known && tooSmall(known)) return [{ provider: known.provider, model, reason: windowOf(known) }]
+    if (known && hasTooSmallWindow(known))
+      return [{ provider: known.provider, model, reason: explainSmallWindow(known) }]
     const isKnown = known !== undefined || resolveMixture(id, settings) || findProvider(name, settings)
     return isKnown ? [] : [{ provider: name, model, reason: 'there is no provider of this name' }]
   })
@@ -115,10 +116,11 @@ function modelNotFound(id: string, sources: Sources, param: string): AppError {
   )
 }
 
-const windowOf = ({ id, contextWindow }: Route) =>
-  `${id} has a context window of ${contextWindow} tokens; ${minWindow} are needed. Choose another model, or set models["${id}"].context_window if that is not true.`
+const explainSmallWindow = ({ id, contextWindow }: Route) =>
+  `${id} has a context window of ${contextWindow} tokens; ${minWindow} are needed. Choose another model, or correct models["${id}"].context_window.`
 
-const smallWindow = (one: Route, param: string) => new AppError(400, 'unsupported', windowOf(one), { param })
+const smallWindowError = (one: Route, param: string) =>
+  new AppError(400, 'unsupported', explainSmallWindow(one), { param })
 
 const modelShape = z.object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() })
 
@@ -136,37 +138,36 @@ const usableShape = z.object({
     .describe('USD per million tokens; null: unknown.'),
   abilities: z.record(z.string(), z.boolean().nullable()).describe('null: unknown.'),
   efforts: z.array(z.string()).nullable(),
-  prompt_cache: z.enum(['5m', '1h']).nullable().describe('How long marked beginnings of prompts are kept.'),
+  prompt_cache: z.enum(['5m', '1h']).nullable().describe('How long marked prompt prefixes are cached.'),
   knowledge: z.string().nullable(),
   deprecated: z.boolean(),
-  source: z.enum(['settings', 'provider', 'models.dev', 'built-in', 'probe']).describe('Who says how large it is.'),
+  source: z.enum(['settings', 'provider', 'models.dev', 'built-in', 'probe']).describe('Source of the context window.'),
 })
 const missingShape = z.object({ provider: z.string(), model: z.string().nullable(), reason: z.string() })
 
-/** What is not known is null. */
-const nullable = <T>(value: T | undefined): T | null => value ?? null
+const orNull = <T>(value: T | undefined): T | null => value ?? null
 
-const described = ({ id, provider, dialect, contextWindow, facts = {}, prices, cache, source = 'probe' }: Route) => ({
+const toModelView = ({ id, provider, dialect, contextWindow, facts = {}, prices, cache, windowSource = 'probe' }: Route) => ({
   id,
   provider,
   dialect,
   context_window: contextWindow,
-  max_output: nullable(facts.maxOutput),
-  prices: nullable(prices && publicPrices(prices)),
+  max_output: orNull(facts.maxOutput),
+  prices: orNull(prices && toPublicPrices(prices)),
   abilities: {
-    images: nullable(facts.images),
-    reasoning: nullable(facts.reasoning),
-    tools: nullable(facts.tools),
-    caching: nullable(facts.caching),
+    images: orNull(facts.images),
+    reasoning: orNull(facts.reasoning),
+    tools: orNull(facts.tools),
+    caching: orNull(facts.caching),
   },
-  efforts: nullable(facts.efforts),
-  prompt_cache: nullable(cache),
-  knowledge: nullable(facts.knowledge),
+  efforts: orNull(facts.efforts),
+  prompt_cache: orNull(cache),
+  knowledge: orNull(facts.knowledge),
   deprecated: facts.deprecated === true,
   source,
 })
 
-const publicPrices = ({ input, output, cachedRead, cachedWrite }: Prices) => ({
+const toPublicPrices = ({ input, output, cachedRead, cachedWrite }: Prices) => ({
   input,
   output,
   cached_read: cachedRead,
@@ -185,9 +186,11 @@ export const modelRoutes = [
       Response.json({
         object: 'list',
         data: [
-          owned('talaria', 'talaria'),
-          ...usableMixtures(sourcesOf(call)).map(({ id }) => owned(id, 'talaria')),
-          ...usableRoutes(sourcesOf(call), getHealth(call.tenant.id)).map(({ id, provider }) => owned(id, provider)),
+          toModelObject('talaria', 'talaria'),
+          ...listUsableMixtures(getSources(call)).map(({ id }) => toModelObject(id, 'talaria')),
+          ...listUsableRoutes(getSources(call), getHealth(call.tenant.id)).map(({ id, provider }) =>
+            toModelObject(id, provider),
+          ),
         ],
       }),
   }),
@@ -200,8 +203,8 @@ export const modelRoutes = [
     responses: ok('OpenAI model', modelShape),
     handle: async ({ env, tenant, param }) => {
       const id = param('id')
-      askedModel(id, env, tenant, 'id')
-      return Response.json(owned(id, id.includes('/') ? (id.split('/')[0] ?? '') : 'talaria'))
+      resolveRequestedModel(id, env, tenant, 'id')
+      return Response.json(toModelObject(id, id.includes('/') ? (id.split('/')[0] ?? '') : 'talaria'))
     },
   }),
   route({
@@ -209,29 +212,33 @@ export const modelRoutes = [
     path: '/api/settings/models',
     scope: 'read',
     tag: 'Settings',
-    summary: 'What is known of the models that can be used, and what is missing for the others',
+    summary: 'Facts about usable models, and why others are unavailable',
     query: z.strictObject({
-      provider: z.string().max(100).optional().describe('All models that the public catalogs know of this provider.'),
+      provider: z
+        .string()
+        .max(100)
+        .optional()
+        .describe('Lists all models that the public catalogs have of this provider.'),
     }),
     responses: ok(
-      'Models, the default first, and the providers and named models that cannot be used',
+      'Usable models, the default first, and the unavailable providers and named models',
       z.object({ data: z.array(usableShape), unavailable: z.array(missingShape), next_cursor: z.null() }),
     ),
     handle: async (call) => {
-      const sources = sourcesOf(call)
+      const sources = getSources(call)
       const health = getHealth(call.tenant.id)
       const routes = call.query.provider
-        ? routesBy(call.query.provider, sources, health)
-        : [...usableRoutes(sources, health), ...usableMixtures(sources)]
+        ? listProviderRoutes(call.query.provider, sources, health)
+        : [...listUsableRoutes(sources, health), ...listUsableMixtures(sources)]
       return Response.json({
-        data: routes.map(described),
-        unavailable: unavailableFor(sources, health),
+        data: routes.map(toModelView),
+        unavailable: listUnavailable(sources, health),
         next_cursor: null,
       })
     },
   }),
 ]
 
-/** Settings as they would be: a session's own before the tenant's. */
-export const withSettings = (tenant: TenantSnapshot, settings: Settings | undefined): TenantSnapshot =>
+/** The tenant with a session's settings merged over its own. */
+export const mergeSessionSettings = (tenant: TenantSnapshot, settings: Settings | undefined): TenantSnapshot =>
   settings ? { ...tenant, settings: effectiveSettings(tenant.settings, settings) } : tenant

@@ -1,44 +1,52 @@
 /**
- * `/v1/responses`: OpenAI's newer API, with an agent behind it. A response is a run of a session: its id names
- * both, so that nothing has to be looked up, and the key decides whether they are there.
+ * `POST /v1/responses`: serves OpenAI's Responses API. A response is a run of a session. Its id contains both ids, so
+ * that nothing else has to be stored or looked up.
  */
 
 import * as z from 'zod'
 import type { Message } from '../../agent/model/message.ts'
 import { renderRunItems, type ResponseHead, renderResponse, resolveStatus } from '../../agent/public-api/responses.ts'
 import { toPublicUsage } from '../../agent/public-api/usage.ts'
-import type { RequestCommand, RequestTarget } from '../../durable/session/request-intake.ts'
+import type { RequestCommand, RequestTarget } from '../../durable/session/intake/request.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { AppError, invalid } from '../errors.ts'
-import { idempotencyKey } from '../headers.ts'
-import { type Ids, idsFor, releasing, replayHeader } from '../idempotency.ts'
+import { idempotencyKeyHeader } from '../headers.ts'
+import { type RequestIds, claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { ignored, ignoredFields } from '../ignored-fields.ts'
-import { fork } from '../fork.ts'
-import { readInput, responseInput } from '../response-input.ts'
+import { forkSession } from '../fork.ts'
+import { parseInput, responseInput } from '../response-input.ts'
 import { responseShape } from '../response-shape.ts'
 import { type Call, route } from '../route.ts'
-import { knowingOwn } from '../settings-patch.ts'
-import { wishesOf, wishFields } from '../turn-options.ts'
-import { found, sessionStub } from '../sessions.ts'
+import { readWithSessionSettings } from '../settings-patch.ts'
+import { parseTurnOptions, turnOptionFields } from '../turn-options.ts'
+import { requireFound, sessionStub } from '../sessions.ts'
 import { idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
-import { eventStream } from './chat-completions.ts'
-import { begunWith, messagesOf, type Place, placeOf, responseId, storedRun, withRun } from './stored-responses.ts'
+import { eventStreamHeaders } from './chat-completions.ts'
+import {
+  withStartTime,
+  listRunMessages,
+  type ResponseLocation,
+  locateResponse,
+  createResponseId,
+  getStoredRun,
+  renderRun,
+} from './stored-responses.ts'
 
 const conversationId = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,128}$/, 'The name of a session has 1 to 128 letters, digits, _ or -.')
 
-const { max_tokens: _maxTokens, ...wishes } = wishFields
+const { max_tokens: _maxTokens, ...optionFields } = turnOptionFields
 const body = z.strictObject({
-  ...wishes,
+  ...optionFields,
   ...ignoredFields,
   input: responseInput,
   instructions: z.string().max(50_000).nullish(),
   previous_response_id: z.string().max(300).nullish(),
   conversation: z.union([conversationId, z.looseObject({ id: conversationId })]).nullish(),
-  store: z.boolean().nullish().describe('false: the session is removed once it has answered.'),
+  store: z.boolean().nullish().describe('false: the session is deleted after the answer.'),
   stream: z.boolean().nullish(),
-  background: z.boolean().nullish().describe('Answers at once; GET shows the progress.'),
+  background: z.boolean().nullish().describe('Returns at once; GET shows the progress.'),
   max_output_tokens: z.int().min(1).nullish(),
   reasoning: z.looseObject({ effort: z.string().max(20).nullish() }).nullish(),
   metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
@@ -61,8 +69,8 @@ export const responseRoutes = [
     path: '/v1/responses',
     scope: 'chat',
     tag,
-    summary: 'Ask the agent; go on with a response or a conversation',
-    headers: [idempotencyKey],
+    summary: 'Ask the agent, or continue a response or conversation',
+    headers: [idempotencyKeyHeader],
     body,
     responses: {
       200: {
@@ -78,14 +86,14 @@ export const responseRoutes = [
 async function create(call: CreateCall): Promise<Response> {
   const { tenant, body: asked } = call
   refuseUnsupported(asked)
-  const said = readInput(asked.input, asked.instructions ?? '')
-  const goesOn = Boolean(asked.previous_response_id ?? asked.conversation)
-  if (goesOn && said.history.length)
-    throw invalid('The earlier messages are stored already: send only the new ones.', 'input')
-  const options = optionsOf(asked, await wishesIn(call), said.instructions)
-  const { ids, conversation, branchOf, after } = await whereFor(call)
+  const said = parseInput(asked.input, asked.instructions ?? '')
+  const isContinuation = Boolean(asked.previous_response_id ?? asked.conversation)
+  if (isContinuation && said.history.length)
+    throw invalid('Earlier messages are already stored. Send only the new ones.', 'input')
+  const options = mergeRunOptions(asked, await readTurnOptions(call), said.instructions)
+  const { ids, conversation, branchOf, after } = await resolveTarget(call)
   const isKept = asked.store !== false
-  // Whoever repeats a request with its key wants the same answer again.
+  // A repeated request with an idempotency key must find its answer, so its session stays.
   const ephemeral = !isKept && !ids.repeatable
   const command: RequestCommand = {
     kind: 'request',
@@ -95,30 +103,30 @@ async function create(call: CreateCall): Promise<Response> {
     tenant,
     idempotency: idempotencyOf(ids),
     options,
-    target: targetOf({ asked, after, ephemeral, history: said.history, isNewId: !conversation && !ids.replayed }),
+    target: createTarget({ asked, after, ephemeral, history: said.history, isNewId: !conversation && !ids.replayed }),
   }
-  const head = headOf(asked, responseId(ids.runId, isKept ? ids.sessionId : undefined), conversation)
-  const ask = () => submitFor(call, ids, command, head)
-  const answer = await (branchOf ? inBranch(call, { from: branchOf, ids, ephemeral }, ask) : ask())
-  return ephemeral ? andForget(call, ids, answer) : answer
+  const head = createHead(asked, createResponseId(ids.runId, isKept ? ids.sessionId : undefined), conversation)
+  const ask = () => submitAndRender(call, ids, command, head)
+  const answer = await (branchOf ? submitInFork(call, { from: branchOf, ids, ephemeral }, ask) : ask())
+  return ephemeral ? deleteAfterResponse(call, ids, answer) : answer
 }
 
 type Target = {
   readonly asked: Body
-  readonly after: Place | undefined
+  readonly after: ResponseLocation | undefined
   readonly ephemeral: boolean
   readonly history: readonly Message[]
   readonly isNewId: boolean
 }
 
 /** Another request may continue from the same response at the same moment: `after` refuses the later one. */
-function targetOf({ asked, after, ephemeral, history, isNewId }: Target): RequestTarget {
+function createTarget({ asked, after, ephemeral, history, isNewId }: Target): RequestTarget {
   if (after) return { kind: 'after', runId: after.runId }
   if (asked.previous_response_id) return { kind: 'existing' }
   return { kind: 'create', spec: { source: 'api', ephemeral }, history, isNewId }
 }
 
-const headOf = (asked: Body, id: string, conversation: string | null): ResponseHead => ({
+const createHead = (asked: Body, id: string, conversation: string | null): ResponseHead => ({
   id,
   createdAt: Math.floor(Date.now() / 1_000),
   model: asked.model ?? 'talaria',
@@ -140,20 +148,22 @@ function refuseUnsupported({ tools, conversation, previous_response_id: previous
     throw invalid(`store: false cannot be combined with ${conversation ? 'conversation' : 'background'}.`, 'store')
 }
 
-/** A session that is gone on with may have providers of its own. */
-function wishesIn({ env, tenant, body: asked }: CreateCall): Promise<Wishes> | Wishes {
-  const read = (known: TenantSnapshot) => wishesOf(asked, env, known)
+/** Uses the settings of a continued session, which may have providers of its own. */
+function readTurnOptions({ env, tenant, body: asked }: CreateCall): Promise<RunOptions> | RunOptions {
+  const read = (known: TenantSnapshot) => parseTurnOptions(asked, env, known)
   const { previous_response_id: previous, conversation } = asked
-  if (previous) return knowingOwn(placeOf(env, tenant.id, previous).session, tenant, read)
-  return conversation ? knowingOwn(sessionStub(env, tenant.id, nameOf(conversation)), tenant, read) : read(tenant)
+  if (previous) return readWithSessionSettings(locateResponse(env, tenant.id, previous).session, tenant, read)
+  return conversation
+    ? readWithSessionSettings(sessionStub(env, tenant.id, getConversationName(conversation)), tenant, read)
+    : read(tenant)
 }
 
-const nameOf = (conversation: NonNullable<Body['conversation']>) =>
+const getConversationName = (conversation: NonNullable<Body['conversation']>) =>
   typeof conversation === 'string' ? conversation : conversation.id
 
-type Wishes = RequestCommand['options']
+type RunOptions = RequestCommand['options']
 
-function optionsOf(asked: Body, wished: Wishes, instructions: string): Wishes {
+function mergeRunOptions(asked: Body, wished: RunOptions, instructions: string): RunOptions {
   const maxTokens = asked.max_output_tokens
   const effort = asked.reasoning?.effort
   return {
@@ -164,48 +174,48 @@ function optionsOf(asked: Body, wished: Wishes, instructions: string): Wishes {
   }
 }
 
-type Where = {
-  readonly ids: Ids
+type ResolvedTarget = {
+  readonly ids: RequestIds
   readonly conversation: string | null
-  /** The response up to which the session has yet to be copied. */
-  readonly branchOf?: Place
-  /** The response that has to be the last in its session. */
-  readonly after?: Place
+  /** The session has to be forked up to this response first. */
+  readonly branchOf?: ResponseLocation
+  /** This response must still be the last one of its session. */
+  readonly after?: ResponseLocation
 }
 
-/** The session that is gone on with: that of the response, while it is the last in there; else a copy up to it. */
-async function whereFor(call: CreateCall): Promise<Where> {
+/** Continues in the session of the previous response while that is its last one, else in a fork up to it. */
+async function resolveTarget(call: CreateCall): Promise<ResolvedTarget> {
   const { env, tenant, body: asked } = call
   const { previous_response_id: previous, conversation } = asked
   if (conversation) {
-    const name = nameOf(conversation)
-    return { ids: await idsFor(call, name), conversation: name }
+    const name = getConversationName(conversation)
+    return { ids: await claimIds(call, name), conversation: name }
   }
-  if (!previous) return { ids: await idsFor(call), conversation: null }
-  const from = placeOf(env, tenant.id, previous)
-  const ids = await idsFor(call, (await isLast(from, asked.store !== false)) ? from.sessionId : undefined)
+  if (!previous) return { ids: await claimIds(call), conversation: null }
+  const from = locateResponse(env, tenant.id, previous)
+  const ids = await claimIds(call, (await isLastResponse(from, asked.store !== false)) ? from.sessionId : undefined)
   return { ids, conversation: null, ...(ids.sessionId === from.sessionId ? { after: from } : { branchOf: from }) }
 }
 
-/** Whether the session may go on from here: nothing came behind it, and what comes is to be kept. */
-async function isLast({ session, runId }: Place, isKept: boolean): Promise<boolean> {
-  const run = found((await session.runs.get(runId)) ?? undefined)
+/** Whether the session itself can continue: this is its last response, and the new one is stored. */
+async function isLastResponse({ session, runId }: ResponseLocation, isKept: boolean): Promise<boolean> {
+  const run = requireFound((await session.runs.get(runId)) ?? undefined)
   if (run.exit_reason === null && !isKept)
-    throw new AppError(409, 'conflict', 'That response is not complete yet.', { param: 'previous_response_id' })
+    throw new AppError(409, 'conflict', 'The previous response is not complete yet.', { param: 'previous_response_id' })
   const last = (await session.conversation.messages({ limit: 1 }))?.data[0]
   return isKept && (last?.run_id === runId || run.exit_reason === null)
 }
 
-type Branch = { readonly from: Place; readonly ids: Ids; readonly ephemeral: boolean }
+type Branch = { readonly from: ResponseLocation; readonly ids: RequestIds; readonly ephemeral: boolean }
 
-/** Asks in a copy, which goes again when the question is refused. */
-async function inBranch<T>(call: CreateCall, { from, ids, ephemeral }: Branch, asking: () => Promise<T>) {
+/** Submits in a fork, which is deleted when the request is refused. */
+async function submitInFork<T>(call: CreateCall, { from, ids, ephemeral }: Branch, asking: () => Promise<T>) {
   const { env, tenant } = call
   const to = sessionStub(env, tenant.id, ids.sessionId)
-  // A repeat finds the copy of the first try.
+  // A repeated request finds the fork of the first one.
   if (await to.info.get()) return asking()
   const spec = { source: 'api', parentId: from.sessionId, ephemeral }
-  await releasing(ids, () => fork(call, from.session, to, { spec, upTo: from.runId }))
+  await releaseOnError(ids, () => forkSession(call, from.session, to, { spec, upTo: from.runId }))
   try {
     return await asking()
   } catch (error) {
@@ -214,21 +224,21 @@ async function inBranch<T>(call: CreateCall, { from, ids, ephemeral }: Branch, a
   }
 }
 
-async function submitFor(call: CreateCall, ids: Ids, command: RequestCommand, head: ResponseHead) {
+async function submitAndRender(call: CreateCall, ids: RequestIds, command: RequestCommand, head: ResponseHead) {
   const session = sessionStub(call.env, call.tenant.id, ids.sessionId)
-  const headers = { 'x-talaria-session-id': ids.sessionId, 'x-talaria-run-id': ids.runId, ...replayHeader(ids) }
+  const headers = { 'x-talaria-session-id': ids.sessionId, 'x-talaria-run-id': ids.runId, ...replayHeaders(ids) }
   if (call.body.stream) {
     const answer = await submitAndStream(session, { command, format: { as: 'response', head } }, ids)
-    return new Response(answer.body, { headers: { ...headers, ...eventStream } })
+    return new Response(answer.body, { headers: { ...headers, ...eventStreamHeaders } })
   }
   if (call.body.background) {
     await submitNow(session, command, ids)
-    return Response.json(withRun(await storedRun(session, ids.runId), head), { headers })
+    return Response.json(renderRun(await getStoredRun(session, ids.runId), head), { headers })
   }
   const { end, run } = await submitAndWait(session, command, ids)
-  const whole = renderResponse(begunWith(run, head), {
+  const whole = renderResponse(withStartTime(run, head), {
     status: resolveStatus(end),
-    output: renderRunItems(await messagesOf(session, ids.runId)),
+    output: renderRunItems(await listRunMessages(session, ids.runId)),
     usage: toPublicUsage(end.usage),
     error: end.error,
     exitReason: end.exit_reason,
@@ -236,15 +246,18 @@ async function submitFor(call: CreateCall, ids: Ids, command: RequestCommand, he
   return Response.json(whole, { headers })
 }
 
-/** Removes the session once the answer has gone out, to its end or not. A reader that leaves early may end this: then the session goes by itself. */
-function andForget({ web, env, tenant }: CreateCall, { sessionId }: Ids, answer: Response): Response {
+/**
+ * Deletes the session after the response was sent or the reader disconnected. When the isolate stops before that, the
+ * ephemeral session expires by itself.
+ */
+function deleteAfterResponse({ web, env, tenant }: CreateCall, { sessionId }: RequestIds, answer: Response): Response {
   const forget = async () => void (await sessionStub(env, tenant.id, sessionId).info.delete())
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream') || !answer.body) {
     web.executionCtx.waitUntil(forget())
     return answer
   }
   const { readable, writable } = new TransformStream()
-  // A reader that goes away ends the stream as well.
+  // The pipe also ends when the reader disconnects.
   web.executionCtx.waitUntil(answer.body.pipeTo(writable).then(forget, forget))
   return new Response(readable, answer)
 }

@@ -1,32 +1,32 @@
-/** Talking to a session: chat, stream, steer, stop, retry; and listening to it. */
+/** Routes that submit messages to a session, stop and retry its runs, and stream its events. */
 
 import * as z from 'zod'
-import type { RequestCommand } from '../../durable/session/request-intake.ts'
+import type { RequestCommand } from '../../durable/session/intake/request.ts'
 import { runHeader } from '../../durable/session/serve-stream.ts'
-import { follow } from '../event-bridge.ts'
+import { streamEvents } from '../event-bridge.ts'
 import { AppError, invalid } from '../errors.ts'
-import { idempotencyKey, lastEventId } from '../headers.ts'
-import { idsFor, releasing, replayHeader } from '../idempotency.ts'
-import { attachment, inputSchema, systemText, userMessage } from '../input.ts'
+import { idempotencyKeyHeader, lastEventIdHeader } from '../headers.ts'
+import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
+import { attachmentSchema, inputSchema, joinSystemText, parseUserMessage } from '../input.ts'
 import { type Call, route } from '../route.ts'
-import { found, sessionStub } from '../sessions.ts'
+import { requireFound, sessionStub } from '../sessions.ts'
 import { accepted, idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
-import { knowingOwn } from '../settings-patch.ts'
-import { wishesOf, wishFields } from '../turn-options.ts'
+import { readWithSessionSettings } from '../settings-patch.ts'
+import { parseTurnOptions, turnOptionFields } from '../turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
-import { eventStream } from './chat-completions.ts'
+import { eventStreamHeaders } from './chat-completions.ts'
 
 const chatSchema = z.strictObject({
   input: inputSchema,
-  attachments: z.array(attachment).max(20).optional(),
-  mode: z.enum(['queue', 'interrupt', 'steer']).optional().describe('What to do while a turn runs.'),
-  ...wishFields,
+  attachments: z.array(attachmentSchema).max(20).optional(),
+  mode: z.enum(['queue', 'interrupt', 'steer']).optional().describe('What happens while a turn runs.'),
+  ...turnOptionFields,
   instructions: z.string().max(50_000).optional(),
   max_turns: z.int().min(1).max(10_000).optional(),
 })
 type Chat = z.infer<typeof chatSchema>
 
-const tag = 'Talking'
+const tag = 'Chat'
 const stoppedShape = z.object({ session_id: z.string(), status: z.enum(['stopping', 'idle']) })
 const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
 
@@ -34,10 +34,10 @@ async function prepare(call: Call<unknown, Chat>) {
   const { env, tenant, body, param } = call
   const sessionId = param('id')
   const session = sessionStub(env, tenant.id, sessionId)
-  const wishes = await knowingOwn(session, tenant, (known) => wishesOf(body, env, known))
-  const instructions = systemText([{ text: body.instructions ?? '', param: 'instructions' }])
-  const message = userMessage(body.input, body.attachments, 'input', instructions)
-  const ids = await idsFor(call, sessionId)
+  const wishes = await readWithSessionSettings(session, tenant, (known) => parseTurnOptions(body, env, known))
+  const instructions = joinSystemText([{ text: body.instructions ?? '', param: 'instructions' }])
+  const message = parseUserMessage(body.input, body.attachments, 'input', instructions)
+  const ids = await claimIds(call, sessionId)
   const command: RequestCommand = {
     kind: 'request',
     runId: ids.runId,
@@ -61,14 +61,14 @@ export const sessionChatRoutes = [
     path: '/api/sessions/:id/chat',
     scope: 'chat',
     tag,
-    summary: 'Say something and wait for the end of the run',
-    headers: [idempotencyKey],
+    summary: 'Send a message and wait for the end of the run',
+    headers: [idempotencyKeyHeader],
     body: chatSchema,
     responses: ok('The finished run', runShape),
     handle: async (call) => {
       const { session, command, ids } = await prepare(call)
       const { run } = await submitAndWait(session, command, ids)
-      return Response.json(run, { headers: replayHeader(ids) })
+      return Response.json(run, { headers: replayHeaders(ids) })
     },
   }),
   route({
@@ -76,15 +76,15 @@ export const sessionChatRoutes = [
     path: '/api/sessions/:id/chat/stream',
     scope: 'chat',
     tag,
-    summary: 'Say something and follow the run',
-    headers: [idempotencyKey],
+    summary: 'Send a message and stream the run',
+    headers: [idempotencyKeyHeader],
     body: chatSchema,
     responses: sse,
     handle: async (call) => {
       const { session, command, ids } = await prepare(call)
       const answer = await submitAndStream(session, { command, format: { as: 'events' } }, ids)
       const run = { [runHeader]: answer.headers.get(runHeader) ?? '' }
-      return new Response(answer.body, { headers: { ...eventStream, ...replayHeader(ids), ...run } })
+      return new Response(answer.body, { headers: { ...eventStreamHeaders, ...replayHeaders(ids), ...run } })
     },
   }),
   route({
@@ -92,8 +92,8 @@ export const sessionChatRoutes = [
     path: '/api/sessions/:id/events',
     scope: 'read',
     tag,
-    summary: 'Follow the session: server-sent events, or a WebSocket on upgrade',
-    headers: [lastEventId],
+    summary: 'Stream events of the session: server-sent events, or a WebSocket on upgrade',
+    headers: [lastEventIdHeader],
     query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
     responses: sse,
     handle: async ({ env, tenant, param, query, web }) => {
@@ -107,17 +107,17 @@ export const sessionChatRoutes = [
         if (from !== undefined) url.searchParams.set('after', String(from))
         const answer = await session.fetch(new Request(url, { headers: { upgrade: 'websocket' } }))
         if (answer.status === 429)
-          throw new AppError(429, 'limit_exceeded', 'Too many listen to this session already.', { retryAfter: 15 })
+          throw new AppError(429, 'limit_exceeded', 'This session has too many subscribers.', { retryAfter: 15 })
         return answer
       }
       if (web.req.header('upgrade')?.toLowerCase() === 'websocket') {
         const answer = await listen(after)
-        found(answer.webSocket ?? undefined)
+        requireFound(answer.webSocket ?? undefined)
         return answer
       }
       const socket = async (from?: number) => (await listen(from)).webSocket ?? undefined
       const source = { page: (from: number) => session.conversation.events(from), socket }
-      return found(await follow(source, after, web.req.raw.signal))
+      return requireFound(await streamEvents(source, after, web.req.raw.signal))
     },
   }),
   route({
@@ -128,18 +128,18 @@ export const sessionChatRoutes = [
     summary: 'One run of the session: status, activity, result',
     responses: ok('The run', runShape),
     handle: async ({ env, tenant, param }) =>
-      Response.json(found(found(await sessionStub(env, tenant.id, param('id')).runs.get(param('run'))))),
+      Response.json(requireFound(requireFound(await sessionStub(env, tenant.id, param('id')).runs.get(param('run'))))),
   }),
   route({
     method: 'post',
     path: '/api/sessions/:id/stop',
     scope: 'chat',
     tag,
-    summary: 'Stop the turn that runs; what was said so far is kept',
+    summary: 'Stop the running turn; its messages so far are kept',
     body: z.strictObject({}),
     responses: { 202: { description: 'Stopping, or nothing was running', schema: stoppedShape } },
     handle: async ({ env, tenant, param }) => {
-      const stopped = found(await sessionStub(env, tenant.id, param('id')).runs.stop())
+      const stopped = requireFound(await sessionStub(env, tenant.id, param('id')).runs.stop())
       return Response.json({ session_id: param('id'), status: stopped ? 'stopping' : 'idle' }, { status: 202 })
     },
   }),
@@ -148,15 +148,15 @@ export const sessionChatRoutes = [
     path: '/api/sessions/:id/steer',
     scope: 'chat',
     tag,
-    summary: 'Say something into the turn that runs, without stopping it',
-    headers: [idempotencyKey],
+    summary: 'Send a message into the running turn without stopping it',
+    headers: [idempotencyKeyHeader],
     body: z.strictObject({ input: inputSchema }),
-    responses: { 202: { description: 'Heard', schema: acceptedShape } },
+    responses: { 202: { description: 'Accepted', schema: acceptedShape } },
     handle: async (call) => {
       const { env, tenant, param, body } = call
       const session = sessionStub(env, tenant.id, param('id'))
-      const message = userMessage(body.input)
-      const ids = await idsFor(call, param('id'))
+      const message = parseUserMessage(body.input)
+      const ids = await claimIds(call, param('id'))
       const command: RequestCommand = {
         kind: 'request',
         runId: ids.runId,
@@ -169,7 +169,7 @@ export const sessionChatRoutes = [
       }
       const { runId, status } = await submitNow(session, command, ids)
       const answer = { run_id: runId, session_id: param('id'), status }
-      return Response.json(answer, { status: 202, headers: replayHeader(ids) })
+      return Response.json(answer, { status: 202, headers: replayHeaders(ids) })
     },
   }),
   route({
@@ -177,17 +177,19 @@ export const sessionChatRoutes = [
     path: '/api/sessions/:id/retry',
     scope: 'chat',
     tag,
-    summary: 'Take back the last turn and ask the same again',
-    headers: [idempotencyKey],
+    summary: 'Undo the last turn and submit its message again',
+    headers: [idempotencyKeyHeader],
     body: z.strictObject({}),
     responses: { 202: { description: 'The new run', schema: acceptedShape } },
     handle: async (call) => {
       const { env, tenant, param } = call
       const session = sessionStub(env, tenant.id, param('id'))
-      const ids = await idsFor(call, param('id'))
-      await releasing(ids, async () => accepted(found(await session.runs.retry(ids.runId, tenant)), 'input'))
+      const ids = await claimIds(call, param('id'))
+      await releaseOnError(ids, async () =>
+        accepted(requireFound(await session.runs.retry(ids.runId, tenant)), 'input'),
+      )
       const answer = { run_id: ids.runId, session_id: param('id'), status: 'running' }
-      return Response.json(answer, { status: 202, headers: replayHeader(ids) })
+      return Response.json(answer, { status: 202, headers: replayHeaders(ids) })
     },
   }),
 ]

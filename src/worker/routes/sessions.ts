@@ -7,16 +7,16 @@ import { decodeCursor } from '../../db/session-directory.ts'
 import { createD1History } from '../../db/history.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { AppError, invalidCursor } from '../errors.ts'
-import { fork } from '../fork.ts'
-import { idempotencyKey } from '../headers.ts'
-import { idsFor, releasing, replayHeader } from '../idempotency.ts'
-import { refuseOver } from '../limits.ts'
+import { forkSession } from '../fork.ts'
+import { idempotencyKeyHeader } from '../headers.ts'
+import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
+import { requireAdmission } from '../limits.ts'
 import { route } from '../route.ts'
-import { found, sessionStub, statusesOf } from '../sessions.ts'
+import { requireFound, sessionStub, getStatuses } from '../sessions.ts'
 import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
-import { askedModel, withSettings } from './models.ts'
-import { checkAddresses } from '../addresses.ts'
-import { checkPatch, knowingOwn, refusalOfSettings, takingBack } from '../settings-patch.ts'
+import { resolveRequestedModel, mergeSessionSettings } from './models.ts'
+import { validateAddresses } from '../addresses.ts'
+import { validatePatch, readWithSessionSettings, settingsError, withoutModel } from '../settings-patch.ts'
 
 const title = z.string().trim().min(1).max(100)
 const newSession = z.strictObject({
@@ -27,7 +27,7 @@ const newSession = z.strictObject({
 const change = z.strictObject({
   title: title.nullable().optional(),
   model: modelId.nullable().optional(),
-  settings: z.looseObject({}).optional().describe('Any part of the settings; null takes one back.'),
+  settings: z.looseObject({}).optional().describe('Any part of the settings; null removes one.'),
 })
 
 const compressedShape = z.object({
@@ -37,7 +37,8 @@ const compressedShape = z.object({
 })
 
 const tag = 'Sessions'
-export const busy = () => new AppError(409, 'conflict', 'A turn is running in this session. Stop it first, or wait.')
+export const busyError = () =>
+  new AppError(409, 'conflict', 'A turn is running in this session. Stop it first, or wait.')
 
 export const sessionRoutes = [
   route({
@@ -51,7 +52,7 @@ export const sessionRoutes = [
     handle: async ({ env, tenant, query }) => {
       if (query.cursor !== undefined && !decodeCursor(query.cursor)) throw invalidCursor()
       const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions(query)
-      const statuses = await statusesOf(env, tenant.id, data)
+      const statuses = await getStatuses(env, tenant.id, data)
       return Response.json({
         data: data.map((record) => sessionView(record, statuses.get(record.id) ?? 'idle')),
         next_cursor: nextCursor,
@@ -64,16 +65,16 @@ export const sessionRoutes = [
     scope: 'chat',
     tag,
     summary: 'Create a session',
-    headers: [idempotencyKey],
+    headers: [idempotencyKeyHeader],
     body: newSession,
     responses: created('The session', sessionShape),
     handle: async (call) => {
       const { env, tenant, body } = call
-      if (body.settings) checkAddresses(body.settings)
-      askedModel(body.model ?? undefined, env, withSettings(tenant, body.settings))
-      const ids = await idsFor(call)
+      if (body.settings) validateAddresses(body.settings)
+      resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
+      const ids = await claimIds(call)
       const view = await sessionStub(env, tenant.id, ids.sessionId).info.create({ ...body, source: 'api' }, tenant)
-      return Response.json(view, { status: 201, headers: replayHeader(ids) })
+      return Response.json(view, { status: 201, headers: replayHeaders(ids) })
     },
   }),
   route({
@@ -84,7 +85,7 @@ export const sessionRoutes = [
     summary: 'One session',
     responses: ok('The session', sessionShape),
     handle: async ({ env, tenant, param }) =>
-      Response.json(found(await sessionStub(env, tenant.id, param('id')).info.get())),
+      Response.json(requireFound(await sessionStub(env, tenant.id, param('id')).info.get())),
   }),
   route({
     method: 'patch',
@@ -96,18 +97,19 @@ export const sessionRoutes = [
     responses: ok('The session', sessionShape),
     handle: async ({ env, tenant, param, body }) => {
       const { title: newTitle, model, settings } = body
-      if (settings) checkPatch(settings)
+      if (settings) validatePatch(settings)
       const session = sessionStub(env, tenant.id, param('id'))
-      const read = (known: TenantSnapshot) => askedModel(model ?? undefined, env, known)
-      if (model !== undefined) await knowingOwn(session, tenant, read, model === null ? takingBack(settings) : settings)
-      const updated = found(
+      const read = (known: TenantSnapshot) => resolveRequestedModel(model ?? undefined, env, known)
+      if (model !== undefined)
+        await readWithSessionSettings(session, tenant, read, model === null ? withoutModel(settings) : settings)
+      const updated = requireFound(
         await session.info.update({
           ...(newTitle !== undefined && { title: newTitle }),
           ...(model !== undefined && { model }),
           ...(settings && { settings }),
         }),
       )
-      if (updated.is === 'wrong') throw refusalOfSettings(updated)
+      if (updated.is === 'wrong') throw settingsError(updated)
       return Response.json(updated.view)
     },
   }),
@@ -116,10 +118,10 @@ export const sessionRoutes = [
     path: '/api/sessions/:id',
     scope: 'write',
     tag,
-    summary: 'Delete a session with all that belongs to it',
+    summary: 'Delete a session and everything that belongs to it',
     responses: { 204: { description: 'Deleted' } },
     handle: async ({ env, tenant, param }) => {
-      found((await sessionStub(env, tenant.id, param('id')).info.delete()) || undefined)
+      requireFound((await sessionStub(env, tenant.id, param('id')).info.delete()) || undefined)
       return new Response(null, { status: 204 })
     },
   }),
@@ -133,7 +135,7 @@ export const sessionRoutes = [
     responses: ok('A page of messages', listOf(messageShape)),
     handle: async ({ env, tenant, param, query }) =>
       Response.json(
-        found(
+        requireFound(
           await sessionStub(env, tenant.id, param('id')).conversation.messages({
             limit: query.limit,
             before: query.cursor,
@@ -147,18 +149,18 @@ export const sessionRoutes = [
     scope: 'chat',
     tag,
     summary: 'Copy the session, files included, into a new one',
-    headers: [idempotencyKey],
+    headers: [idempotencyKeyHeader],
     body: z.strictObject({ title: title.optional() }),
     responses: created('The new session', sessionShape),
     handle: async (call) => {
       const { env, tenant, param, body } = call
       const source = sessionStub(env, tenant.id, param('id'))
-      const ids = await idsFor(call)
+      const ids = await claimIds(call)
       const target = sessionStub(env, tenant.id, ids.sessionId)
-      const forked = () => fork(call, source, target, { spec: { title: body.title, parentId: param('id') } })
-      // Of what was forked before, the original may be gone.
-      const view = (ids.replayed && (await target.info.get())) || (await releasing(ids, forked))
-      return Response.json(view, { status: 201, headers: replayHeader(ids) })
+      const forked = () => forkSession(call, source, target, { spec: { title: body.title, parentId: param('id') } })
+      // For a repeated request the original may be deleted already.
+      const view = (ids.replayed && (await target.info.get())) || (await releaseOnError(ids, forked))
+      return Response.json(view, { status: 201, headers: replayHeaders(ids) })
     },
   }),
   route({
@@ -166,12 +168,12 @@ export const sessionRoutes = [
     path: '/api/sessions/:id/undo',
     scope: 'write',
     tag,
-    summary: 'Take back the last turns',
+    summary: 'Undo the last turns',
     body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
-    responses: ok('What was taken back', z.object({ undone: z.int(), messages: z.array(z.string()) })),
+    responses: ok('The removed user messages', z.object({ undone: z.int(), messages: z.array(z.string()) })),
     handle: async ({ env, tenant, param, body }) => {
-      const result = found(await sessionStub(env, tenant.id, param('id')).conversation.undo(body.n))
-      if (!result) throw busy()
+      const result = requireFound(await sessionStub(env, tenant.id, param('id')).conversation.undo(body.n))
+      if (!result) throw busyError()
       return Response.json({ undone: result.turns.length, messages: result.turns.map(({ text }) => text) })
     },
   }),
@@ -181,7 +183,9 @@ export const sessionRoutes = [
     scope: 'chat',
     tag,
     summary: 'Shorten the context now; while a turn runs, before its next model call',
-    body: z.strictObject({ focus: z.string().trim().min(1).max(2_000).optional().describe('What to keep above all.') }),
+    body: z.strictObject({
+      focus: z.string().trim().min(1).max(2_000).optional().describe('What the summary must keep.'),
+    }),
     responses: {
       ...ok('Shortened, or there was nothing to shorten', compressedShape),
       202: {
@@ -190,9 +194,9 @@ export const sessionRoutes = [
       },
     },
     handle: async ({ env, tenant, param, body }) => {
-      const result = found(await sessionStub(env, tenant.id, param('id')).conversation.compress(body.focus))
-      if (result.is === 'busy') throw busy()
-      if (result.is === 'over') refuseOver({ ok: false, limit: result.limit, retryAfter: 3_600 })
+      const result = requireFound(await sessionStub(env, tenant.id, param('id')).conversation.compress(body.focus))
+      if (result.is === 'busy') throw busyError()
+      if (result.is === 'over') requireAdmission({ ok: false, limit: result.limit, retryAfter: 3_600 })
       if (result.is === 'asked') return Response.json({ session_id: param('id'), status: 'requested' }, { status: 202 })
       const tokens = result.is === 'done' && { tokens_before: result.before, tokens_after: result.after }
       return Response.json({ compressed: result.is === 'done', ...tokens })

@@ -1,4 +1,4 @@
-/** `/v1/responses/{id}`: what became of a response, what was said for it, and how it is ended or taken back. */
+/** `/v1/responses/{id}`: gets, cancels and deletes stored responses, and lists their input items. */
 
 import * as z from 'zod'
 import {
@@ -14,16 +14,16 @@ import { AppError, notFound } from '../errors.ts'
 import { deletedShape, inputItemsShape, responseShape } from '../response-shape.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
-import { found, sessionStub } from '../sessions.ts'
+import { requireFound, sessionStub } from '../sessions.ts'
 import { follow } from '../submit.ts'
-import { eventStream } from './chat-completions.ts'
+import { eventStreamHeaders } from './chat-completions.ts'
 
 const tag = 'OpenAI'
 
-/** SDKs add `include`, in several notations: there is nothing more to include. */
+/** Not strict: SDKs add `include` in several notations, which has no effect. */
 const readQuery = z.object({
   stream: z.enum(['true', 'false']).optional(),
-  starting_after: z.coerce.number().int().min(0).optional().describe('The sequence number of the last event heard.'),
+  starting_after: z.coerce.number().int().min(0).optional().describe('The sequence number of the last received event.'),
 })
 const inputQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(20),
@@ -47,9 +47,9 @@ export const storedResponseRoutes = [
       },
     },
     handle: async ({ env, tenant, param, query }) => {
-      const place = placeOf(env, tenant.id, param('id'))
-      if (query.stream === 'true') return followed(place, param('id'), query.starting_after)
-      return Response.json(await storedResponse(place.session, place.runId, param('id')))
+      const place = locateResponse(env, tenant.id, param('id'))
+      if (query.stream === 'true') return followResponse(place, param('id'), query.starting_after)
+      return Response.json(await renderStoredResponse(place.session, place.runId, param('id')))
     },
   }),
   route({
@@ -57,10 +57,10 @@ export const storedResponseRoutes = [
     path: '/v1/responses/:id',
     scope: 'write',
     tag,
-    summary: 'Take a response out of its conversation; only the last can be',
+    summary: 'Delete the last response of a conversation',
     responses: ok('Deleted', deletedShape),
     handle: async ({ env, tenant, param }) => {
-      await remove(placeOf(env, tenant.id, param('id')))
+      await deleteResponse(locateResponse(env, tenant.id, param('id')))
       return Response.json({ id: param('id'), object: 'response', deleted: true })
     },
   }),
@@ -69,12 +69,12 @@ export const storedResponseRoutes = [
     path: '/v1/responses/:id/cancel',
     scope: 'chat',
     tag,
-    summary: 'Stop a response that is under way',
+    summary: 'Cancel a response in progress',
     responses: ok('The response as it ended', responseShape),
     handle: async ({ env, tenant, param }) => {
-      const place = placeOf(env, tenant.id, param('id'))
-      await cancel(place)
-      return Response.json(await storedResponse(place.session, place.runId, param('id')))
+      const place = locateResponse(env, tenant.id, param('id'))
+      await cancelResponse(place)
+      return Response.json(await renderStoredResponse(place.session, place.runId, param('id')))
     },
   }),
   route({
@@ -82,22 +82,22 @@ export const storedResponseRoutes = [
     path: '/v1/responses/:id/input_items',
     scope: 'read',
     tag,
-    summary: 'What was said for a response',
+    summary: 'User messages of a response',
     query: inputQuery,
     responses: ok('OpenAI list, newest first', inputItemsShape),
     handle: async ({ env, tenant, param, query }) =>
-      Response.json(await inputOf(placeOf(env, tenant.id, param('id')), query)),
+      Response.json(await listInputItems(locateResponse(env, tenant.id, param('id')), query)),
   }),
 ]
 
 type Session = DurableObjectStub<SessionDO>
-export type Place = { readonly session: Session; readonly sessionId: string; readonly runId: string }
+export type ResponseLocation = { readonly session: Session; readonly sessionId: string; readonly runId: string }
 
-/** What is not stored has no session in its id, so that nobody asks for it. */
-export const responseId = (runId: string, sessionId?: string) =>
+/** The id of a response that is not stored contains no session, so it cannot be requested. */
+export const createResponseId = (runId: string, sessionId?: string) =>
   `resp_${runId.replace(/^run_/, '')}${sessionId === undefined ? '' : `.${sessionId}`}`
 
-export function placeOf(env: Env, tenantId: string, id: string): Place {
+export function locateResponse(env: Env, tenantId: string, id: string): ResponseLocation {
   const [, run, sessionId] = /^resp_([\w-]{1,64})\.([\w-]{1,128})$/.exec(id) ?? []
   if (!run || !sessionId) throw notFound()
   return { session: sessionStub(env, tenantId, sessionId), sessionId, runId: `run_${run}` }
@@ -105,8 +105,8 @@ export function placeOf(env: Env, tenantId: string, id: string): Place {
 
 const pageSize = 200
 
-/** All messages of a run. They stand together, and most often at the end. */
-export async function messagesOf(session: Session, runId: string): Promise<readonly StoredMessage[]> {
+/** Lists the messages of a run. They are consecutive, and usually the last of the session. */
+export async function listRunMessages(session: Session, runId: string): Promise<readonly StoredMessage[]> {
   const own: StoredMessage[] = []
   for (let before: number | undefined; ;) {
     const page = await session.conversation.messages({ limit: pageSize, before })
@@ -117,39 +117,39 @@ export async function messagesOf(session: Session, runId: string): Promise<reado
   }
 }
 
-/** The same time whenever it is told: that of the run, once it has begun. */
-export const begunWith = ({ started_at: at }: RunView, head: ResponseHead): ResponseHead =>
+/** Uses the start of the run as creation time once it is known, so that it never changes. */
+export const withStartTime = ({ started_at: at }: RunView, head: ResponseHead): ResponseHead =>
   at === null ? head : { ...head, createdAt: Math.floor(Date.parse(at) / 1_000) }
 
 type Stored = { readonly run: RunView; readonly messages: readonly StoredMessage[] }
 
-/** A run that was taken back has no messages any more. */
-export async function storedRun(session: Session, runId: string): Promise<Stored> {
-  const run = found((await session.runs.get(runId)) ?? undefined)
-  const messages = await messagesOf(session, runId)
+/** Throws 404 for a run that was undone: it has no messages. */
+export async function getStoredRun(session: Session, runId: string): Promise<Stored> {
+  const run = requireFound((await session.runs.get(runId)) ?? undefined)
+  const messages = await listRunMessages(session, runId)
   if (run.exit_reason !== null && !messages.length) throw notFound()
   return { run, messages }
 }
 
-/** What a run is now, which may be still under way. */
-export const withRun = ({ run, messages }: Stored, head: ResponseHead) =>
-  renderResponse(begunWith(run, head), {
-    status: statusOfRun(run),
+/** Renders a run that may still be in progress. */
+export const renderRun = ({ run, messages }: Stored, head: ResponseHead) =>
+  renderResponse(withStartTime(run, head), {
+    status: resolveRunStatus(run),
     output: renderRunItems(messages),
     usage: run.exit_reason === null ? undefined : run.usage,
     error: run.error,
     exitReason: run.exit_reason,
   })
 
-function statusOfRun({ status, completed }: RunView) {
+function resolveRunStatus({ status, completed }: RunView) {
   if (status === 'queued') return 'queued'
   if (status === 'failed' || status === 'cancelled') return status
   if (status !== 'completed') return 'in_progress'
   return completed ? 'completed' : 'incomplete'
 }
 
-/** Of what was asked only what a session keeps is known: no metadata, no instructions. */
-async function headOf(session: Session, id: string): Promise<ResponseHead> {
+/** Sessions do not store the metadata and instructions of a request. */
+async function getHead(session: Session, id: string): Promise<ResponseHead> {
   return {
     id,
     createdAt: Math.floor(Date.now() / 1_000),
@@ -162,29 +162,30 @@ async function headOf(session: Session, id: string): Promise<ResponseHead> {
   }
 }
 
-const storedResponse = async (session: Session, runId: string, id: string) =>
-  withRun(await storedRun(session, runId), await headOf(session, id))
+const renderStoredResponse = async (session: Session, runId: string, id: string) =>
+  renderRun(await getStoredRun(session, runId), await getHead(session, id))
 
-/** From its first event on, or behind the one of that number. */
-async function followed({ session, runId }: Place, id: string, after?: number): Promise<Response> {
-  await storedRun(session, runId)
-  const answer = await follow(session, { runId, format: { as: 'response', head: await headOf(session, id), after } })
-  return new Response(answer.body, { headers: eventStream })
+/** Streams all events of a response, or those after the given number. */
+async function followResponse({ session, runId }: ResponseLocation, id: string, after?: number): Promise<Response> {
+  await getStoredRun(session, runId)
+  const answer = await follow(session, { runId, format: { as: 'response', head: await getHead(session, id), after } })
+  return new Response(answer.body, { headers: eventStreamHeaders })
 }
 
-/** What has ended stays as it is; what waits for another run cannot be taken out of the queue. */
-async function cancel({ session, runId }: Place): Promise<void> {
-  const { run } = await storedRun(session, runId)
+/** Does nothing for an ended response. A queued one cannot be cancelled. */
+async function cancelResponse({ session, runId }: ResponseLocation): Promise<void> {
+  const { run } = await getStoredRun(session, runId)
   if (run.exit_reason !== null) return
-  if (run.status === 'queued') throw new AppError(409, 'conflict', 'This response waits for the one before it.')
+  if (run.status === 'queued')
+    throw new AppError(409, 'conflict', 'This response is queued behind another one and cannot be cancelled yet.')
   if (await session.runs.stop(runId)) await session.runs.wait(runId)
 }
 
 type Page = { readonly limit: number; readonly order: 'asc' | 'desc'; readonly after?: string | undefined }
 
-/** What was said for this run, as OpenAI pages it. */
-async function inputOf({ session, runId }: Place, { limit, order, after }: Page) {
-  const { messages } = await storedRun(session, runId)
+/** Lists the user messages of a run, paged like OpenAI does. */
+async function listInputItems({ session, runId }: ResponseLocation, { limit, order, after }: Page) {
+  const { messages } = await getStoredRun(session, runId)
   const items = renderInputItems(messages)
   const ordered = order === 'asc' ? items : items.toReversed()
   const rest = ordered.slice(ordered.findIndex(({ id }) => id === after) + 1)
@@ -198,13 +199,13 @@ async function inputOf({ session, runId }: Place, { limit, order, after }: Page)
   }
 }
 
-async function remove({ session, runId }: Place): Promise<void> {
-  await storedRun(session, runId)
-  const page = found(await session.conversation.messages({ limit: pageSize }))
+async function deleteResponse({ session, runId }: ResponseLocation): Promise<void> {
+  await getStoredRun(session, runId)
+  const page = requireFound(await session.conversation.messages({ limit: pageSize }))
   if (page.data.at(-1)?.run_id !== runId)
-    throw new AppError(409, 'conflict', 'Other responses go on from this one. Delete them first.')
+    throw new AppError(409, 'conflict', 'Other responses continue from this one. Delete them first.')
   if (!page.next_cursor && page.data.every((message) => message.run_id === runId)) {
-    found((await session.info.delete()) || undefined)
+    requireFound((await session.info.delete()) || undefined)
     return
   }
   const undone = await session.conversation.undo(1)

@@ -1,4 +1,4 @@
-/** What belongs to the whole tenant: settings, search, questions that wait for a person. */
+/** Routes of the whole tenant: settings, search, and questions of the agent. */
 
 import * as z from 'zod'
 import { settingsSchema } from '../../agent/model/settings.ts'
@@ -8,8 +8,8 @@ import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
 import { route } from '../route.ts'
-import { checkPatch, refusalOfSettings } from '../settings-patch.ts'
-import { sessionStub, splitId } from '../sessions.ts'
+import { validatePatch, settingsError } from '../settings-patch.ts'
+import { sessionStub, splitRequestId } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
 
 const questionShape = z.object({
@@ -37,7 +37,7 @@ export const tenantRoutes = [
     scope: 'read',
     tag: 'Settings',
     summary: 'Settings of the tenant',
-    responses: ok('What is set', settingsSchema),
+    responses: ok('The settings', settingsSchema),
     handle: async ({ env, tenant }) => Response.json(await tenantStub(env, tenant.id).settings.get()),
   }),
   route({
@@ -45,13 +45,13 @@ export const tenantRoutes = [
     path: '/api/settings',
     scope: 'write',
     tag: 'Settings',
-    summary: 'Change any part of the settings; null takes one back',
-    body: z.looseObject({}).describe('Any part of what GET answers with; null takes it back.'),
-    responses: ok('What is set now', settingsSchema),
+    summary: 'Change any part of the settings; null removes one',
+    body: z.looseObject({}).describe('Any part of the settings that GET returns; null removes one.'),
+    responses: ok('The changed settings', settingsSchema),
     handle: async ({ env, tenant, body }) => {
-      checkPatch(body)
+      validatePatch(body)
       const patched = await tenantStub(env, tenant.id).settings.patch(body)
-      if (patched.is === 'wrong') throw refusalOfSettings(patched)
+      if (patched.is === 'wrong') throw settingsError(patched)
       forgetSnapshot(tenant.id)
       return Response.json(patched.settings)
     },
@@ -107,7 +107,7 @@ export const tenantRoutes = [
     }),
     responses: ok('Answered', z.object({ id: z.string(), status: z.literal('answered') })),
     handle: async ({ env, tenant, param, body }) => {
-      const [sessionId, request] = splitId(param('id'))
+      const [sessionId, request] = splitRequestId(param('id'))
       const answer = typeof body.answer === 'string' ? body.answer : body.answer.join(', ')
       const answered = await sessionStub(env, tenant.id, sessionId).pending.answer(request, answer)
       if (answered === undefined) throw notFound()

@@ -1,4 +1,4 @@
-/** `/api/usage`: what the tenant's turns have cost, from the records of the turns themselves. */
+/** `/api/usage`: reports tokens and cost of a tenant, summed from the stored turns. */
 
 import * as z from 'zod'
 import { type UsageCursor, usageGroups, reportUsage } from '../../db/usage-report.ts'
@@ -8,8 +8,8 @@ import { ok, pageQuery, usageShape } from '../shapes.ts'
 
 const sums = {
   turns: z.int(),
-  calls: z.int().describe('Calls of models.'),
-  cut_calls: z.int().describe('Of these, calls that were cut off or never said what they cost: estimated.'),
+  calls: z.int().describe('Model calls.'),
+  cut_calls: z.int().describe('Model calls that broke off or reported no usage: estimated.'),
   ...usageShape.shape,
 }
 const reportShape = z.object({
@@ -17,18 +17,18 @@ const reportShape = z.object({
   from: z.iso.datetime(),
   to: z.iso.datetime(),
   data: z.array(z.object({ key: z.string(), ...sums })),
-  totals: z.object(sums).describe('Of the whole span, not of this page.'),
+  totals: z.object(sums).describe('Sums of the whole span, not of this page.'),
   next_cursor: z.string().nullable(),
 })
 
-const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
+const timeSchema = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 const dayMs = 86_400_000
-const standardDays = 30
+const defaultDays = 30
 
 const query = z.strictObject({
   ...pageQuery,
-  from: moment.optional().describe('A day or a moment; default: 30 days ago.'),
-  to: moment.optional().describe('A day, which counts in full, or a moment; default: now.'),
+  from: timeSchema.optional().describe('A day or a moment; default: 30 days ago.'),
+  to: timeSchema.optional().describe('A day, which counts in full, or a moment; default: now.'),
   group: z.enum(usageGroups).default('day').describe('Days are those of UTC.'),
 })
 
@@ -42,7 +42,7 @@ export const usageRoutes = [
     query,
     responses: ok('A page of the report, and the sums of all', reportShape),
     handle: async ({ env, tenant, query: { group, limit, from, to, cursor } }) => {
-      const span = spanOf(from, to, Date.now())
+      const span = resolveSpan(from, to, Date.now())
       const filter = { ...span, group, limit, cursor: readCursor(cursor) }
       const { data, totals, next } = await reportUsage(env.DB, tenant.id, filter)
       return Response.json({
@@ -57,10 +57,10 @@ export const usageRoutes = [
   }),
 ]
 
-function spanOf(from: string | undefined, to: string | undefined, now: number) {
+function resolveSpan(from: string | undefined, to: string | undefined, now: number) {
   const isDay = to !== undefined && !to.includes('T')
   const end = to === undefined ? now + 1 : Date.parse(to) + (isDay ? dayMs : 0)
-  const begin = from === undefined ? end - standardDays * dayMs : Date.parse(from)
+  const begin = from === undefined ? end - defaultDays * dayMs : Date.parse(from)
   if (begin >= end) throw invalid('`from` must be before `to`.', 'to')
   return { from: begin, to: end }
 }
@@ -72,7 +72,7 @@ function readCursor(cursor: string | undefined): UsageCursor | undefined {
   try {
     return cursorShape.parse(JSON.parse(decodeURIComponent(atob(cursor))))
   } catch {
-    // Whatever is wrong with it: we did not write it.
+    // Any parse error means that this API did not issue the cursor.
     throw invalidCursor()
   }
 }

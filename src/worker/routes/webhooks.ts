@@ -5,7 +5,7 @@
  */
 
 import { loadConnection } from '../../durable/channels/connection.ts'
-import { readUpTo } from '../body.ts'
+import { readLimited } from '../body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
 import { acceptInboundEvent } from './accept-inbound-event.ts'
@@ -52,7 +52,7 @@ async function receiveWebhook(web: Web): Promise<Response> {
   const { channel, status } = connection
   if (channel.platform !== web.req.param('platform')) throw notFound()
   const { method, headers } = web.req.raw
-  const body = await readUpTo(web.req.raw, maxBytes, '1 MB')
+  const body = await readLimited(web.req.raw, maxBytes, '1 MB')
   const request = { method, url: new URL(web.req.url), headers, body, receivedAt }
   const { response, events } = await channel.receive(request, connection)
   // In order, and none after a failed one: the platform repeats the request, and events that were accepted count once.
