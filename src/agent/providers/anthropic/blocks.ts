@@ -25,10 +25,10 @@ export type BlockParam =
   | RedactedThinkingBlockParam
 type PartParam = TextBlockParam | ImageBlockParam
 
-/** `Sealed.data` of thinking: what the API requires back besides the text. */
+/** `ProviderData.data` of thinking: what the API requires back besides the text. */
 export type ThinkingSeal = { readonly signature: string } | { readonly redacted: string }
 
-/** `Sealed.by`: Claude can read its thinking on every host, any other model only on the host that sent it. */
+/** `ProviderData.by`: Claude can read its thinking on every host, any other model only on the host that sent it. */
 export const resolveSealIssuer = (model: string, baseUrl: string): string =>
   /claude/i.test(model) ? 'anthropic' : `anthropic@${URL.parse(baseUrl)?.hostname ?? ''}`
 

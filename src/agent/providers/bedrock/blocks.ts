@@ -8,9 +8,9 @@ import { stringifyWellFormed } from '../shared/well-formed.ts'
 import { omittedImageText, toImageContent } from '../shared/image-content.ts'
 import { dropTrailingThinking } from '../shared/drop-trailing-thinking.ts'
 
-/** `Sealed.data` of thinking: what the API requires back besides the text. */
+/** `ProviderData.data` of thinking: what the API requires back besides the text. */
 export type ThinkingSeal = { readonly signature: string } | { readonly redacted: string }
-/** `Sealed.by` of all parts that this dialect seals. */
+/** `ProviderData.by` of all parts that this dialect seals. */
 export const sealIssuer = 'bedrock-converse'
 
 export type TextBlock = { readonly text: string }

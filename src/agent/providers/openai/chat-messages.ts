@@ -17,7 +17,7 @@ import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { omittedImageText, toImageContent } from '../shared/image-content.ts'
 import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
-/** `Sealed.by` of all parts that this dialect seals. */
+/** `ProviderData.by` of all parts that this dialect seals. */
 export const sealIssuer = 'openai-chat'
 
 /** `cache_control`: the provider caches everything up to this part. */

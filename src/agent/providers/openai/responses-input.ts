@@ -98,7 +98,7 @@ export function sealReasoning({ id, summary, content, encrypted_content }: Reaso
   }
 }
 
-/** `Sealed.by`: the dialect and the host. No other host can decrypt the reasoning. */
+/** `ProviderData.by`: the dialect and the host. No other host can decrypt the reasoning. */
 export const resolveSealIssuer = (host: string | undefined): string => (host ? `${dialectName}@${host}` : dialectName)
 
 function unseal(sealed: ProviderData | undefined, host: string | undefined): Reasoning | PhaseSeal | undefined {

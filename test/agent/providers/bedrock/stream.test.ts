@@ -1,22 +1,21 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { StreamBroken } from '../../../../src/agent/model/dialect.ts'
-import { crc32, type Frame, createFrameDecoder } from '../../../../src/agent/providers/bedrock/frames.ts'
 import { readConverseStream } from '../../../../src/agent/providers/bedrock/stream.ts'
-import { toFailure } from '../support/conformance.ts'
 import {
   bedrockResponses,
   concatBytes,
-  toolUseBlock,
-  messageEnd,
+  encodeFrame,
   eventFrame,
   exceptionFrame,
-  encodeFrame,
+  messageEnd,
   redactedBlock,
   textBlock,
   thinkingBlock,
+  toolUseBlock,
 } from '../fixtures/bedrock.ts'
 import { chunkedResponse, skipSleep } from '../support/chunked-response.ts'
+import { toFailure } from '../support/conformance.ts'
 
 async function read(bytes: Uint8Array, size = 1_000_000) {
   const deltas: string[] = []
@@ -28,65 +27,12 @@ async function read(bytes: Uint8Array, size = 1_000_000) {
   })
   return { ...reply, deltas }
 }
-const answer = (...frames: readonly (readonly Uint8Array[])[]) => concatBytes(...frames.flat())
-const errorOf = (bytes: Uint8Array) => read(bytes).catch((error: unknown) => error)
+const encodeReply = (...frames: readonly (readonly Uint8Array[])[]) => concatBytes(...frames.flat())
+const readError = (bytes: Uint8Array) => read(bytes).catch((error: unknown) => error)
 
-describe('frames', { timeout: 60_000 }, () => {
-  const framesOf = (bytes: Uint8Array): readonly Frame[] => [...createFrameDecoder()(bytes)]
-
-  it('have the checksum that AWS and zip use', () => {
-    expect(crc32(new TextEncoder().encode('123456789'))).toBe(0xcbf43926)
-  })
-
-  it('are read as the specification of event streams has them in bytes', () => {
-    // The example of AWS: no headers, the payload {'foo':'bar'}.
-    const bytes = Uint8Array.from(
-      '0000001d00000000fd528c5a7b27666f6f273a27626172277dc3653936'.match(/../g) ?? [],
-      (hex) => Number.parseInt(hex, 16),
-    )
-    const [only] = framesOf(bytes)
-    expect(new TextDecoder().decode(only?.payload)).toBe("{'foo':'bar'}")
-  })
-
-  it('may have headers that are no strings', () => {
-    const plain = encodeFrame({ a: 'b' }, {})
-    // A flag, a byte, a timestamp and bytes before the string.
-    const others = [1, 102, 0, 1, 98, 2, 7, 1, 116, 8, 0, 0, 0, 0, 0, 0, 0, 9, 1, 120, 6, 0, 2, 5, 6]
-    const bytes = new Uint8Array(plain.length + others.length)
-    bytes.set(others, 12)
-    bytes.set(plain.subarray(12), 12 + others.length)
-    const view = new DataView(bytes.buffer)
-    view.setUint32(0, bytes.length)
-    view.setUint32(4, new DataView(plain.buffer).getUint32(4) + others.length)
-    view.setUint32(8, crc32(bytes.subarray(0, 8)))
-    view.setUint32(bytes.length - 4, crc32(bytes.subarray(0, -4)))
-    expect(framesOf(bytes)[0]?.headers).toEqual({ a: 'b' })
-  })
-
-  const outcomeOf = (bytes: Uint8Array): string => {
-    try {
-      return framesOf(bytes).length ? 'read' : 'a frame is still to come'
-    } catch (error) {
-      return String(error)
-    }
-  }
-
-  it('with any byte changed are refused', () => {
-    const good = eventFrame('contentBlockDelta', { delta: { text: 'a' } })
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: good.length - 1 }), fc.integer({ min: 1, max: 255 }), (at, change) => {
-        const bad = good.slice()
-        bad[at] = (bad[at] ?? 0) ^ change
-        // Nothing of it is read: it is refused, or more bytes are waited for that never come.
-        expect(outcomeOf(bad)).toMatch(/frame/i)
-      }),
-    )
-  })
-})
-
-describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
-  it('is the same wherever the bytes are cut', async () => {
-    const body = answer(
+describe('readConverseStream', { timeout: 60_000 }, () => {
+  it('reads the same reply for any chunk size', async () => {
+    const body = encodeReply(
       thinkingBlock(0, 'c2ln', 'hm ', 'ja 😀'),
       textBlock(1, 'Grüße'),
       toolUseBlock(2, 'c1', 'look', '{"at"', ':1}'),
@@ -101,39 +47,39 @@ describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
     )
   })
 
-  it('that breaks off anywhere is never taken for whole', async () => {
+  it('never accepts a truncated stream as complete', async () => {
     const body = bedrockResponses.calls.body as Uint8Array
     const last = concatBytes(...messageEnd('tool_use')).length
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: body.length - last }), async (length) => {
-        expect(await errorOf(body.slice(0, length))).toBeInstanceOf(StreamBroken)
+        expect(await readError(body.slice(0, length))).toBeInstanceOf(StreamBroken)
       }),
     )
   })
 
-  it('with a frame that does not add up is dropped, in or out of a call', async () => {
+  it('fails as broken on a corrupt frame, inside a tool call or outside', async () => {
     const broken = eventFrame('contentBlockDelta', {})
     broken[20] = 0
-    expect(await errorOf(answer(textBlock(0, 'half'), [broken], messageEnd('end_turn')))).toMatchObject({
+    expect(await readError(encodeReply(textBlock(0, 'half'), [broken], messageEnd('end_turn')))).toMatchObject({
       name: 'StreamBroken',
       inCall: false,
     })
-    expect(await errorOf(answer(toolUseBlock(0, 'c', 'look'), [broken], messageEnd('tool_use')))).toMatchObject({
+    expect(await readError(encodeReply(toolUseBlock(0, 'c', 'look'), [broken], messageEnd('tool_use')))).toMatchObject({
       inCall: true,
     })
-    expect(await errorOf(new TextEncoder().encode('<html>not a stream at all</html>'))).toBeInstanceOf(StreamBroken)
+    expect(await readError(new TextEncoder().encode('<html>not a stream at all</html>'))).toBeInstanceOf(StreamBroken)
   })
 
-  it('whose end is followed by a broken frame is whole', async () => {
+  it('ignores a corrupt frame after the end', async () => {
     expect(
-      (await read(answer(textBlock(0, 'ok'), messageEnd('end_turn'), [Uint8Array.from({ length: 20 }, () => 7)])))
+      (await read(encodeReply(textBlock(0, 'ok'), messageEnd('end_turn'), [Uint8Array.from({ length: 20 }, () => 7)])))
         .message.stop,
     ).toBe('end')
   })
 
-  it('keeps thinking with its seals, in its order', async () => {
+  it('keeps thinking with its seals, in order', async () => {
     const { message } = await read(
-      answer(
+      encodeReply(
         thinkingBlock(0, 'c2ln', 'one'),
         redactedBlock(1, 'cmVk'),
         textBlock(2, 'between'),
@@ -158,17 +104,19 @@ describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
     ['content_filtered', 'refused'],
     ['something_new', 'end'],
   ]
-  it.each(stops)('that stops for %s is %s', async (reason, stop) => {
-    expect((await read(answer(textBlock(0, 'x'), messageEnd(reason)))).message.stop).toBe(stop)
+  it.each(stops)('maps the stop reason %s to %s', async (reason, stop) => {
+    expect((await read(encodeReply(textBlock(0, 'x'), messageEnd(reason)))).message.stop).toBe(stop)
   })
 
-  it('that the provider itself could not read is asked for again', async () => {
-    expect(await errorOf(answer(toolUseBlock(0, 'c', 'look', '{"'), messageEnd('malformed_tool_use')))).toMatchObject({
+  it('fails as broken when the provider could not parse the model output', async () => {
+    expect(
+      await readError(encodeReply(toolUseBlock(0, 'c', 'look', '{"'), messageEnd('malformed_tool_use'))),
+    ).toMatchObject({
       inCall: true,
     })
   })
 
-  it('brings usage behind its end, what was written to the cache included', async () => {
+  it('reads usage after the end, with cache writes', async () => {
     const { usage } = await read(bedrockResponses.usage.body as Uint8Array)
     expect(usage).toEqual({
       input: 70,
@@ -192,9 +140,9 @@ describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
     [[{ ttl: '1h', inputTokens: 900 }], 5],
     [[null, { ttl: '1h', inputTokens: 'many' }], undefined],
     ['none', undefined],
-  ])('counts what is written to the cache for an hour apart from the rest: %j', async (cacheDetails, hourWrite) => {
+  ])('counts one-hour cache writes separately: %j', async (cacheDetails, hourWrite) => {
     const counts = { inputTokens: 1, outputTokens: 1, cacheWriteInputTokens: 5, cacheDetails }
-    const { usage } = await read(answer(textBlock(0, 'x'), messageEnd('end_turn', counts)))
+    const { usage } = await read(encodeReply(textBlock(0, 'x'), messageEnd('end_turn', counts)))
     expect([usage.cachedWrite, usage.hourWrite]).toEqual([5, hourWrite])
   })
 
@@ -207,17 +155,17 @@ describe('an answer of ConverseStream', { timeout: 60_000 }, () => {
     ['validationException', 'The input is not valid for this model.', 'invalid'],
     ['validationException', 'Input is too long for requested model.', 'too-long'],
   ]
-  it.each(exceptions)('that ends in a %s (%s) is of the kind %s', async (name, message, kind) => {
-    const error = await errorOf(answer(textBlock(0, 'half'), [exceptionFrame(name, message)]))
+  it.each(exceptions)('reads a %s (%s) as an error of the kind %s', async (name, message, kind) => {
+    const error = await readError(encodeReply(textBlock(0, 'half'), [exceptionFrame(name, message)]))
     expect(error).toMatchObject({ name: 'BedrockError', code: name, message })
     expect(toFailure(error).kind).toBe(kind)
   })
 
-  it('that ends in an error without a type is that error', async () => {
+  it('reads an unmodeled error', async () => {
     const unmodeled = encodeFrame(
       { ':message-type': 'error', ':error-code': 'InternalFailure', ':error-message': 'Gone.' },
       {},
     )
-    expect(await errorOf(answer([unmodeled]))).toMatchObject({ code: 'InternalFailure', message: 'Gone.' })
+    expect(await readError(encodeReply([unmodeled]))).toMatchObject({ code: 'InternalFailure', message: 'Gone.' })
   })
 })

@@ -42,10 +42,18 @@ const invalidBodies: readonly (readonly [string, object, RegExp])[] = [
   ['a temperature with thinking', { ...bodyWith(user(text)), ...thinkingBudget, temperature: 0 }, /temperature/],
   ['a budget above max_tokens', { ...bodyWith(user(text)), ...thinkingBudget, max_tokens: 2_000 }, /budget/],
   ['blank text', bodyWith(user({ type: 'text', text: ' ' })), /text: .*pattern/],
-  ['five cache marks', bodyWith(user(...Array.from({ length: 5 }, () => ({ ...text, ...cacheMark })))), /5 cache marks/],
+  [
+    'five cache marks',
+    bodyWith(user(...Array.from({ length: 5 }, () => ({ ...text, ...cacheMark })))),
+    /5 cache marks/,
+  ],
   [
     'a cache mark on thinking',
-    bodyWith(user(text), assistant({ type: 'thinking', thinking: 'a', signature: 'b', ...cacheMark }, text), user(text)),
+    bodyWith(
+      user(text),
+      assistant({ type: 'thinking', thinking: 'a', signature: 'b', ...cacheMark }, text),
+      user(text),
+    ),
     /unrecognized/i,
   ],
   [

@@ -87,7 +87,8 @@ function findOrderViolations(messages: readonly z.infer<typeof message>[]): stri
   const known = new Set<string>()
   messages.forEach((one, at) => {
     if (one.role === 'tool') {
-      if (!open.includes(one.tool_call_id)) violations.push(`message ${at} has a result for no open call: ${one.tool_call_id}`)
+      if (!open.includes(one.tool_call_id))
+        violations.push(`message ${at} has a result for no open call: ${one.tool_call_id}`)
       open = open.filter((id) => id !== one.tool_call_id)
       return
     }

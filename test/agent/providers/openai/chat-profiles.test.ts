@@ -1,4 +1,4 @@
-/** Every provider that speaks chat completions gets bodies that a strict server takes, with the quirks of its profile. */
+/** Checks the bodies for every provider that uses chat completions, with the quirks of its profile. */
 
 import { describe, expect, it } from 'vitest'
 import type { Quirks } from '../../../../src/agent/model/dialect.ts'
@@ -13,7 +13,7 @@ const variables: Variables = new Proxy(
   {},
   { get: (_set, name) => (String(name).endsWith('_BASE_URL') ? 'https://here.example/v1' : 'key') },
 )
-/** One model of each family that a rule or the catalog knows, and one that nobody knows. */
+/** One model of each family in the rules or the catalog, and an unknown one. */
 const names = [
   'gpt-4.1',
   'gpt-5.4',
@@ -31,7 +31,7 @@ const endpoints = providers.flatMap(({ id }) =>
   }),
 )
 
-/** What providers have of their own, beyond what the strict server knows. */
+/** Fields of single providers that the strict validator does not accept. */
 const own = new Set(['cache_control', 'extra_content', 'reasoning_details', 'thinking', 'reasoning'])
 const text = (body: Uint8Array): string => new TextDecoder().decode(body)
 const standard = (body: Uint8Array): unknown =>
@@ -43,17 +43,17 @@ const faultsOf = (quirks: Quirks, cache: '5m' | '1h' | undefined) =>
   )
 
 describe('a body for', () => {
-  it.each(endpoints)('%s is taken by a strict server', (_id, quirks, cache) => {
+  it.each(endpoints)('%s is valid for a strict server', (_id, quirks, cache) => {
     expect(faultsOf(quirks, cache)).toEqual([])
   })
 
-  it('a conversation that grows is the same as one made anew, for each of them', () => {
+  it('a growing conversation is the same as for a new one, with every profile', () => {
     const long = Object.values(requests).flatMap(({ request }) => request.transcript)
     for (const [, quirks, cache] of endpoints) {
       const grown: Message[] = []
       for (const [at, message] of long.entries()) {
         grown.push(message)
-        // Results of a batch join a transcript together.
+        // Tool results of one batch are added together.
         if (long[at + 1]?.role === 'tool') continue
         const request = { model: 'm', system: 'Be kind.', tools: [], cache, transcript: grown }
         const fresh = renderChatBody({ ...request, transcript: [...grown] }, quirks)

@@ -3,10 +3,10 @@ import { toGeminiSchema } from '../../../../src/agent/providers/openai/gemini-sc
 
 const text = { type: 'string' }
 
-describe('a schema for Gemini', () => {
+describe('toGeminiSchema', () => {
   it.each<readonly [string, object, object]>([
     [
-      'has only what is known there',
+      'removes unsupported keywords',
       {
         $schema: 'https://json-schema.org/draft/2020-12/schema',
         type: 'object',
@@ -16,18 +16,22 @@ describe('a schema for Gemini', () => {
       },
       { type: 'object', properties: { at: { type: 'string', description: 'Where.', minLength: 1 } }, required: ['at'] },
     ],
-    ['has one type', { type: ['string', 'null'] }, { type: 'string', nullable: true }],
-    ['says null apart', { anyOf: [text, { type: 'null' }] }, { type: 'string', nullable: true }],
-    ['has one word for a choice', { oneOf: [text, { type: 'integer' }] }, { anyOf: [text, { type: 'integer' }] }],
-    ['lists texts', { type: 'string', enum: ['a', 'b'] }, { type: 'string', enum: ['a', 'b'] }],
-    ['lists one text for a constant', { const: 'a' }, { type: 'string', enum: ['a'] }],
-    ['lists no numbers', { type: 'integer', enum: [1, 2] }, { type: 'integer' }],
-    ['knows one format', { type: 'string', format: 'date-time' }, { type: 'string', format: 'date-time' }],
-    ['leaves other formats out', { type: 'string', format: 'uri' }, text],
-    ['has items in lists', { type: 'array', items: { type: 'string', format: 'uri' } }, { type: 'array', items: text }],
-    ['has items in lists of anything', { type: 'array' }, { type: 'array', items: {} }],
+    ['reduces a list of types to one type', { type: ['string', 'null'] }, { type: 'string', nullable: true }],
+    ['converts a null choice to `nullable`', { anyOf: [text, { type: 'null' }] }, { type: 'string', nullable: true }],
+    ['converts `oneOf` to `anyOf`', { oneOf: [text, { type: 'integer' }] }, { anyOf: [text, { type: 'integer' }] }],
+    ['keeps an enum of strings', { type: 'string', enum: ['a', 'b'] }, { type: 'string', enum: ['a', 'b'] }],
+    ['converts a constant to an enum', { const: 'a' }, { type: 'string', enum: ['a'] }],
+    ['removes an enum of numbers', { type: 'integer', enum: [1, 2] }, { type: 'integer' }],
+    ['keeps the format date-time', { type: 'string', format: 'date-time' }, { type: 'string', format: 'date-time' }],
+    ['removes other formats', { type: 'string', format: 'uri' }, text],
     [
-      'is one of several',
+      'converts the items of an array',
+      { type: 'array', items: { type: 'string', format: 'uri' } },
+      { type: 'array', items: text },
+    ],
+    ['adds items to an array without them', { type: 'array' }, { type: 'array', items: {} }],
+    [
+      'merges `allOf`',
       {
         allOf: [
           { type: 'object', properties: { a: text }, required: ['a'] },
@@ -37,7 +41,7 @@ describe('a schema for Gemini', () => {
       { type: 'object', properties: { a: text, b: text }, required: ['a', 'b'] },
     ],
     [
-      'refers to nothing',
+      'resolves references',
       { type: 'object', properties: { a: { $ref: '#/$defs/a', description: 'A.' } }, $defs: { a: { type: 'string' } } },
       { type: 'object', properties: { a: { type: 'string', description: 'A.' } } },
     ],
@@ -45,7 +49,7 @@ describe('a schema for Gemini', () => {
     expect(JSON.parse(JSON.stringify(toGeminiSchema(schema)))).toEqual(expected)
   })
 
-  it('ends, even when it refers to itself', () => {
+  it('ends for a recursive schema', () => {
     const tree = {
       $ref: '#/$defs/node',
       $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
@@ -53,7 +57,7 @@ describe('a schema for Gemini', () => {
     expect(JSON.stringify(toGeminiSchema(tree)).length).toBeLessThan(1_000)
   })
 
-  it('is never the one that was given', () => {
+  it('does not change its input', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', format: 'uri' } } }
     toGeminiSchema(schema)
     expect(schema.properties.a.format).toBe('uri')

@@ -18,7 +18,7 @@ import { skipSleep } from '../support/chunked-response.ts'
 
 const encoder = new TextEncoder()
 
-/** The answer as a stream of these bytes, cut into pieces of `size`. */
+/** Creates a response whose body arrives in chunks of `size` bytes. `breaks`: the body fails at its end. */
 function answer(text: string, { size = 1_000_000, breaks = false } = {}) {
   const bytes = encoder.encode(text)
   let at = 0
@@ -37,18 +37,18 @@ async function read(
   options?: { size?: number; breaks?: boolean },
 ) {
   const deltas: string[] = []
-  const signs: (Activity | undefined)[] = []
+  const activities: (Activity | undefined)[] = []
   const { message, usage: used } = await readResponsesStream(
     from instanceof Response ? from : answer(from.body as string, options),
     {
       onDelta: (delta) => deltas.push(`${delta.of}: ${delta.text}`),
-      onActivity: (sign) => signs.push(sign),
+      onActivity: (sign) => activities.push(sign),
       sleep: skipSleep,
     },
   )
-  return { message, usage: used, deltas, signs }
+  return { message, usage: used, deltas, activities }
 }
-const failure = async (...given: Parameters<typeof read>): Promise<unknown> =>
+const readError = async (...given: Parameters<typeof read>): Promise<unknown> =>
   read(...given).then(
     () => 'no error',
     (error: unknown) => error,
@@ -56,18 +56,18 @@ const failure = async (...given: Parameters<typeof read>): Promise<unknown> =>
 const text = (words: string) => ({ type: 'text', text: words })
 const call = (id: string, input: object) => ({ type: 'call', id, name: 'look', input })
 const done = { body: 'data: [DONE]\n\n' }
-const joined = (...answers: readonly { readonly body: string | Uint8Array }[]) => ({
+const joinBodies = (...answers: readonly { readonly body: string | Uint8Array }[]) => ({
   body: answers.map(({ body }) => body as string).join(''),
 })
 
-describe('an answer', () => {
+describe('readResponsesStream', () => {
   const whole = completedResponse(
     reasoningItem([['hm ', 'yes']]),
     messageItem(['Grüße, ', '世界 👋']),
     callItem('c1', 'look', ['{"at"', ':"a"}']),
   )
 
-  it('is the same wherever the bytes are cut', async () => {
+  it('reads the same reply for any chunk size', async () => {
     const { message, deltas } = await read(whole)
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (size) => {
@@ -78,7 +78,7 @@ describe('an answer', () => {
     )
   })
 
-  it('keeps the reasoning as it was at its end, sealed, before what it led to', async () => {
+  it('keeps the final reasoning item as a seal, before the call that it led to', async () => {
     const { message } = await read(
       completedResponse(reasoningItem([['one'], ['two']], 'rs_7'), callItem('c1', 'look', ['{}'])),
     )
@@ -93,13 +93,13 @@ describe('an answer', () => {
     ])
   })
 
-  it('keeps reasoning without a word of it, for the provider alone', async () => {
+  it('keeps reasoning without text', async () => {
     const { message, deltas } = await read(completedResponse(reasoningItem([]), messageItem(['Yes.'])))
     expect(message.content.map((part) => part.type)).toEqual(['thinking', 'text'])
     expect(deltas).toEqual(['text: Yes.'])
   })
 
-  it('remembers of a text what it was meant to be', async () => {
+  it('keeps the phase of a text', async () => {
     const { message } = await read(
       completedResponse(messageItem(['I look.'], 'commentary'), callItem('c1', 'look', ['{}'])),
     )
@@ -107,7 +107,7 @@ describe('an answer', () => {
     expect(message.content).toEqual([{ type: 'thinking', text: '', sealed }, text('I look.'), call('c1', {})])
   })
 
-  it('may come in one piece instead of a stream', async () => {
+  it('reads a JSON body instead of a stream', async () => {
     const output = [messageItem(['whole'])(0).item, callItem('c1', 'look', ['{"at":1}'])(1).item]
     const {
       message,
@@ -119,19 +119,19 @@ describe('an answer', () => {
     expect(used).toMatchObject({ input: 3, output: 1 })
   })
 
-  it('gives signs of an answer for what is said, and of life for what is not', async () => {
+  it('reports activity, and keep-alive activity for events without content', async () => {
     const begun = { type: 'response.in_progress', response: { status: 'in_progress' } }
-    const { signs } = await read(joined(sseResponse(begun), { body: ': waiting\n\n' }, completedResponse()))
-    expect(signs).toEqual(['keep-alive', 'keep-alive', 'keep-alive', 'keep-alive', 'answer'])
+    const { activities } = await read(joinBodies(sseResponse(begun), { body: ': waiting\n\n' }, completedResponse()))
+    expect(activities).toEqual(['keep-alive', 'keep-alive', 'keep-alive', 'keep-alive', 'answer'])
   })
 })
 
-describe('servers that differ', () => {
+describe('servers with other event formats', () => {
   const item = (fields: object) => ({ type: 'function_call', call_id: 'c1', name: 'look', ...fields })
   const completed = { type: 'response.completed', response: { status: 'completed' } }
   const cases: readonly (readonly [string, readonly object[], readonly object[]])[] = [
     [
-      'name an item anew in every event',
+      'change the item id in every event',
       [
         { type: 'response.output_item.added', output_index: 0, item: item({ id: 'a1', arguments: '' }) },
         { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'a2', delta: '{"at":1}' },
@@ -141,7 +141,7 @@ describe('servers that differ', () => {
       [call('c1', { at: 1 })],
     ],
     [
-      'give no places, only ids',
+      'send ids without indexes',
       [
         { type: 'response.output_item.added', item: item({ id: 'a', arguments: '' }) },
         { type: 'response.output_item.added', item: item({ id: 'b', call_id: 'c2', arguments: '' }) },
@@ -152,7 +152,7 @@ describe('servers that differ', () => {
       [call('c1', { at: 1 }), call('c2', { at: 2 })],
     ],
     [
-      'give neither places nor ids',
+      'send neither indexes nor ids',
       [
         { type: 'response.output_text.delta', delta: 'Hel' },
         { type: 'response.output_text.delta', delta: 'lo' },
@@ -161,7 +161,7 @@ describe('servers that differ', () => {
       [text('Hello')],
     ],
     [
-      'send whole items only',
+      'send only complete items',
       [
         {
           type: 'response.output_item.done',
@@ -173,7 +173,7 @@ describe('servers that differ', () => {
       [text('Hello')],
     ],
     [
-      'send everything with the end',
+      'send everything with the final event',
       [
         {
           type: 'response.completed',
@@ -183,7 +183,7 @@ describe('servers that differ', () => {
       [text('Hello'), call('c1', {})],
     ],
     [
-      'think aloud, in summary and in full',
+      'send reasoning as summary and as full text',
       [
         { type: 'response.reasoning_summary_text.delta', output_index: 0, delta: 'short' },
         { type: 'response.reasoning_text.delta', output_index: 0, delta: 'at length' },
@@ -193,7 +193,7 @@ describe('servers that differ', () => {
       [{ type: 'thinking', text: 'short' }, text('Hello')],
     ],
     [
-      'search by themselves',
+      'run a web search',
       [
         { type: 'response.output_item.added', output_index: 0, item: { type: 'web_search_call', id: 'ws' } },
         { type: 'response.web_search_call.searching', output_index: 0, item_id: 'ws' },
@@ -204,7 +204,7 @@ describe('servers that differ', () => {
       [text('Hello')],
     ],
     [
-      'send what was deltas and more',
+      'repeat streamed text in the final item',
       [
         { type: 'response.output_text.delta', output_index: 0, delta: 'Hel' },
         {
@@ -217,7 +217,7 @@ describe('servers that differ', () => {
       [text('Hello')],
     ],
   ]
-  it.each(cases)('are understood when they %s', async (_name, events, expected) => {
+  it.each(cases)('are supported when they %s', async (_name, events, expected) => {
     const { message, deltas } = await read(sseResponse(...events))
     expect(message.content).toEqual(expected)
     const said = deltas.filter((line) => line.startsWith('text: ')).map((line) => line.slice(6))
@@ -225,20 +225,20 @@ describe('servers that differ', () => {
     expect(said.join('')).toBe(texts.join(''))
   })
 
-  it('name the event beside the data', async () => {
+  it('are supported when the type is only in the event name', async () => {
     const body = 'event: response.output_text.delta\ndata: {"delta":"Hi"}\n\nevent: response.completed\ndata: {}\n\n'
     expect((await read({ body })).message.content).toEqual([text('Hi')])
   })
 
-  it('say only that they are done, when every item is', async () => {
+  it('are supported when they end with [DONE] after complete items', async () => {
     const made = messageItem(['Hello'])(0)
-    expect((await read(joined(streamEvents(made.events), done))).message.content).toEqual([text('Hello')])
+    expect((await read(joinBodies(streamEvents(made.events), done))).message.content).toEqual([text('Hello')])
     expect(
-      await failure(joined(truncatedResponse('response.output_text.delta', messageItem(['Hel', 'lo'])), done)),
+      await readError(joinBodies(truncatedResponse('response.output_text.delta', messageItem(['Hel', 'lo'])), done)),
     ).toBeInstanceOf(StreamBroken)
   })
 
-  it('give open reasoning that others could not read is not kept', async () => {
+  it('are supported when they send open reasoning; a bare summary gets no seal', async () => {
     const open = { type: 'reasoning', id: 'rs_1', summary: [], content: [{ type: 'reasoning_text', text: 'hm' }] }
     const bare = { type: 'reasoning', id: 'rs_2', summary: [{ type: 'summary_text', text: 'so' }] }
     const output = [open, bare, { type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }]
@@ -251,34 +251,34 @@ describe('servers that differ', () => {
   })
 })
 
-describe('the end', () => {
+describe('the end of a stream', () => {
   it.each([
     ['max_output_tokens', 'length'],
     ['content_filter', 'refused'],
     ['something new', 'length'],
-  ])('that is incomplete for %s is %s', async (reason, stop) => {
+  ])('maps the incomplete reason %s to %s', async (reason, stop) => {
     const details = { incomplete_details: { reason: reason as 'max_output_tokens' } }
     expect((await read(endedResponse('incomplete', details, [messageItem(['half'])]))).message.stop).toBe(stop)
   })
 
-  it('inside a call leaves what cannot be run', async () => {
+  it('keeps truncated arguments as raw text', async () => {
     const cut = truncatedResponse(
       'response.function_call_arguments.delta',
       callItem('c1', 'look', ['{"at": "unfin', 'ished"}']),
     )
     const end = { type: 'response.incomplete', response: { incomplete_details: { reason: 'max_output_tokens' } } }
-    const { message } = await read(joined(cut, sseResponse(end)))
+    const { message } = await read(joinBodies(cut, sseResponse(end)))
     expect(message.stop).toBe('length')
     expect(message.content).toEqual([{ ...call('c1', {}), raw: '{"at": "unfin' }])
   })
 
-  it('stands, whatever breaks behind it', async () => {
+  it('is accepted when the connection is lost afterwards', async () => {
     expect((await read(completedResponse(messageItem(['Hello'])), { breaks: true })).message.content).toEqual([
       text('Hello'),
     ])
   })
 
-  it('brings usage: what was read from the cache and written to it apart, reasoning counted', async () => {
+  it('has usage with cached tokens counted separately', async () => {
     const counted = {
       ...createUsage(100, 20, 30),
       input_tokens_details: { cached_tokens: 30, cache_write_tokens: 10 },
@@ -298,21 +298,25 @@ describe('the end', () => {
 
   const failed = (error: object) => sseResponse({ type: 'response.failed', response: { status: 'failed', error } })
   const errors: readonly (readonly [string, { readonly body: string | Uint8Array }, string])[] = [
-    ['failed for a rate', failed({ code: 'rate_limit_exceeded', message: 'Slow down.' }), 'rate'],
-    ['failed inside', failed({ code: 'server_error', message: 'The server had an error.' }), 'server'],
-    ['failed for its length', failed({ code: 'context_length_exceeded', message: 'No.' }), 'too-long'],
-    ['failed for money', failed({ code: 'insufficient_quota', message: 'No.' }), 'quota'],
-    ['failed for its seals', failed({ code: 'invalid_encrypted_content', message: 'No.' }), 'encrypted-reasoning'],
-    ['failed for what was asked', failed({ code: 'invalid_prompt', message: 'Limited access.' }), 'refused'],
-    ['failed for a picture', failed({ code: 'image_too_large', message: 'No.' }), 'image-too-large'],
-    ['an error', sseResponse({ type: 'error', code: 'server_error', message: 'Oh.', param: null }), 'server'],
+    ['a rate limit', failed({ code: 'rate_limit_exceeded', message: 'Slow down.' }), 'rate'],
+    ['a server failure', failed({ code: 'server_error', message: 'The server had an error.' }), 'server'],
+    ['a too long context', failed({ code: 'context_length_exceeded', message: 'No.' }), 'too-long'],
+    ['an exhausted quota', failed({ code: 'insufficient_quota', message: 'No.' }), 'quota'],
     [
-      'an error in an error',
+      'invalid encrypted reasoning',
+      failed({ code: 'invalid_encrypted_content', message: 'No.' }),
+      'encrypted-reasoning',
+    ],
+    ['a refused prompt', failed({ code: 'invalid_prompt', message: 'Limited access.' }), 'refused'],
+    ['a too large image', failed({ code: 'image_too_large', message: 'No.' }), 'image-too-large'],
+    ['an error event', sseResponse({ type: 'error', code: 'server_error', message: 'Oh.', param: null }), 'server'],
+    [
+      'a nested error',
       sseResponse({ type: 'error', error: { type: 'overloaded_error', message: 'Oh.' } }),
       'overloaded',
     ],
     [
-      'an error about summaries',
+      'refused reasoning summaries',
       sseResponse({
         type: 'error',
         error: {
@@ -322,14 +326,14 @@ describe('the end', () => {
       }),
       'encrypted-reasoning',
     ],
-    ['an error without a type', sseResponse({ error: { code: 'rate_limit_exceeded', message: 'Oh.' } }), 'rate'],
+    ['an error without an event type', sseResponse({ error: { code: 'rate_limit_exceeded', message: 'Oh.' } }), 'rate'],
   ]
-  it.each(errors)('that is %s is that error', async (_name, from, kind) => {
-    expect(toFailure(await failure(from)).kind).toBe(kind)
+  it.each(errors)('with %s fails with that error', async (_name, from, kind) => {
+    expect(toFailure(await readError(from)).kind).toBe(kind)
   })
 
-  it('in one piece that failed is that error', async () => {
+  it('with a failed JSON body fails with that error', async () => {
     const body = { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'Slow down.' }, output: [] }
-    expect(toFailure(await failure(Response.json(body))).kind).toBe('rate')
+    expect(toFailure(await readError(Response.json(body))).kind).toBe('rate')
   })
 })

@@ -23,7 +23,10 @@ const renderBody = (
   marks?: CacheMarks,
 ) =>
   new TextDecoder().decode(
-    renderAlternatingBody({ head: '[', foot: ']', transcript: transcript, trailing: trailing, cacheMarks: marks }, renderer),
+    renderAlternatingBody(
+      { head: '[', foot: ']', transcript: transcript, trailing: trailing, cacheMarks: marks },
+      renderer,
+    ),
   )
 const summarise = (body: string) =>
   (JSON.parse(body) as { role: string; content: string[] }[]).map(

@@ -17,7 +17,16 @@ const toCharCodes = (text: string) => [...text].map((letter) => letter.charCodeA
 /** The first bytes of a PNG. `n` makes images of equal size different. */
 const png = (width: number, height = 1, n = 0) =>
   image(
-    base64(0x89, ...toCharCodes('PNG\r\n\u001a\n'), ...toBytes32(13), ...toCharCodes('IHDR'), ...toBytes32(width), ...toBytes32(height), n, 0),
+    base64(
+      0x89,
+      ...toCharCodes('PNG\r\n\u001a\n'),
+      ...toBytes32(13),
+      ...toCharCodes('IHDR'),
+      ...toBytes32(width),
+      ...toBytes32(height),
+      n,
+      0,
+    ),
   )
 
 const userMessage = (...parts: readonly ReturnType<typeof png>[]): Message => ({
@@ -25,8 +34,10 @@ const userMessage = (...parts: readonly ReturnType<typeof png>[]): Message => ({
   content: [{ type: 'text', text: 'look' }, ...parts],
 })
 const reply: Message = { role: 'assistant', content: [{ type: 'text', text: 'yes' }], stop: 'end' }
-const createTranscript = (images: number, of: (n: number) => ReturnType<typeof png> = (n) => png(10, 1, n)): Message[] =>
-  Array.from({ length: images }, (_, n) => [userMessage(of(n)), reply]).flat()
+const createTranscript = (
+  images: number,
+  of: (n: number) => ReturnType<typeof png> = (n) => png(10, 1, n),
+): Message[] => Array.from({ length: images }, (_, n) => [userMessage(of(n)), reply]).flat()
 const listShownImages = (messages: readonly Message[]) =>
   messages
     .flatMap((message) => (message.role === 'user' ? message.content.slice(1) : []))
@@ -48,7 +59,15 @@ describe('limitImages', () => {
   })
 
   it('omits images with too many pixels', () => {
-    const all = [userMessage(png(10)), reply, userMessage(png(8_001)), reply, userMessage(png(10, 8_001)), reply, userMessage(png(8_000))]
+    const all = [
+      userMessage(png(10)),
+      reply,
+      userMessage(png(8_001)),
+      reply,
+      userMessage(png(10, 8_001)),
+      reply,
+      userMessage(png(8_000)),
+    ]
     expect(shown(all)).toEqual([true, false, false, true])
   })
 

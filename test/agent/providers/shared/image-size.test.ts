@@ -8,13 +8,23 @@ const toCharCodes = (text: string) => [...text].map((letter) => letter.charCodeA
 /** The first bytes of a PNG. `n` makes images of equal size different. */
 const png = (width: number, height = 1, n = 0) =>
   image(
-    base64(0x89, ...toCharCodes('PNG\r\n\u001a\n'), ...toBytes32(13), ...toCharCodes('IHDR'), ...toBytes32(width), ...toBytes32(height), n, 0),
+    base64(
+      0x89,
+      ...toCharCodes('PNG\r\n\u001a\n'),
+      ...toBytes32(13),
+      ...toCharCodes('IHDR'),
+      ...toBytes32(width),
+      ...toBytes32(height),
+      n,
+      0,
+    ),
   )
 
 describe('getImageSize', () => {
   const app1 = [0xff, 0xe1, 0, 8, 1, 2, 3, 4, 5, 6]
   const frame = [0xff, 0xc2, 0, 17, 8, 0x0b, 0xb8, 0x0f, 0xa0, 3]
-  const riff = (...rest: readonly number[]) => base64(...toCharCodes('RIFF'), 0, 0, 0, 0, ...toCharCodes('WEBP'), ...rest)
+  const riff = (...rest: readonly number[]) =>
+    base64(...toCharCodes('RIFF'), 0, 0, 0, 0, ...toCharCodes('WEBP'), ...rest)
   it.each([
     ['PNG', png(9_000, 20), [9_000, 20]],
     ['GIF', image(base64(...toCharCodes('GIF89a'), 0x2c, 0x01, 0x0a, 0, ...Array(12).fill(0)), 'image/gif'), [300, 10]],

@@ -1,28 +1,27 @@
-/** What a provider may make us keep: answers that have no end, or more parts than anybody asks for. */
+/** Tests the limits of memory and time for replies that are endless, huge or very fragmented. */
 
 import { describe, expect, it } from 'vitest'
 import type { DialectReply } from '../../../../src/agent/model/dialect.ts'
 import type { ReadOptions } from '../../../../src/agent/providers/shared/read-body.ts'
 import { readMessagesStream } from '../../../../src/agent/providers/anthropic/stream.ts'
-import { limitBody } from '../../../../src/agent/providers/shared/limit-body.ts'
 import { readChatStream } from '../../../../src/agent/providers/openai/chat-stream.ts'
 import { readResponsesStream } from '../../../../src/agent/providers/openai/responses-stream.ts'
 import { readConverseStream } from '../../../../src/agent/providers/bedrock/stream.ts'
 import { eventFrame as frame } from '../fixtures/bedrock.ts'
 import { skipSleep } from '../support/chunked-response.ts'
 
-type Read = (response: Response, listening: ReadOptions) => Promise<DialectReply>
+type Read = (response: Response, options: ReadOptions) => Promise<DialectReply>
 
 const encoder = new TextEncoder()
 const event = (data: object) => encoder.encode(`data: ${JSON.stringify(data)}\n\n`)
 
-/** Sends pieces for as long as somebody reads. */
-async function reads(read: Read, pieceOf: (n: number) => Uint8Array, most = 2_000_000) {
+/** Reads a reply whose body has up to `maxChunks` chunks. */
+async function readChunks(read: Read, createChunk: (n: number) => Uint8Array, maxChunks = 2_000_000) {
   let sent = 0
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      if (sent === most) return controller.close()
-      controller.enqueue(pieceOf(sent++))
+      if (sent === maxChunks) return controller.close()
+      controller.enqueue(createChunk(sent++))
     },
   })
   const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } })
@@ -95,47 +94,32 @@ const endless: readonly (readonly [string, Read, (n: number) => Uint8Array])[] =
   ],
 ]
 
-describe('an answer without an end is given up', () => {
-  it.each(endless)('%s', async (_name, read, pieceOf) => {
-    await expect(reads(read, pieceOf)).rejects.toThrow(/more than|exceeded/)
+describe('an endless reply fails', () => {
+  it.each(endless)('%s', async (_name, read, createChunk) => {
+    await expect(readChunks(read, createChunk)).rejects.toThrow(/more than|exceeded/)
   })
 })
 
-describe('of an answer that comes in many pieces, none is looked at again with each', () => {
+describe('a reply in many fragments takes linear time', () => {
   const calls = (json: string) => chatCall({ function: { name: 'x', arguments: json } })
-  // A string in which a brace ends every piece, but never the arguments.
+  // Every fragment ends with a brace, but the arguments never end.
   it('openai-chat: arguments without an index', async () => {
-    const pieceOf = (n: number) => calls(n ? '}' : `{"a":"${'x'.repeat(1_000_000)}`)
-    await expect(reads(readChatStream, pieceOf, 50_000)).rejects.toThrow('ended before the reply was complete')
+    const createChunk = (n: number) => calls(n ? '}' : `{"a":"${'x'.repeat(1_000_000)}`)
+    await expect(readChunks(readChatStream, createChunk, 50_000)).rejects.toThrow('ended before the reply was complete')
   })
 
   it('openai-chat: a detail with many fields', async () => {
     const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`f${n}`, 1]))
     const detail = (more: object) => chat({ reasoning_details: [{ type: 't', index: 0, ...more }] })
-    await expect(reads(readChatStream, (n) => detail(n ? { text: 'x' } : many), 50_000)).rejects.toThrow('ended before')
+    await expect(readChunks(readChatStream, (n) => detail(n ? { text: 'x' } : many), 50_000)).rejects.toThrow(
+      'ended before',
+    )
   })
 
   it('openai-chat: a name', async () => {
-    const pieceOf = (n: number) => chatCall({ index: 0, function: { name: n % 2 ? 'a' : 'b' } })
-    await expect(reads(readChatStream, pieceOf, 100_000)).rejects.toThrow('ended before the reply was complete')
-  })
-})
-
-describe('a body that is read as a whole is read up to a length', () => {
-  const endlessBody = (init: ResponseInit) => {
-    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => controller.enqueue(encoder.encode(long))
-    return new Response(new ReadableStream<Uint8Array>({ pull }), init)
-  }
-  const json = { headers: { 'content-type': 'application/json' } }
-
-  it.each([{ status: 500 }, json])('%j', async (init) => {
-    const response = limitBody(endlessBody(init))
-    expect(response.status).toBe(init === json ? 200 : 500)
-    expect(await response.text()).toHaveLength(8_000_000)
-  })
-
-  it('a stream is passed on as it is', () => {
-    const stream = new Response('data: 1', { headers: { 'content-type': 'text/event-stream' } })
-    expect(limitBody(stream)).toBe(stream)
+    const createChunk = (n: number) => chatCall({ index: 0, function: { name: n % 2 ? 'a' : 'b' } })
+    await expect(readChunks(readChatStream, createChunk, 100_000)).rejects.toThrow(
+      'ended before the reply was complete',
+    )
   })
 })

@@ -36,10 +36,26 @@ describe('sanitise', () => {
   const cases: readonly (readonly [string, readonly Message[], readonly string[]])[] = [
     ['keeps a valid transcript', [userText('a'), assistantText('b')], ['user: a', 'assistant: b']],
     ['joins two user messages', [userText('a'), userText('b'), assistantText('c')], ['user: a\n\nb', 'assistant: c']],
-    ['joins two assistant messages', [userText('a'), assistantText('b'), assistantText('c')], ['user: a', 'assistant: b\n\nc']],
-    ['drops empty messages', [userText('a'), assistantText(' '), userText(''), assistantText('b')], ['user: a', 'assistant: b']],
-    ['drops messages that contain only thinking', [userText('a'), thinkingOnly, assistantText('b')], ['user: a', 'assistant: b']],
-    ['drops everything before the first user message', [assistantText('a'), toolResult('x'), userText('b')], ['user: b']],
+    [
+      'joins two assistant messages',
+      [userText('a'), assistantText('b'), assistantText('c')],
+      ['user: a', 'assistant: b\n\nc'],
+    ],
+    [
+      'drops empty messages',
+      [userText('a'), assistantText(' '), userText(''), assistantText('b')],
+      ['user: a', 'assistant: b'],
+    ],
+    [
+      'drops messages that contain only thinking',
+      [userText('a'), thinkingOnly, assistantText('b')],
+      ['user: a', 'assistant: b'],
+    ],
+    [
+      'drops everything before the first user message',
+      [assistantText('a'), toolResult('x'), userText('b')],
+      ['user: b'],
+    ],
     [
       'adds a result for calls without one',
       [userText('a'), assistantCalls('1', '2'), toolResult('2')],
@@ -62,7 +78,14 @@ describe('sanitise', () => {
     ],
     [
       'assigns unique ids to repeated calls and their results',
-      [userText('a'), assistantCalls('1'), toolResult('1', 'one'), assistantCalls('1', '1'), toolResult('1', 'two'), toolResult('1', 'three')],
+      [
+        userText('a'),
+        assistantCalls('1'),
+        toolResult('1', 'one'),
+        assistantCalls('1', '1'),
+        toolResult('1', 'two'),
+        toolResult('1', 'three'),
+      ],
       ['user: a', 'assistant:  →1', 'tool 1: one', 'assistant:  →1_2 →1_3', 'tool 1_2: two', 'tool 1_3: three'],
     ],
     ['keeps notices', [userText('a'), notice('stopped'), userText('b')], ['user: a', 'assistant: stopped', 'user: b']],

@@ -117,10 +117,10 @@ export const toFailure = (error: unknown) =>
   classifyError(error, {
     promptTokens: 1_000,
     contextWindow: 200_000,
-    messages: 3,
-    reasoning: true,
-    aggregator: false,
-    stalled: false,
+    messageCount: 3,
+    isReasoning: true,
+    isAggregator: false,
+    isStalled: false,
     now: 0,
   })
 
