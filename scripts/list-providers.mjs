@@ -4,16 +4,19 @@ import { providers } from '../src/agent/providers/profiles/providers.ts'
 const code = (text) => `\`${text}\``
 const list = (texts) => texts.map(code).join(', ')
 
-function renderKeys({ keys, keyParts, binding, baseUrl, baseUrlTemplate, baseUrlVariable, optionalKey }) {
+function renderKeys({ keys, keyParts, binding, baseUrl, baseUrlTemplate, baseUrlVariable, isKeyOptional }) {
   if (binding) return `the binding ${code(binding)}`
   const names = list(keys) + (keyParts ? `, or ${list(keyParts)}` : '')
   const address = baseUrlVariable && !(baseUrl || baseUrlTemplate) ? `${code(baseUrlVariable)}; ` : ''
-  return address + (names ? names + (optionalKey ? ' (optional)' : '') : 'none')
+  return address + (names ? names + (isKeyOptional ? ' (optional)' : '') : 'none')
 }
 
 console.log('| provider | aliases | keys | dialect | default model |\n|---|---|---|---|---|')
 for (const provider of providers) {
-  const dialects = [provider.dialect ?? 'from the address', ...(provider.rules ?? []).flatMap(({ dialect }) => dialect ?? [])]
+  const dialects = [
+    provider.dialect ?? 'from the address',
+    ...(provider.rules ?? []).flatMap(({ dialect }) => dialect ?? []),
+  ]
   const cells = [
     code(provider.id),
     list(provider.aliases ?? []),

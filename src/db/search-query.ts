@@ -5,7 +5,7 @@
 
 import { normalizeText, separateUnspaced, tenantPiece, tenantWord, weekWord } from './index-text.ts'
 
-export type Term = { readonly text: string; readonly prefix: boolean }
+export type Term = { readonly text: string; readonly isPrefix: boolean }
 
 /** Matches when all terms of `all` and none of `none` are present. Groups are joined by OR. */
 export type Group = { readonly all: readonly Term[]; readonly none: readonly Term[] }
@@ -30,7 +30,7 @@ export function parseQuery(input: string): readonly Group[] {
     if (word === 'OR') groups.push({ all: [], none: [] })
     else if (word === 'NOT') isNegated = true
     else if (word !== 'AND') {
-      const term = phrase === undefined ? parseBareTerm(word!) : { text: phrase, prefix: star === '*' }
+      const term = phrase === undefined ? parseBareTerm(word!) : { text: phrase, isPrefix: star === '*' }
       const isExcluded = isNegated || minus === '-' || (word !== undefined && /^-./u.test(word))
       if (term.text.trim() !== '') groups.at(-1)![isExcluded ? 'none' : 'all'].push(term)
       isNegated = false
@@ -44,7 +44,7 @@ function limitPrefixTerms(groups: readonly Group[]): readonly Group[] {
   let prefixTerms = 0
   const limitTerm = (term: Term): Term => ({
     text: term.text,
-    prefix: term.prefix && prefixPattern.test(term.text) && ++prefixTerms <= maxPrefixTerms,
+    isPrefix: term.isPrefix && prefixPattern.test(term.text) && ++prefixTerms <= maxPrefixTerms,
   })
   return groups.map(({ all, none }) => ({ all: all.map(limitTerm), none: none.map(limitTerm) }))
 }
@@ -52,22 +52,22 @@ function limitPrefixTerms(groups: readonly Group[]): readonly Group[] {
 /** Parses a term outside quotes. An unclosed quote is ignored. */
 function parseBareTerm(word: string): Term {
   const text = word.replace(/^-/, '').replaceAll('"', ' ')
-  return text.endsWith('*') ? { text: text.slice(0, -1), prefix: true } : { text, prefix: false }
+  return text.endsWith('*') ? { text: text.slice(0, -1), isPrefix: true } : { text, isPrefix: false }
 }
 
 /** Renders the expression for the table `words`; undefined when no term is a word. `weeks` limits the time. */
 export function renderWordsMatch(groups: readonly Group[], tenantId: string, weeks?: WeekRange): string | undefined {
   const text = renderExpression(groups, {
     isUsable: (term) => letterPattern.test(term.text),
-    render: (term) => `"${separateUnspaced(term.text)}"${term.prefix ? ' *' : ''}`,
+    render: (term) => `"${separateUnspaced(term.text)}"${term.isPrefix ? ' *' : ''}`,
   })
   if (text === undefined) return undefined
   const tenantMatch = `tenant:"${tenantWord(tenantId)}" AND text:(${text})`
   if (!weeks) return tenantMatch
   const weekTerms = weeks.weeks.map((week) => `"${weekWord(tenantId, week)}"`).join(' OR ')
-  return weeks.inside ? `${tenantMatch} AND week:(${weekTerms})` : `(${tenantMatch}) NOT week:(${weekTerms})`
+  return weeks.isWithin ? `${tenantMatch} AND week:(${weekTerms})` : `(${tenantMatch}) NOT week:(${weekTerms})`
 }
-export type WeekRange = { readonly weeks: readonly number[]; readonly inside: boolean }
+export type WeekRange = { readonly weeks: readonly number[]; readonly isWithin: boolean }
 
 /** Renders the expression for the table `pieces`. It skips groups with a term shorter than a trigram. */
 export function renderPiecesMatch(groups: readonly Group[], tenantId: string): string | undefined {

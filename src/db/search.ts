@@ -95,7 +95,7 @@ async function findWords(
   if (sort === undefined && isRanked(groups)) return tenantDb.read<MatchRow>(selectBest, match, limit)
   const currentWeek = weekNumber(now)
   const weeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, currentWeek + 1 - i))
-  const renderMatch = (inside: boolean) => renderWordsMatch(groups, tenantDb.tenantId, { weeks, inside }) ?? match
+  const renderMatch = (isWithin: boolean) => renderWordsMatch(groups, tenantDb.tenantId, { weeks, isWithin }) ?? match
   return tenantDb.read<MatchRow>(selectLatest, renderMatch(true), limit, renderMatch(false))
 }
 

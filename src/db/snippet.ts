@@ -15,11 +15,11 @@ export type Matcher = readonly RegExp[]
 export const createMatchers = (groups: readonly Group[]): readonly Matcher[] =>
   groups.flatMap((group) => group.all).map(createMatcher)
 
-function createMatcher({ text, prefix }: Term): Matcher {
+function createMatcher({ text, isPrefix }: Term): Matcher {
   const tokens = fold(separateUnspaced(text)).match(/[\p{L}\p{N}]+/gu)
   if (!tokens) return [new RegExp(escapePattern(fold(normalizeText(text)).trim()), 'gu')]
   const pattern = (render: (token: string) => string) => new RegExp(tokens.map(render).join('[^\\p{L}\\p{N}]*'), 'gu')
-  const word = (token: string) => `(?<![a-z0-9])${escapePattern(token)}${prefix ? '[a-z0-9]*' : '(?![a-z0-9])'}`
+  const word = (token: string) => `(?<![a-z0-9])${escapePattern(token)}${isPrefix ? '[a-z0-9]*' : '(?![a-z0-9])'}`
   const prefixed = (token: string) => `(?<![a-z0-9])${escapePattern(stem(token))}[a-z0-9]*`
   return [
     pattern((token) => (latinPattern.test(token) ? word(token) : escapePattern(token))),

@@ -30,8 +30,8 @@ export type Sources = {
 /** Finds a built-in provider by id or alias, or a tenant's provider `custom:<name>`. */
 export function findProvider(name: string, settings: Settings = {}): Provider | undefined {
   if (!name.startsWith('custom:')) return getProvider(name)
-  const own = settings.providers?.[name]
-  return own && defineCustomProvider(name, own.base_url, own.headers)
+  const customProvider = settings.providers?.[name]
+  return customProvider && defineCustomProvider(name, customProvider.base_url, customProvider.headers)
 }
 
 export const resolveBaseUrl = (provider: Provider, variables: Variables): string =>
@@ -62,14 +62,14 @@ function listDeploymentKeys({ keys, keyParts }: Provider, variables: Variables):
   return parts[0] && parts[1] ? [parts.filter(Boolean).join(':')] : []
 }
 
-export type ProviderKeys = { readonly own: readonly NamedKey[]; readonly deployed: readonly NamedKey[] }
+export type ProviderKeys = { readonly tenant: readonly NamedKey[]; readonly deployment: readonly NamedKey[] }
 
 /** Lists the keys of the tenant and those of the deployment, without duplicates. */
 export function listKeys(provider: Provider, { tenantKeys, variables }: Sources): ProviderKeys {
-  const own = tenantKeys?.(provider.id, resolveBaseUrl(provider, variables)) ?? []
-  const known = new Set(own.map(({ key }) => key))
-  const others = [...new Set(listDeploymentKeys(provider, variables))].filter((key) => !known.has(key))
-  return { own, deployed: others.map((key) => ({ id: keyIdOf(key), key })) }
+  const tenant = tenantKeys?.(provider.id, resolveBaseUrl(provider, variables)) ?? []
+  const known = new Set(tenant.map(({ key }) => key))
+  const deploymentKeys = [...new Set(listDeploymentKeys(provider, variables))].filter((key) => !known.has(key))
+  return { tenant, deployment: deploymentKeys.map((key) => ({ id: keyIdOf(key), key })) }
 }
 
 /** Whether keys can be stored for the provider. The others use a binding or need no key. */
@@ -80,9 +80,9 @@ export function getMissingRequirement(provider: Provider, sources: Sources): str
   const { variables } = sources
   if (provider.binding) return variables[provider.binding] ? undefined : `needs the ${provider.binding} binding`
   if (provider.baseUrlVariable && !resolveBaseUrl(provider, variables)) return `set ${provider.baseUrlVariable}`
-  if (!acceptsKeys(provider) || provider.optionalKey) return undefined
-  const { own, deployed } = listKeys(provider, sources)
-  return own.length || deployed.length
+  if (!acceptsKeys(provider) || provider.isKeyOptional) return undefined
+  const { tenant, deployment } = listKeys(provider, sources)
+  return tenant.length || deployment.length
     ? undefined
     : `set ${provider.keys[0]}, or store a key of your own with POST /api/credentials`
 }

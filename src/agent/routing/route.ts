@@ -29,9 +29,9 @@ export type Route = {
   readonly model: string
   readonly provider: string
   /** The provider forwards requests to other providers. */
-  readonly aggregator: boolean
+  readonly isAggregator: boolean
   /** The model reasons before it answers. */
-  readonly reasoning: boolean
+  readonly isReasoning: boolean
   /** One per key, in order of preference. */
   readonly endpoints: readonly Endpoint[]
   /** The first so many endpoints use keys of the tenant. They come before the keys of the deployment. */
@@ -40,7 +40,7 @@ export type Route = {
   /** Tokens. */
   readonly contextWindow: number
   /** Where `contextWindow` comes from. */
-  readonly source?: FactSource
+  readonly windowSource?: FactSource
   /** USD per million tokens, if known. */
   readonly prices?: Prices
   /** How long the provider should cache the prompt prefix; absent: no cache marks are sent. */
@@ -114,13 +114,13 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
     dialect: choice.dialect,
     model,
     provider: provider.id,
-    aggregator: provider.aggregator ?? false,
-    reasoning: facts.reasoning ?? reasoningModels.test(model),
+    isAggregator: provider.isAggregator ?? false,
+    isReasoning: facts.reasoning ?? reasoningModels.test(model),
     endpoints: keys.map((key) => ({ ...key, baseUrl: choice.baseUrl, headers: choice.headers, quirks })),
     tenantKeyCount,
     overloadMs: provider.overloadMs,
     contextWindow: facts.contextWindow,
-    source,
+    windowSource: source,
     prices: facts.prices,
     cache: resolveCacheTtl(quirks, settings),
     facts,
@@ -147,8 +147,8 @@ const noKey: NamedKey = { id: keyIdOf(''), key: '' }
 
 /** Builds the list of interchangeable keys: those of the tenant first, then those of the deployment. */
 function buildKeyPool(provider: Provider, sources: Sources) {
-  const { own, deployed } = listKeys(provider, sources)
-  const all = [...own, ...deployed]
+  const { tenant, deployment } = listKeys(provider, sources)
+  const all = [...tenant, ...deployment]
   const interchangeable = new Set(
     filterInterchangeableKeys(
       provider,
@@ -158,7 +158,7 @@ function buildKeyPool(provider: Provider, sources: Sources) {
   const keys = all.filter(({ key }) => interchangeable.has(key))
   return {
     keys: keys.length ? keys : [noKey],
-    tenantKeyCount: own.filter(({ key }) => interchangeable.has(key)).length || undefined,
+    tenantKeyCount: tenant.filter(({ key }) => interchangeable.has(key)).length || undefined,
   }
 }
 

@@ -26,8 +26,8 @@ export function mergeWindows(tenantId: string, stored: Windows = noWindows): voi
 }
 
 /** Lowers the window after a prompt was too long. Undefined when a catalog states the window, or it cannot be lower. */
-export function learnWindow(tenantId: string, { id, source, contextWindow }: Route, failure: Failure) {
-  if (failure.kind !== 'too-long' || source !== 'probe') return undefined
+export function learnWindow(tenantId: string, { id, windowSource, contextWindow }: Route, failure: Failure) {
+  if (failure.kind !== 'too-long' || windowSource !== 'probe') return undefined
   const window = nextWindow(contextWindow, failure.message)
   if (window !== undefined) mergeWindows(tenantId, { [id]: window })
   return window

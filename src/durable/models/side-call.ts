@@ -133,7 +133,7 @@ function resolveRoutes(task: SideTask, { models }: SideCallRequest, context: Sid
 }
 
 /** The cheap models of all providers, those of aggregators first. */
-const otherModels = [...providers.filter(({ aggregator }) => aggregator), ...providers].flatMap(
+const otherModels = [...providers.filter(({ isAggregator }) => isAggregator), ...providers].flatMap(
   ({ id, auxModel, defaultModel }) => (auxModel || defaultModel ? [`${id}/${auxModel ?? defaultModel}`] : []),
 )
 
@@ -197,8 +197,8 @@ async function attempt(
   } catch (error) {
     const failure = classifyAttempt(error, route, {
       promptTokens,
-      messages: transcript.length,
-      stalled: isTimeout,
+      messageCount: transcript.length,
+      isStalled: isTimeout,
       key: leased.endpoint.key,
     })
     // A rate limit of a side call does not suspend the key of the conversation.
@@ -212,10 +212,10 @@ async function attempt(
 
 function classifyAttempt(
   error: unknown,
-  { contextWindow, reasoning, aggregator }: Route,
-  facts: Pick<CallContext, 'promptTokens' | 'messages' | 'stalled' | 'key'>,
+  { contextWindow, isReasoning, isAggregator }: Route,
+  facts: Pick<CallContext, 'promptTokens' | 'messageCount' | 'isStalled' | 'key'>,
 ): Failure {
-  return classifyError(error, { ...facts, now: clock.now(), contextWindow, reasoning, aggregator })
+  return classifyError(error, { ...facts, now: clock.now(), contextWindow, isReasoning, isAggregator })
 }
 
 /** The share of the context window to fill: an estimate without a tokenizer may be low. */

@@ -54,20 +54,20 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
 }
 
 /** Collects the context in which the error of a call is classified. */
-function errorContextOf(session: TurnSession, route: Route, stalled: boolean): CallContext {
-  const { contextWindow, reasoning, aggregator } = route
+function errorContextOf(session: TurnSession, route: Route, isStalled: boolean): CallContext {
+  const { contextWindow, isReasoning, isAggregator } = route
   return {
     promptTokens: contextTokens(session),
-    messages: session.store.transcript().length,
+    messageCount: session.store.transcript().length,
     now: clock.now(),
     contextWindow,
-    reasoning,
-    aggregator,
-    stalled,
+    isReasoning,
+    isAggregator,
+    isStalled,
   }
 }
 
-function idleLimitsOf(session: TurnSession, { reasoning }: Route): IdleLimits {
+function idleLimitsOf(session: TurnSession, { isReasoning: reasoning }: Route): IdleLimits {
   const remainingMs = getTimeLeftMs(session.store.turn(), loopLimits(session.settings), clock.now())
   return idleLimits(session.settings.agent, { reasoning, promptTokens: contextTokens(session), remainingMs })
 }

@@ -164,7 +164,7 @@ const toModelView = ({ id, provider, dialect, contextWindow, facts = {}, prices,
   prompt_cache: orNull(cache),
   knowledge: orNull(facts.knowledge),
   deprecated: facts.deprecated === true,
-  source,
+  source: windowSource,
 })
 
 const toPublicPrices = ({ input, output, cachedRead, cachedWrite }: Prices) => ({

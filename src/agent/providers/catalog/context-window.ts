@@ -10,9 +10,9 @@ export const defaultWindow = windowTiers[0]
 export const minWindow = 64_000
 
 /** Returns the next guess after `window` was too large; undefined below the smallest tier. */
-export function nextWindow(window: number, words: string): number | undefined {
-  const told = parseWindow(words)
-  if (told !== undefined && told < window) return told
+export function nextWindow(window: number, message: string): number | undefined {
+  const stated = parseWindow(message)
+  if (stated !== undefined && stated < window) return stated
   return windowTiers.find((tier) => tier < window)
 }
 
@@ -23,9 +23,9 @@ const windowPatterns = [
 ]
 
 /** Parses the window size from an error message. */
-export function parseWindow(words: string): number | undefined {
-  for (const limit of windowPatterns) {
-    const [, digits] = limit.exec(words.slice(0, 2_000)) ?? []
+export function parseWindow(message: string): number | undefined {
+  for (const pattern of windowPatterns) {
+    const [, digits] = pattern.exec(message.slice(0, 2_000)) ?? []
     const tokens = Number(digits?.replaceAll(',', ''))
     if (tokens >= 2_000 && tokens <= 20_000_000) return tokens
   }

@@ -15,13 +15,13 @@ import { isAbortError } from '../shared/abort-error.ts'
 export type CallContext = {
   readonly promptTokens: number
   readonly contextWindow: number
-  readonly messages: number
+  readonly messageCount: number
   /** The model reasons before it answers, so a long silence is not a sign of an oversized prompt. */
-  readonly reasoning: boolean
+  readonly isReasoning: boolean
   /** The provider forwards requests to other providers. */
-  readonly aggregator: boolean
+  readonly isAggregator: boolean
   /** The call was cancelled by the idle timeout. */
-  readonly stalled: boolean
+  readonly isStalled: boolean
   readonly now: number
   /** The API key of the call; it is removed from the error message. */
   readonly key?: string | undefined
@@ -32,7 +32,7 @@ type Rule = (details: ErrorDetails, context: CallContext) => FailureKind | undef
 export function classifyError(error: unknown, context: CallContext): Failure {
   const details = extractErrorDetails(error)
   const { status, message, text, headers } = details
-  const kind = context.stalled ? 'stalled' : isAbortError(error) ? 'aborted' : classifyDetails(details, context)
+  const kind = context.isStalled ? 'stalled' : isAbortError(error) ? 'aborted' : classifyDetails(details, context)
   const after = kindsWithRetryAfter.has(kind) ? parseRetryAfter(headers, details, context.now) : undefined
   const available = kind === 'output-cap' ? parseAvailableTokens(text) : undefined
   return {
@@ -144,14 +144,14 @@ function parseAvailableTokens(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits.replaceAll(',', ''))
 }
 
-const matchRate: Rule = ({ text }, { aggregator }) =>
-  aggregator && /upstream|provider returned|temporarily rate-limited/.test(text) ? 'upstream-rate' : 'rate'
+const matchRate: Rule = ({ text }, { isAggregator }) =>
+  isAggregator && /upstream|provider returned|temporarily rate-limited/.test(text) ? 'upstream-rate' : 'rate'
 
 /** Aggregators and gateways answer an oversized prompt with a short 400 without a reason. */
-const matchBareBadRequest: Rule = ({ text }, { promptTokens, contextWindow, messages }) => {
+const matchBareBadRequest: Rule = ({ text }, { promptTokens, contextWindow, messageCount }) => {
   if (text.length >= 30) return undefined
   const isFull = promptTokens > contextWindow * 0.4
-  const isLong = contextWindow <= 256_000 && (promptTokens > 80_000 || messages > 80)
+  const isLong = contextWindow <= 256_000 && (promptTokens > 80_000 || messageCount > 80)
   return isFull || isLong ? 'too-long' : 'invalid'
 }
 
@@ -230,11 +230,11 @@ const matchStatus = firstMatch(
 )
 
 /** A connection that breaks without an error on a huge prompt is treated as `too-long`: the server could not process it. */
-const matchDisconnect: Rule = ({ text }, { reasoning, promptTokens, contextWindow, messages }) => {
+const matchDisconnect: Rule = ({ text }, { isReasoning, promptTokens, contextWindow, messageCount }) => {
   if (!containsPhrase(text, 'disconnect')) return undefined
-  if (reasoning) return 'network'
+  if (isReasoning) return 'network'
   const isFull = promptTokens > contextWindow * 0.6
-  const isLong = contextWindow <= 256_000 && (promptTokens > 120_000 || messages > 200)
+  const isLong = contextWindow <= 256_000 && (promptTokens > 120_000 || messageCount > 200)
   return isFull || isLong ? 'too-long' : 'network'
 }
 
@@ -279,5 +279,5 @@ const transportCodes: ReadonlySet<string> = new Set([
   'apiconnectionerror',
   'apiconnectiontimeouterror',
   'typeerror',
-  'dropped',
+  'streambroken',
 ])

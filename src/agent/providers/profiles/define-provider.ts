@@ -18,7 +18,7 @@ export type Provider = {
   /** Variables whose values are joined by colons to form one key; the last one is optional. */
   readonly keyParts?: readonly string[]
   /** Usable without a key once its address is set. */
-  readonly optionalKey?: true
+  readonly isKeyOptional?: true
   /** Name of the Worker binding that replaces a key. */
   readonly binding?: 'AI'
   readonly headers: Readonly<Record<string, string>>
@@ -26,7 +26,7 @@ export type Provider = {
   /** Overrides for certain models, hosts or keys. All matching rules apply; later rules win. */
   readonly rules?: readonly ProviderRule[]
   /** Forwards requests to other providers. */
-  readonly aggregator?: boolean
+  readonly isAggregator?: boolean
   /** First back-off after an `overloaded` error; doubles with each retry. */
   readonly overloadMs?: number
   /** Used when only the key is set. Empty: the deployment has to name a model. */

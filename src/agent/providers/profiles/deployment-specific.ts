@@ -40,10 +40,10 @@ export const lmstudio = defineProvider({
   aliases: ['lm-studio'],
   baseUrl: '',
   keys: ['LMSTUDIO_API_KEY'],
-  optionalKey: true,
+  isKeyOptional: true,
 })
 
-export const custom = defineProvider({ id: 'custom', dialect: undefined, baseUrl: '', optionalKey: true })
+export const custom = defineProvider({ id: 'custom', dialect: undefined, baseUrl: '', isKeyOptional: true })
 
 export const workersAi = defineProvider({
   id: 'workers-ai',

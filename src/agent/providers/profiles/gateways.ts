@@ -16,7 +16,7 @@ export const openrouter = defineProvider({
   },
   quirks: { reasoning: 'object', echoThinking: 'reasoning_details' },
   rules: [{ model: /claude|kimi/i, quirks: { cacheMarks: 'native' } }],
-  aggregator: true,
+  isAggregator: true,
   defaultModel: 'openrouter/auto',
   catalog: 'openrouter',
 })
@@ -26,7 +26,7 @@ export const nous = defineProvider({
   baseUrl: 'https://inference-api.nousresearch.com/v1',
   quirks: { reasoning: 'object' },
   rules: [cacheMarkRule, { model: /claude/i, dialect: 'anthropic', quirks: { bearer: true } }],
-  aggregator: true,
+  isAggregator: true,
 })
 
 export const huggingface = defineProvider({
@@ -34,7 +34,7 @@ export const huggingface = defineProvider({
   aliases: ['hf'],
   baseUrl: 'https://router.huggingface.co/v1',
   keys: ['HF_TOKEN', 'HUGGINGFACE_API_KEY'],
-  aggregator: true,
+  isAggregator: true,
   catalog: 'huggingface',
 })
 
@@ -43,7 +43,7 @@ export const aiGateway = defineProvider({
   aliases: ['vercel'],
   baseUrl: 'https://ai-gateway.vercel.sh/v1',
   quirks: { reasoning: 'object' },
-  aggregator: true,
+  isAggregator: true,
   catalog: 'vercel',
 })
 
@@ -52,7 +52,7 @@ export const kilocode = defineProvider({
   aliases: ['kilo'],
   baseUrl: 'https://api.kilo.ai/api/gateway',
   quirks: { reasoning: 'object' },
-  aggregator: true,
+  isAggregator: true,
   catalog: 'kilo',
 })
 
@@ -65,7 +65,7 @@ export const opencodeZen = defineProvider({
     { model: /^claude/, dialect: 'anthropic' },
     { model: /^gpt-([5-9]|\d\d)/, dialect: 'openai-responses' },
   ],
-  aggregator: true,
+  isAggregator: true,
   catalog: 'opencode',
 })
 
@@ -76,7 +76,7 @@ export const opencodeGo = defineProvider({
     { model: /^qwen/i, quirks: { cacheMarks: 'native' } },
     { model: /^minimax/i, dialect: 'anthropic' },
   ],
-  aggregator: true,
+  isAggregator: true,
   catalog: 'opencode-go',
 })
 

@@ -52,4 +52,4 @@ export const getProvider = (name: string): Provider | undefined => providersByNa
 
 /** Defines a tenant's provider `custom:<name>`. It has no key variables, so keys of the deployment are never sent there. */
 export const defineCustomProvider = (id: string, baseUrl: string, headers: Provider['headers'] = {}): Provider =>
-  defineProvider({ id, baseUrl, headers, dialect: undefined, keys: [], baseUrlVariable: '', optionalKey: true })
+  defineProvider({ id, baseUrl, headers, dialect: undefined, keys: [], baseUrlVariable: '', isKeyOptional: true })

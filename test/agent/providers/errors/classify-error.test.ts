@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { StreamBroken } from '../../../../src/agent/model/dialect.ts'
 import type { FailureKind } from '../../../../src/agent/model/failure.ts'
 import { ErrorInBody } from '../../../../src/agent/providers/shared/error-in-body.ts'
 import { type CallContext, classifyError } from '../../../../src/agent/providers/errors/classify-error.ts'
@@ -8,10 +9,10 @@ const now = Date.UTC(2026, 10, 21, 12, 0, 0)
 const smallCall: CallContext = {
   promptTokens: 1_000,
   contextWindow: 200_000,
-  messages: 4,
-  reasoning: false,
-  aggregator: false,
-  stalled: false,
+  messageCount: 4,
+  isReasoning: false,
+  isAggregator: false,
+  isStalled: false,
   now,
 }
 
@@ -110,9 +111,13 @@ describe('classifyError() reads the status together with the message', () => {
     const wrapped = error(undefined, 'Provider returned error', {
       error: { code: 429, metadata: { raw: '{"error":{"message":"rate-limited upstream"}}' } },
     })
-    expect(kindOf(wrapped, { aggregator: true })).toBe('upstream-rate')
-    expect(kindOf(error(429, 'rate-limited upstream, retry shortly'), { aggregator: true })).toBe('upstream-rate')
+    expect(kindOf(wrapped, { isAggregator: true })).toBe('upstream-rate')
+    expect(kindOf(error(429, 'rate-limited upstream, retry shortly'), { isAggregator: true })).toBe('upstream-rate')
     expect(kindOf(error(429, 'rate-limited upstream, retry shortly'))).toBe('rate')
+  })
+
+  it('treats a broken stream as a network failure', () => {
+    expect(kindOf(new StreamBroken('the stream ended'))).toBe('network')
   })
 
   it('follows nested causes up to a limit', () => {
@@ -126,9 +131,9 @@ describe('classifyError() reads the status together with the message', () => {
 describe('classifyError() uses the call context when the error gives no reason', () => {
   it('treats a short 400 without a reason as too-long when the prompt is long', () => {
     expect(kindOf(error(400, 'Bad Request'))).toBe('invalid')
-    expect(kindOf(error(400, 'Bad Request'), { messages: 81 })).toBe('too-long')
+    expect(kindOf(error(400, 'Bad Request'), { messageCount: 81 })).toBe('too-long')
     expect(kindOf(error(400, 'Bad Request'), { promptTokens: 90_000 })).toBe('too-long')
-    const wide = { contextWindow: 1_000_000, messages: 300 }
+    const wide = { contextWindow: 1_000_000, messageCount: 300 }
     expect(kindOf(error(400, 'Bad Request'), { ...wide, promptTokens: 390_000 })).toBe('invalid')
     expect(kindOf(error(400, 'Bad Request'), { ...wide, promptTokens: 410_000 })).toBe('too-long')
   })
@@ -137,9 +142,9 @@ describe('classifyError() uses the call context when the error gives no reason',
     const lost = error(undefined, 'server disconnected')
     expect(kindOf(lost)).toBe('network')
     expect(kindOf(lost, { promptTokens: 150_000 })).toBe('too-long')
-    expect(kindOf(lost, { promptTokens: 150_000, reasoning: true })).toBe('network')
-    expect(kindOf(lost, { messages: 201 })).toBe('too-long')
-    const wide = { contextWindow: 1_000_000, messages: 300 }
+    expect(kindOf(lost, { promptTokens: 150_000, isReasoning: true })).toBe('network')
+    expect(kindOf(lost, { messageCount: 201 })).toBe('too-long')
+    const wide = { contextWindow: 1_000_000, messageCount: 300 }
     expect(kindOf(lost, { ...wide, promptTokens: 500_000 })).toBe('network')
     expect(kindOf(lost, { ...wide, promptTokens: 610_000 })).toBe('too-long')
     expect(kindOf(error(undefined, 'connection refused'), { promptTokens: 150_000 })).toBe('network')
@@ -148,7 +153,7 @@ describe('classifyError() uses the call context when the error gives no reason',
   it('returns stalled after the idle timeout, and aborted after a cancellation', () => {
     const cancelled = Object.assign(new Error('This operation was aborted'), { name: 'AbortError' })
     expect(kindOf(cancelled)).toBe('aborted')
-    expect(kindOf(cancelled, { stalled: true })).toBe('stalled')
+    expect(kindOf(cancelled, { isStalled: true })).toBe('stalled')
   })
 })
 

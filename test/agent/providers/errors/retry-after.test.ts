@@ -7,10 +7,10 @@ const now = Date.UTC(2026, 10, 21, 12, 0, 0)
 const smallCall: CallContext = {
   promptTokens: 1_000,
   contextWindow: 200_000,
-  messages: 4,
-  reasoning: false,
-  aggregator: false,
-  stalled: false,
+  messageCount: 4,
+  isReasoning: false,
+  isAggregator: false,
+  isStalled: false,
   now,
 }
 
