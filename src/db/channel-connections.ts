@@ -58,9 +58,9 @@ export type Connections = {
   readonly get: (id: string) => Promise<Connection | undefined>
   readonly create: (connection: Omit<Connection, 'tenantId'>) => Promise<void>
   /** Updates the given fields only. Undefined when the connection does not exist or its secrets changed meanwhile. */
-  readonly update: (id: string, to: ConnectionChange) => Promise<Connection | undefined>
+  readonly update: (id: string, change: ConnectionChange) => Promise<Connection | undefined>
   /** Stores the account that the secrets belong to. Does nothing when the secrets changed meanwhile. */
-  readonly setAccount: (of: Pick<Connection, 'id' | 'secrets'>, account: unknown) => Promise<void>
+  readonly setAccount: (connection: Pick<Connection, 'id' | 'secrets'>, account: unknown) => Promise<void>
   /** Returns false when the connection did not exist. */
   readonly delete: (id: string) => Promise<boolean>
 }

@@ -11,8 +11,11 @@ export type CatalogRow = { readonly name: string; readonly at: number; readonly 
 
 export type ModelCatalog = {
   readonly list: () => Promise<readonly CatalogRow[]>
-  /** Claims the lease: true for one caller, then for none until `everyMs` have passed. `of`: only for these providers. */
-  readonly claim: (now: number, everyMs: number, of?: readonly string[]) => Promise<boolean>
+  /**
+   * Claims the lease: true for one caller, then for none until `everyMs` have passed. With `providers`, it claims a
+   * separate lease for these.
+   */
+  readonly claim: (now: number, everyMs: number, providers?: readonly string[]) => Promise<boolean>
   readonly save: (rows: readonly CatalogRow[]) => Promise<void>
 }
 
@@ -22,8 +25,8 @@ export function createModelCatalog(db: D1Database): ModelCatalog {
   const orm = drizzle(db)
   return {
     list: () => orm.select().from(catalog).where(ne(catalog.name, refreshName)),
-    claim: async (now, everyMs, of = []) => {
-      const name = [refreshName, ...of].join(' ')
+    claim: async (now, everyMs, providers = []) => {
+      const name = [refreshName, ...providers].join(' ')
       const inserted = await orm
         .insert(catalog)
         .values({ name, at: now, body: {} })

@@ -1,6 +1,6 @@
 /**
  * Binds D1 to one tenant. The first parameter of every statement is the tenant id, and a statement that does not
- * compare a `tenant_id` with it is refused. All tables with tenant data are accessed through this module.
+ * compare a `tenant_id` with it is refused. History, usage, the audit log and channel connections use this module.
  */
 
 export type SqlValue = string | number | null

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createConnections } from '../../src/db/channel-connections.ts'
-import { bindings, migrated } from '../worker/client.ts'
+import { bindings, applyMigrations } from '../worker/client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const stored = {
   platform: 'telegram',

@@ -21,8 +21,8 @@ const summaryPrefix =
   'Summary of the earlier part of this conversation. It is there for reference; what it mentions as open is not a new request.\n\n'
 
 /**
- * Returns the index of the first message that is kept. It never separates a call from its results, and keeps
- * at least half of a short conversation.
+ * Returns the index of the first message that is kept. It never separates a call from its results. About half of
+ * the messages at most are kept, so that a short conversation still has something to summarise.
  */
 export function findTailStart(messages: readonly Message[], keep: number = defaultTailMessages): number {
   let from = Math.max(0, messages.length - Math.min(keep, Math.floor(messages.length / 2)))

@@ -17,12 +17,12 @@ import {
 } from '../model/message.ts'
 import { parseCallArguments } from '../providers/shared/call-arguments.ts'
 
-const text = z.string().max(4_000_000)
-const id = z.string().min(1).max(200)
-const sealed = z.strictObject({ by: z.string().max(100), data: z.unknown() })
-const textPart = z.strictObject({ type: z.literal('text'), text })
+const textSchema = z.string().max(4_000_000)
+const idSchema = z.string().min(1).max(200)
+const sealedSchema = z.strictObject({ by: z.string().max(100), data: z.unknown() })
+const textPartSchema = z.strictObject({ type: z.literal('text'), text: textSchema })
 /** Accepts Base64 or an https URL. A storage address is refused, because it could name an image of another tenant. */
-const image = z
+const imageSchema = z
   .strictObject({
     type: z.literal('image'),
     mediaType: z.string().regex(/^image\/[\w.+*-]{1,60}(;url)?$/),
@@ -33,48 +33,49 @@ const image = z
       mediaType.endsWith(';url') ? data.startsWith('https://') : /^[A-Za-z0-9+/=]*$/.test(data),
     'Base64, or an https address when the type ends with ;url.',
   )
-const part = z.discriminatedUnion('type', [
-  textPart,
-  image,
-  z.strictObject({ type: z.literal('thinking'), text, sealed: sealed.optional() }),
+const partSchema = z.discriminatedUnion('type', [
+  textPartSchema,
+  imageSchema,
+  z.strictObject({ type: z.literal('thinking'), text: textSchema, sealed: sealedSchema.optional() }),
   z.strictObject({
     type: z.literal('call'),
-    id,
-    name: id,
+    id: idSchema,
+    name: idSchema,
     input: z.unknown(),
-    raw: text.optional(),
-    sealed: sealed.optional(),
+    raw: textSchema.optional(),
+    sealed: sealedSchema.optional(),
   }),
 ])
 
-const publicPart = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text'), text }),
+const publicPartSchema = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: textSchema }),
   z.looseObject({ type: z.literal('image_url'), image_url: z.looseObject({ url: z.string().max(9_000_000) }) }),
 ])
-const publicContent = z.union([text, z.array(publicPart).max(1_000)]).nullish()
-const call = z.looseObject({ id, function: z.looseObject({ name: id, arguments: text }) })
+const publicContentSchema = z.union([textSchema, z.array(publicPartSchema).max(1_000)]).nullish()
+const callSchema = z.looseObject({ id: idSchema, function: z.looseObject({ name: idSchema, arguments: textSchema }) })
 
 const sources = ['notice', 'nudge', 'summary', 'job', 'webhook', 'subagent', 'process'] as const
 
 /** Unknown fields are ignored. */
 export const exportedMessageSchema = z.object({
   role: z.enum(['user', 'assistant', 'tool']),
-  content: publicContent,
-  tool_calls: z.array(call).max(1_000).nullish(),
-  tool_call_id: id.nullish(),
-  name: id.nullish(),
-  reasoning: text.nullish(),
+  content: publicContentSchema,
+  tool_calls: z.array(callSchema).max(1_000).nullish(),
+  tool_call_id: idSchema.nullish(),
+  name: idSchema.nullish(),
+  reasoning: textSchema.nullish(),
   source: z.enum(sources).nullish(),
   stop: z.enum(['end', 'tools', 'length', 'refused']).nullish(),
   failed: z.boolean().nullish(),
-  parts: z.array(part).max(2_000).nullish(),
+  parts: z.array(partSchema).max(2_000).nullish(),
   seq: z.int().min(1).nullish(),
   run_id: z.string().max(128).nullish(),
   created_at: z.iso.datetime({ offset: true }).nullish(),
-  covers: z.int().min(0).nullish().describe('On a summary: the seq up to which it stands for what was said.'),
+  covers: z.int().min(0).nullish().describe('On a summary: the seq of the last message that it replaces.'),
 })
 export type ExportedMessage = z.infer<typeof exportedMessageSchema>
 
+/** Adds `parts` only when the fields of chat completions cannot represent the message. */
 export function toExportedMessage(message: Message): ExportedMessage {
   const plain = toPlainMessage(message)
   return isEqualJson(fromExportedMessage(plain), message) ? plain : { ...plain, parts: [...message.content] }
@@ -89,10 +90,10 @@ function toPlainMessage(message: Message): ExportedMessage {
       return { role: 'tool', content: toPublicContent(message), tool_call_id: callId, name, ...(failed && { failed }) }
     }
     case 'assistant': {
-      const calls = callsIn(message).map((one) => ({
-        id: one.id,
+      const calls = callsIn(message).map((call) => ({
+        id: call.id,
         type: 'function',
-        function: { name: one.name, arguments: one.raw ?? JSON.stringify(one.input) },
+        function: { name: call.name, arguments: call.raw ?? JSON.stringify(call.input) },
       }))
       const thinking = thinkingIn(message)
       return {
@@ -110,8 +111,10 @@ function toPlainMessage(message: Message): ExportedMessage {
 function toPublicContent({ content: parts }: UserMessage | ToolMessage): ExportedMessage['content'] {
   const [first, ...more] = parts
   if (first?.type === 'text' && !more.length) return first.text
-  return parts.map((one) =>
-    one.type === 'text' ? { type: 'text', text: one.text } : { type: 'image_url', image_url: { url: imageUrl(one) } },
+  return parts.map((part) =>
+    part.type === 'text'
+      ? { type: 'text', text: part.text }
+      : { type: 'image_url', image_url: { url: imageUrl(part) } },
   )
 }
 
@@ -119,29 +122,29 @@ const imageUrl = ({ mediaType, data }: ImagePart): string =>
   mediaType.endsWith(';url') ? data : `data:${mediaType};base64,${data}`
 
 /** Restores a message from its export, or from the export of another program. */
-export function fromExportedMessage(given: ExportedMessage): Message {
-  if (given.role === 'assistant') return parseAssistantMessage(given)
-  const { source } = given
-  const content = given.parts ? filterTextAndImages(given.parts) : parsePublicContent(given.content)
-  if (given.role === 'user') return { role: 'user', content, ...(source && { source }) }
-  const { tool_call_id: callId, name, failed } = given
+export function fromExportedMessage(exported: ExportedMessage): Message {
+  if (exported.role === 'assistant') return parseAssistantMessage(exported)
+  const { source } = exported
+  const content = exported.parts ? filterTextAndImages(exported.parts) : parsePublicContent(exported.content)
+  if (exported.role === 'user') return { role: 'user', content, ...(source && { source }) }
+  const { tool_call_id: callId, name, failed } = exported
   return { role: 'tool', callId: callId ?? 'unknown', name: name ?? 'tool', content, failed: failed ?? false }
 }
 
-function parseAssistantMessage(given: ExportedMessage): AssistantMessage {
-  const content = (given.parts?.filter((one) => one.type !== 'image') ??
-    parsePublicAnswer(given)) as AssistantMessage['content']
-  const stop = given.stop ?? (content.some(({ type }) => type === 'call') ? 'tools' : 'end')
-  return { role: 'assistant', content, stop, ...(given.source === 'notice' && { source: given.source }) }
+function parseAssistantMessage(exported: ExportedMessage): AssistantMessage {
+  const content = (exported.parts?.filter((part) => part.type !== 'image') ??
+    parsePublicAnswer(exported)) as AssistantMessage['content']
+  const stop = exported.stop ?? (content.some(({ type }) => type === 'call') ? 'tools' : 'end')
+  return { role: 'assistant', content, stop, ...(exported.source === 'notice' && { source: exported.source }) }
 }
 
 const filterTextAndImages = (parts: NonNullable<ExportedMessage['parts']>): readonly (TextPart | ImagePart)[] =>
-  parts.filter((one) => one.type === 'text' || one.type === 'image')
+  parts.filter((part) => part.type === 'text' || part.type === 'image')
 
-function parsePublicContent(given: ExportedMessage['content']): readonly (TextPart | ImagePart)[] {
-  if (typeof given === 'string') return [{ type: 'text', text: given }]
-  return (given ?? []).map((one) =>
-    one.type === 'text' ? { type: 'text', text: one.text } : parseImageUrl(one.image_url.url),
+function parsePublicContent(content: ExportedMessage['content']): readonly (TextPart | ImagePart)[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return (content ?? []).map((part) =>
+    part.type === 'text' ? { type: 'text', text: part.text } : parseImageUrl(part.image_url.url),
   )
 }
 
@@ -149,22 +152,18 @@ function parseImageUrl(url: string): TextPart | ImagePart {
   const [, mediaType, data] = /^data:(image\/[\w.+-]{1,60});base64,([A-Za-z0-9+/=]*)$/.exec(url) ?? []
   if (mediaType !== undefined && data !== undefined) return { type: 'image', mediaType, data }
   if (url.startsWith('https://')) return { type: 'image', mediaType: 'image/*;url', data: url }
-  return { type: 'text', text: '[an image that did not come along]' }
+  return { type: 'text', text: '[image not included in the export]' }
 }
 
-function parsePublicAnswer({
-  content: given,
-  reasoning,
-  tool_calls: calls,
-}: ExportedMessage): AssistantMessage['content'] {
-  const words =
-    typeof given === 'string'
-      ? given
-      : parsePublicContent(given).flatMap((one) => (one.type === 'text' ? one.text : []))
-  const whole = typeof words === 'string' ? words : words.join('')
+function parsePublicAnswer({ content, reasoning, tool_calls: calls }: ExportedMessage): AssistantMessage['content'] {
+  const texts =
+    typeof content === 'string'
+      ? content
+      : parsePublicContent(content).flatMap((part) => (part.type === 'text' ? part.text : []))
+  const answer = typeof texts === 'string' ? texts : texts.join('')
   return [
     ...(reasoning ? [{ type: 'thinking', text: reasoning } as const] : []),
-    ...(whole ? [{ type: 'text', text: whole } as const] : []),
+    ...(answer ? [{ type: 'text', text: answer } as const] : []),
     ...(calls ?? []).map(({ id: callId, function: { name, arguments: json } }) => ({
       type: 'call' as const,
       id: callId,

@@ -116,7 +116,7 @@ describe('toExportedMessage() and fromExportedMessage()', () => {
     'replace the image at %s by a placeholder',
     (url) => {
       const message = fromExportedMessage({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] })
-      expect(message.content).toEqual([{ type: 'text', text: '[an image that did not come along]' }])
+      expect(message.content).toEqual([{ type: 'text', text: '[image not included in the export]' }])
     },
   )
 })
