@@ -15,15 +15,15 @@ const send = async (model: string, transcript: readonly Message[], at = '127.0.0
     toBaseUrl: (origin) => origin.replace('127.0.0.1', at),
   })({ model, system: '', transcript, tools, maxTokens: 10_000, reasoningEffort: 'low' }, anthropicResponses.thinking)
   expect(findAnthropicViolations(body)).toEqual([])
-  return { said: reply!.message, isThere: text.includes('"type":"thinking","thinking"') }
+  return { message: reply!.message, isThere: text.includes('"type":"thinking","thinking"') }
 }
 /** Returns whether the thinking before a tool call of one model is sent to the other. */
 const isSentBack = async (from: string, to: string, at?: string) => {
-  const { said } = await send(from, [question])
+  const { message } = await send(from, [question])
   const withCall: Message = {
     role: 'assistant',
     content: [
-      ...said.content.filter(({ type }) => type === 'thinking'),
+      ...message.content.filter(({ type }) => type === 'thinking'),
       { type: 'call', id: 'c1', name: 'look', input: {} },
     ],
     stop: 'tools',

@@ -28,20 +28,21 @@ async function read(body: string, size = 1_000_000) {
   })
   return { ...reply, deltas, activities }
 }
-const answer = (...events: readonly (Event | readonly Event[])[]) => serializeEvents(messageStart(), ...events.flat())
+const createStream = (...events: readonly (Event | readonly Event[])[]) =>
+  serializeEvents(messageStart(), ...events.flat())
 
 describe('readMessagesStream', { timeout: 60_000 }, () => {
   it('reads the same reply for any chunk size', async () => {
-    const body = answer(
+    const body = createStream(
       thinkingBlock(0, 'c2ln', 'hm ', 'ja 😀'),
       textBlock(1, 'Grüße'),
       toolUseBlock(2, 'c1', 'look', '{"at"', ':1}'),
       messageEnd('tool_use'),
     )
-    const whole = await read(body)
+    const reply = await read(body)
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (size) => {
-        expect(await read(body, size)).toEqual(whole)
+        expect(await read(body, size)).toEqual(reply)
       }),
       { numRuns: 40 },
     )
@@ -49,23 +50,23 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
 
   it('never accepts a truncated stream as complete', async () => {
     const body = anthropicResponses.calls.body as string
-    const whole = await read(body)
+    const reply = await read(body)
     const stop = body.indexOf('"stop_reason"')
     const outcomeOf = async (length: number) => {
-      const cut: unknown = await read(body.slice(0, length)).catch((error: unknown) => error)
-      return cut instanceof StreamBroken ? 'dropped' : cut
+      const outcome: unknown = await read(body.slice(0, length)).catch((error: unknown) => error)
+      return outcome instanceof StreamBroken ? 'broken' : outcome
     }
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: stop }), async (length) => {
-        expect(await outcomeOf(length)).toBe('dropped')
+        expect(await outcomeOf(length)).toBe('broken')
       }),
     )
-    expect(await outcomeOf(body.indexOf('event: message_stop'))).toMatchObject({ message: whole.message })
+    expect(await outcomeOf(body.indexOf('event: message_stop'))).toMatchObject({ message: reply.message })
   })
 
   it('keeps thinking with its seals, in order', async () => {
     const { message } = await read(
-      answer(
+      createStream(
         thinkingBlock(0, 'c2ln', 'one'),
         contentBlock(1, { type: 'redacted_thinking', data: 'cmVk' }),
         textBlock(2, 'between'),
@@ -95,7 +96,7 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
     ['something_new', 'end'],
   ]
   it.each(stops)('maps the stop reason %s to %s', async (reason, stop) => {
-    expect((await read(answer(textBlock(0, 'x'), messageEnd(reason)))).message.stop).toBe(stop)
+    expect((await read(createStream(textBlock(0, 'x'), messageEnd(reason)))).message.stop).toBe(stop)
   })
 
   it('uses the explanation of the provider for a refusal without text', async () => {
@@ -104,7 +105,9 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
   })
 
   it('keeps truncated arguments as raw text', async () => {
-    const { message } = await read(answer(toolUseBlock(0, 'c1', 'look', '{"at": "unfin'), messageEnd('max_tokens')))
+    const { message } = await read(
+      createStream(toolUseBlock(0, 'c1', 'look', '{"at": "unfin'), messageEnd('max_tokens')),
+    )
     expect(message).toEqual({
       role: 'assistant',
       content: [{ type: 'call', id: 'c1', name: 'look', input: {}, raw: '{"at": "unfin' }],
@@ -114,7 +117,7 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
 
   it('reads blocks without deltas, and ignores unknown blocks', async () => {
     const { message, deltas } = await read(
-      answer(
+      createStream(
         contentBlock(0, { type: 'text', text: 'whole' }),
         contentBlock(
           1,
@@ -171,13 +174,13 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
   })
 
   it('reports pings as keep-alive activity', async () => {
-    const { activities } = await read(answer({ type: 'ping' }, textBlock(0, 'x'), messageEnd('end_turn')))
+    const { activities } = await read(createStream({ type: 'ping' }, textBlock(0, 'x'), messageEnd('end_turn')))
     expect(activities.filter((sign) => sign === 'keep-alive')).toHaveLength(1)
     expect(activities[1]).toBe('keep-alive')
   })
 
   it('reads a JSON message instead of a stream', async () => {
-    const whole = {
+    const reply = {
       type: 'message',
       content: [
         { type: 'thinking', thinking: 'hm', signature: 'c2ln' },
@@ -187,7 +190,7 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
       usage: { input_tokens: 3, output_tokens: 1 },
     }
     const options = { onDelta: () => {}, onActivity: () => {}, sleep: skipSleep }
-    const { message, usage } = await readMessagesStream(Response.json(whole), options)
+    const { message, usage } = await readMessagesStream(Response.json(reply), options)
     expect(message).toEqual({
       role: 'assistant',
       content: [

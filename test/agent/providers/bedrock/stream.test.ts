@@ -38,10 +38,10 @@ describe('readConverseStream', { timeout: 60_000 }, () => {
       toolUseBlock(2, 'c1', 'look', '{"at"', ':1}'),
       messageEnd('tool_use'),
     )
-    const whole = await read(body)
+    const reply = await read(body)
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 300 }), async (size) => {
-        expect(await read(body, size)).toEqual(whole)
+        expect(await read(body, size)).toEqual(reply)
       }),
       { numRuns: 40 },
     )

@@ -129,7 +129,7 @@ describe('images in tool results', () => {
 })
 
 describe('thinking that is sent back', () => {
-  const answer = (content: Extract<Message, { role: 'assistant' }>['content']): Message => ({
+  const assistant = (content: Extract<Message, { role: 'assistant' }>['content']): Message => ({
     role: 'assistant',
     content,
     stop: 'tools',
@@ -143,25 +143,25 @@ describe('thinking that is sent back', () => {
     renderJson({ transcript: [helloMessage, message, lookResult], ...more }, quirks).messages[2]
 
   it('is in the field of the quirks when it is plain', () => {
-    expect(renderAssistant(answer([plainThinking, call]), { echoThinking: 'reasoning_content' })).toMatchObject({
+    expect(renderAssistant(assistant([plainThinking, call]), { echoThinking: 'reasoning_content' })).toMatchObject({
       reasoning_content: 'hm',
     })
-    expect(renderAssistant(answer([plainThinking, call]), { echoThinking: 'reasoning' })).toMatchObject({
+    expect(renderAssistant(assistant([plainThinking, call]), { echoThinking: 'reasoning' })).toMatchObject({
       reasoning: 'hm',
     })
-    expect(renderAssistant(answer([plainThinking, call]), {})).not.toHaveProperty('reasoning_content')
+    expect(renderAssistant(assistant([plainThinking, call]), {})).not.toHaveProperty('reasoning_content')
   })
 
   it('of another dialect is dropped, and a call has a blank where one is required', () => {
-    expect(renderAssistant(answer([foreignThinking, call]), { echoThinking: 'reasoning_content' })).toMatchObject({
+    expect(renderAssistant(assistant([foreignThinking, call]), { echoThinking: 'reasoning_content' })).toMatchObject({
       reasoning_content: ' ',
     })
-    expect(renderAssistant(answer([foreignThinking, call]), { echoThinking: 'reasoning' })).not.toHaveProperty(
+    expect(renderAssistant(assistant([foreignThinking, call]), { echoThinking: 'reasoning' })).not.toHaveProperty(
       'reasoning',
     )
     expect(
       renderAssistant(
-        answer([plainThinking, call]),
+        assistant([plainThinking, call]),
         { echoThinking: 'reasoning_content' },
         { repairs: { thinking: 'left-out' } },
       ),
@@ -172,10 +172,10 @@ describe('thinking that is sent back', () => {
 
   it('is unchanged when this dialect sealed it', () => {
     const quirks: Quirks = { echoThinking: 'reasoning_details' }
-    expect(renderAssistant(answer([ownThinking, call]), quirks)).toMatchObject({ reasoning_details: details })
-    expect(renderAssistant(answer([foreignThinking, call]), quirks)).not.toHaveProperty('reasoning_details')
+    expect(renderAssistant(assistant([ownThinking, call]), quirks)).toMatchObject({ reasoning_details: details })
+    expect(renderAssistant(assistant([foreignThinking, call]), quirks)).not.toHaveProperty('reasoning_details')
     expect(
-      renderAssistant(answer([ownThinking, call]), quirks, { repairs: { thinking: 'left-out' } }),
+      renderAssistant(assistant([ownThinking, call]), quirks, { repairs: { thinking: 'left-out' } }),
     ).not.toHaveProperty('reasoning_details')
   })
 
@@ -184,7 +184,7 @@ describe('thinking that is sent back', () => {
     const foreignCall = { ...call, id: 'c2', sealed: { by: 'another', data: 'x' } }
     const unsealed = { google: { thought_signature: 'skip' } }
     const listExtras = (calls: readonly ToolCallPart[], quirks: Quirks) => {
-      const { tool_calls: sentCalls } = renderAssistant(answer(calls), quirks) as {
+      const { tool_calls: sentCalls } = renderAssistant(assistant(calls), quirks) as {
         tool_calls: { extra_content?: object }[]
       }
       return sentCalls.map(({ extra_content: extra }) => extra)

@@ -33,11 +33,11 @@ describe('the text of a stream', () => {
   })
 
   it('is the same for any chunk size', async () => {
-    const whole = await readStream(text)
+    const reply = await readStream(text)
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (size) => {
         const { message, deltas } = await readStream(text, { size })
-        expect({ message, deltas }).toEqual({ message: whole.message, deltas: whole.deltas })
+        expect({ message, deltas }).toEqual({ message: reply.message, deltas: reply.deltas })
       }),
     )
   })
@@ -52,8 +52,8 @@ describe('the text of a stream', () => {
     ['a role', deltaEvent({ role: 'assistant', content: '' }), 'keep-alive'],
     ['a chunk without a choice', 'data: {"choices":[]}\n\n', 'keep-alive'],
     ['a comment', ': processing\n\n', 'keep-alive'],
-  ])('has %s as an event with its kind of activity', async (_name, frame, sign) => {
-    expect((await readStream(frame + finish('stop'))).activities).toEqual([sign, 'answer'])
+  ])('has %s as an event with its kind of activity', async (_name, frame, activity) => {
+    expect((await readStream(frame + finish('stop'))).activities).toEqual([activity, 'answer'])
   })
 
   it('reports no activity for incomplete events', async () => {

@@ -75,9 +75,9 @@ describe('renderChatBody', () => {
     )
     expect(body).not.toContain('AAAA')
     expect(body).not.toContain('^a')
-    const whole = renderText(createChatRequest({ transcript: [imageMessage] }))
-    expect(whole).toContain('data:image/png;base64,AAAA')
-    expect(whole).toContain('^a')
+    const unrepaired = renderText(createChatRequest({ transcript: [imageMessage] }))
+    expect(unrepaired).toContain('data:image/png;base64,AAAA')
+    expect(unrepaired).toContain('^a')
   })
 
   it('renders a long transcript like its parts, whatever is batched', () => {
@@ -87,13 +87,13 @@ describe('renderChatBody', () => {
       content: [{ type: 'call', id, name: 'look', input: {} }],
       stop: 'tools',
     })
-    const said = (n: number): Message[] => [
+    const createGroup = (n: number): Message[] => [
       userText(n % 7 ? `${n}` : `${n} ${long}`),
       look(`c${n}`),
       { ...lookResult, callId: `c${n}` } as Message,
       assistantText(`${n}`),
     ]
-    const groups = Array.from({ length: 40 }, (_, n) => said(n))
+    const groups = Array.from({ length: 40 }, (_, n) => createGroup(n))
     const { messages } = renderJson({ transcript: groups.flat() })
     const alone = groups.flatMap((transcript) => renderJson({ transcript }).messages.slice(1))
     expect(messages.slice(1)).toEqual(alone)
@@ -119,15 +119,15 @@ describe('renderChatBody', () => {
   })
 
   it('has every message of a long history, once and in order', () => {
-    const said = Array.from({ length: 12_000 }, (_, n) => `${n}: "ünd so weiter" \\ ${'x'.repeat(n % 800)}`)
-    const transcript = said.map((text, n): Message => {
+    const texts = Array.from({ length: 12_000 }, (_, n) => `${n}: "ünd so weiter" \\ ${'x'.repeat(n % 800)}`)
+    const transcript = texts.map((text, n): Message => {
       const content = [{ type: 'text' as const, text }]
       return n % 2 ? { role: 'assistant', content, stop: 'end' } : { role: 'user', content }
     })
     const body = renderText(createChatRequest({ transcript: [...transcript, userText('and now?')] }))
     expect((JSON.parse(body) as SentBody).messages.map(({ content }) => content)).toEqual([
       'Be kind.',
-      ...said,
+      ...texts,
       'and now?',
     ])
   })

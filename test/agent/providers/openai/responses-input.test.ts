@@ -109,8 +109,13 @@ describe('renderInputItems', () => {
     const of = (from: string, id: string) =>
       ({ type: 'thinking', text: 'hm', sealed: { by: `openai-responses@${from}`, data: reasoningItem(id) } }) as const
     const message = assistant(of('a.test', 'rs_1'), textPart('Yes.'), of('b.test', 'rs_2'), callPart('c1'))
-    const kept = (host?: string) => renderInputItems(message, {}, host).filter(({ type }) => type === 'reasoning')
-    expect([kept('a.test'), kept('b.test'), kept()]).toEqual([[reasoningItem('rs_1')], [reasoningItem('rs_2')], []])
+    const listReasoning = (host?: string) =>
+      renderInputItems(message, {}, host).filter(({ type }) => type === 'reasoning')
+    expect([listReasoning('a.test'), listReasoning('b.test'), listReasoning()]).toEqual([
+      [reasoningItem('rs_1')],
+      [reasoningItem('rs_2')],
+      [],
+    ])
   })
 
   it('drops thinking when a repair removes it', () => {

@@ -19,7 +19,7 @@ import { skipSleep } from '../support/chunked-response.ts'
 const encoder = new TextEncoder()
 
 /** Creates a response whose body arrives in chunks of `size` bytes. `breaks`: the body fails at its end. */
-function answer(text: string, { size = 1_000_000, breaks = false } = {}) {
+function createResponse(text: string, { size = 1_000_000, breaks = false } = {}) {
   const bytes = encoder.encode(text)
   let at = 0
   const body = new ReadableStream<Uint8Array>({
@@ -39,7 +39,7 @@ async function read(
   const deltas: string[] = []
   const activities: (Activity | undefined)[] = []
   const { message, usage: used } = await readResponsesStream(
-    from instanceof Response ? from : answer(from.body as string, options),
+    from instanceof Response ? from : createResponse(from.body as string, options),
     {
       onDelta: (delta) => deltas.push(`${delta.of}: ${delta.text}`),
       onActivity: (sign) => activities.push(sign),
@@ -48,8 +48,8 @@ async function read(
   )
   return { message, usage: used, deltas, activities }
 }
-const readError = async (...given: Parameters<typeof read>): Promise<unknown> =>
-  read(...given).then(
+const readError = async (...args: Parameters<typeof read>): Promise<unknown> =>
+  read(...args).then(
     () => 'no error',
     (error: unknown) => error,
   )
@@ -61,18 +61,18 @@ const joinBodies = (...answers: readonly { readonly body: string | Uint8Array }[
 })
 
 describe('readResponsesStream', () => {
-  const whole = completedResponse(
+  const response = completedResponse(
     reasoningItem([['hm ', 'yes']]),
     messageItem(['Grüße, ', '世界 👋']),
     callItem('c1', 'look', ['{"at"', ':"a"}']),
   )
 
   it('reads the same reply for any chunk size', async () => {
-    const { message, deltas } = await read(whole)
+    const { message, deltas } = await read(response)
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (size) => {
-        const pieces = await read(whole, { size })
-        expect({ message: pieces.message, deltas: pieces.deltas }).toEqual({ message, deltas })
+        const chunked = await read(response, { size })
+        expect({ message: chunked.message, deltas: chunked.deltas }).toEqual({ message, deltas })
       }),
       { numRuns: 20 },
     )
@@ -220,9 +220,9 @@ describe('servers with other event formats', () => {
   it.each(cases)('are supported when they %s', async (_name, events, expected) => {
     const { message, deltas } = await read(sseResponse(...events))
     expect(message.content).toEqual(expected)
-    const said = deltas.filter((line) => line.startsWith('text: ')).map((line) => line.slice(6))
+    const textDeltas = deltas.filter((line) => line.startsWith('text: ')).map((line) => line.slice(6))
     const texts = message.content.map((part) => (part.type === 'text' ? part.text : ''))
-    expect(said.join('')).toBe(texts.join(''))
+    expect(textDeltas.join('')).toBe(texts.join(''))
   })
 
   it('are supported when the type is only in the event name', async () => {

@@ -96,8 +96,8 @@ describe('renderResponsesBody', () => {
     ],
     ['omits the instructions without a system prompt', { request: { system: '' }, absent: ['instructions'] }],
   ]
-  it.each(quirks)('%s', (_name, { quirks: given, request = {}, expected = {}, absent = [] }) => {
-    const body = renderJson(request, given)
+  it.each(quirks)('%s', (_name, { quirks: extraQuirks, request = {}, expected = {}, absent = [] }) => {
+    const body = renderJson(request, extraQuirks)
     expect(body).toMatchObject(expected)
     for (const field of absent) expect(body).not.toHaveProperty(field)
     expect(findResponsesViolations(body)).toEqual([])
@@ -140,7 +140,7 @@ describe('renderResponsesBody', () => {
   })
 
   it('renders a growing transcript like a new one', () => {
-    const grown: Message[] = [helloMessage]
+    const growing: Message[] = [helloMessage]
     const steps: readonly (readonly [readonly Message[], Partial<ModelRequest>, Quirks?])[] = [
       [[assistant(sealedThinking('rs_1'), callPart('c1')), toolResult('c1', 'one')], {}],
       [[], { say: 'and now?' }],
@@ -151,10 +151,10 @@ describe('renderResponsesBody', () => {
       [[], { repairs: { images: 'left-out', toolContent: 'text' } }],
       [[assistantText('fine'), userText('next')], {}],
     ]
-    for (const [messages, more, given] of steps) {
-      grown.push(...messages)
-      const body = renderText({ transcript: grown, ...more }, given)
-      expect(body).toBe(renderText({ transcript: structuredClone(grown), ...more }, given))
+    for (const [messages, more, extraQuirks] of steps) {
+      growing.push(...messages)
+      const body = renderText({ transcript: growing, ...more }, extraQuirks)
+      expect(body).toBe(renderText({ transcript: structuredClone(growing), ...more }, extraQuirks))
       expect(findResponsesViolations(JSON.parse(body))).toEqual([])
     }
   })

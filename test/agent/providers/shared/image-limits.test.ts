@@ -110,12 +110,12 @@ describe('a request with very many images', () => {
   it.each([
     ['anthropic', anthropicBody, findAnthropicViolations, 100],
     ['bedrock-converse', bedrockBody, findBedrockViolations, 20],
-  ] as const)('stays within the limit of %s', (_name, bodyOf, faults, limit) => {
+  ] as const)('stays within the limit of %s', (_name, bodyOf, findViolations, limit) => {
     const body = parseBody(bodyOf(request(pixelTranscript(130))))
     expect(countIn(body)).toBeGreaterThan(limit * 0.7)
     expect(countIn(body)).toBeLessThanOrEqual(limit)
     expect(JSON.stringify(body)).toContain('left out because there are too many')
-    expect(faults(body)).toEqual([])
+    expect(findViolations(body)).toEqual([])
     expect(countIn(parseBody(bodyOf(request(pixelTranscript(10)))))).toBe(11)
   })
 })

@@ -128,9 +128,11 @@ describe('sanitise', () => {
       if (one.role !== 'tool' && one.role === messages[i - 1]?.role) return [`two of ${one.role} in a row`]
       if (one.role !== 'assistant') return []
       const ids = callsIn(one).map((call) => call.id)
-      const behind = messages.slice(i + 1)
-      const end = behind.findIndex(({ role }) => role !== 'tool')
-      const results = (end < 0 ? behind : behind.slice(0, end)).map((result) => result.role === 'tool' && result.callId)
+      const following = messages.slice(i + 1)
+      const end = following.findIndex(({ role }) => role !== 'tool')
+      const results = (end < 0 ? following : following.slice(0, end)).map(
+        (result) => result.role === 'tool' && result.callId,
+      )
       return [
         ...(textIn(one).trim() || ids.length ? [] : ['an empty answer']),
         ...(ids.join() === results.join() ? [] : [`calls ${ids.join()} with results ${results.join()}`]),

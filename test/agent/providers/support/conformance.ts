@@ -74,7 +74,7 @@ export type RecordedResponses = {
   readonly errors: Readonly<Partial<Record<FailureKind, RecordedResponse>>>
 }
 
-const text = (words: string) => ({ type: 'text', text: words }) as const
+const textPart = (text: string) => ({ type: 'text', text }) as const
 const call = (id: string, name: string, input: object) => ({ type: 'call', id, name, input }) as const
 const assistant = (stop: AssistantMessage['stop'], ...content: AssistantMessage['content']): AssistantMessage => ({
   role: 'assistant',
@@ -83,18 +83,18 @@ const assistant = (stop: AssistantMessage['stop'], ...content: AssistantMessage[
 })
 
 export const expected = {
-  text: assistant('end', text('Grüße, 世界 👋')),
-  thinking: assistant('end', { type: 'thinking', text: 'hm yes' }, text('Yes.')),
+  text: assistant('end', textPart('Grüße, 世界 👋')),
+  thinking: assistant('end', { type: 'thinking', text: 'hm yes' }, textPart('Yes.')),
   calls: assistant(
     'tools',
-    text('Let me look.'),
+    textPart('Let me look.'),
     call('call_1', 'look', { at: 'a' }),
     call('call_2', 'find', { n: [2] }),
   ),
   thoughtfulCall: assistant('tools', { type: 'thinking', text: 'I must look.' }, call('call_9', 'look', { at: 'z' })),
   fragments: assistant('tools', call('call_1', 'look', { at: 'häuser "x"', deep: { n: [1, 2] } })),
   noArguments: assistant('tools', call('call_1', 'look', {})),
-  length: assistant('length', text('half a')),
+  length: assistant('length', textPart('half a')),
   empty: assistant('end'),
 } as const
 
@@ -254,19 +254,19 @@ export function describeConformance(harness: DialectHarness): void {
     it('begins with the bytes of the previous request, and does not depend on caches', async () => {
       const transcript = [...hello.transcript]
       let before = (await send(responses.text)).text
-      const whole = appendToolResults([expected.calls, expected.text, expected.fragments])
-      for (const [at, more] of whole.entries()) {
-        if (at > 0) transcript.push(more)
+      const messages = appendToolResults([expected.calls, expected.text, expected.fragments])
+      for (const [at, message] of messages.entries()) {
+        if (at > 0) transcript.push(message)
         // Tool results of one batch are added together.
-        if (at === 0 || more.role === 'assistant' || whole[at + 1]?.role === 'tool') continue
-        const { text: now } = await exchange({ ...hello, transcript }, responses.text)
+        if (at === 0 || message.role === 'assistant' || messages[at + 1]?.role === 'tool') continue
+        const { text: current } = await exchange({ ...hello, transcript }, responses.text)
         const fresh = await exchange(structuredClone({ ...hello, transcript }), responses.text)
-        expect(now).toBe(fresh.text)
-        let same = 0
-        while (before[same] === now[same] && same < before.length) same++
+        expect(current).toBe(fresh.text)
+        let samePrefix = 0
+        while (before[samePrefix] === current[samePrefix] && samePrefix < before.length) samePrefix++
         // All but the closing brackets.
-        expect(before.length - same).toBeLessThan(20)
-        before = now
+        expect(before.length - samePrefix).toBeLessThan(20)
+        before = current
       }
     })
   })

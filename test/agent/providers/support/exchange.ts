@@ -15,17 +15,17 @@ type HttpOptions = {
 
 export const exchangeOverHttp =
   (dialect: Dialect, httpOptions: HttpOptions = {}): DialectHarness['exchange'] =>
-  async (request, answer, { quirks, onDelta, isAborted } = {}) => {
+  async (request, recorded, { quirks, onDelta, isAborted } = {}) => {
     const requests: { path: string; headers: Record<string, string>; text: string }[] = []
     const server = createServer(async (incoming, response) => {
       requests.push({ path: incoming.url ?? '', headers: toHeaderRecord(incoming), text: await readText(incoming) })
-      const isError = (answer.status ?? 200) >= 400
+      const isError = (recorded.status ?? 200) >= 400
       const type = isError ? 'application/json' : (httpOptions.contentType ?? 'text/event-stream')
-      response.writeHead(answer.status ?? 200, { 'content-type': type, ...answer.headers })
-      if (answer.body.length) await new Promise<void>((done) => response.write(answer.body, done))
+      response.writeHead(recorded.status ?? 200, { 'content-type': type, ...recorded.headers })
+      if (recorded.body.length) await new Promise<void>((done) => response.write(recorded.body, done))
       else response.flushHeaders()
-      if (answer.ending === 'disconnects') response.socket?.destroy()
-      else if (answer.ending === undefined) response.end()
+      if (recorded.ending === 'disconnects') response.socket?.destroy()
+      else if (recorded.ending === undefined) response.end()
     })
     const origin = await listen(server)
     const deltas: Delta[] = []

@@ -38,11 +38,11 @@ export const toolResult = (
 })
 
 /** Creates a conversation with these replies and a result for every tool call. */
-export function appendToolResults(answers: readonly AssistantMessage[]): readonly Message[] {
+export function appendToolResults(replies: readonly AssistantMessage[]): readonly Message[] {
   const transcript: Message[] = [userText('hello')]
-  for (const answer of answers) {
-    transcript.push(answer)
-    const calls = callsIn(answer)
+  for (const reply of replies) {
+    transcript.push(reply)
+    const calls = callsIn(reply)
     for (const { id, name } of calls) transcript.push(toolResult(id, `result of ${id}`, { name }))
     if (!calls.length) transcript.push(userText('and then?'))
   }

@@ -71,8 +71,8 @@ describe('a request to the binding', () => {
     ['a clamped effort', { reasoningEffort: 'xhigh' }, {}, { reasoning_effort: 'high' }],
     ['a temperature', { temperature: 0.3 }, {}, { temperature: 0.3 }],
     ['the body fields of the quirks', {}, { body: { seed: 1 } }, { seed: 1 }],
-  ])('has %s', (_name, ask, quirks, expected) => {
-    expect(renderInputs(createWorkersAiRequest(ask), quirks)).toMatchObject(expected)
+  ])('has %s', (_name, fields, quirks, expected) => {
+    expect(renderInputs(createWorkersAiRequest(fields), quirks)).toMatchObject(expected)
   })
 
   const cases: readonly (readonly [string, readonly Message[], object])[] = [
@@ -110,20 +110,20 @@ describe('an aborted call', () => {
   }
 
   it('fails at once, before the call and while waiting', async () => {
-    const silent: AiBinding = { run: () => new Promise(() => undefined) }
-    expect(await kindOfAborted(silent, (controller) => controller.abort())).toBe('aborted')
-    expect(await kindOfAborted(silent, (controller) => void Promise.resolve().then(() => controller.abort()))).toBe(
-      'aborted',
-    )
+    const silentBinding: AiBinding = { run: () => new Promise(() => undefined) }
+    expect(await kindOfAborted(silentBinding, (controller) => controller.abort())).toBe('aborted')
+    expect(
+      await kindOfAborted(silentBinding, (controller) => void Promise.resolve().then(() => controller.abort())),
+    ).toBe('aborted')
   })
 
   it('cancels a stream that arrives later', async () => {
     let isCancelled = false
-    let answer: (stream: ReadableStream) => void = () => undefined
-    const late: AiBinding = { run: () => new Promise((resolve) => (answer = resolve)) }
-    expect(await kindOfAborted(late, (controller) => controller.abort())).toBe('aborted')
+    let resolveRun: (stream: ReadableStream) => void = () => undefined
+    const lateBinding: AiBinding = { run: () => new Promise((resolve) => (resolveRun = resolve)) }
+    expect(await kindOfAborted(lateBinding, (controller) => controller.abort())).toBe('aborted')
     await new Promise<void>((closed) => {
-      answer(
+      resolveRun(
         new ReadableStream({
           cancel() {
             isCancelled = true
