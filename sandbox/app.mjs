@@ -1,4 +1,4 @@
-// The protocol over HTTP (docs/sandbox-protocol.md): one table of routes, one place for errors.
+// Serves the sandbox protocol over HTTP (docs/sandbox-protocol.md): routes, authorization and errors.
 
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -7,61 +7,61 @@ import { openArchive } from './archive.mjs'
 import { openExecs } from './exec.mjs'
 import { openFiles, rangeOf, streamOf } from './files.mjs'
 import { openJobs } from './jobs.mjs'
-import { Refusal } from './refusal.mjs'
+import { ProtocolError } from './protocol-error.mjs'
 import { openSearch } from './search.mjs'
 import { openWorkspaces } from './workspaces.mjs'
 
 export const protocol = 1
-/** Bytes that wait for a client that does not read; after that its command goes. */
-const backlogMax = 32 * 1024 * 1024
-/** Between two looks at the disks of those that run something in the background. */
-const measureMs = 3_000
+/** Bytes that are buffered for a slow client; beyond that its command is killed. */
+const maxBufferedBytes = 32 * 1024 * 1024
+/** Interval of the disk checks of workspaces with running jobs. */
+const measureIntervalMs = 3_000
 
-export function createApp({ root, token, box, limits, version }) {
+export function createApp({ root, token, sandbox, limits, version }) {
   const workspaces = openWorkspaces(root, limits)
-  const execs = openExecs({ workspaces, box, limits })
+  const execs = openExecs({ workspaces, sandbox, limits })
   const parts = {
     workspaces,
     execs,
-    box,
+    sandbox,
     limits,
     version,
     token,
     boot: randomUUID(),
-    jobs: openJobs({ workspaces, box, limits }),
+    jobs: openJobs({ workspaces, sandbox, limits }),
     files: openFiles({ workspaces, limits }),
-    search: openSearch({ workspaces, limits, takePlace: execs.takePlace }),
-    archive: openArchive({ workspaces, box, limits, takePlace: execs.takePlace }),
+    search: openSearch({ workspaces, limits, acquireSlot: execs.acquireSlot }),
+    archive: openArchive({ workspaces, sandbox, limits, acquireSlot: execs.acquireSlot }),
   }
   const server = createServer({ maxHeaderSize: 16_384, requestTimeout: 600_000, headersTimeout: 20_000 })
-  server.on('request', (request, response) => void answer(parts, request, response))
-  // Also what an earlier server could not clear away.
-  box.cgroups?.sweep()
-  const sweeping = setInterval(() => box.cgroups?.sweep(), 60_000)
-  const measuring = setTimeout(measure, measureMs)
-  async function measure() {
-    await parts.jobs.endOverfull().catch((error) => console.error(error))
-    measuring.refresh()
+  server.on('request', (request, response) => void handleRequest(parts, request, response))
+  // Also removes groups that an earlier server left.
+  sandbox.cgroups?.sweep()
+  const sweepTimer = setInterval(() => sandbox.cgroups?.sweep(), 60_000)
+  const measureTimer = setTimeout(checkDisks, measureIntervalMs)
+  async function checkDisks() {
+    await parts.jobs.killOverLimit().catch((error) => console.error(error))
+    measureTimer.refresh()
   }
-  for (const timer of [sweeping, measuring]) {
+  for (const timer of [sweepTimer, measureTimer]) {
     timer.unref()
     server.on('close', () => clearTimeout(timer))
   }
   return server
 }
 
-async function answer(parts, request, response) {
+async function handleRequest(parts, request, response) {
   request.on('error', () => {})
   response.on('error', () => {})
   try {
     const url = new URL(request.url, 'http://server')
-    if (!isAuthorized(request, parts.token)) return refuse(response, unauthorized())
-    const found = routeOf(request.method, url.pathname)
-    const call = { ...parts, request, response, query: url.searchParams, body: () => jsonOf(request, parts.limits) }
-    const result = await found.handle({ ...call, ...found.names })
+    if (!isAuthorized(request, parts.token)) return sendError(response, unauthorized())
+    const route = matchRoute(request.method, url.pathname)
+    const call = { ...parts, request, response, query: url.searchParams, body: () => readJson(request, parts.limits) }
+    const result = await route.handle({ ...call, ...route.names })
     if (result !== undefined) send(response, 200, result)
   } catch (error) {
-    refuse(response, error)
+    sendError(response, error)
   }
 }
 
@@ -69,7 +69,11 @@ const digest = (text) => createHash('sha256').update(text).digest()
 const isAuthorized = ({ headers }, token) =>
   timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`))
 const unauthorized = () =>
-  new Refusal('unauthorized', 'The key is missing or wrong.', 'Send `Authorization: Bearer` with SANDBOX_HTTP_TOKEN.')
+  new ProtocolError(
+    'unauthorized',
+    'The key is missing or wrong.',
+    'Send `Authorization: Bearer` with SANDBOX_HTTP_TOKEN.',
+  )
 
 function send(response, status, value) {
   const body = JSON.stringify(value)
@@ -78,35 +82,35 @@ function send(response, status, value) {
     .end(body)
 }
 
-function refuse(response, error) {
-  const isRefusal = error instanceof Refusal
-  if (!isRefusal) console.error(error)
-  // What was begun cannot be taken back: a broken connection is the only honest end.
+function sendError(response, error) {
+  const isProtocolError = error instanceof ProtocolError
+  if (!isProtocolError) console.error(error)
+  // The response has started: only a broken connection can report the error.
   if (response.headersSent) return response.destroy()
-  const { status, code, message, hint } = isRefusal
+  const { status, code, message, hint } = isProtocolError
     ? error
     : { status: 500, code: 'internal', message: 'The server failed; its log has the reason.', hint: '' }
   if (code === 'busy') response.setHeader('retry-after', '1')
-  // The rest of a body nobody reads: the connection is of no use after it.
+  // The request body was not read to its end, so the connection cannot be reused.
   response.setHeader('connection', 'close')
   send(response, status, { error: { code, message, hint } })
 }
 
-async function jsonOf(request, { BODY_BYTES }) {
+async function readJson(request, { BODY_BYTES }) {
   const chunks = []
   let bytes = 0
   for await (const chunk of request) {
     bytes += chunk.length
-    if (bytes > BODY_BYTES) throw new Refusal('too_large', `The request may have ${BODY_BYTES} bytes.`)
+    if (bytes > BODY_BYTES) throw new ProtocolError('too_large', `The request may have ${BODY_BYTES} bytes.`)
     chunks.push(chunk)
   }
   try {
     const value = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}')
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value
   } catch {
-    // said below, together with JSON that is no object
+    // reported below, together with JSON that is not an object
   }
-  throw new Refusal('invalid', 'The body has to be a JSON object.')
+  throw new ProtocolError('invalid', 'The body must be a JSON object.')
 }
 
 const routes = [
@@ -133,34 +137,37 @@ const routes = [
   ['PUT', '/v1/w/:ws/tar', writeTar],
 ].map(([method, pattern, handle]) => ({ method, pattern, handle, names: pattern.split('/') }))
 
-function routeOf(method, path) {
-  const given = path.split('/')
-  const named = routes.filter(
-    ({ names }) => names.length === given.length && names.every((name, i) => name.startsWith(':') || name === given[i]),
+function matchRoute(method, path) {
+  const segments = path.split('/')
+  const candidates = routes.filter(
+    ({ names }) =>
+      names.length === segments.length && names.every((name, i) => name.startsWith(':') || name === segments[i]),
   )
-  const route = named.find((each) => each.method === method)
-  if (!route) throw new Refusal(named.length ? 'invalid' : 'missing', `There is no ${method} ${path}.`)
-  const names = route.names.flatMap((name, i) => (name.startsWith(':') ? [[name.slice(1), decoded(given[i])]] : []))
+  const route = candidates.find((each) => each.method === method)
+  if (!route) throw new ProtocolError(candidates.length ? 'invalid' : 'missing', `There is no ${method} ${path}.`)
+  const names = route.names.flatMap((name, i) =>
+    name.startsWith(':') ? [[name.slice(1), decodeSegment(segments[i])]] : [],
+  )
   return { handle: route.handle, names: Object.fromEntries(names) }
 }
 
-function decoded(part) {
+function decodeSegment(part) {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new Refusal('invalid', 'The address is not valid percent-encoding.')
+    throw new ProtocolError('invalid', 'The path is not valid percent-encoding.')
   }
 }
 
 function pathOf(query) {
   const path = query.get('path')
-  if (!path) throw new Refusal('invalid', '`path` is missing.')
+  if (!path) throw new ProtocolError('invalid', '`path` is missing.')
   return path
 }
 
-function health({ box, limits, version, boot, execs }) {
-  const { isolation, limiting, network } = box
-  const bounds = Object.fromEntries(Object.entries(limits).map(([name, value]) => [name.toLowerCase(), value]))
+function health({ sandbox, limits, version, boot, execs }) {
+  const { isolation, limiting, network } = sandbox
+  const lowerLimits = Object.fromEntries(Object.entries(limits).map(([name, value]) => [name.toLowerCase(), value]))
   return {
     status: 'ok',
     protocol,
@@ -171,7 +178,7 @@ function health({ box, limits, version, boot, execs }) {
     network,
     root: '/workspace',
     running: execs.count(),
-    limits: bounds,
+    limits: lowerLimits,
   }
 }
 
@@ -181,32 +188,33 @@ async function describe({ ws, workspaces, jobs, limits }) {
   return { exists, bytes, limit: limits.DISK_BYTES, jobs: exists ? (await jobs.list(ws)).length : 0 }
 }
 
-async function removeWorkspace({ ws, workspaces, jobs, box }) {
+async function removeWorkspace({ ws, workspaces, jobs, sandbox }) {
   await jobs.killAll(ws)
   await workspaces.remove(ws)
-  box.cgroups?.sweep()
+  sandbox.cgroups?.sweep()
   return {}
 }
 
-/** Lines of JSON, each as soon as it happens. Refusals before the first are answers as everywhere else. */
+/** Sends events as lines of JSON as they happen. Errors before the first event are normal error responses. */
 async function exec({ ws, execs, response, body }) {
   const request = await body()
-  const gone = new AbortController()
-  response.on('close', () => response.writableFinished || gone.abort())
+  const disconnected = new AbortController()
+  response.on('close', () => response.writableFinished || disconnected.abort())
   const emit = (event) => {
     if (response.destroyed) return
     if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/x-ndjson' })
     response.write(`${JSON.stringify(event)}\n`)
-    if (response.writableLength > backlogMax) gone.abort()
+    if (response.writableLength > maxBufferedBytes) disconnected.abort()
   }
-  await execs.exec(ws, request, { emit, signal: gone.signal })
+  await execs.exec(ws, request, { emit, signal: disconnected.signal })
   response.end()
 }
 
 function jobOutput({ ws, id, jobs, query }) {
   const count = (name, otherwise) => {
     const value = Number(query.get(name) ?? otherwise)
-    if (!Number.isSafeInteger(value) || value < 0) throw new Refusal('invalid', `\`${name}\` is a number from 0 on.`)
+    if (!Number.isSafeInteger(value) || value < 0)
+      throw new ProtocolError('invalid', `\`${name}\` must be a whole number from 0.`)
     return value
   }
   return jobs.output(ws, id, { from: count('from', 0), max: count('max', 65_536) })

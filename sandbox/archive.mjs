@@ -1,23 +1,23 @@
-// A folder of a workspace as a tar stream, out and in. `tar` runs inside the sandbox: whatever an archive says about
-// paths and links, it can touch nothing but the workspace.
+// Reads and writes a folder of a workspace as a tar stream. `tar` runs inside the sandbox, so that paths and links of
+// an archive cannot reach outside of the workspace.
 
 import { spawn } from 'node:child_process'
 import { pipeline } from 'node:stream/promises'
 import { absolute, commandLine } from './command.mjs'
 import { killGroup } from './exec.mjs'
-import { Refusal } from './refusal.mjs'
+import { ProtocolError } from './protocol-error.mjs'
 
-const patienceMs = 600_000
-const complaintBytes = 2_000
-/** Readers of the protocol need no more than the plain format; a time before 1970 becomes 0 instead of a binary number. */
+const timeoutMs = 600_000
+const maxErrorChars = 2_000
+/** The POSIX format, in which a time before 1970 becomes 0 instead of a binary number. */
 const format = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime'
-const nameShape = /^[\w.@+ -]{1,100}$/
+const namePattern = /^[\w.@+ -]{1,100}$/
 
-export function openArchive({ workspaces, box, limits, takePlace }) {
+export function openArchive({ workspaces, sandbox, limits, acquireSlot }) {
   async function launch(name, { path, command }) {
     const workspace = await workspaces.open(name)
     const cwd = absolute(path)
-    const line = commandLine({ workspace, box, limits, env: {}, cwd, ms: patienceMs })
+    const line = commandLine({ workspace, sandbox, limits, env: {}, cwd, ms: timeoutMs })
     const child = spawn(line.file, line.args, {
       cwd: '/',
       env: line.env,
@@ -27,23 +27,23 @@ export function openArchive({ workspaces, box, limits, takePlace }) {
     for (const stream of child.stdio) stream?.on('error', () => {})
     child.stdio[4].end(command)
     child.stdio[5].end(line.options)
-    let complaint = ''
+    let errorText = ''
     child.stderr.on('data', (chunk) => {
-      if (complaint.length < complaintBytes) complaint += chunk
+      if (errorText.length < maxErrorChars) errorText += chunk
     })
-    const timer = setTimeout(() => killGroup(child.pid), patienceMs)
+    const timer = setTimeout(() => killGroup(child.pid), timeoutMs)
     const ended = new Promise((resolve, reject) => {
       child.on('error', reject)
-      child.on('close', (code) => resolve({ code, complaint: complaint.trim().slice(0, complaintBytes) }))
+      child.on('close', (code) => resolve({ code, errorText: errorText.trim().slice(0, maxErrorChars) }))
     }).finally(() => clearTimeout(timer))
     return { child, ended, workspace }
   }
 
-  /** Into a response. An archive that could not be completed ends in a broken connection, never as if it were whole. */
+  /** Sends an archive. When it is incomplete, the connection is broken, so that the client notices. */
   async function read(name, { path, exclude }, response) {
     for (const each of exclude)
-      if (!nameShape.test(each)) throw new Refusal('invalid', `This cannot be excluded: ${each}`)
-    const free = takePlace(name)
+      if (!namePattern.test(each)) throw new ProtocolError('invalid', `This name cannot be excluded: ${each}`)
+    const release = acquireSlot(name)
     try {
       const excluded = exclude.map((each) => `--exclude='${each}'`).join(' ')
       const { child, ended } = await launch(name, { path, command: `tar ${format} ${excluded} -cf - .` })
@@ -52,29 +52,30 @@ export function openArchive({ workspaces, box, limits, takePlace }) {
       response.writeHead(200, { 'content-type': 'application/x-tar' })
       child.stdout.pipe(response, { end: false })
       const { code } = await ended
-      // 1: a file changed while it was read.
+      // tar exits with 1 when a file changed while it was read.
       if (code === 0 || code === 1) response.end()
       else response.destroy()
     } finally {
-      free()
+      release()
     }
   }
 
   async function write(name, { path, body, length }) {
-    const free = takePlace(name)
+    const release = acquireSlot(name)
     try {
       const workspace = await workspaces.open(name)
-      if (length > limits.DISK_BYTES) throw new Refusal('too_large', 'The archive is larger than a workspace may be.')
+      if (length > limits.DISK_BYTES)
+        throw new ProtocolError('too_large', 'The archive is larger than a workspace may be.')
       await workspaces.requireSpace(workspace, length)
       const { child, ended } = await launch(name, { path, command: 'tar --no-same-owner -xf -' })
       child.stdout.resume()
       await pipeline(body, child.stdin).catch(() => killGroup(child.pid))
-      const { code, complaint } = await ended
+      const { code, errorText } = await ended
       workspaces.changed(workspace)
-      if (code !== 0) throw new Refusal('invalid', `The archive could not be unpacked. ${complaint}`)
+      if (code !== 0) throw new ProtocolError('invalid', `The archive could not be unpacked. ${errorText}`)
       return {}
     } finally {
-      free()
+      release()
     }
   }
 

@@ -1,5 +1,5 @@
-// Memory, processes and processor time of a workspace, held by the kernel: control groups of version 2, or the
-// controllers of version 1 where a machine still has those. A group per workspace, so that everything in it shares.
+// Limits memory, processes and CPU time of a workspace with control groups: version 2, or version 1 where the kernel
+// has only that. One group per workspace.
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,12 +7,12 @@ import { join } from 'node:path'
 const period = 100_000
 const prefix = 'talaria-'
 
-/** Undefined when this process may not make groups. */
+/** Undefined when this process is not allowed to create groups. */
 export function openCgroups(limits, mount = '/sys/fs/cgroup') {
   return version2(limits, mount) ?? version1(limits, mount)
 }
 
-/** Our own group per controller, from lines like `4:memory:/a/b` and `0::/a/b`. */
+/** Reads our own group per controller from lines like `4:memory:/a/b` and `0::/a/b`. */
 function ownGroups() {
   const lines = readFileSync('/proc/self/cgroup', 'utf8').trim().split('\n')
   return new Map(
@@ -27,7 +27,7 @@ function version2(limits, mount) {
   try {
     if (!existsSync(join(mount, 'cgroup.controllers'))) return undefined
     const base = join(mount, ownGroups().get('') ?? '/')
-    // A group that hands out controllers has no processes of its own, so the server goes into one below.
+    // A group with child controllers must have no processes of its own, so the server moves into a child group.
     const own = join(base, `${prefix}server`)
     mkdirSync(own, { recursive: true })
     writeFileSync(join(own, 'cgroup.procs'), String(process.pid))
@@ -40,7 +40,7 @@ function version2(limits, mount) {
     }
     return groups({ level: 'cgroup2', bases: [base], set: [set] })
   } catch {
-    return undefined // not ours to divide: in a container without delegation, or not allowed to write
+    return undefined // for example in a container without delegation, or without write access
   }
 }
 
@@ -72,7 +72,7 @@ function version1(limits, mount) {
 function groups({ level, bases, set }) {
   const folders = (name) => bases.map((base) => join(base, prefix + name))
 
-  /** Files that a process writes its id into, to be counted. */
+  /** Creates the groups of a workspace and returns the files into which a process writes its id to join them. */
   function enter(name) {
     folders(name).forEach((folder, i) => {
       mkdirSync(folder, { recursive: true })
@@ -83,7 +83,7 @@ function groups({ level, bases, set }) {
 
   const isEmpty = (folder) => readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim() === ''
 
-  /** Groups in which nothing runs any more. Those of jobs that outlived an earlier server stay until they end. */
+  /** Removes empty groups. Groups with jobs of an earlier server stay until the jobs end. */
   function sweep() {
     for (const base of bases)
       for (const name of readdirSync(base))
@@ -94,11 +94,11 @@ function groups({ level, bases, set }) {
     try {
       if (isEmpty(folder)) rmdirSync(folder)
     } catch {
-      // somebody joined in this moment, or it is gone already
+      // a process joined at this moment, or the group is already removed
     }
   }
 
-  // Proves that all of it is allowed before anybody relies on it.
+  // Fails now if any of this is not allowed.
   enter(`probe-${process.pid}`)
   for (const folder of folders(`probe-${process.pid}`)) rmdirSync(folder)
   return { level, enter, sweep }
@@ -106,7 +106,7 @@ function groups({ level, bases, set }) {
 
 const write = (folder, name, value) => writeFileSync(join(folder, name), String(value))
 
-/** Swap is not counted on every machine. */
+/** Not every kernel accounts for swap. */
 function writeIfThere(folder, name, value) {
   if (existsSync(join(folder, name))) write(folder, name, value)
 }

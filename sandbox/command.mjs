@@ -1,50 +1,51 @@
-// How a command line becomes a process: launch.sh outside, bubblewrap around it, and inside a shell that tells at its
-// end where it stood and what was exported. The command itself comes through a descriptor, so that no list of
-// processes shows it and no length of arguments limits it.
+// Builds the process of a command: launch.sh, bubblewrap, and inside a shell that reports its last directory and
+// exported variables. The command is passed through a file descriptor, so that it is not visible in process lists and
+// not limited by the length of arguments.
 
 import { fileURLToPath } from 'node:url'
 import { bareEnvironment, baseEnvironment } from './isolation.mjs'
-import { Refusal } from './refusal.mjs'
+import { ProtocolError } from './protocol-error.mjs'
 
 const launcher = fileURLToPath(new URL('launch.sh', import.meta.url))
-const variable = /^[A-Za-z_][A-Za-z0-9_]*$/
-/** Change with every shell and mean nothing to the next one. */
-const fleeting = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', 'HOME', 'TMPDIR', 'TALARIA_PIPES'])
+const variablePattern = /^[A-Za-z_][A-Za-z0-9_]*$/
+/** Variables that every shell sets anew. */
+const shellVariables = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', 'HOME', 'TMPDIR', 'TALARIA_PIPES'])
 
-export const noDirectory = 115
+/** Exit code when the working directory does not exist. */
+export const noDirectoryCode = 115
 
-/** 3: where the end is told. 4: where the command comes from. The trap also runs after `exit` and `set -e`. */
-const told = `trap '__talaria=$?; { printf "\\0\\0"; pwd -P; /usr/bin/env -0; } >&3 2>/dev/null; exit $__talaria' EXIT`
-const shell = `cd -- "$1" 2>/dev/null || { echo "No such directory: $1" >&2; exit ${noDirectory}; }
-${told}
+/** Descriptor 3 receives the report, descriptor 4 has the command. The trap also runs after `exit` and `set -e`. */
+const reportTrap = `trap '__talaria=$?; { printf "\\0\\0"; pwd -P; /usr/bin/env -0; } >&3 2>/dev/null; exit $__talaria' EXIT`
+const shell = `cd -- "$1" 2>/dev/null || { echo "No such directory: $1" >&2; exit ${noDirectoryCode}; }
+${reportTrap}
 __talaria=$(cat <&4); exec 4<&-; set --
 eval "unset __talaria; $__talaria"`
 
-/** For jobs, where nobody asks how it ended but for the code: the command comes in a variable of the shell. */
-const jobShell = `cd -- "$1" 2>/dev/null || { echo "No such directory: $1" >&2; exit ${noDirectory}; }
+/** For jobs, which report only their exit code. */
+const jobShell = `cd -- "$1" 2>/dev/null || { echo "No such directory: $1" >&2; exit ${noDirectoryCode}; }
 __talaria=$(cat <&4); exec 4<&-; set --
 eval "unset __talaria; $__talaria"`
 
 export function checkEnvironment(given = {}) {
   for (const [name, value] of Object.entries(given)) {
-    if (!variable.test(name)) throw new Refusal('invalid', `This is not a name of a variable: ${name}`)
+    if (!variablePattern.test(name)) throw new ProtocolError('invalid', `This is not a valid variable name: ${name}`)
     if (typeof value !== 'string' || value.includes('\0') || value.length > 128 * 1024)
-      throw new Refusal('invalid', `The variable ${name} has to be text without NUL, below 128 KiB.`)
+      throw new ProtocolError('invalid', `The variable ${name} must be text without NUL, below 128 KiB.`)
   }
   return given
 }
 
-/** File, arguments and environment for `spawn`, and what goes through descriptor 5 when there is bubblewrap. */
-export function commandLine({ workspace, box, limits, env, cwd, ms, job = false }) {
-  const environment = { ...baseEnvironment(workspace, box.isolation), ...env }
-  const { args, prefix } = box.wrap(workspace, environment)
-  const groups = box.cgroups?.enter(workspace.name).join(' ') ?? ''
-  const alone = box.limiting === 'rlimits'
+/** Returns file, arguments and environment for `spawn`, and the options of bubblewrap for descriptor 5. */
+export function commandLine({ workspace, sandbox, limits, env, cwd, ms, job = false }) {
+  const environment = { ...baseEnvironment(workspace, sandbox.isolation), ...env }
+  const { args, prefix } = sandbox.wrap(workspace, environment)
+  const groups = sandbox.cgroups?.enter(workspace.name).join(' ') ?? ''
+  const alone = sandbox.limiting === 'rlimits'
   const memoryKiB = alone ? Math.ceil(limits.MEMORY_BYTES / 1024) : 0
-  // This one counts everything of the user, the server included: it only keeps a flood from being endless.
+  // RLIMIT_NPROC counts all processes of the user, including the server, so it only prevents an endless flood.
   const processes = alone ? limits.PROCESSES + 512 : 0
   const seconds = Math.ceil((ms / 1000) * 2) + 1
-  const inner = ['/bin/bash', '-c', job ? jobShell : shell, 'bash', toReal(cwd, workspace, box)]
+  const inner = ['/bin/bash', '-c', job ? jobShell : shell, 'bash', toReal(cwd, workspace, sandbox)]
   return {
     file: '/bin/bash',
     args: [
@@ -65,8 +66,8 @@ export function commandLine({ workspace, box, limits, env, cwd, ms, job = false 
   }
 }
 
-/** What was written to descriptor 3: the directory, and variables that are new or changed; of those given, what is gone. */
-export function readEnd(bytes, { workspace, box, environment, given, cwd }) {
+/** Parses the report of descriptor 3: the directory, new or changed variables, and unset ones. */
+export function parseReport(bytes, { workspace, sandbox, environment, given, cwd }) {
   const text = bytes.toString('utf8')
   const start = text.lastIndexOf('\0\0')
   if (start < 0) return { cwd, env: {}, unset: [] }
@@ -77,17 +78,24 @@ export function readEnd(bytes, { workspace, box, environment, given, cwd }) {
     .split('\0')
     .map((pair) => [pair.slice(0, pair.indexOf('=')), pair])
   const env = pairs
-    .filter(([name, pair]) => variable.test(name) && !fleeting.has(name) && environment[name] !== valueOf(name, pair))
+    .filter(
+      ([name, pair]) =>
+        variablePattern.test(name) && !shellVariables.has(name) && environment[name] !== valueOf(name, pair),
+    )
     .map(([name, pair]) => [name, valueOf(name, pair)])
   const names = new Set(pairs.map(([name]) => name))
-  const unset = Object.keys(given).filter((name) => !fleeting.has(name) && !names.has(name))
-  const ended = rest.slice(0, Math.max(0, line))
-  return { cwd: ended.startsWith('/') ? toInside(ended, workspace, box) : cwd, env: Object.fromEntries(env), unset }
+  const unset = Object.keys(given).filter((name) => !shellVariables.has(name) && !names.has(name))
+  const directory = rest.slice(0, Math.max(0, line))
+  return {
+    cwd: directory.startsWith('/') ? toInside(directory, workspace, sandbox) : cwd,
+    env: Object.fromEntries(env),
+    unset,
+  }
 }
 
 const valueOf = (name, pair) => pair.slice(name.length + 1)
 
-/** Without isolation the folders are where they are; clients speak of /workspace and /tmp all the same. */
+/** Without isolation, maps /workspace and /tmp to the real folders. */
 function toReal(path, workspace, { isolation }) {
   if (isolation !== 'none') return path
   if (path === '/workspace' || path.startsWith('/workspace/')) return workspace.home + path.slice('/workspace'.length)
@@ -103,10 +111,10 @@ function toInside(path, workspace, { isolation }) {
   return path
 }
 
-/** Absolute, without dots; relative ones start in the workspace. */
+/** Resolves a path against the workspace and removes dots. */
 export function absolute(path = '/workspace') {
   if (typeof path !== 'string' || path.includes('\0') || path.length > 4096)
-    throw new Refusal('invalid', 'A path is text without NUL, below 4096 characters.')
+    throw new ProtocolError('invalid', 'A path must be text without NUL, below 4096 characters.')
   const parts = []
   for (const part of (path.startsWith('/') ? path : `/workspace/${path}`).split('/')) {
     if (part === '..') parts.pop()

@@ -1,28 +1,28 @@
-// A command that somebody waits for. What happens is told as it happens; whatever happens, the last word is `exit`.
-// A client that goes away takes its command with it.
+// Runs a command and emits its events as they happen; the last one is `exit`. When the client disconnects, the command
+// is killed.
 
 import { spawn } from 'node:child_process'
-import { absolute, checkEnvironment, commandLine, noDirectory, readEnd } from './command.mjs'
-import { keepOutput } from './kept-output.mjs'
-import { usual } from './limits.mjs'
-import { Refusal } from './refusal.mjs'
+import { absolute, checkEnvironment, commandLine, noDirectoryCode, parseReport } from './command.mjs'
+import { truncateOutput } from './truncate-output.mjs'
+import { requestDefaults } from './limits.mjs'
+import { ProtocolError } from './protocol-error.mjs'
 
-const endBytes = 1024 * 1024
-const beatMs = 5_000
-/** How long output is waited for when all processes are gone. */
-const drainMs = 2_000
+const maxReportBytes = 1024 * 1024
+const beatIntervalMs = 5_000
+/** Time for remaining output after the process has ended. */
+const drainTimeoutMs = 2_000
 
-export function openExecs({ workspaces, box, limits }) {
+export function openExecs({ workspaces, sandbox, limits }) {
   const running = new Map()
   let all = 0
 
-  /** One place for a command or a search, given back by what is returned. */
-  function takePlace(name) {
+  /** Reserves a slot for a command or a search. Returns a function that releases it. */
+  function acquireSlot(name) {
     const here = running.get(name) ?? 0
     if (here >= limits.EXECS || all >= limits.ALL_EXECS)
-      throw new Refusal(
+      throw new ProtocolError(
         'busy',
-        `Too many commands run at once (${here} here, ${all} in all).`,
+        `Too many commands run at once (${here} in this workspace, ${all} in total).`,
         'Try again in a moment.',
       )
     running.set(name, here + 1)
@@ -37,37 +37,40 @@ export function openExecs({ workspaces, box, limits }) {
 
   async function prepare(name, request) {
     if (typeof request.command !== 'string' || request.command.includes('\0'))
-      throw new Refusal('invalid', '`command` has to be text without NUL.')
-    const ms = bounded('timeoutMs', request.timeoutMs ?? usual.execMs, limits.EXEC_MS)
-    const maxOutput = Math.min(bounded('maxOutput', request.maxOutput ?? usual.outputBytes), limits.OUTPUT_BYTES)
+      throw new ProtocolError('invalid', '`command` must be text without NUL.')
+    const ms = bounded('timeoutMs', request.timeoutMs ?? requestDefaults.execMs, limits.EXEC_MS)
+    const maxOutput = Math.min(
+      bounded('maxOutput', request.maxOutput ?? requestDefaults.outputBytes),
+      limits.OUTPUT_BYTES,
+    )
     const workspace = await workspaces.open(name)
     await workspaces.requireSpace(workspace)
     return { workspace, ms, maxOutput, cwd: absolute(request.cwd), env: checkEnvironment(request.env) }
   }
 
-  /** Resolves when it has ended. `emit` takes events, `signal` ends it early. */
+  /** Resolves when the command has ended. `emit` receives events, `signal` kills the command. */
   async function exec(name, request, { emit, signal }) {
-    const free = takePlace(name)
+    const release = acquireSlot(name)
     try {
       const prepared = await prepare(name, request)
-      await runCommand({ ...prepared, request, emit, signal, box, limits, workspaces })
+      await runCommand({ ...prepared, request, emit, signal, sandbox, limits, workspaces })
     } finally {
-      free()
+      release()
     }
   }
 
-  return { exec, takePlace, count: () => all }
+  return { exec, acquireSlot, count: () => all }
 }
 
 export function bounded(name, value, max = Number.MAX_SAFE_INTEGER) {
   if (!Number.isSafeInteger(value) || value < 1 || value > max)
-    throw new Refusal('invalid', `\`${name}\` has to be a whole number from 1 to ${max}.`)
+    throw new ProtocolError('invalid', `\`${name}\` must be a whole number from 1 to ${max}.`)
   return value
 }
 
 async function runCommand(task) {
-  const { workspace, ms, maxOutput, cwd, env, request, emit, signal, box, limits } = task
-  const line = commandLine({ workspace, box, limits, env, cwd, ms })
+  const { workspace, ms, maxOutput, cwd, env, request, emit, signal, sandbox, limits } = task
+  const line = commandLine({ workspace, sandbox, limits, env, cwd, ms })
   const started = performance.now()
   const child = spawn(line.file, line.args, {
     cwd: '/',
@@ -75,18 +78,18 @@ async function runCommand(task) {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   })
-  const streams = feed(child, { request, options: line.options, maxOutput, emit })
-  const ending = watch(child, { ms, signal, overDisk: () => isFull(task) })
+  const streams = connectPipes(child, { request, bubblewrapOptions: line.options, maxOutput, emit })
+  const ending = waitForEnd(child, { ms, signal, overDisk: () => isFull(task) })
   emit({ t: 'start' })
-  const beat = setInterval(() => emit({ t: 'beat' }), beatMs)
+  const beat = setInterval(() => emit({ t: 'beat' }), beatIntervalMs)
   const { code, killed } = await ending.finally(() => clearInterval(beat))
-  await drained(child)
+  await drainPipes(child)
   const truncated = streams.finish()
-  const end = readEnd(streams.told(), { workspace, box, environment: line.environment, given: env, cwd })
+  const end = parseReport(streams.report(), { workspace, sandbox, environment: line.environment, given: env, cwd })
   task.workspaces.changed(workspace)
-  if (code.exit === noDirectory && !streams.hasTold())
+  if (code.exit === noDirectoryCode && !streams.hasReport())
     return emit({ t: 'error', code: 'invalid', message: `No such directory: ${cwd}`, hint: 'Create it first.' })
-  if (!killed && code.exit === 1 && !streams.hasTold() && streams.isFromBubblewrap())
+  if (!killed && code.exit === 1 && !streams.hasReport() && streams.isFromBubblewrap())
     return emit({ t: 'error', code: 'unavailable', message: 'The sandbox could not be started.', hint: 'Try again.' })
   emit({
     t: 'exit',
@@ -100,36 +103,36 @@ async function runCommand(task) {
   })
 }
 
-/** Errors of pipes mean that the other side has gone, which its end tells better. */
-function feed(child, { request, options, maxOutput, emit }) {
-  const [stdin, stdout, stderr, told, command, more] = child.stdio
+/** Connects the pipes of the process. Their errors are ignored: the end of the process reports them better. */
+function connectPipes(child, { request, bubblewrapOptions, maxOutput, emit }) {
+  const [stdin, stdout, stderr, report, command, options] = child.stdio
   for (const stream of child.stdio) stream.on('error', () => {})
   stdin.end(request.stdin ?? '')
   command.end(request.command)
-  more.end(options)
-  const kept = [keepOutput('out', maxOutput, emit), keepOutput('err', maxOutput, emit)]
-  stdout.on('data', kept[0].take)
-  let complaint = ''
+  options.end(bubblewrapOptions)
+  const outputs = [truncateOutput('out', maxOutput, emit), truncateOutput('err', maxOutput, emit)]
+  stdout.on('data', outputs[0].write)
+  let errorText = ''
   stderr.on('data', (chunk) => {
-    if (complaint.length < 100) complaint += chunk
-    kept[1].take(chunk)
+    if (errorText.length < 100) errorText += chunk
+    outputs[1].write(chunk)
   })
-  let words = Buffer.alloc(0)
-  told.on('data', (chunk) => {
-    words = Buffer.concat([words, chunk])
-    if (words.length > endBytes) words = words.subarray(words.length - endBytes)
+  let reportBytes = Buffer.alloc(0)
+  report.on('data', (chunk) => {
+    reportBytes = Buffer.concat([reportBytes, chunk])
+    if (reportBytes.length > maxReportBytes) reportBytes = reportBytes.subarray(reportBytes.length - maxReportBytes)
   })
   return {
-    finish: () => kept.map((stream) => stream.end()).some((dropped) => dropped > 0),
-    told: () => words,
-    hasTold: () => words.length > 0,
-    /** It says why it could not begin; a command that has begun tells its end. */
-    isFromBubblewrap: () => complaint.startsWith('bwrap: '),
+    finish: () => outputs.map((stream) => stream.end()).some((dropped) => dropped > 0),
+    report: () => reportBytes,
+    hasReport: () => reportBytes.length > 0,
+    /** Whether bubblewrap failed to start; a command that started writes a report. */
+    isFromBubblewrap: () => errorText.startsWith('bwrap: '),
   }
 }
 
-/** Waits for the end of the process and brings it about when time, disk or client run out. */
-function watch(child, { ms, signal, overDisk }) {
+/** Waits for the end of the process, and kills it on timeout, full disk or disconnect. */
+function waitForEnd(child, { ms, signal, overDisk }) {
   return new Promise((resolve, reject) => {
     let killed
     const kill = (reason) => {
@@ -139,7 +142,7 @@ function watch(child, { ms, signal, overDisk }) {
     const timer = setTimeout(() => kill('time'), ms)
     const disk = setInterval(() => void overDisk().then((full) => full && kill('disk')), 3_000)
     const onAbort = () => kill('client')
-    const over = () => {
+    const clear = () => {
       clearTimeout(timer)
       clearInterval(disk)
       signal.removeEventListener('abort', onAbort)
@@ -147,20 +150,20 @@ function watch(child, { ms, signal, overDisk }) {
     if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
     child.on('error', (error) => {
-      over()
+      clear()
       reject(error)
     })
     child.on('exit', (exit, sent) => {
-      over()
-      // Without namespaces, what it left running would outlive it and hold its pipes.
+      clear()
+      // Without namespaces, remaining child processes would survive and keep the pipes open.
       killGroup(child.pid)
-      resolve({ code: numbered(exit, sent), killed })
+      resolve({ code: toExit(exit, sent), killed })
     })
   })
 }
 
-/** A shell that was killed itself has no code; one that tells of a killed command has 128 and the signal. */
-const numbered = (exit, sent) => ({ exit, signal: sent })
+/** A killed shell has no exit code; a shell whose command was killed has 128 plus the signal. */
+const toExit = (exit, sent) => ({ exit, signal: sent })
 
 export function killGroup(pid) {
   try {
@@ -174,10 +177,10 @@ async function isFull({ workspace, workspaces, limits }) {
   return (await workspaces.usedBytes(workspace, 2_500)) > limits.DISK_BYTES
 }
 
-/** What is still in the pipes when the process has ended. A process that fled its group does not hold us up for long. */
-function drained(child) {
+/** Waits for remaining output, up to a timeout: a process outside of the group may keep the pipes open. */
+function drainPipes(child) {
   const open = child.stdio.slice(1, 4).filter((stream) => !stream.readableEnded && !stream.destroyed)
   const ends = open.map((stream) => new Promise((resolve) => stream.once('close', resolve)))
-  const late = new Promise((resolve) => setTimeout(resolve, drainMs))
-  return Promise.race([Promise.all(ends), late]).then(() => child.stdio.forEach((stream) => stream.destroy()))
+  const expired = new Promise((resolve) => setTimeout(resolve, drainTimeoutMs))
+  return Promise.race([Promise.all(ends), expired]).then(() => child.stdio.forEach((stream) => stream.destroy()))
 }

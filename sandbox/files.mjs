@@ -1,30 +1,33 @@
-// Files of a workspace for those outside of it. A file that is written appears complete, by renaming; pipes, sockets
-// and devices are never opened for reading, since that could wait for ever.
+// Implements the files API of a workspace. A written file appears complete, by renaming. Pipes, sockets and devices are
+// not read, because that could block forever.
 
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { inFolder, removeAll, walk } from './descent.mjs'
-import { statAt, within } from './paths.mjs'
-import { Refusal } from './refusal.mjs'
+import { withFolder, removeAll, walk } from './walk.mjs'
+import { statAt, withRealPath } from './paths.mjs'
+import { ProtocolError } from './protocol-error.mjs'
 
-const listMax = 10_000
-const treeMax = 100_000
-const safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const maxListed = 10_000
+const maxTreeEntries = 100_000
+const safeFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export function openFiles({ workspaces, limits }) {
-  /** Bytes from `start` on, and how many there are in all. The handle is the caller's. */
+  /** Opens a regular file. The caller must close the handle. */
   async function openRead(name, path) {
     const workspace = await workspaces.open(name)
-    return within(workspace, path, {}, async ({ real, path: named, isRoot }) => {
-      if (isRoot) throw new Refusal('invalid', `This is a directory: ${named}`)
-      const handle = await open(real, safely)
+    return withRealPath(workspace, path, {}, async ({ real, path: named, isRoot }) => {
+      if (isRoot) throw new ProtocolError('invalid', `This is a directory: ${named}`)
+      const handle = await open(real, safeFlags)
       const stats = await handle.stat()
       if (stats.isFile()) return { handle, size: stats.size, modified: stats.mtimeMs }
       await handle.close()
-      throw new Refusal('invalid', `This is ${stats.isDirectory() ? 'a directory' : 'not a regular file'}: ${named}`)
+      throw new ProtocolError(
+        'invalid',
+        `This is ${stats.isDirectory() ? 'a directory' : 'not a regular file'}: ${named}`,
+      )
     })
   }
 
@@ -32,9 +35,9 @@ export function openFiles({ workspaces, limits }) {
     const workspace = await workspaces.open(name)
     if (length > limits.FILE_BYTES) throw tooLarge(limits)
     await workspaces.requireSpace(workspace, length ?? 0)
-    return within(workspace, path, { make: true }, async ({ real, path: named, isRoot }) => {
+    return withRealPath(workspace, path, { make: true }, async ({ real, path: named, isRoot }) => {
       const before = isRoot ? { type: 'directory' } : await statAt(real, named)
-      if (before?.type === 'directory') throw new Refusal('invalid', `This is a directory: ${named}`)
+      if (before?.type === 'directory') throw new ProtocolError('invalid', `This is a directory: ${named}`)
       const draft = join(dirname(real), `.${randomBytes(9).toString('hex')}.part`)
       try {
         await fill(draft, body, await modeOf(real))
@@ -48,9 +51,9 @@ export function openFiles({ workspaces, limits }) {
     })
   }
 
-  /** What is there already keeps its permissions: a script stays a script. */
+  /** An existing file keeps its permissions. */
   async function modeOf(real) {
-    const handle = await open(real, safely).catch(() => undefined)
+    const handle = await open(real, safeFlags).catch(() => undefined)
     if (!handle) return 0o644
     const { mode } = await handle.stat().finally(() => handle.close())
     return mode & 0o777
@@ -74,7 +77,7 @@ export function openFiles({ workspaces, limits }) {
   async function stat(name, path) {
     const workspace = await workspaces.open(name)
     try {
-      return await within(workspace, path, { follow: false }, ({ real, path: named, isRoot }) =>
+      return await withRealPath(workspace, path, { follow: false }, ({ real, path: named, isRoot }) =>
         isRoot ? statAt(`${real}/`, named) : statAt(real, named),
       )
     } catch (error) {
@@ -86,13 +89,13 @@ export function openFiles({ workspaces, limits }) {
 
   async function list(name, path) {
     const workspace = await workspaces.open(name)
-    return within(workspace, path, {}, ({ real, path: named, isRoot }) =>
-      inFolder(isRoot ? `${real}/` : real, async (held) => {
-        const names = (await readdir(held)).toSorted((a, b) => (a < b ? -1 : 1))
+    return withRealPath(workspace, path, {}, ({ real, path: named, isRoot }) =>
+      withFolder(isRoot ? `${real}/` : real, async (openPath) => {
+        const names = (await readdir(openPath)).toSorted((a, b) => (a < b ? -1 : 1))
         const found = await Promise.all(
-          names.slice(0, listMax).map((child) => statAt(join(held, child), `${named}/${child}`)),
+          names.slice(0, maxListed).map((child) => statAt(join(openPath, child), `${named}/${child}`)),
         )
-        return { entries: found.filter(Boolean), truncated: names.length > listMax }
+        return { entries: found.filter(Boolean), truncated: names.length > maxListed }
       }),
     )
   }
@@ -100,8 +103,8 @@ export function openFiles({ workspaces, limits }) {
   async function remove(name, path) {
     const workspace = await workspaces.open(name)
     try {
-      return await within(workspace, path, { follow: false }, async ({ real, path: named, isRoot }) => {
-        if (isRoot) throw new Refusal('invalid', `This cannot be removed: ${named}`)
+      return await withRealPath(workspace, path, { follow: false }, async ({ real, path: named, isRoot }) => {
+        if (isRoot) throw new ProtocolError('invalid', `This cannot be removed: ${named}`)
         if (!(await statAt(real, named))) return { removed: false }
         await removeAll(dirname(real), basename(real), named)
         workspaces.changed(workspace)
@@ -116,18 +119,18 @@ export function openFiles({ workspaces, limits }) {
   async function move(name, { from, to }) {
     const workspace = await workspaces.open(name)
     const no = { follow: false }
-    return within(workspace, from, no, (source) =>
-      within(workspace, to, { ...no, make: true }, async (target) => {
-        if (source.isRoot || target.isRoot) throw new Refusal('invalid', 'The workspace itself cannot be moved.')
+    return withRealPath(workspace, from, no, (source) =>
+      withRealPath(workspace, to, { ...no, make: true }, async (target) => {
+        if (source.isRoot || target.isRoot) throw new ProtocolError('invalid', 'The workspace itself cannot be moved.')
         const there = await statAt(target.real, target.path)
-        if (there?.type === 'directory') throw new Refusal('invalid', `This is a directory: ${target.path}`)
+        if (there?.type === 'directory') throw new ProtocolError('invalid', `This is a directory: ${target.path}`)
         await rename(source.real, target.real)
         return {}
       }),
     )
   }
 
-  /** Everything below /workspace and /tmp, folders before what is in them. */
+  /** Lists everything below /workspace and /tmp; a folder comes before its contents. */
   async function tree(name) {
     const workspace = await workspaces.open(name)
     const entries = []
@@ -135,11 +138,11 @@ export function openFiles({ workspaces, limits }) {
       ['/workspace', workspace.home],
       ['/tmp', workspace.tmp],
     ])
-      await walk(real, inside, async (entry) => entries.push(entry) < treeMax)
-    return { entries, truncated: entries.length >= treeMax }
+      await walk(real, inside, async (entry) => entries.push(entry) < maxTreeEntries)
+    return { entries, truncated: entries.length >= maxTreeEntries }
   }
 
-  /** The whole workspace without anything in it. */
+  /** Removes everything in the workspace, but not its folders. */
   async function clear(name) {
     const workspace = await workspaces.open(name)
     for (const folder of [workspace.home, workspace.tmp])
@@ -150,9 +153,9 @@ export function openFiles({ workspaces, limits }) {
   return { openRead, write, stat, list, remove, move, tree, clear }
 }
 
-const tooLarge = ({ FILE_BYTES }) => new Refusal('too_large', `A file may have ${FILE_BYTES} bytes.`, 'Split it.')
+const tooLarge = ({ FILE_BYTES }) => new ProtocolError('too_large', `A file may have ${FILE_BYTES} bytes.`, 'Split it.')
 
-/** A range as HTTP asks for it: `bytes=from-to`, `bytes=from-`, `bytes=-last`. */
+/** Parses an HTTP range: `bytes=from-to`, `bytes=from-`, `bytes=-last`. */
 export function rangeOf(header, size) {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
   if (!match || (match[1] === '' && match[2] === '')) return undefined

@@ -1,11 +1,11 @@
-// What stands between a command and this machine. Best: bubblewrap (own namespaces for users, processes, network,
-// mounts) and control groups. What is missing is replaced by the next lesser thing, and said loudly.
+// Detects how commands can be isolated on this host. Best are bubblewrap (namespaces for users, processes, network and
+// mounts) and control groups. Missing ones are replaced by weaker means, with a warning.
 
 import { spawnSync } from 'node:child_process'
 import { openCgroups } from './cgroups.mjs'
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-/** All that is visible of this server inside: /proc/1/environ of a sandbox shows what its first process was given. */
+/** The environment of bubblewrap: it is visible inside the sandbox as /proc/1/environ, so it has no secrets. */
 export const bareEnvironment = { PATH: searchPath }
 
 const readOnly = ['/etc/alternatives', '/etc/ssl', '/etc/ca-certificates', '/etc/pki', '/etc/mime.types', '/opt']
@@ -14,7 +14,7 @@ const lookups = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf']
 const works = (command, args) =>
   spawnSync(command, args, { env: bareEnvironment, stdio: 'ignore', timeout: 10_000 }).status === 0
 
-/** Options that not every version or every machine allows, from strict to lenient. */
+/** Options that not every version or kernel allows, from strict to lenient. */
 const bubblewrapVariants = [['--disable-userns'], []]
 
 export function detectIsolation({ limits, network, plain = false }) {
@@ -60,23 +60,23 @@ const systemdPrefix = ({ MEMORY_BYTES, PROCESSES, CPU_PERCENT }) => [
   ...['-p', `TasksMax=${PROCESSES}`, '-p', `CPUQuota=${CPU_PERCENT}%`],
 ]
 
-/** Lines for the operator, empty when everything is as it should be. */
+/** Warnings for the operator about missing isolation or limits. */
 export function warnings({ isolation, limiting }) {
   const lines = []
   if (isolation === 'none')
     lines.push(
-      'NO ISOLATION: bubblewrap is missing or may not make namespaces here. Commands run as this user, see its files',
-      'and its network. Only use this with people and models you would give this shell to. (apt-get install bubblewrap)',
+      'NO ISOLATION: bubblewrap is missing or may not make namespaces here. Commands run as this user, with access to its files',
+      'and its network. Only use this with people and models that you would give this shell. (apt-get install bubblewrap)',
     )
   if (limiting === 'rlimits')
     lines.push(
-      'WEAK LIMITS: neither control groups nor systemd-run can be used here. Limits hold for each process, not for a',
-      'workspace, and many processes can slow this machine down.',
+      'WEAK LIMITS: neither control groups nor systemd-run can be used here. Limits apply to each process, not to a',
+      'workspace, and many processes can slow this host down.',
     )
   return lines
 }
 
-/** What a command finds set, before what the request sets. */
+/** The environment of a command, before the variables of the request. */
 export const baseEnvironment = (workspace, isolation) => ({
   PATH: searchPath,
   HOME: isolation === 'none' ? workspace.home : '/workspace',

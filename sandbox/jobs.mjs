@@ -1,5 +1,5 @@
-// Commands that go on by themselves. A job is a folder and a small shell that watches over it (job.sh): both outlive
-// this server. What cannot be proved to run and did not write down its end is `lost`, never a made-up code.
+// Implements background jobs. A job is a folder and a shell that supervises it (job.sh); both outlive this server. A job
+// that provably neither runs nor has written its exit code is `lost`.
 
 import { spawn } from 'node:child_process'
 import { constants } from 'node:fs'
@@ -8,17 +8,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { absolute, checkEnvironment, commandLine } from './command.mjs'
 import { bounded, killGroup } from './exec.mjs'
-import { usual } from './limits.mjs'
-import { fromFileSystem, Refusal } from './refusal.mjs'
+import { requestDefaults } from './limits.mjs'
+import { fromFileSystemError, ProtocolError } from './protocol-error.mjs'
 
-const watcher = fileURLToPath(new URL('job.sh', import.meta.url))
-const idShape = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$/
-/** Jobs that have ended, kept to be asked about. */
-const kept = 100
-const outputMax = 1024 * 1024
-const inputMax = 1024 * 1024
-const patienceMs = 5_000
-const measureMs = 2_500
+const supervisor = fileURLToPath(new URL('job.sh', import.meta.url))
+const idPattern = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$/
+/** Ended jobs that are kept. */
+const maxEnded = 100
+const maxOutputBytes = 1024 * 1024
+const maxInputChars = 1024 * 1024
+const timeoutMs = 5_000
+const measureMaxAgeMs = 2_500
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const textOf = (path) =>
@@ -27,20 +27,21 @@ const textOf = (path) =>
     () => undefined,
   )
 
-export function openJobs({ workspaces, box, limits }) {
-  /** Names of workspaces in which jobs may run. Those of earlier servers are looked for once. */
+export function openJobs({ workspaces, sandbox, limits }) {
+  /** Names of workspaces in which jobs may run. Those of earlier servers are added once. */
   const busy = new Set()
-  let hasLooked = false
+  let hasScanned = false
 
   function folderOf(workspace, id) {
-    if (!idShape.test(id)) throw new Refusal('invalid', 'A job is named by 1 to 128 of A-Z, a-z, 0-9 and _ . : -')
+    if (!idPattern.test(id))
+      throw new ProtocolError('invalid', 'A job id has 1 to 128 characters of A-Z, a-z, 0-9 and _ . : -')
     return join(workspace.jobs, id)
   }
 
   async function start(name, id, request) {
     if (typeof request.command !== 'string' || request.command.includes('\0'))
-      throw new Refusal('invalid', '`command` has to be text without NUL.')
-    const ms = bounded('timeoutMs', request.timeoutMs ?? usual.jobMs, limits.JOB_MS)
+      throw new ProtocolError('invalid', '`command` must be text without NUL.')
+    const ms = bounded('timeoutMs', request.timeoutMs ?? requestDefaults.jobMs, limits.JOB_MS)
     const workspace = await workspaces.open(name)
     const folder = folderOf(workspace, id)
     const known = await stateOf(folder)
@@ -48,10 +49,10 @@ export function openJobs({ workspaces, box, limits }) {
     await workspaces.requireSpace(workspace)
     await makeRoom(workspace)
     const env = checkEnvironment(request.env)
-    const line = commandLine({ workspace, box, limits, env, cwd: absolute(request.cwd), ms, job: true })
+    const line = commandLine({ workspace, sandbox, limits, env, cwd: absolute(request.cwd), ms, job: true })
     if (!(await claim(folder, { command: request.command, options: line.options })))
       return { created: false, ...(await stateOf(folder)), pid: await pidOf(folder) }
-    const words = [watcher, folder, String(Math.ceil(ms / 1000)), String(limits.JOB_OUTPUT_BYTES)]
+    const words = [supervisor, folder, String(Math.ceil(ms / 1000)), String(limits.JOB_OUTPUT_BYTES)]
     const child = spawn('/bin/bash', [...words, line.file, ...line.args], {
       cwd: '/',
       env: line.env,
@@ -60,12 +61,12 @@ export function openJobs({ workspaces, box, limits }) {
     })
     child.unref()
     await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
-    await written(folder, ['stat', 'exit'])
+    await waitForFile(folder, ['stat', 'exit'])
     busy.add(name)
     return { created: true, ...(await stateOf(folder)), pid: await pidOf(folder) }
   }
 
-  /** The folder appears complete or not at all, and to one of two who ask at once. */
+  /** Creates the folder atomically. Returns false when another request has created it. */
   async function claim(folder, files) {
     const draft = `${folder}~${process.pid}~${Math.random().toString(36).slice(2)}`
     await mkdir(draft, { mode: 0o700 })
@@ -85,16 +86,16 @@ export function openJobs({ workspaces, box, limits }) {
     const all = await list(workspace)
     const running = all.filter(({ state }) => state.at === 'running')
     if (running.length >= limits.JOBS)
-      throw new Refusal('busy', `${running.length} jobs run already.`, 'Kill one, or wait for one to end.')
+      throw new ProtocolError('busy', `${running.length} jobs run already.`, 'Kill one, or wait for one to end.')
     const over = all.filter(({ state }) => state.at !== 'running').toSorted((a, b) => a.startedAt - b.startedAt)
-    for (const { id } of over.slice(0, Math.max(0, over.length - kept)))
+    for (const { id } of over.slice(0, Math.max(0, over.length - maxEnded)))
       await rm(folderOf(workspace, id), { recursive: true, force: true })
   }
 
   async function list(workspace) {
     const names = await readdir(workspace.jobs).catch(() => [])
     const jobs = names
-      .filter((id) => idShape.test(id))
+      .filter((id) => idPattern.test(id))
       .map(async (id) => {
         const folder = join(workspace.jobs, id)
         const { birthtimeMs = 0 } = await stat(folder).catch(() => ({}))
@@ -107,7 +108,7 @@ export function openJobs({ workspaces, box, limits }) {
     const workspace = workspaces.at(name)
     const folder = folderOf(workspace, id)
     const known = await stateOf(folder)
-    if (!known) throw new Refusal('missing', `No such job: ${id}`)
+    if (!known) throw new ProtocolError('missing', `No such job: ${id}`)
     return { folder, ...known }
   }
 
@@ -116,10 +117,13 @@ export function openJobs({ workspaces, box, limits }) {
     const file = await open(join(folder, 'out'), 'r')
     try {
       const { size } = await file.stat()
-      const length = Math.max(0, Math.min(size - from, max, outputMax))
+      const length = Math.max(0, Math.min(size - from, max, maxOutputBytes))
       const bytes = Buffer.alloc(length)
       const { bytesRead } = length ? await file.read(bytes, 0, length, from) : { bytesRead: 0 }
-      const whole = wholeCharacters(bytes.subarray(0, bytesRead), state.at !== 'running' && from + bytesRead >= size)
+      const whole = trimPartialCharacter(
+        bytes.subarray(0, bytesRead),
+        state.at !== 'running' && from + bytesRead >= size,
+      )
       return {
         text: whole.toString('utf8'),
         next: from + whole.length,
@@ -133,10 +137,10 @@ export function openJobs({ workspaces, box, limits }) {
   }
 
   async function write(name, id, { text = '', close = false }) {
-    if (typeof text !== 'string' || text.length > inputMax)
-      throw new Refusal('invalid', '`text` has to be text below 1 MiB.')
+    if (typeof text !== 'string' || text.length > maxInputChars)
+      throw new ProtocolError('invalid', '`text` must be text below 1 MiB.')
     const { folder, state } = await required(name, id)
-    if (state.at !== 'running') throw new Refusal('conflict', 'The job does not run any more.')
+    if (state.at !== 'running') throw new ProtocolError('conflict', 'The job does not run any more.')
     if (text !== '') await writeInput(join(folder, 'in'), Buffer.from(text))
     if (close) await killChildOf(folder, 'holder')
     return { state }
@@ -145,22 +149,22 @@ export function openJobs({ workspaces, box, limits }) {
   async function kill(name, id) {
     const { folder, state } = await required(name, id)
     if (state.at !== 'running') return { state }
-    // Once more while it is there: in its first moment a command is not a group of its own yet.
-    await written(folder, ['exit'], () => killChildOf(folder, 'child'))
+    // Repeated until the exit file exists, because at first a command is not yet in a group of its own.
+    await waitForFile(folder, ['exit'], () => killChildOf(folder, 'child'))
     return stateOf(folder)
   }
 
-  /** Ends the jobs of every workspace that has more than it may have. */
-  async function endOverfull() {
-    if (!hasLooked) for (const name of await workspaces.names()) busy.add(name)
-    hasLooked = true
+  /** Kills the jobs of every workspace that exceeds its disk limit. */
+  async function killOverLimit() {
+    if (!hasScanned) for (const name of await workspaces.names()) busy.add(name)
+    hasScanned = true
     for (const name of [...busy]) {
       const workspace = workspaces.at(name)
       busy.delete(name)
       const running = (await list(workspace)).filter(({ state }) => state.at === 'running')
       if (running.length === 0) continue
       busy.add(name)
-      if ((await workspaces.usedBytes(workspace, measureMs)) <= limits.DISK_BYTES) continue
+      if ((await workspaces.usedBytes(workspace, measureMaxAgeMs)) <= limits.DISK_BYTES) continue
       for (const { id } of running) {
         await writeFile(join(folderOf(workspace, id), 'reason'), 'disk').catch(() => undefined)
         await kill(name, id)
@@ -170,20 +174,20 @@ export function openJobs({ workspaces, box, limits }) {
 
   return {
     start,
-    endOverfull,
+    killOverLimit,
     output,
     write,
     kill,
     state: async (name, id) => ({ state: (await required(name, id)).state }),
     list: (name) => list(workspaces.at(name)),
-    /** Before a workspace is removed. */
+    /** Must be called before a workspace is removed. */
     async killAll(name) {
       for (const { id, state } of await list(workspaces.at(name))) if (state.at === 'running') await kill(name, id)
     },
   }
 }
 
-/** Of the process group, on this machine; null when it could not be begun. */
+/** Process group of the command on this host; null when it could not be started. */
 const pidOf = async (folder) => Number(await textOf(join(folder, 'child'))) || null
 
 /** Undefined when there is no such job. */
@@ -191,8 +195,8 @@ async function stateOf(folder) {
   const ended = await endOf(folder)
   if (ended) return { state: ended }
   if ((await stat(folder).catch(() => undefined)) === undefined) return undefined
-  if (await watcherOf(folder)) return { state: { at: 'running' } }
-  // It may have ended between the two looks.
+  if (await supervisorOf(folder)) return { state: { at: 'running' } }
+  // It may have ended between the two checks.
   return { state: (await endOf(folder)) ?? { at: 'lost' } }
 }
 
@@ -203,8 +207,8 @@ async function endOf(folder) {
   return { at: 'exited', exitCode: Number(code), ...(reason && { reason }) }
 }
 
-/** The id of the shell that watches over a job, if that very process lives: same boot, same id, same start. */
-async function watcherOf(folder) {
+/** Returns the id of a job's supervisor, if the same process still lives: same boot, id and start time. */
+async function supervisorOf(folder) {
   const [then, boot, bootNow] = await Promise.all([
     textOf(join(folder, 'stat')),
     textOf(join(folder, 'boot')),
@@ -216,58 +220,61 @@ async function watcherOf(folder) {
   return now && fieldsOf(now).started === fieldsOf(then).started && fieldsOf(now).state !== 'Z' ? pid : undefined
 }
 
-/** The name of a program stands in brackets and may have any sign in it, so fields are counted from the last one. */
+/** Parses /proc/PID/stat. The program name in parentheses may contain anything, so fields are counted after it. */
 function fieldsOf(line) {
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   return { state: fields[0], parent: fields[1], started: fields[19] }
 }
 
-/** Kills the process group of the command or the holder of its input, if it still is the child of its watcher. */
+/** Kills the process group of the command, or the holder of its input, if it still is a child of the supervisor. */
 async function killChildOf(folder, name) {
-  const [watching, pid] = [await watcherOf(folder), await textOf(join(folder, name))]
-  if (!watching || !pid) return
+  const [parent, pid] = [await supervisorOf(folder), await textOf(join(folder, name))]
+  if (!parent || !pid) return
   const now = await textOf(`/proc/${pid}/stat`)
-  if (!now || fieldsOf(now).parent !== watching) return
+  if (!now || fieldsOf(now).parent !== parent) return
   if (name === 'child') killGroup(Number(pid))
   else process.kill(Number(pid), 'SIGKILL')
 }
 
-/** Waits until one of these files is there, doing something about it meanwhile. */
-async function written(folder, names, meanwhile = () => undefined) {
-  for (const deadline = Date.now() + patienceMs; Date.now() < deadline;) {
+/** Waits until one of these files exists, and runs `meanwhile` before each check. */
+async function waitForFile(folder, names, meanwhile = () => undefined) {
+  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline;) {
     for (const name of names) if (await textOf(join(folder, name))) return
     await meanwhile()
     await pause(10)
   }
 }
 
-/** A pipe whose other side does not read takes 64 KiB and no more. */
+/** Writes to the input pipe, with a timeout: a pipe that is not read takes only 64 KiB. */
 async function writeInput(path, bytes) {
   let file
   try {
     file = await open(path, constants.O_WRONLY | constants.O_NONBLOCK)
     let done = 0
-    for (const deadline = Date.now() + patienceMs; done < bytes.length;) {
+    for (const deadline = Date.now() + timeoutMs; done < bytes.length;) {
       const { bytesWritten } = await file.write(bytes, done).catch((error) => {
         if (error.code === 'EAGAIN') return { bytesWritten: 0 }
         throw error
       })
       done += bytesWritten
       if (done < bytes.length && Date.now() > deadline)
-        throw new Refusal('busy', `The job does not read its input; ${done} of ${bytes.length} bytes were taken.`)
+        throw new ProtocolError(
+          'busy',
+          `The job does not read its input; ${done} of ${bytes.length} bytes were written.`,
+        )
       if (bytesWritten === 0) await pause(20)
     }
   } catch (error) {
     if (['ENXIO', 'EPIPE', 'ENOENT'].includes(error.code))
-      throw new Refusal('conflict', 'The job takes no input (any more).')
-    throw fromFileSystem(error, 'in')
+      throw new ProtocolError('conflict', 'The input of the job is closed.')
+    throw fromFileSystemError(error, 'in')
   } finally {
     await file?.close()
   }
 }
 
-/** Without a character that is cut at the end, unless nothing comes after it. */
-function wholeCharacters(bytes, isAll) {
+/** Drops a character that is cut at the end, unless the output is complete. */
+function trimPartialCharacter(bytes, isAll) {
   if (isAll) return bytes
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]

@@ -1,12 +1,11 @@
-# Starts a command of a sandbox: joins the workspace's control groups, sets the limits of a process, becomes the
-# command. Usage: launch.sh FILE_KIB CPU_SECONDS MEMORY_KIB PROCESSES "GROUP FILE…" COMMAND…
-# (memory and processes 0: held by a group)
+# Starts a command of a sandbox: joins the workspace's control groups, sets process limits, and executes the command.
+# Usage: launch.sh FILE_KIB CPU_SECONDS MEMORY_KIB PROCESSES "GROUP FILE…" COMMAND…
+# (0 for memory and processes: limited by a group)
 #
-# The pipes of the server are sockets, and opening /dev/stdout of a socket fails: the command gets real pipes with a
-# `cat` behind each. Those are in sessions of their own, outside the limits: killing the command does not take its
-# last words.
-# Until a `cat` has its own session it would be killed together with the command.
-settled() {
+# The pipes of the server are sockets, and opening /dev/stdout of a socket fails. So the command gets real pipes with a
+# `cat` behind each. Each `cat` has a session of its own, so that killing the command does not lose its last output.
+# Waits until a `cat` has its own session: before that, it would be killed together with the command.
+wait_for_session() {
   local stat fields
   while read -r stat < "/proc/$1/stat"; do
     fields=(${stat##*) })
@@ -20,8 +19,8 @@ if [ "$TALARIA_PIPES" = 1 ]; then
   exec 2> >(exec setsid cat >&9 3>&- 4<&- 5<&- 8>&- 9>&-)
   err=$!
   exec 8>&- 9>&-
-  settled $out
-  settled $err
+  wait_for_session $out
+  wait_for_session $err
 fi
 unset TALARIA_PIPES
 for group in $5; do echo $$ > "$group" || exit 125; done

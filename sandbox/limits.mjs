@@ -1,4 +1,4 @@
-// What a workspace may use at most. Each can be set by a variable of the same name, SANDBOX_ before it.
+// Defines the limits of a workspace and reads them from environment variables with the prefix SANDBOX_.
 
 const MiB = 1024 * 1024
 
@@ -11,30 +11,30 @@ export const defaults = {
   MEMORY_BYTES: 1024 * MiB,
   /** Processes and threads of a workspace. */
   PROCESSES: 256,
-  /** Hundredths of a processor. */
+  /** Percent of one processor. */
   CPU_PERCENT: 100,
-  /** The longest a command may run while somebody waits for it. */
+  /** Maximum timeout of a command. */
   EXEC_MS: 3_600_000,
-  /** The longest a job may run. */
+  /** Maximum timeout of a job. */
   JOB_MS: 86_400_000,
-  /** The longest a search may take. */
+  /** Timeout of a search. */
   SEARCH_MS: 20_000,
-  /** Bytes of each stream of a command that are kept. */
+  /** Maximum output of each stream of a command; more is truncated. */
   OUTPUT_BYTES: 8 * MiB,
-  /** Bytes of a job's output that are kept; what comes after is dropped. */
+  /** Maximum output of a job; more is dropped. */
   JOB_OUTPUT_BYTES: 64 * MiB,
-  /** Commands and searches of one workspace at a time. */
+  /** Concurrent commands and searches of one workspace. */
   EXECS: 8,
-  /** Jobs of one workspace that run at a time. */
+  /** Concurrent jobs of one workspace. */
   JOBS: 16,
-  /** Commands and searches of all workspaces at a time. */
+  /** Concurrent commands and searches of all workspaces. */
   ALL_EXECS: 64,
-  /** Bytes of a request that is JSON. */
+  /** Maximum size of a JSON request. */
   BODY_BYTES: 8 * MiB,
 }
 
-/** What a command without a wish gets. */
-export const usual = { execMs: 60_000, jobMs: 3_600_000, outputBytes: 256 * 1024 }
+/** Values for requests without them. */
+export const requestDefaults = { execMs: 60_000, jobMs: 3_600_000, outputBytes: 256 * 1024 }
 
 export function readLimits(environment) {
   const limits = { ...defaults }
@@ -42,7 +42,7 @@ export function readLimits(environment) {
     const given = environment[`SANDBOX_${name}`]
     if (given === undefined || given === '') continue
     const value = Number(given)
-    if (!Number.isSafeInteger(value) || value < 1) throw new Error(`SANDBOX_${name} has to be a whole number above 0`)
+    if (!Number.isSafeInteger(value) || value < 1) throw new Error(`SANDBOX_${name} must be a whole number above 0`)
     limits[name] = value
   }
   return limits

@@ -1,15 +1,15 @@
-// One search, in its own thread (search.mjs). Hits come in the order of their paths; long lines are searched in their
-// first part, binary files not at all, and what is over the bounds makes the answer `truncated`.
+// Runs one search in a worker thread (search.mjs). Hits are ordered by path. Only the beginning of long lines is
+// searched, binary files are skipped, and a result beyond the limits is marked as `truncated`.
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
-import { filesBelow } from './descent.mjs'
+import { filesBelow } from './walk.mjs'
 
-const maxLine = 2_000
-const maxFile = 64 * 1024 * 1024
+const maxLineChars = 2_000
+const maxFileBytes = 64 * 1024 * 1024
 const maxBytes = 256 * 1024 * 1024
-const sniffed = 8_192
-const safely = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const binaryCheckBytes = 8_192
+const safeFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 function search(query) {
   return query.target === 'files' ? byName(query) : byContent(query)
@@ -55,19 +55,19 @@ function* hitsIn(text, wanted, context) {
   }
 }
 
-const clamp = (line) => line.slice(0, maxLine).replace(/\r$/, '')
+const clamp = (line) => line.slice(0, maxLineChars).replace(/\r$/, '')
 
-/** Undefined for what is no text. */
+/** Undefined for files that are not text. */
 function contentOf(real) {
   let descriptor
   try {
-    descriptor = openSync(real, safely)
+    descriptor = openSync(real, safeFlags)
     const stats = fstatSync(descriptor)
-    if (!stats.isFile() || stats.size > maxFile) return undefined
+    if (!stats.isFile() || stats.size > maxFileBytes) return undefined
     const content = readFileSync(descriptor)
-    return content.subarray(0, sniffed).includes(0) ? undefined : content
+    return content.subarray(0, binaryCheckBytes).includes(0) ? undefined : content
   } catch {
-    return undefined // gone or not readable in this moment: nothing to be found in it
+    return undefined // removed or not readable at this moment
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
   }
@@ -76,18 +76,18 @@ function contentOf(real) {
 /** A pattern without a slash is matched against the name alone, one with a slash against the path. */
 function globOf(pattern) {
   const trimmed = pattern.replace(/^\.\//, '')
-  const expression = new RegExp(`^${translated(trimmed)}$`)
+  const expression = new RegExp(`^${translateGlob(trimmed)}$`)
   if (trimmed.includes('/')) return (below) => expression.test(below)
   return (below) => expression.test(below.slice(below.lastIndexOf('/') + 1))
 }
 
-function translated(pattern) {
+function translateGlob(pattern) {
   const braces = /\{([^{}]*,[^{}]*)\}/.exec(pattern)
   if (braces) {
     const [before, after] = [pattern.slice(0, braces.index), pattern.slice(braces.index + braces[0].length)]
     return `(?:${braces[1]
       .split(',')
-      .map((each) => translated(before + each + after))
+      .map((each) => translateGlob(before + each + after))
       .join('|')})`
   }
   const meaning = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' }

@@ -1,4 +1,4 @@
-// `npm run sandbox -- --port N`: the reference server of the `http` backend. Plain Node, no dependencies.
+// Starts the reference server of the `http` backend (`npm run sandbox -- --port N`). Plain Node, no dependencies.
 
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -11,13 +11,13 @@ import { readLimits } from './limits.mjs'
 
 const help = `npm run sandbox -- [options]
 
-  --port N      where to listen (8788)
-  --host NAME   on which address (127.0.0.1; others only behind TLS)
+  --port N      port to listen on (8788)
+  --host NAME   address to listen on (127.0.0.1; others only behind TLS)
   --net         commands may use the network
-  --plain       no isolation, even where it would work
+  --plain       no isolation, even where it is available
 
-SANDBOX_HTTP_TOKEN  the key clients send; made and printed when it is not set
-SANDBOX_ROOT        where workspaces are (a folder in your cache)
+SANDBOX_HTTP_TOKEN  the key that clients send; generated and printed when it is not set
+SANDBOX_ROOT        folder of the workspaces (a folder in your cache)
 SANDBOX_*           limits: sandbox/limits.mjs lists them`
 
 const { values } = parseArgs({
@@ -36,22 +36,26 @@ else start(values)
 function start({ port, host, net, plain }) {
   const { SANDBOX_HTTP_TOKEN, SANDBOX_ROOT, XDG_CACHE_HOME } = process.env
   const token = SANDBOX_HTTP_TOKEN || randomBytes(24).toString('base64url')
-  if (token.length < 16) stop('SANDBOX_HTTP_TOKEN has to have at least 16 characters.')
+  if (token.length < 16) stop('SANDBOX_HTTP_TOKEN must have at least 16 characters.')
   const root = resolve(SANDBOX_ROOT || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'talaria-sandbox'))
   mkdirSync(root, { recursive: true, mode: 0o700 })
   const limits = readLimits(process.env)
-  const box = detectIsolation({ limits, network: net, plain })
-  const server = createApp({ root, token, box, limits, version: versionOf() })
+  const sandbox = detectIsolation({ limits, network: net, plain })
+  const server = createApp({ root, token, sandbox, limits, version: versionOf() })
   server.on('error', (error) => stop(`${host}:${port}: ${error.message}`))
-  server.listen(Number(port), host, () => announce(server.address(), { token, given: SANDBOX_HTTP_TOKEN, root, box }))
+  server.listen(Number(port), host, () =>
+    announce(server.address(), { token, given: SANDBOX_HTTP_TOKEN, root, sandbox }),
+  )
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0))
 }
 
-function announce({ address, port }, { token, given, root, box }) {
-  for (const line of warnings(box)) console.warn(`!! ${line}`)
+function announce({ address, port }, { token, given, root, sandbox }) {
+  for (const line of warnings(sandbox)) console.warn(`!! ${line}`)
   const name = address.includes(':') ? `[${address}]` : address
   console.log(`Talaria sandbox on http://${name}:${port}`)
-  console.log(`isolation: ${box.isolation}, limits: ${box.limiting}, network: ${box.network ? 'yes' : 'no'}`)
+  console.log(
+    `isolation: ${sandbox.isolation}, limits: ${sandbox.limiting}, network: ${sandbox.network ? 'yes' : 'no'}`,
+  )
   console.log(`workspaces: ${root}`)
   if (!given) console.log(`key: ${token}`)
 }

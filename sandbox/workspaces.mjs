@@ -1,27 +1,31 @@
-// A workspace is a folder below the root: `home` is /workspace inside, `tmp` is /tmp, `jobs` is seen by the server alone.
+// Manages workspaces. A workspace is a folder below the root: `home` is /workspace inside, `tmp` is /tmp, and `jobs` is
+// only visible to the server.
 
 import { mkdir, readdir } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { execFile } from 'node:child_process'
-import { removeAll } from './descent.mjs'
-import { Refusal } from './refusal.mjs'
+import { removeAll } from './walk.mjs'
+import { ProtocolError } from './protocol-error.mjs'
 
-const nameShape = /^[a-z0-9][a-z0-9_-]{7,79}$/
-/** A measured size is believed for this long. */
-const freshMs = 5_000
+const namePattern = /^[a-z0-9][a-z0-9_-]{7,79}$/
+/** A measured size is valid for this time. */
+const measureMaxAgeMs = 5_000
 
 export function openWorkspaces(root, limits) {
   const measured = new Map()
 
   function at(name) {
-    if (!nameShape.test(name))
-      throw new Refusal('invalid', 'A workspace is named by 8 to 80 of a-z, 0-9, _ and -, the first no sign.')
+    if (!namePattern.test(name))
+      throw new ProtocolError(
+        'invalid',
+        'A workspace name has 8 to 80 characters of a-z, 0-9, _ and -, and starts with a letter or digit.',
+      )
     const folder = join(root, name)
     return { name, folder, home: join(folder, 'home'), tmp: join(folder, 'tmp'), jobs: join(folder, 'jobs') }
   }
 
-  /** The folders of a workspace; made when they are not there. */
+  /** Returns the folders of a workspace, and creates them when they are missing. */
   async function open(name) {
     const workspace = at(name)
     await Promise.all(
@@ -30,10 +34,10 @@ export function openWorkspaces(root, limits) {
     return workspace
   }
 
-  /** Bytes on the disk, by `du`. A tree that it cannot walk in time counts as it counted before. */
-  async function usedBytes(workspace, maxAge = freshMs) {
+  /** Measures disk usage with `du`. On timeout the last result is used. */
+  async function usedBytes(workspace, maxAgeMs = measureMaxAgeMs) {
     const last = measured.get(workspace.name)
-    if (last && Date.now() - last.at < maxAge) return last.bytes
+    if (last && Date.now() - last.at < maxAgeMs) return last.bytes
     if (!existsSync(workspace.folder)) return 0
     const bytes = await diskUsage([workspace.home, workspace.tmp], last?.bytes ?? 0)
     measured.set(workspace.name, { at: Date.now(), bytes })
@@ -41,12 +45,12 @@ export function openWorkspaces(root, limits) {
     return bytes
   }
 
-  async function requireSpace(workspace, coming = 0) {
+  async function requireSpace(workspace, newBytes = 0) {
     const used = await usedBytes(workspace)
-    if (used + coming <= limits.DISK_BYTES) return
-    throw new Refusal(
+    if (used + newBytes <= limits.DISK_BYTES) return
+    throw new ProtocolError(
       'quota',
-      `The workspace has ${used} of ${limits.DISK_BYTES} bytes; this does not fit any more.`,
+      `The workspace has ${used} of ${limits.DISK_BYTES} bytes; there is not enough space.`,
       'Remove files that are not needed.',
     )
   }
@@ -56,7 +60,7 @@ export function openWorkspaces(root, limits) {
     open,
     usedBytes,
     requireSpace,
-    /** Something was removed: the next measure is taken anew. */
+    /** Invalidates the measured size. */
     changed: (workspace) => measured.delete(workspace.name),
     exists: (name) => existsSync(at(name).folder),
     async remove(name) {
@@ -64,7 +68,7 @@ export function openWorkspaces(root, limits) {
       if (existsSync(at(name).folder)) await removeAll(root, name, name)
     },
     async names() {
-      return (await readdir(root).catch(() => [])).filter((name) => nameShape.test(name))
+      return (await readdir(root).catch(() => [])).filter((name) => namePattern.test(name))
     },
   }
 }

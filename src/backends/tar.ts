@@ -12,6 +12,12 @@ const maxFileBytes = 64 * 1024 * 1024
 
 const types = { file: 'file', link: 'symlink', directory: 'directory' } as const
 
+/**
+ * The library enqueues one padding buffer again and again. A byte stream detaches the buffers that pass through it, so
+ * small chunks are copied.
+ */
+const maxSharedBytes = 1024
+
 /** Packs entries, whose paths are relative to the folder in which the archive will be unpacked. */
 export async function* pack(
   entries: AsyncIterable<SnapshotEntry> | Iterable<SnapshotEntry>,
@@ -19,7 +25,7 @@ export async function* pack(
   const { readable, controller } = createTarPacker()
   const written = writeEntries(controller, entries)
   try {
-    yield* readable
+    for await (const chunk of readable) yield chunk.byteLength <= maxSharedBytes ? chunk.slice() : chunk
   } finally {
     await written
   }

@@ -41,9 +41,9 @@ export function daytonaBackend(options: DaytonaOptions): PortableBackend {
 }
 
 /** The connection is the URL of the toolbox inside the sandbox. */
-function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOptions, { request: ask }: VendorApi) {
+function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOptions, { request }: VendorApi) {
   const { api = defaultApi, toolbox = 'https://proxy.app.daytona.io/toolbox' } = options
-  const fetchSandbox = async (id: string) => (await ask('GET', `${api}/sandbox/${id}`))?.json<Sandbox>()
+  const fetchSandbox = async (id: string) => (await request('GET', `${api}/sandbox/${id}`))?.json<Sandbox>()
   const at = ({ id, toolboxProxyUrl = toolbox }: Sandbox) => `${toolboxProxyUrl.replace(/\/$/, '')}/${id}`
 
   async function waitUntilStarted(id: string): Promise<string> {
@@ -61,7 +61,7 @@ function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOption
         ...(network === 'none' && { networkBlockAll: true }),
         ...(snapshot && { snapshot }),
       }
-      const created = requireFound(await ask('POST', `${api}/sandbox`, { json, timeoutMs: 120_000 }), vendor)
+      const created = requireFound(await request('POST', `${api}/sandbox`, { json, timeoutMs: 120_000 }), vendor)
       const { id } = await created.json<Sandbox>()
       return { id, connection: await waitUntilStarted(id) }
     },
@@ -69,7 +69,7 @@ function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOption
       const found = await fetchSandbox(id)
       if (!found || found.state === 'destroyed' || found.state === 'destroying') return undefined
       if (found.state === 'stopped' || found.state === 'archived')
-        await ask('POST', `${api}/sandbox/${id}/start`, { timeoutMs: 120_000 })
+        await request('POST', `${api}/sandbox/${id}/start`, { timeoutMs: 120_000 })
       return waitUntilStarted(id)
     },
   })
@@ -79,7 +79,7 @@ function portOf(options: DaytonaOptions): HostPort {
   const { key, memory, api = defaultApi, fetch: send = (input, init) => fetch(input, init) } = options
   const headers = { authorization: `Bearer ${key}` }
   const client = vendorApi({ vendor: vendor, headers, keyName: 'DAYTONA_API_KEY', fetch: send })
-  const { request: ask } = client
+  const { request } = client
   const sandbox = daytonaSandbox(options, client)
   const file = (base: string, action: string, path: string) =>
     `${base}/files/${action}?path=${encodeURIComponent(path)}`
@@ -87,13 +87,13 @@ function portOf(options: DaytonaOptions): HostPort {
     async run(script, timeoutMs) {
       const json = { command: wrapScript(script), timeout: Math.ceil(timeoutMs / 1000) }
       const url = `${await sandbox.get()}/process/execute`
-      const answer = requireFound(await ask('POST', url, { json, timeoutMs: timeoutMs + graceMs }), vendor)
+      const answer = requireFound(await request('POST', url, { json, timeoutMs: timeoutMs + graceMs }), vendor)
       const { exitCode, code, result = '' } = await answer.json<{ exitCode?: number; code?: number; result?: string }>()
       return { code: exitCode ?? code ?? null, output: result }
     },
     async read(path) {
       const response = requireFound(
-        await ask('GET', file(await sandbox.get(), 'download', path), { timeoutMs: 120_000 }),
+        await request('GET', file(await sandbox.get(), 'download', path), { timeoutMs: 120_000 }),
         vendor,
       )
       return new Uint8Array(await response.arrayBuffer())
@@ -101,12 +101,15 @@ function portOf(options: DaytonaOptions): HostPort {
     async write(path, bytes) {
       const body = new FormData()
       body.append('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'file')
-      requireFound(await ask('POST', file(await sandbox.get(), 'upload', path), { body, timeoutMs: 120_000 }), vendor)
+      requireFound(
+        await request('POST', file(await sandbox.get(), 'upload', path), { body, timeoutMs: 120_000 }),
+        vendor,
+      )
     },
     async destroy() {
       const { id } = memory.read()
       sandbox.forget()
-      if (id !== undefined) await ask('DELETE', `${api}/sandbox/${id}`)
+      if (id !== undefined) await request('DELETE', `${api}/sandbox/${id}`)
     },
   }
 }

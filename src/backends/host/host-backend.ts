@@ -33,7 +33,7 @@ export function hostBackend(options: HostOptions): PortableBackend {
     kind,
     capabilities: { streaming: false, background: true, pty: true, network, languages, root },
     describe: () => options.describe,
-    exec: (command, options) => exec(host, command, { ...options, cwd: resolve(options.cwd ?? root) }),
+    exec: (command, execOptions) => exec(host, command, { ...execOptions, cwd: resolve(execOptions.cwd ?? root) }),
     files: hostFiles(host, resolve),
     jobs: jobsOf(host, resolve),
     resolve,

@@ -28,7 +28,7 @@ const maxLineChars = 2_000
 const byPath = (a: { readonly path: string }, b: { readonly path: string }) => (a.path < b.path ? -1 : 1)
 
 export function hostFiles(host: Host, resolve: (path: string) => string): Files {
-  const { scripts: session, port } = host
+  const { scripts, port } = host
   const stat = async (path: string) => (await listEntries(host, listFolder(path, 0)))[0]
   return {
     async read(path) {
@@ -46,7 +46,7 @@ export function hostFiles(host: Host, resolve: (path: string) => string): Files 
     async write(path, bytes) {
       const at = resolve(path)
       const script = `f=${quote(at)}; [ -d "$f" ] && exit 21; mkdir -p -- "$(dirname -- "$f")" 2>/dev/null || exit 20; [ -e "$f" ] && echo there; exit 0`
-      const { code, output } = await session.run(script)
+      const { code, output } = await scripts.run(script)
       if (code === 21) throw new BackendError('invalid', `This is a directory: ${at}`)
       if (code !== 0)
         throw new BackendError('invalid', `A part of the path is not a directory, or is not writable: ${at}`)
@@ -61,7 +61,7 @@ export function hostFiles(host: Host, resolve: (path: string) => string): Files 
     },
     async remove(path) {
       const at = resolve(path)
-      const { code, output } = await session.run(
+      const { code, output } = await scripts.run(
         `f=${quote(at)}; [ -e "$f" ] || [ -L "$f" ] || exit 0; rm -rf -- "$f" && echo gone`,
       )
       if (code !== 0) throw new BackendError('invalid', `This cannot be removed: ${at}`)
@@ -70,7 +70,7 @@ export function hostFiles(host: Host, resolve: (path: string) => string): Files 
     async move(from, to) {
       const [source, target] = [resolve(from), resolve(to)]
       const script = `t=${quote(target)}; [ -d "$t" ] && exit 21; mkdir -p -- "$(dirname -- "$t")" && mv -T -- ${quote(source)} "$t"`
-      const { code } = await session.run(script)
+      const { code } = await scripts.run(script)
       if (code !== 0) throw new BackendError('invalid', `${source} cannot be moved to ${target}`)
     },
     search: (query) => search(host, { ...query, path: resolve(query.path ?? '.') }),
@@ -80,8 +80,8 @@ export function hostFiles(host: Host, resolve: (path: string) => string): Files 
 const findTypes: Readonly<Record<string, FileStat['type']>> = { d: 'directory', l: 'link' }
 
 /** Parses the output of `find`: type, bytes, time, path. */
-export async function listEntries({ scripts: session }: Host, script: string): Promise<readonly FileStat[]> {
-  const listed = new TextDecoder().decode(await session.readBytes(script))
+export async function listEntries({ scripts }: Host, script: string): Promise<readonly FileStat[]> {
+  const listed = new TextDecoder().decode(await scripts.readBytes(script))
   return listed
     .split('\0')
     .filter(Boolean)
@@ -121,8 +121,8 @@ async function search(host: Host, query: SearchQuery & { readonly path: string }
 }
 
 /** Runs a script and splits its output. The last part of a truncated list is incomplete and is dropped. */
-async function readParts({ scripts: session }: Host, script: string, end: string) {
-  const { code, output } = await session.run(script)
+async function readParts({ scripts }: Host, script: string, end: string) {
+  const { code, output } = await scripts.run(script)
   const bytes = decodeBase64(output.trim())
   if (code === badPatternCode) throw invalidPattern(new TextDecoder().decode(bytes))
   const isTruncated = bytes.length >= maxListedBytes
@@ -149,8 +149,8 @@ const clamp = (line: string): string => line.slice(0, maxLineChars).replace(/\r$
 type Hit = SearchHit & { readonly line: number }
 
 async function findLines(host: Host, paths: readonly string[], pattern: string) {
-  const { scripts: session, port } = host
-  const list = `${session.state}/l-${crypto.randomUUID()}`
+  const { scripts, port } = host
+  const list = `${scripts.state}/l-${crypto.randomUUID()}`
   await port.write(list, new TextEncoder().encode(paths.map((path) => `${path}\0`).join('')))
   const insensitive = pattern.startsWith('(?i)')
   const script = searchLines(list, toPcre(insensitive ? pattern.slice(4) : pattern), insensitive)

@@ -67,10 +67,10 @@ export function httpBackend(options: HttpOptions): PortableBackend & { readonly 
     },
     learn: () => (isFresh(url) ? undefined : loadFacts(url, () => health({ timeoutMs: factsTimeoutMs }))),
     describe: () => descriptionOf(network(), languages),
-    exec: async (command, options) =>
+    exec: async (command, execOptions) =>
       exec(server, await workspacePath('/exec'), command, {
-        ...options,
-        ...(options.cwd !== undefined && { cwd: resolvePath(options.cwd) }),
+        ...execOptions,
+        ...(execOptions.cwd !== undefined && { cwd: resolvePath(execOptions.cwd) }),
       }),
     files,
     jobs: jobsOf(call),

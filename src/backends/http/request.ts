@@ -42,9 +42,9 @@ export async function sendRequest(
 }
 
 async function sendOnce(server: SandboxServer, path: string, request: RequestOptions): Promise<Response> {
-  const { timeoutMs: patienceMs = defaultTimeoutMs, signal } = request
+  const { timeoutMs = defaultTimeoutMs, signal } = request
   const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(), patienceMs)
+  const timer = setTimeout(() => timeout.abort(), timeoutMs)
   try {
     const response = await server.fetch(requestUrl(server, path, request.query ?? {}), {
       ...requestInit(server, request),
@@ -56,7 +56,7 @@ async function sendOnce(server: SandboxServer, path: string, request: RequestOpt
     throw await responseError(response)
   } catch (error) {
     if (error instanceof BackendError) throw error
-    if (timeout.signal.aborted) throw unreachableError(`does not respond within ${patienceMs / 1000} s`)
+    if (timeout.signal.aborted) throw unreachableError(`does not respond within ${timeoutMs / 1000} s`)
     throw unreachableError(`cannot be reached (${error instanceof Error ? error.message : String(error)})`)
   } finally {
     clearTimeout(timer)

@@ -54,7 +54,7 @@ export function openSqlFiles(options: StoreOptions): SqlFiles {
       if (!recursive && store.at(place)) throw new FileError('EEXIST', 'mkdir', path)
       makeDirectory(store, place, recursive)
     },
-    remove: (path, options) => remove(store, path, options),
+    remove: (path, removeOptions) => remove(store, path, removeOptions),
     copy: (from, to, recursive) => copy(store, from, to, recursive),
     move: (from, to) => move(store, from, to),
     symlink: (target, path) => symlink(store, target, path),

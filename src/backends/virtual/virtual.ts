@@ -96,7 +96,7 @@ export function virtualBackend(options: VirtualOptions): VirtualBackend {
       return network?.() ? onlineCapabilities : offlineCapabilities
     },
     describe: () => (network?.() ? describe('curl, wget and git for public addresses') : describe('no network')),
-    exec: (command, options) => exec(shell, files, command, options),
+    exec: (command, execOptions) => exec(shell, files, command, execOptions),
     files: filesPort(files),
     jobs: openJobs({ sql, shell, now }),
     resolve: resolvePath,

@@ -70,11 +70,9 @@ export type NoticeRate = { readonly times: readonly number[]; readonly pausedUnt
 export const noNotices: NoticeRate = { times: [], pausedUntil: 0 }
 const burst = { count: 15, withinMs: 10_000, pauseMs: 30_000 } as const
 
-export const mayNotify = ({ pausedUntil: restUntil }: NoticeRate, now: number): boolean => now >= restUntil
+export const mayNotify = ({ pausedUntil }: NoticeRate, now: number): boolean => now >= pausedUntil
 
-export function recordNotice({ times, pausedUntil: restUntil }: NoticeRate, now: number): NoticeRate {
+export function recordNotice({ times, pausedUntil }: NoticeRate, now: number): NoticeRate {
   const recent = [...times.filter((at) => at > now - burst.withinMs), now]
-  return recent.length < burst.count
-    ? { times: recent, pausedUntil: restUntil }
-    : { times: [], pausedUntil: now + burst.pauseMs }
+  return recent.length < burst.count ? { times: recent, pausedUntil } : { times: [], pausedUntil: now + burst.pauseMs }
 }

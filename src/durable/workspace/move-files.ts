@@ -61,14 +61,14 @@ function unitOf(path: string): { readonly name: string; readonly again: boolean 
 
 /** Moves the files and returns those that were skipped. */
 export async function moveFiles(from: PortableBackend, to: PortableBackend): Promise<readonly SkippedFile[]> {
-  const { paths: take, skipped: left } = planTransfer(await from.tree())
+  const { paths, skipped } = planTransfer(await from.tree())
   await to.clear()
-  if (take.size) await to.restore(movedEntries(from, to, take))
-  if (left.length) {
-    const list = left.map(({ path, bytes }) => `${path}\t${bytes} bytes\n`).join('')
+  if (paths.size) await to.restore(movedEntries(from, to, paths))
+  if (skipped.length) {
+    const list = skipped.map(({ path, bytes }) => `${path}\t${bytes} bytes\n`).join('')
     await to.files.write(skippedListPath, new TextEncoder().encode(list))
   }
-  return left
+  return skipped
 }
 
 export const skippedListPath = '/tmp/left-behind.txt'

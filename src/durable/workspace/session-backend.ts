@@ -47,14 +47,14 @@ export type SessionBackend = ExecutionBackend &
 
 export function sessionBackend(options: SessionBackendOptions): SessionBackend {
   const { of, current, now } = openBackends(options)
-  const { record, write, noCapabilities: missing, archive: archives } = options
+  const { record, write, noCapabilities, archive } = options
   /** Returns the current backend, after saving a checkpoint when the agent is about to change something. */
   const changing = async (isChange: (root: string) => boolean = () => true) => {
-    const machine = await current()
-    if (!machine.checkpoints && isChange(machine.capabilities.root)) await archives?.saveBeforeChange(machine)
-    return machine
+    const backend = await current()
+    if (!backend.checkpoints && isChange(backend.capabilities.root)) await archive?.saveBeforeChange(backend)
+    return backend
   }
-  const capabilities = () => (now() ?? { capabilities: missing }).capabilities
+  const capabilities = () => (now() ?? { capabilities: noCapabilities }).capabilities
   return {
     get kind() {
       return now()?.kind ?? 'virtual'
@@ -76,15 +76,15 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     files: filesOf(current, (path) => changing((root) => absolute(path, root).startsWith(`${root}/`))),
     userFiles: filesOf(current, async (path) => {
       const { userFiles: byHand, files, checkpoints, capabilities: its } = await current()
-      if (!checkpoints) archives?.recordUserChange(absolute(path, its.root))
+      if (!checkpoints) archive?.recordUserChange(absolute(path, its.root))
       return { files: byHand ?? files }
     }),
     async checkpoints() {
-      const machine = await current()
-      return machine.checkpoints ?? archives?.checkpointsOf(machine)
+      const backend = await current()
+      return backend.checkpoints ?? archive?.checkpointsOf(backend)
     },
     begin(run) {
-      archives?.begin(run)
+      archive?.begin(run)
       now()?.checkpoints?.begin(run)
     },
     get jobs() {
@@ -94,8 +94,8 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     async *snapshot(isWanted = () => true) {
       const backend = await current()
       // A host may have more files than can be copied.
-      const { paths: take } = backend.kind === 'virtual' ? allPaths : planTransfer(await backend.tree())
-      yield* backend.snapshot((path) => take.has(path) && isWanted(path))
+      const { paths } = backend.kind === 'virtual' ? allPaths : planTransfer(await backend.tree())
+      yield* backend.snapshot((path) => paths.has(path) && isWanted(path))
     },
     restore: async (entries) => (await current()).restore(entries),
     jobsOn: (kind) => of(kind).jobs,
@@ -107,14 +107,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
 
 const allPaths = { paths: { has: () => true } }
 
-function openBackends({
-  open,
-  requestedKind: wanted,
-  waitForSettings: settled,
-  record,
-  write,
-  archive: archives,
-}: SessionBackendOptions) {
+function openBackends({ open, requestedKind, waitForSettings, record, write, archive }: SessionBackendOptions) {
   const opened = new Map<BackendKind, PortableBackend>()
   let moving: Promise<void> | undefined
 
@@ -127,22 +120,22 @@ function openBackends({
   /** Returns the requested backend, after moving the files to it. The setting may change during a move. */
   async function current(): Promise<PortableBackend> {
     for (;;) {
-      await settled()
-      const kind = wanted()
+      await waitForSettings()
+      const kind = requestedKind()
       const backend = of(kind)
       if (moving || kind !== kindWithFiles(record())) {
         await (moving ??= move(kind).finally(() => (moving = undefined)))
         continue
       }
-      if (!backend.checkpoints) await ended(backend)
+      if (!backend.checkpoints) await finishRollback(backend)
       return backend
     }
   }
 
   /** Finishes a rollback before the files are accessible. */
-  async function ended(backend: PortableBackend): Promise<void> {
+  async function finishRollback(backend: PortableBackend): Promise<void> {
     try {
-      await archives?.finishRollback(backend)
+      await archive?.finishRollback(backend)
     } catch (error) {
       if (error instanceof BackendError) throw error
       console.error('A workspace could not be restored; it will be retried.', error)
@@ -154,16 +147,16 @@ function openBackends({
     const from = kindWithFiles(record())
     // Stored before the move, so that deleting the session also cleans up the target.
     write({ ...record(), kind: from, been: mergeKinds(record()?.been, kind) })
-    if (!of(from).checkpoints) await ended(of(from))
-    const left = await moveFiles(of(from), of(kind))
-    await archives?.clear()
-    write({ ...record(), kind, been: mergeKinds(record()?.been, from, kind), note: noteOf(from, kind, left) })
+    if (!of(from).checkpoints) await finishRollback(of(from))
+    const skipped = await moveFiles(of(from), of(kind))
+    await archive?.clear()
+    write({ ...record(), kind, been: mergeKinds(record()?.been, from, kind), note: noteOf(from, kind, skipped) })
   }
 
   /** Returns the requested backend synchronously. Invalid settings are reported by the next command instead. */
   function now(): PortableBackend | undefined {
     try {
-      return of(wanted())
+      return of(requestedKind())
     } catch (error) {
       if (error instanceof BackendError) return undefined
       throw error

@@ -98,11 +98,11 @@ class Analyzer {
     const times = parseRepetition(this.#source, this.#at)
     if (!times) return part
     this.#at = times.end + (this.#source[times.end] === '?' ? 1 : 0)
-    const { min: least, max: most } = times
-    const canBeEmpty = part.canBeEmpty || least === 0
-    if (most <= 1) return { ...part, canBeEmpty }
+    const { min, max } = times
+    const canBeEmpty = part.canBeEmpty || min === 0
+    if (max <= 1) return { ...part, canBeEmpty }
     // A fixed count is a concatenation, and two copies reveal the same ambiguities as many.
-    if (least === most) return this.#concatenate(part, this.#copy(part, begin))
+    if (min === max) return this.#concatenate(part, this.#copy(part, begin))
     this.#follow(part.last, part.first)
     const end = this.#sets.length
     if (this.#isAmbiguous.slice(begin, end).includes(true) && !this.#isSeparated(part, begin, end))

@@ -134,28 +134,28 @@ const tickOf = ({ tick, pause }: Names, mayWait: boolean, bytes: number): string
   mayWait ? `${tick}(${bytes})&&await ${pause}()` : `${tick}(${bytes})`
 
 function guardLoop(node: Syntax, mayWait: boolean, context: Context): number {
-  const { openings: opens, closings: closes, names } = context
+  const { openings, closings, names } = context
   const body = node['body'] as Syntax
   const open: Edit = { at: isBlock(body) ? body.start + 1 : body.start, text: '' }
   // Before the openings that its body adds at the same position.
-  opens.push(open)
+  openings.push(open)
   const bytes = visitChildren(node, mayWait, context)
   open.text = `${isBlock(body) ? '' : '{'}${tickOf(names, mayWait, bytes)};`
-  if (!isBlock(body)) closes.push({ at: body.end, text: '}' })
+  if (!isBlock(body)) closings.push({ at: body.end, text: '}' })
   return 0
 }
 
 function guardFunction(node: Syntax, context: Context): number {
-  const { openings: opens, closings: closes, names } = context
+  const { openings, closings, names } = context
   const body = node['body'] as Syntax
   const mayWait = node['async'] === true
   // Default values of parameters cannot contain `await`.
   for (const parameter of node['params'] as readonly Syntax[]) visit(parameter, false, context)
   const open: Edit = { at: isBlock(body) ? body.start + 1 : body.start, text: '' }
-  opens.push(open)
+  openings.push(open)
   const guard = tickOf(names, mayWait, visit(body, mayWait, context))
   open.text = isBlock(body) ? `${guard};` : `(${guard},`
-  if (!isBlock(body)) closes.push({ at: body.end, text: ')' })
+  if (!isBlock(body)) closings.push({ at: body.end, text: ')' })
   return 0
 }
 
@@ -165,11 +165,11 @@ function guardImport(node: Syntax, mayWait: boolean, context: Context): number {
   return visit(source, mayWait, context)
 }
 
-function countSpreads(node: Syntax, { openings: opens, names, spreads }: Context): void {
+function countSpreads(node: Syntax, { openings, names, spreads }: Context): void {
   for (const element of node['elements'] as readonly (Syntax | null)[]) {
     if (element?.type !== 'SpreadElement') continue
     spreads.add(element)
-    opens.push({ at: (element['argument'] as Syntax).start, text: `${names.counted}(` })
+    openings.push({ at: (element['argument'] as Syntax).start, text: `${names.counted}(` })
   }
 }
 
@@ -180,16 +180,16 @@ function rejectSlowPattern(node: Syntax): void {
 }
 
 /** Returns the value of a last expression, so that a final call of an async function is awaited. */
-function returnLast(last: Syntax | undefined, { openings: opens, closings: closes }: Context): void {
+function returnLast(last: Syntax | undefined, { openings, closings }: Context): void {
   if (last?.type !== 'ExpressionStatement') return
   const expression = last['expression'] as Syntax
-  opens.unshift({ at: expression.start, text: 'return (' })
-  closes.push({ at: expression.end, text: ')' })
+  openings.unshift({ at: expression.start, text: 'return (' })
+  closings.push({ at: expression.end, text: ')' })
 }
 
 /** At the same position, closings come before openings; each kind keeps its order. */
-function applyEdits(source: string, { openings: opens, closings: closes }: Context): string {
-  const edits = [...closes, ...opens].map((edit, order) => ({ ...edit, order }))
+function applyEdits(source: string, { openings, closings }: Context): string {
+  const edits = [...closings, ...openings].map((edit, order) => ({ ...edit, order }))
   const inOrder = edits.toSorted((a, b) => a.at - b.at || a.order - b.order)
   let text = ''
   let from = 0

@@ -29,10 +29,7 @@ export type Guard = {
   readonly endReason: () => string | undefined
 }
 
-export function createGuard(
-  { maxBlockingMs: stretchMs, maxTotalMs: totalMs }: ComputeLimits,
-  onEnd: (why: string) => void,
-): Guard {
+export function createGuard({ maxBlockingMs, maxTotalMs }: ComputeLimits, onEnd: (why: string) => void): Guard {
   // Saved, because the program may replace its globals.
   const now = Date.now.bind(Date)
   const later = setTimeout
@@ -69,12 +66,9 @@ export function createGuard(
       return false
     }
     const blockedMs = last - start
-    if (blockedMs > stretchMs)
-      end(
-        `The code computed for ${seconds(stretchMs)} without a pause. Is there an endless loop? Loops in async code and at the top level pause by themselves.`,
-      )
-    else if (used + blockedMs > totalMs)
-      end(`The code computed for ${seconds(totalMs)} in total. Is there an endless loop?`)
+    if (blockedMs > maxBlockingMs) end(blockedMessage(maxBlockingMs))
+    else if (used + blockedMs > maxTotalMs)
+      end(`The code computed for ${seconds(maxTotalMs)} in total. Is there an endless loop?`)
     if (reason !== undefined) throw new Error(reason)
     return blockedMs > sliceMs
   }
@@ -91,5 +85,8 @@ export function createGuard(
     endReason: () => reason,
   }
 }
+
+const blockedMessage = (ms: number): string =>
+  `The code computed for ${seconds(ms)} without a pause. Is there an endless loop? Loops in async code and at the top level pause by themselves.`
 
 const seconds = (ms: number): string => `${ms / 1000} s`

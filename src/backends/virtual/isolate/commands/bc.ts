@@ -36,14 +36,14 @@ function tokens(statement: string): string[] {
   return found
 }
 
-function evaluate(machine: State, queue: string[]): Decimal {
+function evaluate(state: State, queue: string[]): Decimal {
   const level = (depth: number): Decimal => {
     const operators = operatorLevels[depth]
     if (!operators) return signed()
     let left = level(depth + 1)
     for (let apply = operators[queue[0] ?? '']; apply; apply = operators[queue[0] ?? '']) {
       queue.shift()
-      left = apply(left, level(depth + 1), machine.scale)
+      left = apply(left, level(depth + 1), state.scale)
     }
     return left
   }
@@ -53,20 +53,20 @@ function evaluate(machine: State, queue: string[]): Decimal {
     return negate(signed())
   }
   const raised = (): Decimal => {
-    const base = atom(machine, queue, () => level(0))
+    const base = atom(state, queue, () => level(0))
     if (queue[0] !== '^') return base
     queue.shift()
-    return power(base, signed(), machine.scale)
+    return power(base, signed(), state.scale)
   }
   return level(0)
 }
 
-function atom(machine: State, queue: string[], expression: () => Decimal): Decimal {
+function atom(state: State, queue: string[], expression: () => Decimal): Decimal {
   const token = queue.shift() ?? ''
   if (/^[\d.]/.test(token)) return decimal(token)
-  if (token === 'sqrt' && queue[0] === '(') return squareRoot(atom(machine, queue, expression), machine.scale)
-  if (token === 'scale') return { digits: BigInt(machine.scale), scale: 0 }
-  if (/^[a-z]/.test(token)) return machine.variables.get(token) ?? decimal('0')
+  if (token === 'sqrt' && queue[0] === '(') return squareRoot(atom(state, queue, expression), state.scale)
+  if (token === 'scale') return { digits: BigInt(state.scale), scale: 0 }
+  if (/^[a-z]/.test(token)) return state.variables.get(token) ?? decimal('0')
   if (token !== '(') throw new Error('syntax error')
   const inner = expression()
   if (queue.shift() !== ')') throw new Error('syntax error')
@@ -74,27 +74,26 @@ function atom(machine: State, queue: string[], expression: () => Decimal): Decim
 }
 
 /** Returns the line to print, or '' after an assignment. */
-function execute(machine: State, statement: string): string {
+function execute(state: State, statement: string): string {
   const queue = tokens(statement)
   if (queue.length === 0 || queue[0] === 'quit') return ''
   const name = queue[1] === '=' && /^[a-z]/.test(queue[0] ?? '') ? queue[0] : undefined
   if (name !== undefined) queue.splice(0, 2)
-  const value = evaluate(machine, queue)
+  const value = evaluate(state, queue)
   if (queue.length > 0) throw new Error('syntax error')
   if (name === undefined) return `${show(value)}\n`
-  if (name === 'scale') machine.scale = Math.min(Number(rescale(value, 0).digits), maxScale)
-  else machine.variables.set(name, value)
+  if (name === 'scale') state.scale = Math.min(Number(rescale(value, 0).digits), maxScale)
+  else state.variables.set(name, value)
   return ''
 }
 
 export const bc: Command = command('bc', async (args, context) => {
   const { flags, rest } = parse(args, '')
-  const machine: State = { scale: flags.has('l') ? 20 : 0, variables: new Map() }
+  const state: State = { scale: flags.has('l') ? 20 : 0, variables: new Map() }
   const source = await readText(context, rest[0] ?? '-')
   let output = ''
   try {
-    for (const statement of source.replace(/\/\*.*?\*\/|#.*/gs, '').split(/[\n;]/))
-      output += execute(machine, statement)
+    for (const statement of source.replace(/\/\*.*?\*\/|#.*/gs, '').split(/[\n;]/)) output += execute(state, statement)
   } catch (error) {
     return textResult(output, 1, `(standard_in) 1: ${error instanceof Error ? error.message : String(error)}\n`)
   }

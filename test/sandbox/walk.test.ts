@@ -1,7 +1,7 @@
 /** Going down a folder that somebody changes meanwhile. */
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { filesBelow, type Home, newHome, walk } from './descent.mjs'
+import { filesBelow, type Home, newHome, walk } from './walk.mjs'
 
 let at: Home
 beforeEach(() => void (at = newHome()))

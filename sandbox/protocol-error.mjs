@@ -1,4 +1,4 @@
-// The one kind of error that a client is told about. Everything else is a defect: logged, and 500 to the client.
+// Defines the error that clients see. All other errors are bugs: they are logged, and the client gets a 500.
 
 const statuses = {
   invalid: 400,
@@ -13,7 +13,7 @@ const statuses = {
   quota: 507,
 }
 
-export class Refusal extends Error {
+export class ProtocolError extends Error {
   constructor(code, message, hint = '') {
     super(message)
     this.code = code
@@ -22,16 +22,16 @@ export class Refusal extends Error {
   }
 }
 
-/** Errors of the file system in the words of the protocol; others are thrown on as they are. */
-export function fromFileSystem(error, path) {
-  const refusal = {
+/** Converts errors of the file system to protocol errors; others are returned unchanged. */
+export function fromFileSystemError(error, path) {
+  const known = {
     ENOENT: ['missing', `No such file or directory: ${path}`],
     ENOTDIR: ['invalid', `A part of the path is not a directory: ${path}`],
     EISDIR: ['invalid', `This is a directory: ${path}`],
     ENOTEMPTY: ['invalid', `The directory is not empty: ${path}`],
     EEXIST: ['invalid', `This exists already: ${path}`],
-    EINVAL: ['invalid', `This cannot be done with ${path}`],
-    ELOOP: ['invalid', `Too many links, or a link where none may be: ${path}`],
+    EINVAL: ['invalid', `Invalid operation for ${path}`],
+    ELOOP: ['invalid', `Too many links, or a link that is not allowed here: ${path}`],
     ENAMETOOLONG: ['invalid', 'The path is too long'],
     EACCES: ['invalid', `Permission denied: ${path}`],
     EPERM: ['invalid', `Not permitted: ${path}`],
@@ -39,5 +39,5 @@ export function fromFileSystem(error, path) {
     ENOSPC: ['quota', 'The disk is full', 'Remove files that are not needed.'],
     EDQUOT: ['quota', 'The disk is full', 'Remove files that are not needed.'],
   }[error?.code]
-  return refusal ? new Refusal(...refusal) : error
+  return known ? new ProtocolError(...known) : error
 }

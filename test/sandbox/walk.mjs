@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-export { filesBelow, walk } from '../../sandbox/descent.mjs'
+export { filesBelow, walk } from '../../sandbox/walk.mjs'
 
 export function newHome() {
-  const top = mkdtempSync(join(tmpdir(), 'talaria-descent-'))
+  const top = mkdtempSync(join(tmpdir(), 'talaria-walk-'))
   const [home, host] = [join(top, 'home'), join(top, 'host')]
   for (const folder of [`${home}/a`, `${home}/z/deep`, `${host}/deep`]) mkdirSync(folder, { recursive: true })
   for (const file of [`${home}/a/first`, `${home}/z/own`, `${home}/z/deep/own`]) writeFileSync(file, 'of the workspace')

@@ -1,46 +1,46 @@
-// Down a folder of a workspace while commands change it. Each folder is opened below the one that is held, links
-// excluded: what was a folder when it was listed and is a link now is left out, and never followed.
+// Walks the folders of a workspace while commands may change them. Each folder is opened relative to its open parent
+// without following links, so that a folder that was replaced by a link is skipped.
 
 import { execFile } from 'node:child_process'
 import { closeSync, constants, openSync, readdirSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { statAt } from './paths.mjs'
-import { Refusal } from './refusal.mjs'
+import { ProtocolError } from './protocol-error.mjs'
 
 const asFolder = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
-/** Each holds a descriptor; who nests deeper does not take those of everybody else. */
+/** Each level holds a descriptor, which deep nesting must not exhaust. */
 const maxDepth = 256
 const skipped = new Set(['.git', 'node_modules'])
 const removalMs = 600_000
 
-const heldAt = (descriptor) => `/proc/self/fd/${descriptor}`
+const descriptorPath = (descriptor) => `/proc/self/fd/${descriptor}`
 const byName = (a, b) => (a.name < b.name ? -1 : 1)
 
-/** What is in a folder, and a path to it that stays the same folder while `work` lasts. */
-export async function inFolder(real, work) {
+/** Opens a folder and passes a path that refers to this very folder while `work` lasts. */
+export async function withFolder(real, work) {
   const handle = await open(real, asFolder)
   try {
-    return await work(heldAt(handle.fd))
+    return await work(descriptorPath(handle.fd))
   } finally {
     await handle.close()
   }
 }
 
-/** `visit` answers false to end it. Links are told of and not followed. */
+/** Visits all entries, including links, which are not followed. `visit` returns false to stop. */
 export async function walk(real, inside, visit, depth = 0) {
   if (depth > maxDepth) return true
   try {
-    return await inFolder(real, (held) => walkHeld(held, inside, visit, depth))
+    return await withFolder(real, (openPath) => walkOpen(openPath, inside, visit, depth))
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(error.code)) return true
     throw error
   }
 }
 
-async function walkHeld(held, inside, visit, depth) {
-  const names = await readdir(held)
+async function walkOpen(openPath, inside, visit, depth) {
+  const names = await readdir(openPath)
   for (const name of names.toSorted()) {
-    const [real, path] = [`${held}/${name}`, `${inside}/${name}`]
+    const [real, path] = [`${openPath}/${name}`, `${inside}/${name}`]
     const entry = await statAt(real, path)
     if (!entry) continue
     if (!(await visit(entry))) return false
@@ -50,8 +50,8 @@ async function walkHeld(held, inside, visit, depth) {
 }
 
 /**
- * The file itself, or what is below a folder: `below` is the path from where the search began. `real` is good until
- * the next one is asked for.
+ * Yields the file itself, or all files below a folder. `below` is the path relative to the start. `real` is valid until
+ * the next iteration.
  */
 export function* filesBelow({ real, path, below = '' }, depth = 0) {
   if (depth > maxDepth) return
@@ -63,10 +63,10 @@ export function* filesBelow({ real, path, below = '' }, depth = 0) {
     return
   }
   try {
-    const held = heldAt(descriptor)
-    for (const child of readdirSync(held, { withFileTypes: true }).toSorted(byName)) {
+    const openPath = descriptorPath(descriptor)
+    for (const child of readdirSync(openPath, { withFileTypes: true }).toSorted(byName)) {
       const at = {
-        real: `${held}/${child.name}`,
+        real: `${openPath}/${child.name}`,
         path: `${path}/${child.name}`,
         below: below === '' ? child.name : `${below}/${child.name}`,
       }
@@ -78,12 +78,12 @@ export function* filesBelow({ real, path, below = '' }, depth = 0) {
   }
 }
 
-/** Whatever is there, with all below it. `rm` of GNU goes down the way this file does, however deep it is. */
+/** Removes an entry and everything below it. GNU `rm` descends as safely as this file, at any depth. */
 export function removeAll(folder, name, named) {
   return new Promise((resolve, reject) => {
-    const how = { cwd: folder, timeout: removalMs, env: { PATH: process.env.PATH } }
-    execFile('rm', ['-rf', '--', name], how, (error) => {
-      if (error) reject(new Refusal('invalid', `This could not be removed as a whole: ${named}`))
+    const options = { cwd: folder, timeout: removalMs, env: { PATH: process.env.PATH } }
+    execFile('rm', ['-rf', '--', name], options, (error) => {
+      if (error) reject(new ProtocolError('invalid', `This could not be removed completely: ${named}`))
       else resolve()
     })
   })
