@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from '../../src/agent/model/history.ts'
 import { addUsage, noUsage, usageOfCall, type Usage } from '../../src/agent/model/usage.ts'
 import { createD1History } from '../../src/db/history.ts'
-import { sumUsageSince } from '../../src/db/usage-totals.ts'
 import { type UsageFilter, type UsageGroup, reportUsage } from '../../src/db/usage-report.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord } from './fixtures.ts'
 
@@ -22,7 +21,6 @@ function createReporter() {
   const tenant = newTenant()
   const all: UsageFilter = { group: 'model', from: noonMs - 30 * day, to: noonMs + 30 * day, limit: 100 }
   return {
-    tenant,
     store: createD1History(database, tenant),
     report: (changes: Partial<UsageFilter> = {}) => reportUsage(database, tenant, { ...all, ...changes }),
     keys: async (group: UsageGroup) =>
@@ -127,18 +125,5 @@ describe('usage', () => {
     expect(await other.keys('session')).toEqual([])
     await other.store.append(createRecord('s1'), [turn(1, 'r1', usageOf('a/one', 2))])
     expect([await one.keys('session'), await other.keys('session')]).toEqual([[['s1', 1, 1]], [['s1', 1, 2]]])
-  })
-
-  it('is summed since two times, without the given run', async () => {
-    const { store, tenant } = createReporter()
-    await store.append(createRecord('s1', { updatedAt: noonMs + day }), [
-      turn(1, 'r1', usageOf('a/one', 1, 0.5)),
-      turn(3, 'r2', usageOf('a/one', 2, 0.25), { at: noonMs + day }),
-      turn(5, 'r3', usageOf('a/one', 4, 0.125), { at: noonMs + day }),
-    ])
-    expect(await sumUsageSince(database, tenant, { month: noonMs - day, day: noonMs + day, without: 'r3' })).toEqual({
-      month: { tokens: 3, usd: 0.75 },
-      day: { tokens: 2, usd: 0.25 },
-    })
   })
 })

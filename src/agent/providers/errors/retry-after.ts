@@ -98,8 +98,8 @@ const amountPattern = String.raw`(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|sec
 const amountsPattern = new RegExp(`${amountPattern}(?:(?:,|\\s|and)*${amountPattern})*`)
 
 /** Parses "7m12s", "6.254s" or "2 minutes and 30 seconds". */
-function parseSpelledDuration(words: string): number | undefined {
-  const span = amountsPattern.exec(words)?.[0]
+function parseSpelledDuration(text: string): number | undefined {
+  const span = amountsPattern.exec(text)?.[0]
   if (span === undefined) return undefined
   let sum = 0
   for (const [, count, unit = ''] of span.matchAll(new RegExp(amountPattern, 'g')))
