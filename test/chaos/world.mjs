@@ -1,9 +1,9 @@
 // A model server, a state folder, and servers on it that are killed and started again.
 import { startModelServer } from '../support/model-server/server.ts'
-import { clientOf } from '../e2e/support/client.ts'
-import { dropState, newState, startServer } from '../e2e/support/server.ts'
+import { createClient } from '../e2e/support/client.ts'
+import { deleteState, newState, startServer } from '../e2e/support/server.ts'
 import { modelSettings } from '../e2e/support/shared.ts'
-import { listen } from '../e2e/support/sse.ts'
+import { subscribe } from '../e2e/support/sse.ts'
 
 // Every server that is started wants to be told when this process ends.
 process.setMaxListeners(0)
@@ -27,15 +27,15 @@ export async function newWorld() {
   const close = async () => {
     for (const server of running) await server.kill()
     await model.close()
-    dropState(state)
+    deleteState(state)
   }
   return { model, start, kill, close }
 }
 
-export const clientTo = ({ url, key }) => clientOf(url, key)
+export const clientTo = ({ url, key }) => createClient(url, key)
 
 export const follow = ({ url, key }, session, after) =>
-  listen({ url, key, path: `/api/sessions/${session}/events`, ...(after !== undefined && { after }) })
+  subscribe({ url, key, path: `/api/sessions/${session}/events`, ...(after !== undefined && { after }) })
 
 /** What is wrong with a transcript: nothing, when every provider would accept it. */
 export function troubleIn(messages) {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBubblewrap } from '../sandbox/bubblewrap.mjs'
 import { type SandboxServer, startSandbox, token } from '../sandbox/server.mjs'
-import { clientOf } from './support/client.ts'
+import { createClient } from './support/client.ts'
 import { type Server, startServer } from './support/server.ts'
 
 describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubblewrap)', () => {
@@ -19,7 +19,7 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
   })
 
   it('runs commands, takes files along both ways, and leaves nothing behind', async () => {
-    const owner = clientOf(server.url, server.key)
+    const owner = createClient(server.url, server.key)
     expect((await owner.get('/health/detailed')).json.backends.http).toContain('bubblewrap')
     const session = await owner.newSession()
     const file = (name: string) => `/api/sessions/${session}/files/${name}`
@@ -37,7 +37,7 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
   })
 
   it('goes back to how the files were before a turn, those of a person apart', async () => {
-    const owner = clientOf(server.url, server.key)
+    const owner = createClient(server.url, server.key)
     const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
     const file = (name: string) => `/api/sessions/${session}/files/${name}`
     await owner.chat(session, 'run: echo first > a.txt; echo first > b.txt')
@@ -61,7 +61,7 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
   })
 
   it('gives a fork its own copy of the files, on a machine of its own', async () => {
-    const owner = clientOf(server.url, server.key)
+    const owner = createClient(server.url, server.key)
     const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
     await owner.chat(session, 'run: echo first > a.txt')
     const fork = await owner.post(`/api/sessions/${session}/fork`)

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer, type Server as HttpServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { clientOf } from './support/client.ts'
-import { dropState, newState, type Server, startServer } from './support/server.ts'
+import { createClient } from './support/client.ts'
+import { deleteState, newState, type Server, startServer } from './support/server.ts'
 
 const documents: Readonly<Record<string, object>> = {
   '/api/v1/models': {
@@ -58,7 +58,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop()
   catalog.close()
-  dropState(state)
+  deleteState(state)
 })
 
 type Known = { readonly id: string; readonly source: string }
@@ -66,7 +66,7 @@ type Known = { readonly id: string; readonly source: string }
 /** Nobody waits for the catalog: it is there some time after it was first asked for. */
 async function known(count: number): Promise<readonly Known[]> {
   for (;;) {
-    const { json } = await clientOf(server.url, server.key).get('/api/settings/models?provider=openrouter')
+    const { json } = await createClient(server.url, server.key).get('/api/settings/models?provider=openrouter')
     if (json.data.length >= count) return json.data
     await delay(100)
   }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startModelServer } from '../support/model-server/server.ts'
-import { type Client, clientOf, eventually, type Message } from './support/client.ts'
-import { dropState, newState, type Server, startServer } from './support/server.ts'
+import { type Client, createClient, eventually, type Message } from './support/client.ts'
+import { deleteState, newState, type Server, startServer } from './support/server.ts'
 import { modelSettings } from './support/shared.ts'
-import { isEnd, listen, type Listener } from './support/sse.ts'
+import { isRunEnd, subscribe, type Subscriber } from './support/sse.ts'
 
 /** The promise: a turn ends within this time after the runtime is back, without any request. */
 const patienceMs = 20_000
@@ -24,12 +24,12 @@ const kill = async (server: Server): Promise<void> => {
 afterAll(async () => {
   for (const server of running) await server.kill()
   await model.close()
-  dropState(state)
+  deleteState(state)
 })
 
-const clientTo = (server: Server): Client => clientOf(server.url, server.key)
-const follow = ({ url, key }: Server, session: string, after?: number): Promise<Listener> =>
-  listen({ url, key, path: `/api/sessions/${session}/events`, ...(after !== undefined && { after }) })
+const clientTo = (server: Server): Client => createClient(server.url, server.key)
+const follow = ({ url, key }: Server, session: string, after?: number): Promise<Subscriber> =>
+  subscribe({ url, key, path: `/api/sessions/${session}/events`, ...(after !== undefined && { after }) })
 
 const answersTo = (nonce: string): number =>
   model.journal().filter((entry) => entry.nonce === nonce && entry.status === 200 && !entry.cut && entry.ended).length
@@ -54,7 +54,7 @@ const untilAnswered = async (back: Server, session: string, { nonce, answers }: 
 }
 type Answered = { readonly nonce: string; readonly answers: number }
 
-type Begun = { readonly session: string; readonly listener: Listener; readonly chat: Promise<unknown> }
+type Begun = { readonly session: string; readonly listener: Subscriber; readonly chat: Promise<unknown> }
 
 async function begin(server: Server, input: string): Promise<Begun> {
   const session = await clientTo(server).newSession()
@@ -69,12 +69,12 @@ async function begin(server: Server, input: string): Promise<Begun> {
 async function expectComplete(back: Server, { session, listener }: Begun): Promise<void> {
   const askedAt = Date.now()
   await listener.reconnect(back.url)
-  const end = await listener.until(isEnd)
+  const end = await listener.until(isRunEnd)
   expect(end).toMatchObject({ type: 'run.completed', data: { completed: true } })
   expect(Date.parse(end.data.at)).toBeLessThan(askedAt)
   expect(Date.parse(end.data.at)).toBeLessThan(back.readyAt + patienceMs)
   const replay = await follow(back, session, 0)
-  await replay.until(isEnd)
+  await replay.until(isRunEnd)
   replay.close()
   listener.close()
   // After a death the numbers go on with a jump: what was said but not saved keeps its number for itself.
@@ -86,7 +86,7 @@ async function expectComplete(back: Server, { session, listener }: Begun): Promi
 }
 
 /** The text of the last answer, as a client puts it together: an answer that was given up does not count. */
-function said({ events }: Listener): string {
+function said({ events }: Subscriber): string {
   let text = ''
   for (const { type, data } of events) {
     if (type === 'turn.restarted' || type === 'tool.started' || type === 'run.started') text = ''
@@ -219,7 +219,7 @@ describe('killed again and again', () => {
       (status) => status === 201,
     )
     await listener.reconnect()
-    expect((await listener.until(isEnd)).type).toBe('run.completed')
+    expect((await listener.until(isRunEnd)).type).toBe('run.completed')
     listener.close()
     expect(await written(client, session)).toMatch(onceOrUnknown)
   })

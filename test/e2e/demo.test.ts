@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, clientOf, eventually } from './support/client.ts'
-import { dropState, newState, type Server, startServer } from './support/server.ts'
+import { type Client, createClient, eventually } from './support/client.ts'
+import { deleteState, newState, type Server, startServer } from './support/server.ts'
 
 describe('a deployment without any key of a provider', () => {
   const state = newState()
@@ -9,12 +9,12 @@ describe('a deployment without any key of a provider', () => {
   let session: string
   beforeAll(async () => {
     server = await startServer({ state })
-    client = clientOf(server.url, server.key)
+    client = createClient(server.url, server.key)
     session = await client.newSession()
   })
   afterAll(async () => {
     await server.stop()
-    dropState(state)
+    deleteState(state)
   })
   const say = async (input: string): Promise<string> => (await client.chat(session, input)).json.output
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from './support/client.ts'
-import { owner, server, tenant } from './support/here.ts'
-import { type Heard, isEnd, listen } from './support/sse.ts'
+import { owner, server, createTenant } from './support/here.ts'
+import { type ReceivedEvent, isRunEnd, subscribe } from './support/sse.ts'
 
 const input = '[[call write_file {"path":"a.txt","content":"x"} then text 12]] [[slow gap=15]]'
 const target = (session: string, after?: number) => ({
@@ -10,14 +10,14 @@ const target = (session: string, after?: number) => ({
   path: `/api/sessions/${session}/events`,
   ...(after !== undefined && { after }),
 })
-const plain = (events: readonly Heard[]) => events.map(({ id, type, data }) => ({ id, type, data }))
+const plain = (events: readonly ReceivedEvent[]) => events.map(({ id, type, data }) => ({ id, type, data }))
 
 describe('server-sent events', () => {
   it('tell a run from its start to its end, each with a number and a place', async () => {
     const session = await owner.newSession()
-    const listener = await listen(target(session))
+    const listener = await subscribe(target(session))
     await owner.chat(session, input)
-    await listener.until(isEnd)
+    await listener.until(isRunEnd)
     listener.close()
     const types = listener.events.map(({ type }) => type)
     expect(types[0]).toBe('run.started')
@@ -41,25 +41,25 @@ describe('server-sent events', () => {
 
   it('go on after Last-Event-ID without a gap or a repeat, as often as the line breaks', async () => {
     const session = await owner.newSession()
-    const whole = await listen(target(session))
-    const broken = await listen(target(session))
+    const whole = await subscribe(target(session))
+    const broken = await subscribe(target(session))
     const chat = owner.chat(session, '[[slow gap=25 chunks=60]]')
     for (let cuts = 0; cuts < 4; cuts++) {
       const seen = broken.events.length
       await eventually(
         () => broken.events.length,
-        (count) => count > seen + 3 || whole.events.some(isEnd),
+        (count) => count > seen + 3 || whole.events.some(isRunEnd),
       )
       broken.close()
       await eventually(broken.ended, Boolean)
       await broken.reconnect()
     }
     await chat
-    await whole.until(isEnd)
-    await broken.until(isEnd)
+    await whole.until(isRunEnd)
+    await broken.until(isRunEnd)
     expect(plain(broken.events)).toEqual(plain(whole.events))
-    const late = await listen(target(session, 0))
-    await late.until(isEnd)
+    const late = await subscribe(target(session, 0))
+    await late.until(isRunEnd)
     expect(plain(late.events)).toEqual(plain(whole.events))
     for (const listener of [whole, broken, late]) listener.close()
   })
@@ -67,8 +67,8 @@ describe('server-sent events', () => {
   it('are the answer of chat/stream, up to the end of its own run', async () => {
     const session = await owner.newSession()
     const path = `/api/sessions/${session}/chat/stream`
-    const listener = await listen({ url: server.url, key: server.key, path, body: { input } })
-    await listener.until(isEnd)
+    const listener = await subscribe({ url: server.url, key: server.key, path, body: { input } })
+    await listener.until(isRunEnd)
     await eventually(listener.ended, Boolean)
     expect(listener.events.at(-1)?.type).toBe('run.completed')
     expect(new Set(listener.events.map(({ data }) => data.run_id)).size).toBe(1)
@@ -76,7 +76,7 @@ describe('server-sent events', () => {
 
   it('say that they are there before anything happens', async () => {
     const session = await owner.newSession()
-    const listener = await listen(target(session))
+    const listener = await subscribe(target(session))
     await eventually(
       () => listener.comments.length,
       (count) => count > 0,
@@ -90,7 +90,7 @@ describe('server-sent events', () => {
 describe('a WebSocket', () => {
   it('tells the same as server-sent events', async () => {
     const session = await owner.newSession()
-    const listener = await listen(target(session))
+    const listener = await subscribe(target(session))
     const heard: { seq: number; type: string }[] = []
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/api/sessions/${session}/events`, {
       headers: { authorization: `Bearer ${server.key}` },
@@ -101,7 +101,7 @@ describe('a WebSocket', () => {
       socket.addEventListener('error', () => reject(new Error('the socket was refused')))
     })
     await owner.chat(session, input)
-    await listener.until(isEnd)
+    await listener.until(isRunEnd)
     await eventually(
       () => heard.length,
       (count) => count === listener.events.length,
@@ -113,7 +113,7 @@ describe('a WebSocket', () => {
 
   it('is refused to another tenant', async () => {
     const session = await owner.newSession()
-    const { key } = await tenant()
+    const { key } = await createTenant()
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/api/sessions/${session}/events`, {
       headers: { authorization: `Bearer ${key}` },
     } as unknown as string[])
@@ -128,11 +128,11 @@ describe('a WebSocket', () => {
 describe('a turn that runs', () => {
   it('can be stopped, and what was said so far is kept', async () => {
     const session = await owner.newSession()
-    const listener = await listen(target(session))
+    const listener = await subscribe(target(session))
     const chat = owner.chat(session, '[[slow gap=50 chunks=400]]')
     await listener.until(({ type }) => type === 'message.delta')
     expect((await owner.post(`/api/sessions/${session}/stop`)).status).toBe(202)
-    const end = await listener.until(isEnd)
+    const end = await listener.until(isRunEnd)
     expect(end.type).toBe('run.cancelled')
     expect((await chat).json.status).toBe('cancelled')
     listener.close()
@@ -141,7 +141,7 @@ describe('a turn that runs', () => {
 
   it('can be steered between two steps', async () => {
     const session = await owner.newSession()
-    const listener = await listen(target(session))
+    const listener = await subscribe(target(session))
     const calls = '[[tools 20 write_file {"path":"s$i.txt","content":"x"}]] [[slow gap=60]] [[say end]]'
     const chat = owner.chat(session, calls)
     await listener.until(({ type }) => type === 'tool.completed')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { asked, owner, tenant } from './support/here.ts'
+import { listModelRequests, owner, createTenant } from './support/here.ts'
 
 const withKey = (key: string = randomUUID()) => ({ 'idempotency-key': key })
 const chat = { model: 'talaria', messages: [{ role: 'user', content: '[[say once]]' }] }
@@ -17,7 +17,7 @@ describe('Idempotency-Key', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true')
     expect(again.json).toEqual(first.json)
     expect(await owner.messages(session)).toHaveLength(4)
-    expect(await asked(nonce)).toHaveLength(2)
+    expect(await listModelRequests(nonce)).toHaveLength(2)
   })
 
   it('refuses another body', async () => {
@@ -62,7 +62,7 @@ describe('Idempotency-Key', () => {
 
   it('belongs to its tenant', async () => {
     const headers = withKey()
-    const { client } = await tenant()
+    const { client } = await createTenant()
     const mine = await owner.post('/v1/chat/completions', chat, headers)
     const theirs = await client.post('/v1/chat/completions', { ...chat, temperature: 0 }, headers)
     expect(theirs.status).toBe(200)

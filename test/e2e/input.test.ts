@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from './support/client.ts'
-import { tenant } from './support/here.ts'
+import { createTenant } from './support/here.ts'
 
 describe('bad input', () => {
   let client: Client
   let session: string
   beforeAll(async () => {
-    client = (await tenant()).client
+    client = (await createTenant()).client
     session = await client.newSession()
   })
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from './support/client.ts'
-import { owner, server, tenant } from './support/here.ts'
+import { owner, server, createTenant } from './support/here.ts'
 
 type Probe = readonly [method: string, path: string, body?: unknown]
 
@@ -35,14 +35,14 @@ async function probe(client: Client, [method, path]: Probe, session: string) {
 }
 
 describe('another tenant', () => {
-  let first: Awaited<ReturnType<typeof tenant>>
-  let second: Awaited<ReturnType<typeof tenant>>
+  let first: Awaited<ReturnType<typeof createTenant>>
+  let second: Awaited<ReturnType<typeof createTenant>>
   let session: string
   let before: string
 
   beforeAll(async () => {
-    first = await tenant()
-    second = await tenant()
+    first = await createTenant()
+    second = await createTenant()
     session = await first.client.newSession({ title: 'Private' })
     await first.client.chat(session, '[[call write_file {"path":"a.txt","content":"zanzibar"} then say kept]]')
     before = (await first.client.get(`/api/sessions/${session}/messages`)).text
@@ -90,7 +90,7 @@ describe('another tenant', () => {
 
 describe('a key', () => {
   it('without the scope gets 403 by name, on each kind of route', async () => {
-    const reader = await tenant()
+    const reader = await createTenant()
     const made = await owner.post('/api/admin/keys', { tenant_id: reader.id, scopes: ['read'] })
     const client = owner.as(made.json.key)
     expect((await client.get('/api/sessions')).status).toBe(200)
@@ -100,13 +100,13 @@ describe('a key', () => {
   })
 
   it('with the scope admin counts only in tenant default', async () => {
-    const other = await tenant()
+    const other = await createTenant()
     const made = await owner.post('/api/admin/keys', { tenant_id: other.id, scopes: ['admin', 'read'] })
     expect((await owner.as(made.json.key).get('/api/admin/tenants')).status).toBe(403)
   })
 
   it('is shown once', async () => {
-    const { id, key } = await tenant()
+    const { id, key } = await createTenant()
     const listed = await owner.get(`/api/admin/keys?tenant_id=${id}`)
     expect(listed.json.data).toHaveLength(1)
     expect(listed.text).not.toContain(key)
@@ -114,7 +114,7 @@ describe('a key', () => {
   })
 
   it('that was taken back works no more', async () => {
-    const { id, client } = await tenant()
+    const { id, client } = await createTenant()
     expect((await client.get('/api/sessions')).status).toBe(200)
     const [{ id: keyId }] = (await owner.get(`/api/admin/keys?tenant_id=${id}`)).json.data
     expect((await owner.send('DELETE', `/api/admin/keys/${keyId}`)).status).toBe(204)

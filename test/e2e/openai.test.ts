@@ -1,6 +1,6 @@
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError, RateLimitError } from 'openai'
 import { describe, expect, it } from 'vitest'
-import { asked, owner, server, tenant } from './support/here.ts'
+import { listModelRequests, owner, server, createTenant } from './support/here.ts'
 
 const sdk = (apiKey = server.key) => new OpenAI({ baseURL: `${server.url}/v1`, apiKey, maxRetries: 0 })
 const user = (content: string) => [{ role: 'user' as const, content }]
@@ -132,7 +132,7 @@ describe('errors as the SDK types them', () => {
   })
 
   it('429 over a limit, by name and with the time to wait', async () => {
-    const { id, key } = await tenant()
+    const { id, key } = await createTenant()
     const limits = { requests_per_minute: 2 }
     expect((await owner.send('PATCH', `/api/admin/tenants/${id}`, { body: { limits } })).status).toBe(200)
     await sdk(key).models.list()
@@ -149,6 +149,6 @@ describe('a model in trouble', () => {
     const messages = user('[[status 503 times=1 nonce=trouble-503]] [[say recovered]]')
     const completion = await sdk().chat.completions.create({ model: 'talaria', messages })
     expect(completion.choices[0]?.message.content).toBe('recovered')
-    expect((await asked('trouble-503')).map(({ status }) => status)).toEqual([503, 200])
+    expect((await listModelRequests('trouble-503')).map(({ status }) => status)).toEqual([503, 200])
   })
 })

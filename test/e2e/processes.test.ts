@@ -5,8 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { hasBubblewrap } from '../sandbox/bubblewrap.mjs'
 import { type SandboxServer, startSandbox, token } from '../sandbox/server.mjs'
 import { startModelServer } from '../support/model-server/server.ts'
-import { clientOf, eventually } from './support/client.ts'
-import { dropState, newState, type Server, startServer } from './support/server.ts'
+import { createClient, eventually } from './support/client.ts'
+import { deleteState, newState, type Server, startServer } from './support/server.ts'
 import { modelSettings } from './support/shared.ts'
 
 /** A process that is not young any more is looked at every half minute. */
@@ -31,17 +31,17 @@ describe.skipIf(!hasBubblewrap)('background processes on the http backend (needs
     await server?.kill()
     await sandbox?.stop()
     await model.close()
-    dropState(state)
+    deleteState(state)
   })
 
   const start = async (env: Readonly<Record<string, string>> = {}) => {
     sandbox ??= await startSandbox()
     const backend = { SANDBOX_HTTP_URL: sandbox.url, SANDBOX_HTTP_TOKEN: token, SANDBOX_BACKEND: 'http' }
     server = await startServer({ state, env: { ...modelSettings(model.url), ...backend, ...env } })
-    return { server, client: clientOf(server.url, server.key) }
+    return { server, client: createClient(server.url, server.key) }
   }
   const terminal = (input: object) => `[[call terminal ${JSON.stringify({ background: true, ...input })} then say ok]]`
-  const newsIn = async (client: ReturnType<typeof clientOf>, session: string) =>
+  const newsIn = async (client: ReturnType<typeof createClient>, session: string) =>
     (await client.messages(session)).filter((message) => (message as { source?: string }).source === 'process')
 
   it('outlive the server, are told of once, and end with their session', async () => {

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startModelServer } from '../support/model-server/server.ts'
-import { clientOf } from './support/client.ts'
-import { adminKey, dropState, newState, type Server, startServer } from './support/server.ts'
+import { createClient } from './support/client.ts'
+import { adminKey, deleteState, newState, type Server, startServer } from './support/server.ts'
 
 // Servers are started one after the other.
 describe('npm start', { timeout: 180_000 }, () => {
@@ -12,7 +12,7 @@ describe('npm start', { timeout: 180_000 }, () => {
   afterEach(async () => {
     for (const server of started.splice(0)) {
       await server.kill()
-      dropState(server.state)
+      deleteState(server.state)
     }
   })
   const start = async (options: Parameters<typeof startServer>[0] = {}) => {
@@ -23,18 +23,18 @@ describe('npm start', { timeout: 180_000 }, () => {
 
   it('serves two folders on two ports at once', async () => {
     const [a, b] = await Promise.all([start(), start()])
-    const session = await clientOf(a.url, a.key).newSession()
-    expect((await clientOf(a.url, a.key).get(`/api/sessions/${session}`)).status).toBe(200)
-    expect((await clientOf(b.url, b.key).get(`/api/sessions/${session}`)).status).toBe(404)
+    const session = await createClient(a.url, a.key).newSession()
+    expect((await createClient(a.url, a.key).get(`/api/sessions/${session}`)).status).toBe(200)
+    expect((await createClient(b.url, b.key).get(`/api/sessions/${session}`)).status).toBe(404)
   })
 
   it('stops everything on SIGTERM, and finds its state again', async () => {
     const first = await start()
-    const session = await clientOf(first.url, first.key).newSession({ title: 'Kept' })
+    const session = await createClient(first.url, first.key).newSession({ title: 'Kept' })
     await first.stop()
     await expect(fetch(`${first.url}/health`)).rejects.toThrow('fetch failed')
     const second = await start({ state: first.state })
-    expect((await clientOf(second.url, second.key).get(`/api/sessions/${session}`)).json.title).toBe('Kept')
+    expect((await createClient(second.url, second.key).get(`/api/sessions/${session}`)).json.title).toBe('Kept')
   })
 
   it('says so when the port is taken', async () => {
@@ -44,13 +44,13 @@ describe('npm start', { timeout: 180_000 }, () => {
     const state = newState()
     await expect(startServer({ port, state })).rejects.toThrow(`Port ${port} is in use`)
     other.close()
-    dropState(state)
+    deleteState(state)
   })
 
   it('refuses a key that is too short', async () => {
     const state = newState()
     await expect(startServer({ state, env: { ADMIN_KEY: 'short' } })).rejects.toThrow('at least 16 characters')
-    dropState(state)
+    deleteState(state)
   })
 
   it('finds the key of a tenant again after a kill, and no file has it', async () => {
@@ -59,7 +59,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     const env = { OPENAI_BASE_URL: model.url, MODEL: 'openai/bench' }
     const key = 'tenant-key-that-no-file-has'
     const first = await start({ env })
-    const owner = clientOf(first.url, first.key)
+    const owner = createClient(first.url, first.key)
     const stored = await owner.post('/api/credentials', { provider: 'openai', key })
     expect([stored.status, stored.json.last_four]).toEqual([201, '-has'])
     const session = await owner.newSession()
@@ -69,7 +69,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(filesWith('"sealed":"v1.')).not.toBe('')
     expect(filesWith(key)).toBe('')
     const second = await start({ env, state: first.state })
-    expect((await clientOf(second.url, second.key).chat(session, '[[say after]]')).json.output).toBe('after')
+    expect((await createClient(second.url, second.key).chat(session, '[[say after]]')).json.output).toBe('after')
     const bearers = model.journal().map(({ headers }) => (headers as Record<string, string>)['authorization'])
     expect(bearers).toEqual([`Bearer ${key}`, `Bearer ${key}`])
     await model.close()
@@ -82,6 +82,6 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(list).not.toContain(adminKey)
     const found = spawnSync('grep', ['-rlsF', 'sk-$ecret', server.state, '.dev.vars'], { encoding: 'utf8' })
     expect(found.stdout).toBe('')
-    expect((await clientOf(server.url, server.key).get('/health/detailed')).json.providers.openai).toBe('usable')
+    expect((await createClient(server.url, server.key).get('/health/detailed')).json.providers.openai).toBe('usable')
   })
 })

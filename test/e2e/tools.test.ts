@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { lines, pdfWith } from '../backends/support/pdf.ts'
 import type { Message } from './support/client.ts'
-import { asked as modelWasAsked, owner, server } from './support/here.ts'
-import { isEnd, listen } from './support/sse.ts'
+import { listModelRequests as modelWasAsked, owner, server } from './support/here.ts'
+import { isRunEnd, subscribe } from './support/sse.ts'
 
 /** Every call has its result, in the order asked, and nobody speaks twice in a row. */
 function expectWellFormed(messages: readonly Message[]) {
@@ -80,10 +80,10 @@ describe('a turn with tools', () => {
 
   it('has the answer continued when the connection to the model is cut in the middle of it', async () => {
     const session = await owner.newSession()
-    const listener = await listen({ url: server.url, key: server.key, path: `/api/sessions/${session}/events` })
+    const listener = await subscribe({ url: server.url, key: server.key, path: `/api/sessions/${session}/events` })
     const run = await owner.chat(session, '[[drop 3 times=1]] [[say whole]]')
     expect(run.json).toMatchObject({ status: 'completed', completed: true })
-    await listener.until(isEnd)
+    await listener.until(isRunEnd)
     listener.close()
     const { output } = run.json
     // What was heard stays and is said once; the model goes on behind it.
@@ -99,11 +99,16 @@ describe('a turn with tools', () => {
     const session = await owner.newSession()
     const input = '[[slow gap=30 chunks=40]]'
     const path = `/api/sessions/${session}/chat/stream`
-    const listener = await listen({ url: server.url, key: server.key, path, body: { input } })
+    const listener = await subscribe({ url: server.url, key: server.key, path, body: { input } })
     await listener.until(({ type }) => type === 'message.delta')
     listener.close()
-    const after = await listen({ url: server.url, key: server.key, path: `/api/sessions/${session}/events`, after: 0 })
-    const end = await after.until(isEnd)
+    const after = await subscribe({
+      url: server.url,
+      key: server.key,
+      path: `/api/sessions/${session}/events`,
+      after: 0,
+    })
+    const end = await after.until(isRunEnd)
     after.close()
     expect(end.data.output.trim().split(' ')).toHaveLength(40)
     const messages = await owner.messages(session)

@@ -1,10 +1,10 @@
-/** A chat on Telegram, as its people and its platform see it: a bot, its channel here, and updates that come in. */
+/** Simulates a Telegram chat: a bot with its channel, incoming updates, and the outbox of the session. */
 
 import { inObject, objectOf, ring } from '../durable/support/object.ts'
 import { adminKey, call, request } from '../worker/client.ts'
-import { messagesOf, type Run } from '../worker/listen.ts'
+import { listMessages, type Run } from '../worker/listen.ts'
 import { model, type Reply, type Script, until } from './scripted-model.ts'
-import { type TelegramApi, telegramApi } from './telegram-api.ts'
+import { type TelegramApi, createTelegramApi } from './telegram-api.ts'
 
 export const secret = 'webhook_secret-1'
 
@@ -17,7 +17,7 @@ export type Chat = {
 
 let updates = 1_000
 
-/** Everybody may write. The whole tenant answers with this script: sessions of chats have no model of their own. */
+/** Creates a channel that accepts everybody. The script becomes the tenant's default model, because sessions of chats have no own model. */
 export async function newChat(
   replies: Script | readonly Reply[],
   settings: object = {},
@@ -25,7 +25,7 @@ export async function newChat(
 ): Promise<Chat> {
   const scripted = model(replies)
   await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
-  const api = telegramApi()
+  const api = createTelegramApi()
   const { status, body } = await call<{ id: string }>('POST', '/api/channels', {
     key,
     body: {
@@ -41,7 +41,7 @@ export async function newChat(
 export const anna = { id: 11, is_bot: false, first_name: 'Anna' }
 export const bert = { id: 12, is_bot: false, first_name: 'Bert' }
 
-export const messageOf = (text: string, more: object = {}) => ({
+export const createMessage = (text: string, more: object = {}) => ({
   message_id: 7,
   date: 1_767_224_888,
   chat: { id: 11, type: 'private' },
@@ -49,22 +49,22 @@ export const messageOf = (text: string, more: object = {}) => ({
   text,
   ...more,
 })
-export const updateOf = (fields: object) => ({ update_id: ++updates, ...fields })
+export const createUpdate = (fields: object) => ({ update_id: ++updates, ...fields })
 
-export const deliver = ({ channel }: Pick<Chat, 'channel'>, update: unknown, headers: Record<string, string> = {}) =>
+export const postUpdate = ({ channel }: Pick<Chat, 'channel'>, update: unknown, headers: Record<string, string> = {}) =>
   request('POST', `/webhooks/telegram/${channel}`, {
     key: null,
     body: update,
     headers: { 'x-telegram-bot-api-secret-token': secret, ...headers },
   })
 
-export async function tell(chat: Chat, text: string, more: object = {}): Promise<void> {
-  const answer = await deliver(chat, updateOf({ message: messageOf(text, more) }))
+export async function receiveMessage(chat: Chat, text: string, more: object = {}): Promise<void> {
+  const answer = await postUpdate(chat, createUpdate({ message: createMessage(text, more) }))
   if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`)
 }
 
-/** The only session of a chat that has said something: named after the channel, the chat and the thread. */
-export async function sessionOf({ channel }: Pick<Chat, 'channel'>, chat = '11', thread: string | null = null) {
+/** Derives the id of a chat's session from its channel, chat and thread. */
+export async function getSessionId({ channel }: Pick<Chat, 'channel'>, chat = '11', thread: string | null = null) {
   const name = new TextEncoder().encode(JSON.stringify([channel, chat, thread]))
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', name))
   return `ses_${[...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
@@ -78,31 +78,31 @@ export const hasTable = (session: string, name: string) =>
     (_object, { storage }) => storage.sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', name).toArray().length > 0,
   )
 
-/** Nothing, where nothing was ever put down. */
-export const outboxOf = (session: string) =>
+/** Empty when the session has no outbox table. */
+export const listOutbox = (session: string) =>
   inObject(session, (_object, { storage: { sql } }) =>
     sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'outbox'").toArray().length
       ? sql.exec<Row>('SELECT * FROM outbox ORDER BY id').toArray()
       : [],
   )
 
-export const statesOf = async (session: string) => (await outboxOf(session)).map(({ state }) => state)
+export const listOutboxStates = async (session: string) => (await listOutbox(session)).map(({ state }) => state)
 
-/** Rings until no turn runs, and nothing is on its way any more. */
-export const allSettled = (session: string) =>
+/** Runs the alarm until no turn runs and every outbox row is settled. */
+export const settleDeliveries = (session: string) =>
   until(async () => {
-    const isRunning = (await objectOf(session).status()) === 'running'
-    const states = await statesOf(session)
+    const isRunning = (await objectOf(session).info.status()) === 'running'
+    const states = await listOutboxStates(session)
     const isSettled = states.length > 0 && states.every((state) => state !== 'prepared' && state !== 'sending')
     if (isSettled && !isRunning) return true
     await ring(session)
     return false
   })
 
-/** Wakes it as its alarm does, and does not wait for what it does then. */
-export const wake = (session: string) => inObject(session, (object) => void object.alarm())
+/** Starts the alarm handler without waiting for it. */
+export const startAlarm = (session: string) => inObject(session, (object) => void object.alarm())
 
-export const lastRun = async (session: string, key = adminKey): Promise<Run> => {
-  const [last] = (await messagesOf<{ run_id: string }>(session, key)).slice(-1)
+export const getLastRun = async (session: string, key = adminKey): Promise<Run> => {
+  const [last] = (await listMessages<{ run_id: string }>(session, key)).slice(-1)
   return (await call<Run>('GET', `/api/sessions/${session}/runs/${last?.run_id}`, { key })).body
 }

@@ -1,15 +1,15 @@
-/** Time that passes when a test says so. */
+/** A clock that advances only when a test calls `pass`. */
 
 import type { Timers } from '../../src/durable/platform/clock.ts'
 
-/** Whatever is ready has been done. */
-export const settled = async (): Promise<void> => {
+/** Waits until all ready promises have settled. */
+export const settlePromises = async (): Promise<void> => {
   for (let n = 0; n < 50; n++) await Promise.resolve()
 }
 
-export type OwnTime = Timers & { readonly pass: (ms: number) => Promise<void> }
+export type TestClock = Timers & { readonly pass: (ms: number) => Promise<void> }
 
-export function ownTime(): OwnTime {
+export function createTestClock(): TestClock {
   let now = 1_000_000
   let set: { readonly at: number; readonly work: () => void }[] = []
   const later = (ms: number, work: () => void) => {
@@ -17,17 +17,17 @@ export function ownTime(): OwnTime {
     set.push(timer)
     return () => void (set = set.filter((each) => each !== timer))
   }
-  /** Timers that are set meanwhile come due too, in their order. */
+  /** Also runs timers that are set meanwhile, in the order of their times. */
   const pass = async (ms: number): Promise<void> => {
     const end = now + ms
-    await settled()
+    await settlePromises()
     for (;;) {
       const [next] = set.filter(({ at }) => at <= end).toSorted((one, other) => one.at - other.at)
       if (!next) break
       set = set.filter((each) => each !== next)
       now = Math.max(now, next.at)
       next.work()
-      await settled()
+      await settlePromises()
     }
     now = end
   }

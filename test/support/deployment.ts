@@ -1,4 +1,4 @@
-/** What a test sets of the deployment, for the objects that are made from then on and for the worker. */
+/** Variables and bindings that a test can override, for the worker and for objects created afterwards. */
 
 import type { AiBinding } from '../../src/agent/providers/workers-ai/workers-ai.ts'
 

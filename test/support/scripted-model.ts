@@ -1,7 +1,6 @@
 /**
- * A provider that says what a test tells it to say. It stands behind the address of OPENAI_BASE_URL: `fetch` is
- * answered here, as bytes of server-sent events, so that everything from the SDK inwards is the real thing.
- * Each script has a model name of its own; sessions that ask for that model get that script.
+ * Replaces the provider with scripted replies. It intercepts `fetch` for the address of OPENAI_BASE_URL and answers with
+ * the bytes of server-sent events, so that the SDK and everything behind it are real. Each script has its own model name.
  */
 
 import { vi } from 'vitest'
@@ -12,22 +11,22 @@ export type ChatMessage = {
   readonly tool_call_id?: string
   readonly tool_calls?: readonly { readonly id: string; readonly function: { name: string; arguments: string } }[]
 }
-/** One request as the provider got it. */
-export type Asked = {
+/** A request as the provider received it. */
+export type ModelRequest = {
   readonly model: string
   readonly messages: readonly ChatMessage[]
   readonly tools?: readonly { readonly function: { readonly name: string } }[]
   readonly [more: string]: unknown
 }
 
-/** What is sent next: bytes, the end of the connection, or nothing before a gate opens. */
-export type Piece = string | Gate | 'drop'
+/** A part of a reply: bytes, a lost connection, or a pause until a gate opens. */
+export type ReplyPart = string | Gate | 'drop'
 export type Reply =
-  | readonly Piece[]
+  | readonly ReplyPart[]
   | { readonly status: number; readonly headers?: HeadersInit; readonly body: string }
-export type Script = (asked: Asked, nth: number) => Reply
+export type Script = (asked: ModelRequest, nth: number) => Reply
 
-/** Waits until something is so; what it does not become in twenty seconds on a busy machine, it does not become. */
+/** Polls until the value is truthy. Twenty seconds are enough on a busy machine. */
 export const until = <T>(look: () => T | Promise<T>): Promise<NonNullable<T>> =>
   vi.waitFor(
     async () => {
@@ -38,14 +37,14 @@ export const until = <T>(look: () => T | Promise<T>): Promise<NonNullable<T>> =>
     { timeout: 20_000, interval: 3 },
   )
 
-/** A place where the stream stands still. Polled, because the two sides live in different objects. */
+/** Pauses a stream until the test opens it. Polled, because test and stream run in different I/O contexts. */
 export class Gate {
   readonly at = 'gate'
   isReached = false
   isOpen = false
   open = () => void (this.isOpen = true)
-  reached = () => until(() => this.isReached)
-  async opens(signal?: AbortSignal): Promise<void> {
+  waitUntilReached = () => until(() => this.isReached)
+  async waitUntilOpen(signal?: AbortSignal): Promise<void> {
     this.isReached = true
     while (!this.isOpen) {
       if (signal?.aborted) return
@@ -64,25 +63,25 @@ const usage = `data: ${JSON.stringify({
 })}\n\n`
 const done = 'data: [DONE]\n\n'
 
-/** Usage of each answer, as the public API counts it. */
+/** Usage of each reply, in the fields of the public API. */
 export const usageOfOne = { input: 60, output: 10, cached_read: 40, cached_write: 0, reasoning: 0 }
 
-export const piecesOf = (...parts: readonly (string | Gate)[]): readonly Piece[] => pieces(parts)
-const pieces = (parts: readonly Piece[]) =>
+export const createTextParts = (...parts: readonly (string | Gate)[]): readonly ReplyPart[] => pieces(parts)
+const pieces = (parts: readonly ReplyPart[]) =>
   parts.map((part) => (typeof part !== 'string' || part === 'drop' ? part : delta({ content: part })))
 
-/** Text, a chunk per part; with a gate between two of them the stream waits there. */
+/** Replies with text, one chunk per part. The stream waits at a gate between parts. */
 export const says = (...parts: readonly (string | Gate)[]): Reply => [...pieces(parts), finish('stop'), usage, done]
-/** Like `says`, with a thought before it. */
+/** Replies like `says`, with reasoning first. */
 export const thinks = (thought: string, ...parts: readonly (string | Gate)[]): Reply => [
   delta({ reasoning_content: thought }),
-  ...(says(...parts) as readonly Piece[]),
+  ...(says(...parts) as readonly ReplyPart[]),
 ]
 
-export type AskedCall = { readonly id?: string; readonly name: string; readonly input: unknown }
+export type ScriptedCall = { readonly id?: string; readonly name: string; readonly input: unknown }
 
 let callIds = 0
-export const calls = (...asked: readonly AskedCall[]): Reply => [
+export const calls = (...asked: readonly ScriptedCall[]): Reply => [
   ...asked.map(({ id = `call_${++callIds}`, name, input }, index) =>
     delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: JSON.stringify(input) } }] }),
   ),
@@ -90,39 +89,42 @@ export const calls = (...asked: readonly AskedCall[]): Reply => [
   usage,
   done,
 ]
-/** The connection ends after these words. */
+/** Replies with these parts and then loses the connection. */
 export const drops = (...parts: readonly (string | Gate)[]): Reply => [...pieces(parts), 'drop']
-/** Says no more until the gate opens; then it says it was let go. */
-export const hangs = (gate: Gate): Reply => [gate, ...(says('released') as readonly Piece[])]
+/** Sends nothing until the gate opens, then replies `released`. */
+export const hangs = (gate: Gate): Reply => [gate, ...(says('released') as readonly ReplyPart[])]
 export const fails = (status: number, message: string, headers: HeadersInit = {}): Reply => ({
   status,
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify({ error: { message } }),
 })
 
-const scripts = new Map<string, { readonly asked: Asked[]; readonly bodies: string[]; readonly script: Script }>()
+const scripts = new Map<
+  string,
+  { readonly asked: ModelRequest[]; readonly bodies: string[]; readonly script: Script }
+>()
 let names = 0
 
 export type Model = {
   /** `provider/model`, for the session or the request. */
   readonly id: string
   /** Every request, in order. */
-  readonly asked: readonly Asked[]
-  /** The same as text, byte for byte. */
-  readonly bodies: readonly string[]
+  readonly requests: readonly ModelRequest[]
+  /** The unparsed request bodies. */
+  readonly requestTexts: readonly string[]
 }
 
-/** A list is said in order; when it is used up, every further answer is `ok`. */
+/** Registers a script. A list is replied in order, and after its end every reply is `ok`. */
 export function model(script: Script | readonly Reply[], name = `m${++names}`): Model {
-  const asked: Asked[] = []
+  const asked: ModelRequest[] = []
   const bodies: string[] = []
   const answer: Script = typeof script === 'function' ? script : (_asked, nth) => script[nth] ?? says('ok')
   scripts.set(name, { asked, bodies, script: answer })
-  return { id: `openai/${name}`, asked, bodies }
+  return { id: `openai/${name}`, requests: asked, requestTexts: bodies }
 }
 
-/** The texts of the messages of a request, by role, without the system prompt. */
-export const saidIn = ({ messages }: Asked): readonly string[] =>
+/** Lists the messages of a request as `role: text`, without the system prompt. */
+export const listTexts = ({ messages }: ModelRequest): readonly string[] =>
   messages
     .filter(({ role }) => role !== 'system')
     .map(({ role, content, tool_calls: toolCalls }) =>
@@ -145,7 +147,7 @@ async function respond(input: RequestInfo | URL, init?: RequestInit): Promise<Re
   const request = new Request(input as RequestInfo, { ...init, signal: null })
   const signal = init?.signal ?? undefined
   const text = await request.text()
-  const body = JSON.parse(text) as Asked
+  const body = JSON.parse(text) as ModelRequest
   const known = scripts.get(body.model)
   const nth = known?.asked.length ?? 0
   known?.asked.push(body)
@@ -157,7 +159,7 @@ async function respond(input: RequestInfo | URL, init?: RequestInit): Promise<Re
 
 const aborted = () => new DOMException('The operation was aborted.', 'AbortError')
 
-function streamOf(reply: readonly Piece[], signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
+function streamOf(reply: readonly ReplyPart[], signal: AbortSignal | undefined): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let next = 0
   return new ReadableStream({
@@ -165,7 +167,7 @@ function streamOf(reply: readonly Piece[], signal: AbortSignal | undefined): Rea
     async pull(controller) {
       const piece = reply[next++]
       if (piece instanceof Gate) {
-        await piece.opens(signal)
+        await piece.waitUntilOpen(signal)
         if (!signal?.aborted) controller.enqueue(encoder.encode(': on\n\n'))
       } else if (piece === undefined) controller.close()
       else if (piece === 'drop') controller.error(new TypeError('The connection was lost.'))

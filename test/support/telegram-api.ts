@@ -1,11 +1,11 @@
 /**
- * Telegram's Bot API as a stand-in behind the address of TELEGRAM_API_BASE: it keeps a log, answers like the real one,
- * and does otherwise when a test says so. A bot's token decides whose log it is.
+ * Simulates Telegram's Bot API at the address of TELEGRAM_API_BASE. It logs every call, answers like the real API, and
+ * lets a test override the next answers. Each bot token has its own log.
  */
 
 import { Gate, until } from './scripted-model.ts'
 
-export type Called = {
+export type BotCall = {
   readonly method: string
   readonly body: {
     readonly chat_id?: number
@@ -21,8 +21,8 @@ export type Called = {
   }
 }
 
-/** What a call gets instead of its usual answer. `lost`: taken, and the connection breaks. `refused`: breaks before. */
-export type Instead =
+/** An answer that replaces the usual one. `lost`: the call is executed, then the connection breaks. `refused`: not executed. */
+export type AnswerOverride =
   | { readonly status: number; readonly description?: string; readonly retryAfter?: number; readonly raw?: string }
   | 'lost'
   | 'refused'
@@ -31,65 +31,65 @@ export type Instead =
 export class TelegramApi {
   readonly token: string
   /** All calls, in order. */
-  readonly calls: Called[] = []
-  /** Messages as they stand in the chat, by their id. */
+  readonly calls: BotCall[] = []
+  /** Current messages of the chat, by id. */
   readonly messages = new Map<number, string>()
   #next = 100
-  #instead: { readonly method: string; readonly what: Instead }[] = []
+  #overrides: { readonly method: string; readonly what: AnswerOverride }[] = []
 
   constructor(token: string) {
     this.token = token
   }
 
-  /** The next call of this method is answered so. */
-  next(method: string, ...what: readonly Instead[]): void {
-    this.#instead.push(...what.map((one) => ({ method, what: one })))
+  /** Overrides the answers of the next calls of this method. */
+  overrideNext(method: string, ...what: readonly AnswerOverride[]): void {
+    this.#overrides.push(...what.map((one) => ({ method, what: one })))
   }
 
-  of = (method: string) => this.calls.filter((call) => call.method === method)
-  get sent() {
-    return this.of('sendMessage').map(({ body }) => body.text ?? '')
+  callsOf = (method: string) => this.calls.filter((call) => call.method === method)
+  get sentTexts() {
+    return this.callsOf('sendMessage').map(({ body }) => body.text ?? '')
   }
-  /** What stands in the chat now. */
-  get shown() {
+  /** Texts of the current messages. */
+  get messageTexts() {
     return [...this.messages.values()]
   }
-  has = (text: string | RegExp) =>
-    until(() => this.shown.some((one) => (typeof text === 'string' ? one.includes(text) : text.test(one))))
+  waitForText = (text: string | RegExp) =>
+    until(() => this.messageTexts.some((one) => (typeof text === 'string' ? one.includes(text) : text.test(one))))
 
-  async answer(method: string, body: Called['body']): Promise<Response> {
-    const at = this.#instead.findIndex((one) => one.method === method)
-    const [instead] = at < 0 ? [] : this.#instead.splice(at, 1)
+  async answer(method: string, body: BotCall['body']): Promise<Response> {
+    const at = this.#overrides.findIndex((one) => one.method === method)
+    const [instead] = at < 0 ? [] : this.#overrides.splice(at, 1)
     const what = instead?.what
     if (what === 'refused') throw new TypeError('Network connection lost.')
     this.calls.push({ method, body })
-    if (what instanceof Gate) await what.opens()
+    if (what instanceof Gate) await what.waitUntilOpen()
     else if (what && what !== 'lost') return refusal(what)
-    const answer = this.#take(method, body)
+    const answer = this.#perform(method, body)
     if (what === 'lost') throw new TypeError('Network connection lost.')
     return answer
   }
 
-  #take(method: string, body: Called['body']): Response {
-    if (method === 'getMe') return taken({ id: 4711, is_bot: true, username: 'TalariaBot' })
+  #perform(method: string, body: BotCall['body']): Response {
+    if (method === 'getMe') return ok({ id: 4711, is_bot: true, username: 'TalariaBot' })
     if (method === 'sendMessage') {
       const id = ++this.#next
       this.messages.set(id, body.text ?? '')
-      return taken({ message_id: id })
+      return ok({ message_id: id })
     }
-    if (method !== 'editMessageText') return taken(true)
+    if (method !== 'editMessageText') return ok(true)
     const id = Number(body.message_id)
     if (!this.messages.has(id)) return refusal({ status: 400, description: 'Bad Request: message to edit not found' })
     if (this.messages.get(id) === body.text)
       return refusal({ status: 400, description: 'Bad Request: message is not modified' })
     this.messages.set(id, body.text ?? '')
-    return taken({ message_id: id })
+    return ok({ message_id: id })
   }
 }
 
-const taken = (result: unknown) => Response.json({ ok: true, result })
+const ok = (result: unknown) => Response.json({ ok: true, result })
 
-function refusal({ status, description, retryAfter, raw }: Extract<Instead, { status: number }>): Response {
+function refusal({ status, description, retryAfter, raw }: Extract<AnswerOverride, { status: number }>): Response {
   if (raw !== undefined) return new Response(raw, { status })
   const parameters = retryAfter === undefined ? {} : { parameters: { retry_after: retryAfter } }
   return Response.json({ ok: false, error_code: status, description, ...parameters }, { status })
@@ -98,8 +98,8 @@ function refusal({ status, description, retryAfter, raw }: Extract<Instead, { st
 const bots = new Map<string, TelegramApi>()
 let names = 0
 
-/** A bot of its own for each test. */
-export function telegramApi(): TelegramApi {
+/** Creates a bot with a token of its own. */
+export function createTelegramApi(): TelegramApi {
   const api = new TelegramApi(`4711:token-${++names}`)
   bots.set(api.token, api)
   return api
@@ -114,5 +114,5 @@ globalThis.fetch = (input: RequestInfo | URL, init?: RequestInit) => {
   if (token === undefined || method === undefined) return outside(input, init)
   const bot = bots.get(token)
   if (!bot) return Promise.resolve(refusal({ status: 401, description: 'Unauthorized' }))
-  return bot.answer(method, JSON.parse(String(init?.body ?? '{}')) as Called['body'])
+  return bot.answer(method, JSON.parse(String(init?.body ?? '{}')) as BotCall['body'])
 }

@@ -1,10 +1,10 @@
-/** The worker of the tests that run inside workerd: the real one, and classes that only tests use. */
+/** The worker of the tests inside workerd: the product's worker, plus classes that only tests use. */
 
 import { SessionDO as Session } from '../../src/durable/session/session-object.ts'
 import worker from '../../src/worker/index.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
-import { breakable, breakableBlobs, breakableTenants } from './outage.ts'
+import { withDatabaseOutage, withSlowBlobs, withTenantOutage } from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
 export { TenantDO } from '../../src/durable/tenant/tenant-object.ts'
@@ -22,9 +22,14 @@ export class SessionDO extends Session {
 
   constructor(ctx: DurableObjectState, env: Env) {
     const { auxModel = env.AUX_MODEL } = deployment
-    const blobs = env.BLOBS && { BLOBS: breakableBlobs(env.BLOBS) }
+    const blobs = env.BLOBS && { BLOBS: withSlowBlobs(env.BLOBS) }
     const counted = countRows(ctx, env)
-    const outside = { DB: breakable(counted.env.DB), TENANT: breakableTenants(env.TENANT), ...blobs, ...bound() }
+    const outside = {
+      DB: withDatabaseOutage(counted.env.DB),
+      TENANT: withTenantOutage(env.TENANT),
+      ...blobs,
+      ...bound(),
+    }
     super(ctx, { ...env, ...outside, ...(auxModel !== undefined && { AUX_MODEL: auxModel }) })
     this.billedRows = counted.rows
   }

@@ -6,10 +6,10 @@ import { scopes } from '../../src/db/schema.ts'
 import { createApp, routes } from '../../src/worker/app.ts'
 import { clearKeyCache } from '../../src/worker/auth.ts'
 import { calls, model, says, until } from '../support/scripted-model.ts'
-import { bindings, call, migrated, newKey, newSession, newTenant, type Problem, request } from './client.ts'
-import { listen, say } from './listen.ts'
+import { bindings, call, applyMigrations, newKey, newSession, newTenant, type ErrorBody, request } from './client.ts'
+import { subscribe, send } from './listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const at = (path: string, id = 'x') => path.replace(/:\w+(\{[^}]*\})?/g, id)
 const all = routes.map(({ method, path, scope, body }) => ({ method: method.toUpperCase(), path, scope, body }))
@@ -18,7 +18,7 @@ const table = all.map(({ method, path, scope }) => [`${method} ${path}`, { metho
 describe('a key', () => {
   it.each(table)('is needed for %s', async (_name, { method, path }) => {
     const bad = 'tal_aaaaaaaaaaaaaaaa_0000000000000000000000000000000000000000000'
-    const answers = await Promise.all([null, 'nonsense', bad].map((key) => call<Problem>(method, at(path), { key })))
+    const answers = await Promise.all([null, 'nonsense', bad].map((key) => call<ErrorBody>(method, at(path), { key })))
     for (const { status, headers, body } of answers) {
       expect(status).toBe(401)
       expect(headers.get('www-authenticate')).toBe('Bearer')
@@ -29,13 +29,13 @@ describe('a key', () => {
   it.each(table)('needs its scope for %s', async (_name, { method, path, scope }) => {
     const others = scopes.filter((one) => one !== scope)
     const tenant = await newTenant(others)
-    const { status, body } = await call<Problem>(method, at(path), { key: tenant.key })
+    const { status, body } = await call<ErrorBody>(method, at(path), { key: tenant.key })
     expect([status, body.error.code, body.error.param]).toEqual([403, 'insufficient_scope', scope])
   })
 
   it('of scope admin rules only in the tenant of the deployment', async () => {
     const { key } = await newTenant(['admin'])
-    const { status, body } = await call<Problem>('GET', '/api/admin/tenants', { key })
+    const { status, body } = await call<ErrorBody>('GET', '/api/admin/tenants', { key })
     expect([status, body.error.code]).toEqual([403, 'insufficient_scope'])
     const own = await newKey('default', ['admin'])
     expect((await call('GET', '/api/admin/tenants', { key: own })).status).toBe(200)
@@ -79,7 +79,7 @@ describe('a key', () => {
     expect((await call('GET', '/api/settings', { key })).status).toBe(200)
     const suspended = await call('PATCH', `/api/admin/tenants/${id}`, { body: { status: 'suspended' } })
     expect(suspended.body).toMatchObject({ id, status: 'suspended' })
-    const refused = await call<Problem>('GET', '/api/settings', { key })
+    const refused = await call<ErrorBody>('GET', '/api/settings', { key })
     expect([refused.status, refused.body.error.code]).toEqual([403, 'tenant_suspended'])
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { status: 'active' } })
     expect((await call('GET', '/api/settings', { key })).status).toBe(200)
@@ -137,7 +137,7 @@ describe('what belongs to another tenant', () => {
   it('is not listened to, by neither way', async () => {
     const [owner, other] = [await newTenant(), await newTenant()]
     const { id } = await newSession({}, owner.key)
-    await expect(listen(id, 0, other.key)).rejects.toThrow(/^404/)
+    await expect(subscribe(id, 0, other.key)).rejects.toThrow(/^404/)
     const socket = await request('GET', `/api/sessions/${id}/events`, {
       key: other.key,
       headers: { upgrade: 'websocket' },
@@ -221,7 +221,7 @@ describe('limits', () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { requests_per_minute: 3 } } })
     const answers = []
-    for (let i = 0; i < 5; i++) answers.push(await call<Problem>('GET', '/api/settings', { key }))
+    for (let i = 0; i < 5; i++) answers.push(await call<ErrorBody>('GET', '/api/settings', { key }))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429])
     const last = answers.at(-1)!
     expect(last.body.error).toMatchObject({
@@ -249,7 +249,7 @@ describe('limits', () => {
       return tenant
     }
     const chat = (key: string, id: string, body: object, headers = {}) =>
-      call<Problem & { output: string }>('POST', `/api/sessions/${id}/chat`, { key, body, headers })
+      call<ErrorBody & { output: string }>('POST', `/api/sessions/${id}/chat`, { key, body, headers })
 
     it('refuse a turn too many and give the place back at the end', async () => {
       const { key } = await limited()
@@ -320,5 +320,5 @@ const placesTaken = (tenantId: string): Promise<number> =>
 
 it('a session of the owner works with the key of the deployment', async () => {
   const { id } = await newSession({ model: model([says('yes')]).id })
-  expect(await say(id, 'works?')).toMatchObject({ output: 'yes' })
+  expect(await send(id, 'works?')).toMatchObject({ output: 'yes' })
 })

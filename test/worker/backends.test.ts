@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { runInDurableObject } from 'cloudflare:test'
 import type { Settings } from '../../src/agent/model/settings.ts'
 import { listBackendStates, openBackend, resolveBackendKind } from '../../src/durable/workspace/open-backend.ts'
-import { bindings, call, migrated, newSession, type Problem, request } from '../worker/client.ts'
+import { bindings, call, applyMigrations, newSession, type ErrorBody, request } from '../worker/client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 describe('the choice of a backend', () => {
   it.each([
@@ -45,7 +45,7 @@ describe('the choice of a backend', () => {
     expect((await request('PUT', path, { body: 'kept' })).status).toBe(201)
     const change = (settings: object) => call('PATCH', `/api/sessions/${id}`, { body: { settings } })
     expect((await change({ terminal: { backend: 'http' } })).status).toBe(200)
-    const refused = await call<Problem>('GET', path)
+    const refused = await call<ErrorBody>('GET', path)
     expect(refused.status).toBe(503)
     expect(refused.body.error).toMatchObject({
       code: 'unavailable',

@@ -3,9 +3,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createD1History } from '../../src/db/history.ts'
 import { model, says, until } from '../support/scripted-model.ts'
-import { bindings, call, migrated, newSession, newTenant, type Problem } from './client.ts'
+import { bindings, call, applyMigrations, newSession, newTenant, type ErrorBody } from './client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const x = (length: number) => 'x'.repeat(length)
 const hi = { role: 'user', content: 'hi' }
@@ -91,7 +91,7 @@ describe('more text than a row holds', () => {
     ],
   ])('%s is refused by name', async (_what, param, [path, body]) => {
     const { key } = await newTenant()
-    const answer = await call<Problem>('POST', path, { key, body: { model: model([]).id, ...body } })
+    const answer = await call<ErrorBody>('POST', path, { key, body: { model: model([]).id, ...body } })
     expect([answer.status, answer.body.error?.param]).toEqual([400, param])
     expect((await call<{ data: object[] }>('GET', '/api/sessions', { key })).body.data).toEqual([])
   })
@@ -99,7 +99,7 @@ describe('more text than a row holds', () => {
   it('is refused of instructions in bytes, not in letters', async () => {
     const { id } = await newSession({ model: model([]).id })
     const body = { input: 'hi', instructions: '\u0001'.repeat(50_000) }
-    const answer = await call<Problem>('POST', `/api/sessions/${id}/chat`, { body })
+    const answer = await call<ErrorBody>('POST', `/api/sessions/${id}/chat`, { body })
     expect([answer.status, answer.body.error?.param]).toEqual([400, 'instructions'])
   })
 })

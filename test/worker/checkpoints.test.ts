@@ -3,10 +3,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, Gate, model, says } from '../support/scripted-model.ts'
 import { countRows, evict, inObject, kill } from '../durable/support/object.ts'
-import { call, migrated, newSession, type Problem, request } from './client.ts'
-import { linesOf, say } from './listen.ts'
+import { call, applyMigrations, newSession, type ErrorBody, request } from './client.ts'
+import { listLines, send } from './listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const write = (path: string, content: string) => calls({ name: 'write_file', input: { path, content } })
 const shell = (command: string) => calls({ name: 'terminal', input: { command } })
@@ -15,7 +15,7 @@ const shell = (command: string) => calls({ name: 'terminal', input: { command } 
 async function session(...turns: readonly ReturnType<typeof calls>[]): Promise<string> {
   const scripted = model(turns.flatMap((turn, i) => [turn, says(`done ${i + 1}`)]))
   const { id } = await newSession({ model: scripted.id, settings: { approvals: { mode: 'off' } } })
-  for (let i = 1; i <= turns.length; i++) await say(id, `ask ${i}`)
+  for (let i = 1; i <= turns.length; i++) await send(id, `ask ${i}`)
   return id
 }
 
@@ -28,7 +28,7 @@ const file = async (id: string, path: string) => {
 }
 const put = (id: string, path: string, body: string) => request('PUT', `/api/sessions/${id}/files/${path}`, { body })
 const rollback = (id: string, body: object = {}) =>
-  call<Problem & { restored: string[]; kept: string[]; undone: number; messages: string[] }>(
+  call<ErrorBody & { restored: string[]; kept: string[]; undone: number; messages: string[] }>(
     'POST',
     `/api/sessions/${id}/rollback`,
     { body },
@@ -87,7 +87,7 @@ describe('rollback', () => {
       { restored: ['a'], kept: [], left_out: [], undone: 2, messages: ['ask 3', 'ask 2'] },
     ])
     expect(await file(id, 'a')).toBe('1')
-    expect(await linesOf(id)).toEqual([
+    expect(await listLines(id)).toEqual([
       'user: ask 1',
       'assistant: → write_file',
       expect.any(String),
@@ -100,7 +100,7 @@ describe('rollback', () => {
     const id = await session(write('a', '1'), write('a', '2'), write('b', '3'))
     expect((await rollback(id, { n: 3 })).body).toMatchObject({ restored: ['a', 'b'], undone: 3 })
     expect([await file(id, 'a'), await file(id, 'b')]).toEqual([404, 404])
-    expect([await linesOf(id), await list(id)]).toEqual([[], []])
+    expect([await listLines(id), await list(id)]).toEqual([[], []])
     expect((await rollback(id)).body.error).toMatchObject({ code: 'not_found', param: 'n' })
   })
 
@@ -118,10 +118,10 @@ describe('rollback', () => {
 
   it('of one file leaves the others and the conversation', async () => {
     const id = await session(write('a', '1'), shell('echo 2 > a; echo 2 > b'))
-    const before = await linesOf(id)
+    const before = await listLines(id)
     expect((await rollback(id, { path: 'a' })).body).toMatchObject({ restored: ['a'], undone: 0, messages: [] })
     expect([await file(id, 'a'), await file(id, 'b')]).toEqual(['1', '2\n'])
-    expect(await linesOf(id)).toEqual(before)
+    expect(await listLines(id)).toEqual(before)
     expect(await list(id)).toHaveLength(2)
   })
 
@@ -129,9 +129,9 @@ describe('rollback', () => {
     const gate = new Gate()
     const scripted = model([write('a', '1'), says('done'), says('x', gate, 'y')])
     const { id } = await newSession({ model: scripted.id })
-    await say(id, 'one')
-    const running = say(id, 'two')
-    await gate.reached()
+    await send(id, 'one')
+    const running = send(id, 'two')
+    await gate.waitUntilReached()
     const refused = await rollback(id)
     expect([refused.status, refused.body.error.code]).toEqual([409, 'conflict'])
     gate.open()
@@ -145,8 +145,8 @@ describe('rollback', () => {
     await rollback(id)
     await kill(id)
     expect(await file(id, 'a')).toBe('1')
-    expect((await linesOf(id))[0]).toBe('user: ask 1')
-    expect(await linesOf(id)).toHaveLength(4)
+    expect((await listLines(id))[0]).toBe('user: ask 1')
+    expect(await listLines(id)).toHaveLength(4)
   })
 
   it('that the object dies in leaves files and conversation as they were, or both gone back', async () => {
@@ -154,7 +154,7 @@ describe('rollback', () => {
     const going = rollback(id).catch(() => undefined)
     await kill(id)
     await going
-    const found = [await file(id, 'a'), (await linesOf(id)).length, (await list(id)).length]
+    const found = [await file(id, 'a'), (await listLines(id)).length, (await list(id)).length]
     expect([
       ['2', 8, 2],
       ['1', 4, 1],
@@ -164,9 +164,9 @@ describe('rollback', () => {
   it('lets the conversation go on from there', async () => {
     const id = await session(write('a', '1'), write('a', '2'))
     await rollback(id)
-    const { output } = await say(id, 'and now')
+    const { output } = await send(id, 'and now')
     expect(output).toBe('ok')
-    expect((await linesOf(id)).at(-2)).toBe('user: and now')
+    expect((await listLines(id)).at(-2)).toBe('user: and now')
   })
 
   it.each([

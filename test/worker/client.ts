@@ -1,24 +1,24 @@
-/** The HTTP API as a client of the tests uses it: one call, one answer, everything of it that matters. */
+/** Sends requests of tests to the HTTP API and checks every response against the OpenAPI document. */
 
 import { applyD1Migrations, type D1Migration, SELF } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { expectDescribed } from './described.ts'
+import { expectDocumented } from './described.ts'
 
 export const bindings = env as unknown as Env & { readonly MIGRATIONS: D1Migration[] }
-export const migrated = () => applyD1Migrations(bindings.DB, bindings.MIGRATIONS)
+export const applyMigrations = () => applyD1Migrations(bindings.DB, bindings.MIGRATIONS)
 
 export const adminKey = 'test-admin-key-0123456789'
 const origin = 'https://talaria.test'
 
-export type Ask = {
-  /** null: no key at all. */
+export type RequestOptions = {
+  /** null sends no key. */
   readonly key?: string | null
-  /** Text is sent as it is, bytes too; everything else as JSON. */
+  /** Text, bytes and streams are sent unchanged, other values as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export function request(method: string, path: string, { key = adminKey, body, headers = {} }: Ask = {}) {
+export function request(method: string, path: string, { key = adminKey, body, headers = {} }: RequestOptions = {}) {
   const raw = typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream
   return SELF.fetch(`${origin}${path}`, {
     method,
@@ -29,22 +29,22 @@ export function request(method: string, path: string, { key = adminKey, body, he
 
 export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
 
-/** The answer with its JSON; null when there is none. */
+/** Sends a request and parses the JSON of the response. `body` is null when it is empty. */
 export async function call<T = Record<string, unknown>>(
   method: string,
   path: string,
-  ask: Ask = {},
+  ask: RequestOptions = {},
 ): Promise<Answer<T>> {
   const response = await request(method, path, ask)
   const text = await response.text()
-  expectDescribed(method, new URL(path, origin).pathname, { response, text })
+  expectDocumented(method, new URL(path, origin).pathname, { response, text })
   return { status: response.status, headers: response.headers, body: (text ? JSON.parse(text) : null) as T }
 }
 
-export type Problem = { readonly error: { message: string; type: string; code: string; param: string | null } }
+export type ErrorBody = { readonly error: { message: string; type: string; code: string; param: string | null } }
 
 let tenants = 0
-/** A tenant of its own, with a key: state is shared by the tests of a file. */
+/** Creates a tenant with a key. Tests of a file share their state, so each should use its own tenant. */
 export async function newTenant(scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin']) {
   const id = `t${++tenants}`
   await call('POST', '/api/admin/tenants', { body: { id, name: id } })

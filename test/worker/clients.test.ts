@@ -1,24 +1,24 @@
 /** Requests as the clients of OpenAI's API send them that people have already. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Asked, model, saidIn, says } from '../support/scripted-model.ts'
-import { call, migrated, type Problem, request } from './client.ts'
+import { type ModelRequest, model, listTexts, says } from '../support/scripted-model.ts'
+import { call, applyMigrations, type ErrorBody, request } from './client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const user = (content: unknown) => ({ role: 'user', content })
-type Completion = Problem & { readonly choices: readonly { readonly message: object }[] }
+type Completion = ErrorBody & { readonly choices: readonly { readonly message: object }[] }
 
 /** What the model was asked, and the status of the answer. */
 async function chat(messages: readonly object[], more: object = {}) {
-  let asked: Asked | undefined
+  let asked: ModelRequest | undefined
   const { id } = model((one) => {
     asked = one
     return says('Yes.')
   })
   const body = { model: id, messages, ...more }
   const answer = await call<Completion>('POST', '/v1/chat/completions', { body })
-  return { status: answer.status, body: answer.body, asked, said: asked && saidIn(asked) }
+  return { status: answer.status, body: answer.body, asked, said: asked && listTexts(asked) }
 }
 
 describe('a base address', () => {

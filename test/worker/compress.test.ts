@@ -1,12 +1,12 @@
 /** `POST …/compress`, as a client of the API sees it. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { calls, fails, Gate, type Model, model, type Reply, saidIn, says } from '../support/scripted-model.ts'
+import { calls, fails, Gate, type Model, model, type Reply, listTexts, says } from '../support/scripted-model.ts'
 import { kill } from '../durable/support/object.ts'
-import { call, migrated, newSession, type Problem } from './client.ts'
-import { listen, messagesOf, say } from './listen.ts'
+import { call, applyMigrations, newSession, type ErrorBody } from './client.ts'
+import { subscribe, listMessages, send } from './listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 /** A session with a model for its turns and another one for its summaries. */
 async function session(
@@ -20,7 +20,7 @@ async function session(
 }
 
 const compress = (id: string, body: object = {}) =>
-  call<Problem & { compressed: boolean; tokens_before: number; tokens_after: number }>(
+  call<ErrorBody & { compressed: boolean; tokens_before: number; tokens_after: number }>(
     'POST',
     `/api/sessions/${id}/compress`,
     { body },
@@ -30,18 +30,18 @@ const long = 'many words '.repeat(200)
 describe('compress', () => {
   it('shortens what the next turn sends, and keeps all of it listed', async () => {
     const { id, main, side } = await session([says(long), says('two'), says('three')])
-    await say(id, 'first question')
-    await say(id, 'second question')
+    await send(id, 'first question')
+    await send(id, 'second question')
     const { status, body } = await compress(id, { focus: 'the first question' })
     expect([status, body.compressed, body.tokens_after < body.tokens_before]).toEqual([200, true, true])
-    expect(JSON.stringify(side.asked[0])).toContain('the first question')
-    await say(id, 'third question')
-    const sent = saidIn(main.asked.at(-1)!)
+    expect(JSON.stringify(side.requests[0])).toContain('the first question')
+    await send(id, 'third question')
+    const sent = listTexts(main.requests.at(-1)!)
     expect(sent[0]).toContain('SUMMARY')
     expect(sent.join()).not.toContain('many words')
     expect(sent[0]).toContain('second question')
     expect(sent.slice(1)).toEqual(['assistant: two', 'user: third question'])
-    const listed = await messagesOf<{ content: string; compacted: boolean; source?: string }>(id)
+    const listed = await listMessages<{ content: string; compacted: boolean; source?: string }>(id)
     expect(listed.map(({ compacted, source }) => [compacted, source])).toEqual([
       [true, undefined],
       [true, undefined],
@@ -55,14 +55,14 @@ describe('compress', () => {
 
   it('leaves as many messages at the end as the settings say', async () => {
     const { id, main } = await session([says(long), says(long), says('three'), says('four')])
-    for (const question of ['first', 'second', 'third']) await say(id, question)
+    for (const question of ['first', 'second', 'third']) await send(id, question)
     await call('PATCH', `/api/sessions/${id}`, { body: { settings: { compression: { protect_last_n: 1 } } } })
     expect((await compress(id)).body.compressed).toBe(true)
-    await say(id, 'fourth')
-    const [summary, ...rest] = saidIn(main.asked.at(-1)!)
+    await send(id, 'fourth')
+    const [summary, ...rest] = listTexts(main.requests.at(-1)!)
     expect(summary).toContain('SUMMARY')
     expect(rest).toEqual(['assistant: three', 'user: fourth'])
-    const listed = await messagesOf<{ seq: number; compacted: boolean }>(id)
+    const listed = await listMessages<{ seq: number; compacted: boolean }>(id)
     expect(listed.map(({ compacted }) => compacted)).toEqual([...Array(5).fill(true), ...Array(4).fill(false)])
     // The summary is not on a page of older messages.
     const older = await call<{ data: typeof listed }>('GET', `/api/sessions/${id}/messages?cursor=${listed[4]?.seq}`)
@@ -71,16 +71,16 @@ describe('compress', () => {
 
   it('holds through the death of the object, is heard, and can be undone with its turn', async () => {
     const { id, main } = await session([says(long), says('two'), says('three')])
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     await compress(id)
     await kill(id)
-    const listener = await listen(id, 0)
-    await listener.heard('context.compressed')
+    const listener = await subscribe(id, 0)
+    await listener.waitFor('context.compressed')
     listener.close()
     await call('POST', `/api/sessions/${id}/undo`, { body: { n: 1 } })
-    await say(id, 'third')
-    expect(saidIn(main.asked.at(-1)!)).toEqual(['user: first', `assistant: ${long}`, 'user: third'])
+    await send(id, 'third')
+    expect(listTexts(main.requests.at(-1)!)).toEqual(['user: first', `assistant: ${long}`, 'user: third'])
   })
 
   it.each([
@@ -88,14 +88,14 @@ describe('compress', () => {
     [', by another life of the object', kill],
   ])('can be asked for again after it was taken back%s', async (_when, meanwhile) => {
     const { id, main } = await session([says(long), says(long), says('three'), says('four')])
-    for (const question of ['first', 'second', 'third']) await say(id, question)
+    for (const question of ['first', 'second', 'third']) await send(id, question)
     await compress(id)
     await call('POST', `/api/sessions/${id}/undo`, { body: { n: 1 } })
     await meanwhile(id)
     const { body } = await compress(id)
     expect([body.compressed, body.tokens_after < body.tokens_before]).toEqual([true, true])
-    await say(id, 'fourth')
-    expect(saidIn(main.asked.at(-1)!)).toEqual([
+    await send(id, 'fourth')
+    expect(listTexts(main.requests.at(-1)!)).toEqual([
       expect.stringContaining('Summary of the earlier part'),
       `assistant: ${long}`,
       'user: fourth',
@@ -105,18 +105,18 @@ describe('compress', () => {
   it('says when there is nothing to shorten', async () => {
     const { id, side } = await session([says('one')])
     expect(await compress(id)).toMatchObject({ status: 200, body: { compressed: false } })
-    await say(id, 'first')
+    await send(id, 'first')
     expect(await compress(id)).toMatchObject({ status: 200, body: { compressed: false } })
-    expect(side.asked).toHaveLength(0)
+    expect(side.requests).toHaveLength(0)
   })
 
   it('keeps a context that its summary would only make longer', async () => {
     const { id, main } = await session([says('one'), says('two'), says('three')], says(long))
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     expect((await compress(id)).body).toEqual({ compressed: false })
-    await say(id, 'third')
-    expect(saidIn(main.asked.at(-1)!)).toEqual([
+    await send(id, 'third')
+    expect(listTexts(main.requests.at(-1)!)).toEqual([
       'user: first',
       'assistant: one',
       'user: second',
@@ -134,17 +134,17 @@ describe('compress', () => {
       [gate, ...(ask as readonly string[])],
       says('end'),
     ])
-    await say(id, 'first')
-    await say(id, 'second')
-    const running = say(id, 'third')
-    await gate.reached()
+    await send(id, 'first')
+    await send(id, 'second')
+    const running = send(id, 'third')
+    await gate.waitUntilReached()
     const { status, body } = await compress(id, { focus: 'everything' })
     expect([status, body]).toEqual([202, { session_id: id, status: 'requested' }])
     gate.open()
     expect(await running).toMatchObject({ output: 'end' })
-    expect(JSON.stringify(side.asked[0])).toContain('everything')
-    expect(saidIn(main.asked.at(-1)!)[0]).toContain('SUMMARY')
-    expect(main.asked).toHaveLength(4)
+    expect(JSON.stringify(side.requests[0])).toContain('everything')
+    expect(listTexts(main.requests.at(-1)!)[0]).toContain('SUMMARY')
+    expect(main.requests).toHaveLength(4)
   })
 
   it('makes do with an excerpt when no summary comes', async () => {
@@ -152,40 +152,40 @@ describe('compress', () => {
       [says(long.repeat(20)), says('two'), fails(400, 'no'), says('three')],
       fails(400, 'no'),
     )
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     expect((await compress(id)).body.compressed).toBe(true)
-    await say(id, 'third')
-    expect(saidIn(main.asked.at(-1)!)[0]).toMatch(/first[^]*characters left out/)
+    await send(id, 'third')
+    expect(listTexts(main.requests.at(-1)!)[0]).toMatch(/first[^]*characters left out/)
   })
 
   it('gives way to words that are said meanwhile', async () => {
     const gate = new Gate()
     const { id } = await session([says('one'), says('two'), says('three')], says('SUM', gate, 'MARY'))
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     const compressing = compress(id)
-    await gate.reached()
-    await say(id, 'third')
+    await gate.waitUntilReached()
+    await send(id, 'third')
     gate.open()
     expect((await compressing).status).toBe(409)
-    expect((await messagesOf<{ source?: string }>(id)).some(({ source }) => source === 'summary')).toBe(false)
+    expect((await listMessages<{ source?: string }>(id)).some(({ source }) => source === 'summary')).toBe(false)
   })
 
   it('writes nothing any more once its session is deleted, whoever has its name then', async () => {
     const gate = new Gate()
     const { id } = await session([says(long), says(long)], says('SUM', gate, 'MARY'))
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     const compressing = compress(id)
-    await gate.reached()
+    await gate.waitUntilReached()
     expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
     const next = { input: 'hello', conversation: id, model: model([says('three')]).id }
     expect((await call('POST', '/v1/responses', { body: next })).status).toBe(200)
     gate.open()
     await compressing
     await kill(id)
-    expect((await messagesOf<{ content: unknown }>(id)).map(({ content }) => content)).toEqual(['hello', 'three'])
+    expect((await listMessages<{ content: unknown }>(id)).map(({ content }) => content)).toEqual(['hello', 'three'])
   })
 
   it('refuses what it does not know', async () => {

@@ -9,15 +9,15 @@ import {
   type Answer,
   bindings,
   call,
-  migrated,
+  applyMigrations,
   newKey,
   newSession,
   newTenant,
-  type Problem,
+  type ErrorBody,
   request,
 } from './client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 type Credential = {
   readonly id: string
@@ -31,10 +31,10 @@ type List = { readonly data: readonly Credential[]; readonly next_cursor: null }
 type Run = { readonly output: string | null; readonly error: string | null }
 
 const path = '/api/credentials'
-const store = (body: object, key: string) => call<Credential & Problem>('POST', path, { body, key })
+const store = (body: object, key: string) => call<Credential & ErrorBody>('POST', path, { body, key })
 const listOf = async (key: string) => (await call<List>('GET', path, { key })).body.data
-const errorOf = ({ status, body }: Answer<Problem>) => [status, body.error.code, body.error.param]
-const patch = (body: object, key: string) => call<Problem>('PATCH', '/api/settings', { body, key })
+const errorOf = ({ status, body }: Answer<ErrorBody>) => [status, body.error.code, body.error.param]
+const patch = (body: object, key: string) => call<ErrorBody>('PATCH', '/api/settings', { body, key })
 
 /** Every request to these hosts, with what names the one who pays; what is answered is the script's business. */
 type Heard = { readonly url: string; readonly bearer: string | null; readonly apiKey: string | null }
@@ -152,7 +152,7 @@ describe('POST /api/credentials', () => {
       const { ENCRYPTION_KEY: _set, ...rest } = bindings
       const response = await createApp().fetch(asked, { ...rest, ...(ENCRYPTION_KEY && { ENCRYPTION_KEY }) }, context)
       await waitOnExecutionContext(context)
-      const { error } = (await response.json()) as Problem
+      const { error } = (await response.json()) as ErrorBody
       expect([response.status, error.code, error.param]).toEqual([503, 'not_configured', 'ENCRYPTION_KEY'])
       expect(error.message).toContain('openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY')
       expect(await listOf(adminKey)).toEqual([])
@@ -196,8 +196,8 @@ describe('stored credentials', () => {
     const mine = await newTenant()
     const other = await newTenant()
     const { body } = await store({ provider: 'xai', key: 'some-key-0001' }, mine.key)
-    const missing = await call<Problem>('DELETE', `${path}/cred_nothing`, { key: other.key })
-    const foreign = await call<Problem>('DELETE', `${path}/${body.id}`, { key: other.key })
+    const missing = await call<ErrorBody>('DELETE', `${path}/cred_nothing`, { key: other.key })
+    const foreign = await call<ErrorBody>('DELETE', `${path}/${body.id}`, { key: other.key })
     expect(foreign).toMatchObject({ status: 404, body: missing.body })
     expect(await listOf(other.key)).toEqual([])
     expect(await listOf(mine.key)).toHaveLength(1)
@@ -226,7 +226,7 @@ describe('stored credentials', () => {
     expect(await listOf(thief.key)).toMatchObject([
       { status: 'dead', reason: expect.stringContaining('Enter it again') },
     ])
-    const refused = await call<Problem>('POST', '/api/sessions', { key: thief.key, body: { model: 'xai/grok-4' } })
+    const refused = await call<ErrorBody>('POST', '/api/sessions', { key: thief.key, body: { model: 'xai/grok-4' } })
     expect(refused.status).toBe(404)
   })
 
@@ -318,11 +318,11 @@ describe('a call of a model', () => {
     const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
     const gate = new Gate()
     script = async (_heard, nth) => {
-      if (nth === 0) await gate.opens()
+      if (nth === 0) await gate.waitUntilOpen()
       return answer('ok')
     }
     const first = say(id, key)
-    await gate.reached()
+    await gate.waitUntilReached()
     const second = say(id, key, { mode: 'queue' })
     await until(() => heard.length === 1)
     await call('DELETE', `${path}/${one.id}`, { key })

@@ -3,10 +3,19 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, model, says, thinks } from '../support/scripted-model.ts'
 import { kill, objectOf } from '../durable/support/object.ts'
-import { bindings, call, migrated, newSession, newTenant, type Problem, request, type Session } from './client.ts'
-import { linesOf, messagesOf, say } from './listen.ts'
+import {
+  bindings,
+  call,
+  applyMigrations,
+  newSession,
+  newTenant,
+  type ErrorBody,
+  request,
+  type Session,
+} from './client.ts'
+import { listLines, listMessages, send } from './listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const image = `data:image/png;base64,${'iVBORw0K'.repeat(2_000)}`
 
@@ -17,8 +26,8 @@ async function conversation(): Promise<{ id: string; model: string }> {
     says('A picture.'),
   ])
   const { id } = await newSession({ model: scripted.id, title: 'A title' })
-  await say(id, 'Do it & tell')
-  await say(id, 'What is this?', { attachments: [{ type: 'image', url: image }] })
+  await send(id, 'Do it & tell')
+  await send(id, 'What is this?', { attachments: [{ type: 'image', url: image }] })
   return { id, model: scripted.id }
 }
 
@@ -28,11 +37,11 @@ async function exported(id: string, format: string) {
 }
 
 const imported = (text: string, ask: object = {}) =>
-  call<Session & Problem>('POST', '/api/sessions/import', { body: text, ...ask })
+  call<Session & ErrorBody>('POST', '/api/sessions/import', { body: text, ...ask })
 
 /** Without what is another session's own. */
 const comparable = async (id: string) =>
-  (await messagesOf<Record<string, unknown>>(id)).map(({ id: _id, seq: _seq, ...rest }) => rest)
+  (await listMessages<Record<string, unknown>>(id)).map(({ id: _id, seq: _seq, ...rest }) => rest)
 
 describe('an export', () => {
   it.each([
@@ -62,12 +71,12 @@ describe('an export', () => {
   it.each(['', '\n', '\r\n\n'])('on one line is taken whole, with %j behind it', async (end) => {
     const { status, body } = await imported(`{"messages":[{"role":"user","content":"hi"}]}${end}`)
     expect(status).toBe(201)
-    expect(await linesOf(body.id)).toEqual(['user: hi'])
+    expect(await listLines(body.id)).toEqual(['user: hi'])
   })
 
   it('in an unknown format is refused by name', async () => {
     const { id } = await newSession()
-    const { status, body } = await call<Problem>('GET', `/api/sessions/${id}/export?format=pdf`)
+    const { status, body } = await call<ErrorBody>('GET', `/api/sessions/${id}/export?format=pdf`)
     expect([status, body.error.param]).toEqual([400, 'format'])
   })
 })
@@ -89,12 +98,12 @@ describe('an import', () => {
     const { id } = await conversation()
     const { body } = await imported((await exported(id, 'json')).text)
     const scripted = model([says('further')])
-    expect(await say(body.id, 'go on', { model: scripted.id })).toMatchObject({ output: 'further' })
-    const sent = JSON.stringify(scripted.asked[0]?.messages)
+    expect(await send(body.id, 'go on', { model: scripted.id })).toMatchObject({ output: 'further' })
+    const sent = JSON.stringify(scripted.requests[0]?.messages)
     for (const words of ['Do it & tell', 'It is <b>done</b>.', image.slice(0, 100), 'go on'])
       expect(sent).toContain(words)
     await call('POST', `/api/sessions/${body.id}/undo`, { body: { n: 2 } })
-    expect((await linesOf(body.id)).map((line) => line.slice(0, 20))).toEqual([
+    expect((await listLines(body.id)).map((line) => line.slice(0, 20))).toEqual([
       'user: Do it & tell',
       'assistant: → todo',
       expect.stringContaining('tool:'),
@@ -110,8 +119,8 @@ describe('an import', () => {
     const { body } = await imported(JSON.stringify({ messages }))
     await kill(body.id)
     const scripted = model([says('further')])
-    await say(body.id, 'go on', { model: scripted.id })
-    const sent = scripted.asked[0]?.messages.filter(({ role }) => role !== 'system').map(({ content }) => content)
+    await send(body.id, 'go on', { model: scripted.id })
+    const sent = scripted.requests[0]?.messages.filter(({ role }) => role !== 'system').map(({ content }) => content)
     expect(sent).toEqual([...messages.map(({ content }) => content), 'go on'])
   })
 
@@ -124,7 +133,7 @@ describe('an import', () => {
       { role: 'assistant', content: 'new answer', seq: 15, run_id: 'run_b' },
     ]
     const { body } = await imported(JSON.stringify({ messages }))
-    const listed = await messagesOf<{ content: string; compacted: boolean }>(body.id)
+    const listed = await listMessages<{ content: string; compacted: boolean }>(body.id)
     expect(listed.map(({ content, compacted }) => [content, compacted])).toEqual([
       ['old', true],
       ['old answer', true],
@@ -133,8 +142,8 @@ describe('an import', () => {
       ['new answer', false],
     ])
     const scripted = model([says('yes')])
-    await say(body.id, 'more', { model: scripted.id })
-    const sent = JSON.stringify(scripted.asked[0]?.messages)
+    await send(body.id, 'more', { model: scripted.id })
+    const sent = JSON.stringify(scripted.requests[0]?.messages)
     expect([sent.includes('SUMMARY'), sent.includes('new answer'), sent.includes('old answer')]).toEqual([
       true,
       true,
@@ -149,7 +158,7 @@ describe('an import', () => {
     ]
     const summary = { role: 'user', content: 'SUMMARY', source: 'summary', covers: 99, seq: 3 }
     const { body } = await imported(JSON.stringify({ messages: [...turn(1), summary, ...turn(4)] }))
-    const listed = await messagesOf<{ content: string; compacted: boolean }>(body.id)
+    const listed = await listMessages<{ content: string; compacted: boolean }>(body.id)
     expect(listed.filter(({ compacted }) => !compacted).map(({ content }) => content)).toEqual([
       'SUMMARY',
       '4',
@@ -167,7 +176,7 @@ describe('an import', () => {
     })
     const { body } = await imported(text)
     expect(body).toMatchObject({ title: 'From elsewhere', model: null })
-    expect(await linesOf(body.id)).toEqual(['user: Hi', 'assistant: Hello'])
+    expect(await listLines(body.id)).toEqual(['user: Hi', 'assistant: Hello'])
   })
 
   it('keeps large images of its own, and none of others', async () => {
@@ -191,7 +200,7 @@ describe('an import', () => {
       first.body.id,
       'true',
     ])
-    expect(await linesOf(first.body.id)).toEqual(['user: Hi'])
+    expect(await listLines(first.body.id)).toEqual(['user: Hi'])
     expect((await imported(`${text} `, { headers })).status).toBe(409)
   })
 

@@ -2,9 +2,9 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { model, says } from '../support/scripted-model.ts'
-import { call, migrated, newSession, type Problem, request } from './client.ts'
+import { call, applyMigrations, newSession, type ErrorBody, request } from './client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 type Listing = { readonly data: readonly { readonly path: string; readonly name: string }[] }
 
@@ -23,7 +23,7 @@ describe('a path of a file', () => {
     async (path) => {
       const { at, names } = await kept()
       for (const method of ['GET', 'PUT', 'DELETE']) {
-        const answer = await call<Problem>(method, `${at}/${path}`, method === 'PUT' ? { body: 'x' } : {})
+        const answer = await call<ErrorBody>(method, `${at}/${path}`, method === 'PUT' ? { body: 'x' } : {})
         expect([method, answer.status, answer.body?.error?.param]).toEqual([method, 400, 'path'])
       }
       expect(await names()).toEqual(['kept.txt'])
@@ -40,7 +40,7 @@ describe('a path of a file', () => {
     'that is the whole workspace is listed, and not deleted: files%s',
     async (path) => {
       const { at, names } = await kept()
-      const refused = await call<Problem>('DELETE', at + path)
+      const refused = await call<ErrorBody>('DELETE', at + path)
       expect([refused.status, refused.body?.error?.param]).toEqual([400, 'path'])
       expect(await names()).toEqual(['kept.txt'])
       expect((await call<Listing>('GET', at + path)).body.data.map(({ name }) => name)).toEqual(['kept.txt'])

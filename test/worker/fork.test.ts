@@ -2,9 +2,9 @@
 
 import { beforeAll, expect, it } from 'vitest'
 import { model, says } from '../support/scripted-model.ts'
-import { call, migrated, newSession, newTenant, request } from './client.ts'
+import { call, applyMigrations, newSession, newTenant, request } from './client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const MIB = 1024 * 1024
 

@@ -1,9 +1,9 @@
-/** Somebody who listens: server-sent events or a WebSocket, as a growing list. */
+/** Sends messages to sessions and collects their events, from server-sent events or a WebSocket. */
 
 import { until } from '../support/scripted-model.ts'
 import { adminKey, call, request } from './client.ts'
 
-export type Heard = {
+export type ReceivedEvent = {
   readonly seq: number
   readonly type: string
   readonly run_id: string
@@ -12,31 +12,32 @@ export type Heard = {
   readonly [more: string]: unknown
 }
 
-export class Listener {
-  readonly events: Heard[] = []
-  /** Comments and frames that are no JSON events of ours, as they came. */
+export class Subscriber {
+  readonly events: ReceivedEvent[] = []
+  /** All raw frames, comments included. */
   readonly frames: string[] = []
   isClosed = false
   error: unknown
   close: () => void = () => {}
 
-  /** Waits until an event of this type has been heard (the nth of them). */
-  heard(type: string, nth = 1): Promise<Heard> {
+  /** Waits for the nth event of this type. */
+  waitFor(type: string, nth = 1): Promise<ReceivedEvent> {
     return until(() => this.events.filter((event) => event.type === type)[nth - 1])
   }
-  /** Waits for the event `status` of this state. */
-  reached = (state: string): Promise<Heard> => until(() => this.events.find((event) => event['state'] === state))
-  closed = () => until(() => this.isClosed)
+  /** Waits for the `status` event with this state. */
+  waitForState = (state: string): Promise<ReceivedEvent> =>
+    until(() => this.events.find((event) => event['state'] === state))
+  waitForClose = () => until(() => this.isClosed)
   get types() {
     return this.events.map(({ type }) => type)
   }
-  get numbers() {
+  get seqs() {
     return this.events.map(({ seq }) => seq)
   }
 }
 
-/** The answer that a reader of these events puts together, who drops what was given up. */
-export function textOf(events: readonly Heard[]): string {
+/** Joins the deltas of an answer and drops those of restarted model calls. */
+export function joinDeltas(events: readonly ReceivedEvent[]): string {
   let deltas: { seq: number; delta: string }[] = []
   for (const event of events) {
     if (event.type === 'message.delta') deltas.push({ seq: event.seq, delta: String(event['delta']) })
@@ -45,16 +46,16 @@ export function textOf(events: readonly Heard[]): string {
   return deltas.map(({ delta }) => delta).join('')
 }
 
-export function listenTo(response: Response): Listener {
-  const listener = new Listener()
+export function readEvents(response: Response): Subscriber {
+  const listener = new Subscriber()
   const reader = (response.body ?? new ReadableStream()).getReader()
-  // A stream that broke says so again to whoever leaves it.
+  // Cancelling a broken stream rejects with the same error.
   listener.close = () => void reader.cancel().catch(() => undefined)
   void read(reader, listener)
   return listener
 }
 
-async function read(reader: ReadableStreamDefaultReader<Uint8Array>, listener: Listener): Promise<void> {
+async function read(reader: ReadableStreamDefaultReader<Uint8Array>, listener: Subscriber): Promise<void> {
   const decoder = new TextDecoder()
   let open = ''
   try {
@@ -63,7 +64,7 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array>, listener: L
       if (done) break
       const frames = (open + decoder.decode(value, { stream: true })).split('\n\n')
       open = frames.pop() ?? ''
-      for (const frame of frames) take(frame, listener)
+      for (const frame of frames) parseFrame(frame, listener)
     }
   } catch (error) {
     listener.error = error
@@ -71,45 +72,45 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array>, listener: L
   listener.isClosed = true
 }
 
-function take(frame: string, { events, frames }: Listener) {
+function parseFrame(frame: string, { events, frames }: Subscriber) {
   frames.push(frame)
   const data = /^data: (.*)$/m.exec(frame)?.[1]
   const id = /^id: (\d+)$/m.exec(frame)?.[1]
   if (id === undefined || data === undefined) return
-  const event = JSON.parse(data) as Heard
+  const event = JSON.parse(data) as ReceivedEvent
   if (event.seq !== Number(id)) throw new Error(`The frame ${id} has the event ${event.seq}.`)
   events.push(event)
 }
 
-/** `GET …/events`, from an event on or from now on. */
-export async function listen(sessionId: string, after?: number, key = adminKey): Promise<Listener> {
+/** Subscribes to `GET …/events`, after an event or from now on. */
+export async function subscribe(sessionId: string, after?: number, key = adminKey): Promise<Subscriber> {
   const headers: Record<string, string> = after === undefined ? {} : { 'last-event-id': String(after) }
   const response = await request('GET', `/api/sessions/${sessionId}/events`, { key, headers })
   if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`)
-  const listener = listenTo(response)
+  const listener = readEvents(response)
   await until(() => listener.frames.length)
   return listener
 }
 
-/** The same over a WebSocket. */
-export async function listenBySocket(sessionId: string, after?: number): Promise<Listener> {
+/** Subscribes over a WebSocket. */
+export async function subscribeBySocket(sessionId: string, after?: number): Promise<Subscriber> {
   const query = after === undefined ? '' : `?after=${after}`
   const response = await request('GET', `/api/sessions/${sessionId}/events${query}`, {
     headers: { upgrade: 'websocket' },
   })
   const socket = response.webSocket
   if (!socket) throw new Error(`${response.status} ${await response.text()}`)
-  const listener = new Listener()
-  socket.addEventListener('message', ({ data }) => void listener.events.push(JSON.parse(String(data)) as Heard))
+  const listener = new Subscriber()
+  socket.addEventListener('message', ({ data }) => void listener.events.push(JSON.parse(String(data)) as ReceivedEvent))
   socket.addEventListener('close', () => void (listener.isClosed = true))
   listener.close = () => socket.close(1000)
   socket.accept()
   return listener
 }
 
-/** Says something and follows the run by its stream. */
-export async function follow(sessionId: string, body: object): Promise<Listener> {
-  return listenTo(await request('POST', `/api/sessions/${sessionId}/chat/stream`, { body }))
+/** Sends a message and streams the run. */
+export async function sendAndStream(sessionId: string, body: object): Promise<Subscriber> {
+  return readEvents(await request('POST', `/api/sessions/${sessionId}/chat/stream`, { body }))
 }
 
 export type Run = {
@@ -120,8 +121,8 @@ export type Run = {
   readonly [more: string]: unknown
 }
 
-/** Says something and waits for the end of the run. */
-export async function say(sessionId: string, input: string, more: object = {}): Promise<Run> {
+/** Sends a message and waits for the end of the run. */
+export async function send(sessionId: string, input: string, more: object = {}): Promise<Run> {
   const { status, body } = await call<Run>('POST', `/api/sessions/${sessionId}/chat`, { body: { input, ...more } })
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
   return body
@@ -129,11 +130,11 @@ export async function say(sessionId: string, input: string, more: object = {}): 
 
 type Message = { role: string; content: unknown; tool_calls?: { function: { name: string } }[]; name?: string }
 
-export const messagesOf = async <T = Message>(sessionId: string, key = adminKey): Promise<T[]> =>
+export const listMessages = async <T = Message>(sessionId: string, key = adminKey): Promise<T[]> =>
   (await call<{ data: T[] }>('GET', `/api/sessions/${sessionId}/messages?limit=200`, { key })).body.data
 
-/** The conversation, a line per message. */
-export const linesOf = async (sessionId: string): Promise<string[]> =>
-  (await messagesOf(sessionId)).map(({ role, content, tool_calls: calls }) =>
+/** Lists the conversation, one line per message. */
+export const listLines = async (sessionId: string): Promise<string[]> =>
+  (await listMessages(sessionId)).map(({ role, content, tool_calls: calls }) =>
     calls ? `${role}: → ${calls.map((one) => one.function.name).join(', ')}` : `${role}: ${String(content)}`,
   )

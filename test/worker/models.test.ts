@@ -1,10 +1,10 @@
 /** Which models can be asked, what is known of them, and how others are refused. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { model, saidIn, says } from '../support/scripted-model.ts'
-import { type Answer, call, migrated, newSession, newTenant, type Problem, request } from './client.ts'
+import { model, listTexts, says } from '../support/scripted-model.ts'
+import { type Answer, call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 type Known = {
   readonly id: string
@@ -21,8 +21,8 @@ type Models = {
   }[]
 }
 const modelsOf = async (key: string) => (await call<Models>('GET', '/api/settings/models', { key })).body
-const patch = (body: object, key: string) => call<Problem>('PATCH', '/api/settings', { body, key })
-const errorOf = ({ status, body }: Answer<Problem>) => [status, body.error.code, body.error.param]
+const patch = (body: object, key: string) => call<ErrorBody>('PATCH', '/api/settings', { body, key })
+const errorOf = ({ status, body }: Answer<ErrorBody>) => [status, body.error.code, body.error.param]
 
 describe('GET /api/settings/models', () => {
   it('says what is known of those that can be used, the default first', async () => {
@@ -103,7 +103,7 @@ describe('GET /api/settings/models', () => {
 describe('a model', () => {
   it('with too small a window is refused at the door, unless the settings say otherwise', async () => {
     const { key } = await newTenant()
-    const create = (body: object) => call<Problem>('POST', '/api/sessions', { key, body })
+    const create = (body: object) => call<ErrorBody>('POST', '/api/sessions', { key, body })
     const refused = await create({ model: 'openai/gpt-4' })
     expect(errorOf(refused)).toEqual([400, 'unsupported', 'model'])
     expect(refused.body.error.message).toMatch(/8192 tokens; 64000 are needed.*context_window/)
@@ -117,7 +117,7 @@ describe('a model', () => {
     const { key } = await newTenant()
     const session = await call<{ id: string }>('POST', '/api/sessions', { key, body: {} })
     await patch({ model: { default: 'openai/gpt-4' } }, key)
-    const answer = await call<Problem>('POST', `/api/sessions/${session.body.id}/chat`, {
+    const answer = await call<ErrorBody>('POST', `/api/sessions/${session.body.id}/chat`, {
       key,
       body: { input: 'hi', model: 'talaria' },
     })
@@ -129,7 +129,7 @@ describe('a model', () => {
     const scripted = model([says('hello')]).id
     const { id } = await newSession({ model: scripted }, key)
     await patch({ model: { default: 'openai/gpt-4' } }, key)
-    const change = (body: object) => call<Problem>('PATCH', `/api/sessions/${id}`, { key, body })
+    const change = (body: object) => call<ErrorBody>('PATCH', `/api/sessions/${id}`, { key, body })
     expect((await change({ title: 'x' })).status).toBe(200)
     expect((await change({ settings: { timezone: 'Europe/Berlin' } })).status).toBe(200)
     const answer = await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'hi' } })
@@ -138,7 +138,7 @@ describe('a model', () => {
   })
 
   it('that something is missing for is refused with what is missing', async () => {
-    const answer = await call<Problem>('POST', '/api/sessions', { body: { model: 'claude/claude-opus-5' } })
+    const answer = await call<ErrorBody>('POST', '/api/sessions', { body: { model: 'claude/claude-opus-5' } })
     expect(errorOf(answer)).toEqual([404, 'model_not_found', 'model'])
     expect(answer.body.error.message).toContain('set ANTHROPIC_API_KEY')
   })
@@ -162,7 +162,7 @@ describe('a model', () => {
     const scripted = model([says('Hello.')], 'by-alias')
     const { id } = await newSession({ model: `or/by-alias` })
     expect((await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'hi' } })).body['output']).toBe('Hello.')
-    expect(saidIn(scripted.asked[0]!)).toEqual(['user: hi'])
+    expect(listTexts(scripted.requests[0]!)).toEqual(['user: hi'])
   })
 })
 
@@ -187,9 +187,9 @@ describe('a provider of a tenant’s own', () => {
     const blocked = [400, 'blocked_url', 'providers.custom:mine.base_url']
     expect(errorOf(await patch(mine(address), key))).toEqual(blocked)
     const body = { settings: mine(address) }
-    expect(errorOf(await call<Problem>('POST', '/api/sessions', { key, body }))).toEqual(blocked)
+    expect(errorOf(await call<ErrorBody>('POST', '/api/sessions', { key, body }))).toEqual(blocked)
     const { id } = await newSession({}, key)
-    expect(errorOf(await call<Problem>('PATCH', `/api/sessions/${id}`, { key, body }))).toEqual(blocked)
+    expect(errorOf(await call<ErrorBody>('PATCH', `/api/sessions/${id}`, { key, body }))).toEqual(blocked)
     expect((await call('GET', '/api/settings', { key })).body).toEqual({})
   })
 

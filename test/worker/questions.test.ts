@@ -2,10 +2,10 @@
 
 import { beforeAll, expect, it } from 'vitest'
 import { calls, model, says, until } from '../support/scripted-model.ts'
-import { call, migrated, newSession, type Problem } from './client.ts'
-import { say } from './listen.ts'
+import { call, applyMigrations, newSession, type ErrorBody } from './client.ts'
+import { send } from './listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 it.each([
   ['questions', { name: 'clarify', input: { question: 'Well?' } }, { answer: 'yes' }],
@@ -13,14 +13,14 @@ it.each([
 ])('what was never asked is unknown to %s, a second answer is a conflict', async (list, asked, body) => {
   const settings = { approvals: { mode: 'manual' } }
   const { id } = await newSession({ model: model([calls({ id: 'q', ...asked }), says('Fine.')]).id, settings })
-  const answer = (named: string) => call<Problem>('POST', `/api/${list}/${named}`, { body })
+  const answer = (named: string) => call<ErrorBody>('POST', `/api/${list}/${named}`, { body })
   expect((await answer(`${id}.q`)).status).toBe(404)
-  const run = say(id, 'go')
+  const run = send(id, 'go')
   await until(async () => (await call('GET', `/api/sessions/${id}`)).body['status'] === 'waiting')
   const unknown = await answer(`${id}.nonsense`)
   const pending = await call<{ data: { id: string; session_id: string }[] }>('GET', `/api/${list}`)
   const name = pending.body.data.find((one) => one.session_id === id)?.id ?? ''
-  const elsewhere = await call<Problem>('POST', `/api/${list}/ses_none.q`, { body })
+  const elsewhere = await call<ErrorBody>('POST', `/api/${list}/ses_none.q`, { body })
   expect([unknown.status, unknown.body]).toEqual([404, elsewhere.body])
   expect((await answer(name)).status).toBe(200)
   await run
@@ -34,11 +34,11 @@ it.each([
 ])('an answer of %s is refused, and the question stays open', async (_what, answer) => {
   const asked = calls({ id: 'q', name: 'clarify', input: { question: 'Well?' } })
   const { id } = await newSession({ model: model([asked, says('Fine.')]).id })
-  const run = say(id, 'go')
+  const run = send(id, 'go')
   await until(async () => (await call('GET', `/api/sessions/${id}`)).body['status'] === 'waiting')
   const pending = await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/questions')
   const name = pending.body.data.find((one) => one.session_id === id)?.id ?? ''
-  const refused = await call<Problem>('POST', `/api/questions/${name}`, { body: { answer } })
+  const refused = await call<ErrorBody>('POST', `/api/questions/${name}`, { body: { answer } })
   expect([refused.status, refused.body.error.param?.split('.')[0]]).toEqual([400, 'answer'])
   expect((await call('POST', `/api/questions/${name}`, { body: { answer: ['yes', 'no'] } })).status).toBe(200)
   expect(await run).toMatchObject({ output: 'Fine.' })

@@ -2,11 +2,11 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, model, says, until } from '../support/scripted-model.ts'
-import { call, migrated, newSession, newTenant, type Problem, request } from './client.ts'
+import { call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
-type Answer = Problem & { readonly id: string; readonly run_id: string; readonly created: number }
+type Answer = ErrorBody & { readonly id: string; readonly run_id: string; readonly created: number }
 
 const sender =
   (key: string) =>
@@ -41,7 +41,7 @@ describe('where the only place of concurrent_turns is taken', () => {
     await take()
     const again = await send(path, bodyFor(scripted.id), 'k')
     expect([again.status, again.body.id]).toEqual([200, first.body.id])
-    expect(scripted.asked).toHaveLength(1)
+    expect(scripted.requests).toHaveLength(1)
   })
 
   it('a repeat of a retry takes nothing back and frees no place', async () => {
@@ -54,7 +54,7 @@ describe('where the only place of concurrent_turns is taken', () => {
     await take()
     const again = await send(`/api/sessions/${id}/retry`, {}, 'k')
     expect([again.status, again.body.run_id]).toEqual([202, first.body.run_id])
-    expect(scripted.asked).toHaveLength(2)
+    expect(scripted.requests).toHaveLength(2)
     const refused = await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'more' } })
     expect(refused.status).toBe(429)
   })

@@ -2,12 +2,12 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../src/worker/app.ts'
-import { Gate, model, saidIn, says, until } from '../support/scripted-model.ts'
+import { Gate, model, listTexts, says, until } from '../support/scripted-model.ts'
 import { kill, ring } from '../durable/support/object.ts'
-import { call, migrated, newSession, newTenant, type Problem, request } from './client.ts'
-import { linesOf, listenTo, messagesOf, type Run } from './listen.ts'
+import { call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
+import { listLines, readEvents, listMessages, type Run } from './listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const completion = (messages: unknown, more: object = {}) => ({ body: { messages, ...more } })
 const hello = [{ role: 'user', content: 'hello' }]
@@ -93,26 +93,30 @@ describe('a request that is wrong', () => {
     ['/v1/chat/completions', { messages: 'x' }, 'messages: Invalid input: expected array, received string'],
   ])('is told what is missing: %s %j', async (path, body, message) => {
     const { id } = await newSession()
-    const answer = await call<Problem>('POST', path.replace('SESSION', id), { body })
+    const answer = await call<ErrorBody>('POST', path.replace('SESSION', id), { body })
     expect([answer.status, answer.body.error.message]).toEqual([400, message])
   })
 
   it.each(cases)('%s is refused by name', async (...[, method, path, body, param]) => {
     const { id } = await newSession()
-    const answer = await call<Problem>(method, path.replace('SESSION', id), body === undefined ? {} : { body })
+    const answer = await call<ErrorBody>(method, path.replace('SESSION', id), body === undefined ? {} : { body })
     expect(answer.body.error).toMatchObject({ type: 'invalid_request_error', param })
     expect(answer.status).toBe(400)
   })
 
   it('a model that is not there is not found, by name', async () => {
-    const { status, body } = await call<Problem>('POST', '/v1/chat/completions', completion(hello, { model: 'gpt-99' }))
+    const { status, body } = await call<ErrorBody>(
+      'POST',
+      '/v1/chat/completions',
+      completion(hello, { model: 'gpt-99' }),
+    )
     expect([status, body.error]).toMatchObject([404, { code: 'model_not_found', param: 'model' }])
   })
 
   it('a body over 10 MB is refused, announced or not', async () => {
     const large = new Uint8Array(11 * 2 ** 20).fill(32)
     const { id } = await newSession()
-    const announced = await call<Problem>('POST', '/api/sessions', { body: large })
+    const announced = await call<ErrorBody>('POST', '/api/sessions', { body: large })
     expect([announced.status, announced.body.error.code]).toEqual([413, 'body_too_large'])
     const stream = new ReadableStream({
       start(controller) {
@@ -139,7 +143,7 @@ describe('a request that is wrong', () => {
 describe('methods and paths', () => {
   it('a method that is not there is answered with those that are', async () => {
     const { id } = await newSession()
-    const answer = await call<Problem>('PUT', `/api/sessions/${id}`)
+    const answer = await call<ErrorBody>('PUT', `/api/sessions/${id}`)
     expect([answer.status, answer.headers.get('allow'), answer.body.error.code]).toEqual([
       405,
       'GET, PATCH, DELETE',
@@ -199,7 +203,7 @@ describe('methods and paths', () => {
     ['POST', '/v1/chat/completions', undefined, 400],
   ])('a browser may read why it was refused: %s %s', async (method, path, key, status) => {
     const headers = { origin: 'https://app.test' }
-    const answer = await call<Problem>(method, path, { headers, ...(key === null && { key }) })
+    const answer = await call<ErrorBody>(method, path, { headers, ...(key === null && { key }) })
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([status, 'https://app.test'])
   })
 })
@@ -290,7 +294,7 @@ function isPattern(text: unknown): boolean {
 
 describe('an Idempotency-Key', () => {
   const once = (path: string, body: object, key: string) =>
-    call<Problem & Run>('POST', path, { body, headers: { 'idempotency-key': key } })
+    call<ErrorBody & Run>('POST', path, { body, headers: { 'idempotency-key': key } })
 
   it('gives the stored answer for the same body, and refuses another one', async () => {
     const scripted = model([says('one'), says('two')])
@@ -305,7 +309,7 @@ describe('an Idempotency-Key', () => {
       409,
       { code: 'idempotency_key_conflict', param: 'Idempotency-Key' },
     ])
-    expect(scripted.asked.length).toBe(1)
+    expect(scripted.requests.length).toBe(1)
   })
 
   it('makes one session of many requests', async () => {
@@ -320,13 +324,13 @@ describe('an Idempotency-Key', () => {
     const scripted = model([says('a', gate, 'b')])
     const { id } = await newSession({ model: scripted.id })
     const asks = Array.from({ length: 5 }, () => once(`/api/sessions/${id}/chat`, { input: 'hi' }, 'k3'))
-    await gate.reached()
+    await gate.waitUntilReached()
     gate.open()
     const answers = await Promise.all(asks)
     expect(answers.map(({ body }) => body.output)).toEqual(['ab', 'ab', 'ab', 'ab', 'ab'])
     expect(new Set(answers.map(({ body }) => body.run_id)).size).toBe(1)
-    expect(scripted.asked.length).toBe(1)
-    expect(await linesOf(id)).toEqual(['user: hi', 'assistant: ab'])
+    expect(scripted.requests.length).toBe(1)
+    expect(await listLines(id)).toEqual(['user: hi', 'assistant: ab'])
   })
 
   it('works for chat completions, also for a session that the request makes', async () => {
@@ -337,7 +341,7 @@ describe('an Idempotency-Key', () => {
       new Set(answers.map(({ body: answer }) => JSON.stringify((answer as { choices?: object }).choices))).size,
     ).toBe(1)
     expect(new Set(answers.map(({ headers }) => headers.get('x-talaria-session-id'))).size).toBe(1)
-    expect(scripted.asked.length).toBe(1)
+    expect(scripted.requests.length).toBe(1)
     const streamed = await request('POST', '/v1/chat/completions', {
       body: { ...body, stream: true },
       headers: { 'idempotency-key': 'k4' },
@@ -352,23 +356,23 @@ describe('an Idempotency-Key', () => {
     const { id } = await newSession({ model: scripted.id })
     await once(`/api/sessions/${id}/chat`, { input: 'earlier' }, 'k5a')
     const ask = async () =>
-      listenTo(
+      readEvents(
         await request('POST', `/api/sessions/${id}/chat/stream`, {
           body: { input: 'hi' },
           headers: { 'idempotency-key': 'k5' },
         }),
       )
     const first = await ask()
-    await gate.reached()
-    await first.heard('message.delta')
+    await gate.waitUntilReached()
+    await first.waitFor('message.delta')
     const second = await ask()
     gate.open()
-    await Promise.all([first.closed(), second.closed()])
+    await Promise.all([first.waitForClose(), second.waitForClose()])
     const third = await ask()
-    await third.closed()
+    await third.waitForClose()
     expect(second.events).toEqual(first.events)
     expect(third.events).toEqual(first.events)
-    expect(scripted.asked.length).toBe(2)
+    expect(scripted.requests.length).toBe(2)
   })
 
   it('says a word into a running turn once', async () => {
@@ -376,14 +380,14 @@ describe('an Idempotency-Key', () => {
     const scripted = model([says('a', gate), says('b')])
     const { id } = await newSession({ model: scripted.id })
     const running = once(`/api/sessions/${id}/chat`, { input: 'go' }, 'k6a')
-    await gate.reached()
+    await gate.waitUntilReached()
     const steers = [1, 2].map(() => once(`/api/sessions/${id}/steer`, { input: 'and this' }, 'k6'))
     const [one, two] = await Promise.all(steers)
     expect([one?.status, one?.body]).toEqual([two?.status, two?.body])
     gate.open()
     await running
     expect((await once(`/api/sessions/${id}/steer`, { input: 'and this' }, 'k6')).body.run_id).toBe(one?.body.run_id)
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: a', 'user: and this', 'assistant: b'])
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: a', 'user: and this', 'assistant: b'])
   })
 
   it('is kept when the object dies: the repeat finds the same run', async () => {
@@ -391,7 +395,7 @@ describe('an Idempotency-Key', () => {
     const scripted = model([says('a', gate), says('b')])
     const { id } = await newSession({ model: scripted.id })
     const lost = once(`/api/sessions/${id}/chat`, { input: 'go' }, 'k7')
-    await gate.reached()
+    await gate.waitUntilReached()
     await kill(id)
     const failed = await lost
     expect([failed.status, failed.body.error.code]).toEqual([503, 'unavailable'])
@@ -400,7 +404,7 @@ describe('an Idempotency-Key', () => {
     await ring(id)
     const answer = await again
     expect([answer.body.output, answer.headers.get('idempotency-replayed')]).toEqual(['b', 'true'])
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: b'])
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: b'])
   })
 
   it('is free again when the request was refused', async () => {
@@ -469,7 +473,7 @@ describe('settings', () => {
     await chat({ input: 'three', model: asked.id })
     await call('PATCH', `/api/sessions/${id}`, { key, body: { settings: { model: null } } })
     await chat({ input: 'four' })
-    const lastSaid = [tenants, sessions, asked].map((one) => one.asked.map((request) => saidIn(request).at(-1)))
+    const lastSaid = [tenants, sessions, asked].map((one) => one.requests.map((request) => listTexts(request).at(-1)))
     expect(lastSaid).toEqual([['user: one', 'user: four'], ['user: two'], ['user: three']])
   })
 
@@ -483,12 +487,12 @@ describe('settings', () => {
       toolsets: { disabled: ['terminal'] },
     })
     await call('POST', `/api/sessions/${before.id}/chat`, { key, body: { input: 'hi' } })
-    const [asked] = scripted.asked
+    const [asked] = scripted.requests
     expect(String(asked?.messages[0]?.content)).toContain('Speak like a pirate.')
     expect(asked?.tools?.map((tool) => tool.function.name)).not.toContain('terminal')
     await patch(key, { instructions: 'Speak like a judge.' })
     await call('POST', `/api/sessions/${before.id}/chat`, { key, body: { input: 'hi' } })
-    expect(scripted.asked[1]?.messages[0]).toEqual(asked?.messages[0])
+    expect(scripted.requests[1]?.messages[0]).toEqual(asked?.messages[0])
   })
 
   it('limit the steps of a turn', async () => {
@@ -506,7 +510,7 @@ describe('settings', () => {
     const { id } = await newSession({ model: scripted.id }, key)
     const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'go' } })
     expect(body).toMatchObject({ output: 'That is all I have.', exit_reason: 'out_of_budget', completed: false })
-    expect(scripted.asked[1]?.tools).toBe(undefined)
+    expect(scripted.requests[1]?.tools).toBe(undefined)
   })
 })
 
@@ -533,14 +537,14 @@ describe('chat completions', () => {
       choices: [{ index: 0, message: { role: 'assistant', content: 'Blue.' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
     })
-    expect(saidIn(scripted.asked[0]!)).toEqual([
+    expect(listTexts(scripted.requests[0]!)).toEqual([
       'user: My colour is blue.',
       'assistant: Noted.',
       'user: Which one is it?',
     ])
-    expect(String(scripted.asked[0]?.messages[0]?.content)).toMatch(/Be brief\.$/)
+    expect(String(scripted.requests[0]?.messages[0]?.content)).toMatch(/Be brief\.$/)
     expect(headers.get('x-hermes-session-id')).toBe(headers.get('x-talaria-session-id'))
-    expect(await messagesOf(headers.get('x-talaria-session-id')!)).toHaveLength(4)
+    expect(await listMessages(headers.get('x-talaria-session-id')!)).toHaveLength(4)
   })
 
   it('with a session header take only what was said last', async () => {
@@ -557,7 +561,7 @@ describe('chat completions', () => {
       })
       expect([answer.status, answer.headers.get('x-talaria-session-id')]).toEqual([200, id])
     }
-    expect(await linesOf(id)).toEqual([
+    expect(await listLines(id)).toEqual([
       'user: x-talaria-session-id',
       'assistant: one',
       'user: x-hermes-session-id',

@@ -1,11 +1,11 @@
 /** `/v1/responses`: going on with a response, branching off, forgetting, deleting; whose they are. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Asked, calls, Gate, model as modelOf, says, type Script } from '../support/scripted-model.ts'
-import { bindings, call, migrated, newTenant, type Problem, request } from './client.ts'
-import { messagesOf } from './listen.ts'
+import { type ModelRequest, calls, Gate, model as modelOf, says, type Script } from '../support/scripted-model.ts'
+import { bindings, call, applyMigrations, newTenant, type ErrorBody, request } from './client.ts'
+import { listMessages } from './listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const model = (script: Script) => modelOf(script).id
 
@@ -30,7 +30,7 @@ const sessionOf = (headers: Headers) => headers.get('x-talaria-session-id') ?? '
 
 /** Says how many messages of users it has been sent. */
 const counting = () =>
-  model(({ messages }: Asked) => says(`${messages.filter(({ role }) => role === 'user').length} so far`))
+  model(({ messages }: ModelRequest) => says(`${messages.filter(({ role }) => role === 'user').length} so far`))
 
 describe('a response', () => {
   it('is an answer, and is there to be read again', async () => {
@@ -54,7 +54,7 @@ describe('a response', () => {
   })
 
   it('takes a history of items, and instructions', async () => {
-    let asked: Asked | undefined
+    let asked: ModelRequest | undefined
     const name = model((request_) => {
       asked = request_
       return says('Yes.')
@@ -127,18 +127,18 @@ describe('going on', () => {
     expect(sessionOf(branch.headers)).not.toBe(sessionOf(first.headers))
     const third = await create({ model: name, input: 'three', previous_response_id: second.body.id })
     expect(textOf(third.body)).toEqual(['3 so far'])
-    expect(await messagesOf(sessionOf(branch.headers))).toHaveLength(4)
+    expect(await listMessages(sessionOf(branch.headers))).toHaveLength(4)
   })
 
   it.each([false, true])('with the same response twice at once never mixes the two (stream: %s)', async (stream) => {
     const gate = new Gate()
     let asked = 0
-    const name = model(({ messages }: Asked) => {
+    const name = model(({ messages }: ModelRequest) => {
       const users = messages.filter(({ role }) => role === 'user').length
       return asked++ ? says(`${users} so far`) : says(gate, 'One.')
     })
     const first = await create({ model: name, input: 'one', background: true })
-    await gate.reached()
+    await gate.waitUntilReached()
     const ask = async (input: string) => {
       const body = { model: name, input, previous_response_id: first.body.id, stream }
       const answer = await request('POST', '/v1/responses', { body })
@@ -196,7 +196,7 @@ describe('a branch that is refused leaves no copy:', () => {
     expect((await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits } })).status).toBe(200)
     const branch = async () => {
       const ask = { key, body: { model: name, input: 'x', previous_response_id: first.body.id } }
-      const { status, body } = await call<Problem>('POST', '/v1/responses', ask)
+      const { status, body } = await call<ErrorBody>('POST', '/v1/responses', ask)
       return [status, body.error?.param]
     }
     const others = async () =>
@@ -255,7 +255,7 @@ describe('a response that is not stored', () => {
     const first = await create({ model: name, input: 'one' })
     const unstored = await create({ model: name, input: 'two', previous_response_id: first.body.id, store: false })
     expect(textOf(unstored.body)).toEqual(['2 so far'])
-    expect(await messagesOf(sessionOf(first.headers))).toHaveLength(2)
+    expect(await listMessages(sessionOf(first.headers))).toHaveLength(2)
   })
 
   it('streams to its end before it is forgotten', async () => {
@@ -274,7 +274,7 @@ describe('deleting', () => {
     const name = counting()
     const first = await create({ model: name, input: 'one' })
     const second = await create({ model: name, input: 'two', previous_response_id: first.body.id })
-    const early = await call<Problem>('DELETE', `/v1/responses/${first.body.id}`)
+    const early = await call<ErrorBody>('DELETE', `/v1/responses/${first.body.id}`)
     expect([early.status, early.body.error.code]).toEqual([409, 'conflict'])
     expect((await call('DELETE', `/v1/responses/${second.body.id}`)).body).toEqual({
       id: second.body.id,
@@ -325,7 +325,7 @@ describe('what is refused', () => {
     ],
     ['an unknown field', { input: 'x', messages: [] }, 'messages'],
   ])('is %s', async (_name, body, param) => {
-    const answer = await call<Problem>('POST', '/v1/responses', { body })
+    const answer = await call<ErrorBody>('POST', '/v1/responses', { body })
     expect(answer.status).toBe(400)
     expect(answer.body.error.param).toMatch(new RegExp(`^${param}`))
   })
@@ -336,7 +336,7 @@ it('a reference to an item is refused with what to send instead', async () => {
     { type: 'item_reference', id: 'msg_1' },
     { role: 'user', content: 'Sure?' },
   ]
-  const { status, body } = await call<Problem>('POST', '/v1/responses', { body: { input } })
+  const { status, body } = await call<ErrorBody>('POST', '/v1/responses', { body: { input } })
   expect([status, body.error.code, body.error.param]).toEqual([400, 'unsupported', 'input.0'])
 })
 
@@ -348,7 +348,7 @@ describe('a response that is under way', () => {
   it('is cancelled, with what was said so far, and stays so', async () => {
     const gate = new Gate()
     const { body } = await create({ model: model(() => says('So ', gate, 'long.')), input: 'hi', background: true })
-    await gate.reached()
+    await gate.waitUntilReached()
     const cancelled = await call<Response_>('POST', `/v1/responses/${body.id}/cancel`)
     expect([cancelled.status, cancelled.body.status]).toEqual([200, 'cancelled'])
     expect((await get(body.id)).body).toEqual(cancelled.body)
@@ -360,9 +360,9 @@ describe('a response that is under way', () => {
     const name = model((_asked, nth) => (nth ? says('two') : says('one', gate)))
     const ask = { model: name, input: 'hi', background: true, conversation: 'cancelling' }
     const first = await create(ask)
-    await gate.reached()
+    await gate.waitUntilReached()
     const second = await create(ask)
-    const refused = await call<Problem>('POST', `/v1/responses/${second.body.id}/cancel`)
+    const refused = await call<ErrorBody>('POST', `/v1/responses/${second.body.id}/cancel`)
     expect([second.body.status, refused.status, refused.body.error.code]).toEqual(['queued', 409, 'conflict'])
     gate.open()
     const told = await request('GET', `/v1/responses/${second.body.id}?stream=true`)
@@ -373,7 +373,7 @@ describe('a response that is under way', () => {
   it('is followed from its beginning, or from where the reader stopped', async () => {
     const gate = new Gate()
     const { body } = await create({ model: model(() => says('So ', gate, 'long.')), input: 'hi', background: true })
-    await gate.reached()
+    await gate.waitUntilReached()
     const live = await request('GET', `/v1/responses/${body.id}?stream=true`)
     gate.open()
     const whole = await eventsOf(live)

@@ -2,16 +2,16 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { model, says } from '../support/scripted-model.ts'
-import { call, migrated, newSession, newTenant, type Problem, type Session } from './client.ts'
+import { call, applyMigrations, newSession, newTenant, type ErrorBody, type Session } from './client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const own = { base_url: 'https://llm.example.com/v1', dialect: 'openai-chat' }
 const patcher =
   (path: string, key: string) =>
   async (settings: object): Promise<{ status: number; settings: object; param: string | null | undefined }> => {
     const body = path === '/api/settings' ? settings : { settings }
-    const answer = await call<Problem & Session>('PATCH', path, { key, body })
+    const answer = await call<ErrorBody & Session>('PATCH', path, { key, body })
     const { settings: inside, error } = answer.body
     return { status: answer.status, settings: inside ?? answer.body, param: error?.param }
   }
@@ -83,7 +83,7 @@ describe('what only the settings of a session name', () => {
     const { key } = await newTenant()
     const settings = { providers: { 'custom:x': own } }
     const path = `/api/sessions/${(await newSession({}, key)).id}`
-    const change = (body: object) => call<Problem & Session>('PATCH', path, { key, body })
+    const change = (body: object) => call<ErrorBody & Session>('PATCH', path, { key, body })
     expect((await change({ model: 'custom:x/m' })).status).toBe(404)
     expect((await change({ model: 'custom:x/m', settings })).body['model']).toBe('custom:x/m')
     expect((await change({ model: 'custom:x/other' })).body['model']).toBe('custom:x/other')

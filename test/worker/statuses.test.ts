@@ -1,7 +1,7 @@
 /** What the sessions of a list do, as their objects say. */
 
 import { expect, it } from 'vitest'
-import { statusesOf } from '../../src/worker/sessions.ts'
+import { getStatuses } from '../../src/worker/sessions.ts'
 
 it('a session that cannot say what it does takes nobody else’s answer away', async () => {
   const sessions = Array.from({ length: 30 }, (_, i) => ({ id: `ses_${i}` }))
@@ -13,6 +13,6 @@ it('a session that cannot say what it does takes nobody else’s answer away', a
       return 'running'
     },
   })
-  const statuses = await statusesOf({ SESSION: { getByName } } as unknown as Env, 'default', sessions)
+  const statuses = await getStatuses({ SESSION: { getByName } } as unknown as Env, 'default', sessions)
   expect(sessions.filter(({ id }) => statuses.get(id) !== 'running')).toEqual([{ id: 'ses_0' }])
 })

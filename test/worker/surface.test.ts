@@ -3,7 +3,7 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
 import { createApp } from '../../src/worker/app.ts'
-import { bindings, call, type Problem } from './client.ts'
+import { bindings, call, type ErrorBody } from './client.ts'
 
 describe('beside the routes', () => {
   const files: Pick<Fetcher, 'fetch'> = {
@@ -35,7 +35,7 @@ describe('beside the routes', () => {
     ['POST', '/health/other', 404],
   ])('%s %s is an error like every other', async (method, path, status) => {
     const answer = await ask(method, path)
-    const { error } = await answer.json<Problem>()
+    const { error } = await answer.json<ErrorBody>()
     expect([answer.status, error.code]).toEqual([status, status === 404 ? 'not_found' : 'method_not_allowed'])
     expect(answer.headers.get('allow')).toBe(status === 405 ? 'GET' : null)
   })

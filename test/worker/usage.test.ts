@@ -5,12 +5,12 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { calls, drops, fails, Gate, model, says, until } from '../support/scripted-model.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { outage } from '../support/outage.ts'
-import { bindings, call, migrated, newSession, newTenant, type Problem, request } from './client.ts'
+import { bindings, call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
 import type { Run } from './listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 afterEach(() => {
-  outage.mend()
+  outage.restore()
   vi.restoreAllMocks()
 })
 
@@ -40,7 +40,7 @@ const reportOf = (key: string, turns: number, query = '') =>
     return body.totals.turns === turns ? body : undefined
   })
 const chat = (key: string, id: string, input: string, more: object = {}) =>
-  call<Run & Problem>('POST', `/api/sessions/${id}/chat`, { key, body: { input, ...more } })
+  call<Run & ErrorBody>('POST', `/api/sessions/${id}/chat`, { key, body: { input, ...more } })
 
 /** USD per million tokens such that an answer of the scripted model (60 + 40 cached, 10 out) costs 0.01. */
 const prices = { input: 100, cached_read: 75, output: 100 }
@@ -125,7 +125,7 @@ describe('the report', () => {
     ['?from=2026-02-01&to=2026-01-01', 'to'],
     ['?cursor=nonsense', 'cursor'],
   ])('refuses %s', async (query, param) => {
-    const { status, body } = await call<Problem>('GET', `/api/usage${query}`)
+    const { status, body } = await call<ErrorBody>('GET', `/api/usage${query}`)
     expect([status, body.error.param]).toEqual([400, param])
   })
 
@@ -137,7 +137,9 @@ describe('the report', () => {
     const { totals } = await report(key)
     const fork = await call<{ id: string }>('POST', `/api/sessions/${id}/fork`, { key, body: {} })
     await call('POST', `/api/sessions/${id}/undo`, { key, body: { n: 2 } })
-    await until(async () => (await objectOf(id, await tenantOf(key)).conversation.messages({ limit: 9 }))?.data.length === 2)
+    await until(
+      async () => (await objectOf(id, await tenantOf(key)).conversation.messages({ limit: 9 }))?.data.length === 2,
+    )
     expect((await report(key)).totals).toEqual(totals)
     for (const session of [id, fork.body.id]) await request('DELETE', `/api/sessions/${session}`, { key })
     expect((await report(key)).totals).toEqual(totals)
@@ -201,7 +203,7 @@ describe('a limit', () => {
     })
     expect(refused(answer)).toEqual([429, 'limit_exceeded', 'tokens_per_day', true])
     expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(86_400)
-    const completion = await call<Problem>('POST', '/v1/chat/completions', {
+    const completion = await call<ErrorBody>('POST', '/v1/chat/completions', {
       key,
       body: { messages: [{ role: 'user', content: 'x' }] },
     })
@@ -213,9 +215,9 @@ describe('a limit', () => {
     const { key } = await limited({ [name]: 0.025 }, priced(scripted.id))
     const { id } = await newSession({ model: scripted.id }, key)
     const { body: run } = await chat(key, id, 'work for ever')
-    expect([run.exit_reason, scripted.asked.length]).toEqual(['out_of_budget', 4])
+    expect([run.exit_reason, scripted.requests.length]).toEqual(['out_of_budget', 4])
     expect(run.output).toContain(name)
-    expect(scripted.asked.at(-1)?.tools ?? []).toEqual([])
+    expect(scripted.requests.at(-1)?.tools ?? []).toEqual([])
     expect(refused(await chat(key, id, 'more'))).toEqual([429, 'limit_exceeded', name, true])
   })
 
@@ -223,10 +225,10 @@ describe('a limit', () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ tokens_per_day: 215 })
     const { id } = await newSession({ model: model([calls({ name: 'todo', input: {} }), says('done')]).id }, key)
-    outage.tenantCut = true
+    outage.isTenantDown = true
     expect((await chat(key, id, 'one')).body.exit_reason).toBe('answered')
-    await until(() => outage.refused)
-    outage.mend()
+    await until(() => outage.refusedCount)
+    outage.restore()
     await until(async () => {
       await runDurableObjectAlarm(objectOf(id, tenantId))
       return (await bindings.TENANT.getByName(`t/${tenantId}`).billing.report('probe', { tokens: 0, usd: 0 })).ok
@@ -242,18 +244,18 @@ describe('a limit', () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('done', gate)]).id }, key)
     const one = chat(key, id, 'one')
-    await gate.reached()
-    outage.tenantCut = true
+    await gate.waitUntilReached()
+    outage.isTenantDown = true
     gate.open()
     expect((await one).body.exit_reason).toBe('answered')
-    await until(() => outage.refused)
+    await until(() => outage.refusedCount)
     // History gets it all the same, and would be a reason for no further alarm.
     await reportOf(key, 1)
     await until(async () => {
       const at = await runInDurableObject(objectOf(id, tenantId), (_object, { storage }) => storage.getAlarm())
-      return at === null || outage.refused > 1
+      return at === null || outage.refusedCount > 1
     })
-    outage.mend()
+    outage.restore()
     await until(async () => {
       await runDurableObjectAlarm(objectOf(id, tenantId))
       return (await bindings.TENANT.getByName(`t/${tenantId}`).limits.admitTurn('probe')).ok
@@ -268,7 +270,7 @@ describe('a limit', () => {
     const { id } = await newSession({ model: model([says('a', first), says('b', second), says('b')]).id }, key)
     const object = objectOf(id, tenantId)
     const one = chat(key, id, 'one')
-    await first.reached()
+    await first.waitUntilReached()
     const two = chat(key, id, 'two', { mode: 'queue' }).catch(() => undefined)
     await until(() =>
       runInDurableObject(object, (_object, { storage: { sql } }) => {
@@ -276,13 +278,13 @@ describe('a limit', () => {
         return table && sql.exec('SELECT id FROM inbox').toArray().length
       }),
     )
-    outage.tenantCut = true
+    outage.isTenantDown = true
     first.open()
     const { run_id: run } = (await one).body
-    await second.reached()
+    await second.waitUntilReached()
     const died = runInDurableObject(object, (_object, state) => state.abort('killed by a test'))
     await died.catch(() => undefined)
-    outage.mend()
+    outage.restore()
     second.open()
     await two
     await until(async () => {
@@ -302,10 +304,10 @@ describe('a limit', () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('never', gate)]).id }, key)
     await call('POST', `/api/sessions/${id}/steer`, { key, body: { input: 'go' } })
-    await gate.reached()
-    outage.tenantCut = true
+    await gate.waitUntilReached()
+    outage.isTenantDown = true
     expect((await request('DELETE', `/api/sessions/${id}`, { key })).status).toBeGreaterThanOrEqual(500)
-    outage.mend()
+    outage.restore()
     await until(async () => (await request('DELETE', `/api/sessions/${id}`, { key })).status === 204)
     expect(await bindings.TENANT.getByName(`t/${tenantId}`).limits.admitTurn('probe')).toEqual({ ok: true })
   })
@@ -328,7 +330,7 @@ describe('a limit', () => {
     const { id } = await newSession({ model: scripted.id }, key)
     const { body: run } = await chat(key, id, 'go')
     expect([run.exit_reason, run.output]).toEqual(['out_of_budget', 'what I have'])
-    expect(JSON.stringify(scripted.asked[1]?.messages.at(-1))).toContain('usd_per_turn')
+    expect(JSON.stringify(scripted.requests[1]?.messages.at(-1))).toContain('usd_per_turn')
     expect((await chat(key, id, 'and now?')).body).toMatchObject({ exit_reason: 'answered', output: 'next' })
   })
 
@@ -349,7 +351,7 @@ describe('a limit', () => {
     const { key } = await limited({ usd_per_session: 0.015 }, priced(scripted.id))
     const { id } = await newSession({ model: scripted.id }, key)
     const running = chat(key, id, 'one')
-    await gate.reached()
+    await gate.waitUntilReached()
     const steered = await call('POST', `/api/sessions/${id}/steer`, { key, body: { input: 'and this' } })
     expect([steered.status, steered.body['status']]).toEqual([202, 'joined'])
     gate.open()
@@ -364,7 +366,7 @@ describe('a limit', () => {
     const { id } = await newSession({ model: scripted.id, settings: { limits: { usd_per_session: 0.01 } } }, key)
     await chat(key, id, 'one')
     const { body: run } = await chat(key, id, 'two')
-    expect([run.exit_reason, scripted.asked.length]).toEqual(['out_of_budget', 1])
+    expect([run.exit_reason, scripted.requests.length]).toEqual(['out_of_budget', 1])
     expect(run.output).toContain('usd_per_session')
   })
 
@@ -372,7 +374,10 @@ describe('a limit', () => {
     const { key, id: tenantId } = await limited({ storage_bytes: 1_000_000 })
     const { id } = await newSession({ model: model([]).id }, key)
     expect((await chat(key, id, 'one')).status).toBe(200)
-    const file = await call<Problem>('PUT', `/api/sessions/${id}/files/a.bin`, { key, body: new Uint8Array(1_000_001) })
+    const file = await call<ErrorBody>('PUT', `/api/sessions/${id}/files/a.bin`, {
+      key,
+      body: new Uint8Array(1_000_001),
+    })
     expect([file.status, file.body.error.param]).toEqual([429, 'storage_bytes'])
     await bindings.TENANT.getByName(`t/${tenantId}`).limits.setStoredBytes({ sessionId: 'another', bytes: 1_000_000 })
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'storage_bytes', true])
@@ -384,7 +389,7 @@ describe('what a tenant stores', () => {
     const { key } = await limited({ storage_bytes: 4_000_000 })
     const [one, two] = [await newSession({}, key), await newSession({}, key)]
     const put = (session: { readonly id: string }, body: Uint8Array) =>
-      call<Problem>('PUT', `/api/sessions/${session.id}/files/a.bin`, { key, body })
+      call<ErrorBody>('PUT', `/api/sessions/${session.id}/files/a.bin`, { key, body })
     expect((await put(one, new Uint8Array(2_500_000))).status).toBe(201)
     const refused = await put(two, new Uint8Array(1_500_000))
     expect([refused.status, refused.body.error.param]).toEqual([429, 'storage_bytes'])
@@ -397,7 +402,7 @@ describe('what a tenant stores', () => {
     const { id } = await newSession({}, key)
     const body = new Uint8Array(1_500_000)
     expect((await call('PUT', `/api/sessions/${id}/files/a.bin`, { key, body })).status).toBe(201)
-    const fork = () => call<Problem>('POST', `/api/sessions/${id}/fork`, { key, body: {} })
+    const fork = () => call<ErrorBody>('POST', `/api/sessions/${id}/fork`, { key, body: {} })
     expect((await fork()).status).toBe(201)
     const refused = await fork()
     expect([refused.status, refused.body.error?.param]).toEqual([429, 'storage_bytes'])
@@ -413,7 +418,7 @@ describe('a list of sessions', () => {
     const waiting = await newSession({ model: asking.id, title: 'waiting' }, key)
     await newSession({ title: 'idle' }, key)
     const running = chat(key, busy.id, 'go')
-    await gate.reached()
+    await gate.waitUntilReached()
     await call('POST', `/api/sessions/${waiting.id}/steer`, { key, body: { input: 'go' } })
     const statuses = async () => {
       const { body } = await call<{ data: { title: string; status: string }[] }>('GET', '/api/sessions', { key })
@@ -441,7 +446,7 @@ describe('one request', () => {
     await chat(key, id, 'by fields', { max_tokens: 333, model_options: { temperature: 0.7, max_tokens: 444 } })
     const name = other.id.slice('openai/'.length)
     await chat(key, id, 'another model', { provider: 'openai', model: name })
-    const asked = [...own.asked, ...other.asked].map((one) => ({
+    const asked = [...own.requests, ...other.requests].map((one) => ({
       model: one.model,
       temperature: one['temperature'],
       most: one['max_tokens'] ?? one['max_completion_tokens'],
@@ -461,7 +466,7 @@ describe('one request', () => {
     const { status } = await call('POST', '/v1/chat/completions', {
       body: { messages: [{ role: 'user', content: 'x' }], provider, model: name, model_options: { max_tokens: 9 } },
     })
-    const [asked] = scripted.asked
+    const [asked] = scripted.requests
     expect([status, asked?.['max_tokens'] ?? asked?.['max_completion_tokens']]).toEqual([200, 9])
   })
 
@@ -469,13 +474,16 @@ describe('one request', () => {
     const scripted = model([])
     const wishes = { provider: 'openai', model: scripted.id.slice('openai/'.length), input: 'x' }
     const options = { temperature: 0.7, max_tokens: 444 }
-    const ask = (body: object) => call<Problem>('POST', '/v1/responses', { body: { ...wishes, ...body } })
+    const ask = (body: object) => call<ErrorBody>('POST', '/v1/responses', { body: { ...wishes, ...body } })
     const answers = [
       await ask({ model_options: options }),
       await ask({ model_options: options, temperature: 0.2, max_output_tokens: 333 }),
     ]
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
-    const asked = scripted.asked.map((one) => [one['temperature'], one['max_tokens'] ?? one['max_completion_tokens']])
+    const asked = scripted.requests.map((one) => [
+      one['temperature'],
+      one['max_tokens'] ?? one['max_completion_tokens'],
+    ])
     expect(asked).toEqual([
       [0.7, 444],
       [0.2, 333],
@@ -490,7 +498,7 @@ describe('one request', () => {
     [{ provider: 'nobody', model: 'x' }, 404, 'provider'],
   ])('with %j is refused', async (wish, status, param) => {
     const { id } = await newSession()
-    const answer = await call<Problem>('POST', `/api/sessions/${id}/chat`, { body: { input: 'x', ...wish } })
+    const answer = await call<ErrorBody>('POST', `/api/sessions/${id}/chat`, { body: { input: 'x', ...wish } })
     expect([answer.status, answer.body.error.param]).toEqual([status, param])
   })
 })
@@ -500,7 +508,7 @@ it('a run that is stopped before a word of it came is counted as an estimate', a
   const gate = new Gate()
   const { id } = await newSession({ model: model([[gate]]).id }, key)
   const begun = call('POST', `/api/sessions/${id}/steer`, { key, body: { input: 'go' } })
-  await gate.reached()
+  await gate.waitUntilReached()
   await begun
   await call('POST', `/api/sessions/${id}/stop`, { key })
   const { totals } = await reportOf(key, 1)
@@ -514,7 +522,7 @@ it('a call that died with its object is counted, and the turn goes on', async ()
   const scripted = model([says('half ', gate), says('whole')])
   const { id } = await newSession({ model: scripted.id }, key)
   await call('POST', `/api/sessions/${id}/steer`, { key, body: { input: 'go' } })
-  await gate.reached()
+  await gate.waitUntilReached()
   const died = runInDurableObject(objectOf(id, tenantId), (_object, state) => state.abort('killed by a test'))
   await died.catch(() => undefined)
   gate.open()

@@ -6,36 +6,36 @@ import { userText } from '../../../src/agent/model/message.ts'
 import { forgetConnection } from '../../../src/durable/channels/connection.ts'
 import { Preview } from '../../../src/durable/channels/preview.ts'
 import { forgetSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
-import { calls, drops, fails, Gate, type Piece, piecesOf, says, until } from '../../support/scripted-model.ts'
+import { calls, drops, fails, Gate, type ReplyPart, createTextParts, says, until } from '../../support/scripted-model.ts'
 import {
-  allSettled,
+  settleDeliveries,
   anna,
   bert,
-  deliver,
+  postUpdate,
   hasTable,
-  lastRun,
+  getLastRun,
   newChat,
-  outboxOf,
-  sessionOf,
-  statesOf,
-  tell,
-  updateOf,
-  wake,
+  listOutbox,
+  getSessionId,
+  listOutboxStates,
+  receiveMessage,
+  createUpdate,
+  startAlarm,
 } from '../../support/chat.ts'
-import type { Instead } from '../../support/telegram-api.ts'
-import { bindings, call, migrated, newSession, request } from '../../worker/client.ts'
-import { linesOf, say } from '../../worker/listen.ts'
+import type { AnswerOverride } from '../../support/telegram-api.ts'
+import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
+import { listLines, send } from '../../worker/listen.ts'
 import { alarmOf, evict, inObject, kill, objectOf, ring, requestCommand } from '../support/object.ts'
 import { outage } from '../../support/outage.ts'
 
-beforeAll(migrated)
-afterEach(() => outage.mend())
+beforeAll(applyMigrations)
+afterEach(() => outage.restore())
 
 const long = (parts: number) => Array.from({ length: parts }, (_, n) => `part ${n + 1} `.repeat(460)).join('\n\n')
 
 async function chatWith(reply: string, settings: object = {}) {
   const chat = await newChat([says(reply)], settings)
-  return { chat, session: await sessionOf(chat) }
+  return { chat, session: await getSessionId(chat) }
 }
 
 /** The clock of what lies there: everything was prepared so much earlier. */
@@ -51,10 +51,10 @@ const older = (session: string, ms: number) =>
 describe('an answer', () => {
   it('goes into the chat it was asked in, once, with its styles and without previews', async () => {
     const { chat, session } = await chatWith('Hello **Anna**.')
-    await tell(chat, 'hi')
-    await chat.api.has('Hello Anna.')
-    await allSettled(session)
-    expect(chat.api.of('sendMessage')).toEqual([
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('Hello Anna.')
+    await settleDeliveries(session)
+    expect(chat.api.callsOf('sendMessage')).toEqual([
       {
         method: 'sendMessage',
         body: {
@@ -65,17 +65,17 @@ describe('an answer', () => {
         },
       },
     ])
-    expect(await linesOf(session)).toEqual(['user: hi', 'assistant: Hello **Anna**.'])
+    expect(await listLines(session)).toEqual(['user: hi', 'assistant: Hello **Anna**.'])
   })
 
   it('leaves an alarm behind until history has the turn', async () => {
     const { chat, session } = await chatWith('Hello.')
     const held = new Gate()
-    outage.beforeBatch = () => held.opens()
-    await tell(chat, 'hi')
-    await chat.api.has('Hello.')
-    await allSettled(session)
-    await held.reached()
+    outage.beforeBatch = () => held.waitUntilOpen()
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('Hello.')
+    await settleDeliveries(session)
+    await held.waitUntilReached()
     expect(await alarmOf(session)).not.toBeNull()
     held.open()
     await until(async () => (await alarmOf(session)) === null)
@@ -83,88 +83,88 @@ describe('an answer', () => {
 
   it('of a turn that failed says why', async () => {
     const chat = await newChat(() => fails(401, 'no such key'))
-    await tell(chat, 'hi')
-    await chat.api.has('I could not finish this')
-    expect(chat.api.sent).toHaveLength(1)
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('I could not finish this')
+    expect(chat.api.sentTexts).toHaveLength(1)
   })
 
   it('of a turn that is stopped does not come', async () => {
     const gate = new Gate()
     const chat = await newChat([says('Hel', gate)])
-    await tell(chat, 'hi')
-    await gate.reached()
-    const session = await sessionOf(chat)
+    await receiveMessage(chat, 'hi')
+    await gate.waitUntilReached()
+    const session = await getSessionId(chat)
     await call('POST', `/api/sessions/${session}/stop`)
-    await until(async () => (await lastRun(session)).exit_reason)
-    expect([chat.api.sent, await hasTable(session, 'outbox')]).toEqual([[], false])
+    await until(async () => (await getLastRun(session)).exit_reason)
+    expect([chat.api.sentTexts, await hasTable(session, 'outbox')]).toEqual([[], false])
   })
 
   it('that is silence is told to a person', async () => {
     const { chat } = await chatWith('[SILENT]')
-    await tell(chat, 'hi')
-    await chat.api.has('No answer')
-    expect(chat.api.sent).toHaveLength(1)
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('No answer')
+    expect(chat.api.sentTexts).toHaveLength(1)
   })
 
   it('to what is said by the API into the session of a chat goes there too', async () => {
     const { chat, session } = await chatWith('One.')
-    await tell(chat, 'hi')
-    await chat.api.has('One.')
-    await say(session, 'more')
-    await chat.api.has('ok')
-    expect(chat.api.sent).toEqual(['One.', 'ok'])
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('One.')
+    await send(session, 'more')
+    await chat.api.waitForText('ok')
+    expect(chat.api.sentTexts).toEqual(['One.', 'ok'])
   })
 
   it('of a copy of the session does not', async () => {
     const { chat, session } = await chatWith('One.')
-    await tell(chat, 'hi')
-    await chat.api.has('One.')
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('One.')
     const { body } = await call<{ id: string }>('POST', `/api/sessions/${session}/fork`, { body: {} })
-    await say(body.id, 'more')
-    expect([chat.api.sent, await hasTable(body.id, 'outbox')]).toEqual([['One.'], false])
+    await send(body.id, 'more')
+    expect([chat.api.sentTexts, await hasTable(body.id, 'outbox')]).toEqual([['One.'], false])
   })
 
   it('costs a session without a chat no table, no row and no alarm', async () => {
     const { id } = await newSession()
-    await say(id, 'hi')
+    await send(id, 'hi')
     expect([await hasTable(id, 'outbox'), await hasTable(id, 'heard')]).toEqual([false, false])
   })
 })
 
-const refused = (status: number, description: string): Instead => ({ status, description })
+const refused = (status: number, description: string): AnswerOverride => ({ status, description })
 
 describe('a platform', () => {
   it('that is busy is waited for as long as it says, with nothing but the alarm, and the order is kept', async () => {
     const { chat, session } = await chatWith(long(3))
-    chat.api.next('sendMessage', { status: 429, description: 'Too Many Requests', retryAfter: 1 })
-    await tell(chat, 'hi')
-    await until(() => chat.api.of('sendMessage').length === 1)
-    await until(async () => (await statesOf(session)).join() === 'prepared,prepared,prepared')
+    chat.api.overrideNext('sendMessage', { status: 429, description: 'Too Many Requests', retryAfter: 1 })
+    await receiveMessage(chat, 'hi')
+    await until(() => chat.api.callsOf('sendMessage').length === 1)
+    await until(async () => (await listOutboxStates(session)).join() === 'prepared,prepared,prepared')
     await evict(session)
-    await until(() => chat.api.shown.length === 3)
-    expect(chat.api.shown.map((text) => text.slice(0, 6))).toEqual(['part 1', 'part 2', 'part 3'])
-    expect(chat.api.sent).toHaveLength(4)
+    await until(() => chat.api.messageTexts.length === 3)
+    expect(chat.api.messageTexts.map((text) => text.slice(0, 6))).toEqual(['part 1', 'part 2', 'part 3'])
+    expect(chat.api.sentTexts).toHaveLength(4)
   })
 
-  it.each<[string, Instead]>([
+  it.each<[string, AnswerOverride]>([
     ['fails', refused(502, 'Bad Gateway')],
     ['answers with a page', { status: 503, raw: '<html>' }],
   ])('that %s is asked again, unmarked', async (_name, instead) => {
     const { chat, session } = await chatWith('Hello.')
-    chat.api.next('sendMessage', instead, instead)
-    await tell(chat, 'hi')
-    await chat.api.has('Hello.')
-    await allSettled(session)
-    expect(chat.api.sent).toEqual(['Hello.', 'Hello.', 'Hello.'])
-    expect(chat.api.shown).toEqual(['Hello.'])
+    chat.api.overrideNext('sendMessage', instead, instead)
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('Hello.')
+    await settleDeliveries(session)
+    expect(chat.api.sentTexts).toEqual(['Hello.', 'Hello.', 'Hello.'])
+    expect(chat.api.messageTexts).toEqual(['Hello.'])
   })
 
   it('that may have taken it gets it once more, marked, when it can be reached again', async () => {
     const { chat, session } = await chatWith('Hello.')
-    chat.api.next('sendMessage', 'lost')
-    await tell(chat, 'hi')
-    await allSettled(session)
-    expect(chat.api.shown).toEqual(['Hello.', `${duplicateMark}Hello.`])
+    chat.api.overrideNext('sendMessage', 'lost')
+    await receiveMessage(chat, 'hi')
+    await settleDeliveries(session)
+    expect(chat.api.messageTexts).toEqual(['Hello.', `${duplicateMark}Hello.`])
     const order = chat.api.calls.map(({ method }) => method)
     // Something harmless goes first.
     expect(order.slice(order.indexOf('sendMessage') + 1)).toEqual(['sendChatAction', 'sendMessage'])
@@ -172,10 +172,10 @@ describe('a platform', () => {
 
   it('that cannot read the styles gets the same text without them', async () => {
     const { chat, session } = await chatWith('a **b** c')
-    chat.api.next('sendMessage', refused(400, "Bad Request: can't parse entities: unsupported start tag"))
-    await tell(chat, 'hi')
-    await allSettled(session)
-    expect(chat.api.of('sendMessage').map(({ body }) => [body.text, body.entities?.length])).toEqual([
+    chat.api.overrideNext('sendMessage', refused(400, "Bad Request: can't parse entities: unsupported start tag"))
+    await receiveMessage(chat, 'hi')
+    await settleDeliveries(session)
+    expect(chat.api.callsOf('sendMessage').map(({ body }) => [body.text, body.entities?.length])).toEqual([
       ['a b c', 1],
       ['a b c', undefined],
     ])
@@ -188,54 +188,54 @@ describe('a platform', () => {
     ['this part alone', refused(400, 'Bad Request: message is too long'), 3],
   ])('that refuses is not asked again: %s; the run says so', async (_name, instead, attempts) => {
     const { chat, session } = await chatWith(long(3))
-    chat.api.next('sendMessage', instead)
-    await tell(chat, 'hi')
-    await allSettled(session)
-    expect(chat.api.sent).toHaveLength(attempts)
-    const run = await lastRun(session)
+    chat.api.overrideNext('sendMessage', instead)
+    await receiveMessage(chat, 'hi')
+    await settleDeliveries(session)
+    expect(chat.api.sentTexts).toHaveLength(attempts)
+    const run = await getLastRun(session)
     expect(run).toMatchObject({ exit_reason: 'answered', delivery_error: expect.stringContaining('HTTP 40') })
     expect(run['delivery_error']).toContain(attempts === 1 ? '(3 of 3 parts)' : '(1 of 3 parts)')
   })
 
   it('whose topic is gone gets it in the chat', async () => {
     const chat = await newChat([says('Hello.')], { require_mention: false })
-    chat.api.next('sendMessage', refused(400, 'Bad Request: message thread not found'))
-    await tell(chat, 'hi', { chat: { id: -70, type: 'supergroup' }, message_thread_id: 3, is_topic_message: true })
-    await chat.api.has('Hello.')
-    expect(chat.api.of('sendMessage').map(({ body }) => body.message_thread_id)).toEqual([3, undefined])
+    chat.api.overrideNext('sendMessage', refused(400, 'Bad Request: message thread not found'))
+    await receiveMessage(chat, 'hi', { chat: { id: -70, type: 'supergroup' }, message_thread_id: 3, is_topic_message: true })
+    await chat.api.waitForText('Hello.')
+    expect(chat.api.callsOf('sendMessage').map(({ body }) => body.message_thread_id)).toEqual([3, undefined])
   })
 
   it('is not told what became too old, but one line for all of it', async () => {
     const chat = await newChat([says(long(2)), says('Second.')])
-    const session = await sessionOf(chat)
-    const busy: Instead = { status: 429, description: 'Too Many Requests', retryAfter: 300 }
-    chat.api.next('sendMessage', busy)
-    await tell(chat, 'hi')
-    await until(() => chat.api.sent.length === 1)
-    await tell(chat, 'more')
-    await until(async () => (await statesOf(session)).length === 3)
+    const session = await getSessionId(chat)
+    const busy: AnswerOverride = { status: 429, description: 'Too Many Requests', retryAfter: 300 }
+    chat.api.overrideNext('sendMessage', busy)
+    await receiveMessage(chat, 'hi')
+    await until(() => chat.api.sentTexts.length === 1)
+    await receiveMessage(chat, 'more')
+    await until(async () => (await listOutboxStates(session)).length === 3)
     await kill(session)
     await older(session, 16 * 60_000)
-    await wake(session)
-    await allSettled(session)
-    expect(chat.api.shown).toEqual([expect.stringMatching(/^2 replies could not be delivered.*“Second\.”/)])
-    expect(await statesOf(session)).toEqual(['expired', 'expired', 'expired', 'sent'])
-    expect((await lastRun(session))['delivery_error']).toMatch(/^expired/)
+    await startAlarm(session)
+    await settleDeliveries(session)
+    expect(chat.api.messageTexts).toEqual([expect.stringMatching(/^2 replies could not be delivered.*“Second\.”/)])
+    expect(await listOutboxStates(session)).toEqual(['expired', 'expired', 'expired', 'sent'])
+    expect((await getLastRun(session))['delivery_error']).toMatch(/^expired/)
   })
 
   it('that is slow keeps nobody from the next turn', async () => {
     const chat = await newChat([says('One.'), says('Two.')])
     const gate = new Gate()
-    chat.api.next('sendMessage', gate)
-    await tell(chat, 'a')
-    await gate.reached()
-    await tell(chat, 'b')
-    const session = await sessionOf(chat)
-    await until(async () => (await linesOf(session)).length === 4)
-    expect(chat.api.shown).toEqual([])
+    chat.api.overrideNext('sendMessage', gate)
+    await receiveMessage(chat, 'a')
+    await gate.waitUntilReached()
+    await receiveMessage(chat, 'b')
+    const session = await getSessionId(chat)
+    await until(async () => (await listLines(session)).length === 4)
+    expect(chat.api.messageTexts).toEqual([])
     gate.open()
-    await chat.api.has('Two.')
-    expect(chat.api.shown).toEqual(['One.', 'Two.'])
+    await chat.api.waitForText('Two.')
+    expect(chat.api.messageTexts).toEqual(['One.', 'Two.'])
   })
 })
 
@@ -243,31 +243,31 @@ describe('the way to the platform', () => {
   it('is waited for, while D1 is away', async () => {
     const gate = new Gate()
     const chat = await newChat([says('Hel', gate, 'lo.')])
-    await tell(chat, 'hi')
-    await gate.reached()
-    const session = await sessionOf(chat)
-    outage.cut = true
+    await receiveMessage(chat, 'hi')
+    await gate.waitUntilReached()
+    const session = await getSessionId(chat)
+    outage.isDatabaseDown = true
     forgetConnection(chat.channel)
     gate.open()
-    await until(async () => outage.refused > 0 && (await statesOf(session)).join() === 'prepared')
-    expect(chat.api.sent).toEqual([])
-    outage.mend()
-    await allSettled(session)
-    expect(chat.api.sent).toEqual(['Hello.'])
+    await until(async () => outage.refusedCount > 0 && (await listOutboxStates(session)).join() === 'prepared')
+    expect(chat.api.sentTexts).toEqual([])
+    outage.restore()
+    await settleDeliveries(session)
+    expect(chat.api.sentTexts).toEqual(['Hello.'])
   })
 
   it('is gone with the channel: what is left is dead, and the run says so', async () => {
     const gate = new Gate()
     const chat = await newChat([says('Hel', gate, 'lo.')])
-    await tell(chat, 'hi')
-    await gate.reached()
+    await receiveMessage(chat, 'hi')
+    await gate.waitUntilReached()
     await call('DELETE', `/api/channels/${chat.channel}`)
     forgetConnection(chat.channel)
     gate.open()
-    const session = await sessionOf(chat)
-    await allSettled(session)
-    expect(chat.api.sent).toEqual([])
-    expect((await lastRun(session))['delivery_error']).toBe('the channel was removed')
+    const session = await getSessionId(chat)
+    await settleDeliveries(session)
+    expect(chat.api.sentTexts).toEqual([])
+    expect((await getLastRun(session))['delivery_error']).toBe('the channel was removed')
   })
 })
 
@@ -275,18 +275,18 @@ describe('a turn of a chat', () => {
   it('is looked after while the tenant is away, whatever is on its way', async () => {
     const gate = new Gate()
     const chat = await newChat([says('Hel', gate), says('Hello.')])
-    await tell(chat, 'hi')
-    await gate.reached()
-    const session = await sessionOf(chat)
+    await receiveMessage(chat, 'hi')
+    await gate.waitUntilReached()
+    const session = await getSessionId(chat)
     await kill(session)
     forgetSnapshot('default')
-    outage.tenantCut = true
+    outage.isTenantDown = true
     await ring(session)
     expect(await alarmOf(session)).not.toBeNull()
-    outage.mend()
+    outage.restore()
     await ring(session)
-    await chat.api.has('Hello.')
-    expect(chat.api.sent).toEqual(['Hello.'])
+    await chat.api.waitForText('Hello.')
+    expect(chat.api.sentTexts).toEqual(['Hello.'])
   })
 })
 
@@ -294,13 +294,13 @@ describe('the sign that somebody types', () => {
   it('is there while a turn is at work, and not after it', async () => {
     const gate = new Gate()
     const chat = await newChat([says('Hel', gate, 'lo.')])
-    await tell(chat, 'hi')
-    await until(() => chat.api.of('sendChatAction').length)
+    await receiveMessage(chat, 'hi')
+    await until(() => chat.api.callsOf('sendChatAction').length)
     gate.open()
-    await chat.api.has('Hello.')
-    const typed = chat.api.of('sendChatAction').length
+    await chat.api.waitForText('Hello.')
+    const typed = chat.api.callsOf('sendChatAction').length
     await scheduler.wait(4_500)
-    expect(chat.api.of('sendChatAction')).toHaveLength(typed)
+    expect(chat.api.callsOf('sendChatAction')).toHaveLength(typed)
   })
 })
 
@@ -311,23 +311,23 @@ describe('what is said while a turn is open', () => {
   ])('goes by the mode of the channel: %s', async (busyMode, sent) => {
     const gate = new Gate()
     const chat = await newChat([says('First', gate, '.'), says('Second.')], { busy_mode: busyMode })
-    await tell(chat, 'a')
-    await gate.reached()
-    await tell(chat, 'b')
+    await receiveMessage(chat, 'a')
+    await gate.waitUntilReached()
+    await receiveMessage(chat, 'b')
     gate.open()
-    await chat.api.has('Second.')
-    expect(chat.api.sent).toEqual(sent)
+    await chat.api.waitForText('Second.')
+    expect(chat.api.sentTexts).toEqual(sent)
   })
 
   it('of three that wait behind a turn, all are answered', async () => {
     const gate = new Gate()
     const chat = await newChat([says('0', gate), says('1'), says('2'), says('3')], { busy_mode: 'queue' })
-    await tell(chat, 'a')
-    await gate.reached()
-    for (const text of ['b', 'c', 'd']) await tell(chat, text)
+    await receiveMessage(chat, 'a')
+    await gate.waitUntilReached()
+    for (const text of ['b', 'c', 'd']) await receiveMessage(chat, text)
     gate.open()
-    await chat.api.has('3')
-    expect(chat.api.sent).toEqual(['0', '1', '2', '3'])
+    await chat.api.waitForText('3')
+    expect(chat.api.sentTexts).toEqual(['0', '1', '2', '3'])
   })
 })
 
@@ -335,13 +335,13 @@ describe('an answer that is seen while it is written', () => {
   it('is one message, and ends as the answer', async () => {
     const gate = new Gate()
     const chat = await newChat([says('One ', gate, 'two.')], { streaming: true })
-    await tell(chat, 'hi')
-    await chat.api.has('One')
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('One')
     gate.open()
-    await chat.api.has('One two.')
-    await allSettled(await sessionOf(chat))
-    expect(chat.api.sent).toHaveLength(1)
-    expect(chat.api.shown).toEqual(['One two.'])
+    await chat.api.waitForText('One two.')
+    await settleDeliveries(await getSessionId(chat))
+    expect(chat.api.sentTexts).toHaveLength(1)
+    expect(chat.api.messageTexts).toEqual(['One two.'])
   })
 
   it('is not seen as long as it may be silence', async () => {
@@ -363,73 +363,73 @@ describe('an answer that is seen while it is written', () => {
   it('and ends in silence says so, whoever it was for', async () => {
     const gate = new Gate()
     const searches = calls({ name: 'search_files', input: { pattern: 'x' } })
-    const looks = [...piecesOf('Looking.', gate), ...(searches as readonly Piece[])]
+    const looks = [...createTextParts('Looking.', gate), ...(searches as readonly ReplyPart[])]
     const chat = await newChat([says('Hello.'), looks, says('[SILENT]')], { streaming: true })
-    await tell(chat, 'hi')
-    await chat.api.has('Hello.')
-    const session = await sessionOf(chat)
-    await allSettled(session)
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('Hello.')
+    const session = await getSessionId(chat)
+    await settleDeliveries(session)
     const tenant = await bindings.TENANT.getByName('t/default').snapshot()
     const message = userText('A process has ended.', 'process')
     await objectOf(session).runs.submit(requestCommand(message, { tenant }))
-    await chat.api.has('Looking')
+    await chat.api.waitForText('Looking')
     gate.open()
-    await chat.api.has('No answer')
-    await allSettled(session)
-    expect(chat.api.shown).toEqual(['Hello.', '(The agent decided not to answer.)'])
+    await chat.api.waitForText('No answer')
+    await settleDeliveries(session)
+    expect(chat.api.messageTexts).toEqual(['Hello.', '(The agent decided not to answer.)'])
   })
 
   it('is not edited any more once the platform is busy; the answer comes', async () => {
     const gates = [new Gate(), new Gate()] as const
     const chat = await newChat([says('One ', gates[0], 'two ', gates[1], 'three.')], { streaming: true })
-    chat.api.next('editMessageText', { status: 429, description: 'Too Many Requests', retryAfter: 1 })
-    await tell(chat, 'hi')
-    await chat.api.has('One')
+    chat.api.overrideNext('editMessageText', { status: 429, description: 'Too Many Requests', retryAfter: 1 })
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('One')
     gates[0].open()
-    await until(() => chat.api.of('editMessageText').length === 1)
+    await until(() => chat.api.callsOf('editMessageText').length === 1)
     gates[1].open()
-    await chat.api.has('One two three.')
-    expect(chat.api.of('editMessageText')).toHaveLength(2)
-    expect(chat.api.sent).toHaveLength(1)
+    await chat.api.waitForText('One two three.')
+    expect(chat.api.callsOf('editMessageText')).toHaveLength(2)
+    expect(chat.api.sentTexts).toHaveLength(1)
   })
 
   it('of a turn that is stopped ends where it was', async () => {
     const gate = new Gate()
     const chat = await newChat([says('One ', gate, 'two.')], { streaming: true })
-    await tell(chat, 'hi')
-    await chat.api.has('One')
-    const session = await sessionOf(chat)
-    await until(async () => (await statesOf(session))[0] === 'sent')
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('One')
+    const session = await getSessionId(chat)
+    await until(async () => (await listOutboxStates(session))[0] === 'sent')
     await call('POST', `/api/sessions/${session}/stop`)
-    await until(() => chat.api.shown.join() === 'One')
-    expect(chat.api.sent).toHaveLength(1)
+    await until(() => chat.api.messageTexts.join() === 'One')
+    expect(chat.api.sentTexts).toHaveLength(1)
   })
 
   it('whose message is gone is sent as a new one', async () => {
     const gate = new Gate()
     const chat = await newChat([says('One ', gate, 'two.')], { streaming: true })
-    await tell(chat, 'hi')
-    await chat.api.has('One')
-    const session = await sessionOf(chat)
-    await until(async () => (await statesOf(session))[0] === 'sent')
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('One')
+    const session = await getSessionId(chat)
+    await until(async () => (await listOutboxStates(session))[0] === 'sent')
     chat.api.messages.clear()
     gate.open()
-    await chat.api.has('One two.')
-    await allSettled(session)
-    expect(chat.api.shown).toEqual(['One two.'])
+    await chat.api.waitForText('One two.')
+    await settleDeliveries(session)
+    expect(chat.api.messageTexts).toEqual(['One two.'])
   })
 
   it('that is longer than a message goes on in others', async () => {
     const gate = new Gate()
     const chat = await newChat([says('One ', gate, long(3))], { streaming: true })
-    await tell(chat, 'hi')
-    await chat.api.has('One')
+    await receiveMessage(chat, 'hi')
+    await chat.api.waitForText('One')
     gate.open()
-    const session = await sessionOf(chat)
-    await until(async () => (await statesOf(session)).length === 4)
-    await allSettled(session)
-    expect(chat.api.shown).toHaveLength(3)
-    expect(chat.api.shown.every((text) => text.length <= 4_096)).toBe(true)
+    const session = await getSessionId(chat)
+    await until(async () => (await listOutboxStates(session)).length === 4)
+    await settleDeliveries(session)
+    expect(chat.api.messageTexts).toHaveLength(3)
+    expect(chat.api.messageTexts.every((text) => text.length <= 4_096)).toBe(true)
   })
 })
 
@@ -441,7 +441,7 @@ const fileOf = async (id: string, path: string) => {
 }
 let presses = 0
 const pressOf = (data: string, from: object, message: number) =>
-  updateOf({
+  createUpdate({
     callback_query: {
       id: `p${++presses}`,
       from,
@@ -454,20 +454,20 @@ describe('a call that a person has to allow', () => {
   async function asked(settings: object = {}) {
     const chat = await newChat([calls(append), says('Done.')], settings)
     await call('PATCH', '/api/settings', { body: asking })
-    await tell(chat, 'go')
-    await chat.api.has('May terminal be called')
-    const [sent] = chat.api.of('sendMessage')
+    await receiveMessage(chat, 'go')
+    await chat.api.waitForText('May terminal be called')
+    const [sent] = chat.api.callsOf('sendMessage')
     const buttons = (sent?.body.reply_markup?.inline_keyboard ?? []).flat()
     const button = (label: string) => buttons.find(({ text }) => text === label)?.callback_data ?? ''
     const [message = 0] = chat.api.messages.keys()
     const press = async (label: string, from: object = anna) => {
-      expect((await deliver(chat, pressOf(button(label), from, message))).status).toBe(200)
+      expect((await postUpdate(chat, pressOf(button(label), from, message))).status).toBe(200)
       const nth = presses
       return until(
-        () => chat.api.of('answerCallbackQuery').find(({ body }) => body['callback_query_id'] === `p${nth}`)?.body.text,
+        () => chat.api.callsOf('answerCallbackQuery').find(({ body }) => body['callback_query_id'] === `p${nth}`)?.body.text,
       )
     }
-    return { chat, session: await sessionOf(chat), press, buttons }
+    return { chat, session: await getSessionId(chat), press, buttons }
   }
 
   it('is asked about with buttons; pressed once, it runs once, and late presses are told so', async () => {
@@ -477,10 +477,10 @@ describe('a call that a person has to allow', () => {
     expect(await press('Allow once', bert)).toContain('Only who asked')
     expect(await fileOf(session, 'count.txt')).toBe(404)
     expect(await press('Allow once')).toContain('Taken')
-    await chat.api.has('Done.')
+    await chat.api.waitForText('Done.')
     expect(await press('Allow once')).toContain('Expired')
     expect(await fileOf(session, 'count.txt')).toBe('x\n')
-    await chat.api.has('→ once')
+    await chat.api.waitForText('→ once')
   })
 
   it('is not decided by the buttons of an earlier one', async () => {
@@ -488,36 +488,36 @@ describe('a call that a person has to allow', () => {
     const chat = await newChat([calls(append), says('Done.'), calls(other), says('Left it.')])
     await call('PATCH', '/api/settings', { body: asking })
     const push = async (nth: number, label: string) => {
-      const { body } = await until(() => chat.api.of('sendMessage').filter((sent) => sent.body.reply_markup)[nth])
+      const { body } = await until(() => chat.api.callsOf('sendMessage').filter((sent) => sent.body.reply_markup)[nth])
       const button = body.reply_markup?.inline_keyboard.flat().find(({ text }) => text === label)
-      await deliver(chat, pressOf(button?.callback_data ?? '', anna, 101))
+      await postUpdate(chat, pressOf(button?.callback_data ?? '', anna, 101))
       const id = `p${presses}`
       return until(
-        () => chat.api.of('answerCallbackQuery').find(({ body: { callback_query_id: of } }) => of === id)?.body.text,
+        () => chat.api.callsOf('answerCallbackQuery').find(({ body: { callback_query_id: of } }) => of === id)?.body.text,
       )
     }
-    await tell(chat, 'go')
+    await receiveMessage(chat, 'go')
     expect(await push(0, 'Allow once')).toContain('Taken')
-    await chat.api.has('Done.')
-    await tell(chat, 'more')
-    await chat.api.has('echo y')
+    await chat.api.waitForText('Done.')
+    await receiveMessage(chat, 'more')
+    await chat.api.waitForText('echo y')
     expect(await push(0, 'Allow once')).toContain('Expired')
     expect(await push(1, 'Deny')).toContain('Taken')
-    await chat.api.has('Left it.')
-    expect(await fileOf(await sessionOf(chat), 'count.txt')).toBe('x\n')
+    await chat.api.waitForText('Left it.')
+    expect(await fileOf(await getSessionId(chat), 'count.txt')).toBe('x\n')
   })
 
   it('can be denied by an admin, also after the object died', async () => {
     const { chat, session, press } = await asked({ admins: ['12'] })
     await kill(session)
     expect(await press('Deny', bert)).toContain('Taken')
-    await chat.api.has('Done.')
+    await chat.api.waitForText('Done.')
     expect(await fileOf(session, 'count.txt')).toBe(404)
   })
 
   it('is not allowed by words', async () => {
     const { chat, session } = await asked()
-    await tell(chat, 'yes')
+    await receiveMessage(chat, 'yes')
     await ring(session)
     expect(await fileOf(session, 'count.txt')).toBe(404)
     expect(
@@ -530,10 +530,10 @@ describe('a call that a person has to allow', () => {
   it('asked about in a button that nobody made is expired', async () => {
     const { chat } = await asked()
     for (const data of ['ask:999:0', 'ask:1:99', 'ask:1', 'appr:x:once', '']) {
-      await deliver(chat, pressOf(data, anna, 101))
+      await postUpdate(chat, pressOf(data, anna, 101))
       const nth = presses
       const answer = await until(() =>
-        chat.api.of('answerCallbackQuery').find(({ body }) => body['callback_query_id'] === `p${nth}`),
+        chat.api.callsOf('answerCallbackQuery').find(({ body }) => body['callback_query_id'] === `p${nth}`),
       )
       expect(answer.body.text).toContain('Expired')
     }
@@ -545,26 +545,26 @@ describe('a question', () => {
 
   it.each(['button', 'text'])('is answered by %s', async (how) => {
     const chat = await newChat([calls(clarify), says('Fine.')], { busy_mode: 'queue' })
-    await tell(chat, 'go')
-    await chat.api.has('Which colour?')
-    const [sent] = chat.api.of('sendMessage')
+    await receiveMessage(chat, 'go')
+    await chat.api.waitForText('Which colour?')
+    const [sent] = chat.api.callsOf('sendMessage')
     const data = sent?.body.reply_markup?.inline_keyboard[1]?.[0]?.callback_data ?? ''
     const [message = 0] = chat.api.messages.keys()
-    if (how === 'button') await deliver(chat, pressOf(data, anna, message))
-    else await tell(chat, 'blue')
-    await chat.api.has('Fine.')
-    expect(JSON.stringify(chat.scripted.asked[1]?.messages)).toContain('user_response')
-    expect(JSON.stringify(chat.scripted.asked[1]?.messages)).toContain('blue')
+    if (how === 'button') await postUpdate(chat, pressOf(data, anna, message))
+    else await receiveMessage(chat, 'blue')
+    await chat.api.waitForText('Fine.')
+    expect(JSON.stringify(chat.scripted.requests[1]?.messages)).toContain('user_response')
+    expect(JSON.stringify(chat.scripted.requests[1]?.messages)).toContain('blue')
   })
 })
 
 describe('a turn that breaks off and is said anew', () => {
   it('is one answer', async () => {
     const chat = await newChat([drops('Hel'), says('Hello.')])
-    await tell(chat, 'hi')
-    const session = await sessionOf(chat)
-    await until(async () => (await outboxOf(session)).length)
-    await allSettled(session)
-    expect(chat.api.sent).toHaveLength(1)
+    await receiveMessage(chat, 'hi')
+    const session = await getSessionId(chat)
+    await until(async () => (await listOutbox(session)).length)
+    await settleDeliveries(session)
+    expect(chat.api.sentTexts).toHaveLength(1)
   })
 })

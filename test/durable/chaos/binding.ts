@@ -4,12 +4,12 @@
  */
 
 import type { AiBinding } from '../../../src/agent/providers/workers-ai/workers-ai.ts'
-import type { Asked } from '../../support/scripted-model.ts'
+import type { ModelRequest } from '../../support/scripted-model.ts'
 import { answerTo } from './bytes.ts'
 
 export const binding: AiBinding = {
   run: async (model, inputs, { signal }) => {
-    const response = await answerTo(model, JSON.parse(JSON.stringify({ model, ...inputs })) as Asked, signal)
+    const response = await answerTo(model, JSON.parse(JSON.stringify({ model, ...inputs })) as ModelRequest, signal)
     if (!response.ok) throw upstreamError(await response.text())
     return response.body
   },

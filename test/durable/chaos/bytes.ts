@@ -4,7 +4,7 @@
  * it tells scripts apart by the name of the model.
  */
 
-import type { Asked } from '../../support/scripted-model.ts'
+import type { ModelRequest } from '../../support/scripted-model.ts'
 
 export const cut = Symbol('the connection is cut here')
 export const silence = Symbol('nothing comes any more')
@@ -45,13 +45,13 @@ export const streamOf =
 /** Server-sent events. */
 export const stream = streamOf('text/event-stream')
 
-const scripts = new Map<string, { asked: number; readonly answer: (nth: number, asked: Asked) => Answer }>()
+const scripts = new Map<string, { asked: number; readonly answer: (nth: number, asked: ModelRequest) => Answer }>()
 let names = 0
 
 export type Provider = { readonly id: string; readonly asked: () => number }
 
 /** `by`: the provider of the table under whose name the model is asked for. */
-export function provider(answer: (nth: number, asked: Asked) => Answer, by = 'openai'): Provider {
+export function provider(answer: (nth: number, asked: ModelRequest) => Answer, by = 'openai'): Provider {
   const name = `chaos${++names}`
   const script = { asked: 0, answer }
   scripts.set(name, script)
@@ -59,7 +59,7 @@ export function provider(answer: (nth: number, asked: Asked) => Answer, by = 'op
 }
 
 /** What a model answers that is not asked by `fetch`. */
-export function answerTo(name: string, asked: Asked, signal?: AbortSignal): Promise<Response> {
+export function answerTo(name: string, asked: ModelRequest, signal?: AbortSignal): Promise<Response> {
   const script = scripts.get(name)
   return script ? respond(script, asked, signal) : Promise.reject(new Error(`Nobody plays ${name}.`))
 }
@@ -73,7 +73,7 @@ globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
   const [, name = ''] = /"model":"(chaos\d+)"/.exec(text.slice(0, 1_000)) ?? /\/model\/(chaos\d+)\//.exec(url) ?? []
   const script = scripts.get(name)
   const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
-  return script ? respond(script, JSON.parse(text) as Asked, signal) : behind(input, init)
+  return script ? respond(script, JSON.parse(text) as ModelRequest, signal) : behind(input, init)
 }
 
 function bodyOf(input: RequestInfo | URL, body: unknown): string | Promise<string> {
@@ -82,9 +82,9 @@ function bodyOf(input: RequestInfo | URL, body: unknown): string | Promise<strin
   return input instanceof Request && input.url.includes('/model/chaos') ? input.clone().text() : ''
 }
 
-type Script = { asked: number; readonly answer: (nth: number, asked: Asked) => Answer }
+type Script = { asked: number; readonly answer: (nth: number, asked: ModelRequest) => Answer }
 
-async function respond(script: Script, asked: Asked, signal: AbortSignal | undefined): Promise<Response> {
+async function respond(script: Script, asked: ModelRequest, signal: AbortSignal | undefined): Promise<Response> {
   await scheduler.wait(1)
   signal?.throwIfAborted()
   return script.answer(script.asked++, asked)(signal)

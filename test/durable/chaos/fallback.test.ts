@@ -2,13 +2,13 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../support/scripted-model.ts'
-import { migrated } from '../../worker/client.ts'
+import { applyMigrations } from '../../worker/client.ts'
 import { provider } from './bytes.ts'
 import { notesIn, placeFor, say } from './place.ts'
 import { answers } from './wire.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const fine = () => answers(openaiChat, 'All is well.')
 const gone = () => openaiChat.error(404, 'The model `x` does not exist.')

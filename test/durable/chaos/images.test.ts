@@ -1,16 +1,16 @@
 /** An image that is too large for the provider: made smaller by the Images binding, left out when that is not enough. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { shrinkWith, withoutVastImages, withSmallImages } from '../../../src/durable/workspace/shrink-images.ts'
+import { imageShrinker, shrinkOversizedImages, shrinkImages } from '../../../src/durable/workspace/shrink-images.ts'
 import { userText } from '../../../src/agent/model/message.ts'
-import { bindings, call, migrated } from '../../worker/client.ts'
+import { bindings, call, applyMigrations } from '../../worker/client.ts'
 import type { Run } from '../../worker/listen.ts'
 import { type Answer, provider } from './bytes.ts'
 import { notesIn, placeFor } from './place.ts'
 import { answers } from './wire.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const [width, height] = [2_600, 1_200]
 
@@ -68,7 +68,7 @@ describe('an image', () => {
   it('comes out with the same shape, at most 2000 pixels a side, as JPEG, and the message as it was stays', async () => {
     const data = base64(await png())
     const message = { role: 'user', content: [{ type: 'image', mediaType: 'image/png', data }] } as const
-    const [smaller] = await withSmallImages([message], shrinkWith(images()))
+    const [smaller] = await shrinkImages([message], imageShrinker(images()))
     const part = smaller?.content[0]
     if (part?.type !== 'image') throw new Error('The image is gone.')
     expect(part.mediaType).toBe('image/jpeg')
@@ -88,10 +88,10 @@ describe('an image', () => {
       seen.push(data)
       return { type: 'image', mediaType: 'image/jpeg', data: 'c21hbGw=' } as const
     }
-    const [smaller] = await withoutVastImages([message], shrink)
+    const [smaller] = await shrinkOversizedImages([message], shrink)
     expect(smaller?.content.map((part) => part.type === 'image' && part.mediaType)).toEqual(['image/jpeg', 'image/png'])
     expect(seen).toEqual([parts[0]?.data])
-    const [same] = await withoutVastImages([{ ...message, content: parts.slice(1) }], shrink)
+    const [same] = await shrinkOversizedImages([{ ...message, content: parts.slice(1) }], shrink)
     expect(same?.content).toEqual(parts.slice(1))
   })
 
@@ -100,7 +100,7 @@ describe('an image', () => {
     ['is no picture', { type: 'image', mediaType: 'image/png', data: btoa('not a picture') }],
   ] as const)('that %s stays as it is', async (_name, part) => {
     const message = { role: 'user', content: [part] } as const
-    expect(await withSmallImages([message, userText('x')], shrinkWith(images()))).toEqual([message, userText('x')])
+    expect(await shrinkImages([message, userText('x')], imageShrinker(images()))).toEqual([message, userText('x')])
   })
 })
 

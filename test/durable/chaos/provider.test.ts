@@ -1,16 +1,16 @@
 /** Answers of a provider that are odd and yet have to be taken, and what must never come of them. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { healthOf } from '../../../src/durable/models/key-pool.ts'
+import { getHealth } from '../../../src/durable/models/key-pool.ts'
 import { until } from '../../support/scripted-model.ts'
-import { call, migrated } from '../../worker/client.ts'
-import { listen, type Run, textOf } from '../../worker/listen.ts'
+import { call, applyMigrations } from '../../worker/client.ts'
+import { subscribe, type Run, joinDeltas } from '../../worker/listen.ts'
 import { cut, provider, stream } from './bytes.ts'
 import { linesOf, oddIn, placeFor, say, troubleIn } from './place.ts'
 import { absurdUsage, done, finish, fragment, openaiChat, text, usage } from './wires/openai-chat.ts'
 import { answers as answersOf } from './wire.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const answers = (...words: readonly string[]) => answersOf(openaiChat, ...words)
 
@@ -57,9 +57,9 @@ describe('an answer', () => {
     const drops = provider(() => stream({ again: ':', everyMs: 50 }))
     const runs = [words, drops].map(async (one) => {
       const place = await placeFor(one)
-      const listener = await listen(place.id, undefined, place.key)
+      const listener = await subscribe(place.id, undefined, place.key)
       const running = say(place, 'go')
-      await until(() => (one === words ? textOf(listener.events).startsWith('more more') : one.asked()))
+      await until(() => (one === words ? joinDeltas(listener.events).startsWith('more more') : one.asked()))
       listener.close()
       await call('POST', `/api/sessions/${place.id}/stop`, { key: place.key })
       const { status: end, output } = await running
@@ -99,7 +99,7 @@ describe('a time to wait that is absurd', () => {
       { fallback_providers: ['demo/agent'] },
     )
     await say(place, 'go')
-    const rests = Object.values(healthOf(place.tenant)).map((health) => health.until - Date.now())
+    const rests = Object.values(getHealth(place.tenant)).map((health) => health.until - Date.now())
     expect(Math.max(...rests)).toBeLessThanOrEqual(24 * 3_600_000)
   })
 })

@@ -1,11 +1,11 @@
 /** Results that are too long for the transcript, of models that call everything by the same name. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Asked, calls, model, type Reply, says } from '../../support/scripted-model.ts'
-import { migrated, newSession } from '../../worker/client.ts'
-import { messagesOf, say } from '../../worker/listen.ts'
+import { type ModelRequest, calls, model, type Reply, says } from '../../support/scripted-model.ts'
+import { applyMigrations, newSession } from '../../worker/client.ts'
+import { listMessages, send } from '../../worker/listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 /** A list whose account of itself has more than 100 000 characters. */
 const long = (letter: string, id: string): Reply => {
@@ -13,7 +13,7 @@ const long = (letter: string, id: string): Reply => {
   const todos = Array.from({ length: 30 }, (_, n) => ({ id: `${n}`, content, status: 'pending' }))
   return calls({ id, name: 'todo', input: { todos } })
 }
-const pathsIn = ({ messages }: Asked) =>
+const pathsIn = ({ messages }: ModelRequest) =>
   [...JSON.stringify(messages).matchAll(/\/tmp\/results\/[\w.-]+/g)].map(([path]) => path)
 
 describe('a result that was too long', () => {
@@ -27,12 +27,12 @@ describe('a result that was too long', () => {
       return nth === 3 ? calls({ id: 'call_1', name: 'read_file', input: { path: first, limit: 1 } }) : says('Done.')
     })
     const { id } = await newSession({ model: scripted.id, settings: { compression: { enabled: false } } })
-    await say(id, 'go')
-    await say(id, 'again')
-    const paths = pathsIn(scripted.asked.at(-1) as Asked)
+    await send(id, 'go')
+    await send(id, 'again')
+    const paths = pathsIn(scripted.requests.at(-1) as ModelRequest)
     expect(new Set(paths).size).toBe(2)
     expect(first).toMatch(/^\/tmp\/results\/call_1-\w+\.txt$/)
-    const results = (await messagesOf<{ role: string; content: string }>(id)).filter(({ role }) => role === 'tool')
+    const results = (await listMessages<{ role: string; content: string }>(id)).filter(({ role }) => role === 'tool')
     expect(results.at(-1)?.content).toContain('aaaa')
   })
 
@@ -45,15 +45,15 @@ describe('a result that was too long', () => {
     }
     const scripted = model([calls(list('a'), list('b'), list('c'), list('d')), says('Done.')])
     const { id } = await newSession({ model: scripted.id, settings: { compression: { enabled: false } } })
-    await say(id, 'go')
-    const results = (await messagesOf<{ role: string; content: string }>(id)).filter(({ role }) => role === 'tool')
+    await send(id, 'go')
+    const results = (await listMessages<{ role: string; content: string }>(id)).filter(({ role }) => role === 'tool')
     expect(results.map(({ content }) => content.includes('persisted_output'))).toEqual([false, false, true, true])
   })
 
   it('of an id full of dots and slashes stays in its folder', async () => {
     const scripted = model([long('a', '../../work/x'), says('Done.')])
     const { id } = await newSession({ model: scripted.id, settings: { compression: { enabled: false } } })
-    await say(id, 'go')
-    expect(pathsIn(scripted.asked.at(-1) as Asked)).toEqual([expect.stringMatching(/^\/tmp\/results\/[\w-]+\.txt$/)])
+    await send(id, 'go')
+    expect(pathsIn(scripted.requests.at(-1) as ModelRequest)).toEqual([expect.stringMatching(/^\/tmp\/results\/[\w-]+\.txt$/)])
   })
 })

@@ -7,13 +7,13 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
-import { calls, Gate, hangs, model, type Reply, saidIn, says, until } from '../../support/scripted-model.ts'
-import { call, migrated, newSession, request } from '../../worker/client.ts'
-import { linesOf, listen, messagesOf, type Run } from '../../worker/listen.ts'
+import { calls, Gate, hangs, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
+import { call, applyMigrations, newSession, request } from '../../worker/client.ts'
+import { listLines, subscribe, listMessages, type Run } from '../../worker/listen.ts'
 import { inObject, kill, ring } from '../support/object.ts'
 import { cameTo, dieAt, disarm, hangAt, passages, watchFailpoints } from './passing.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 watchFailpoints()
 
@@ -51,7 +51,7 @@ const fileOf = async (id: string, path: string) => {
   return answer.status === 200 ? answer.text() : answer.status
 }
 type Result = { readonly role: string; readonly tool_call_id: string; readonly content: string }
-const resultsOf = async (id: string) => (await messagesOf<Result>(id)).filter(({ role }) => role === 'tool')
+const resultsOf = async (id: string) => (await listMessages<Result>(id)).filter(({ role }) => role === 'tool')
 const isUnknown = ({ content }: Result) => content.includes('unknown whether it took effect')
 
 describe('said', () => {
@@ -61,22 +61,22 @@ describe('said', () => {
     const answer = await request('POST', `/api/sessions/${id}/steer`, { body: { input: 'go' } })
     expect(passages()).toEqual(['accepted'])
     expect(answer.status).toBeGreaterThanOrEqual(500)
-    expect(await linesOf(id)).toEqual([])
-    expect(scripted.asked.length).toBe(0)
+    expect(await listLines(id)).toEqual([])
+    expect(scripted.requests.length).toBe(0)
     expect(await goOn(id, await begin(id))).toMatchObject({ output: 'Hello.' })
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: Hello.'])
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
   })
 
   it('row 2: while a turn runs, written and not committed: the turn ends as if it had not been said', async () => {
     const gate = new Gate()
     const { id } = await place([says('Hel', gate), says('Hello.')])
     const run = await begin(id)
-    await gate.reached()
+    await gate.waitUntilReached()
     await dieAt(id, 'accepted')
     const answer = await request('POST', `/api/sessions/${id}/chat`, { body: { input: 'more', mode: 'queue' } })
     expect(answer.status).toBeGreaterThanOrEqual(500)
     expect(await goOn(id, run)).toMatchObject({ output: 'Hello.' })
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: Hello.'])
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
   })
 
   it('row 3: committed, no 2xx yet: the turn runs, and a delivery of the same again is the same turn', async () => {
@@ -98,8 +98,8 @@ describe('said', () => {
       return answer.status === 200 ? answer.body : undefined
     })
     expect(again).toMatchObject({ output: 'Hello.' })
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: Hello.'])
-    expect(scripted.asked.length).toBe(1)
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
+    expect(scripted.requests.length).toBe(1)
   })
 })
 
@@ -108,10 +108,10 @@ describe('the model', () => {
     const gate = new Gate()
     const { id, scripted } = await place([hangs(gate), says('Hello.')])
     const run = await begin(id)
-    await gate.reached()
+    await gate.waitUntilReached()
     expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Hello.' })
-    expect(scripted.asked[1]).toEqual(scripted.asked[0])
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: Hello.'])
+    expect(scripted.requests[1]).toEqual(scripted.requests[0])
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
   })
 
   it.each(['first', 'middle', 'last'] as const)('row 7: at the %s piece of its answer: one answer', async (piece) => {
@@ -119,13 +119,13 @@ describe('the model', () => {
     const words = { first: ['one ', gate], middle: ['one ', 'two ', gate], last: ['one ', 'two ', 'three', gate] }
     const { id } = await place([says(...words[piece]), says('one two three')])
     const run = await begin(id)
-    const listener = await listen(id, 0)
-    await gate.reached()
+    const listener = await subscribe(id, 0)
+    await gate.waitUntilReached()
     expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'one two three' })
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: one two three'])
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: one two three'])
     listener.close()
-    const after = await listen(id, 0)
-    await after.heard('run.completed')
+    const after = await subscribe(id, 0)
+    await after.waitFor('run.completed')
     expect(after.types.filter((type) => type === 'turn.restarted')).toHaveLength(1)
     after.close()
   })
@@ -138,7 +138,7 @@ describe('the model', () => {
     expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Done.' })
     expect(await fileOf(id, 'count.txt')).toBe('x\n')
     expect((await resultsOf(id)).map(isUnknown)).toEqual([false])
-    expect(scripted.asked.length).toBe(2)
+    expect(scripted.requests.length).toBe(2)
   })
 
   it('row 18: the steps used up, before the grace call: there is one, without tools', async () => {
@@ -147,7 +147,7 @@ describe('the model', () => {
     const run = await begin(id)
     await cameTo('before-model')
     expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'All I have.', exit_reason: 'out_of_budget' })
-    expect(scripted.asked.map(({ tools }) => tools !== undefined)).toEqual([true, false])
+    expect(scripted.requests.map(({ tools }) => tools !== undefined)).toEqual([true, false])
   })
 
   it('row 19: answered: the answer and the end of the turn are one write', async () => {
@@ -156,8 +156,8 @@ describe('the model', () => {
     await until(async () => (await runOf(id, run)).exit_reason)
     await kill(id)
     expect(await runOf(id, run)).toMatchObject({ output: 'Hello.', exit_reason: 'answered' })
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: Hello.'])
-    expect(scripted.asked.length).toBe(1)
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
+    expect(scripted.requests.length).toBe(1)
   })
 })
 
@@ -194,7 +194,7 @@ describe('a tool', () => {
     expect((await allow()).status).toBe(409)
     expect(await fileOf(id, 'count.txt')).toBe('x\n')
     expect((await resultsOf(id)).map(isUnknown)).toEqual([false])
-    expect(scripted.asked.length).toBe(2)
+    expect(scripted.requests.length).toBe(2)
   })
 
   it.each(['before-tool', 'during-tool'] as const)(
@@ -209,7 +209,7 @@ describe('a tool', () => {
       expect(await goOn(id, run)).toMatchObject({ output: 'Done.' })
       expect(await fileOf(id, 'count.txt')).toBe('x\n')
       expect((await resultsOf(id)).map(isUnknown)).toEqual([false])
-      expect(scripted.asked.length).toBe(3)
+      expect(scripted.requests.length).toBe(3)
     },
   )
 
@@ -226,14 +226,14 @@ describe('a tool', () => {
     const { id } = await place([calls(write(1), write(2), write(3)), says('Done.')])
     hangAt('after-tool', 3)
     const run = await begin(id)
-    const listener = await listen(id, 0)
+    const listener = await subscribe(id, 0)
     await cameTo('after-tool')
-    await listener.heard('tool.completed', 2)
+    await listener.waitFor('tool.completed', 2)
     listener.close()
     expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Done.' })
     expect((await resultsOf(id)).map((one) => one.tool_call_id)).toEqual(['w1', 'w2', 'w3'])
-    const after = await listen(id, 0)
-    await after.heard('run.completed')
+    const after = await subscribe(id, 0)
+    await after.waitFor('run.completed')
     const started = after.events.filter(({ type }) => type === 'tool.started').map((event) => event['call_id'])
     expect(started).toHaveLength(4)
     expect(started.slice(0, 3)).toContain(started[3])
@@ -252,10 +252,10 @@ describe('said while a tool runs', () => {
     await until(() => inObject(id, (_o, { storage }) => storage.sql.exec('SELECT id FROM inbox').toArray().length))
     expect((await dieAndGoOn(id, run)).exit_reason).toBe('answered')
     await said
-    expect(JSON.stringify(await messagesOf(id)).split('beacon')).toHaveLength(2)
-    expect(scripted.asked.flatMap((asked) => saidIn(asked)).filter((line) => line.includes('beacon'))).not.toEqual([])
-    const listener = await listen(id, 0)
-    await listener.heard('run.completed')
+    expect(JSON.stringify(await listMessages(id)).split('beacon')).toHaveLength(2)
+    expect(scripted.requests.flatMap((asked) => listTexts(asked)).filter((line) => line.includes('beacon'))).not.toEqual([])
+    const listener = await subscribe(id, 0)
+    await listener.waitFor('run.completed')
     expect(listener.types.filter((type) => type === 'run.steered')).toHaveLength(1)
     listener.close()
   })
@@ -267,6 +267,6 @@ describe('said while a tool runs', () => {
     await cameTo('during-tool')
     await call('POST', `/api/sessions/${id}/stop`)
     expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'cancelled' })
-    expect(scripted.asked.length).toBe(1)
+    expect(scripted.requests.length).toBe(1)
   })
 })

@@ -5,7 +5,7 @@
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { migrated } from '../../worker/client.ts'
+import { applyMigrations } from '../../worker/client.ts'
 import type { Run } from '../../worker/listen.ts'
 import { type Answer, provider } from './bytes.ts'
 import { type Fault, faultsOf, type Outcome } from './faults.ts'
@@ -108,7 +108,7 @@ export function faultsAreGotOver(wire: Wire) {
     const lasting = new Map<Fault, Promise<Told>>()
     // They wait most of the time: one after the other would take minutes. Those that wait longest begin.
     beforeAll(async () => {
-      await migrated()
+      await applyMigrations()
       // What is loaded with the first call of a dialect must not be taken for silence.
       await tell(wire, () => answers(wire, 'Ready.'), {})
       const silentFirst = faults.toSorted((a, b) => Number(b.silent ?? 0) - Number(a.silent ?? 0))

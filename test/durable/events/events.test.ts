@@ -1,14 +1,14 @@
 /** What listeners get: every event once, in order, whenever and however they come back. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { follow as tell } from '../../../src/worker/event-bridge.ts'
+import { streamEvents as tell } from '../../../src/worker/event-bridge.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
-import { migrated, newSession, request } from '../../worker/client.ts'
-import { follow, type Heard, listen, listenBySocket, listenTo, messagesOf, say, textOf } from '../../worker/listen.ts'
+import { applyMigrations, newSession, request } from '../../worker/client.ts'
+import { sendAndStream, type ReceivedEvent, subscribe, subscribeBySocket, readEvents, listMessages, send, joinDeltas } from '../../worker/listen.ts'
 import { evict, inObject, kill, ring } from '../support/object.ts'
-import { mostListeners } from '../../../src/durable/events/streams.ts'
+import { maxSubscribers } from '../../../src/durable/events/streams.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const increase = (numbers: readonly number[]) => numbers.every((n, i) => i === 0 || n > (numbers[i - 1] ?? 0))
 
@@ -22,7 +22,7 @@ async function start(...replies: readonly (readonly (string | Gate)[])[]) {
 it('a session has a bounded number of sockets', async () => {
   const { id } = await start(['Hi.'])
   await inObject(id, (_object, state) => {
-    for (let n = 0; n < mostListeners; n++) state.acceptWebSocket(new WebSocketPair()[1])
+    for (let n = 0; n < maxSubscribers; n++) state.acceptWebSocket(new WebSocketPair()[1])
   })
   const refused = await request('GET', `/api/sessions/${id}/events`)
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '15'])
@@ -31,10 +31,10 @@ it('a session has a bounded number of sockets', async () => {
 describe('a run as events', () => {
   it('begins with what was said, brings the answer in pieces and ends with the whole of it', async () => {
     const { id } = await start(['Good ', 'morning', '.'])
-    const heard = await follow(id, { input: 'hello' })
-    await heard.closed()
-    const [first] = heard.events as [Heard]
-    const last = heard.events.at(-1) as Heard
+    const heard = await sendAndStream(id, { input: 'hello' })
+    await heard.waitForClose()
+    const [first] = heard.events as [ReceivedEvent]
+    const last = heard.events.at(-1) as ReceivedEvent
     expect(heard.types.filter((type) => type !== 'message.delta')).toEqual(['run.started', 'run.completed'])
     expect(first).toEqual({
       type: 'run.started',
@@ -63,32 +63,32 @@ describe('a run as events', () => {
       run_id: first.run_id,
       session_id: id,
     })
-    expect(textOf(heard.events)).toBe('Good morning.')
-    expect(increase(heard.numbers)).toBe(true)
+    expect(joinDeltas(heard.events)).toBe('Good morning.')
+    expect(increase(heard.seqs)).toBe(true)
   })
 
   it('counts on from turn to turn', async () => {
     const { id } = await start(['one'], ['two'])
-    const listener = await listen(id)
-    await say(id, 'first')
+    const listener = await subscribe(id)
+    await send(id, 'first')
     await evict(id)
-    await say(id, 'second')
-    await listener.heard('run.completed', 2)
-    expect(increase(listener.numbers)).toBe(true)
-    expect(textOf(listener.events)).toBe('onetwo')
+    await send(id, 'second')
+    await listener.waitFor('run.completed', 2)
+    expect(increase(listener.seqs)).toBe(true)
+    expect(joinDeltas(listener.events)).toBe('onetwo')
     listener.close()
   })
 
   it('is the same by server-sent events and by WebSocket', async () => {
     const gate = new Gate()
     const { id } = await start(['a', gate, 'b'], ['c'])
-    const [bySse, bySocket] = await Promise.all([listen(id), listenBySocket(id)])
-    const running = say(id, 'go')
-    await gate.reached()
+    const [bySse, bySocket] = await Promise.all([subscribe(id), subscribeBySocket(id)])
+    const running = send(id, 'go')
+    await gate.waitUntilReached()
     gate.open()
     await running
-    await say(id, 'again')
-    await Promise.all([bySse.heard('run.completed', 2), bySocket.heard('run.completed', 2)])
+    await send(id, 'again')
+    await Promise.all([bySse.waitFor('run.completed', 2), bySocket.waitFor('run.completed', 2)])
     expect(bySocket.events).toEqual(bySse.events)
     bySse.close()
     bySocket.close()
@@ -101,17 +101,17 @@ describe('coming back', () => {
     const { id } = await newSession({
       model: model([calls(write('a.txt'), write('b.txt')), says('Some ', 'words ', 'in pieces'), says('more')]).id,
     })
-    const all = await listen(id, 0)
-    await say(id, 'go')
-    await say(id, 'on')
-    await all.heard('run.completed', 2)
+    const all = await subscribe(id, 0)
+    await send(id, 'go')
+    await send(id, 'on')
+    await all.waitFor('run.completed', 2)
     const whole = [...all.events]
     all.close()
     expect(whole.filter(({ type }) => type.startsWith('tool.'))).toHaveLength(4)
     for (const lose of [() => Promise.resolve(), () => evict(id), () => kill(id)]) {
       await lose()
       for (const { seq } of [{ seq: 0 }, ...whole]) {
-        const [bySse, bySocket] = await Promise.all([listen(id, seq), listenBySocket(id, seq)])
+        const [bySse, bySocket] = await Promise.all([subscribe(id, seq), subscribeBySocket(id, seq)])
         const expected = whole.filter((event) => event.seq > seq)
         await until(() => bySse.events.length >= expected.length && bySocket.events.length >= expected.length)
         expect(bySse.events).toEqual(expected)
@@ -125,21 +125,21 @@ describe('coming back', () => {
   it('gives exactly what was missed while the answer is still being given', async () => {
     const [second, third] = [new Gate(), new Gate()]
     const { id } = await start(['one ', second, 'two ', third, 'three'])
-    const first = await listen(id, 0)
-    const running = say(id, 'go')
-    await second.reached()
-    await first.heard('message.delta')
+    const first = await subscribe(id, 0)
+    const running = send(id, 'go')
+    await second.waitUntilReached()
+    await first.waitFor('message.delta')
     const before = [...first.events]
     first.close()
     second.open()
-    await third.reached()
-    const back = await Promise.all(before.map(({ seq }) => listen(id, seq)))
+    await third.waitUntilReached()
+    const back = await Promise.all(before.map(({ seq }) => subscribe(id, seq)))
     third.open()
     await running
     for (const [i, listener] of back.entries()) {
-      await listener.heard('run.completed')
+      await listener.waitFor('run.completed')
       const joined = [...before.slice(0, i + 1), ...listener.events]
-      expect(textOf(joined)).toBe('one two three')
+      expect(joinDeltas(joined)).toBe('one two three')
       expect(increase(joined.map(({ seq }) => seq))).toBe(true)
       listener.close()
     }
@@ -152,34 +152,34 @@ describe('coming back', () => {
       model: scripted,
       settings: { models: { [scripted]: { context_window: 4_000_000 } } },
     })
-    for (const _ of answers) await say(id, 'go')
+    for (const _ of answers) await send(id, 'go')
     const response = await request('GET', `/api/sessions/${id}/events`, { headers: { 'last-event-id': '0' } })
     await scheduler.wait(100)
-    const late = listenTo(response)
-    await late.heard('run.completed', answers.length)
-    expect(textOf(late.events) === answers.join('')).toBe(true)
-    expect(increase(late.numbers)).toBe(true)
+    const late = readEvents(response)
+    await late.waitFor('run.completed', answers.length)
+    expect(joinDeltas(late.events) === answers.join('')).toBe(true)
+    expect(increase(late.seqs)).toBe(true)
     expect(late.isClosed).toBe(false)
     late.close()
   })
 
   it('breaks where the session dies while its past is told, and goes on from there', async () => {
     const { id } = await start(['Good ', 'morning', '.'])
-    await say(id, 'hello')
+    await send(id, 'hello')
     const page = async (after: number) => {
       if (after > 0) throw new Error('The object was reset.')
       return { text: 'id: 1\ndata: {"seq":1}\n\n', through: 1, isLast: false }
     }
     const stays = new AbortController().signal
     const told = await tell({ page, socket: async () => undefined }, 0, stays)
-    const broken = listenTo(told ?? new Response())
-    await broken.closed()
+    const broken = readEvents(told ?? new Response())
+    await broken.waitForClose()
     broken.close()
-    expect(broken.numbers).toEqual([1])
+    expect(broken.seqs).toEqual([1])
     expect(String(broken.error)).toContain('The object was reset.')
-    const after = await listen(id, 1)
-    const last = await after.heard('run.completed')
-    expect(after.numbers).toEqual(Array.from({ length: last.seq - 1 }, (_, i) => i + 2))
+    const after = await subscribe(id, 1)
+    const last = await after.waitFor('run.completed')
+    expect(after.seqs).toEqual(Array.from({ length: last.seq - 1 }, (_, i) => i + 2))
     after.close()
   })
 
@@ -194,21 +194,21 @@ describe('coming back', () => {
       ],
     ])
     const { id } = await newSession({ model: scripted.id })
-    const live = await listen(id, 0)
-    const running = say(id, 'well?')
-    await gate.reached()
+    const live = await subscribe(id, 0)
+    const running = send(id, 'well?')
+    await gate.waitUntilReached()
     gate.open()
     await running
-    await live.heard('run.completed')
-    const thoughts = (events: readonly Heard[]) =>
+    await live.waitFor('run.completed')
+    const thoughts = (events: readonly ReceivedEvent[]) =>
       events.flatMap((event) => (event.type === 'reasoning.delta' ? [event['delta']] : [])).join('')
     expect(thoughts(live.events)).toBe('Let me think.')
     live.close()
     await kill(id)
-    const later = await listen(id, 0)
-    await later.heard('run.completed')
+    const later = await subscribe(id, 0)
+    await later.waitFor('run.completed')
     expect(later.events).toEqual(live.events)
-    expect(await messagesOf(id)).toMatchObject([{ content: 'well?' }, { content: 'Yes.', reasoning: 'Let me think.' }])
+    expect(await listMessages(id)).toMatchObject([{ content: 'well?' }, { content: 'Yes.', reasoning: 'Let me think.' }])
     later.close()
   })
 
@@ -223,26 +223,26 @@ describe('after the object has died in the middle of an answer', () => {
   it('a listener that comes back misses nothing and can drop what was given up', async () => {
     const gate = new Gate()
     const { id } = await start(['The wrong ', gate, 'end'], ['The right answer.'])
-    const first = await listen(id, 0)
+    const first = await subscribe(id, 0)
     const broken = request('POST', `/api/sessions/${id}/chat`, { body: { input: 'go' } }).catch(() => undefined)
-    await gate.reached()
-    await first.heard('message.delta')
+    await gate.waitUntilReached()
+    await first.waitFor('message.delta')
     await kill(id)
-    await first.closed()
+    await first.waitForClose()
     await broken
-    const back = await listen(id, first.numbers.at(-1))
+    const back = await subscribe(id, first.seqs.at(-1))
     await ring(id)
-    await back.heard('run.completed')
+    await back.waitFor('run.completed')
     const joined = [...first.events, ...back.events]
     expect(increase(joined.map(({ seq }) => seq))).toBe(true)
-    const restarted = back.events.find(({ type }) => type === 'turn.restarted') as Heard
+    const restarted = back.events.find(({ type }) => type === 'turn.restarted') as ReceivedEvent
     expect(restarted).toMatchObject({ reason: 'interrupted', from_seq: 1 })
-    expect(textOf(joined)).toBe('The right answer.')
+    expect(joinDeltas(joined)).toBe('The right answer.')
     expect(back.events.at(-1)).toMatchObject({ output: 'The right answer.', completed: true })
     // Somebody who was not there at all gets the same answer, without the pieces that were given up.
-    const late = await listen(id, 0)
-    await late.heard('run.completed')
-    expect(textOf(late.events)).toBe('The right answer.')
+    const late = await subscribe(id, 0)
+    await late.waitFor('run.completed')
+    expect(joinDeltas(late.events)).toBe('The right answer.')
     back.close()
     late.close()
   })
@@ -252,13 +252,13 @@ describe('the end', () => {
   it('closes every stream of the run and leaves those of the session open', async () => {
     const gate = new Gate()
     const { id } = await start(['a', gate, 'b'])
-    const ofSession = await listen(id)
-    const stream = await follow(id, { input: 'go' })
-    await gate.reached()
+    const ofSession = await subscribe(id)
+    const stream = await sendAndStream(id, { input: 'go' })
+    await gate.waitUntilReached()
     gate.open()
-    await stream.closed()
+    await stream.waitForClose()
     expect([stream.events.at(-1)?.type, stream.error]).toEqual(['run.completed', undefined])
-    await ofSession.heard('run.completed')
+    await ofSession.waitFor('run.completed')
     expect(ofSession.isClosed).toBe(false)
     ofSession.close()
   })
@@ -266,12 +266,12 @@ describe('the end', () => {
   it('goes on without a listener that has left', async () => {
     const gate = new Gate()
     const { id } = await start(['a', gate, 'b'], ['c'])
-    const stream = await follow(id, { input: 'go' })
-    await gate.reached()
+    const stream = await sendAndStream(id, { input: 'go' })
+    await gate.waitUntilReached()
     stream.close()
     gate.open()
-    await until(async () => (await messagesOf(id)).length === 2)
-    expect(await messagesOf(id)).toMatchObject([{ content: 'go' }, { content: 'ab' }])
+    await until(async () => (await listMessages(id)).length === 2)
+    expect(await listMessages(id)).toMatchObject([{ content: 'go' }, { content: 'ab' }])
   })
 
   it('is given to a stream of chat completions as its last chunks', async () => {
@@ -283,8 +283,8 @@ describe('the end', () => {
         messages: [{ role: 'user', content: 'hello' }],
       },
     })
-    const listener = listenTo(response)
-    await listener.closed()
+    const listener = readEvents(response)
+    await listener.waitForClose()
     const chunks = listener.frames.map((frame) => frame.replace(/^data: /, ''))
     expect(chunks.at(-1)).toBe('[DONE]')
     const parsed = chunks

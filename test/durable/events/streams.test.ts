@@ -1,17 +1,17 @@
 /** The listeners of a session on their own: who gets what, who is let go, and when they are closed. */
 
 import { describe, expect, it } from 'vitest'
-import type { PlacedEvent } from '../../../src/agent/model/event.ts'
+import type { SessionEvent } from '../../../src/agent/model/event.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
-import { sse } from '../../../src/agent/public-api/events.ts'
-import { mostListeners, Streams } from '../../../src/durable/events/streams.ts'
-import { follow } from '../../../src/worker/event-bridge.ts'
+import { renderServerSentEvent } from '../../../src/agent/public-api/server-sent-events.ts'
+import { maxSubscribers, Streams } from '../../../src/durable/events/streams.ts'
+import { streamEvents } from '../../../src/worker/event-bridge.ts'
 import type { EventPage } from '../../../src/durable/session/read-session.ts'
 
 let seq = 0
 const place = (run_id: string) => ({ seq: ++seq, at: '2026-11-21T12:00:00.000Z', run_id, session_id: 's' })
-const delta = (text: string, run = 'r1'): PlacedEvent => ({ type: 'message.delta', delta: text, ...place(run) })
-const end = (run = 'r1'): PlacedEvent => ({
+const delta = (text: string, run = 'r1'): SessionEvent => ({ type: 'message.delta', delta: text, ...place(run) })
+const end = (run = 'r1'): SessionEvent => ({
   type: 'run.completed',
   output: '',
   usage: noUsage,
@@ -34,7 +34,7 @@ const megabyte = 'x'.repeat(2 ** 20)
 describe('a listener', () => {
   it('makes room for another where too many listen', async () => {
     const all = streams()
-    const readers = Array.from({ length: mostListeners + 1 }, () => read(all.open(sse, [], 'r1')))
+    const readers = Array.from({ length: maxSubscribers + 1 }, () => read(all.open(renderServerSentEvent, [], 'r1')))
     all.publish([end()])
     const ends = await Promise.allSettled(readers)
     expect(ends.map(({ status }) => status).filter((status) => status === 'rejected')).toHaveLength(1)
@@ -43,7 +43,7 @@ describe('a listener', () => {
 
   it('gets what was before, then what comes, and is closed with the end of its run', async () => {
     const all = streams()
-    const reading = read(all.open(sse, [delta('a')], 'r1'))
+    const reading = read(all.open(renderServerSentEvent, [delta('a')], 'r1'))
     all.publish([delta('b'), delta('of another', 'r2'), end('r2')])
     all.publish([delta('c'), end()])
     all.publish([delta('too late')])
@@ -51,18 +51,18 @@ describe('a listener', () => {
   })
 
   it('of a run that is over gets its end at once', async () => {
-    expect(await read(streams().open(sse, [delta('a'), end()], 'r1'))).toEqual(['a', 'run.completed'])
+    expect(await read(streams().open(renderServerSentEvent, [delta('a'), end()], 'r1'))).toEqual(['a', 'run.completed'])
   })
 
   it('of a long run that is over gets all of it, however much that is', async () => {
     const past = Array.from({ length: 6 }, () => delta(megabyte))
-    expect((await read(streams().open(sse, [...past, end()], 'r1'))).length).toBe(7)
+    expect((await read(streams().open(renderServerSentEvent, [...past, end()], 'r1'))).length).toBe(7)
   })
 
   it('of a long run that goes on gets all of it and what comes, however much there was before', async () => {
     const all = streams()
     const stream = all.open(
-      sse,
+      renderServerSentEvent,
       Array.from({ length: 6 }, () => delta(megabyte)),
       'r1',
     )
@@ -75,7 +75,7 @@ describe('a listener', () => {
   it('that has read what was before is let go for what it does not read then', async () => {
     const all = streams()
     const stream = all.open(
-      sse,
+      renderServerSentEvent,
       Array.from({ length: 6 }, () => delta(megabyte)),
       'r1',
     )
@@ -88,7 +88,7 @@ describe('a listener', () => {
 
   it('is let go when nothing more comes, and so is who waits for an end', async () => {
     const all = streams()
-    const reading = read(all.open(sse, [delta('a')], 'r1'))
+    const reading = read(all.open(renderServerSentEvent, [delta('a')], 'r1'))
     const ended = all.ended('r2')
     all.end()
     all.publish([delta('b'), end()])
@@ -98,8 +98,8 @@ describe('a listener', () => {
 
   it('that does not read is let go, and the others get everything', async () => {
     const all = streams()
-    const slow = all.open(sse, [], 'r1')
-    const reading = read(all.open(sse, [], 'r1'))
+    const slow = all.open(renderServerSentEvent, [], 'r1')
+    const reading = read(all.open(renderServerSentEvent, [], 'r1'))
     for (let i = 0; i < 8; i++) {
       all.publish([delta(megabyte)])
       await scheduler.wait(5)
@@ -115,7 +115,7 @@ describe('a listener', () => {
     const stream = all.open(
       (event) => {
         rendered++
-        return sse(event)
+        return renderServerSentEvent(event)
       },
       [],
       'r1',
@@ -158,7 +158,7 @@ describe('server-sent events of a session', () => {
         return past?.isGone ? undefined : client
       },
     }
-    const response = await follow(source, past && 0, stop.signal)
+    const response = await streamEvents(source, past && 0, stop.signal)
     let closed: number | undefined
     server.addEventListener('close', ({ code }) => void (closed = code))
     return {
@@ -170,7 +170,7 @@ describe('server-sent events of a session', () => {
       isClosed: () => closed !== undefined,
     }
   }
-  const json = (event: PlacedEvent) => JSON.stringify(event)
+  const json = (event: SessionEvent) => JSON.stringify(event)
   const page = (through: number, text: string, isLast = false): EventPage => ({ text, through, isLast })
 
   it('say at once that they are connected, then each event with its number', async () => {

@@ -1,4 +1,4 @@
-/** What a deployment learns about models: from public catalogs, and from providers that say that a prompt is too long. */
+/** Facts about models from public catalogs, and context windows from providers' errors. */
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -6,9 +6,9 @@ import { type Catalog, lookUpModel, emptyCatalog } from '../../../src/agent/prov
 import { createModelCatalog } from '../../../src/db/model-catalog.ts'
 import { loadCatalog } from '../../../src/durable/models/catalog-refresh.ts'
 import { fails, model, says } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newSession, newTenant } from '../../worker/client.ts'
+import { bindings, call, applyMigrations, newSession, newTenant } from '../../worker/client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 type Answer = () => Response
 const origin = 'https://catalog.test'
@@ -50,7 +50,7 @@ beforeEach(async () => {
 })
 
 describe('the public catalogs', () => {
-  it('are fetched once a day, and kept for all', async () => {
+  it('are fetched once a day for all isolates', async () => {
     pages.set(models, answered(live)).set(list, answered(listed))
     const first = await loadCatalog(deployment(), 1_000)
     expect(fetched.toSorted()).toEqual([list, models])
@@ -73,7 +73,7 @@ describe('the public catalogs', () => {
     })
   })
 
-  it('are asked only about providers that are in use', async () => {
+  it('are fetched only for providers in use', async () => {
     pages.set(list, answered(listed))
     const names = async () => (await createModelCatalog(bindings.DB).list()).map(({ name }) => name).toSorted()
     await loadCatalog(deployment({ OPENROUTER_API_KEY: '' }), 1)
@@ -81,7 +81,7 @@ describe('the public catalogs', () => {
     expect(await names()).toEqual(['models.dev:openai'])
   })
 
-  it('are asked about providers that tenants have keys for, and not only on the next day', async () => {
+  it('are fetched at once for a provider that a tenant has a new key for', async () => {
     pages.set(list, answered(listed))
     const load = (now: number, ...paid: string[]) =>
       loadCatalog(deployment({ OPENROUTER_API_KEY: '' }), now, new Set(paid))
@@ -89,14 +89,14 @@ describe('the public catalogs', () => {
       lookUpModel({ provider: 'deepseek', model: 'deepseek-v4', catalog }).contextWindow
     expect(windowOf(await load(1))).not.toBe(5)
     expect(windowOf(await load(2, 'deepseek'))).toBe(5)
-    // Nor is what nobody lists asked for again and again.
+    // A provider without a catalog is not fetched again and again.
     await load(3, 'deepseek', 'xai')
     await load(4, 'deepseek', 'xai')
     expect(fetched).toEqual([list, list, list])
     expect(windowOf(await load(5, 'deepseek', 'xai'))).toBe(5)
   })
 
-  it('are fetched by one of many that ask at once', async () => {
+  it('are fetched by one of several concurrent requests', async () => {
     pages.set(models, answered(live)).set(list, answered(listed))
     await Promise.all(Array.from({ length: 5 }, () => loadCatalog(deployment(), 5)))
     expect(fetched.toSorted()).toEqual([list, models])
@@ -112,18 +112,18 @@ describe('the public catalogs', () => {
         throw new TypeError('network connection lost')
       },
     ],
-  ])('stay as they were when one %s', async (_name, broken) => {
+  ])('stay unchanged when one %s', async (_case, broken) => {
     pages.set(models, answered(live)).set(list, answered(listed))
     const first = await loadCatalog(deployment(), 1)
     pages.set(models, broken).set(list, broken)
     const second = await loadCatalog(deployment(), day + 2)
     expect(second).toEqual(first)
-    // Not before tomorrow.
+    // The next fetch is a day later.
     await loadCatalog(deployment(), day + 3)
     expect(fetched).toHaveLength(4)
   })
 
-  it('that are too large are not read', async () => {
+  it('are not read when they are too large', async () => {
     const megabyte = new Uint8Array(1024 * 1024).fill(32)
     let sent = 0
     const endless = () =>
@@ -140,18 +140,18 @@ describe('the public catalogs', () => {
     expect(sent).toBeLessThan(30)
   })
 
-  it('are asked by nobody where they are turned off, or nothing is in use', async () => {
+  it('are not fetched when they are turned off or no provider is in use', async () => {
     expect(await loadCatalog(deployment({ MODEL_CATALOG_URL: 'off' }), 1)).toBe(undefined)
     expect(await loadCatalog(deployment({ OPENROUTER_API_KEY: '', OPENAI_API_KEY: '' }), 1)).toBe(undefined)
     expect(fetched).toEqual([])
   })
 })
 
-describe('a window that nobody knows', () => {
+describe('an unknown context window', () => {
   const say = (id: string, input: string, key: string) =>
     call('POST', `/api/sessions/${id}/chat`, { body: { input }, key })
   type Known = { readonly data: readonly { id: string; context_window: number; source: string }[] }
-  it('is learnt from the provider, for the tenant and nobody else', async () => {
+  it('is learned from the provider for the tenant alone', async () => {
     const one = await newTenant()
     const other = await newTenant()
     const words = "This model's maximum context length is 98304 tokens."
@@ -170,7 +170,7 @@ describe('a window that nobody knows', () => {
     expect(await windowFor(other)).toEqual([undefined, 256_000])
   })
 
-  it('holds from then on: a history that is too long for it is compressed before it is sent', async () => {
+  it('is used for later calls: a conversation that is too long is compressed before it is sent', async () => {
     const tenant = await newTenant()
     const scripted = model(({ tools }, nth) => {
       if (nth === 0) return fails(400, 'maximum context length is 20000 tokens')
@@ -179,12 +179,12 @@ describe('a window that nobody knows', () => {
     const { id } = await newSession({ model: scripted.id }, tenant.key)
     await say(id, 'one', tenant.key)
     for (const word of ['two', 'three', 'four']) await say(id, `${word} `.repeat(6_000), tenant.key)
-    const asked = scripted.asked.slice(1)
+    const asked = scripted.requests.slice(1)
     expect(asked.some(({ tools }) => !tools)).toBe(true)
     expect(JSON.stringify(asked.at(-1)?.messages)).toContain('what was said before')
   })
 
-  it('that is known from somebody is not touched by a complaint', async () => {
+  it('is not learned when a catalog states it', async () => {
     const tenant = await newTenant()
     const scripted = model([fails(400, 'maximum context length is 70000 tokens')])
     const settings = { models: { [scripted.id]: { context_window: 200_000 } } }

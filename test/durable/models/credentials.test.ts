@@ -1,4 +1,4 @@
-/** Keys of tenants in the memory of an isolate, and where they may be sent. */
+/** Tenants' keys in the memory of an isolate, and the addresses they may be sent to. */
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -29,7 +29,7 @@ const stored = async (tenant: string, id: string, secret: string, provider = 'op
 })
 
 describe('the keys of a tenant', () => {
-  it('are opened in order, by provider', async () => {
+  it('are opened in order and by provider', async () => {
     const list = [await stored('a', 'c1', 'one'), await stored('a', 'c2', 'two'), await stored('a', 'c3', 'x', 'xai')]
     const keys = await openKeys(bindings, { id: 'a', credentials: { revision: 3, list } })
     expect([...keys.byProvider]).toEqual([
@@ -44,7 +44,7 @@ describe('the keys of a tenant', () => {
     ])
   })
 
-  it('that were deleted do not come back with a snapshot that is late', async () => {
+  it('do not return with a late snapshot after their deletion', async () => {
     const both = { revision: 2, list: [await stored('late', 'c1', 'one'), await stored('late', 'c2', 'two')] }
     await openKeys(bindings, { id: 'late', credentials: sealedKeys(both) })
     const left = await openKeys(bindings, { id: 'late', credentials: sealedKeys(withoutCredential(both, 'c1')) })
@@ -56,20 +56,20 @@ describe('the keys of a tenant', () => {
   })
 
   it.each([0, 5_001, 12_000])(
-    'that are changed while somebody asks are asked for again, with %i others',
+    'are loaded again when they change during a load, with %i other tenants',
     async (others) => {
       const id = `changing ${others}`
       const gate = new Gate()
       const answers = [{ model: { default: 'a/old' } }, { model: { default: 'a/new' } }]
       const snapshot = async () => {
         const settings = answers.shift()
-        if (answers.length) await gate.opens()
+        if (answers.length) await gate.waitUntilOpen()
         return { id, settings, limits: {}, keys: {}, windows: {} }
       }
       const env = { ...bindings, TENANT: { getByName: () => ({ snapshot }) } } as unknown as Env
       const early = tenantSnapshot(env, id)
       forgetSnapshot(id)
-      // So many that not all of them are remembered.
+      // So many that the map of changes is cleared.
       for (let n = 0; n < others; n++) forgetSnapshot(`other ${n}`)
       gate.open()
       expect((await early).settings).toEqual({ model: { default: 'a/old' } })
@@ -78,7 +78,7 @@ describe('the keys of a tenant', () => {
     },
   )
 
-  it('are the latest ones, whoever is ready first', async () => {
+  it('are those of the latest revision, whichever load ends first', async () => {
     const list = await Promise.all(['1', '2', '3', '4'].map((id) => stored('race', id, `key ${id}`)))
     const asked = [4, 1, 3, 2].map((n) =>
       openKeys(bindings, { id: 'race', credentials: { revision: n, list: list.slice(0, n) } }),
@@ -87,15 +87,15 @@ describe('the keys of a tenant', () => {
     expect(cachedKeys('race').byProvider.get('openai')).toHaveLength(4)
   })
 
-  it('that cannot be opened are left out', async () => {
+  it('are left out when they cannot be opened', async () => {
     const list = [await stored('other', 'c1', 'one'), await stored('shut', 'c2', 'two')]
     const keys = await openKeys(bindings, { id: 'shut', credentials: { revision: 1, list } })
     expect(keys.byProvider.get('openai')).toEqual([{ id: 'c2', key: 'two' }])
   })
 })
 
-describe('a change of what is stored', () => {
-  it('counts up, and changes nothing when there is nothing to change', async () => {
+describe('a change of the credentials', () => {
+  it('raises the revision, unless nothing changes', async () => {
     const one = await stored('a', 'c1', 'one')
     const { stored: list } = withCredential(none, one)
     expect(list).toEqual({ revision: 1, list: [one] })
@@ -106,7 +106,7 @@ describe('a change of what is stored', () => {
   })
 })
 
-describe('a key for a provider of the tenant’s own', () => {
+describe('a key for a custom provider', () => {
   const own = [{ id: 'c1', key: 'own' }]
   const keys = {
     revision: 1,
@@ -128,13 +128,13 @@ describe('a key for a provider of the tenant’s own', () => {
     expect(keySource(keys, settings)(provider, address)).toEqual(expected)
   })
 
-  it('goes nowhere while the settings of the tenant name no address', () => {
+  it("is not used while the tenant's settings name no address", () => {
     expect(keySource(keys, {})('custom:mine', '')).toEqual([])
     expect(keySource(keys, {})('custom:mine', 'https://llm.example.com/v1')).toEqual([])
   })
 })
 
-describe('the standing of a key', () => {
+describe('the status of a key', () => {
   it.each([
     [undefined, 'usable', null, null],
     [{ until: 5, dead: false }, 'usable', null, null],

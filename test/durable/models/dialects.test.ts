@@ -7,7 +7,7 @@ import { createDialects } from '../../../src/durable/models/dialects.ts'
 const request: ModelRequest = { model: '@cf/x/y', system: '', transcript: [userText('hello')], tools: [] }
 const endpoint = { id: '', baseUrl: '', key: '', headers: {} }
 
-/** What the binding gives in this runtime: the body of a response. */
+/** A stream as the AI binding returns it in this runtime: the body of a response. */
 const streamOf = (text: string) => new Response(text).body as ReadableStream<Uint8Array>
 
 const bound = (ai: AiBinding) => createDialects({ AI: ai } as unknown as Env)['workers-ai']
@@ -24,17 +24,17 @@ async function call(ai: AiBinding, signal = new AbortController().signal) {
 }
 
 describe('the dialect of the AI binding', () => {
-  it('is there with the binding, and only with it', () => {
+  it('exists only with the binding', () => {
     expect(createDialects({} as Env)).not.toHaveProperty('workers-ai')
     expect(bound({ run: () => Promise.resolve({}) })).toBeDefined()
   })
 
-  it('reads a stream of this runtime', async () => {
+  it('reads a stream of the runtime', async () => {
     const ai = { run: () => Promise.resolve(streamOf('data: {"response":"Hi"}\n\ndata: [DONE]\n\n')) }
     expect(await call(ai)).toEqual({ content: [{ type: 'text', text: 'Hi' }], heard: ['Hi'] })
   })
 
-  it('gives up a stream in which nothing comes any more', async () => {
+  it('cancels a stream that stalls', async () => {
     const controller = new AbortController()
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
     const writer = writable.getWriter()
@@ -47,8 +47,8 @@ describe('the dialect of the AI binding', () => {
   })
 })
 
-describe('the stand-in', () => {
-  it('says that it is there with every word: a slow answer is no silence', async () => {
+describe('the demo model', () => {
+  it('reports activity with every word, so that a slow answer does not time out', async () => {
     const signs: string[] = []
     await createDialects({} as Env).demo?.call(request, endpoint, {
       signal: new AbortController().signal,

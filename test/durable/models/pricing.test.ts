@@ -1,4 +1,4 @@
-/** What a call cost: by the provider's word, by prices, or unknown. */
+/** The cost of a call: as the provider reports it, by known prices, or unknown. */
 
 import { describe, expect, it } from 'vitest'
 import { noUsage, type Usage } from '../../../src/agent/model/usage.ts'
@@ -22,7 +22,7 @@ const tiered = {
   },
 } as const
 
-describe('a price', () => {
+describe('the cost of a call', () => {
   const cached = { ...noUsage, cachedRead: million, cachedWrite: million, costStatus: 'unknown' } as const
   const cases: readonly (readonly [
     string,
@@ -30,34 +30,34 @@ describe('a price', () => {
     Parameters<typeof addCost>[1],
     readonly [number, Usage['costStatus']],
   ])[] = [
-    ['counts reasoning as the output that it is part of', used, route, [12, 'estimated']],
-    ['counts what is read from a cache and written to it apart', cached, route, [2.7, 'estimated']],
+    ['counts reasoning as output', used, route, [12, 'estimated']],
+    ['counts cached reads and writes at their own prices', cached, route, [2.7, 'estimated']],
     [
-      'is higher for what is written to a cache for an hour',
+      'is higher for cache writes of an hour',
       { ...cached, hourWrite: 400_000 },
       route,
       [0.2 + 0.6 * 2.5 + 0.4 * 4, 'estimated'],
     ],
     [
-      'is the same for an hour where writing costs no more than input',
+      'is the same for an hour when writes cost no more than input',
       { ...cached, cachedRead: 0, hourWrite: million },
       { ...route, prices: { ...prices, cachedWrite: 2 } },
       [2, 'estimated'],
     ],
-    ['is the usual one up to a length of the prompt', { ...used, input: 200_000 }, tiered, [10.4, 'estimated']],
+    ['uses the base prices up to a prompt length', { ...used, input: 200_000 }, tiered, [10.4, 'estimated']],
     [
-      'is that of the longest length that the prompt is beyond, caches included',
+      'uses the tier of the prompt length, cached tokens included',
       { ...used, input: 200_000, cachedRead: 1 },
       tiered,
       [15.8000004, 'estimated'],
     ],
-    ['is that of the next length', used, tiered, [28, 'estimated']],
-    ['is what the provider says', { ...used, costUsd: 3, costStatus: 'actual' }, route, [3, 'actual']],
+    ['uses the next tier', used, tiered, [28, 'estimated']],
+    ['is the one that the provider reports', { ...used, costUsd: 3, costStatus: 'actual' }, route, [3, 'actual']],
     ['is unknown without prices', used, unpriced, [0, 'unknown']],
     ['is included when the model is free', used, free, [0, 'included']],
-    ['is nothing for the stand-in', noUsage, { dialect: 'demo' }, [0, 'included']],
+    ['is zero for the demo model', noUsage, { dialect: 'demo' }, [0, 'included']],
   ]
-  it.each(cases)('%s', (_what, usage, at, [costUsd, costStatus]) => {
+  it.each(cases)('%s', (_case, usage, at, [costUsd, costStatus]) => {
     const priced = addCost(usage, at)
     expect([Number(priced.costUsd.toFixed(9)), priced.costStatus]).toEqual([costUsd, costStatus])
   })
@@ -73,22 +73,22 @@ describe('a bill', () => {
     expect(Object.keys(billCall(used, estimate, { route, task: 'vision' }).by ?? {})).toEqual(['a/one vision'])
   })
 
-  it('keeps nothing of what only its price needed', () => {
+  it('drops the fields that only the price needs', () => {
     const long = { ...used, cachedWrite: 10, hourWrite: 10 }
     expect(JSON.stringify(billCall(long, estimate, { route }))).not.toContain('hourWrite')
   })
 
-  it('is estimated and marked when the provider never said what was used', () => {
+  it('is estimated and marked when the provider reports no usage', () => {
     const billed = billCall(noUsage, estimate, { route })
     expect(billed).toMatchObject({ input: 100, output: 5, costStatus: 'estimated' })
     expect(billed.by?.['a/one']).toMatchObject({ calls: 1, cut: 1 })
   })
 
-  it('of the stand-in is not estimated', () => {
+  it('is not estimated for the demo model', () => {
     expect(billCall(noUsage, estimate, { route: { id: 'demo/agent', dialect: 'demo' } })).toMatchObject({ input: 0 })
   })
 
-  it('of a call that was cut is marked, with or without a price', () => {
+  it('is marked for an interrupted call, with or without a price', () => {
     expect(billInterrupted(estimate, { route: unpriced })).toMatchObject({
       costStatus: 'unknown',
       by: { 'a/one': { input: 100, cut: 1 } },

@@ -1,4 +1,4 @@
-/** A session whose model is asked by the Responses API: its reasoning survives results, turns and the object. */
+/** A session with the Responses API: reasoning items survive tool results, turns and evictions. */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findResponsesViolations } from '../../agent/providers/fakes/openai-responses.ts'
@@ -9,16 +9,16 @@ import {
   reasoningItem,
 } from '../../agent/providers/fixtures/openai-responses.ts'
 import { until } from '../../support/scripted-model.ts'
-import { call, migrated, newSession } from '../../worker/client.ts'
-import { linesOf, type Run, say } from '../../worker/listen.ts'
+import { call, applyMigrations, newSession } from '../../worker/client.ts'
+import { listLines, type Run, send } from '../../worker/listen.ts'
 import { evict, wipe } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 type Body = { readonly input: readonly { readonly type?: string; readonly id?: string; readonly role?: string }[] }
 type Answer = { readonly status?: number; readonly body: string | Uint8Array }
 
-/** The provider: refuses what is not in order, as the real one does. */
+/** A fake provider that rejects invalid input like the real one. */
 const asked: Body[] = []
 let answers: readonly Answer[] = []
 const outside = globalThis.fetch.bind(globalThis)
@@ -48,19 +48,19 @@ const outline = ({ input }: Body) => input.map(({ type, role, id }) => (type ===
 describe('reasoning', () => {
   const todo = callItem('call_1', 'todo', ['{}'])
 
-  it('goes back in its place, with the results and in the turns behind them, whatever becomes of the object', async () => {
+  it('is sent back in its place with results and in later turns, also after an eviction', async () => {
     answers = [
       completedResponse(reasoningItem([['I must look.']], 'rs_1'), todo),
       completedResponse(reasoningItem([], 'rs_2'), messageItem(['Nothing to do.'], 'final_answer')),
     ]
     const { id } = await begin()
-    expect(await say(id, 'what is there to do?')).toMatchObject({ output: 'Nothing to do.' })
+    expect(await send(id, 'what is there to do?')).toMatchObject({ output: 'Nothing to do.' })
     await evict(id)
-    await say(id, 'sure?')
-    // What is stored outside of the object is enough.
+    await send(id, 'sure?')
+    // The stored rows are enough.
     await until(async () => (await call<{ data: unknown[] }>('GET', '/api/search?q=sure')).body.data.length)
     await wipe(id)
-    await say(id, 'quite sure?')
+    await send(id, 'quite sure?')
     expect(asked.map(outline)).toEqual([
       ['user'],
       ['user', 'rs_1', 'function_call', 'function_call_output'],
@@ -76,25 +76,25 @@ describe('reasoning', () => {
     expect(asked[3]?.input[5]).toMatchObject({ content: 'Nothing to do.', phase: 'final_answer' })
   })
 
-  it('of one provider is not shown to another, and not lost to the first', async () => {
+  it('of one provider is not sent to another one, and stays available to the first', async () => {
     answers = [completedResponse(reasoningItem([['hm']], 'rs_1'), messageItem(['Yes.']))]
     const { id, model: first } = await begin()
-    await say(id, 'is it so?')
+    await send(id, 'is it so?')
     const other = 'custom:other'
     const model = `${other}/reasoner`
     const providers = { [other]: { base_url: 'https://models.example.org/v1', dialect: 'openai-responses' } }
     expect((await call('PATCH', '/api/settings', { body: { providers } })).status).toBe(200)
     expect((await call('PATCH', `/api/sessions/${id}`, { body: { model } })).status).toBe(200)
-    await say(id, 'still?')
+    await send(id, 'still?')
     await call('PATCH', `/api/sessions/${id}`, { body: { model: first } })
-    await say(id, 'and now?')
+    await send(id, 'and now?')
     expect(asked.slice(1).map(outline)).toEqual([
       ['user', 'assistant', 'user'],
       ['user', 'rs_1', 'assistant', 'user', 'assistant', 'user'],
     ])
   })
 
-  it('that the provider cannot read any more is left out, and the turn goes on', async () => {
+  it('is left out when the provider rejects it, and the turn continues', async () => {
     const error = { code: 'invalid_encrypted_content', message: 'The encrypted content gAAA could not be verified.' }
     answers = [
       completedResponse(reasoningItem([['hm']], 'rs_1'), messageItem(['Yes.'])),
@@ -102,13 +102,13 @@ describe('reasoning', () => {
       completedResponse(messageItem(['Still yes.'])),
     ]
     const { id } = await begin()
-    await say(id, 'is it so?')
-    const run: Run = await say(id, 'still?')
+    await send(id, 'is it so?')
+    const run: Run = await send(id, 'still?')
     expect(run.output).toBe('Still yes.')
     expect(asked.slice(1).map(outline)).toEqual([
       ['user', 'rs_1', 'assistant', 'user'],
       ['user', 'assistant', 'user'],
     ])
-    expect(await linesOf(id)).toEqual(['user: is it so?', 'assistant: Yes.', 'user: still?', 'assistant: Still yes.'])
+    expect(await listLines(id)).toEqual(['user: is it so?', 'assistant: Yes.', 'user: still?', 'assistant: Still yes.'])
   })
 })

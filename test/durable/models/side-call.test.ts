@@ -11,14 +11,14 @@ import { createRoutes } from '../../../src/durable/models/model-routes.ts'
 import { type SideCallResult, type SideCallRequest, runSideCall } from '../../../src/durable/models/side-call.ts'
 import { parseTitle } from '../../../src/durable/session/title.ts'
 import { deployment } from '../../support/deployment.ts'
-import { type Asked, calls, fails, hangs, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newSession, newTenant, type Problem } from '../../worker/client.ts'
-import { type Run, say } from '../../worker/listen.ts'
+import { type ModelRequest, calls, fails, hangs, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
+import { bindings, call, applyMigrations, newSession, newTenant, type ErrorBody } from '../../worker/client.ts'
+import { type Run, send } from '../../worker/listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 afterEach(() => delete deployment.auxModel)
 
-const isSummary = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('Summarise the conversation')
+const isSummary = ({ messages }: ModelRequest) => JSON.stringify(messages[0]).includes('Summarise the conversation')
 
 const variables = { OPENAI_API_KEY: 'test-key', OPENAI_BASE_URL: 'https://model.test/v1' }
 const request: SideCallRequest = { system: 'Judge.', transcript: [userText('this')] }
@@ -50,8 +50,8 @@ describe('a side call', () => {
     const main = model([says('fine')])
     const answer = await runFor('approval', main.id)
     expect(textOrFailure(answer)).toBe('fine')
-    expect(saidIn(main.asked[0]!)).toEqual(['user: this'])
-    expect(main.asked[0]?.tools ?? []).toEqual([])
+    expect(listTexts(main.requests[0]!)).toEqual(['user: this'])
+    expect(main.requests[0]?.tools ?? []).toEqual([])
     expect(answer.usage.by).toMatchObject({ [`${main.id} approval`]: { calls: 1, input: 60, output: 10 } })
   })
 
@@ -73,7 +73,7 @@ describe('a side call', () => {
     const settings = { auxiliary: { approval: { model: judge.id } } }
     expect(textOrFailure(await runFor('approval', main.id, settings))).toBe('yes')
     expect(textOrFailure(await runFor('monitor', main.id, settings))).toBe('no')
-    expect([main.asked.length, judge.asked.length]).toEqual([1, 1])
+    expect([main.requests.length, judge.requests.length]).toEqual([1, 1])
   })
 
   it('takes no key for a model without a dialect', async () => {
@@ -101,11 +101,11 @@ describe('a side call', () => {
     const busy = fails(503, 'overloaded')
     const judge = model([busy, busy, busy, says('late')])
     const settings = { auxiliary: { monitor: { model: judge.id } } }
-    expect([textOrFailure(await runFor('monitor', main.id, settings)), judge.asked.length]).toEqual([
+    expect([textOrFailure(await runFor('monitor', main.id, settings)), judge.requests.length]).toEqual([
       'from the main one',
       3,
     ])
-    expect([textOrFailure(await runFor('monitor', main.id, settings)), judge.asked.length]).toEqual(['again', 3])
+    expect([textOrFailure(await runFor('monitor', main.id, settings)), judge.requests.length]).toEqual(['again', 3])
     // Another tenant has its own keys.
     expect(textOrFailure(await runFor('monitor', main.id, settings, { tenantId: 'another' }))).toBe('late')
   })
@@ -117,7 +117,7 @@ describe('a side call', () => {
     const cheap = model([says('cheap')], 'gpt-5.4-mini')
     const refused = model([fails(401, 'bad key')])
     expect(textOrFailure(await runFor('monitor', refused.id, {}, { tenantId: 'anywhere' }))).toBe('cheap')
-    expect(cheap.asked).toHaveLength(1)
+    expect(cheap.requests).toHaveLength(1)
   })
 
   it('stays with a custom provider of the tenant', async () => {
@@ -125,7 +125,7 @@ describe('a side call', () => {
     const mine = model([fails(401, 'bad key')])
     const main = mine.id.replace('openai/', 'custom:mine/')
     expect(textOrFailure(await runFor('monitor', main, settings, { tenantId: 'at-home' }))).toBe('auth')
-    expect(mine.asked).toHaveLength(1)
+    expect(mine.requests).toHaveLength(1)
   })
 
   it('times out after its own limit', async () => {
@@ -145,11 +145,11 @@ describe('a side call', () => {
     const [hanging, busy] = [model([hangs(gate)]), model([fails(503, 'overloaded'), says('never')])]
     const stopper = new AbortController()
     const asked = [hanging, busy].map(({ id }) => runFor('vision', id, {}, { stopper }))
-    await gate.reached()
-    await until(() => busy.asked.length)
+    await gate.waitUntilReached()
+    await until(() => busy.requests.length)
     stopper.abort()
     expect((await Promise.all(asked)).map(textOrFailure)).toEqual(['aborted', 'aborted'])
-    expect([hanging.asked.length, busy.asked.length]).toEqual([1, 1])
+    expect([hanging.requests.length, busy.requests.length]).toEqual([1, 1])
     gate.open()
   })
 
@@ -191,15 +191,15 @@ describe('compression', () => {
       compression: { threshold: 0.1 },
     }
     const { id } = await newSession({ model: main.id, settings })
-    await say(id, 'x '.repeat(12_000))
-    await say(id, 'y '.repeat(12_000))
-    await say(id, 'short')
+    await send(id, 'x '.repeat(12_000))
+    await send(id, 'y '.repeat(12_000))
+    await send(id, 'short')
     const { body } = await call<{ usage: object }>('GET', `/api/sessions/${id}`)
-    const asked = 3 + summariser.asked.length
-    expect(summariser.asked.length).toBeGreaterThan(0)
-    expect(summariser.asked.every(isSummary)).toBe(true)
-    expect(main.asked.some(isSummary)).toBe(false)
-    expect(JSON.stringify(main.asked.at(-1))).toContain('They said hello.')
+    const asked = 3 + summariser.requests.length
+    expect(summariser.requests.length).toBeGreaterThan(0)
+    expect(summariser.requests.every(isSummary)).toBe(true)
+    expect(main.requests.some(isSummary)).toBe(false)
+    expect(JSON.stringify(main.requests.at(-1))).toContain('They said hello.')
     expect(body.usage).toMatchObject({ input: 60 * asked, output: 10 * asked })
   })
 })
@@ -213,7 +213,7 @@ describe('a title', () => {
   })
 
   const titles = { auxiliary: { title_generation: { enabled: true } } }
-  const isTitle = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
+  const isTitle = ({ messages }: ModelRequest) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
   const sessionOf = async (id: string) => (await call<Record<string, unknown>>('GET', `/api/sessions/${id}`)).body
   const titleOf = async (id: string) => (await sessionOf(id))['title']
   /** The number of sessions in history that match. */
@@ -223,7 +223,7 @@ describe('a title', () => {
     deployment.auxModel = ''
     const main = model((asked) => (isTitle(asked) ? says('Wombats at dusk') : says('They dig.')))
     const { id } = await newSession({ model: main.id, settings: titles })
-    const { run_id: run } = await say(id, 'what do wombats do?')
+    const { run_id: run } = await send(id, 'what do wombats do?')
     await until(async () => (await titleOf(id)) === 'Wombats at dusk')
     await until(async () => (await listed('Wombats%20at')) === 1)
     const first = await call<Run>('GET', `/api/sessions/${id}/runs/${run}`)
@@ -232,10 +232,10 @@ describe('a title', () => {
       { model: main.id, task: null, calls: 1, input: 60 },
       { model: main.id, task: 'title_generation', calls: 1, input: 60 },
     ])
-    await say(id, 'and then?')
-    expect(main.asked.filter(isTitle).length).toBe(1)
+    await send(id, 'and then?')
+    expect(main.requests.filter(isTitle).length).toBe(1)
     expect((await sessionOf(id))['usage']).toMatchObject({ input: 180, output: 30 })
-    expect(JSON.stringify(main.asked.find(isTitle)?.messages)).toContain('They dig.')
+    expect(JSON.stringify(main.requests.find(isTitle)?.messages)).toContain('They dig.')
   })
 
   it('never replaces a title that a person set', async () => {
@@ -243,8 +243,8 @@ describe('a title', () => {
     const gate = new Gate()
     const main = model((asked) => (isTitle(asked) ? says('Of the ', gate, 'model') : says('ok')))
     const { id } = await newSession({ model: main.id, settings: titles })
-    await say(id, 'hello')
-    await gate.reached()
+    await send(id, 'hello')
+    await gate.waitUntilReached()
     await call('PATCH', `/api/sessions/${id}`, { body: { title: 'Mine' } })
     gate.open()
     await until(async () => Number(((await sessionOf(id))['usage'] as { input: number }).input) === 120)
@@ -256,7 +256,7 @@ describe('a title', () => {
     const gate = new Gate()
     const main = model((asked) => (isTitle(asked) ? says(gate, 'Quolls by night') : says('ok')))
     const { id } = await newSession({ model: main.id, settings: titles })
-    await say(id, 'tell me about quolls')
+    await send(id, 'tell me about quolls')
     await until(async () => (await listed('about%20quolls')) === 1)
     gate.open()
     expect(await until(() => listed('Quolls%20by'))).toBe(1)
@@ -291,9 +291,9 @@ describe('a title', () => {
     deployment.auxModel = cheap.id
     const main = model([])
     const { id } = await newSession({ model: main.id })
-    await say(id, 'what do numbats eat?')
+    await send(id, 'what do numbats eat?')
     await until(async () => (await titleOf(id)) === 'Numbats')
-    expect([main.asked.length, cheap.asked.length]).toEqual([1, 1])
+    expect([main.requests.length, cheap.requests.length]).toEqual([1, 1])
   })
 
   it.each([
@@ -305,14 +305,14 @@ describe('a title', () => {
     deployment.auxModel = auxModel
     const main = model([])
     const { id } = await newSession({ model: main.id, settings, ...named })
-    await say(id, 'a plain question')
+    await send(id, 'a plain question')
     // The usage of the turn is in history: everything that follows a turn has run.
     await until(async () =>
       (await call<{ data: object[] }>('GET', `/api/usage?group=session&limit=200`)).body.data.some(
         (line) => 'key' in line && line.key === id,
       ),
     )
-    expect([main.asked.length, await titleOf(id)]).toEqual([1, 'a plain question'])
+    expect([main.requests.length, await titleOf(id)]).toEqual([1, 'a plain question'])
   })
 })
 
@@ -335,18 +335,18 @@ describe('a mixture of models', () => {
     expect(list.body.data.map(({ id }) => id)).toContain('moa/panel')
     const { id } = await newSession({ model: 'moa/panel' }, key)
     const running = call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'What now?' } })
-    await gate.reached()
-    await until(() => two.asked.length && three.asked.length)
-    expect(aggregator.asked.length).toBe(0)
+    await gate.waitUntilReached()
+    await until(() => two.requests.length && three.requests.length)
+    expect(aggregator.requests.length).toBe(0)
     gate.open()
     const { body: run } = await running
     expect(run.output).toBe('Together.')
     for (const reference of [one, two, three]) {
-      expect(reference.asked.length).toBe(1)
-      expect(reference.asked[0]?.tools ?? []).toEqual([])
-      expect(reference.asked[0]?.['max_tokens'] ?? reference.asked[0]?.['max_completion_tokens']).toBe(77)
+      expect(reference.requests.length).toBe(1)
+      expect(reference.requests[0]?.tools ?? []).toEqual([])
+      expect(reference.requests[0]?.['max_tokens'] ?? reference.requests[0]?.['max_completion_tokens']).toBe(77)
     }
-    const [first, second] = aggregator.asked
+    const [first, second] = aggregator.requests
     for (const asked of [first, second]) {
       expect(JSON.stringify(asked?.messages.at(-1))).toContain('I say one')
       expect(JSON.stringify(asked?.messages.at(-1))).toContain('I say two')
@@ -365,14 +365,14 @@ describe('a mixture of models', () => {
     const { id } = await newSession({ model: 'moa/panel' }, key)
     const { body: run } = await call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'go' } })
     expect(run.output).toBe('Alone.')
-    expect(saidIn(aggregator.asked[0]!)).toEqual(['user: go'])
+    expect(listTexts(aggregator.requests[0]!)).toEqual(['user: go'])
   })
 
   it('is refused and not listed when its aggregator is unavailable', async () => {
     const { key } = await newTenant()
     const listed = async () => (await call<{ data: { id: string }[] }>('GET', '/v1/models', { key })).body.data
     await call('PATCH', '/api/settings', { key, body: presets(['openai/one'], 'anthropic/claude-opus-5') })
-    const refused = await call<Problem>('POST', '/api/sessions', { key, body: { model: 'moa/panel' } })
+    const refused = await call<ErrorBody>('POST', '/api/sessions', { key, body: { model: 'moa/panel' } })
     expect([refused.status, refused.body.error.code]).toEqual([404, 'model_not_found'])
     expect(refused.body.error.message).toContain('anthropic/claude-opus-5 is not available here: set ANTHROPIC_API_KEY')
     expect((await listed()).map(({ id }) => id)).not.toContain('moa/panel')

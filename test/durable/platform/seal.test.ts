@@ -1,4 +1,4 @@
-/** Secrets as they are stored: who can open them, and what is said when nobody can. */
+/** Sealed secrets: which owner can open them, and the reasons when they cannot be opened. */
 
 import { describe, expect, it } from 'vitest'
 import { missingForSealing, open, seal } from '../../../src/durable/platform/seal.ts'
@@ -9,21 +9,21 @@ const env = { ENCRYPTION_KEY: keyOf(7) }
 const owner = { tenant: 'acme', kind: 'credential', id: 'c1' }
 const secret = 'sk-test-Grüße-🔑-0123456789'
 
-/** Every character changed in turn, but for the filling at the end. */
+/** The sealed value with each character changed once, without the padding. */
 const damaged = (sealed: string) =>
   [...sealed].flatMap((char, at) =>
     char === '=' ? [] : `${sealed.slice(0, at)}${char === 'A' ? 'B' : 'A'}${sealed.slice(at + 1)}`,
   )
 
 describe('a sealed secret', () => {
-  it('opens for the one it was sealed for', async () => {
-    expect(await open(env, await seal(env, secret, owner), owner)).toEqual({ is: 'open', secret })
-    expect(await open(env, await seal(env, '', owner), owner)).toEqual({ is: 'open', secret: '' })
+  it('opens for its owner', async () => {
+    expect(await open(env, await seal(env, secret, owner), owner)).toEqual({ kind: 'opened', secret })
+    expect(await open(env, await seal(env, '', owner), owner)).toEqual({ kind: 'opened', secret: '' })
     const long = 'x'.repeat(20_000)
-    expect(await open(env, await seal(env, long, owner), owner)).toEqual({ is: 'open', secret: long })
+    expect(await open(env, await seal(env, long, owner), owner)).toEqual({ kind: 'opened', secret: long })
   })
 
-  it('never looks the same twice and never shows what is in it', async () => {
+  it('differs each time and does not contain the secret', async () => {
     const [one, two] = [await seal(env, secret, owner), await seal(env, secret, owner)]
     expect(one).not.toBe(two)
     for (const shown of [one, atob(one.split('.')[1] ?? '')]) {
@@ -36,23 +36,23 @@ describe('a sealed secret', () => {
     ['another tenant', { ...owner, tenant: 'acme2' }],
     ['another kind', { ...owner, kind: 'channel' }],
     ['another id', { ...owner, id: 'c2' }],
-    ['parts that only read the same in a row', { tenant: 'acme', kind: 'credentialc', id: '1' }],
-  ])('stays shut for %s', async (_who, other) => {
-    expect(await open(env, await seal(env, secret, owner), other)).toMatchObject({ is: 'shut' })
+    ['parts that are equal when joined', { tenant: 'acme', kind: 'credentialc', id: '1' }],
+  ])('cannot be opened for %s', async (_case, other) => {
+    expect(await open(env, await seal(env, secret, owner), other)).toMatchObject({ kind: 'unreadable' })
   })
 
-  it('stays shut for another key of the deployment, and says so', async () => {
+  it('cannot be opened with another ENCRYPTION_KEY, and the reason says so', async () => {
     const opened = await open({ ENCRYPTION_KEY: keyOf(8) }, await seal(env, secret, owner), owner)
-    expect(opened).toEqual({ is: 'shut', reason: expect.stringContaining('another ENCRYPTION_KEY') })
+    expect(opened).toEqual({ kind: 'unreadable', reason: expect.stringContaining('another ENCRYPTION_KEY') })
   })
 
-  it('stays shut after any change to it', async () => {
+  it('cannot be opened after any change', async () => {
     const sealed = await seal(env, 'short', owner)
     const all = [...damaged(sealed), sealed.slice(0, 20), `${sealed}AAAA`, '', 'v1.', 'v1', 'v2.AAAA', 'v1.%%%']
     const opened = await Promise.all(all.map((text) => open(env, text, owner)))
-    // The last characters of base64 may hold bits that mean nothing: what opens is what was sealed.
-    expect(opened.filter((one) => one.is === 'open' && one.secret !== 'short')).toEqual([])
-    expect(opened.filter(({ is }) => is === 'shut').length).toBeGreaterThanOrEqual(all.length - 1)
+    // The last character of base64 may have unused bits: a change of those does not change the secret.
+    expect(opened.filter((one) => one.kind === 'opened' && one.secret !== 'short')).toEqual([])
+    expect(opened.filter(({ kind }) => kind === 'unreadable').length).toBeGreaterThanOrEqual(all.length - 1)
   })
 })
 
@@ -64,20 +64,20 @@ describe('the key of the deployment', () => {
       const missing = expect.stringContaining('openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY')
       expect(missingForSealing(settings)).toEqual(missing)
       await expect(seal(settings, secret, owner)).rejects.toThrow('ENCRYPTION_KEY')
-      expect(await open(settings, 'v1.AAAA', owner)).toEqual({ is: 'shut', reason: missing })
+      expect(await open(settings, 'v1.AAAA', owner)).toEqual({ kind: 'unreadable', reason: missing })
       expect(() => requireSealing(settings)).toThrow(
         expect.objectContaining({ status: 503, code: 'not_configured', message: missing }),
       )
     },
   )
 
-  it('is taken in both alphabets of base64, and with a line break after it', async () => {
+  it('is accepted in both alphabets of base64 and with a line break at its end', async () => {
     const bytes = new Uint8Array(32).fill(255)
     const plain = btoa(String.fromCharCode(...bytes))
     const sealed = await seal({ ENCRYPTION_KEY: plain }, secret, owner)
     for (const text of [`${plain}\n`, plain.replaceAll('/', '_').replaceAll('=', '')]) {
       expect(missingForSealing({ ENCRYPTION_KEY: text })).toBeUndefined()
-      expect(await open({ ENCRYPTION_KEY: text }, sealed, owner)).toEqual({ is: 'open', secret })
+      expect(await open({ ENCRYPTION_KEY: text }, sealed, owner)).toEqual({ kind: 'opened', secret })
     }
     expect(() => requireSealing(env)).not.toThrow()
   })

@@ -2,12 +2,12 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newSessionId } from '../../../src/durable/platform/ids.ts'
-import { type AskedCall, calls, model, type Reply, saidIn, says, until } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newKey, newSession, newTenant, type Problem } from '../../worker/client.ts'
-import { follow, messagesOf, type Run } from '../../worker/listen.ts'
+import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
+import { bindings, call, applyMigrations, newKey, newSession, newTenant, type ErrorBody } from '../../worker/client.ts'
+import { sendAndStream, listMessages, type Run } from '../../worker/listen.ts'
 import { evict, kill, objectOf, ring, creating, requestCommand } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 type Pending = {
   readonly id: string
@@ -17,14 +17,14 @@ type Pending = {
 }
 type List<T> = { readonly data: readonly T[] }
 
-const push = (id: string, command = 'git push origin main'): AskedCall => ({ id, name: 'terminal', input: { command } })
+const push = (id: string, command = 'git push origin main'): ScriptedCall => ({ id, name: 'terminal', input: { command } })
 const pendingOf = async (id: string, key?: string) =>
   (await call<List<Pending>>('GET', '/api/approvals', key ? { key } : {})).body.data.filter(
     ({ session_id }) => session_id === id,
   )
 const pending = (id: string) => until(async () => (await pendingOf(id))[0])
 const decide = (id: string, decision: string, more: object = {}) =>
-  call<Problem>('POST', `/api/approvals/${id}`, { body: { decision, ...more } })
+  call<ErrorBody>('POST', `/api/approvals/${id}`, { body: { decision, ...more } })
 const begin = (id: string, input = 'push it') => call<Run>('POST', `/api/sessions/${id}/steer`, { body: { input } })
 const ended = (id: string, run: string) =>
   until(async () => {
@@ -32,7 +32,7 @@ const ended = (id: string, run: string) =>
     return body.exit_reason && body
   })
 const resultsOf = async (id: string) =>
-  (await messagesOf(id))
+  (await listMessages(id))
     .filter(({ role }) => role === 'tool')
     .map(({ content }) => JSON.parse(String(content).split('[The user')[0] ?? '') as object)
 const auditOf = async (id: string) =>
@@ -48,7 +48,7 @@ const session = async (replies: readonly Reply[], settings: object = manual) => 
 describe('a call that is asked about', () => {
   it('waits, is shown in the list and the stream, and runs when it is allowed once', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
-    const stream = await follow(id, { input: 'push it' })
+    const stream = await sendAndStream(id, { input: 'push it' })
     const asked = await pending(id)
     expect(asked).toMatchObject({
       id: expect.stringMatching(`^${id}\\..+`) as string,
@@ -67,7 +67,7 @@ describe('a call that is asked about', () => {
     })
     expect((await call('GET', `/api/sessions/${id}`)).body['status']).toBe('waiting')
     expect((await decide(asked.id, 'once')).status).toBe(200)
-    await stream.closed()
+    await stream.waitForClose()
     expect(stream.types.filter((type) => /approval|tool/.test(type))).toEqual([
       'tool.started',
       'approval.request',
@@ -125,7 +125,7 @@ describe('a call that is asked about', () => {
       status: 'denied',
       error: expect.stringContaining('not on a Friday') as string,
     })
-    expect(saidIn(scripted.asked[1]!).at(-1)).toContain('not on a Friday')
+    expect(listTexts(scripted.requests[1]!).at(-1)).toContain('not on a Friday')
   })
 
   it('waits through deaths, and is decided in a later life', async () => {
@@ -227,7 +227,7 @@ describe('the judge', () => {
     const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: 'push it' } })
     expect(body).toMatchObject({ output: 'The end.' })
     expect((await resultsOf(id))[0]).not.toHaveProperty('status')
-    expect(saidIn(scripted.asked[1]!)[0]).toContain('git push origin main')
+    expect(listTexts(scripted.requests[1]!)[0]).toContain('git push origin main')
     await until(async () => (await auditOf(id)).length)
     expect(await auditOf(id)).toMatchObject([{ decision: 'allowed', by: 'judge' }])
   })
@@ -273,7 +273,7 @@ describe('what is never asked', () => {
     const body = { model: scripted.id, settings: rules({ do: 'allow' }) }
     const { id } = await newSession(body, tenant.key)
     await call('POST', `/api/sessions/${id}/chat`, { key: tenant.key, body: { input: 'push' } })
-    expect(saidIn(scripted.asked[1]!).at(-1)).toContain('a rule denies * with git push*')
+    expect(listTexts(scripted.requests[1]!).at(-1)).toContain('a rule denies * with git push*')
   })
 
   it.each([

@@ -7,12 +7,12 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { armFailpoints, type FailpointName } from '../../../src/durable/platform/failpoint.ts'
 import { forgetSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
 import { outage } from '../../support/outage.ts'
-import { calls, Gate, model, type Reply, saidIn, says, until } from '../../support/scripted-model.ts'
-import { call, migrated, newSession, request } from '../../worker/client.ts'
-import { linesOf, listen, messagesOf, type Run } from '../../worker/listen.ts'
+import { calls, Gate, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
+import { call, applyMigrations, newSession, request } from '../../worker/client.ts'
+import { listLines, subscribe, listMessages, type Run } from '../../worker/listen.ts'
 import { alarmOf, inObject, kill, ring } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 /** Lines that failpoints print when a turn comes to them. */
 let passed: string[] = []
@@ -25,7 +25,7 @@ beforeEach(() => {
   })
 })
 afterEach(() => {
-  outage.mend()
+  outage.restore()
   armFailpoints('')
   vi.restoreAllMocks()
 })
@@ -59,7 +59,7 @@ const fileOf = async (id: string, path: string) => {
   return answer.status === 200 ? new TextDecoder().decode(await answer.arrayBuffer()) : answer.status
 }
 type ToolLine = { readonly role: string; readonly tool_call_id?: string; readonly content: string }
-const resultsOf = async (id: string) => (await messagesOf<ToolLine>(id)).filter(({ role }) => role === 'tool')
+const resultsOf = async (id: string) => (await listMessages<ToolLine>(id)).filter(({ role }) => role === 'tool')
 
 describe('the object dies', () => {
   it('before the model is called: the call is made once', async () => {
@@ -67,18 +67,18 @@ describe('the object dies', () => {
     const { id, run, scripted } = await begin([says('Hello.')])
     await cameTo('before-model')
     expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'completed', output: 'Hello.' })
-    expect(scripted.asked.length).toBe(1)
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: Hello.'])
+    expect(scripted.requests.length).toBe(1)
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
   })
 
   it('while the model answers: it is asked the same again, and the listeners hear of it', async () => {
     const gate = new Gate()
     const { id, run, scripted } = await begin([says('Hel', gate), says('Hello.')])
-    await gate.reached()
+    await gate.waitUntilReached()
     expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'completed', output: 'Hello.' })
-    expect(scripted.asked[1]).toEqual(scripted.asked[0])
-    const listener = await listen(id, 0)
-    await listener.heard('run.completed')
+    expect(scripted.requests[1]).toEqual(scripted.requests[0])
+    const listener = await subscribe(id, 0)
+    await listener.waitFor('run.completed')
     expect(listener.types.filter((type) => type !== 'status')).toEqual([
       'run.started',
       'turn.restarted',
@@ -107,9 +107,9 @@ describe('the object dies', () => {
     expect(await fileOf(id, 'count.txt')).toBe('x\n')
     const results = await resultsOf(id)
     expect(results).toMatchObject([{ tool_call_id: 'c1', content: expect.stringContaining('unknown') }])
-    expect(saidIn(scripted.asked[1]!).at(-1)).toContain('It is unknown whether it took effect')
-    const listener = await listen(id, 0)
-    await listener.heard('run.completed')
+    expect(listTexts(scripted.requests[1]!).at(-1)).toContain('It is unknown whether it took effect')
+    const listener = await subscribe(id, 0)
+    await listener.waitFor('run.completed')
     expect(listener.events.find(({ type }) => type === 'status')).toMatchObject({
       state: 'resumed',
       detail: 'the system restarted while this ran: terminal; the turn goes on',
@@ -157,7 +157,7 @@ describe('the object dies', () => {
     const { id, run } = await begin([says('Hello.'), says('Hello again.')])
     await cameTo('before-final')
     expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'completed', output: 'Hello again.' })
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: Hello again.'])
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello again.'])
   })
 })
 
@@ -165,7 +165,7 @@ describe('a turn that was taken up', () => {
   it('says in its notes that the system restarted', async () => {
     const gate = new Gate()
     const { id, run } = await begin([says('Hel', gate), says('Hello.')])
-    await gate.reached()
+    await gate.waitUntilReached()
     const after = await dieAndGoOn(id, run)
     expect(after['notes']).toMatchObject([{ did: 'repeat', why: expect.stringContaining('restarted') }])
   })
@@ -173,7 +173,7 @@ describe('a turn that was taken up', () => {
   it('needs no request: its alarm was set before it first did anything', async () => {
     const gate = new Gate()
     const { id } = await begin([says('Hel', gate), says('Hello.')])
-    await gate.reached()
+    await gate.waitUntilReached()
     await kill(id)
     const at = await alarmOf(id)
     expect(at).toBeGreaterThan(Date.now())
@@ -183,14 +183,14 @@ describe('a turn that was taken up', () => {
   it('is taken up by a request too, and is watched from then on', async () => {
     const [first, second] = [new Gate(), new Gate()]
     const { id, run } = await begin([says('Hel', first), says('Hello.', second)])
-    await first.reached()
+    await first.waitUntilReached()
     await kill(id)
     await inObject(id, (_object, { storage }) => storage.deleteAlarm())
-    const listener = await listen(id)
-    await second.reached()
+    const listener = await subscribe(id)
+    await second.waitUntilReached()
     expect(await alarmOf(id)).toBeGreaterThan(Date.now())
     second.open()
-    expect(await listener.heard('run.completed')).toMatchObject({ run_id: run, output: 'Hello.' })
+    expect(await listener.waitFor('run.completed')).toMatchObject({ run_id: run, output: 'Hello.' })
     await until(async () => (await alarmOf(id)) === null)
     listener.close()
   })
@@ -212,8 +212,8 @@ describe('a turn that was taken up', () => {
     }
     expect(over).toMatchObject({ status: 'failed', exit_reason: 'failed_interrupted', completed: false })
     expect(over?.output).toContain('restarted')
-    expect(scripted.asked.length).toBe(3)
-    expect((await linesOf(id)).length).toBe(2)
+    expect(scripted.requests.length).toBe(3)
+    expect((await listLines(id)).length).toBe(2)
   })
 
   it('is not given up when it dies often but gets on in between', async () => {
@@ -221,11 +221,11 @@ describe('a turn that was taken up', () => {
     const step = (gate: Gate, i: number) => [says('x', gate), calls({ ...write, id: `w${i}` })]
     const { id, run } = await begin([...gates.flatMap(step), says('Done.')])
     for (const gate of gates.slice(0, -1)) {
-      await gate.reached()
+      await gate.waitUntilReached()
       await kill(id)
       void ring(id).catch(() => undefined) // it dies in there
     }
-    await gates.at(-1)?.reached()
+    await gates.at(-1)?.waitUntilReached()
     expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'completed', output: 'Done.' })
     expect(await resultsOf(id)).toHaveLength(8)
   })
@@ -233,7 +233,7 @@ describe('a turn that was taken up', () => {
   it('keeps what was said to it meanwhile', async () => {
     const gate = new Gate()
     const { id, run } = await begin([says('Hel', gate), says('Hello.'), says('And hello to you.')])
-    await gate.reached()
+    await gate.waitUntilReached()
     const queued = call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: 'me too', mode: 'queue' } }).catch(
       () => undefined,
     )
@@ -242,8 +242,8 @@ describe('a turn that was taken up', () => {
     )
     expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Hello.' })
     await queued
-    await until(async () => (await linesOf(id)).length === 4)
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: Hello.', 'user: me too', 'assistant: And hello to you.'])
+    await until(async () => (await listLines(id)).length === 4)
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.', 'user: me too', 'assistant: And hello to you.'])
   })
 
   it('stops when it was told to stop before it died', async () => {
@@ -264,18 +264,18 @@ describe('a turn that was taken up', () => {
     await kill(id)
     await ring(id)
     await kill(id)
-    const asked = await listen(id, 0)
-    const { question_id: question } = await asked.heard('question.request')
+    const asked = await subscribe(id, 0)
+    const { question_id: question } = await asked.waitFor('question.request')
     asked.close()
     expect((await call('POST', `/api/questions/${question}`, { body: { answer: 'yes' } })).status).toBe(200)
     await until(async () => (await call<Run>('GET', `/api/sessions/${id}/runs/${run}`)).body.exit_reason)
-    const listener = await listen(id, 0)
-    await listener.heard('run.completed')
+    const listener = await subscribe(id, 0)
+    await listener.waitFor('run.completed')
     expect(listener.types.filter((type) => type.startsWith('question'))).toEqual([
       'question.request',
       'question.answered',
     ])
-    expect(scripted.asked.length).toBe(2)
+    expect(scripted.requests.length).toBe(2)
     listener.close()
   })
 
@@ -283,14 +283,14 @@ describe('a turn that was taken up', () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const gate = new Gate()
     const { id, run } = await begin([says('Hel', gate), says('Hello.')])
-    await gate.reached()
-    outage.tenantCut = true
+    await gate.waitUntilReached()
+    outage.isTenantDown = true
     forgetSnapshot('default')
     await kill(id)
     expect(await ring(id)).toBe(true)
-    expect(outage.refused).toBe(1)
+    expect(outage.refusedCount).toBe(1)
     expect(await alarmOf(id)).toBeGreaterThan(Date.now())
-    outage.mend()
+    outage.restore()
     expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'completed', output: 'Hello.' })
   })
 })

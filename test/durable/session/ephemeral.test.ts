@@ -3,12 +3,12 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { outage } from '../../support/outage.ts'
 import { Gate, model, says, until } from '../../support/scripted-model.ts'
-import { call, migrated } from '../../worker/client.ts'
+import { call, applyMigrations } from '../../worker/client.ts'
 import { alarmOf, evict, inObject, kill, objectOf, ring } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 afterEach(() => {
-  outage.mend()
+  outage.restore()
   vi.restoreAllMocks()
 })
 
@@ -35,7 +35,7 @@ async function abandoned() {
   const kept = first.headers.get('x-talaria-session-id') ?? ''
   const body = { model: name, input: 'two', previous_response_id: first.body.id, store: false }
   const lost = call('POST', '/v1/responses', { body })
-  await gate.reached()
+  await gate.waitUntilReached()
   const { id } = await until(async () => (await branchesOf(kept))[0])
   await kill(id)
   expect((await lost).status).toBe(503)
@@ -61,10 +61,10 @@ describe('a response that is not stored, and whose request broke', () => {
     vi.spyOn(console, 'warn').mockReturnValue()
     const { id } = await abandoned()
     await later(id)
-    outage.cut = true
+    outage.isDatabaseDown = true
     await ring(id)
     expect(await alarmOf(id)).toEqual(expect.any(Number))
-    outage.mend()
+    outage.restore()
     await ring(id)
     expect(await statusOf(id)).toBe(404)
   })

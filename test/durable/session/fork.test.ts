@@ -3,11 +3,11 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SessionCopy } from '../../../src/durable/session/fork.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newSession, request } from '../../worker/client.ts'
-import { linesOf, say } from '../../worker/listen.ts'
+import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
+import { listLines, send } from '../../worker/listen.ts'
 import { kill, objectOf, ring } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const spec = { source: 'api' }
 const content = new Uint8Array(600 * 1024).fill(7)
@@ -28,7 +28,7 @@ const through = (gate: Gate, ending: 'whole' | 'broken') => {
     async transform(chunk, controller) {
       sent += chunk.byteLength
       if (sent < half) return controller.enqueue(chunk)
-      await gate.opens()
+      await gate.waitUntilOpen()
       if (ending === 'whole') controller.enqueue(chunk)
       else controller.error(new Error('The source went away.'))
     },
@@ -46,7 +46,7 @@ describe('a copy of a session', () => {
     const scripted = model([says('one')])
     source = (await newSession({ model: scripted.id })).id
     target = `ses_${crypto.randomUUID().replaceAll('-', '')}`
-    await say(source, 'first')
+    await send(source, 'first')
     for (const path of ['a', 'b']) await put(source, path)
   })
 
@@ -60,7 +60,7 @@ describe('a copy of a session', () => {
       .catch(() => undefined)
     return await objectOf(target).transfer.paste({ ...from, files: readable }, spec)
   }
-  const whole = async () => [await linesOf(target), await sizeOf(target, 'a'), await sizeOf(target, 'b')]
+  const whole = async () => [await listLines(target), await sizeOf(target, 'a'), await sizeOf(target, 'b')]
   const all = [['user: first', 'assistant: one'], content.length, content.length]
 
   it('whose files break off is not there, and the next try is a whole one', async () => {
@@ -76,7 +76,7 @@ describe('a copy of a session', () => {
   it('is waited for by whoever asks for it meanwhile', async () => {
     const gate = new Gate()
     const first = become(await copy(), gate)
-    await gate.reached()
+    await gate.waitUntilReached()
     let isOver = false
     const second = become(await copy(), open()).finally(() => (isOver = true))
     expect(await isThere(target)).toBe(false)
@@ -92,7 +92,7 @@ describe('a copy of a session', () => {
       const gate = new Gate()
       const trying = become(await copy(), gate, 'broken')
       trying.catch(() => undefined)
-      await gate.reached()
+      await gate.waitUntilReached()
       await until(() => stored(target))
       await kill(target)
       await expect(trying).rejects.toThrow('killed')
@@ -119,11 +119,11 @@ describe('images of a copy', () => {
     const settings = { models: { [scripted.id]: { images: true } } }
     const { id } = await newSession({ model: scripted.id, settings })
     await request('PUT', `/api/sessions/${id}/files/a.png`, { body: picture })
-    await say(id, 'What is this?', { attachments: [{ type: 'image', url: `data:image/png;base64,${data}` }] })
+    await send(id, 'What is this?', { attachments: [{ type: 'image', url: `data:image/png;base64,${data}` }] })
     const fork = await call<{ id: string }>('POST', `/api/sessions/${id}/fork`, { body: {} })
     expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
-    await say(fork.body.id, 'And now?')
-    const sent = JSON.stringify(scripted.asked[2]?.messages)
+    await send(fork.body.id, 'And now?')
+    const sent = JSON.stringify(scripted.requests[2]?.messages)
     expect([sent.includes(data), sent.includes(Buffer.from(picture).toString('base64'))]).toEqual([true, true])
     expect(sent).not.toContain('an image that is gone')
     await call('DELETE', `/api/sessions/${fork.body.id}`)

@@ -5,7 +5,7 @@ import type { Entry } from '../../../src/agent/model/history.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import { cancelCopy, type SessionCopy } from '../../../src/durable/session/fork.ts'
 import { model, says } from '../../support/scripted-model.ts'
-import { type Answer, call, migrated, newSession, request } from '../../worker/client.ts'
+import { type Answer, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { evict, inObject, objectOf } from '../support/object.ts'
 
 const rows = 40
@@ -48,7 +48,7 @@ type Page = {
 describe('a vast conversation', () => {
   let id = ''
   beforeAll(async () => {
-    await migrated()
+    await applyMigrations()
     id = await vast()
   })
 

@@ -3,34 +3,34 @@
 import { runDurableObjectAlarm } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
-  type Asked,
-  type AskedCall,
+  type ModelRequest,
+  type ScriptedCall,
   calls,
   Gate,
   hangs,
   model,
   type Reply,
-  saidIn,
+  listTexts,
   says,
   until,
 } from '../../support/scripted-model.ts'
 import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
-import { call, migrated, newSession, newTenant, request } from '../../worker/client.ts'
-import { messagesOf, say } from '../../worker/listen.ts'
+import { call, applyMigrations, newSession, newTenant, request } from '../../worker/client.ts'
+import { listMessages, send } from '../../worker/listen.ts'
 import { alarmOf, billedRows, inObject, kill, objectOf, ring } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
-const background = (command: string, more: object = {}): AskedCall => ({
+const background = (command: string, more: object = {}): ScriptedCall => ({
   name: 'terminal',
   input: { command, background: true, ...more },
 })
-const look = (input: object): AskedCall => ({ name: 'process', input })
+const look = (input: object): ScriptedCall => ({ name: 'process', input })
 /** Runs until a test puts the file there. */
 const untilFile = (file: string) => `while [ ! -e ${file} ]; do sleep 0.02; done`
 const put = (id: string, file: string) => request('PUT', `/api/sessions/${id}/files/${file}`, { body: 'x' })
 type Stored = { readonly role: string; readonly content: unknown; readonly source?: string | null }
-const stored = (id: string) => messagesOf<Stored>(id)
+const stored = (id: string) => listMessages<Stored>(id)
 const statusOf = async (id: string) => (await call('GET', `/api/sessions/${id}`)).body['status']
 const newsIn = async (id: string) =>
   (await stored(id)).filter(({ source }) => source === 'process').map(({ content }) => String(content))
@@ -61,7 +61,7 @@ describe('a background process', () => {
       calls(look({ action: 'list' })),
       says('Started.'),
     )
-    await say(id, 'go')
+    await send(id, 'go')
     const [started, list] = await resultsIn(id)
     expect(started).toMatchObject({ exit_code: 0, cwd: '/workspace' })
     expect(list).toMatchObject({ count: 1, processes: [{ session_id: started?.['session_id'], status: 'running' }] })
@@ -81,17 +81,17 @@ describe('a background process', () => {
       says('Started.'),
       says('It failed.'),
     )
-    await say(id, 'go')
+    await send(id, 'go')
     await put(id, 'go')
     const [news] = await hears(id, 1)
     expect(news).toContain('exited with code 3')
     expect(news).toContain('| all done')
-    expect(saidIn(scripted.asked[2] as Asked).at(-1)).toContain('exited with code 3')
+    expect(listTexts(scripted.requests[2] as ModelRequest).at(-1)).toContain('exited with code 3')
     await kill(id)
     await ring(id)
     await ring(id)
     expect(await newsIn(id)).toHaveLength(1)
-    expect(scripted.asked).toHaveLength(3)
+    expect(scripted.requests).toHaveLength(3)
   })
 
   it('that prints what is watched for opens a turn, and runs on', async () => {
@@ -101,7 +101,7 @@ describe('a background process', () => {
       calls(look({ action: 'list' })),
       says('I see.'),
     )
-    await say(id, 'go')
+    await send(id, 'go')
     const [news] = await hears(id, 1)
     expect(news).toContain('| server ready')
     expect(news).not.toContain('starting\n')
@@ -119,9 +119,9 @@ describe('a background process', () => {
       hangs(gate),
       says('So it ended.'),
     )
-    await say(id, 'go')
-    const busy = say(id, 'something else')
-    await gate.reached()
+    await send(id, 'go')
+    const busy = send(id, 'something else')
+    await gate.waitUntilReached()
     await put(id, 'go')
     for (let n = 0; n < 5; n++) {
       await scheduler.wait(30)
@@ -141,7 +141,7 @@ describe('a background process', () => {
       'process',
       'assistant',
     ])
-    expect(scripted.asked).toHaveLength(4)
+    expect(scripted.requests).toHaveLength(4)
   })
 
   it('and another that end together are one turn', async () => {
@@ -153,11 +153,11 @@ describe('a background process', () => {
       says('Started.'),
       hangs(new Gate()),
     )
-    await say(id, 'go')
+    await send(id, 'go')
     const gate = new Gate()
     const other = model([hangs(gate)])
-    const busy = say(id, 'wait', { model: other.id })
-    await gate.reached()
+    const busy = send(id, 'wait', { model: other.id })
+    await gate.waitUntilReached()
     await put(id, 'go')
     const ended = "SELECT 1 FROM jobs WHERE state = 'exited'"
     await until(async () => (await inObject(id, (_o, { storage }) => storage.sql.exec(ended).toArray())).length === 2)
@@ -172,7 +172,7 @@ describe('a background process', () => {
     expect(news[0]).toContain('2 background processes')
     expect(news[0]).toContain('| one')
     expect(news[0]).toContain('| two')
-    expect(scripted.asked.length).toBeLessThanOrEqual(3)
+    expect(scripted.requests.length).toBeLessThanOrEqual(3)
   })
 
   it('that was waited for is not told of again', async () => {
@@ -184,12 +184,12 @@ describe('a background process', () => {
       return calls(look({ action: 'wait', session_id: last['session_id'], timeout: 10 }))
     })
     const { id } = await newSession({ model: scripted.id })
-    await say(id, 'go')
+    await send(id, 'go')
     expect((await resultsIn(id))[1]).toMatchObject({ status: 'exited', exit_code: 0, output: 'quick' })
     await ring(id)
     await ring(id)
     expect(await newsIn(id)).toEqual([])
-    expect(scripted.asked).toHaveLength(3)
+    expect(scripted.requests).toHaveLength(3)
   })
 
   it('of the virtual machine is lost when the object dies, which is told once', async () => {
@@ -198,7 +198,7 @@ describe('a background process', () => {
       says('Started.'),
       says('Too bad.'),
     )
-    await say(id, 'go')
+    await send(id, 'go')
     await kill(id)
     const [news] = await hears(id, 1)
     expect(news).toContain('is lost')
@@ -206,7 +206,7 @@ describe('a background process', () => {
     await kill(id)
     await ring(id)
     expect(await newsIn(id)).toHaveLength(1)
-    expect(scripted.asked).toHaveLength(3)
+    expect(scripted.requests).toHaveLength(3)
   })
 
   it('whose end was being answered when the object died is told of once', async () => {
@@ -217,7 +217,7 @@ describe('a background process', () => {
       hangs(gate),
       says('It has ended.'),
     )
-    await say(id, 'go')
+    await send(id, 'go')
     await until(async () => {
       knock(id)
       return gate.isReached
@@ -226,7 +226,7 @@ describe('a background process', () => {
     await hears(id, 1)
     expect((await stored(id)).at(-1)?.content).toBe('It has ended.')
     expect(await newsIn(id)).toHaveLength(1)
-    expect(scripted.asked).toHaveLength(4)
+    expect(scripted.requests).toHaveLength(4)
   })
 
   it('that was being started when the object died is found, not started again', async () => {
@@ -247,7 +247,7 @@ describe('a background process', () => {
   })
 
   it('is waited for again when the object died meanwhile', async () => {
-    const waiting = (asked: Asked) => {
+    const waiting = (asked: ModelRequest) => {
       const result = asked.messages.findLast(({ role }) => role === 'tool')
       const last = result && (JSON.parse(String(result.content)) as Record<string, unknown>)
       if (!last) return calls(background(untilFile('never'), { notify_on_complete: true }))
@@ -274,18 +274,18 @@ describe('a background process', () => {
       calls(look({ action: 'list' })),
       says('Still there.'),
     )
-    const stopped = say(id, 'go')
-    await gate.reached()
+    const stopped = send(id, 'go')
+    await gate.waitUntilReached()
     await call('POST', `/api/sessions/${id}/stop`)
     await stopped
-    await say(id, 'and now?')
+    await send(id, 'and now?')
     expect((await resultsIn(id)).at(-1)).toMatchObject({ processes: [{ status: 'running' }] })
     await put(id, 'go')
   })
 
   it('is looked after without a word to history, while nothing else happens', async () => {
     const { id } = await session(calls(background(untilFile('never'))), says('Started.'))
-    await say(id, 'go')
+    await send(id, 'go')
     await ring(id)
     const before = (await billedRows(id)).d1.written
     for (let n = 0; n < 3; n++) {
@@ -302,7 +302,7 @@ describe('a background process', () => {
       says('Thank you.'),
       says('It has ended.'),
     )
-    const waiting = say(id, 'go')
+    const waiting = send(id, 'go')
     await until(async () => (await statusOf(id)) === 'waiting')
     await put(id, 'go')
     // Its end was seen, so there is nothing more to look after.
@@ -311,7 +311,7 @@ describe('a background process', () => {
       return (await alarmOf(id)) === null
     })
     expect(await statusOf(id)).toBe('waiting')
-    expect(scripted.asked).toHaveLength(2)
+    expect(scripted.requests).toHaveLength(2)
     const [question] = (await call<{ data: { id: string }[] }>('GET', '/api/questions')).body.data
     await call('POST', `/api/questions/${question?.id}`, { body: { answer: 'a' } })
     expect((await waiting).output).toBe('Thank you.')
@@ -327,11 +327,11 @@ describe('a background process', () => {
     const { id } = await newSession({ model: scripted.id }, key)
     const other = await newSession({ model: model([hangs(gate)]).id }, key)
     const chat = (session: string) => call('POST', `/api/sessions/${session}/chat`, { key, body: { input: 'go' } })
-    const news = async () => (await messagesOf<Stored>(id, key)).filter(({ source }) => source === 'process').length
+    const news = async () => (await listMessages<Stored>(id, key)).filter(({ source }) => source === 'process').length
     const rung = () => runDurableObjectAlarm(objectOf(id, tenant))
     expect((await chat(id)).status).toBe(200)
     const busy = chat(other.id)
-    await gate.reached()
+    await gate.waitUntilReached()
     for (let n = 0; n < 3; n++) expect(await rung()).toBe(true)
     expect(await news()).toBe(0)
     gate.open()
@@ -344,7 +344,7 @@ describe('a background process', () => {
 
   it('is judged as every command: what never runs does not run in the background either', async () => {
     const { id } = await session(calls(background('rm -rf /')), calls(look({ action: 'list' })), says('Refused.'))
-    await say(id, 'go')
+    await send(id, 'go')
     expect(await resultsIn(id)).toMatchObject([{ exit_code: -1, status: 'refused' }, { count: 0 }])
   })
 })

@@ -3,14 +3,14 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createD1History } from '../../../src/db/history.ts'
 import { outage } from '../../support/outage.ts'
-import { calls, drops, fails, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newSession } from '../../worker/client.ts'
-import { follow, linesOf, messagesOf, say } from '../../worker/listen.ts'
+import { calls, drops, fails, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
+import { bindings, call, applyMigrations, newSession } from '../../worker/client.ts'
+import { sendAndStream, listLines, listMessages, send } from '../../worker/listen.ts'
 import { evict, wipe } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 afterEach(() => {
-  outage.mend()
+  outage.restore()
   vi.restoreAllMocks()
 })
 
@@ -33,7 +33,7 @@ function holdFirstPut(): Gate {
   const gate = new Gate()
   outage.beforePut = () => {
     outage.beforePut = undefined
-    return gate.opens()
+    return gate.waitUntilOpen()
   }
   return gate
 }
@@ -44,12 +44,12 @@ describe('while its image is being stored', () => {
     const { id } = await newSession({ model: scripted.id })
     const gate = holdFirstPut()
     const first = show(id, 'look', 'look')
-    await gate.reached()
+    await gate.waitUntilReached()
     const second = await show(id, 'look', 'look')
     gate.open()
     expect((await first).body).toEqual(second.body)
     expect(second.body).toMatchObject({ status: 'completed', output: 'A picture.' })
-    expect(scripted.asked).toHaveLength(1)
+    expect(scripted.requests).toHaveLength(1)
     await until(async () => (await storedOf(id)) === 1)
   })
 
@@ -57,17 +57,17 @@ describe('while its image is being stored', () => {
     const answering = new Gate()
     const scripted = model([says(answering, 'One.'), says('Two.')])
     const { id } = await newSession({ model: scripted.id })
-    const running = say(id, 'go')
-    await answering.reached()
+    const running = send(id, 'go')
+    await answering.waitUntilReached()
     const gate = holdFirstPut()
     const first = show(id, 'look', 'look too')
-    await gate.reached()
+    await gate.waitUntilReached()
     const second = await show(id, 'look', 'look too')
     gate.open()
     expect((await first).body).toEqual(second.body)
     expect((await running).output).toBe('Two.')
-    expect((await linesOf(id)).filter((line) => line.startsWith('user'))).toHaveLength(2)
-    expect(scripted.asked).toHaveLength(2)
+    expect((await listLines(id)).filter((line) => line.startsWith('user'))).toHaveLength(2)
+    expect(scripted.requests).toHaveLength(2)
   })
 
   it('the session can be deleted, and nothing begins or stays', async () => {
@@ -75,11 +75,11 @@ describe('while its image is being stored', () => {
     const { id } = await newSession({ model: scripted.id })
     const gate = holdFirstPut()
     const first = show(id, 'look', 'look where')
-    await gate.reached()
+    await gate.waitUntilReached()
     expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
     gate.open()
     expect((await first).status).toBe(404)
-    expect([scripted.asked.length, await storedOf(id)]).toEqual([0, 0])
+    expect([scripted.requests.length, await storedOf(id)]).toEqual([0, 0])
   })
 })
 
@@ -94,23 +94,23 @@ describe('an object that has lost its storage', () => {
     const answering = new Gate()
     const scripted = model([says('one'), says(answering, 'two')])
     const { id } = await newSession({ model: scripted.id })
-    await say(id, 'first')
+    await send(id, 'first')
     await lost(id)
     const loading = new Gate()
     outage.beforeStatement = () => {
       outage.beforeStatement = undefined
-      return loading.opens()
+      return loading.waitUntilOpen()
     }
-    const slow = messagesOf(id)
-    await loading.reached()
-    const running = say(id, 'second')
-    await answering.reached()
+    const slow = listMessages(id)
+    await loading.waitUntilReached()
+    const running = send(id, 'second')
+    await answering.waitUntilReached()
     loading.open()
     expect(await slow).toHaveLength(3)
     answering.open()
     expect(await running).toMatchObject({ status: 'completed', output: 'two' })
-    expect(await linesOf(id)).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
-    expect(scripted.asked).toHaveLength(2)
+    expect(await listLines(id)).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
+    expect(scripted.requests).toHaveLength(2)
   })
 
   it('goes on with the conversation that a client names', async () => {
@@ -120,9 +120,9 @@ describe('an object that has lost its storage', () => {
     expect((await ask('first')).status).toBe(200)
     await lost('named')
     expect((await ask('second')).status).toBe(200)
-    expect(saidIn(scripted.asked[1]!)).toEqual(['user: first', 'assistant: one', 'user: second'])
+    expect(listTexts(scripted.requests[1]!)).toEqual(['user: first', 'assistant: one', 'user: second'])
     await until(async () => (await history.readSyncState('named'))?.through === 4)
-    expect(await linesOf('named')).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
+    expect(await listLines('named')).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two'])
   })
 })
 
@@ -133,46 +133,46 @@ describe('a repeated request', () => {
   it('that answers a question has answered it once, and gets the end of that run again', async () => {
     const scripted = model([calls({ name: 'clarify', input: { question: 'Which colour?' } }), says('Blue it is.')])
     const { id } = await newSession({ model: scripted.id })
-    const stream = await follow(id, { input: 'paint it' })
-    await stream.heard('question.request')
+    const stream = await sendAndStream(id, { input: 'paint it' })
+    await stream.waitFor('question.request')
     const answer = () => keyed(id, 'chat', { input: 'blue' }, 'colour')
     const first = await answer()
-    await stream.closed()
+    await stream.waitForClose()
     await evict(id)
     expect(first.body).toMatchObject({ output: 'Blue it is.', run_id: stream.events[0]?.run_id })
     expect((await answer()).body).toEqual(first.body)
-    expect(scripted.asked).toHaveLength(2)
+    expect(scripted.requests).toHaveLength(2)
   })
 
   it('that came too late for its turn has begun the next one, once', async () => {
     const failing = new Gate()
     const scripted = model([drops(failing), fails(400, 'This cannot be done.'), says('Late, but heard.')])
     const { id } = await newSession({ model: scripted.id })
-    const running = say(id, 'go')
-    await failing.reached()
+    const running = send(id, 'go')
+    await failing.waitUntilReached()
     const steer = (input: string) => keyed(id, 'steer', { input }, input)
     await steer('one')
     await steer('two')
     failing.open()
     expect(await running).toMatchObject({ status: 'failed' })
-    await until(async () => (await linesOf(id)).at(-1) === 'assistant: Late, but heard.')
-    const before = await linesOf(id)
+    await until(async () => (await listLines(id)).at(-1) === 'assistant: Late, but heard.')
+    const before = await listLines(id)
     const again = [await steer('one'), await steer('two')]
     const runs = new Set(again.map(({ body }) => body['run_id']))
     const [run] = [...runs]
-    expect([runs.size, again.map(({ body }) => body['status'])]).toEqual([1, ['over', 'joined']])
+    expect([runs.size, again.map(({ body }) => body['status'])]).toEqual([1, ['ended', 'joined']])
     const { body } = await call('GET', `/api/sessions/${id}/runs/${String(run)}`)
     expect(body).toMatchObject({ status: 'completed', output: 'Late, but heard.' })
-    expect(await linesOf(id)).toEqual(before)
+    expect(await listLines(id)).toEqual(before)
   })
 })
 
 it('the first word of a new session does not wait for history', async () => {
   vi.spyOn(console, 'warn').mockImplementation(() => undefined)
-  outage.cut = true
+  outage.isDatabaseDown = true
   const scripted = model([says('one'), says('two')])
   const messages = [{ role: 'user', content: 'hello' }]
   const chat = await call('POST', '/v1/chat/completions', { body: { model: scripted.id, messages } })
   const response = await call('POST', '/v1/responses', { body: { model: scripted.id, input: 'hello' } })
-  expect([chat.status, response.status, scripted.asked.length]).toEqual([200, 200, 2])
+  expect([chat.status, response.status, scripted.requests.length]).toEqual([200, 200, 2])
 })

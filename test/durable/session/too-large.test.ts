@@ -4,11 +4,11 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Message } from '../../../src/agent/model/message.ts'
 import { canStore } from '../../../src/durable/workspace/attachments.ts'
 import { calls, Gate, model, says } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newSession } from '../../worker/client.ts'
-import { linesOf, listen, say } from '../../worker/listen.ts'
+import { bindings, call, applyMigrations, newSession } from '../../worker/client.ts'
+import { listLines, subscribe, send } from '../../worker/listen.ts'
 import { inObject, kill } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 /** From here on rows that hold these words are too large for the storage of the session, as the platform says it. */
 const refuse = (id: string, words: string) =>
@@ -24,7 +24,7 @@ const refuse = (id: string, words: string) =>
 async function limited(...replies: Parameters<typeof model>[0] & readonly unknown[]) {
   const scripted = model([says('Hello.'), ...(replies as never[])])
   const { id } = await newSession({ model: scripted.id })
-  await say(id, 'hi')
+  await send(id, 'hi')
   await refuse(id, 'vast')
   return id
 }
@@ -41,10 +41,10 @@ describe('an answer that is nested too deeply', () => {
     const sealed = `data: {"choices":[{"delta":{"content":"Hi.","reasoning_details":[{"type":"x","data":${deep}}]}}]}\n\n`
     const scripted = model((_asked, nth) => (nth < 20 ? [sealed, 'data: [DONE]\n\n'] : says('Back.')))
     const { id } = await newSession({ model: scripted.id, settings: { agent: { max_wait_seconds: 0 } } })
-    expect(await say(id, 'go')).toMatchObject({ status: 'failed' })
+    expect(await send(id, 'go')).toMatchObject({ status: 'failed' })
     await kill(id)
-    expect((await linesOf(id)).slice(0, 1)).toEqual(['user: go'])
-    expect(scripted.asked.length).toBeLessThan(10)
+    expect((await listLines(id)).slice(0, 1)).toEqual(['user: go'])
+    expect(scripted.requests.length).toBeLessThan(10)
   })
 })
 
@@ -54,47 +54,47 @@ describe('a step that cannot be written', () => {
       const write = { name: 'write_file', input: { path: 'a.txt', content: 'alpha' } }
       const read = { name: 'read_file', input: { path: 'vast.txt' } }
       const id = await limited(calls(write), calls(read), says('Back.'), says('Still here.'))
-      expect(await say(id, 'go')).toMatchObject({ status: 'failed', output: expect.stringContaining('not be stored') })
-      expect((await linesOf(id)).slice(0, 4)).toEqual([
+      expect(await send(id, 'go')).toMatchObject({ status: 'failed', output: expect.stringContaining('not be stored') })
+      expect((await listLines(id)).slice(0, 4)).toEqual([
         'user: hi',
         'assistant: Hello.',
         'user: go',
         'assistant: → write_file',
       ])
-      expect(await say(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
+      expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
       await kill(id)
-      expect(await say(id, 'and now?')).toMatchObject({ status: 'completed', output: 'Still here.' })
+      expect(await send(id, 'and now?')).toMatchObject({ status: 'completed', output: 'Still here.' })
     }))
 
   it('because of what was said ends the run that was begun with it', () =>
     quietly(async () => {
       const id = await limited(says('Back.'))
-      expect(await say(id, 'a vast question')).toMatchObject({ status: 'failed' })
-      expect((await linesOf(id)).slice(2)).toEqual([
+      expect(await send(id, 'a vast question')).toMatchObject({ status: 'failed' })
+      expect((await listLines(id)).slice(2)).toEqual([
         'user: [What was said here was too large to be kept.]',
         expect.stringContaining('I could not finish this'),
       ])
-      expect(await say(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
+      expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
     }))
 
   it('because of the answer ends the turn, and what was asked is kept', () =>
     quietly(async () => {
       const id = await limited(says('A vast answer.'), says('Back.'))
-      expect(await say(id, 'go')).toMatchObject({ status: 'failed', usage: { output: 10 } })
-      expect((await linesOf(id)).slice(2)).toEqual(['user: go', expect.stringContaining('I could not finish this')])
-      expect(await say(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
+      expect(await send(id, 'go')).toMatchObject({ status: 'failed', usage: { output: 10 } })
+      expect((await listLines(id)).slice(2)).toEqual(['user: go', expect.stringContaining('I could not finish this')])
+      expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
     }))
 
   it('because of words said meanwhile lets them go with the turn; it can be stopped and deleted', () =>
     quietly(async () => {
       const gate = new Gate()
       const id = await limited(says('One ', gate, 'two'), says('Back.'))
-      const running = say(id, 'go')
-      await gate.reached()
-      const joined = say(id, 'the vast rest')
+      const running = send(id, 'go')
+      await gate.waitUntilReached()
+      const joined = send(id, 'the vast rest')
       expect((await Promise.all([running, joined])).map(({ status }) => status)).toEqual(['failed', 'failed'])
       expect((await call('POST', `/api/sessions/${id}/stop`)).status).toBe(202)
-      expect(await say(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
+      expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
       expect((await call('DELETE', `/api/sessions/${id}`)).status).toBe(204)
     }))
 })
@@ -107,8 +107,8 @@ describe('what a row does not hold is refused at the door, and its field is name
   it('when it comes together with what waits to be heard already', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says(gate, 'One.'), says('Two.')]).id })
-    const first = say(id, 'go')
-    await gate.reached()
+    const first = send(id, 'go')
+    await gate.waitUntilReached()
     const chat = (input: string, mode: string) =>
       call('POST', `/api/sessions/${id}/chat`, { body: { input, mode }, headers: { 'idempotency-key': mode } })
     const steered = await call('POST', `/api/sessions/${id}/steer`, { body: { input: text } })
@@ -120,8 +120,8 @@ describe('what a row does not hold is refused at the door, and its field is name
     expect(await chat(text, 'interrupt')).toMatchObject(refused('input'))
     gate.open()
     expect(await first).toMatchObject({ output: 'Two.' })
-    const listener = await listen(id, 0)
-    expect((await listener.heard('run.steered'))['input']).toBe(text.slice(0, 2_000))
+    const listener = await subscribe(id, 0)
+    expect((await listener.waitFor('run.steered'))['input']).toBe(text.slice(0, 2_000))
     listener.close()
     // The key was given back: nothing had begun with it.
     expect(await chat('short', 'interrupt')).toMatchObject({ status: 200, body: { status: 'completed' } })
@@ -141,7 +141,7 @@ describe('what a row does not hold is refused at the door, and its field is name
       expect(await call('POST', '/v1/chat/completions', { body: { messages, stream } })).toMatchObject(
         invalid('messages.1.content'),
       )
-    expect(await say(id, 'short')).toMatchObject({ output: 'Heard.' })
+    expect(await send(id, 'short')).toMatchObject({ output: 'Heard.' })
   }, 20_000)
 })
 

@@ -7,12 +7,12 @@ import { noUsage } from '../../../src/agent/model/usage.ts'
 import { demo } from '../../../src/agent/providers/demo/demo.ts'
 import type { Route } from '../../../src/agent/routing/route.ts'
 import { createPerform, type TurnEffects } from '../../../src/durable/turn/effects.ts'
-import { calls, fails, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newSession, request } from '../../worker/client.ts'
-import { follow, linesOf, listen, messagesOf, type Run, say } from '../../worker/listen.ts'
+import { calls, fails, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
+import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
+import { sendAndStream, listLines, subscribe, listMessages, type Run, send } from '../../worker/listen.ts'
 import { alarmOf, evict, inObject, kill, objectOf, ring, requestCommand } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const write = (path: string, content: string) => ({ name: 'write_file', input: { path, content } })
 const runOf = async (id: string, run: string) => (await call<Run>('GET', `/api/sessions/${id}/runs/${run}`)).body
@@ -29,7 +29,7 @@ describe('a turn', () => {
   it('answers, and its run says how', async () => {
     const scripted = model([says('Hello.')])
     const { id } = await newSession({ model: scripted.id })
-    const run = await say(id, 'hi')
+    const run = await send(id, 'hi')
     expect(run).toEqual({
       run_id: run.run_id,
       session_id: id,
@@ -57,27 +57,27 @@ describe('a turn', () => {
       notes: [],
     })
     expect(await runOf(id, run.run_id)).toEqual(run)
-    expect(saidIn(scripted.asked[0]!)).toEqual(['user: hi'])
+    expect(listTexts(scripted.requests[0]!)).toEqual(['user: hi'])
     expect(await statusOf(id)).toBe('idle')
   })
 
   it('runs a tool and answers with what it returned', async () => {
     const scripted = model([calls(write('notes/a.txt', 'alpha')), says('Written.')])
     const { id } = await newSession({ model: scripted.id })
-    const stream = await follow(id, { input: 'write it' })
-    await stream.closed()
+    const stream = await sendAndStream(id, { input: 'write it' })
+    await stream.waitForClose()
     const types = ['run.started', 'tool.started', 'tool.completed', 'message.delta', 'run.completed']
     expect(stream.types).toEqual(types)
     expect(stream.events[1]).toMatchObject({ tool: 'write_file', input: { path: 'notes/a.txt', content: 'alpha' } })
     expect(stream.events[2]).toMatchObject({ tool: 'write_file', failed: false })
     expect(await fileOf(id, 'notes/a.txt')).toBe('alpha')
-    expect((await messagesOf(id)).map(({ role, name }) => name ?? role)).toEqual([
+    expect((await listMessages(id)).map(({ role, name }) => name ?? role)).toEqual([
       'user',
       'assistant',
       'write_file',
       'assistant',
     ])
-    expect(scripted.asked[1]?.messages.at(-1)).toMatchObject({ role: 'tool', tool_call_id: expect.any(String) })
+    expect(scripted.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', tool_call_id: expect.any(String) })
   })
 
   it('puts the results of a batch in the order they were asked for', async () => {
@@ -90,8 +90,8 @@ describe('a turn', () => {
       says('Done.'),
     ])
     const { id } = await newSession({ model: scripted.id })
-    await say(id, 'all of it')
-    const results = scripted.asked[1]?.messages.slice(-3)
+    await send(id, 'all of it')
+    const results = scripted.requests[1]?.messages.slice(-3)
     expect(results?.map((message) => message.tool_call_id)).toEqual(['slow', 'none', 'quick'])
     expect(String(results?.[1]?.content)).toContain('There is no tool named no_such_tool')
   })
@@ -99,12 +99,12 @@ describe('a turn', () => {
   it('goes on after a quiet eviction, with the same prompt, history and files', async () => {
     const scripted = model([calls(write('a.txt', '1')), says('one'), says('two')])
     const { id } = await newSession({ model: scripted.id })
-    await say(id, 'first')
+    await send(id, 'first')
     await evict(id)
-    await say(id, 'second')
-    const [before, , after] = scripted.asked
+    await send(id, 'second')
+    const [before, , after] = scripted.requests
     expect(after?.messages[0]).toEqual(before?.messages[0])
-    expect(saidIn(after!).map((line) => line.slice(0, 12))).toEqual([
+    expect(listTexts(after!).map((line) => line.slice(0, 12))).toEqual([
       'user: first',
       'assistant: →',
       'tool: {"byte',
@@ -117,10 +117,10 @@ describe('a turn', () => {
   it('fails with an honest answer when the provider does, and the next turn works', async () => {
     const scripted = model([fails(400, 'This model cannot do that.'), says('now it works')])
     const { id } = await newSession({ model: scripted.id })
-    const run = await say(id, 'hi')
+    const run = await send(id, 'hi')
     expect(run).toMatchObject({ status: 'failed', exit_reason: 'failed_invalid', completed: false })
     expect(run.output).toContain('This model cannot do that.')
-    expect(await say(id, 'again')).toMatchObject({ status: 'completed', output: 'now it works' })
+    expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'now it works' })
   })
 })
 
@@ -128,8 +128,8 @@ describe('the alarm', () => {
   it('watches while a turn runs, rides along, and is gone when the session is idle', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('a', gate, 'b')]).id })
-    const running = say(id, 'go')
-    await gate.reached()
+    const running = send(id, 'go')
+    await gate.waitUntilReached()
     const armed = await alarmOf(id)
     expect(armed).toBeGreaterThan(Date.now())
     expect(armed).toBeLessThanOrEqual(Date.now() + 15_000)
@@ -147,24 +147,24 @@ describe('the alarm', () => {
   it('is set to the time that a provider asks for', async () => {
     const scripted = model([fails(429, 'Slow down.', { 'retry-after': '60' })])
     const { id } = await newSession({ model: scripted.id })
-    const stream = await follow(id, { input: 'go' })
-    const { until: told } = await stream.reached('waiting')
+    const stream = await sendAndStream(id, { input: 'go' })
+    const { until: told } = await stream.waitForState('waiting')
     const due = Date.parse(String(told))
     await until(async () => (await alarmOf(id)) === due)
     expect(await runOf(id, stream.events[0]!.run_id)).toMatchObject({
       status: 'running',
       activity: { doing: 'waiting: rate', since: expect.stringMatching(/^\d{4}-.*Z$/), until: told },
     })
-    expect(scripted.asked.length).toBe(1)
+    expect(scripted.requests.length).toBe(1)
     stream.close()
   })
 
   it('brings a turn that waits for a provider on, and not before its time', async () => {
     const scripted = model([fails(429, 'Slow down.', { 'retry-after': '1' }), says('later')])
     const { id } = await newSession({ model: scripted.id })
-    const stream = await follow(id, { input: 'go' })
-    const { until: told } = await stream.reached('waiting')
-    await stream.closed()
+    const stream = await sendAndStream(id, { input: 'go' })
+    const { until: told } = await stream.waitForState('waiting')
+    await stream.waitForClose()
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(String(told)))
     expect(stream.events.at(-1)).toMatchObject({ type: 'run.completed', output: 'later' })
   })
@@ -172,14 +172,14 @@ describe('the alarm', () => {
   it('that comes too early changes nothing', async () => {
     const scripted = model([fails(503, 'Try again later.', { 'retry-after': '20' })])
     const { id } = await newSession({ model: scripted.id })
-    const stream = await follow(id, { input: 'go' })
-    const due = Date.parse(String((await stream.reached('waiting'))['until']))
+    const stream = await sendAndStream(id, { input: 'go' })
+    const due = Date.parse(String((await stream.waitForState('waiting'))['until']))
     await until(async () => (await alarmOf(id)) === due)
     await ring(id)
     await until(async () => (await alarmOf(id)) === due)
-    expect(scripted.asked.length).toBe(1)
+    expect(scripted.requests.length).toBe(1)
     await call('POST', `/api/sessions/${id}/stop`)
-    await stream.closed()
+    await stream.waitForClose()
     expect(stream.events.at(-1)?.type).toBe('run.cancelled')
   })
 })
@@ -190,8 +190,8 @@ describe('what is said while a turn runs', () => {
     const scripted = model([says('a', gate), says('b'), says('c')])
     const { id } = await newSession({ model: scripted.id })
     const first = chat(id, { input: 'one' })
-    await gate.reached()
-    const second = await follow(id, { input: 'two', mode: 'queue' })
+    await gate.waitUntilReached()
+    const second = await sendAndStream(id, { input: 'two', mode: 'queue' })
     const third = chat(id, { input: 'three', mode: 'queue' })
     await until(
       async () =>
@@ -199,10 +199,10 @@ describe('what is said while a turn runs', () => {
     )
     gate.open()
     const runs = await Promise.all([first, third])
-    await second.closed()
+    await second.waitForClose()
     expect(runs.map(({ body }) => body.output)).toEqual(['a', 'c'])
     expect(second.events.map(({ type, input }) => input ?? type)).toEqual(['two', 'message.delta', 'run.completed'])
-    expect(await linesOf(id)).toEqual([
+    expect(await listLines(id)).toEqual([
       'user: one',
       'assistant: a',
       'user: two',
@@ -218,8 +218,8 @@ describe('what is said while a turn runs', () => {
   it.each([short, long])('queues no more than memory holds: $n of this length', async ({ n, text }) => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('a', gate)]).id })
-    const first = await follow(id, { input: 'one' })
-    await gate.reached()
+    const first = await sendAndStream(id, { input: 'one' })
+    await gate.waitUntilReached()
     const queue = (input: string, busyMode: 'queue' | 'steer' = 'queue') =>
       inObject(id, (object) => object.runs.submit(requestCommand(input, { busyMode })))
     for (let at = 0; at < n; at++) expect(await queue(text)).toMatchObject({ status: 'queued' })
@@ -227,14 +227,14 @@ describe('what is said while a turn runs', () => {
     expect(await queue(text, 'steer')).toMatchObject({ status: 'too-large' })
     await call('DELETE', `/api/sessions/${id}`)
     gate.open()
-    await first.closed()
+    await first.waitForClose()
   })
 
   it('knows a queued run before it begins', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says(gate, 'a'), says('b')]).id })
     const first = chat(id, { input: 'one' })
-    await gate.reached()
+    await gate.waitUntilReached()
     const stream = await request('POST', `/api/sessions/${id}/chat/stream`, { body: { input: 'two', mode: 'queue' } })
     const runId = stream.headers.get('x-talaria-run-id') ?? ''
     expect(await runOf(id, runId)).toMatchObject({
@@ -253,20 +253,20 @@ describe('what is said while a turn runs', () => {
     const gate = new Gate()
     const scripted = model([[gate, ...(calls(write('a.txt', '1')) as string[])], says('done')])
     const { id } = await newSession({ model: scripted.id })
-    const running = follow(id, { input: 'go' })
-    await gate.reached()
+    const running = sendAndStream(id, { input: 'go' })
+    await gate.waitUntilReached()
     const steered = await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'in German, please' } })
     gate.open()
     const stream = await running
-    await stream.closed()
+    await stream.waitForClose()
     expect([steered.status, steered.body['status']]).toEqual([202, 'joined'])
     expect(steered.body['run_id']).toBe(stream.events[0]?.run_id)
-    expect(String(scripted.asked[1]?.messages.at(-1)?.content)).toContain('in German, please')
+    expect(String(scripted.requests[1]?.messages.at(-1)?.content)).toContain('in German, please')
     expect(stream.events.find(({ type }) => type === 'run.steered')).toMatchObject({
       input: 'in German, please',
       mode: 'steer',
     })
-    expect(scripted.asked.length).toBe(2)
+    expect(scripted.requests.length).toBe(2)
   })
 
   it('steers an answer too: it becomes the next thing that is said', async () => {
@@ -274,24 +274,24 @@ describe('what is said while a turn runs', () => {
     const scripted = model([says('first', gate), says('second')])
     const { id } = await newSession({ model: scripted.id })
     const running = chat(id, { input: 'go' })
-    await gate.reached()
+    await gate.waitUntilReached()
     await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'and more' } })
     gate.open()
     expect((await running).body.output).toBe('second')
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: first', 'user: and more', 'assistant: second'])
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: first', 'user: and more', 'assistant: second'])
   })
 
   it('interrupts: the model call is cancelled and the same run answers what is new', async () => {
     const gate = new Gate()
     const scripted = model([says('Once upon ', gate, 'a time'), says('Fine.')])
     const { id } = await newSession({ model: scripted.id })
-    const stream = await follow(id, { input: 'tell a story' })
-    await stream.heard('message.delta')
-    await gate.reached()
+    const stream = await sendAndStream(id, { input: 'tell a story' })
+    await stream.waitFor('message.delta')
+    await gate.waitUntilReached()
     const other = await chat(id, { input: 'no, stop that' })
-    await stream.closed()
+    await stream.waitForClose()
     expect(other.body).toMatchObject({ output: 'Fine.', run_id: stream.events[0]?.run_id })
-    expect(saidIn(scripted.asked[1]!)).toEqual(['user: tell a story', 'assistant: Once upon', 'user: no, stop that'])
+    expect(listTexts(scripted.requests[1]!)).toEqual(['user: tell a story', 'assistant: Once upon', 'user: no, stop that'])
     expect(stream.events.at(-1)).toMatchObject({ type: 'run.completed', output: 'Fine.' })
   })
 
@@ -300,12 +300,12 @@ describe('what is said while a turn runs', () => {
     const scripted = model([says(gate, 'never heard'), says('Fine.')])
     const { id } = await newSession({ model: scripted.id })
     const running = chat(id, { input: 'one' })
-    await gate.reached()
+    await gate.waitUntilReached()
     await chat(id, { input: 'two' })
     await running
-    const lines = await linesOf(id)
+    const lines = await listLines(id)
     expect([lines[0], lines.at(-2), lines.at(-1)]).toEqual(['user: one', 'user: two', 'assistant: Fine.'])
-    expect(scripted.asked[1]?.messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+    expect(scripted.requests[1]?.messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
   })
 })
 
@@ -313,14 +313,14 @@ describe('stop', () => {
   it('keeps what was said so far', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('Half of ', gate, 'it')]).id })
-    const stream = await follow(id, { input: 'go' })
-    await stream.heard('message.delta')
-    await gate.reached()
+    const stream = await sendAndStream(id, { input: 'go' })
+    await stream.waitFor('message.delta')
+    await gate.waitUntilReached()
     const stopped = await call('POST', `/api/sessions/${id}/stop`)
-    await stream.closed()
+    await stream.waitForClose()
     expect([stopped.status, stopped.body]).toEqual([202, { session_id: id, status: 'stopping' }])
     expect(stream.events.at(-1)).toMatchObject({ type: 'run.cancelled', output: 'Half of', completed: false })
-    expect(await linesOf(id)).toEqual(['user: go', 'assistant: Half of'])
+    expect(await listLines(id)).toEqual(['user: go', 'assistant: Half of'])
     expect(await runOf(id, stream.events[0]!.run_id)).toMatchObject({ status: 'cancelled', exit_reason: 'stopped' })
   })
 
@@ -330,15 +330,15 @@ describe('stop', () => {
       says('never'),
     ])
     const { id } = await newSession({ model: scripted.id })
-    const stream = await follow(id, { input: 'go' })
-    await stream.heard('tool.started')
+    const stream = await sendAndStream(id, { input: 'go' })
+    await stream.waitFor('tool.started')
     await scheduler.wait(30)
     await call('POST', `/api/sessions/${id}/stop`)
-    await stream.closed()
+    await stream.waitForClose()
     expect(stream.events.at(-1)?.type).toBe('run.cancelled')
     expect(await fileOf(id, 'after.txt')).toBe(404)
-    expect(scripted.asked.length).toBe(1)
-    expect((await messagesOf(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant'])
+    expect(scripted.requests.length).toBe(1)
+    expect((await listMessages(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant'])
   })
 
   it('reaches a call that is still being prepared', async () => {
@@ -396,9 +396,9 @@ describe('a question', () => {
   it('waits through evictions without an alarm, and goes on with the answer', async () => {
     const scripted = asking()
     const { id } = await newSession({ model: scripted.id })
-    const before = await listen(id)
+    const before = await subscribe(id)
     await begin(id, 'paint it')
-    const asked = await before.heard('question.request')
+    const asked = await before.waitFor('question.request')
     const question = await questionOf(id)
     expect(question).toEqual({
       id: expect.stringMatching(`^${id}\\..+`) as string,
@@ -413,12 +413,12 @@ describe('a question', () => {
     expect([await statusOf(id), (await runOf(id, asked.run_id)).status]).toEqual(['waiting', 'waiting'])
     before.close()
     await evict(id)
-    const back = await listen(id)
+    const back = await subscribe(id)
     const answered = await call('POST', `/api/questions/${question.id}`, { body: { answer: 'blue' } })
     expect([answered.status, answered.body]).toEqual([200, { id: question.id, status: 'answered' }])
-    const end = await back.heard('run.completed')
+    const end = await back.waitFor('run.completed')
     expect(end['output']).toBe('Blue it is.')
-    expect(JSON.parse(String(scripted.asked[1]?.messages.at(-1)?.content))).toEqual({
+    expect(JSON.parse(String(scripted.requests[1]?.messages.at(-1)?.content))).toEqual({
       question: 'Which one?',
       choices_offered: ['red', 'blue'],
       user_response: 'blue',
@@ -440,16 +440,16 @@ describe('a question', () => {
     )
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
     await until(async () => (await statusOf(id)) === 'idle')
-    expect(scripted.asked.length).toBe(2)
+    expect(scripted.requests.length).toBe(2)
   })
 
   it('goes away with the turn that is stopped', async () => {
     const { id } = await newSession({ model: asking().id })
-    const stream = await follow(id, { input: 'paint it' })
-    await stream.heard('question.request')
+    const stream = await sendAndStream(id, { input: 'paint it' })
+    await stream.waitFor('question.request')
     const question = await questionOf(id)
     await call('POST', `/api/sessions/${id}/stop`)
-    await stream.closed()
+    await stream.waitForClose()
     await until(async () => !(await questions()).some(({ session_id: of }) => of === id))
     expect((await call('POST', `/api/questions/${question.id}`, { body: { answer: 'red' } })).status).toBe(409)
   })
@@ -457,11 +457,11 @@ describe('a question', () => {
   it('can be followed by something new that is said instead', async () => {
     const scripted = asking()
     const { id } = await newSession({ model: scripted.id })
-    const stream = await follow(id, { input: 'paint it' })
-    const { question_id: question } = await stream.heard('question.request')
-    const queued = await follow(id, { input: 'and then this', mode: 'queue' })
+    const stream = await sendAndStream(id, { input: 'paint it' })
+    const { question_id: question } = await stream.waitFor('question.request')
+    const queued = await sendAndStream(id, { input: 'and then this', mode: 'queue' })
     await call('POST', `/api/questions/${question}`, { body: { answer: 'blue' } })
-    await Promise.all([stream.closed(), queued.closed()])
+    await Promise.all([stream.waitForClose(), queued.waitForClose()])
     expect(stream.events.at(-1)?.['output']).toBe('Blue it is.')
     expect(queued.events.at(-1)?.['output']).toBe('ok')
   })
@@ -471,47 +471,47 @@ describe('taking back', () => {
   it('undo removes the last turns from the conversation, from history and from search', async () => {
     const scripted = model([says('one'), says('zwetschge'), says('three')])
     const { id } = await newSession({ model: scripted.id })
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     const found = async () => (await call<{ data: object[] }>('GET', '/api/search?q=zwetschge')).body.data.length
     await until(async () => (await found()) === 1)
     const undone = await call('POST', `/api/sessions/${id}/undo`, { body: {} })
     expect([undone.status, undone.body]).toEqual([200, { undone: 1, messages: ['second'] }])
-    expect(await linesOf(id)).toEqual(['user: first', 'assistant: one'])
+    expect(await listLines(id)).toEqual(['user: first', 'assistant: one'])
     await until(async () => (await found()) === 0)
     await kill(id)
-    await say(id, 'third')
-    expect(saidIn(scripted.asked[2]!)).toEqual(['user: first', 'assistant: one', 'user: third'])
+    await send(id, 'third')
+    expect(listTexts(scripted.requests[2]!)).toEqual(['user: first', 'assistant: one', 'user: third'])
   })
 
   it('undo of several takes what there is, and says how much', async () => {
     const { id } = await newSession({ model: model([says('one'), says('two')]).id })
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     const { body } = await call('POST', `/api/sessions/${id}/undo`, { body: { n: 5 } })
     expect(body).toEqual({ undone: 2, messages: ['second', 'first'] })
-    expect(await messagesOf(id)).toEqual([])
+    expect(await listMessages(id)).toEqual([])
     expect((await call('POST', `/api/sessions/${id}/undo`, { body: {} })).body).toEqual({ undone: 0, messages: [] })
   })
 
   it('retry asks the same again in a new run', async () => {
     const scripted = model([says('bad'), says('good')])
     const { id } = await newSession({ model: scripted.id })
-    const first = await say(id, 'hi', { temperature: 0.5 })
+    const first = await send(id, 'hi', { temperature: 0.5 })
     const { status, body } = await call('POST', `/api/sessions/${id}/retry`, { body: {} })
     expect(status).toBe(202)
     const run = String(body['run_id'])
     await until(async () => (await runOf(id, run)).status === 'completed')
     expect(run).not.toBe(first.run_id)
-    expect(scripted.asked[1]).toEqual(scripted.asked[0])
-    expect(await linesOf(id)).toEqual(['user: hi', 'assistant: good'])
+    expect(scripted.requests[1]).toEqual(scripted.requests[0])
+    expect(await listLines(id)).toEqual(['user: hi', 'assistant: good'])
   })
 
   it('is refused while a turn runs', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('a', gate)]).id })
-    const running = say(id, 'go')
-    await gate.reached()
+    const running = send(id, 'go')
+    await gate.waitUntilReached()
     const answers = await Promise.all(
       ['undo', 'retry'].map((what) => call('POST', `/api/sessions/${id}/${what}`, { body: {} })),
     )
@@ -525,29 +525,29 @@ describe('fork', () => {
   it('copies conversation and files into a session that goes its own way', async () => {
     const scripted = model([calls(write('a.txt', 'shared')), says('one'), says('in the copy'), says('in the original')])
     const { id } = await newSession({ model: scripted.id, settings: { agent: { max_turns: 7 } } })
-    await say(id, 'first')
+    await send(id, 'first')
     const { status, body } = await call('POST', `/api/sessions/${id}/fork`, { body: { title: 'Copy' } })
     const copy = String(body['id'])
     expect(status).toBe(201)
     expect(body).toMatchObject({ title: 'Copy', parent_id: id, status: 'idle', settings: { agent: { max_turns: 7 } } })
-    expect(await linesOf(copy)).toEqual(await linesOf(id))
+    expect(await listLines(copy)).toEqual(await listLines(id))
     await request('PUT', `/api/sessions/${copy}/files/a.txt`, { body: 'changed' })
-    await say(copy, 'second')
-    await say(id, 'third')
+    await send(copy, 'second')
+    await send(id, 'third')
     expect([await fileOf(id, 'a.txt'), await fileOf(copy, 'a.txt')]).toEqual(['shared', 'changed'])
-    expect(scripted.asked[2]?.messages[0]).toEqual(scripted.asked[0]?.messages[0])
-    expect((await linesOf(id)).at(-1)).toBe('assistant: in the original')
-    expect((await linesOf(copy)).at(-1)).toBe('assistant: in the copy')
+    expect(scripted.requests[2]?.messages[0]).toEqual(scripted.requests[0]?.messages[0])
+    expect((await listLines(id)).at(-1)).toBe('assistant: in the original')
+    expect((await listLines(copy)).at(-1)).toBe('assistant: in the copy')
   })
 
   it('leaves out a turn that is still open', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('one'), says('two', gate)]).id })
-    await say(id, 'first')
-    const running = say(id, 'second')
-    await gate.reached()
+    await send(id, 'first')
+    const running = send(id, 'second')
+    await gate.waitUntilReached()
     const { body } = await call('POST', `/api/sessions/${id}/fork`, { body: {} })
-    expect(await linesOf(String(body['id']))).toEqual(['user: first', 'assistant: one'])
+    expect(await listLines(String(body['id']))).toEqual(['user: first', 'assistant: one'])
     gate.open()
     await running
   })
@@ -572,7 +572,7 @@ describe('delete', () => {
   it('leaves nothing in D1, in R2 and in the object', async () => {
     const { id } = await newSession({ model: model([says('one')]).id })
     await request('PUT', `/api/sessions/${id}/files/large.bin`, { body: new Uint8Array(700_000) })
-    await say(id, `said only in ${id}`)
+    await send(id, `said only in ${id}`)
     await until(async () => (await traces(id)).pages === 1)
     expect((await traces(id)).blobs).toBe(1)
     expect((await request('DELETE', `/api/sessions/${id}`)).status).toBe(204)
@@ -591,14 +591,14 @@ describe('delete', () => {
     const gate = new Gate()
     const scripted = model([says('one'), says('half ', gate, 'whole')])
     const { id } = await newSession({ model: scripted.id })
-    await say(id, 'first')
-    const listener = await listen(id)
+    await send(id, 'first')
+    const listener = await subscribe(id)
     const running = request('POST', `/api/sessions/${id}/chat`, { body: { input: 'second' } })
-    await gate.reached()
+    await gate.waitUntilReached()
     expect((await request('DELETE', `/api/sessions/${id}`)).status).toBe(204)
     gate.open()
     await running
-    await listener.closed()
+    await listener.waitForClose()
     await scheduler.wait(100)
     expect(await traces(id)).toMatchObject({ sessions: 0, blobs: 0, tables: [] })
     expect(await alarmOf(id)).toBe(null)
@@ -609,8 +609,8 @@ describe('delete', () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('half ', gate, 'whole')]).id })
     const first = chat(id, { input: 'first' })
-    await gate.reached()
-    const stream = await follow(id, { input: 'second', mode: 'queue' })
+    await gate.waitUntilReached()
+    const stream = await sendAndStream(id, { input: 'second', mode: 'queue' })
     const waiting = chat(id, { input: 'third', mode: 'queue' })
     const isQueued = () =>
       inObject(id, (_o, { storage }) => storage.sql.exec('SELECT id FROM inbox').toArray().length === 2)
@@ -618,15 +618,15 @@ describe('delete', () => {
     expect((await request('DELETE', `/api/sessions/${id}`)).status).toBe(204)
     expect((await first).body).toMatchObject({ status: 'cancelled', output: 'half' })
     expect((await waiting).status).toBe(404)
-    await stream.closed()
+    await stream.waitForClose()
     expect([stream.types, stream.error]).toEqual([[], undefined])
   })
 
   it('takes its question off the list', async () => {
     const scripted = model([calls({ name: 'clarify', input: { question: 'Well?' } })])
     const { id } = await newSession({ model: scripted.id })
-    const stream = await follow(id, { input: 'go' })
-    await stream.heard('question.request')
+    const stream = await sendAndStream(id, { input: 'go' })
+    await stream.waitFor('question.request')
     const open = async () =>
       (await call<{ data: { session_id: string }[] }>('GET', '/api/questions')).body.data.some(
         ({ session_id: of }) => of === id,

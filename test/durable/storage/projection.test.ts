@@ -1,22 +1,22 @@
-/** What D1 has of a session: all of it in the end, once; and how a session comes back from there. */
+/** The projection of a session to D1, complete and without duplicates, and the rebuild from there. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createD1History } from '../../../src/db/history.ts'
 import { outage } from '../../support/outage.ts'
-import { calls, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newSession, request } from '../../worker/client.ts'
-import { linesOf, listen, listenTo, messagesOf, say } from '../../worker/listen.ts'
+import { calls, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
+import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
+import { listLines, subscribe, readEvents, listMessages, send } from '../../worker/listen.ts'
 import { alarmOf, billedRows, kill, objectOf, ring, wipe } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 afterEach(() => {
-  outage.mend()
+  outage.restore()
   vi.restoreAllMocks()
 })
 
 const history = createD1History(bindings.DB, 'default')
 
-/** Messages as history has them, page by page. */
+/** The messages in history, page by page. */
 async function stored(id: string) {
   const pages = await history.pages(id, 0)
   return pages.flatMap(({ entries }) =>
@@ -24,7 +24,7 @@ async function stored(id: string) {
   )
 }
 const asShown = async (id: string) =>
-  (await messagesOf<{ seq: number; id: string; role: string }>(id)).map(({ seq, id: name, role }) => ({
+  (await listMessages<{ seq: number; id: string; role: string }>(id)).map(({ seq, id: name, role }) => ({
     seq,
     name,
     role,
@@ -35,10 +35,10 @@ const isComplete = (id: string) =>
 const write = { name: 'write_file', input: { path: 'a.txt', content: 'alpha' } }
 
 describe('history', () => {
-  it('gets every message of a turn, once, in its place', async () => {
+  it('gets every message of a turn once and in order', async () => {
     const { id } = await newSession({ model: model([calls(write), says('one'), says('two')]).id })
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     await isComplete(id)
     expect((await stored(id)).map(({ seq, role }) => `${seq} ${role}`)).toEqual([
       '1 user',
@@ -50,9 +50,9 @@ describe('history', () => {
     ])
   })
 
-  it('finds the session, and what was said in it', async () => {
+  it('finds the session and its messages', async () => {
     const { id } = await newSession({ model: model([says('a quokka, of course')]).id })
-    await say(id, 'which animal smiles?')
+    await send(id, 'which animal smiles?')
     await isComplete(id)
     const { body } = await call<{ data: object[] }>('GET', '/api/search?q=quokka')
     expect(body.data).toMatchObject([{ session_id: id, title: 'which animal smiles?' }])
@@ -61,46 +61,46 @@ describe('history', () => {
   })
 })
 
-describe('while D1 is away', () => {
-  it('turns are answered, and history is complete when it is back', async () => {
+describe('while D1 is unreachable', () => {
+  it('turns are answered, and history is complete after the outage', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { id } = await newSession({ model: model([calls(write), says('one'), says('two')]).id })
-    outage.cut = true
-    expect(await say(id, 'first')).toMatchObject({ output: 'one' })
-    expect(await say(id, 'second')).toMatchObject({ output: 'two' })
-    await until(() => outage.refused)
+    outage.isDatabaseDown = true
+    expect(await send(id, 'first')).toMatchObject({ output: 'one' })
+    expect(await send(id, 'second')).toMatchObject({ output: 'two' })
+    await until(() => outage.refusedCount)
     const retryAt = await until(() => alarmOf(id))
     expect(retryAt).toBeGreaterThan(Date.now())
     expect(retryAt).toBeLessThan(Date.now() + 300_000)
     expect(await stored(id)).toEqual([])
-    outage.mend()
-    // Whoever comes first sends it: the alarm, or the turn that has just ended.
+    outage.restore()
+    // The alarm or the end of the turn sends it, whichever is first.
     await ring(id)
     await isComplete(id)
     expect(await stored(id)).toHaveLength(6)
     await until(async () => (await alarmOf(id)) === null)
   })
 
-  it('survives the death of the object too', async () => {
+  it('pending pages survive a crash of the object', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { id } = await newSession({ model: model([says('one')]).id })
-    outage.cut = true
-    await say(id, 'first')
-    await until(() => outage.refused)
+    outage.isDatabaseDown = true
+    await send(id, 'first')
+    await until(() => outage.refusedCount)
     await until(() => alarmOf(id))
     await kill(id)
-    outage.mend()
+    outage.restore()
     expect(await ring(id)).toBe(true)
     await isComplete(id)
     expect(await stored(id)).toHaveLength(2)
   })
 
-  it('a session can be created, and is in the list afterwards', async () => {
+  it('a session can be created and is listed afterwards', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
-    outage.cut = true
+    outage.isDatabaseDown = true
     const { id } = await newSession({ title: 'Made in the dark' })
     expect((await call('GET', `/api/sessions/${id}`)).body['title']).toBe('Made in the dark')
-    outage.mend()
+    outage.restore()
     await ring(id)
     const titles = async () =>
       (await call<{ data: { title: string }[] }>('GET', '/api/sessions?q=dark')).body.data.map(({ title }) => title)
@@ -112,7 +112,7 @@ describe('while D1 is away', () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const scripted = model([calls({ id: 'q', name: 'clarify', input: { question: 'Well?' } }), says('Fine.')])
     const { id } = await newSession({ model: scripted.id })
-    outage.cut = true
+    outage.isDatabaseDown = true
     await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'go' } })
     const open = async () =>
       (await call<{ data: { id: string }[] }>('GET', '/api/questions')).body.data
@@ -121,19 +121,19 @@ describe('while D1 is away', () => {
     const question = await until(open)
     expect((await call('POST', `/api/questions/${question}`, { body: { answer: 'yes' } })).status).toBe(200)
     await until(async () => !(await open()))
-    await until(async () => (await linesOf(id)).at(-1) === 'assistant: Fine.')
-    expect(scripted.asked.length).toBe(2)
+    await until(async () => (await listLines(id)).at(-1) === 'assistant: Fine.')
+    expect(scripted.requests.length).toBe(2)
   })
 
-  it('nothing is stored twice when only the answer of D1 was lost', async () => {
+  it('nothing is stored twice when only the response of D1 is lost', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { id } = await newSession({ model: model([says('one'), says('two')]).id })
-    outage.losesNextAnswer = true
-    await say(id, 'first')
-    await until(() => outage.refused)
-    // By the alarm, or with the next turn when that was faster.
+    outage.dropsNextResult = true
+    await send(id, 'first')
+    await until(() => outage.refusedCount)
+    // The alarm or the next turn sends it, whichever is first.
     await ring(id)
-    await say(id, 'second')
+    await send(id, 'second')
     await isComplete(id)
     const { results } = await bindings.DB.prepare(
       'SELECT count(*) AS n FROM page JOIN session ON page.id >> 20 = session.num WHERE session.id = ?',
@@ -143,51 +143,51 @@ describe('while D1 is away', () => {
     expect(results).toEqual([{ n: 2 }])
   })
 
-  it('what was taken back meanwhile is taken back there too', async () => {
+  it('turns that are undone during the outage are undone in history too', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { id } = await newSession({ model: model([says('one'), says('mistake'), says('three')]).id })
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     await isComplete(id)
-    outage.cut = true
+    outage.isDatabaseDown = true
     await call('POST', `/api/sessions/${id}/undo`, { body: {} })
-    await until(() => outage.refused)
+    await until(() => outage.refusedCount)
     await until(() => alarmOf(id))
     await kill(id)
-    outage.mend()
+    outage.restore()
     await ring(id)
     await isComplete(id)
     expect((await stored(id)).map(({ seq }) => seq)).toEqual([1, 2])
-    await say(id, 'third')
+    await send(id, 'third')
     await isComplete(id)
     await wipe(id)
-    expect(await linesOf(id)).toEqual(['user: first', 'assistant: one', 'user: third', 'assistant: three'])
+    expect(await listLines(id)).toEqual(['user: first', 'assistant: one', 'user: third', 'assistant: three'])
   })
 })
 
 describe('while D1 is slow', () => {
-  it('an alarm is set as long as it lacks something, for what begins no turn too', async () => {
+  it('an alarm is set until history is complete, also for changes without a turn', async () => {
     const { id } = await newSession({ model: model([says('one'), says('mistake')]).id })
-    await say(id, 'first')
-    await say(id, 'second')
+    await send(id, 'first')
+    await send(id, 'second')
     await isComplete(id)
     await until(async () => (await alarmOf(id)) === null)
     const held = new Gate()
-    outage.beforeBatch = () => held.opens()
+    outage.beforeBatch = () => held.waitUntilOpen()
     await call('POST', `/api/sessions/${id}/undo`, { body: {} })
-    await held.reached()
+    await held.waitUntilReached()
     expect(await alarmOf(id)).not.toBeNull()
     held.open()
     await until(async () => (await alarmOf(id)) === null)
   })
 
-  it('a row of which only some pages have arrived is sent to its end by the next life', async () => {
+  it('a partly sent row is completed by the next instance of the object', async () => {
     const held = new Gate()
     let batches = 0
-    outage.beforeBatch = async () => (++batches === 2 ? held.opens() : undefined)
+    outage.beforeBatch = async () => (++batches === 2 ? held.waitUntilOpen() : undefined)
     const messages = Array.from({ length: 70 }, (_, n) => ({ role: 'user', content: `${n}${'x'.repeat(100_000)}` }))
     const { body } = await call<{ id: string }>('POST', '/api/sessions/import', { body: { messages } })
-    await held.reached()
+    await held.waitUntilReached()
     await kill(body.id)
     held.open()
     expect(await stored(body.id)).toHaveLength(64)
@@ -196,74 +196,74 @@ describe('while D1 is slow', () => {
     expect((await stored(body.id)).map(({ seq }) => seq)).toEqual(messages.map((_, n) => n + 1))
   })
 
-  it('nothing of a deleted session comes after its end', async () => {
+  it('nothing of a deleted session is written after its deletion', async () => {
     const held = new Gate()
     let batches = 0
-    outage.beforeBatch = async () => (++batches === 2 ? held.opens() : undefined)
+    outage.beforeBatch = async () => (++batches === 2 ? held.waitUntilOpen() : undefined)
     const messages = Array.from({ length: 24 }, () => ({ role: 'user', content: 'x'.repeat(390_000) }))
     const imported = await call<{ id: string }>('POST', '/api/sessions/import', { body: { messages } })
     expect(imported.status).toBe(201)
     const { id } = imported.body
-    await held.reached()
+    await held.waitUntilReached()
     const removed = call('DELETE', `/api/sessions/${id}`)
-    // Longer than anything that runs is waited for.
+    // Longer than the deletion waits for running work.
     await Promise.race([removed, scheduler.wait(2_500)])
     held.open()
     expect((await removed).status).toBe(204)
-    // What was held goes on by itself now, if it does.
+    // Delayed work would continue now.
     await scheduler.wait(200)
     const { results } = await bindings.DB.prepare('SELECT id FROM session WHERE id = ?').bind(id).all()
     expect(results).toEqual([])
   })
 })
 
-describe('an object that has lost its storage', () => {
-  it('is rebuilt from history: the same ids, the same prompt, and the conversation goes on', async () => {
+describe('an object that lost its storage', () => {
+  it('is rebuilt from history with the same ids and prompt, and continues the conversation', async () => {
     const scripted = model([calls(write), says('one'), says('two')])
     const settings = { agent: { max_turns: 9 } }
     const { id } = await newSession({ model: scripted.id, title: 'Kept', settings })
-    const run = await say(id, 'first')
+    const run = await send(id, 'first')
     await isComplete(id)
     const before = {
       session: (await call('GET', `/api/sessions/${id}`)).body,
-      messages: await messagesOf(id),
+      messages: await listMessages(id),
       run: (await call('GET', `/api/sessions/${id}/runs/${run.run_id}`)).body,
     }
     await wipe(id)
     expect({
       session: (await call('GET', `/api/sessions/${id}`)).body,
-      messages: await messagesOf(id),
+      messages: await listMessages(id),
       run: (await call('GET', `/api/sessions/${id}/runs/${run.run_id}`)).body,
     }).toEqual(before)
-    await say(id, 'second')
-    expect(scripted.asked[2]?.messages[0]).toEqual(scripted.asked[0]?.messages[0])
-    expect(saidIn(scripted.asked[2]!).slice(0, 2)).toEqual(['user: first', 'assistant: → write_file'])
-    expect((await messagesOf<{ seq: number }>(id)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
+    await send(id, 'second')
+    expect(scripted.requests[2]?.messages[0]).toEqual(scripted.requests[0]?.messages[0])
+    expect(listTexts(scripted.requests[2]!).slice(0, 2)).toEqual(['user: first', 'assistant: → write_file'])
+    expect((await listMessages<{ seq: number }>(id)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
     await isComplete(id)
   })
 
-  it('goes on counting usage, and has a stream that ends', async () => {
+  it('continues to count usage and has a stream that ends', async () => {
     const { id } = await newSession({ model: model([says('one'), says('two')]).id })
-    await say(id, 'first')
+    await send(id, 'first')
     await isComplete(id)
     await wipe(id)
-    await say(id, 'second')
+    await send(id, 'second')
     expect((await call('GET', `/api/sessions/${id}`)).body['usage']).toMatchObject({ input: 120, output: 20 })
-    const listener = await listen(id, 0)
-    expect(await listener.heard('run.completed')).toMatchObject({ output: 'two' })
+    const listener = await subscribe(id, 0)
+    expect(await listener.waitFor('run.completed')).toMatchObject({ output: 'two' })
     listener.close()
   })
 
-  it('tells a repeated stream the answer that is stored, and its end', async () => {
+  it('sends the stored answer and its end to a repeated stream', async () => {
     const scripted = model([calls(write), says('one')])
     const { id } = await newSession({ model: scripted.id })
     const ask = (path: string, body: object) =>
       request('POST', path, { body, headers: { 'idempotency-key': 'stream' } })
-    const stream = () => ask(`/api/sessions/${id}/chat/stream`, { input: 'first' }).then(listenTo)
+    const stream = () => ask(`/api/sessions/${id}/chat/stream`, { input: 'first' }).then(readEvents)
     const chunks = () =>
       ask('/v1/chat/completions', { model: scripted.id, stream: true, messages: [{ role: 'user', content: 'hi' }] })
     const whole = await stream()
-    await whole.closed()
+    await whole.waitForClose()
     const completion = await chunks()
     const made = completion.headers.get('x-talaria-session-id') ?? ''
     await completion.text()
@@ -272,59 +272,59 @@ describe('an object that has lost its storage', () => {
       await wipe(one)
     }
     const again = await stream()
-    await again.closed()
+    await again.waitForClose()
     const chunksAgain = await (await chunks()).text()
     const { output, run_id } = whole.events.at(-1)!
     expect(again.types).toEqual(['message.delta', 'run.completed'])
     expect(again.events.at(-1)).toMatchObject({ output, run_id })
     expect(chunksAgain).toMatch(/"content":"ok".*data: \[DONE\]\n\n$/s)
-    expect(scripted.asked).toHaveLength(3)
+    expect(scripted.requests).toHaveLength(3)
   })
 
-  it('is unknown when history has never heard of it', async () => {
+  it('is unknown when history does not have it', async () => {
     expect(await objectOf('ses_none').info.get()).toBe(undefined)
     expect((await request('GET', '/api/sessions/ses_none')).status).toBe(404)
   })
 })
 
 describe('rows', () => {
-  /** Rows that the object wrote for what happens between. */
+  /** The rows that the object writes during an action. */
   async function written(id: string, act: () => Promise<unknown>): Promise<number> {
     const before = (await billedRows(id)).session.written
     await act()
     return (await billedRows(id)).session.written - before
   }
 
-  it('a plain turn writes two', async () => {
+  it('a plain turn writes two rows', async () => {
     const { id } = await newSession({ model: model([says('one'), says('two ', 'in ', 'pieces')]).id })
-    await say(id, 'first')
-    expect(await written(id, () => say(id, 'second'))).toBeLessThanOrEqual(2)
+    await send(id, 'first')
+    expect(await written(id, () => send(id, 'second'))).toBeLessThanOrEqual(2)
   })
 
-  it('a step with tools writes two more', async () => {
+  it('a step with tools writes two more rows', async () => {
     const list = (n: number) => calls({ id: `t${n}`, name: 'todo', input: {} })
     const { id } = await newSession({ model: model([says('one'), list(1), list(2), list(3), says('done')]).id })
-    await say(id, 'first')
-    expect(await written(id, () => say(id, 'second'))).toBeLessThanOrEqual(2 + 3 * 2)
+    await send(id, 'first')
+    expect(await written(id, () => send(id, 'second'))).toBeLessThanOrEqual(2 + 3 * 2)
   })
 
-  it('waking up writes none', async () => {
+  it('a wake-up writes no rows', async () => {
     const { id } = await newSession({ model: model([says('one')]).id })
-    await say(id, 'first')
+    await send(id, 'first')
     await isComplete(id)
     await kill(id)
-    expect(await written(id, () => messagesOf(id))).toBe(0)
+    expect(await written(id, () => listMessages(id))).toBe(0)
   })
 
-  it('listening writes none', async () => {
+  it('subscribing to events writes no rows', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('one'), says('two', gate)]).id })
-    await say(id, 'first')
-    const running = say(id, 'second')
-    await gate.reached()
+    await send(id, 'first')
+    const running = send(id, 'second')
+    await gate.waitUntilReached()
     const listening = async () => {
-      const listener = await listen(id, 0)
-      await listener.heard('message.delta', 2)
+      const listener = await subscribe(id, 0)
+      await listener.waitFor('message.delta', 2)
       listener.close()
     }
     expect(await written(id, listening)).toBe(0)
@@ -333,12 +333,12 @@ describe('rows', () => {
   })
 })
 
-describe('what is large', () => {
-  /** A session whose model takes it all. */
+describe('large content', () => {
+  /** A session whose model has a large context window. */
   const roomy = (id: string) =>
     newSession({ model: id, settings: { models: { [id]: { context_window: 20_000_000 } } } })
 
-  it('a turn with more results than a row holds is kept whole', async () => {
+  it('a turn with more results than fit into a row is stored completely', async () => {
     const line = `${'All work and no play makes Jack a dull boy. '.repeat(4)}\n`.repeat(300)
     const writes = Array.from({ length: 30 }, (_, i) => ({
       id: `w${i}`,
@@ -348,10 +348,10 @@ describe('what is large', () => {
     const cats = writes.map((_, i) => ({ id: `r${i}`, name: 'read_file', input: { path: `f${i}.txt` } }))
     const scripted = model([calls(...writes), calls(...cats), says('Done.'), says('Still there.')])
     const { id } = await roomy(scripted.id)
-    expect(await say(id, 'go')).toMatchObject({ status: 'completed', output: 'Done.' })
+    expect(await send(id, 'go')).toMatchObject({ status: 'completed', output: 'Done.' })
     await isComplete(id)
     const outline = async () =>
-      (await messagesOf<{ seq: number; role: string; content: string | null }>(id)).map(
+      (await listMessages<{ seq: number; role: string; content: string | null }>(id)).map(
         ({ seq, role, content }) => `${seq} ${role} ${content?.length}`,
       )
     const before = await outline()
@@ -360,18 +360,18 @@ describe('what is large', () => {
     expect(await outline()).toEqual(before)
     await wipe(id)
     expect(await outline()).toEqual(before)
-    expect(await say(id, 'again')).toMatchObject({ output: 'Still there.' })
+    expect(await send(id, 'again')).toMatchObject({ output: 'Still there.' })
     await isComplete(id)
   }, 20_000)
 
-  it('the longest message is heard whole; history has its beginning and its end', async () => {
+  it('the longest message is streamed completely and truncated in history', async () => {
     const scripted = model([says('Long.'), says('Still there.')])
     const { id } = await roomy(scripted.id)
     const text = '長い文章。'.repeat(118_000)
-    expect(await say(id, text)).toMatchObject({ status: 'completed', output: 'Long.' })
+    expect(await send(id, text)).toMatchObject({ status: 'completed', output: 'Long.' })
     await kill(id)
-    expect(await say(id, 'again')).toMatchObject({ status: 'completed', output: 'Still there.' })
-    expect(saidIn(scripted.asked[1]!)[0] === `user: ${text}`).toBe(true)
+    expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'Still there.' })
+    expect(listTexts(scripted.requests[1]!)[0] === `user: ${text}`).toBe(true)
     await isComplete(id)
     const [page] = await history.pages(id, 0)
     expect(JSON.stringify(page?.entries[0]?.message)).toMatch(/長い文章。.*characters were too many.*長い文章。/)

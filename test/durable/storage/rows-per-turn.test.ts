@@ -1,13 +1,13 @@
-/** Rows that a turn costs, as the storage bills them: the figures of docs/design/storage.md. */
+/** The billed rows of a turn: the figures of docs/design/storage.md. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { deployment } from '../../support/deployment.ts'
-import { type Asked, calls, model, says, until } from '../../support/scripted-model.ts'
-import { call, migrated, request } from '../../worker/client.ts'
-import { say } from '../../worker/listen.ts'
+import { type ModelRequest, calls, model, says, until } from '../../support/scripted-model.ts'
+import { call, applyMigrations, request } from '../../worker/client.ts'
+import { send } from '../../worker/listen.ts'
 import { billedRows } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 afterEach(() => delete deployment.auxModel)
 
 const written = async (id: string) => {
@@ -19,7 +19,7 @@ const turnsInHistory = async (id: string) => {
   return body.data.find(({ key }) => key === id)?.turns ?? 0
 }
 
-/** A session that its first message makes, as clients of the OpenAI API do. */
+/** Creates a session by its first message, as clients of the OpenAI API do. */
 async function begin(id: string, turns = 1) {
   const body = { model: id, messages: [{ role: 'user', content: 'first' }] }
   const answer = await request('POST', '/v1/chat/completions', { body })
@@ -28,7 +28,7 @@ async function begin(id: string, turns = 1) {
   return session
 }
 
-/** Written by what is done, until history has so many turns. */
+/** The rows that an action writes until history has so many turns. */
 async function cost(id: string, turns: number, act: () => Promise<unknown>) {
   const before = await written(id)
   await act()
@@ -42,17 +42,17 @@ describe('rows written', () => {
     const scripted = model([says('one'), says('two'), calls({ name: 'no_such_tool', input: {} }), says('three')])
     const id = await begin(scripted.id)
     expect(await written(id)).toEqual([5, 8])
-    expect(await cost(id, 2, () => say(id, 'second', { model: scripted.id }))).toEqual([2, 4])
-    expect(await cost(id, 3, () => say(id, 'third', { model: scripted.id }))).toEqual([4, 4])
+    expect(await cost(id, 2, () => send(id, 'second', { model: scripted.id }))).toEqual([2, 4])
+    expect(await cost(id, 3, () => send(id, 'third', { model: scripted.id }))).toEqual([4, 4])
   })
 
-  it('are three more, in the object, for a title that comes in time, and none for the turn behind it', async () => {
-    const isTitle = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('a title')
+  it('are three more in the object for a title, and none for the next turn', async () => {
+    const isTitle = ({ messages }: ModelRequest) => JSON.stringify(messages[0]).includes('a title')
     const scripted = model((asked) => (isTitle(asked) ? says('A name') : says('ok')))
     deployment.auxModel = scripted.id
     const id = await begin(scripted.id)
-    expect(scripted.asked.filter(isTitle).length).toBe(1)
+    expect(scripted.requests.filter(isTitle).length).toBe(1)
     expect(await written(id)).toEqual([8, 8])
-    expect(await cost(id, 2, () => say(id, 'second', { model: scripted.id }))).toEqual([2, 4])
+    expect(await cost(id, 2, () => send(id, 'second', { model: scripted.id }))).toEqual([2, 4])
   })
 })

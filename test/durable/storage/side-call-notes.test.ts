@@ -1,14 +1,14 @@
-/** Calls beside the conversation that die with their object: none of them is free, and none is counted twice. */
+/** Side calls that a crash interrupts: each is billed, and none twice. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Journal } from '../../../src/durable/storage/journal.ts'
 import { deployment } from '../../support/deployment.ts'
-import { type Asked, Gate, model, saidIn, says, until } from '../../support/scripted-model.ts'
-import { call, migrated, newSession } from '../../worker/client.ts'
-import { type Run, say } from '../../worker/listen.ts'
+import { type ModelRequest, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
+import { call, applyMigrations, newSession } from '../../worker/client.ts'
+import { type Run, send } from '../../worker/listen.ts'
 import { evict, inObject, kill, ring } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 afterEach(() => delete deployment.auxModel)
 
 type Tally = {
@@ -20,19 +20,19 @@ type Tally = {
 type Told = { readonly usage_by_model: readonly Tally[]; readonly exit_reason: string | null }
 
 const runOf = async (id: string, run: string) => (await call<Told>('GET', `/api/sessions/${id}/runs/${run}`)).body
-/** Calls and cut ones, by task. */
+/** All calls and interrupted calls, by task. */
 const tallies = async (id: string, run: string) =>
   Object.fromEntries(
     (await runOf(id, run)).usage_by_model.map(({ task, calls, cut_calls }) => [task ?? 'turn', [calls, cut_calls]]),
   )
-/** Calls that no turn has taken over. */
+/** Notes of side calls that no turn has claimed. */
 const notes = (id: string) => inObject(id, (_object, { storage: { sql } }) => new Journal(sql).sideCallNotes())
-const isTitle = ({ messages }: Asked) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
+const isTitle = ({ messages }: ModelRequest) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
 
 type Script = Parameters<typeof model>[0]
 
-/** A session that has to shorten its context in its second turn. */
-async function crowded(summary: Script, said: Script = []) {
+/** Creates a session that compresses its context in its second turn. */
+async function newSmallSession(summary: Script, said: Script = []) {
   const [summariser, main] = [model(summary), model(said)]
   const settings = {
     auxiliary: { compression: { model: summariser.id } },
@@ -44,13 +44,13 @@ async function crowded(summary: Script, said: Script = []) {
 }
 const long = (word: string) => `${word} `.repeat(12_000)
 
-describe('a side task', () => {
-  it('that dies with its object is a call of unknown cost, once', async () => {
+describe('a side call', () => {
+  it('is billed once with an estimated cost when its object crashes', async () => {
     const gate = new Gate()
-    const { id, summariser } = await crowded([says('half ', gate), says('They said hello.')])
-    await say(id, long('x'))
+    const { id, summariser } = await newSmallSession([says('half ', gate), says('They said hello.')])
+    await send(id, long('x'))
     const { body } = await call<Run>('POST', `/api/sessions/${id}/steer`, { body: { input: long('y') } })
-    await gate.reached()
+    await gate.waitUntilReached()
     expect(JSON.stringify(await notes(id))).toContain(`${summariser.id} compression`)
     await kill(id)
     gate.open()
@@ -58,26 +58,26 @@ describe('a side task', () => {
     const run = await until(async () => ((await runOf(id, body.run_id)).exit_reason ? body.run_id : undefined))
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], compression: [2, 1] })
     expect(await notes(id)).toEqual([])
-    await say(id, 'and then?')
+    await send(id, 'and then?')
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], compression: [2, 1] })
   })
 
-  it('that had ended before its object died costs what it cost', async () => {
+  it('is billed with its real cost when it ended before the crash', async () => {
     const gate = new Gate()
-    const { id, main } = await crowded([says('They said hello.')], [says('ok'), says('half ', gate), says('whole')])
-    await say(id, long('x'))
+    const { id, main } = await newSmallSession([says('They said hello.')], [says('ok'), says('half ', gate), says('whole')])
+    await send(id, long('x'))
     const { body } = await call<Run>('POST', `/api/sessions/${id}/steer`, { body: { input: long('y') } })
-    await gate.reached()
+    await gate.waitUntilReached()
     await kill(id)
     gate.open()
     await ring(id)
     await until(async () => (await runOf(id, body.run_id)).exit_reason)
-    expect(saidIn(main.asked[2]!).join('\n')).toContain('They said hello.')
+    expect(listTexts(main.requests[2]!).join('\n')).toContain('They said hello.')
     expect(await tallies(id, body.run_id)).toEqual({ turn: [2, 1], compression: [1, 0] })
     expect(await notes(id)).toEqual([])
   })
 
-  it('after a turn that dies is counted to that turn', async () => {
+  it('is billed to the interrupted turn that made it', async () => {
     deployment.auxModel = ''
     const gate = new Gate()
     const main = model((asked) => (isTitle(asked) ? says('Half a ', gate) : says('ok')))
@@ -85,8 +85,8 @@ describe('a side task', () => {
       model: main.id,
       settings: { auxiliary: { title_generation: { enabled: true } } },
     })
-    const { run_id: run } = await say(id, 'hello')
-    await gate.reached()
+    const { run_id: run } = await send(id, 'hello')
+    await gate.waitUntilReached()
     await kill(id)
     gate.open()
     await ring(id)
@@ -94,28 +94,28 @@ describe('a side task', () => {
     expect(await notes(id)).toEqual([])
   })
 
-  it('between turns, of which the object has forgotten what it cost, costs it nevertheless', async () => {
+  it('between turns is billed after an eviction', async () => {
     const { id } = await newSession({ model: model([]).id })
-    for (const word of ['one', 'two', 'three']) await say(id, word)
+    for (const word of ['one', 'two', 'three']) await send(id, word)
     expect((await call('POST', `/api/sessions/${id}/compress`, { body: {} })).status).toBe(200)
     await evict(id)
-    const { run_id: run } = await say(id, 'four')
+    const { run_id: run } = await send(id, 'four')
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], compression: [1, 0] })
     expect(await notes(id)).toEqual([])
   })
 
-  it('that somebody asks for between turns is not lost either', async () => {
+  it('on request between turns is billed too', async () => {
     const gate = new Gate()
     const [summariser, main] = [model([says('half ', gate)]), model([])]
     const settings = { auxiliary: { compression: { model: summariser.id } } }
     const { id } = await newSession({ model: main.id, settings })
-    for (const word of ['one', 'two', 'three']) await say(id, word)
+    for (const word of ['one', 'two', 'three']) await send(id, word)
     const asked = call('POST', `/api/sessions/${id}/compress`, { body: {} })
-    await gate.reached()
+    await gate.waitUntilReached()
     await kill(id)
     gate.open()
     await asked
-    const { run_id: run } = await say(id, 'four')
+    const { run_id: run } = await send(id, 'four')
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], compression: [1, 1] })
     expect(await notes(id)).toEqual([])
   })

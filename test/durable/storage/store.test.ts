@@ -1,14 +1,14 @@
-/** What a turn of a long conversation reads of it. */
+/** The rows that a turn of a long conversation reads. */
 
 import { beforeAll, expect, it } from 'vitest'
 import type { Entry } from '../../../src/agent/model/history.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import { model, says, until } from '../../support/scripted-model.ts'
-import { call, migrated, newSession } from '../../worker/client.ts'
-import { messagesOf, say } from '../../worker/listen.ts'
+import { call, applyMigrations, newSession } from '../../worker/client.ts'
+import { listMessages, send } from '../../worker/listen.ts'
 import { alarmOf, billedRows, evict, inObject } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const entry = (seq: number): Entry => ({
   id: `msg_${seq}`,
@@ -19,20 +19,20 @@ const entry = (seq: number): Entry => ({
   message: userText('It was said long ago. '.repeat(10)),
 })
 
-it('reads few rows once the conversation is in memory, however long it is', async () => {
+it('reads few rows of a conversation that is in memory, whatever its length', async () => {
   const { id } = await newSession({ model: model([says('One.'), says('Two.')]).id })
   await inObject(id, (_object, { storage: { sql } }) => {
     for (let n = 1; n <= 1_000; n++)
       sql.exec("INSERT INTO step VALUES (?, ?, 0, 0, NULL, '[]', ?)", n, `run_${n}`, JSON.stringify([entry(n)]))
   })
   await evict(id)
-  await say(id, 'first')
-  // History gets what was put under the object, and all of it is read once for that.
+  await send(id, 'first')
+  // The projection reads all of the inserted rows once.
   await until(async () => (await alarmOf(id)) === null)
   const before = (await billedRows(id)).session.read
-  const run = await say(id, 'second')
+  const run = await send(id, 'second')
   expect((await call('GET', `/api/sessions/${id}/runs/${run.run_id}`)).body['output']).toBe('Two.')
   const listed = (await call<{ data: object[] }>('GET', `/api/sessions/${id}/messages?limit=2`)).body.data
   expect((await billedRows(id)).session.read - before).toBeLessThan(40)
-  expect(listed).toEqual((await messagesOf<object>(id)).slice(-2))
+  expect(listed).toEqual((await listMessages<object>(id)).slice(-2))
 })

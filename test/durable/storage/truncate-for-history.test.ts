@@ -1,4 +1,4 @@
-/** Whatever a session holds finds room in history, so that what comes after it is stored too. */
+/** Messages and turns of any size fit into rows of history after truncation. */
 
 import { expect, it } from 'vitest'
 import type { Entry } from '../../../src/agent/model/history.ts'
@@ -17,7 +17,7 @@ it.each([
   ['letters of three bytes', said('長'.repeat(600_000))],
   ['letters that are escaped', said('\u0001'.repeat(600_000))],
   ['very many parts', said(...Array.from({ length: 20_000 }, () => 'x'.repeat(300)))],
-])('a message of %s fits, and so does a turn that was told as much', (_what, message) => {
+])('a message of %s fits with a turn that has long instructions', (_case, message) => {
   const entries = [truncateForHistory(entryOf(message), JSON.stringify(entryOf(message)))]
   const instructions = '\u0001'.repeat(600_000)
   const turn = truncateTurnForHistory(newTurn('run_1', 0, 1, { instructions }), entries)
@@ -26,7 +26,7 @@ it.each([
   expect(turn.options.instructions).toMatch(/characters were too many/)
 })
 
-it('what fits stays as it is', () => {
+it('a message that fits is not changed', () => {
   const entry = entryOf(said('x'.repeat(600_000)))
   expect(truncateForHistory(entry, JSON.stringify(entry))).toBe(entry)
   const turn = newTurn('run_1', 0, 1, { instructions: 'x'.repeat(200_000) })

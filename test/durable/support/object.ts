@@ -3,7 +3,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { type UserMessage, userText } from '../../../src/agent/model/message.ts'
 import { newRunId } from '../../../src/durable/platform/ids.ts'
-import type { RequestCommand } from '../../../src/durable/session/request-intake.ts'
+import type { RequestCommand } from '../../../src/durable/session/intake/request.ts'
 import type { SessionDO } from '../../../src/durable/session/session-object.ts'
 import type { NewSession } from '../../../src/durable/storage/session-metadata.ts'
 import type { BilledRows } from '../../support/billed-rows.ts'

@@ -14,15 +14,15 @@ describe("the stub of a tenant's object", () => {
     const tenant = newTenant()
     const claim = await tenant.claims.claim('key', 'hash', ids)
     expectTypeOf(claim).toExtend<Claim>()
-    expect(claim).toEqual({ is: 'new', ...ids })
+    expect(claim).toEqual({ kind: 'new', ...ids })
     await tenant.claims.release('key')
-    expect((await tenant.claims.claim('key', 'another hash', ids)).is).toBe('new')
+    expect((await tenant.claims.claim('key', 'another hash', ids)).kind).toBe('new')
   })
 
   it('keeps the order of concurrent calls of one part', async () => {
     const { claims } = newTenant()
     const results = await Promise.all(['a', 'b', 'a'].map((name) => claims.claim(name, 'hash', ids)))
-    expect(results.map(({ is }) => is)).toEqual(['new', 'new', 'same'])
+    expect(results.map(({ kind }) => kind)).toEqual(['new', 'new', 'same'])
   })
 
   it('passes on the errors of a part', async () => {

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest'
 import { DeltaBuffer } from '../../../src/durable/turn/delta-buffer.ts'
-import { ownTime } from '../../support/clock.ts'
+import { createTestClock } from '../../support/clock.ts'
 
 function createBuffer() {
-  const time = ownTime()
+  const time = createTestClock()
   const emitted: string[] = []
   const buffer = new DeltaBuffer((kind, text) => emitted.push(`${kind}:${text}`), time)
   const appendText = (text: string) => buffer.append({ of: 'text', text })

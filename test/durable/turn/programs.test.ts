@@ -1,14 +1,14 @@
-/** Programs of the model in a session: their calls pass the dispatcher, are told and written down, and die with it. */
+/** Tests programs of the model: their calls pass the dispatcher, emit events, are recorded, and end with the program. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type AskedCall, calls, model, type Reply, saidIn, says, until } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newSession, request } from '../../worker/client.ts'
-import { follow, listen, messagesOf, type Run } from '../../worker/listen.ts'
+import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
+import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
+import { sendAndStream, subscribe, listMessages, type Run } from '../../worker/listen.ts'
 import { kill, ring } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
-const code = (source: string, more: object = {}): AskedCall => ({
+const code = (source: string, more: object = {}): ScriptedCall => ({
   id: 'c1',
   name: 'execute_code',
   input: { code: source, ...more },
@@ -27,14 +27,14 @@ const session = async (replies: readonly Reply[], settings: object = {}) => {
   return { id, scripted }
 }
 const resultOf = async (id: string): Promise<Ended> => {
-  const found = (await messagesOf(id)).find(({ role }) => role === 'tool')
+  const found = (await listMessages(id)).find(({ role }) => role === 'tool')
   return JSON.parse(String(found?.content)) as Ended
 }
-/** A turn whose only call is this program, to its end. */
+/** Runs a turn whose only call is this program. */
 async function ran(source: string, settings: object = {}) {
   const { id, scripted } = await session([calls(code(source)), says('Done.')], settings)
-  const stream = await follow(id, { input: 'go' })
-  await stream.closed()
+  const stream = await sendAndStream(id, { input: 'go' })
+  await stream.waitForClose()
   return { id, scripted, stream, result: await resultOf(id) }
 }
 const fileOf = async (id: string, path: string) => {
@@ -51,7 +51,7 @@ const ended = (id: string, run: string) =>
   })
 
 describe('a program', () => {
-  it('calls tools, and its result is what it prints', async () => {
+  it('calls tools, and its output is the result', async () => {
     const source = `
       await Promise.all(['a', 'b', 'c'].map((name) => write_file({ path: name + '.txt', content: name.repeat(3) })))
       const { matches } = await search_files({ pattern: 'bbb' })
@@ -62,45 +62,45 @@ describe('a program', () => {
     expect(result.output).toMatch(/b\.txt aaaccc 3$/)
     expect(result.duration_seconds).toBeGreaterThan(0)
     // What the calls brought is in no request.
-    expect(scripted.bodies.join()).not.toContain('bytes_written"')
-    expect(saidIn(scripted.asked[1]!)).toHaveLength(3)
+    expect(scripted.requestTexts.join()).not.toContain('bytes_written"')
+    expect(listTexts(scripted.requests[1]!)).toHaveLength(3)
   })
 
-  it('is offered with what this session can call', async () => {
+  it('is offered with the tools of the session', async () => {
     const { scripted } = await ran('1', { toolsets: { enabled: ['code_execution', 'read_file'] } })
-    const tools = scripted.asked[0]?.tools as readonly { function: { name: string; description?: string } }[]
+    const tools = scripted.requests[0]?.tools as readonly { function: { name: string; description?: string } }[]
     const { description } = tools.find((tool) => tool.function.name === 'execute_code')!.function
     expect(description).toContain('read_file → {content')
     expect(description).not.toContain('terminal →')
     expect(description).not.toContain('web_search')
   })
 
-  it('cannot call what the session does not have, or what is not for programs', async () => {
+  it('cannot call missing tools, or tools that are not for programs', async () => {
     const { result } = await ran('console.log(typeof terminal, typeof todo, typeof execute_code, typeof read_file)', {
       toolsets: { enabled: ['code_execution', 'todo', 'read_file'] },
     })
     expect(result.output).toBe('undefined undefined undefined function')
   })
 
-  it('reads a file again and gets it again', async () => {
+  it('gets the contents each time it reads a file', async () => {
     const source = `await write_file('a', 'text')\nawait read_file('a')\nawait read_file('a')\nconst again = await read_file('a')\nagain.content`
     expect((await ran(source)).result.output).toBe('1|text')
   })
 
-  it('makes fifty calls and no more', async () => {
+  it('makes at most fifty calls', async () => {
     const source = `let n = 0\ntry { for (;;) { await read_file('none').catch((e) => { if (/at most/.test(e)) throw e }); n++ } } catch (e) { console.log(n, e.message) }`
     const { result } = await ran(source)
     expect(result).toMatchObject({ status: 'success', tool_calls_made: 50 })
     expect(result.output).toMatch(/^50 read_file: a program makes at most 50 calls/)
   })
 
-  it('throws what a tool refuses to do', async () => {
+  it('gets an exception when a tool refuses', async () => {
     const { result } = await ran(`await read_file('missing.txt')`)
     expect(result).toMatchObject({ status: 'error', tool_calls_made: 1 })
     expect(result.error).toMatch(/^ToolError: read_file: File not found: missing\.txt[\s\S]*line 1$/)
   })
 
-  it('in Python says where there is none', async () => {
+  it('in Python fails with an explanation where Python is missing', async () => {
     const { id } = await session([calls(code('print(1)', { language: 'python' })), says('Done.')], {
       approvals: { mode: 'off' },
     })
@@ -109,8 +109,8 @@ describe('a program', () => {
   })
 })
 
-describe('what its calls leave', () => {
-  it('is told as events that name the program', async () => {
+describe('the calls of a program', () => {
+  it('emit events that name the program', async () => {
     const { stream } = await ran(`await write_file('a', 'x')\nawait read_file('none').catch(() => {})`)
     const told = stream.events.filter(({ type }) => type.startsWith('tool.'))
     expect(told.map(({ type, call_id: id, parent_call_id: parent }) => [type, id, parent])).toEqual([
@@ -126,17 +126,17 @@ describe('what its calls leave', () => {
     expect(told[2]?.['duration_ms']).toBeTypeOf('number')
   })
 
-  it('comes again to those who listen later', async () => {
+  it('are replayed to later subscribers', async () => {
     const { id, stream } = await ran(`await write_file('a', 'x')`)
-    const later = await listen(id, 0)
-    await later.heard('run.completed')
+    const later = await subscribe(id, 0)
+    await later.waitFor('run.completed')
     later.close()
     expect(later.events).toEqual(stream.events)
   })
 })
 
-describe('consent', () => {
-  it('is not waited for inside: the call is refused with what to do, and stands in the log', async () => {
+describe('approval', () => {
+  it('is not awaited in a program: the call is refused with a hint, and recorded', async () => {
     const source = `try { await terminal('git push origin main') } catch (e) { console.log(e.message) }`
     const { id, result } = await ran(source, { approvals: { mode: 'manual' } })
     expect(result).toMatchObject({ status: 'success', tool_calls_made: 1 })
@@ -148,7 +148,7 @@ describe('consent', () => {
     expect(log).toMatchObject([{ call_id: 'c1.1', tool: 'terminal', decision: 'denied', by: 'nobody' }])
   })
 
-  it('of a rule or for the session holds inside as outside', async () => {
+  it('by a rule or for the session also covers calls of programs', async () => {
     const rules = [
       { do: 'allow', tool: 'terminal', match: 'git push*' },
       { do: 'deny', tool: 'write_file' },
@@ -161,12 +161,12 @@ describe('consent', () => {
     expect(await fileOf(id, 'a')).toBe(404)
   })
 
-  it('never goes to what is hardline', async () => {
+  it('is never given to a hardline call', async () => {
     const { result } = await ran(`await terminal('rm -rf /')`, { approvals: { mode: 'off' } })
     expect(result.error).toMatch(/never runs here/)
   })
 
-  it('is asked for Python', async () => {
+  it('is required for Python', async () => {
     const { id } = await session([calls(code('print(1)', { language: 'python' }))], { approvals: { mode: 'manual' } })
     await begin(id)
     const pending = await until(async () => {
@@ -181,32 +181,32 @@ describe('consent', () => {
 const endless = `await write_file('a', '1')\nfor (let n = 2; ; n++) {\n  await read_file('a')\n  await new Promise((go) => setTimeout(go, 5))\n  if (n > 5) await new Promise(() => {})\n}`
 
 describe('a program that is cut off', () => {
-  it('by a stop makes no call any more', async () => {
+  it('by a stop makes no further call', async () => {
     const { id } = await session([calls(code(endless))])
     const run = await begin(id)
-    const stream = await listen(id, 0)
-    await stream.heard('tool.completed', 3)
+    const stream = await subscribe(id, 0)
+    await stream.waitFor('tool.completed', 3)
     await call('POST', `/api/sessions/${id}/stop`)
     expect(await ended(id, run)).toMatchObject({ status: 'cancelled' })
-    await stream.heard('run.cancelled')
+    await stream.waitFor('run.cancelled')
     stream.close()
     const told = stream.events.filter(({ type }) => type.startsWith('tool.')).length
     await scheduler.wait(50)
-    const again = await listen(id, 0)
-    await again.heard('run.cancelled')
+    const again = await subscribe(id, 0)
+    await again.waitFor('run.cancelled')
     again.close()
     expect(again.events.filter(({ type }) => type.startsWith('tool.')).length - told).toBeLessThan(4)
     expect(await resultOf(id)).toMatchObject({ status: 'interrupted' })
   })
 
-  it('by the death of the object is reported as unknown, with the calls that had begun', async () => {
+  it('by the death of the object is reported as unknown, with the started calls', async () => {
     const { id } = await session([
       calls(code(`await write_file('a', '1')\nawait new Promise(() => {})`)),
       says('Checked.'),
     ])
     const run = await begin(id)
-    const stream = await listen(id, 0)
-    await stream.heard('tool.completed')
+    const stream = await subscribe(id, 0)
+    await stream.waitFor('tool.completed')
     stream.close()
     await kill(id)
     await ring(id)
@@ -218,11 +218,11 @@ describe('a program that is cut off', () => {
   })
 })
 
-it('turns that only ran programs cost no step of the budget', async () => {
+it('replies that only run programs do not count as steps', async () => {
   const program = () => calls({ name: 'execute_code', input: { code: '1' } })
   const { id, scripted } = await session([program(), program(), program(), says('Done.')], { agent: { max_turns: 1 } })
   expect(await ended(id, await begin(id))).toMatchObject({ exit_reason: 'answered', output: 'Done.' })
-  expect(scripted.asked).toHaveLength(4)
+  expect(scripted.requests).toHaveLength(4)
 })
 
 it('is not offered where no isolate can be loaded, and the health page says so', async () => {

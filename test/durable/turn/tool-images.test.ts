@@ -1,13 +1,13 @@
-/** Images that a tool brings: kept apart from the transcript, and shown to a model that sees them. */
+/** Tests images in tool results: stored outside the transcript, and sent to models that read images. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Asked, calls, model, says } from '../../support/scripted-model.ts'
-import { bindings, call, migrated, newSession, request } from '../../worker/client.ts'
+import { type ModelRequest, calls, model, says } from '../../support/scripted-model.ts'
+import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { evict } from '../support/object.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
-/** Larger than what stays in the message. */
+/** Larger than the limit for images inside a message. */
 const picture = new Uint8Array(20_000).fill(7)
 picture.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const base64 = Buffer.from(picture).toString('base64')
@@ -23,22 +23,22 @@ async function looking(images: boolean) {
   return { id, ask, scripted }
 }
 
-const shownIn = (asked: Asked | undefined): boolean => JSON.stringify(asked?.messages).includes(base64)
+const shownIn = (asked: ModelRequest | undefined): boolean => JSON.stringify(asked?.messages).includes(base64)
 
-describe('an image that read_file brings', () => {
-  it('is shown to a model that sees images, now and later', async () => {
+describe('an image that read_file returns', () => {
+  it('is sent to a model that reads images, in this turn and later ones', async () => {
     const { id, ask, scripted } = await looking(true)
-    expect(shownIn(scripted.asked[1])).toBe(true)
+    expect(shownIn(scripted.requests[1])).toBe(true)
     const kept = await bindings.BLOBS?.list({ prefix: `t/default/s/${id}/attachments/` })
     expect(kept?.objects).toHaveLength(1)
     await evict(id)
     await ask('And now?')
-    expect(shownIn(scripted.asked[2])).toBe(true)
+    expect(shownIn(scripted.requests[2])).toBe(true)
   })
 
-  it('is not taken from the workspace for a model that sees none', async () => {
+  it('is not read from the workspace for a model without images', async () => {
     const { scripted } = await looking(false)
-    expect(shownIn(scripted.asked[1])).toBe(false)
-    expect(JSON.stringify(scripted.asked[1]?.messages)).toContain('this model sees none')
+    expect(shownIn(scripted.requests[1])).toBe(false)
+    expect(JSON.stringify(scripted.requests[1]?.messages)).toContain('this model sees none')
   })
 })

@@ -1,4 +1,4 @@
-/** Requests to the API. The address and the key are given once. */
+/** Sends requests to a server with a fixed address and key. */
 
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -12,9 +12,9 @@ export type Answer = {
 
 export type Send = { readonly body?: unknown; readonly raw?: BodyInit; readonly headers?: Record<string, string> }
 
-export type Client = ReturnType<typeof clientOf>
+export type Client = ReturnType<typeof createClient>
 
-export function clientOf(url: string, key: string | undefined) {
+export function createClient(url: string, key: string | undefined) {
   const send = async (method: string, path: string, { body, raw, headers = {} }: Send = {}): Promise<Answer> => {
     const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const response = await fetch(`${url}${path}`, {
@@ -27,7 +27,7 @@ export function clientOf(url: string, key: string | undefined) {
       ...(payload !== undefined && { body: payload }),
     })
     const text = await response.text()
-    return { status: response.status, headers: response.headers, text, json: jsonOf(text) }
+    return { status: response.status, headers: response.headers, text, json: parseJson(text) }
   }
   const get = (path: string, headers?: Record<string, string>) => send('GET', path, headers ? { headers } : {})
   const post = (path: string, body: unknown = {}, headers?: Record<string, string>) =>
@@ -50,7 +50,7 @@ export function clientOf(url: string, key: string | undefined) {
       if (answer.status !== 200) throw new Error(`no messages: ${answer.status} ${answer.text}`)
       return answer.json.data
     },
-    as: (other: string | undefined) => clientOf(url, other),
+    as: (other: string | undefined) => createClient(url, other),
   }
 }
 
@@ -65,15 +65,16 @@ export type Message = {
   readonly tool_calls?: readonly { readonly id: string; readonly function: { name: string; arguments: string } }[]
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // not every answer is JSON
+    // Not every response is JSON.
+    return undefined
   }
 }
 
-/** A tenant of its own with one key. Needs a client with the owner's key. */
+/** Creates a tenant with one key. `owner` is a client with the admin key. */
 export async function newTenant(
   owner: Client,
   scopes: readonly string[] = ['chat', 'read', 'write', 'jobs', 'approve'],
@@ -85,7 +86,7 @@ export async function newTenant(
   return { id: tenant.json.id, key: key.json.key, client: owner.as(key.json.key) }
 }
 
-/** Asks until the answer is right; the last answer is thrown when the time is over. */
+/** Polls until the value is right. The error of a timeout shows the last value. */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
   right: (value: T) => boolean,

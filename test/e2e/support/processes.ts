@@ -1,9 +1,9 @@
-/** The processes of a started server, found by their group. */
+/** Finds and kills the processes of a started server by their process group. */
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 
-/** False when there is nobody left in the group. Signal 0 only asks. */
+/** Returns false when the group has no processes left. Signal 0 only checks. */
 export function killGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal)
@@ -14,7 +14,7 @@ export function killGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** The runtime that has the databases of the objects open; wrangler may run others beside it. */
+/** Returns the runtime process that has the databases of the objects open. wrangler may run others. */
 export function runtimeOf(group: number, state: string): number {
   const processes = execFileSync('ps', ['-A', '-o', 'pid=,pgid=,args='], { encoding: 'utf8', maxBuffer: 64 << 20 })
   const runtimes = processes
@@ -34,7 +34,8 @@ function holds(pid: number, folder: string): boolean {
     try {
       return readlinkSync(`${open}/${descriptor}`).startsWith(`${folder}/v3/do`)
     } catch {
-      return false // closed between the two calls
+      // The descriptor was closed between the two calls.
+      return false
     }
   })
 }

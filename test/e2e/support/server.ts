@@ -1,6 +1,6 @@
 /**
- * The real server, started as users start it: `npm start`, in a process group of its own, so that all of it can be
- * killed at once and started again on the same state.
+ * Starts the server as users do, with `npm start`. It gets its own process group, so that a test can kill all of it at
+ * once and start it again with the same state.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -20,14 +20,14 @@ export type Server = {
   readonly url: string
   readonly key: string
   readonly state: string
-  /** When `npm start` said that it is ready, in milliseconds since 1970. */
+  /** When `npm start` printed that it is ready, in milliseconds since 1970. */
   readonly readyAt: number
   readonly log: () => string
-  /** Resolves when the output has it; what was printed before counts. */
+  /** Waits until the output contains the text, including earlier output. */
   readonly printed: (text: string | RegExp, timeoutMs?: number) => Promise<void>
-  /** SIGKILL for npm, the scripts, wrangler and the runtime at once. */
+  /** Sends SIGKILL to npm, the scripts, wrangler and the runtime at once. */
   readonly kill: () => Promise<void>
-  /** SIGKILL for the process that holds the objects; wrangler starts another. */
+  /** Sends SIGKILL to the runtime process. wrangler starts another. */
   readonly killRuntime: () => void
   readonly stop: () => Promise<void>
 }
@@ -39,12 +39,12 @@ export type Start = {
   readonly args?: readonly string[]
 }
 
-/** On a real disk: what is in memory alone would survive nothing, but prove nothing either. */
+/** Creates a state folder on a real disk, so that crash tests prove durability. */
 export function newState(): string {
   mkdirSync(join(root, '.wrangler'), { recursive: true })
   return mkdtempSync(join(root, '.wrangler', 'e2e-'))
 }
-export const dropState = (state: string): void => rmSync(state, { recursive: true, force: true, maxRetries: 3 })
+export const deleteState = (state: string): void => rmSync(state, { recursive: true, force: true, maxRetries: 3 })
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
@@ -54,8 +54,8 @@ const isFree = (port: number): Promise<boolean> =>
   })
 
 /**
- * It stays free until the server listens: below the ports that the system gives to connections by itself, and for each
- * worker of the tests from a range of its own.
+ * Finds a port that stays free until the server listens: below the ephemeral ports of the system, and in a separate
+ * range for each test worker.
  */
 async function freePort(): Promise<number> {
   const range = 1_000
@@ -66,11 +66,11 @@ async function freePort(): Promise<number> {
   }
 }
 
-/** Only what the server should see: keys of whoever runs the tests stay out of it. */
+/** Passes only these variables on, so that provider keys of the developer do not reach the server. */
 const environment = (extra: Start['env']): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
   MODEL_CATALOG_URL: 'off',
-  // The model gets the calls that a test makes, and no others.
+  // Only the calls of the test reach the model.
   AUX_MODEL: 'none',
   HOME: process.env['HOME'] ?? '',
   ADMIN_KEY: adminKey,
@@ -93,7 +93,7 @@ export async function startServer({ state = newState(), port, env, args = [] }: 
   const printed = (text: string | RegExp, timeoutMs = 30_000) => waitForOutput(child, output, text, timeoutMs)
   const kill = async () => {
     killGroup(group, 'SIGKILL')
-    await gone(group)
+    await waitForExit(group)
   }
   try {
     await printed(/^Talaria is ready on .*\n/m, 60_000)
@@ -112,7 +112,7 @@ export async function startServer({ state = newState(), port, env, args = [] }: 
     killRuntime: () => process.kill(runtimeOf(group, state), 'SIGKILL'),
     stop: async () => {
       killGroup(group, 'SIGTERM')
-      if (!(await gone(group, 8_000))) await kill()
+      if (!(await waitForExit(group, 8_000))) await kill()
     },
   }
 }
@@ -127,7 +127,7 @@ async function waitForOutput(child: ChildProcess, output: { text: string }, text
   const found = () => (typeof text === 'string' ? output.text.includes(text) : text.test(output.text))
   const deadline = Date.now() + timeoutMs
   while (!found()) {
-    // wrangler would wait for somebody to mend the source.
+    // wrangler does not exit: it waits for a change of the source.
     if (output.text.includes('Build failed')) throw new Error(output.text)
     if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}:\n${output.text}`)
     if (Date.now() > deadline) throw new Error(`${String(text)} was not printed in ${timeoutMs} ms:\n${output.text}`)
@@ -135,7 +135,7 @@ async function waitForOutput(child: ChildProcess, output: { text: string }, text
   }
 }
 
-async function gone(group: number, timeoutMs = 10_000): Promise<boolean> {
+async function waitForExit(group: number, timeoutMs = 10_000): Promise<boolean> {
   for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await delay(20))
     if (!killGroup(group, 0)) return true
   return false

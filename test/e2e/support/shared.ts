@@ -1,8 +1,8 @@
-/** One server and one model server for all files that do not kill anything. */
+/** Starts one server and one model server for all test files that do not kill servers. */
 
 import type { TestProject } from 'vitest/node'
 import { startModelServer } from '../../support/model-server/server.ts'
-import { dropState, newState, startServer } from './server.ts'
+import { deleteState, newState, startServer } from './server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -22,7 +22,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await server.stop()
     await model.close()
     if (process.env['E2E_KEEP_LOG']) console.log(server.log())
-    dropState(state)
+    deleteState(state)
   }
 }
 

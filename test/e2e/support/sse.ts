@@ -1,25 +1,25 @@
-/** A listener to server-sent events that remembers everything it heard and can go on where it was. */
+/** Subscribes to server-sent events, collects them, and can reconnect after the last one. */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
 
-export type Heard = {
+export type ReceivedEvent = {
   readonly id: number | undefined
   readonly type: string
   // oxlint-disable-next-line no-explicit-any -- what the server says is what the tests look into
   readonly data: any
-  /** When it arrived here, in milliseconds since 1970. */
-  readonly heardAt: number
+  /** In milliseconds since 1970. */
+  readonly receivedAt: number
 }
 
-export type Listener = {
-  readonly events: Heard[]
+export type Subscriber = {
+  readonly events: ReceivedEvent[]
   readonly comments: string[]
   readonly status: () => number
   readonly lastId: () => number
-  readonly until: (right: (event: Heard) => boolean, timeoutMs?: number) => Promise<Heard>
+  readonly until: (right: (event: ReceivedEvent) => boolean, timeoutMs?: number) => Promise<ReceivedEvent>
   readonly ended: () => boolean
-  /** A new connection that begins after the last event of this one; all events are in one list. */
+  /** Opens a new connection after the last event. Its events are appended to the same list. */
   readonly reconnect: (url?: string) => Promise<void>
   readonly close: () => void
 }
@@ -29,12 +29,12 @@ type Target = {
   readonly path: string
   readonly key: string
   readonly after?: number
-  /** Given: a POST with this body, whose answer is the stream. */
+  /** With a body, the stream is the response of a POST. */
   readonly body?: unknown
 }
 
-export async function listen(target: Target): Promise<Listener> {
-  const events: Heard[] = []
+export async function subscribe(target: Target): Promise<Subscriber> {
+  const events: ReceivedEvent[] = []
   const comments: string[] = []
   const line = { status: 0, ended: false, abort: new AbortController() }
   const lastId = () => events.findLast(({ id }) => id !== undefined)?.id ?? target.after ?? 0
@@ -68,14 +68,14 @@ export async function listen(target: Target): Promise<Listener> {
   }
 }
 
-async function drain(response: Response, events: Heard[], comments: string[]): Promise<void> {
+async function drain(response: Response, events: ReceivedEvent[], comments: string[]): Promise<void> {
   const parser = createParser({
     onEvent: ({ id, event = 'message', data }) =>
       events.push({
         id: id === undefined ? undefined : Number(id),
         type: event,
         data: data === '[DONE]' ? data : JSON.parse(data),
-        heardAt: Date.now(),
+        receivedAt: Date.now(),
       }),
     onComment: (comment) => comments.push(comment),
   })
@@ -83,16 +83,22 @@ async function drain(response: Response, events: Heard[], comments: string[]): P
   try {
     for await (const part of response.body ?? []) parser.feed(decoder.decode(part as Uint8Array, { stream: true }))
   } catch {
-    // The server was killed, or the listener was closed: both are what tests do.
+    // The test killed the server or closed the subscriber.
   }
 }
 
-async function waitFor(events: readonly Heard[], right: (event: Heard) => boolean, timeoutMs: number): Promise<Heard> {
+async function waitFor(
+  events: readonly ReceivedEvent[],
+  right: (event: ReceivedEvent) => boolean,
+  timeoutMs: number,
+): Promise<ReceivedEvent> {
   for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await delay(10)) {
     const found = events.find(right)
     if (found) return found
   }
-  throw new Error(`no such event in ${timeoutMs} ms; heard: ${events.map(({ id, type }) => `${id}:${type}`).join(' ')}`)
+  throw new Error(
+    `no such event in ${timeoutMs} ms; received: ${events.map(({ id, type }) => `${id}:${type}`).join(' ')}`,
+  )
 }
 
-export const isEnd = ({ type }: Heard): boolean => /^run\.(completed|failed|cancelled)$/.test(type)
+export const isRunEnd = ({ type }: ReceivedEvent): boolean => /^run\.(completed|failed|cancelled)$/.test(type)

@@ -3,7 +3,7 @@
  * (the id, and with it the ids of the calls) is joined in, no JSON is written per chunk or per request.
  */
 
-import { inChunks, type Reply } from './reply.ts'
+import { splitChunks, type Reply } from './reply.ts'
 
 /** Stands for the id of a completion in a template; cannot occur in JSON. */
 const idMark = '\u0001'
@@ -43,8 +43,8 @@ export const finishOf = (reply: Reply): string => reply.finish ?? (reply.calls?.
 const make = (reply: Reply): Frames => {
   const role = delta({ role: 'assistant', content: reply.calls?.length ? null : '' })
   const chunks = [
-    ...inChunks(reply.reasoning).map((reasoning_content) => delta({ reasoning_content })),
-    ...inChunks(reply.text).map((content) => delta({ content })),
+    ...splitChunks(reply.reasoning).map((reasoning_content) => delta({ reasoning_content })),
+    ...splitChunks(reply.text).map((content) => delta({ content })),
     ...callEvents(reply),
   ]
   const [first = '', ...others] = chunks
@@ -87,10 +87,10 @@ export const wholeCompletion = (reply: Reply, id: string, tokens: Tokens): strin
     type: 'function',
     function: { name, arguments: argumentsOf(input) },
   }))
-  const reasoning = inChunks(reply.reasoning).join('')
+  const reasoning = splitChunks(reply.reasoning).join('')
   const message = {
     role: 'assistant',
-    content: calls.length ? null : inChunks(reply.text).join(''),
+    content: calls.length ? null : splitChunks(reply.text).join(''),
     ...(calls.length && { tool_calls: calls }),
     ...(reasoning && { reasoning_content: reasoning }),
   }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import OpenAI, { RateLimitError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { glanceAt, peek } from './peek.ts'
+import { parseFacts, readFacts } from './peek.ts'
 import { startModelServer, type ModelServer } from './server.ts'
 
 type Messages = OpenAI.Chat.ChatCompletionMessageParam[]
@@ -203,7 +203,7 @@ describe('a glance at a body', () => {
     ['nobody', { messages: [turn[0]] }],
   ])('sees what parsing sees: %s', (_, body) => {
     for (const indent of [0, 2]) {
-      expect(peek(Buffer.from(JSON.stringify(body, null, indent)))).toEqual(glanceAt(body))
+      expect(readFacts(Buffer.from(JSON.stringify(body, null, indent)))).toEqual(parseFacts(body))
     }
   })
 })

@@ -7,7 +7,7 @@
 import type { Buffer } from 'node:buffer'
 import { jsonEnd } from './directive.ts'
 
-export type Glance = {
+export type RequestFacts = {
   readonly text: string
   readonly step: number
   readonly tools: boolean
@@ -36,7 +36,7 @@ const count = (buffer: Buffer, text: string, from: number): number => {
 }
 
 /** Undefined when the body is not written the way every client writes it: then it is parsed. */
-const quick = (body: Buffer): Glance | undefined => {
+const scanFacts = (body: Buffer): RequestFacts | undefined => {
   const user = body.lastIndexOf('"role":"user"')
   if (user < 1 || body[user - 1] !== 0x7b) return undefined
   const next = body.indexOf('{"role":"', user)
@@ -51,7 +51,7 @@ const quick = (body: Buffer): Glance | undefined => {
   }
 }
 
-export const glanceAt = (parsed: Wire): Glance => {
+export const parseFacts = (parsed: Wire): RequestFacts => {
   const messages = parsed.messages ?? []
   const last = messages.findLastIndex((message) => message.role === 'user')
   return {
@@ -63,4 +63,5 @@ export const glanceAt = (parsed: Wire): Glance => {
   }
 }
 
-export const peek = (body: Buffer): Glance => quick(body) ?? glanceAt(JSON.parse(body.toString('utf8')) as Wire)
+export const readFacts = (body: Buffer): RequestFacts =>
+  scanFacts(body) ?? parseFacts(JSON.parse(body.toString('utf8')) as Wire)

@@ -29,7 +29,7 @@ export type Reply = {
 }
 
 /** What a script sees of a request. */
-export type Asked = {
+export type ScriptRequest = {
   /** Text of the last user message. */
   readonly text: string
   /** Model calls answered since that message: 0 for the first. */
@@ -42,7 +42,7 @@ export type Asked = {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
-export type Script = (asked: Asked) => Reply | undefined
+export type Script = (asked: ScriptRequest) => Reply | undefined
 
-export const inChunks = (text: string | readonly string[] | undefined): readonly string[] =>
+export const splitChunks = (text: string | readonly string[] | undefined): readonly string[] =>
   text === undefined ? [] : typeof text === 'string' ? (text.match(/\s*\S+\s*$|\s*\S+|\s+$/g) ?? []) : text

@@ -8,11 +8,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { send, sendJson } from './answer.ts'
 import { compile, replyAt, type Program } from './directive.ts'
 import { newJournal, now, type Entry } from './journal.ts'
-import { glanceAt, peek, type Glance } from './peek.ts'
+import { parseFacts, readFacts, type RequestFacts } from './peek.ts'
 import type { Reply, Script } from './reply.ts'
 
 export type { Entry } from './journal.ts'
-export type { Asked, Call, Reply, Script } from './reply.ts'
+export type { ScriptRequest as Asked, Call, Reply, Script } from './reply.ts'
 
 export type ModelServer = {
   readonly url: string
@@ -50,7 +50,7 @@ const programOf = (state: State, text: string): Program => {
 }
 
 /** Trouble is given so many times per key, then never again: retries succeed. */
-const replyOf = (state: State, program: Program, glance: Glance): Reply => {
+const replyOf = (state: State, program: Program, glance: RequestFacts): Reply => {
   const { trouble } = program
   if (trouble) {
     const attempt = state.attempts.get(trouble.key) ?? 0
@@ -64,7 +64,7 @@ const complete = (state: State, http: Http, arrived: number, bytes: Buffer): voi
   const received = now()
   const whole = state.bodies || state.script !== undefined
   const body = whole ? (JSON.parse(bytes.toString('utf8')) as Record<string, unknown>) : undefined
-  const glance = body ? glanceAt(body) : peek(bytes)
+  const glance = body ? parseFacts(body) : readFacts(bytes)
   const program = programOf(state, glance.text)
   const entry = state.journal.add({
     arrived,

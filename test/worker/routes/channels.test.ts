@@ -3,15 +3,15 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createApp } from '../../../src/worker/app.ts'
 import { secret } from '../../support/chat.ts'
 import { Gate } from '../../support/scripted-model.ts'
-import { telegramApi } from '../../support/telegram-api.ts'
-import { adminKey, bindings, call, migrated, newTenant, type Problem } from '../client.ts'
+import { createTelegramApi } from '../../support/telegram-api.ts'
+import { adminKey, bindings, call, applyMigrations, newTenant, type ErrorBody } from '../client.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 type Channel = { readonly id: string; readonly status: string; readonly [more: string]: unknown }
 const secrets = { bot_token: '4711:abcdefghijklmnop', webhook_secret: secret }
 const create = (body: object, key?: string) =>
-  call<Channel & Problem>('POST', '/api/channels', { body, ...(key && { key }) })
+  call<Channel & ErrorBody>('POST', '/api/channels', { body, ...(key && { key }) })
 
 /** A database in which another change runs right before the first statement that begins with `sql`. */
 function overtakenDatabase(sql: string, first: () => Promise<unknown>): D1Database {
@@ -184,7 +184,7 @@ describe('/api/channels', () => {
   })
 
   it('tests the secrets with the platform', async () => {
-    const api = telegramApi()
+    const api = createTelegramApi()
     const good = await create({ platform: 'telegram', secrets: { ...secrets, bot_token: api.token } })
     const bad = await create({ platform: 'telegram', secrets })
     expect((await call('POST', `/api/channels/${good.body.id}/test`)).body).toEqual({
@@ -198,13 +198,13 @@ describe('/api/channels', () => {
   })
 
   it('does not store the account of secrets that changed during the test', async () => {
-    const api = telegramApi()
+    const api = createTelegramApi()
     const { body } = await create({ platform: 'telegram', secrets: { ...secrets, bot_token: api.token } })
     const at = `/api/channels/${body.id}`
     const gate = new Gate()
-    api.next('getMe', gate)
+    api.overrideNext('getMe', gate)
     const asked = call('POST', `${at}/test`)
-    await gate.reached()
+    await gate.waitUntilReached()
     expect((await call('PATCH', at, { body: { secrets: { bot_token: '4711:zyxwvutsrq' } } })).status).toBe(200)
     gate.open()
     expect((await asked).status).toBe(200)

@@ -3,12 +3,21 @@ import { listChannels, replaceChannels } from '../../../src/channels/channels.ts
 import { formpost } from '../../channels/formpost/formpost.ts'
 import { FormpostApi, formOf, signedHeaders } from '../../channels/formpost/formpost-api.ts'
 import { inObject } from '../../durable/support/object.ts'
-import { bert, deliver, messageOf, newChat, secret, sessionOf, tell, updateOf } from '../../support/chat.ts'
+import {
+  bert,
+  postUpdate,
+  createMessage,
+  newChat,
+  secret,
+  getSessionId,
+  receiveMessage,
+  createUpdate,
+} from '../../support/chat.ts'
 import { model, type Reply, says, type Script, until } from '../../support/scripted-model.ts'
-import { call, migrated, newTenant, request } from '../client.ts'
-import { linesOf } from '../listen.ts'
+import { call, applyMigrations, newTenant, request } from '../client.ts'
+import { listLines } from '../listen.ts'
 
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const tablesOf = async (session: string) =>
   inObject(session, (_object, { storage }) =>
@@ -33,11 +42,11 @@ describe('/webhooks', () => {
     const answer = await request('POST', `/webhooks/telegram/${chat.channel}`, {
       key: null,
       headers: headers as Record<string, string>,
-      body: updateOf({ message: messageOf('hi') }),
+      body: createUpdate({ message: createMessage('hi') }),
     })
     expect([answer.status, await answer.text()]).toEqual([401, ''])
-    expect(await tablesOf(await sessionOf(chat))).toEqual([])
-    expect(chat.scripted.asked).toEqual([])
+    expect(await tablesOf(await getSessionId(chat))).toEqual([])
+    expect(chat.scripted.requests).toEqual([])
   })
 
   it('refuses the secret of another channel', async () => {
@@ -46,14 +55,18 @@ describe('/webhooks', () => {
       key: other.key,
       body: { platform: 'telegram', secrets: { bot_token: '4711:abcdefghijklmnop', webhook_secret: 'other-secret' } },
     })
-    expect((await deliver({ channel: made.body.id }, updateOf({ message: messageOf('hi') }))).status).toBe(401)
-    expect((await deliver(one, updateOf({}), { 'x-telegram-bot-api-secret-token': 'other-secret' })).status).toBe(401)
+    expect((await postUpdate({ channel: made.body.id }, createUpdate({ message: createMessage('hi') }))).status).toBe(
+      401,
+    )
+    expect(
+      (await postUpdate(one, createUpdate({}), { 'x-telegram-bot-api-secret-token': 'other-secret' })).status,
+    ).toBe(401)
   })
 
   it.each(['ch_unknown', 'ch_', '..%2f', 'a'.repeat(300), "x'--"])(
     'answers 404 for an unknown connection: %s',
     async (id) => {
-      expect((await deliver({ channel: id }, updateOf({}))).status).toBe(404)
+      expect((await postUpdate({ channel: id }, createUpdate({}))).status).toBe(404)
     },
   )
 
@@ -67,17 +80,17 @@ describe('/webhooks', () => {
   it('accepts 1 MB and no more', async () => {
     const chat = await newChat([])
     const sized = (bytes: number) => {
-      const update = JSON.stringify(updateOf({ filler: '' }))
+      const update = JSON.stringify(createUpdate({ filler: '' }))
       return update.replace('"filler":""', `"filler":"${'x'.repeat(bytes - update.length)}"`)
     }
-    expect((await deliver(chat, sized(1024 * 1024))).status).toBe(200)
-    expect((await deliver(chat, sized(1024 * 1024 + 1))).status).toBe(413)
+    expect((await postUpdate(chat, sized(1024 * 1024))).status).toBe(200)
+    expect((await postUpdate(chat, sized(1024 * 1024 + 1))).status).toBe(413)
     const chunk = new Uint8Array(64 * 1024)
     let left = 20
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => (left-- ? controller.enqueue(chunk) : controller.close()),
     })
-    expect((await deliver(chat, endless)).status).toBe(413)
+    expect((await postUpdate(chat, endless)).status).toBe(413)
   })
 
   it.each([
@@ -85,31 +98,31 @@ describe('/webhooks', () => {
     ['invalid UTF-8', new Uint8Array([0xff, 0xfe, 0x00])],
     ['an empty body', ''],
     ['an unknown kind', { update_id: 1, poll: {} }],
-    ['an edited message', { update_id: 2, edited_message: messageOf('hi') }],
-    ['a message of another bot', { update_id: 3, message: messageOf('hi', { from: { ...bert, is_bot: true } }) }],
+    ['an edited message', { update_id: 2, edited_message: createMessage('hi') }],
+    ['a message of another bot', { update_id: 3, message: createMessage('hi', { from: { ...bert, is_bot: true } }) }],
     ['a prototype', '{"update_id":4,"__proto__":{"message":{"text":"hi"}}}'],
   ])('answers 200 to verified content that it ignores: %s', async (_name, body) => {
     const chat = await newChat([says('never')])
-    expect((await deliver(chat, body)).status).toBe(200)
-    expect(await tablesOf(await sessionOf(chat))).toEqual([])
-    expect(chat.scripted.asked).toEqual([])
+    expect((await postUpdate(chat, body)).status).toBe(200)
+    expect(await tablesOf(await getSessionId(chat))).toEqual([])
+    expect(chat.scripted.requests).toEqual([])
   })
 
   it('ignores a group that no setting allows', async () => {
     const chat = await newChat([says('never')], { allow_chats: ['-5'] })
-    await tell(chat, 'hi', { chat: { id: -6, type: 'group' } })
-    expect([chat.scripted.asked, chat.api.calls]).toEqual([[], []])
+    await receiveMessage(chat, 'hi', { chat: { id: -6, type: 'group' } })
+    expect([chat.scripted.requests, chat.api.calls]).toEqual([[], []])
   })
 
   it('answers 200 and ignores events while the channel is paused or the tenant suspended', async () => {
     const { id: tenantId, key } = await newTenant()
     const chat = await newChat([says('never')], {}, key)
     await call('POST', `/api/channels/${chat.channel}/pause`, { key })
-    await tell(chat, 'hi')
+    await receiveMessage(chat, 'hi')
     await call('POST', `/api/channels/${chat.channel}/resume`, { key })
     await call('PATCH', `/api/admin/tenants/${tenantId}`, { body: { status: 'suspended' } })
-    await tell(chat, 'hi')
-    expect(chat.scripted.asked).toEqual([])
+    await receiveMessage(chat, 'hi')
+    expect(chat.scripted.requests).toEqual([])
   })
 })
 
@@ -165,9 +178,9 @@ describe('/webhooks with a platform unlike Telegram', () => {
     for (const answer of answers) expect([answer.status, await answer.text()]).toEqual([200, '<Response/>'])
     await until(() => api.texts.length === 3)
     expect(api.texts.toSorted()).toEqual(['re: text 1', 're: text 2', 're: text 3'])
-    expect(scripted.asked).toHaveLength(3)
-    expect(await linesOf(await sessionOf({ channel }, 'c1'))).toContain('user: text 3')
-    expect(await linesOf(await sessionOf({ channel }, 'c2'))).toEqual(['user: text 2', 'assistant: re: text 2'])
+    expect(scripted.requests).toHaveLength(3)
+    expect(await listLines(await getSessionId({ channel }, 'c1'))).toContain('user: text 3')
+    expect(await listLines(await getSessionId({ channel }, 'c2'))).toEqual(['user: text 2', 'assistant: re: text 2'])
   })
 
   it.each([
@@ -176,13 +189,13 @@ describe('/webhooks with a platform unlike Telegram', () => {
   ])('answers 401 and stores nothing: %s', async (_name, headers) => {
     const { scripted, post, channel } = await newFormpostChat([])
     expect((await post(formOf(eventOf('1')), headers)).status).toBe(401)
-    expect(await tablesOf(await sessionOf({ channel }, 'c1'))).toEqual([])
-    expect(scripted.asked).toEqual([])
+    expect(await tablesOf(await getSessionId({ channel }, 'c1'))).toEqual([])
+    expect(scripted.requests).toEqual([])
   })
 
   it('answers 5xx when one event cannot be stored, and counts the others once', async () => {
     const { api, scripted, post, channel } = await newFormpostChat([says('one'), says('two')], { busy_mode: 'queue' })
-    const session = await sessionOf({ channel }, 'c2')
+    const session = await getSessionId({ channel }, 'c2')
     await inObject(session, (_object, { storage }) => void storage.sql.exec('CREATE TABLE heard (other INTEGER)'))
     const form = formOf(eventOf('1'), eventOf('2', { chat: 'c2' }))
     expect((await post(form)).status).toBeGreaterThanOrEqual(500)
@@ -191,7 +204,7 @@ describe('/webhooks with a platform unlike Telegram', () => {
     await inObject(session, (_object, state) => state.abort('killed by a test')).catch(() => undefined)
     expect((await post(form)).status).toBe(200)
     await api.waitFor('two')
-    expect(scripted.asked).toHaveLength(2)
+    expect(scripted.requests).toHaveLength(2)
   })
 
   it('sends an interrupted message again with the same key, so that it stands there once', async () => {
@@ -207,7 +220,7 @@ describe('/webhooks with a platform unlike Telegram', () => {
     const { api, post, channel } = await newFormpostChat([says('one'), says('two')])
     await post(formOf(eventOf('1')))
     await api.waitFor('one')
-    const session = await sessionOf({ channel }, 'c1')
+    const session = await getSessionId({ channel }, 'c1')
     await until(async () => (await call('DELETE', `/api/sessions/${session}`)).status < 300)
     await until(async () => (await post(formOf(eventOf('2')))).status === 200)
     await api.waitFor('two')

@@ -1,6 +1,13 @@
 /** The wire of `anthropic`: events of the Messages API. */
 
-import { block, call, end, type Event, start, stream as written } from '../../../agent/providers/fixtures/anthropic.ts'
+import {
+  contentBlock,
+  toolUseBlock,
+  messageEnd,
+  type Event,
+  messageStart,
+  serializeEvents as written,
+} from '../../../agent/providers/fixtures/anthropic.ts'
 import { failing, type Piece, stream, whole } from '../bytes.ts'
 import { broken, harmless } from '../outcomes.ts'
 import type { Wire } from '../wire.ts'
@@ -20,7 +27,11 @@ const reasons = { stop: 'end_turn', tools: 'tool_use', filter: 'refusal' } as co
 
 const text = (words: string) =>
   written({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: words } })
-const open = events(start(), { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } })
+const open = events(messageStart(), {
+  type: 'content_block_start',
+  index: 0,
+  content_block: { type: 'text', text: '' },
+})
 const closed = written({ type: 'content_block_stop', index: 0 })
 const said = [...open, text('All is well.'), closed]
 
@@ -31,9 +42,9 @@ export const anthropic: Wire = {
   stream,
   open,
   text,
-  call: (index, id, name, args) => events(...call(index + 1, id, name, args)),
-  callBegun: (id, name, args) => events(...call(1, id, name, args).slice(0, -1)),
-  end: (why) => [closed, ...events(...end(reasons[why]))],
+  call: (index, id, name, args) => events(...toolUseBlock(index + 1, id, name, args)),
+  callBegun: (id, name, args) => events(...toolUseBlock(1, id, name, args).slice(0, -1)),
+  end: (why) => [closed, ...events(...messageEnd(reasons[why]))],
   halfFrame: ['event: content_block_delta\ndata: {"type":"content_bl'],
   halfCharacter: [
     'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Gr',
@@ -42,17 +53,25 @@ export const anthropic: Wire = {
   overloaded: written({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
   failedInside: whole('{"type":"error","error":{"type":"api_error","message":"Broken."}}', 'application/json'),
   signsOfLife: { comments: ':\n\n', pings: written({ type: 'ping' }) },
-  refusal: [closed, ...events(...end('refusal', { stop_details: { type: 'refusal', explanation: 'I cannot.' } }))],
+  refusal: [
+    closed,
+    ...events(...messageEnd('refusal', { stop_details: { type: 'refusal', explanation: 'I cannot.' } })),
+  ],
   unreadable: ['event: content_block_delta\ndata: {"type":"content_block_delta","index":NaN}\n\n'],
   own: [
-    harmless('no message_stop', stream(...said, ...events(...end('end_turn').slice(0, 1)))),
+    harmless('no message_stop', stream(...said, ...events(...messageEnd('end_turn').slice(0, 1)))),
     harmless(
       'blocks of a kind that nobody knows',
-      stream(...open, text('All is well.'), closed, ...events(...block(1, { type: 'hologram' }), ...end('end_turn'))),
+      stream(
+        ...open,
+        text('All is well.'),
+        closed,
+        ...events(...contentBlock(1, { type: 'hologram' }), ...messageEnd('end_turn')),
+      ),
     ),
     harmless(
       'pings between the words',
-      stream(...open, written({ type: 'ping' }), text('All is well.'), closed, ...events(...end('end_turn'))),
+      stream(...open, written({ type: 'ping' }), text('All is well.'), closed, ...events(...messageEnd('end_turn'))),
     ),
     broken('an answer that has no reason for its end', stream(...open, closed, written({ type: 'message_stop' }))),
   ],

@@ -1,6 +1,6 @@
 /** The wire of `bedrock-converse`: binary frames with checksums. */
 
-import { call, end, event, exception } from '../../../agent/providers/fixtures/bedrock.ts'
+import { toolUseBlock, messageEnd, eventFrame, exceptionFrame } from '../../../agent/providers/fixtures/bedrock.ts'
 import { failing, streamOf } from '../bytes.ts'
 import { harmless } from '../outcomes.ts'
 import type { Wire } from '../wire.ts'
@@ -8,9 +8,9 @@ import type { Wire } from '../wire.ts'
 const stream = streamOf('application/vnd.amazon.eventstream')
 const reasons = { stop: 'end_turn', tools: 'tool_use', filter: 'content_filtered' } as const
 
-const text = (words: string) => event('contentBlockDelta', { contentBlockIndex: 0, delta: { text: words } })
-const open = [event('messageStart', { role: 'assistant' })]
-const closed = event('contentBlockStop', { contentBlockIndex: 0 })
+const text = (words: string) => eventFrame('contentBlockDelta', { contentBlockIndex: 0, delta: { text: words } })
+const open = [eventFrame('messageStart', { role: 'assistant' })]
+const closed = eventFrame('contentBlockStop', { contentBlockIndex: 0 })
 /** Up to the middle of the "ü". */
 const half = text('Grün')
 const insideCharacter = half.slice(0, half.indexOf(0xc3) + 1)
@@ -22,22 +22,22 @@ export const bedrock: Wire = {
   stream,
   open,
   text,
-  call: (index, id, name, args) => call(index + 1, id, name, args),
-  callBegun: (id, name, args) => call(1, id, name, args).slice(0, -1),
-  end: (why) => [closed, ...end(reasons[why])],
+  call: (index, id, name, args) => toolUseBlock(index + 1, id, name, args),
+  callBegun: (id, name, args) => toolUseBlock(1, id, name, args).slice(0, -1),
+  end: (why) => [closed, ...messageEnd(reasons[why])],
   halfFrame: [half.slice(0, 40)],
   halfCharacter: [insideCharacter],
-  overloaded: exception('serviceUnavailableException', 'The service is overloaded.'),
-  failedInside: stream(exception('internalServerException', 'Broken.')),
+  overloaded: exceptionFrame('serviceUnavailableException', 'The service is overloaded.'),
+  failedInside: stream(exceptionFrame('internalServerException', 'Broken.')),
   // There is nothing that keeps a connection of this kind alive.
   signsOfLife: {},
-  refusal: [closed, ...end('guardrail_intervened')],
+  refusal: [closed, ...messageEnd('guardrail_intervened')],
   unreadable: [damaged],
   own: [
-    harmless('no metadata', stream(...open, text('All is well.'), closed, ...end('end_turn').slice(0, 1))),
+    harmless('no metadata', stream(...open, text('All is well.'), closed, ...messageEnd('end_turn').slice(0, 1))),
     harmless(
       'events that nobody knows',
-      stream(...open, event('hologram', {}), text('All is well.'), closed, ...end('end_turn')),
+      stream(...open, eventFrame('hologram', {}), text('All is well.'), closed, ...messageEnd('end_turn')),
     ),
   ],
 }

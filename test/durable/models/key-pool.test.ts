@@ -1,4 +1,4 @@
-/** What an isolate knows of the keys and models of a tenant. */
+/** The health of provider keys and the stalled calls of models, as an isolate tracks them. */
 
 import { describe, expect, it } from 'vitest'
 import type { Failure } from '../../../src/agent/model/failure.ts'
@@ -22,13 +22,13 @@ const usable = (tenant: string, at = now) =>
   orderKeys(['a', 'b'], getHealth(tenant), { strategy: 'fill_first', now: at, random: 0 })
 
 describe('a key', () => {
-  it('that was revoked is never used again, whatever is learnt later; the others are', () => {
+  it('is never used again after it was revoked', () => {
     suspendKey('revoked', 'a', failed('key-dead'), { now, isOnly: false })
     mergeHealth('revoked', { a: { until: 0, dead: false } })
     expect(usable('revoked', now + 1e12)).toEqual(['b'])
   })
 
-  it('that is limited comes back when its provider said, and not before', () => {
+  it('is suspended for as long as a rate limit says', () => {
     expect(suspendKey('limited', 'a', failed('rate', 5_000), { now, isOnly: false })).toEqual({
       until: now + 5_000,
       dead: false,
@@ -37,12 +37,12 @@ describe('a key', () => {
     expect([usable('limited', now + 4_999), usable('limited', now + 5_000)]).toEqual([['b'], ['a', 'b']])
   })
 
-  it('is not benched for what is not its fault', () => {
+  it('is not suspended for failures that it did not cause', () => {
     for (const kind of ['server', 'overloaded', 'upstream-rate', 'network', 'too-long', 'conflict'] as const)
       expect(suspendKey('innocent', 'a', failed(kind), { now, isOnly: true })).toBe(undefined)
   })
 
-  it('that a fallback borrowed is not benched for a limit, but for what holds for the key itself', () => {
+  it('is not suspended for a rate limit of a fallback that shares it, but for its own failures', () => {
     const how = { now, isOnly: true, isBorrowed: true }
     expect(suspendKey('borrowed', 'a', failed('rate', 5_000), how)).toBe(undefined)
     expect(suspendKey('borrowed', 'a', failed('auth'), how)).not.toBe(undefined)
@@ -53,7 +53,7 @@ describe('a key', () => {
     })
   })
 
-  it('with a call under way gives way to one without', () => {
+  it('without an open call is chosen before one with a call', () => {
     const end = leaseKey('busy', 'a', now)
     const order = () => orderKeys(['a', 'b'], getHealth('busy'), { strategy: 'least_used', now, random: 0 })
     expect(order()).toEqual(['b', 'a'])
@@ -62,14 +62,14 @@ describe('a key', () => {
     expect(order()).toEqual(['a', 'b'])
   })
 
-  it('of one tenant says nothing about another', () => {
+  it('is suspended for its tenant alone', () => {
     suspendKey('one', 'a', failed('key-dead'), { now, isOnly: false })
     expect(usable('another')).toEqual(['a', 'b'])
   })
 })
 
-describe('silences of a model', () => {
-  it('are counted in a row: an answer or another failure begins anew, a stop by a person changes nothing', () => {
+describe('stalled calls of a model', () => {
+  it('are counted in a row: an answer or another failure resets the count, a stop by a person does not', () => {
     const after = (...ends: readonly (Failure['kind'] | undefined)[]) => {
       for (const end of ends) recordOutcome('t', 'm', end && failed(end))
       return getStalls('t', 'm')
@@ -86,8 +86,8 @@ describe('silences of a model', () => {
   })
 })
 
-describe('what an isolate knows', () => {
-  it('is forgotten when there are too many tenants to remember', () => {
+describe('the memory of an isolate', () => {
+  it('drops the oldest tenants', () => {
     suspendKey('first', 'a', failed('key-dead'), { now, isOnly: false })
     recordOutcome('first', 'openai/m', failed('stalled'))
     for (let n = 0; n < 5_002; n++) {

@@ -1,6 +1,6 @@
 /**
- * Models that think, call and see, one for each dialect, behind the addresses of the provider: what they say is written
- * in their dialect, and what they are asked is read by the fake that refuses what the real one would.
+ * Creates fake models that reason, call tools and read images, one for each dialect. Their answers are written in their
+ * dialect, and a fake provider checks every request.
  */
 
 import { findAnthropicViolations } from '../../../agent/providers/fakes/anthropic.ts'
@@ -11,7 +11,7 @@ import { findWorkersAiViolations } from '../../../agent/providers/fakes/workers-
 import * as messages from '../../../agent/providers/fixtures/anthropic.ts'
 import * as converse from '../../../agent/providers/fixtures/bedrock.ts'
 import * as responses from '../../../agent/providers/fixtures/openai-responses.ts'
-import type { Asked } from '../../../support/scripted-model.ts'
+import type { ModelRequest } from '../../../support/scripted-model.ts'
 import { type Answer, type Piece, type Provider, provider, stream } from '../../chaos/bytes.ts'
 import type { Wire } from '../../chaos/wire.ts'
 import { anthropic } from '../../chaos/wires/anthropic.ts'
@@ -21,34 +21,34 @@ import { openaiResponses } from '../../chaos/wires/openai-responses.ts'
 import { workersAi } from '../../chaos/wires/workers-ai.ts'
 
 export type Call = { readonly id: string; readonly name: string; readonly input: object }
-/** One answer: a thought, then words or calls. */
-export type Speech = { readonly thought: string; readonly text?: string; readonly calls?: readonly Call[] }
+/** One answer: reasoning, then text or calls. */
+export type FakeAnswer = { readonly thought: string; readonly text?: string; readonly calls?: readonly Call[] }
 
-export type Tongue = {
+export type DialectFake = {
   readonly wire: Wire
   /** `nth`: no two answers of a model have the same ids. */
-  readonly answer: (speech: Speech, nth: number) => Answer
+  readonly answer: (speech: FakeAnswer, nth: number) => Answer
   readonly faults: (body: unknown) => readonly string[]
-  /** How thinking is asked for in the settings of the model. */
+  /** The settings of the model enable reasoning. */
   readonly reasoning?: true
 }
 
 const argumentsOf = ({ input }: Call) => JSON.stringify(input)
-const hasCalls = ({ calls = [] }: Speech) => calls.length > 0
+const hasCalls = ({ calls = [] }: FakeAnswer) => calls.length > 0
 
 const inChunks =
   (wire: Wire) =>
-  ({ thought, text, calls = [] }: Speech): Answer => {
+  ({ thought, text, calls = [] }: FakeAnswer): Answer => {
     const pieces: Piece[] = [frame({ delta: { reasoning_content: thought } })]
     if (text !== undefined) pieces.push(wire.text(text))
     for (const [at, call] of calls.entries()) pieces.push(...wire.call(at, call.id, call.name, argumentsOf(call)))
     return wire.stream(...pieces, ...wire.end(calls.length ? 'tools' : 'stop'))
   }
 
-/** Sealed by its provider: with another seal it is refused. */
+/** A signature of reasoning. A provider rejects another one. */
 const seal = (nth: number) => `c2VhbA${nth}=`.slice(0, 8)
 
-export const tongues: readonly Tongue[] = [
+export const dialectFakes: readonly DialectFake[] = [
   { wire: openaiChat, answer: inChunks(openaiChat), faults: findChatViolations },
   {
     wire: anthropic,
@@ -99,7 +99,7 @@ export const tongues: readonly Tongue[] = [
 ]
 
 export type Speaker = Provider & {
-  readonly tongue: Tongue
+  readonly tongue: DialectFake
   /** What the provider would have refused, in words. */
   readonly faults: string[]
   /** Every request, as text. */
@@ -107,10 +107,10 @@ export type Speaker = Provider & {
 }
 
 /** A model that answers its nth request with this, or fails. */
-export function speaker(tongue: Tongue, script: (nth: number) => Speech | Answer): Speaker {
+export function createFakeModel(tongue: DialectFake, script: (nth: number) => FakeAnswer | Answer): Speaker {
   const faults: string[] = []
   const bodies: string[] = []
-  const hear = (asked: Asked, nth: number) => {
+  const hear = (asked: ModelRequest, nth: number) => {
     bodies.push(JSON.stringify(asked))
     faults.push(...tongue.faults(asked).map((fault) => `${tongue.wire.name} ${nth}: ${fault}`))
   }

@@ -1,33 +1,33 @@
-/** One session, twenty turns, a model of another dialect in each of them: every request that leaves is one that is taken. */
+/** One session of twenty turns that changes the dialect in each turn: every request is valid for its provider. */
 
 import { beforeAll, expect, it } from 'vitest'
 import { pixelPng } from '../../../agent/providers/support/requests.ts'
 import { deployment } from '../../../support/deployment.ts'
-import { call, migrated, request } from '../../../worker/client.ts'
+import { call, applyMigrations, request } from '../../../worker/client.ts'
 import type { Run } from '../../../worker/listen.ts'
 import { binding } from '../../chaos/binding.ts'
 import { linesOf, placeFor, troubleIn } from '../../chaos/place.ts'
-import { type Call, settingsFor, speaker, type Speech, tongues } from './speaker.ts'
+import { type Call, settingsFor, createFakeModel, type FakeAnswer, dialectFakes } from './fake-model.ts'
 
 deployment.ai = binding
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const turns = 20
 const url = `data:image/png;base64,${pixelPng}`
 
-it('a conversation goes on through all dialects, and none of them complains of what another one said', async () => {
+it('a conversation continues through all dialects without an invalid request', async () => {
   let turn = 0
-  // Ids that begin anew in every answer, as those of many models do.
+  // Call ids that repeat in every answer, as those of many models do.
   const calls = (): readonly Call[] => [
     { id: 'call_1', name: 'todo', input: { todos: [{ id: '1', content: `task ${turn}`, status: 'pending' }] } },
     { id: 'call_2', name: 'read_file', input: { path: turn % 3 ? 'dot.png' : 'missing.txt' } },
   ]
-  const speech = (nth: number): Speech => {
+  const speech = (nth: number): FakeAnswer => {
     if (nth % 3 === 0) return { thought: `Thought ${turn}.`, calls: calls() }
     if (nth % 3 === 1) return { thought: 'Once more.', text: 'Let me see.', calls: calls().slice(0, 1) }
     return { thought: 'Enough.', text: `answer ${turn}` }
   }
-  const speakers = tongues.map((tongue) => speaker(tongue, speech))
+  const speakers = dialectFakes.map((tongue) => createFakeModel(tongue, speech))
   const place = await placeFor(speakers[0] as (typeof speakers)[number], {
     ...settingsFor(...speakers),
     agent: { max_turns: 5 },
@@ -46,7 +46,7 @@ it('a conversation goes on through all dialects, and none of them complains of w
   expect(speakers.flatMap(({ faults }) => faults)).toEqual([])
   expect(outputs).toEqual(Array.from({ length: turns }, (_, n) => `answer ${n}`))
   expect(speakers.map(({ asked }) => asked())).toEqual(speakers.map(() => 12))
-  // The last request of each has all that was said and done before it.
+  // The last request of each model has everything before it.
   for (const [at, { bodies }] of speakers.entries()) {
     const last = turns - speakers.length + at
     const parts = Array.from({ length: last }, (_, n) => [`question ${n}`, `answer ${n}`, `task ${n}`]).flat()

@@ -1,19 +1,19 @@
 /**
- * A model that fails for good in the middle of a turn, with thoughts, calls and images behind it: one of another
- * dialect goes on where it stopped, and in the next turn the first one has it back. For every pair of dialects.
+ * A fallback in the middle of a turn, after reasoning, calls and images, for every pair of dialects: the fallback
+ * continues, and in the next turn the first model has everything.
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { pixelPng } from '../../../agent/providers/support/requests.ts'
 import { deployment } from '../../../support/deployment.ts'
-import { call, migrated, request } from '../../../worker/client.ts'
+import { call, applyMigrations, request } from '../../../worker/client.ts'
 import type { Run } from '../../../worker/listen.ts'
 import { binding } from '../../chaos/binding.ts'
 import { linesOf, notesIn, placeFor, troubleIn } from '../../chaos/place.ts'
-import { type Call, settingsFor, speaker, type Speech, tongues } from './speaker.ts'
+import { type Call, settingsFor, createFakeModel, type FakeAnswer, dialectFakes } from './fake-model.ts'
 
 deployment.ai = binding
-beforeAll(migrated)
+beforeAll(applyMigrations)
 
 const look = (id: string): Call => ({ id, name: 'read_file', input: { path: 'dot.png' } })
 const note = (id: string, content: string): Call => ({
@@ -21,24 +21,24 @@ const note = (id: string, content: string): Call => ({
   name: 'todo',
   input: { todos: [{ id: '1', content, status: 'pending' }] },
 })
-const says = (text: string): Speech => ({ thought: 'So.', text })
+const says = (text: string): FakeAnswer => ({ thought: 'So.', text })
 const url = `data:image/png;base64,${pixelPng}`
 const countOf = (text: string, part: string) => text.split(part).length - 1
 
-const pairs = tongues.flatMap((first) =>
-  tongues
+const pairs = dialectFakes.flatMap((first) =>
+  dialectFakes
     .filter((second) => second !== first)
     .map((second) => ({ names: `${first.wire.name} → ${second.wire.name}`, first, second })),
 )
 
 describe('a fallback to another dialect in the middle of a turn', () => {
-  it.each(pairs)('understands what was done so far, and so does the first one afterwards: $names', async (pair) => {
+  it.each(pairs)('sends the steps so far in its dialect, and the first one gets those of the fallback: $names', async (pair) => {
     const gone = pair.first.wire.error(404, 'The model `x` does not exist.')
-    const first = speaker(pair.first, (nth) => {
+    const first = createFakeModel(pair.first, (nth) => {
       if (nth === 0) return { thought: 'I must look.', calls: [look('call_1'), note('call_2', 'from the first')] }
       return nth === 1 ? gone : says('Back with the first.')
     })
-    const second = speaker(pair.second, (nth) =>
+    const second = createFakeModel(pair.second, (nth) =>
       nth === 0 ? { thought: 'I go on.', calls: [note('call_1', 'from the second')] } : says('Done by the second.'),
     )
     const place = await placeFor(first, { ...settingsFor(first, second), fallback_providers: [second.id] })
