@@ -1,7 +1,6 @@
 /**
- * What the outside gets to hear. Events are read off the difference a commit makes, so the loop
- * never has to remember to tell anyone, and nobody hears of what was not written down. Only the
- * deltas of a running model call come from elsewhere.
+ * Derives the events of a commit from the difference between the turn before and after it. So no event exists without
+ * a stored change. Only the deltas of a running model call are emitted directly.
  */
 
 import { listApprovalChoices } from '../model/approval.ts'
@@ -12,20 +11,20 @@ import { type PersonRequest, waitsForPerson } from '../model/pending-request.ts'
 import { type Commit, describeRestart, type Stage, type ToolCall, type Turn } from '../model/turn.ts'
 import { nestedEvents } from './nested.ts'
 
-/** `heard` = what the commit drains; `fromSeq` = where the answer that is being given up began. */
+/** `drained`: the inbox messages that the commit drains. `fromSeq`: the last event before the discarded answer. */
 export type AnnounceContext = {
   readonly now: number
-  readonly heard: readonly InboxMessage[]
+  readonly drained: readonly InboxMessage[]
   readonly fromSeq: number
 }
 
-/** Without `before` the turn begins with this commit. */
-export function announce(before: Turn | undefined, commit: Commit, { now, heard, fromSeq }: AnnounceContext): Event[] {
+/** Returns the events in order. Without `before` the turn begins with this commit. */
+export function announce(before: Turn | undefined, commit: Commit, { now, drained, fromSeq }: AnnounceContext): Event[] {
   const { turn, append = [], summary } = commit
   const events: Event[] = []
   if (!before) events.push({ type: 'run.started', input: lastUserText(append) })
   else events.push(...recoveryEvents(before, turn, fromSeq))
-  for (const { mode, message, requestId } of heard)
+  for (const { mode, message, requestId } of drained)
     events.push({ type: 'run.steered', input: beginningOf(message), mode, ...(requestId && { request_id: requestId }) })
   if (summary !== undefined) events.push({ type: 'context.compressed' })
   events.push(...callEvents(before, commit, now))
@@ -51,17 +50,17 @@ function recoveryEvents(before: Turn, turn: Turn, fromSeq: number): Event[] {
 const lastReason = ({ notes }: Turn) => notes.at(-1)?.why ?? 'failed'
 
 function callEvents(before: Turn | undefined, { turn, append = [], requestId }: Commit, now: number): Event[] {
-  const was = new Map(callsOf(before).map((call) => [call.id, call]))
+  const earlier = new Map(callsOf(before).map((call) => [call.id, call]))
   const events: Event[] = []
   for (const call of callsOf(turn)) {
-    const old = was.get(call.id)
-    was.delete(call.id)
+    const old = earlier.get(call.id)
+    earlier.delete(call.id)
     events.push(...nestedEvents(call, old, now))
     if (old?.state !== call.state) events.push(...changedCallEvents(call, old, { now, requestId }))
   }
-  // A batch that has closed has left the turn: its results are what the commit appends.
+  // A closed batch is no longer part of the turn: the commit appends its results.
   const results = new Map(append.flatMap((message) => (message.role === 'tool' ? [[message.callId, message]] : [])))
-  for (const old of was.values()) {
+  for (const old of earlier.values()) {
     events.push(...nestedEvents(undefined, old, now))
     const result = results.get(old.id)
     if (result && old.state !== 'settled') events.push(...endEvents(old, result, { now, requestId }))
@@ -69,7 +68,7 @@ function callEvents(before: Turn | undefined, { turn, append = [], requestId }: 
   return events
 }
 
-/** `requestId` names who has answered. */
+/** `requestId` identifies the request that answered. */
 type Change = { readonly now: number; readonly requestId: string | undefined }
 
 function changedCallEvents(call: ToolCall, old: ToolCall | undefined, change: Change): Event[] {
@@ -122,9 +121,9 @@ function endEvents(old: ToolCall, result: Message, change: Change): Event[] {
   ]
 }
 
-function stageEvents(was: Stage | undefined, commit: Commit): Event[] {
+function stageEvents(earlier: Stage | undefined, commit: Commit): Event[] {
   const { stage } = commit.turn
-  if (was?.at === stage.at) return []
+  if (earlier?.at === stage.at) return []
   if (stage.at === 'waiting') return [{ type: 'status', state: 'waiting', detail: stage.why, until: stage.until }]
   if (stage.at === 'compressing') return [{ type: 'status', state: 'compressing' }]
   return stage.at === 'done' ? [createRunEnded(commit.turn, commit.append ?? [])] : []
@@ -152,5 +151,5 @@ const lastUserText = (messages: readonly Message[]) => {
   return last ? beginningOf(last) : ''
 }
 
-/** Its beginning: the whole of it is in the transcript. */
+/** Truncates a message for an event. The transcript contains all of it. */
 const beginningOf = (message: Message): string => textIn(message).slice(0, 2_000)

@@ -1,6 +1,6 @@
 /**
- * The agent loop. Decide, write down the intent, do it, write down the result; again, until there
- * is nothing to do. Every line after an await may be the first one that runs in a new life.
+ * Runs the agent loop: decide, store the intent, perform it, store the result, and again until nothing is left to do.
+ * After every `await` the object may be a new one, so the turn is read from the store again.
  */
 
 import type { Perform, Store, View } from '../model/ports.ts'
@@ -13,21 +13,21 @@ import { settle } from './settle.ts'
 export type Machine = { readonly store: Store; readonly perform: Perform; readonly view: () => View }
 
 /**
- * Runs the turn as far as it goes now. Returns why it stopped: done, or waiting for a time or a person.
- * What came back and what is about to happen share one write, always before the next effect begins.
+ * Runs the turn until it is done or waits, and returns that step. A result and the next intent share one write, before
+ * the next effect begins.
  */
-export async function drive({ store, perform, view: look }: Machine): Promise<Extract<Step, { do: 'rest' }>> {
-  store.save(resume(store.turn(), look()))
+export async function drive({ store, perform, view: readView }: Machine): Promise<Extract<Step, { do: 'rest' }>> {
+  store.save(resume(store.turn(), readView()))
   for (;;) {
-    const view = look()
+    const view = readView()
     const step = next(store.turn(), view)
     if (step.do !== 'rest') store.save(enter(store.turn(), step, view))
     store.write()
     if (step.do === 'rest') return step
     if (step.do === 'finish') continue
     for await (const result of perform(step, store.turn())) {
-      store.save(settle(store.turn(), result, look()))
-      // Others of the batch are still running: this result must not be lost with them.
+      store.save(settle(store.turn(), result, readView()))
+      // Other calls of the batch still run: their loss must not lose this result.
       if (step.do === 'run-tools' && store.turn().stage.at === 'tools') store.write()
     }
   }

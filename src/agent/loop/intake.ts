@@ -1,7 +1,4 @@
-/**
- * The door into a turn that is open: what the world may do to it. Each is one small change, safe at
- * any moment and twice.
- */
+/** Changes an open turn from outside. Each change is safe at any stage, and a repetition changes nothing. */
 
 import type { ToolMessage } from '../model/message.ts'
 import type { View } from '../model/ports.ts'
@@ -10,12 +7,12 @@ import { settleCall } from './settle.ts'
 
 export const requestStop = (turn: Turn): Commit => ({ turn: { ...turn, stopRequested: true } })
 
-/** The context is to be shortened before the next model call. */
+/** Requests a compression of the context before the next model call. */
 export const requestCompression = (turn: Turn, compress: CompressionRequest): Commit => ({
   turn: { ...turn, compress },
 })
 
-/** A person allowed a call that waits for it: it is planned again. Who says no delivers its result. */
+/** Plans a call again after a person has allowed it. A denial is stored as its result instead. */
 export const allowCall = (turn: Turn, callId: string, granted: string): Commit => ({
   turn: mapCalls(turn, (call) => {
     if (call.id !== callId || call.state !== 'away' || call.awaits.kind !== 'approval') return call
@@ -24,7 +21,7 @@ export const allowCall = (turn: Turn, callId: string, granted: string): Commit =
   }),
 })
 
-/** The result of a call that went away: a person answered, a child session finished, a process ended. */
+/** Stores the result of a pending call: an answer, or the end of a child session, a job or a process. */
 export function settlePendingCall(turn: Turn, message: ToolMessage, view: View): Commit {
   const calls = turn.stage.at === 'tools' ? turn.stage.calls : []
   const waits = calls.some(({ id, state }) => id === message.callId && state === 'away')

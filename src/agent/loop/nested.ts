@@ -1,4 +1,4 @@
-/** The calls that a running program makes: begun, ended, told. They are part of the running call and go with it. */
+/** Records the tool calls of a running program inside the program's own call, and derives their events. */
 
 import type { Event } from '../model/event.ts'
 import { type Commit, mapCalls, type NestedCall, type ToolCall, type Turn } from '../model/turn.ts'
@@ -18,7 +18,7 @@ const changeNested = (
 export const beginNested = (turn: Turn, parent: string, call: NestedCall): Commit =>
   changeNested(turn, parent, (nested) => [...nested, call])
 
-/** It counts among the tools that ran, as if the model had called it. */
+/** Ends a nested call. It counts for the limits of the turn like a call of the model. */
 export function endNested(
   turn: Turn,
   parent: string,
@@ -31,7 +31,7 @@ export function endNested(
 
 const nestedIn = (call: ToolCall | undefined) => (call?.state === 'running' ? (call.nested ?? []) : [])
 
-/** What has been told of a call's children and what is new. Those that are open when the call ends have ended with it. */
+/** Derives the events of nested calls. When the program's call ends, its open nested calls end too. */
 export function nestedEvents(call: ToolCall | undefined, old: ToolCall | undefined, now: number): Event[] {
   const id = call?.id ?? old?.id ?? ''
   const before = new Map(nestedIn(old).map((child) => [child.id, child]))
@@ -71,7 +71,7 @@ const completedEvent = (
 
 const maxInputChars = 400
 
-/** For the model, when nobody knows how the program ended. */
+/** Lists the nested calls for the model, after a program was interrupted. */
 export function describeNested(call: ToolCall): string {
   const nested = nestedIn(call)
   if (!nested.length) return ''

@@ -20,29 +20,33 @@ import type { SideCall } from '../models/side-call.ts'
 /** Sources of sessions in which no person is present to answer an approval. */
 const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'subagent', 'webhook'])
 
-const judgeTokens = 512
+const maxJudgeTokens = 512
 
-type Known = SessionOrigin & { readonly grants?: readonly string[] | undefined }
+type PolicyOrigin = SessionOrigin & { readonly grants?: readonly string[] | undefined }
 
 /** Combines settings, grants and decisions into the policy by which the dispatcher judges a call. */
-export function policyOf({ approvals = {} }: Settings, meta: Known, turn: Turn | undefined): ApprovalPolicy {
+export function createApprovalPolicy(
+  { approvals = {} }: Settings,
+  origin: PolicyOrigin,
+  turn: Turn | undefined,
+): ApprovalPolicy {
   const { mode = 'smart', rules = [], unattended = 'deny' } = approvals
   return {
     mode,
-    rules: rules.filter((rule) => appliesToSession(rule, meta)),
-    grants: meta.grants ?? [],
+    rules: rules.filter((rule) => appliesToSession(rule, origin)),
+    grants: origin.grants ?? [],
     decisions: turn?.decisions ?? [],
-    ...(unattendedSources.has(meta.source) && { unattended }),
+    ...(unattendedSources.has(origin.source) && { unattended }),
   }
 }
 
 /** Asks the approval judge about a call. Escalates to a person when no model is available. */
-export async function judgeWith(
+export async function askApprovalJudge(
   session: { readonly settings: Settings; readonly side: SideCall },
-  asked: JudgedCall,
+  call: JudgedCall,
 ): Promise<Judgement> {
   const system = renderJudgeInstructions(session.settings.approvals?.smart_policy)
-  const transcript: readonly Message[] = [userText(renderJudgeQuestion(asked))]
-  const answer = await session.side('approval', { system, transcript, maxTokens: judgeTokens })
+  const transcript: readonly Message[] = [userText(renderJudgeQuestion(call))]
+  const answer = await session.side('approval', { system, transcript, maxTokens: maxJudgeTokens })
   return answer.kind === 'answered' ? parseJudgement(answer.text) : 'escalate'
 }

@@ -1,24 +1,24 @@
-/** The numbers of the settings, as the policies want them. Made once per settings. */
+/** Converts settings into the limits of the loop, once per settings object. */
 
 import { type GuardThresholds, type LoopLimits, defaultLimits } from '../../agent/model/ports.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 
-const made = new WeakMap<Settings, LoopLimits>()
+const cache = new WeakMap<Settings, LoopLimits>()
 
 export function loopLimits(settings: Settings): LoopLimits {
-  let limits = made.get(settings)
-  if (!limits) made.set(settings, (limits = make(settings)))
+  let limits = cache.get(settings)
+  if (!limits) cache.set(settings, (limits = convert(settings)))
   return limits
 }
 
-const inMs = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1_000)
+const toMs = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1_000)
 
-function make({ agent, compression, tool_loop_guardrails: guard }: Settings): LoopLimits {
+function convert({ agent, compression, tool_loop_guardrails: guard }: Settings): LoopLimits {
   const standard = defaultLimits
-  const { max_wait_seconds: wait, max_turn_seconds: most } = agent ?? {}
+  const { max_wait_seconds: wait, max_turn_seconds: turn } = agent ?? {}
   return {
-    maxWaitMs: inMs(wait) ?? standard.maxWaitMs,
-    ...(most !== undefined && { maxTurnMs: most * 1_000 }),
+    maxWaitMs: toMs(wait) ?? standard.maxWaitMs,
+    ...(turn !== undefined && { maxTurnMs: turn * 1_000 }),
     compression: {
       enabled: compression?.enabled ?? standard.compression.enabled,
       threshold: compression?.threshold ?? standard.compression.threshold,

@@ -7,7 +7,7 @@ import type { Summary } from '../../agent/model/turn.ts'
 import { renderTranscript, renderExcerpt, findTailStart, renderSummaryRequest } from '../../agent/prompt/compression.ts'
 import type { SideCall } from '../models/side-call.ts'
 
-export type Summarised =
+export type SummariseResult =
   | ({ readonly of: 'summary' } & Summary)
   | { readonly of: 'failure'; readonly failure: Failure }
   | { readonly of: 'nothing' }
@@ -22,7 +22,7 @@ export async function summarise(
   transcript: readonly Message[],
   { focus, keepLast }: SummaryOptions,
   side: SideCall,
-): Promise<Summarised> {
+): Promise<SummariseResult> {
   const replaces = findTailStart(transcript, keepLast)
   const older = transcript.slice(0, replaces)
   if (!older.length) return { of: 'nothing' }

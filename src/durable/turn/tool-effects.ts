@@ -3,7 +3,7 @@
 import { textIn } from '../../agent/model/message.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import type { Route } from '../../agent/routing/route.ts'
-import { judgeWith, policyOf } from './approval-policy.ts'
+import { askApprovalJudge, createApprovalPolicy } from './approval-policy.ts'
 import type { ToolEffects } from './effects.ts'
 import { createProgramLog } from './programs.ts'
 import type { TurnSession } from './turn-session.ts'
@@ -17,8 +17,8 @@ export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) =
       runId: session.store.turn().id,
       taken: settledChars(session.store.turn()),
       seesImages: seesImages(session, routesOf(session.store.turn())),
-      policy: () => policyOf(session.settings, session.meta, session.store.current()),
-      judge: (asked) => judgeWith(session, asked),
+      policy: () => createApprovalPolicy(session.settings, session.meta, session.store.current()),
+      judge: (asked) => askApprovalJudge(session, asked),
       programs: createProgramLog(
         () => session.store,
         () => session.driver.view(),

@@ -9,40 +9,42 @@ const program: ToolCall = { id: 'c1', name: 'execute_code', input: {}, effect: '
 const turn: Turn = { ...newTurn('r', 0, 10), stage: { at: 'tools', calls: [program] } }
 const child = (id: string, name = 'read_file'): NestedCall => ({ id, name, input: { path: id }, since: 2 })
 const end = (id: string, name = 'read_file') => ({ id, name, failed: false, preview: 'ok' })
-const told = (before: Turn, after: Turn) =>
-  announce(before, { turn: after }, { now: 5, heard: [], fromSeq: 0 }).map(({ type, ...rest }) => [type, rest])
+const eventsOf = (before: Turn, after: Turn) =>
+  announce(before, { turn: after }, { now: 5, drained: [], fromSeq: 0 }).map(({ type, ...rest }) => [type, rest])
 
-describe('calls of a program', () => {
-  it('are told when they begin and when they end, with the call they belong to', () => {
+describe('tool calls of a running program', () => {
+  it("emit an event at their start and end, with the id of the program's call", () => {
     const begun = beginNested(turn, 'c1', child('c1.1')).turn
     const ended = endNested(begun, 'c1', end('c1.1')).turn
     const names = { call_id: 'c1.1', tool: 'read_file', parent_call_id: 'c1' }
-    expect(told(turn, begun)).toEqual([['tool.started', { ...names, input: { path: 'c1.1' } }]])
-    expect(told(begun, ended)).toEqual([['tool.completed', { ...names, failed: false, preview: 'ok', duration_ms: 3 }]])
-    expect(told(ended, ended)).toEqual([])
+    expect(eventsOf(turn, begun)).toEqual([['tool.started', { ...names, input: { path: 'c1.1' } }]])
+    expect(eventsOf(begun, ended)).toEqual([
+      ['tool.completed', { ...names, failed: false, preview: 'ok', duration_ms: 3 }],
+    ])
+    expect(eventsOf(ended, ended)).toEqual([])
   })
 
-  it('have ended when the program has, before it is told', () => {
+  it('end with their program, and their events come before its event', () => {
     const begun = beginNested(turn, 'c1', child('c1.1')).turn
     const result = { role: 'tool', callId: 'c1', name: 'execute_code', content: [], failed: true } as const
     const settled: Turn = { ...turn, stage: { at: 'tools', calls: [{ ...program, state: 'settled', result }] } }
     const closed = announce(
       begun,
       { turn: { ...turn, stage: { at: 'ready' } }, append: [result] },
-      { now: 5, heard: [], fromSeq: 0 },
+      { now: 5, drained: [], fromSeq: 0 },
     )
-    for (const events of [told(begun, settled), closed.map(({ type, ...rest }) => [type, rest])])
+    for (const events of [eventsOf(begun, settled), closed.map(({ type, ...rest }) => [type, rest])])
       expect(events).toMatchObject([
         ['tool.completed', { call_id: 'c1.1', failed: true, parent_call_id: 'c1' }],
         ['tool.completed', { call_id: 'c1' }],
       ])
   })
 
-  it('belong to a program that runs, and to no other call', () => {
+  it('are recorded only for a running program', () => {
     expect(beginNested(turn, 'c2', child('c2.1')).turn).toEqual(turn)
   })
 
-  it('are listed for a program that was interrupted', () => {
+  it('are listed in the result of an interrupted program', () => {
     const one = endNested(beginNested(turn, 'c1', child('c1.1')).turn, 'c1', end('c1.1')).turn
     const two = beginNested(one, 'c1', child('c1.2', 'terminal')).turn
     const [call] = two.stage.at === 'tools' ? two.stage.calls : []
@@ -52,7 +54,7 @@ describe('calls of a program', () => {
     expect(describeNested(program)).toBe('')
   })
 
-  it('count for the caps of the turn, those that still run too', () => {
+  it('count for the call limits of the turn, including running ones', () => {
     const guard = { ...defaultLimits.guard, perTurn: { web_search: 2 } }
     const view = { limits: { ...defaultLimits, guard } } as unknown as View
     const one = endNested(

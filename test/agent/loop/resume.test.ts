@@ -1,29 +1,34 @@
 import { describe, expect, it } from 'vitest'
 import { resume } from '../../../src/agent/loop/resume.ts'
 import { newTurn, type ToolCall, type Turn } from '../../../src/agent/model/turn.ts'
-import { Bench } from '../support/scripted.ts'
+import { LoopHarness } from '../support/scripted.ts'
 
 const afterDeath = (call: Partial<ToolCall>) => {
   const whole = { id: 'a', name: 'tool', input: {}, effect: 'keyed', state: 'running', since: 1, ...call } as ToolCall
-  const { turn } = resume({ ...newTurn('t', 0, 10), stage: { at: 'tools', calls: [whole] } }, new Bench([]).view())
+  const { turn } = resume(
+    { ...newTurn('t', 0, 10), stage: { at: 'tools', calls: [whole] } },
+    new LoopHarness([]).view(),
+  )
   return turn.stage.at === 'tools' ? turn.stage.calls[0] : turn.stage.at
 }
 
-describe('a call that ran when the object died', () => {
-  it('is planned again when it may be repeated, and what a person allowed stays allowed', () => {
+describe('a call that was running when the object died', () => {
+  it('is planned again when it is repeatable, and keeps its approval', () => {
     const again = { id: 'a', name: 'tool', input: {}, effect: 'keyed', state: 'planned' }
     expect(afterDeath({})).toEqual(again)
     expect(afterDeath({ granted: 'hash' })).toEqual({ ...again, granted: 'hash' })
   })
 
-  it('is over when it may not', () => {
+  it('is settled when it is not repeatable', () => {
     expect(afterDeath({ effect: 'effect' })).toBe('ready')
   })
 })
 
-describe('the record of a turn says what its death interrupted:', () => {
+describe('the notes of a turn name the interrupted effect:', () => {
   const notesOf = (stage: Turn['stage']) =>
-    resume({ ...newTurn('t', 0, 10), stage }, new Bench([]).view()).turn.notes.map(({ did, why }) => `${did}: ${why}`)
+    resume({ ...newTurn('t', 0, 10), stage }, new LoopHarness([]).view()).turn.notes.map(
+      ({ did, why }) => `${did}: ${why}`,
+    )
   const call = (name: string, rest: object) => ({ id: name, name, input: {}, effect: 'effect', ...rest }) as ToolCall
 
   it('a model call', () =>
@@ -36,7 +41,7 @@ describe('the record of a turn says what its death interrupted:', () => {
       'repeat: the system restarted while the context was shortened',
     ]))
 
-  it('the calls that ran, and no others', () => {
+  it('the running calls only', () => {
     const calls = [
       call('terminal', { state: 'running', since: 1 }),
       call('write_file', { state: 'running', since: 1 }),
@@ -47,7 +52,7 @@ describe('the record of a turn says what its death interrupted:', () => {
     ])
   })
 
-  it('and nothing when nothing was in flight', () => {
+  it('nothing when no effect was in flight', () => {
     expect(notesOf({ at: 'tools', calls: [call('todo', { state: 'planned' })] })).toEqual([])
     expect(notesOf({ at: 'ready' })).toEqual([])
   })

@@ -1,6 +1,6 @@
 /**
- * Makes a failing world short. A world is what its dice said, in order: the tape. Parts of it are left out
- * and single throws made calm as long as the same thing still goes wrong.
+ * Shrinks a failing world. A world is determined by its random numbers in order: the tape. Shrinking removes parts of the
+ * tape and neutralises single numbers while the same violation remains.
  */
 
 import { randomFrom, type Simulated } from './simulation.ts'
@@ -8,34 +8,34 @@ import { randomFrom, type Simulated } from './simulation.ts'
 export type Tape = readonly number[]
 type Run = (random: () => number) => Promise<Simulated>
 
-/** The throw with which nothing special happens: chances are asked for with `<`. */
-const calm = 0.999_999
+/** The number that triggers no special event: chances are tested with `<`. */
+const neutral = 0.999_999
 
 export async function record(seed: number, run: Run): Promise<Simulated & { readonly tape: Tape }> {
   const tape: number[] = []
   const random = randomFrom(seed)
   const simulated = await run(() => {
-    const thrown = random()
-    tape.push(thrown)
-    return thrown
+    const value = random()
+    tape.push(value)
+    return value
   })
   return { ...simulated, tape }
 }
 
-/** Where the tape ends, nothing special happens any more. */
+/** Replays a tape. After its end no special event happens. */
 export function replay(tape: Tape, run: Run): Promise<Simulated> {
   let at = 0
-  return run(() => tape[at++] ?? calm)
+  return run(() => tape[at++] ?? neutral)
 }
 
-/** The shortest tape that was found on which the same still does not hold. */
+/** Finds a short tape with the same violation. */
 export async function shrink(tape: Tape, violation: string, run: Run): Promise<Tape> {
   const isSame = async (shorter: Tape) => (await replay(shorter, run)).violation === violation
   let best = tape
   for (let before: Tape | undefined; before !== best;) {
     before = best
     best = await withoutParts(best, isSame)
-    best = await calmed(best, isSame)
+    best = await neutralise(best, isSame)
   }
   return best
 }
@@ -53,12 +53,12 @@ async function withoutParts(tape: Tape, isSame: Check): Promise<Tape> {
   return best
 }
 
-async function calmed(tape: Tape, isSame: Check): Promise<Tape> {
+async function neutralise(tape: Tape, isSame: Check): Promise<Tape> {
   let best = tape
   for (let at = 0; at < best.length; at++) {
-    if (best[at] === calm) continue
-    const calmer = best.with(at, calm)
-    if (await isSame(calmer)) best = calmer
+    if (best[at] === neutral) continue
+    const shorter = best.with(at, neutral)
+    if (await isSame(shorter)) best = shorter
   }
   return best
 }

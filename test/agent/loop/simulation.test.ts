@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Bench } from '../support/scripted.ts'
+import type { LoopHarness } from '../support/scripted.ts'
 import { record, replay, shrink } from './shrink.ts'
 import { simulate, simulateWith } from './simulation.ts'
 
@@ -15,44 +15,46 @@ it(`every turn ends well, in ${runs} worlds that fail, die and interrupt`, async
   expect(violations).toEqual([])
 }, 600_000)
 
-/** The seed, and the shortest story that was found in which the same goes wrong. */
-async function reported(seed: number, violation: string, run = unspoilt) {
+/** Reports the seed and the shortest story found with the same violation. */
+async function reported(seed: number, violation: string, run = runWorld) {
   const { tape } = await record(seed, run)
-  const { told } = await replay(await shrink(tape, violation, run), run)
-  return [`seed ${seed}: ${violation}`, ...told].join('\n  ')
+  const { story } = await replay(await shrink(tape, violation, run), run)
+  return [`seed ${seed}: ${violation}`, ...story].join('\n  ')
 }
 
-const unspoilt = (random: () => number) => simulateWith(random)
+const runWorld = (random: () => number) => simulateWith(random)
 
-describe('a defect that needs two things to meet', () => {
-  /** Words that are heard after the system has restarted are lost. */
-  const forgetful = (bench: Bench) => {
-    const { save } = bench.store
-    bench.store.save = (commit) => {
+describe('a defect that needs two conditions', () => {
+  /** Loses messages that arrive after a restart. */
+  const plantLostMessages = (harness: LoopHarness) => {
+    const { save } = harness.store
+    harness.store.save = (commit) => {
       const loses = commit.drain?.length && commit.turn.deaths.total > 0
       save(loses ? { ...commit, append: (commit.append ?? []).filter(({ role }) => role !== 'user') } : commit)
     }
   }
-  const spoilt = (random: () => number) => simulateWith(random, forgetful)
+  const runWithDefect = (random: () => number) => simulateWith(random, plantLostMessages)
 
   async function firstFailing() {
     for (let seed = 1; seed < 5_000; seed++) {
-      const recorded = await record(seed, spoilt)
+      const recorded = await record(seed, runWithDefect)
       if (recorded.violation === 'what was said is lost') return { seed, ...recorded }
     }
     throw new Error('The simulation does not find it.')
   }
 
-  it('is found, again under the same seed, and in a story of a few events that is nothing without it', async () => {
-    const { seed, tape, violation = '', told } = await firstFailing()
-    expect(await record(seed, spoilt)).toEqual({ tape, violation, told })
+  it('is found, is reproduced by its seed, and shrinks to a short story that passes without the defect', async () => {
+    const { seed, tape, violation = '', story } = await firstFailing()
+    expect(await record(seed, runWithDefect)).toEqual({ tape, violation, story })
 
-    const short = await shrink(tape, violation, spoilt)
-    const shrunk = await replay(short, spoilt)
+    const short = await shrink(tape, violation, runWithDefect)
+    const shrunk = await replay(short, runWithDefect)
     expect(shrunk.violation).toBe(violation)
-    expect(shrunk.told.length).toBeLessThanOrEqual(6)
-    expect(shrunk.told.filter((event) => /^(dies|said meanwhile)/.test(event)).length).toBe(2)
-    expect((await replay(short, unspoilt)).violation).toBe(undefined)
-    expect(await reported(seed, violation, spoilt)).toBe([`seed ${seed}: ${violation}`, ...shrunk.told].join('\n  '))
+    expect(shrunk.story.length).toBeLessThanOrEqual(6)
+    expect(shrunk.story.filter((event) => /^(dies|said meanwhile)/.test(event)).length).toBe(2)
+    expect((await replay(short, runWorld)).violation).toBe(undefined)
+    expect(await reported(seed, violation, runWithDefect)).toBe(
+      [`seed ${seed}: ${violation}`, ...shrunk.story].join('\n  '),
+    )
   }, 60_000)
 })

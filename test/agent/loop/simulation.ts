@@ -1,13 +1,12 @@
 /**
- * Runs the pure machine against a world that fails, dies, repeats and interrupts at every step, from a
- * seed. Whatever happens, the turn ends and its history is well-formed. A failing seed runs again from its
- * number and is made short (shrink.ts).
+ * Runs the loop in a simulated world of failures, deaths, repetitions and interruptions, created from a seed. Checks that
+ * the turn ends and that its transcript is well-formed. A failing seed is reproducible and can be shrunk (shrink.ts).
  */
 
 import { allowCall, requestStop, settlePendingCall } from '../../../src/agent/loop/intake.ts'
 import type { FailureKind } from '../../../src/agent/model/failure.ts'
 import { type AssistantMessage, callsIn, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
-import { Bench, Evicted } from '../support/scripted.ts'
+import { LoopHarness, Evicted } from '../support/scripted.ts'
 import { askPerson, danger, failing, readFile, writeFile } from '../support/tools.ts'
 
 const kinds: readonly FailureKind[] = [
@@ -70,7 +69,7 @@ function reply(random: Random, nth: number): AssistantMessage {
 
 type Mood = { readonly trouble: number; readonly isStopped: boolean }
 
-function answerOf(random: Random, nth: number, { trouble, isStopped }: Mood): ReturnType<Bench['script']> {
+function answerOf(random: Random, nth: number, { trouble, isStopped }: Mood): ReturnType<LoopHarness['script']> {
   if (isStopped && random() < 0.5) return { kind: 'aborted', message: '', partial: 'half' }
   if (random() >= trouble) return reply(random, nth)
   return {
@@ -84,36 +83,36 @@ function answerOf(random: Random, nth: number, { trouble, isStopped }: Mood): Re
 const partsOf = ({ content, stop }: AssistantMessage) =>
   `${content.map((part) => (part.type === 'call' ? part.name : part.type)).join(' + ') || 'nothing'} (${stop})`
 
-function worldOf(random: Random, told: string[]): Bench {
+function worldOf(random: Random, story: string[]): LoopHarness {
   const trouble = random() * 0.5
-  const bench = new Bench(
+  const harness = new LoopHarness(
     (_transcript, _turn, nth) => {
       if (random() < 0.05) {
         const mode = random() < 0.5 ? 'steer' : 'redirect'
-        told.push(`said meanwhile: ${mode}`)
-        bench.store.say(userText(`meanwhile ${nth}`), mode)
+        story.push(`said meanwhile: ${mode}`)
+        harness.store.say(userText(`meanwhile ${nth}`), mode)
       }
       if (random() < 0.02) {
-        told.push('stop')
-        bench.store.save(requestStop(bench.store.turn()))
+        story.push('stop')
+        harness.store.save(requestStop(harness.store.turn()))
       }
-      const answer = answerOf(random, nth, { trouble, isStopped: bench.store.turn().stopRequested })
-      told.push('kind' in answer ? `fails: ${answer.kind}` : `answers: ${partsOf(answer)}`)
+      const answer = answerOf(random, nth, { trouble, isStopped: harness.store.turn().stopRequested })
+      story.push('kind' in answer ? `fails: ${answer.kind}` : `answers: ${partsOf(answer)}`)
       return answer
     },
     { tools: [readFile, writeFile, failing, danger, askPerson], limit: 1 + Math.floor(random() * 12) },
   )
-  bench.chain = [1 + Math.floor(random() * 3), Math.floor(random() * 3), 1]
-  if (random() < 0.2) bench.contextTokens = 90
-  if (random() < 0.3) bench.asks = new Set(['exec'])
-  bench.width = 1 + Math.floor(random() * 4)
-  bench.outputTokens = random() < 0.5 ? 0 : 5
-  return bench
+  harness.chain = [1 + Math.floor(random() * 3), Math.floor(random() * 3), 1]
+  if (random() < 0.2) harness.contextTokens = 90
+  if (random() < 0.3) harness.risksToApprove = new Set(['exec'])
+  harness.maxConcurrent = 1 + Math.floor(random() * 4)
+  harness.outputTokens = random() < 0.5 ? 0 : 5
+  return harness
 }
 
-/** Answers whatever waits for a person, once or twice. */
-function answerAll(bench: Bench, random: Random) {
-  const turn = bench.store.turn()
+/** Answers all pending requests to a person, once or twice. */
+function answerAll(harness: LoopHarness, random: Random) {
+  const turn = harness.store.turn()
   if (turn.stage.at !== 'tools') return
   for (const call of turn.stage.calls) {
     const message = {
@@ -124,63 +123,63 @@ function answerAll(bench: Bench, random: Random) {
       failed: false,
     } as const
     if (call.state === 'away' && call.awaits.kind === 'approval' && random() < 0.6)
-      bench.store.save(allowCall(bench.store.turn(), call.id, 'shown'))
+      harness.store.save(allowCall(harness.store.turn(), call.id, 'shown'))
     const times = random() < 0.3 ? 2 : 1
-    for (let i = 0; i < times; i++) bench.store.save(settlePendingCall(bench.store.turn(), message, bench.view()))
+    for (let i = 0; i < times; i++) harness.store.save(settlePendingCall(harness.store.turn(), message, harness.view()))
   }
-  bench.store.write()
+  harness.store.write()
 }
 
-/** What happened in a world, in order, and what did not hold; undefined when all did. */
-export type Simulated = { readonly violation: string | undefined; readonly told: readonly string[] }
+/** The events of a world in order, and the violated invariant; undefined when all invariants hold. */
+export type Simulated = { readonly violation: string | undefined; readonly story: readonly string[] }
 
-/** `plant` changes the world before it begins: a defect that the simulation has to find. */
-export async function simulateWith(random: Random, plant?: (bench: Bench) => void): Promise<Simulated> {
-  const told: string[] = []
-  const bench = worldOf(random, told)
-  plant?.(bench)
-  return { violation: await live(bench, random, told), told }
+/** `plant` adds a defect to the world before it starts. */
+export async function simulateWith(random: Random, plant?: (harness: LoopHarness) => void): Promise<Simulated> {
+  const story: string[] = []
+  const harness = worldOf(random, story)
+  plant?.(harness)
+  return { violation: await live(harness, random, story), story }
 }
 
-/** Undefined when all held. A seed is a world: the same one runs again from its number alone. */
+/** Runs the world of a seed. Returns the violated invariant, if any. */
 export const simulate = async (seed: number) => (await simulateWith(randomFrom(seed))).violation
 
-async function live(bench: Bench, random: Random, told: string[]): Promise<string | undefined> {
-  for (let lives = 0; bench.store.turn().stage.at !== 'done'; lives++) {
+async function live(harness: LoopHarness, random: Random, story: string[]): Promise<string | undefined> {
+  for (let lives = 0; harness.store.turn().stage.at !== 'done'; lives++) {
     if (lives > 200) return 'the turn does not end'
     if (random() < 0.4) {
       const when = pick(random, ['before', 'after'] as const)
-      bench.store.evict = { at: bench.store.writes + 1 + Math.floor(random() * 4), when }
+      harness.store.evict = { at: harness.store.writes + 1 + Math.floor(random() * 4), when }
     }
     try {
-      await bench.run()
-      answerAll(bench, random)
+      await harness.run()
+      answerAll(harness, random)
     } catch (error) {
       if (!(error instanceof Evicted)) return `the machine throws: ${String(error)}`
-      told.push(`dies ${bench.store.evict?.when} a write`)
+      story.push(`dies ${harness.store.evict?.when} a write`)
     }
-    bench.store.revive()
-    if (bench.modelCalls > 400) return 'the model is asked for ever'
+    harness.store.revive()
+    if (harness.modelCalls > 400) return 'the model is asked for ever'
   }
-  return violation(bench)
+  return violation(harness)
 }
 
-function violation(bench: Bench): string | undefined {
-  const transcript = bench.store.transcript()
-  const turn = bench.store.turn()
+function violation(harness: LoopHarness): string | undefined {
+  const transcript = harness.store.transcript()
+  const turn = harness.store.turn()
   const last = transcript.at(-1)
   if (last?.role !== 'assistant') return 'the turn has no answer'
   if (!textIn(last).trim()) return 'the answer is blank'
   if (turn.budget.spent > turn.budget.limit) return 'more replies than the budget'
-  if (isLost(bench, transcript)) return 'what was said is lost'
+  if (isLost(harness, transcript)) return 'what was said is lost'
   return wellFormed(transcript)
 }
 
-/** Announced as heard, and neither in the transcript nor waiting. (The scripted summary keeps nothing.) */
-function isLost(bench: Bench, transcript: readonly Message[]): boolean {
-  const { heard } = bench.store
-  if (!heard.includes('run.steered') || heard.includes('context.compressed')) return false
-  return bench.store.inbox().length === 0 && !transcript.some((message) => textIn(message).includes('meanwhile'))
+/** Checks for a message that was announced, but is neither in the transcript nor in the inbox. (The scripted summary drops messages.) */
+function isLost(harness: LoopHarness, transcript: readonly Message[]): boolean {
+  const { events } = harness.store
+  if (!events.includes('run.steered') || events.includes('context.compressed')) return false
+  return harness.store.inbox().length === 0 && !transcript.some((message) => textIn(message).includes('meanwhile'))
 }
 
 export function wellFormed(transcript: readonly Message[]): string | undefined {

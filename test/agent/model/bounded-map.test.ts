@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { BoundedMap } from '../../../src/agent/model/bounded-map.ts'
 
-it('begins anew when it is full, and only then', () => {
+it('is cleared when it is full, and only then', () => {
   const known = new BoundedMap<string, number>(2)
   known.set('a', 1).set('b', 2).set('b', 3)
   expect([...known]).toEqual([

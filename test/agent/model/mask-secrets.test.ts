@@ -17,7 +17,7 @@ describe('masking', () => {
     [`xoxb-12345-${key}`, key],
     [`-----BEGIN RSA PRIVATE KEY-----\n${key}\n-----END RSA PRIVATE KEY-----`, key],
     ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl', 'c2lnbmF0dXJl'],
-  ])('hides what is secret in %j', (text, secret) => {
+  ])('masks the secret in %j', (text, secret) => {
     expect(maskSecrets(text)).not.toContain(secret)
     expect(maskSecrets(text)).toContain('***')
   })
@@ -32,15 +32,15 @@ describe('masking', () => {
     'echo "$API_KEY"',
     'https://example.com/a:b/c',
     'npm run test -- --token-limit 5',
-  ])('leaves %j alone', (text) => {
+  ])('does not change %j', (text) => {
     expect(maskSecrets(text)).toBe(text)
   })
 
-  it('knows keys whose kind has several parts', () => {
+  it('masks keys with prefixes of several parts', () => {
     expect(maskSecrets(`sk-ant-api03-${'a1'.repeat(20)}`)).toBe('***')
   })
 
-  it('goes through all of a value, and hides what is named as a secret', () => {
+  it('masks all texts of a value, and values with secret names', () => {
     expect(maskSecretsInValue({ a: [`sk-${key}`, 5, null, true], password: 'short', b: { 'x-api-key': key } })).toEqual(
       {
         a: ['***', 5, null, true],
@@ -50,7 +50,7 @@ describe('masking', () => {
     )
   })
 
-  it('comes to an end on what is made to take for ever', () => {
+  it('takes linear time on adversarial input', () => {
     const text = `${'a'.repeat(50_000)}token${' '.repeat(50_000)}${'-----BEGIN PRIVATE KEY-----'.repeat(500)}`
     expect(maskSecrets(text)).toBe(text)
     const words = 'sk-a-'.repeat(40_000)

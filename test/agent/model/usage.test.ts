@@ -25,7 +25,7 @@ describe('a sum of usage', () => {
     expect(addUsage(used({ costStatus: a }), used({ costStatus: b })).costStatus).toBe(both)
   })
 
-  it('keeps models and tasks apart, and counts the calls and those that were cut', () => {
+  it('separates models and tasks, and counts calls and cut calls', () => {
     const main = usageOfCall(used({ input: 10, output: 2, costUsd: 1, costStatus: 'actual' }), 'a/one')
     const again = usageOfCall(used({ input: 5, costUsd: 0.5, costStatus: 'estimated' }), 'a/one', true)
     const title = usageOfCall(used({ output: 3, costStatus: 'unknown' }), tallyKey('b/two', 'title_generation'))
@@ -43,18 +43,18 @@ describe('a sum of usage', () => {
     })
   })
 
-  it('of turns from before models were told apart has no parts', () => {
+  it('of turns without usage by model has none either', () => {
     expect(addUsage(used({ input: 1 }), used({ input: 2 }))).toEqual(used({ input: 3 }))
   })
 })
 
-describe('the key of a part', () => {
+describe('the key of an entry', () => {
   it('names the model and the task', () => {
     expect(readTallyKey(tallyKey('a/b:free'))).toEqual({ model: 'a/b:free', task: null })
     expect(readTallyKey(tallyKey('a/b/c', 'vision'))).toEqual({ model: 'a/b/c', task: 'vision' })
   })
 })
 
-it('tokens are those of the prompt, cached or not, and of the answer', () => {
+it('counts the tokens of the prompt, cached or not, and of the answer', () => {
   expect(tokensUsed(used({ input: 1, output: 20, cachedRead: 300, cachedWrite: 4_000, reasoning: 20 }))).toBe(4_321)
 })

@@ -26,7 +26,7 @@ describe('the context', () => {
     expect(compressContext(given, seen)?.do).toBe(step)
   })
 
-  it('is shortened once for one wish, with its focus in the request', () => {
+  it('is compressed once per request, with the focus in the prompt', () => {
     const { turn: entered } = enter(asked, { do: 'compress' }, view())
     expect(entered.stage).toEqual({ at: 'compressing', since: 5, focus: 'the tests' })
     expect(compressContext({ ...entered, stage: { at: 'ready' } }, view())).toBe(undefined)

@@ -18,12 +18,12 @@ import {
 } from '../../../src/agent/policy/delivery-attempt.ts'
 
 const plain: DeliveryOptions = { isIdempotent: false, isLongLived: false }
-const keyed: DeliveryOptions = { isIdempotent: true, isLongLived: false }
-const patient: DeliveryOptions = { isIdempotent: false, isLongLived: true }
+const idempotent: DeliveryOptions = { isIdempotent: true, isLongLived: false }
+const longLived: DeliveryOptions = { isIdempotent: false, isLongLived: true }
 const began = 1_000_000_000
 const out = () => startSending(createDelivery(began))
-const send = { do: 'send', isMarked: false, asksFirst: false }
-const marked = { do: 'send', isMarked: true, asksFirst: true }
+const send = { do: 'send', isMarkedDuplicate: false, needsProbe: false }
+const marked = { do: 'send', isMarkedDuplicate: true, needsProbe: true }
 const failed: SendOutcome = { of: 'failed', detail: 'HTTP 502' }
 const lost: SendOutcome = { of: 'lost', detail: 'the connection broke' }
 const format: SendOutcome = { of: 'format', detail: "can't parse entities" }
@@ -34,13 +34,13 @@ describe('a part that was prepared', () => {
   it.each([
     ['a reply, in time', plain, maxReplyAgeMs, send],
     ['a reply, too late', plain, maxReplyAgeMs + 1, { do: 'expire' }],
-    ['a question, late', patient, maxReplyAgeMs + 1, send],
-    ['a question, a day later', patient, maxNoticeAgeMs + 1, { do: 'expire' }],
-  ])('goes by its age: %s', (_name, manner, age, step) => {
-    expect(nextDeliveryStep(createDelivery(began), manner, began + age)).toEqual(step)
+    ['a question, late', longLived, maxReplyAgeMs + 1, send],
+    ['a question, a day later', longLived, maxNoticeAgeMs + 1, { do: 'expire' }],
+  ])('expires by its age: %s', (_name, options, age, step) => {
+    expect(nextDeliveryStep(createDelivery(began), options, began + age)).toEqual(step)
   })
 
-  it('is not older because the clock went back', () => {
+  it('does not age when the clock goes backwards', () => {
     expect(nextDeliveryStep(createDelivery(began), plain, began - 10 * maxReplyAgeMs)).toEqual(send)
     expect(
       nextDeliveryStep({ ...createDelivery(began), due: began + 5_000 }, plain, began - 10 * maxReplyAgeMs),
@@ -49,76 +49,76 @@ describe('a part that was prepared', () => {
 })
 
 describe('an attempt', () => {
-  it('that was taken is the last one, and its id is kept', () => {
+  it('that succeeds is the last one, and its id is stored', () => {
     expect(afterAttempt(out(), { of: 'sent', id: '7' }, plain, began)).toMatchObject({ state: 'sent', platformId: '7' })
   })
 
-  it('that was too much waits as long as told', () => {
+  it('that hits a rate limit waits as long as the platform asks', () => {
     const after = afterAttempt(out(), { of: 'busy', waitMs: 7_000, detail: '429' }, plain, began)
     expect(nextDeliveryStep(after, plain, began)).toEqual({ do: 'wait', until: began + 7_000 })
     expect(nextDeliveryStep(after, plain, began + 7_000)).toEqual(send)
   })
 
-  it('that has to wait beyond the time of a reply expires at once', () => {
+  it('that must wait longer than a reply may be old expires at once', () => {
     const after = afterAttempt(out(), { of: 'busy', waitMs: 3_600_000, detail: '429' }, plain, began)
     expect(nextDeliveryStep(after, plain, began)).toEqual({ do: 'expire' })
   })
 
-  it('that failed is made again, later each time, unmarked', () => {
-    let custody = out()
+  it('that failed is repeated with growing pauses, unmarked', () => {
+    let record = out()
     const pauses: number[] = []
     let now = began
     for (let n = 0; n < 12; n++) {
-      custody = afterAttempt(startSending(custody), failed, plain, now)
-      pauses.push(custody.due - now)
-      now = custody.due
+      record = afterAttempt(startSending(record), failed, plain, now)
+      pauses.push(record.due - now)
+      now = record.due
     }
-    expect(nextDeliveryStep({ ...custody, due: 0 }, plain, began)).toEqual(send)
+    expect(nextDeliveryStep({ ...record, due: 0 }, plain, began)).toEqual(send)
     expect(pauses.slice(0, 5)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000])
     expect(Math.max(...pauses)).toBe(300_000)
-    expect(nextDeliveryStep(custody, plain, now)).toEqual({ do: 'expire' })
+    expect(nextDeliveryStep(record, plain, now)).toEqual({ do: 'expire' })
   })
 
-  it('that could not be parsed is made once without styles', () => {
+  it('that is rejected for its format is repeated once as plain text', () => {
     const again = afterAttempt(out(), format, plain, began)
     expect([again.isPlain, nextDeliveryStep(again, plain, began)]).toEqual([true, send])
     expect(afterAttempt(startSending(again), format, plain, began)).toMatchObject({ state: 'dead' })
   })
 
-  it('that is refused is the last one', () => {
+  it('that is refused for good is the last one', () => {
     const refused: SendOutcome = { of: 'refused', scope: 'chat', detail: 'Forbidden: bot was blocked by the user' }
     expect(afterAttempt(out(), refused, plain, began)).toMatchObject({ state: 'dead', error: refused.detail })
   })
 })
 
-describe('an attempt of which nobody knows whether it was taken', () => {
+describe('an attempt with an unknown result', () => {
   const ways = [
-    ['the object died', (custody: DeliveryRecord, manner: DeliveryOptions) => interrupt(custody, manner, began)],
+    ['the object died', (record: DeliveryRecord, options: DeliveryOptions) => interrupt(record, options, began)],
     [
       'the connection broke',
-      (custody: DeliveryRecord, manner: DeliveryOptions) => afterAttempt(custody, lost, manner, began),
+      (record: DeliveryRecord, options: DeliveryOptions) => afterAttempt(record, lost, options, began),
     ],
   ] as const
 
-  it.each(ways)('%s: is made once more, marked, when something harmless has got through', (_name, lose) => {
+  it.each(ways)('%s: is repeated once, marked as a duplicate, after a successful probe', (_name, lose) => {
     const again = lose(out(), plain)
     expect(nextDeliveryStep(again, plain, again.due)).toEqual(marked)
     expect(lose(startSending(again), plain)).toMatchObject({ state: 'unknown' })
   })
 
-  it.each(ways)('%s: is made again unmarked where the platform knows it', (_name, lose) => {
-    const again = lose(out(), keyed)
-    expect(nextDeliveryStep(again, keyed, again.due)).toEqual(send)
-    expect(isOpen(lose(startSending(again), keyed))).toBe(true)
+  it.each(ways)('%s: is repeated unmarked where the platform knows its key', (_name, lose) => {
+    const again = lose(out(), idempotent)
+    expect(nextDeliveryStep(again, idempotent, again.due)).toEqual(send)
+    expect(isOpen(lose(startSending(again), idempotent))).toBe(true)
   })
 
-  it('stays the one attempt while the platform cannot be reached', () => {
-    let custody = interrupt(out(), plain, began)
-    for (let n = 0; n < 5; n++) custody = afterFailedProbe(custody, lost, plain, custody.due)
-    expect(nextDeliveryStep(custody, plain, custody.due)).toEqual(marked)
+  it('is not repeated while the platform cannot be reached', () => {
+    let record = interrupt(out(), plain, began)
+    for (let n = 0; n < 5; n++) record = afterFailedProbe(record, lost, plain, record.due)
+    expect(nextDeliveryStep(record, plain, record.due)).toEqual(marked)
   })
 
-  it('is still marked when it failed in between', () => {
+  it('stays marked after a failure in between', () => {
     const again = afterAttempt(startSending(interrupt(out(), plain, began)), failed, plain, began)
     expect(nextDeliveryStep(again, plain, again.due)).toEqual(marked)
   })
@@ -136,15 +136,15 @@ const outcome: fc.Arbitrary<SendOutcome | 'death'> = fc.constantFrom<(SendOutcom
   { of: 'refused', scope: 'message', detail: 'Bad Request' },
 )
 
-describe('whatever happens', () => {
-  it('at most one unmarked message arrives, at most one marked one, and there is an end', () => {
+describe('in any order of outcomes', () => {
+  it('at most one unmarked and one marked message arrive, and delivery ends', () => {
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 60 }), fc.boolean(), (outcomes, takenWhenLost) => {
-        let custody = createDelivery(began)
+        let record = createDelivery(began)
         let now = began
         const arrived: boolean[] = []
         for (const what of outcomes) {
-          const step = nextDeliveryStep(custody, plain, now)
+          const step = nextDeliveryStep(record, plain, now)
           if (step.do === 'wait') now = step.until
           if (step.do !== 'send') {
             if (step.do === 'expire') break
@@ -152,31 +152,31 @@ describe('whatever happens', () => {
           }
           const isLost = what === 'death' || what.of === 'lost'
           if (isLost ? takenWhenLost : what.of === 'sent') arrived.push(step.isMarkedDuplicate)
-          custody =
+          record =
             what === 'death'
-              ? interrupt(startSending(custody), plain, now)
-              : afterAttempt(startSending(custody), what, plain, now)
-          if (!isOpen(custody)) break
+              ? interrupt(startSending(record), plain, now)
+              : afterAttempt(startSending(record), what, plain, now)
+          if (!isOpen(record)) break
         }
         expect(['', 'false', 'true', 'false,true']).toContain(arrived.join())
       }),
     )
   })
 
-  it('a platform that fails for ever is given up', () => {
-    let custody: DeliveryRecord = createDelivery(began)
-    for (let n = 0; n < 1_000 && isOpen(custody); n++)
-      custody = afterAttempt(startSending(custody), failed, patient, began)
-    expect(custody).toMatchObject({ state: 'dead', error: 'gave up: HTTP 502' })
+  it('a platform that always fails is given up', () => {
+    let record: DeliveryRecord = createDelivery(began)
+    for (let n = 0; n < 1_000 && isOpen(record); n++)
+      record = afterAttempt(startSending(record), failed, longLived, began)
+    expect(record).toMatchObject({ state: 'dead', error: 'gave up: HTTP 502' })
   })
 })
 
-describe('silence', () => {
+describe('a silent answer', () => {
   it.each(['[SILENT]', 'SILENT', 'NO_REPLY', 'NO REPLY', ' [SILENT]\n'])(
-    '%j is kept, but not towards a person',
+    '%j is not sent, except to a person who waits for an answer',
     (text) => {
       expect(renderAnswer(text, false)).toBe('')
-      expect(renderAnswer(text, true)).toContain('No answer')
+      expect(renderAnswer(text, true)).toContain('not to answer')
     },
   )
 
@@ -191,13 +191,13 @@ describe('silence', () => {
   )
 })
 
-describe('the line in place of replies that are too old', () => {
-  it('says how many there were and how the last one began', () => {
+describe('the notice of expired replies', () => {
+  it('contains their number and the beginning of the last one', () => {
     expect(renderDigest(1, 'Hello\n  there')).toContain('began: “Hello there”')
     expect(renderDigest(3, 'x')).toContain('3 replies')
   })
 
-  it('cuts no character in two', () => {
+  it('does not split a character', () => {
     expect(renderDigest(1, `${'a'.repeat(159)}😀😀`).isWellFormed()).toBe(true)
   })
 })

@@ -1,16 +1,16 @@
-/** What may be spent, and how a turn ends that is over it. */
+/** Tests spending limits, and how a turn over its limit ends. */
 
 import { describe, expect, it } from 'vitest'
 import type { Limits } from '../../../src/agent/model/settings.ts'
 import { textIn } from '../../../src/agent/model/message.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
 import { findReachedLimit, type Spent } from '../../../src/agent/policy/spending-limit.ts'
-import { Bench, calls, says } from '../support/scripted.ts'
+import { LoopHarness, calls, says } from '../support/scripted.ts'
 import { readFile } from '../support/tools.ts'
 
 const cost = (costUsd: number) => ({ ...noUsage, costUsd })
 
-describe('a limit of spending', () => {
+describe('a spending limit', () => {
   const cases: readonly (readonly [string, Limits, Partial<Spent>, string | undefined])[] = [
     ['that is not set holds nothing', {}, { turn: cost(1_000), session: cost(1_000) }, undefined],
     ['of a turn is reached by the turn', { usd_per_turn: 1 }, { turn: cost(1) }, 'usd_per_turn'],
@@ -29,47 +29,47 @@ describe('a limit of spending', () => {
   })
 })
 
-describe('a turn that is over a limit', () => {
+describe('a turn over its spending limit', () => {
   /** The limit is reached after this many calls. */
-  function bench(after: number, ...replies: readonly ReturnType<typeof says>[]) {
-    const made = new Bench([...replies], { tools: [readFile] })
+  function harness(after: number, ...replies: readonly ReturnType<typeof says>[]) {
+    const made = new LoopHarness([...replies], { tools: [readFile] })
     const { view: look } = made
     made.view = () => ({ ...look(), ...(made.modelCalls >= after && { limitReached: 'usd_per_turn' }) })
     return made
   }
-  const lastText = (made: Bench) => textIn(made.store.transcript().at(-1)!)
+  const lastText = (made: LoopHarness) => textIn(made.store.transcript().at(-1)!)
 
-  it('has one call without tools to say what it has', async () => {
-    const made = bench(1, calls('read_file'), says('what I have'))
+  it('gets one call without tools for its answer', async () => {
+    const made = harness(1, calls('read_file'), says('what I have'))
     expect((await made.run()).stage).toMatchObject({ at: 'done', outcome: 'out-of-budget' })
     expect([made.modelCalls, made.ran.length, lastText(made)]).toEqual([2, 1, 'what I have'])
     expect(made.steps.at(-1)).toMatchObject({ do: 'call-model', tools: false })
     expect(made.steps.at(-1)).toHaveProperty('say', expect.stringContaining('usd_per_turn'))
   })
 
-  it('is not asked a second time when it wants more tools, and says why it ended', async () => {
-    const made = bench(1, calls('read_file'), calls('read_file'), says('never'))
+  it('ends with the reason when the model requests tools again', async () => {
+    const made = harness(1, calls('read_file'), calls('read_file'), says('never'))
     expect((await made.run()).stage).toMatchObject({ at: 'done', outcome: 'out-of-budget' })
     expect([made.modelCalls, made.ran.length]).toEqual([2, 1])
     expect(lastText(made)).toContain('The limit usd_per_turn is reached.')
     expect(lastText(made)).not.toContain('max_turns')
   })
 
-  it('does not ask the model at all when it has not begun', async () => {
-    const made = bench(0, says('never'))
+  it('makes no model call before its first step', async () => {
+    const made = harness(0, says('never'))
     expect((await made.run()).stage).toMatchObject({ at: 'done', outcome: 'out-of-budget' })
     expect([made.modelCalls, lastText(made)]).toEqual([0, expect.stringContaining('usd_per_turn')])
   })
 
-  it('that answers with the call that reaches it, has answered', async () => {
-    const made = bench(1, says('done'))
+  it('is answered when the call that reaches the limit is the answer', async () => {
+    const made = harness(1, says('done'))
     expect((await made.run()).stage).toMatchObject({ at: 'done', outcome: 'answered' })
   })
 })
 
-describe('a call that nobody hears of again', () => {
-  it('is paid for by the turn', async () => {
-    const made = new Bench([says('at last')])
+describe('a call whose result is lost', () => {
+  it('counts for the usage of the turn', async () => {
+    const made = new LoopHarness([says('at last')])
     const { view: look } = made
     made.view = () => ({ ...look(), lostCall: { usage: { ...noUsage, input: 500 } } })
     made.store.evict = { at: 1, when: 'after' }

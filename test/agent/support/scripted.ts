@@ -1,4 +1,4 @@
-/** A model that says what it is told to say, and tools that remember being called. */
+/** Runs the loop against a scripted model, an in-memory store and tools that record their calls. */
 
 import type { Clock } from '../../../src/agent/model/clock.ts'
 import type { Event } from '../../../src/agent/model/event.ts'
@@ -41,15 +41,16 @@ export const fails = (kind: Failure['kind'], retryAfterMs?: number): Failure => 
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 })
 
-/** Thrown by the store to stand for an eviction: everything in memory is gone, what was written is not. */
+/** Thrown by the store to simulate an eviction: memory is lost, written state is not. */
 export class Evicted extends Error {}
 
 type State = { turn: Turn; transcript: Message[]; inbox: InboxMessage[] }
 
 export class MemoryStore implements Store {
   writes = 0
-  heard: string[] = []
-  /** Evict at the nth write: before it is down, or just after. */
+  /** Labels of the emitted events, in order. */
+  events: string[] = []
+  /** Evicts at the nth write: before or just after the commit. */
   evict: { at: number; when: 'before' | 'after' } | undefined
   #now: State
   #written: State
@@ -60,7 +61,7 @@ export class MemoryStore implements Store {
   turn = () => this.#now.turn
   transcript = () => this.#now.transcript
   inbox = () => this.#now.inbox
-  /** What people say is durable at once. */
+  /** Adds a message to the inbox, which is durable at once. */
   say = (message: UserMessage, mode: InboxMessage['mode'] = 'steer') => {
     const id = (this.#now.inbox.at(-1)?.id ?? 0) + 1
     this.#now.inbox = [...this.#now.inbox, { id, mode, message }]
@@ -68,8 +69,9 @@ export class MemoryStore implements Store {
   }
   save = (commit: Commit) => {
     const drained = new Set(commit.drain)
-    const heard = this.#now.inbox.filter(({ id }) => drained.has(id))
-    for (const event of announce(this.#now.turn, commit, { now: 0, heard, fromSeq: 0 })) this.heard.push(label(event))
+    const messages = this.#now.inbox.filter(({ id }) => drained.has(id))
+    for (const event of announce(this.#now.turn, commit, { now: 0, drained: messages, fromSeq: 0 }))
+      this.events.push(label(event))
     const kept = commit.summary === undefined ? this.#now.transcript : [userText(commit.summary.text, 'summary')]
     this.#now = {
       turn: structuredClone(commit.turn),
@@ -83,7 +85,7 @@ export class MemoryStore implements Store {
     this.#written = structuredClone(this.#now)
     if (this.writes === this.evict?.at && this.evict.when === 'after') throw new Evicted()
   }
-  /** A new life begins with what was written. */
+  /** Restores the written state, as a new object does. */
   revive = () => {
     this.evict = undefined
     this.#now = structuredClone(this.#written)
@@ -95,7 +97,7 @@ const label = (event: Event) => {
   return event.type === 'status' ? `status ${event.state}` : event.type
 }
 
-const consent = (tool: string): PendingRequest => ({
+const approvalRequest = (tool: string): PendingRequest => ({
   kind: 'approval',
   tool,
   input: '{}',
@@ -106,11 +108,11 @@ const consent = (tool: string): PendingRequest => ({
   since: 1_000,
 })
 
-/** What the scripted model does: it speaks, or the call fails, perhaps after some words. */
+/** A step of the script: a reply, or a failed call with an optional partial text. */
 type Reply = AssistantMessage | (Failure & { readonly partial?: string; readonly inCall?: boolean })
 const isFailure = (reply: Reply): reply is Exclude<Reply, AssistantMessage> => 'kind' in reply
 
-export class Bench {
+export class LoopHarness {
   now = 1_000
   store: MemoryStore
   ran: string[] = []
@@ -118,21 +120,21 @@ export class Bench {
   modelCalls = 0
   tools: Tool[]
   contextTokens = 0
-  asks: ReadonlySet<Risk> = new Set()
+  risksToApprove: ReadonlySet<Risk> = new Set()
   limits = defaultLimits
   images = false
   shrinks = false
   stalls = 0
   outputTokens = 1
-  dice = 0
-  /** Calls side by side, at most. */
-  width = 8
-  /** Keys per model. */
+  random = 0
+  /** The maximum number of concurrent calls. */
+  maxConcurrent = 8
+  /** The number of keys of each model. */
   chain = [1]
-  /** Of all models. */
+  /** The overload time of all models. */
   overloadMs: number | undefined
   #script: (transcript: readonly Message[], turn: Turn, nth: number) => Reply
-  constructor(script: Bench['script'] | Reply[], options: { tools?: Tool[]; limit?: number } = {}) {
+  constructor(script: LoopHarness['script'] | Reply[], options: { tools?: Tool[]; limit?: number } = {}) {
     this.#script = typeof script === 'function' ? script : (_t, _u, nth) => script[nth] ?? says('ok')
     this.tools = options.tools ?? []
     this.store = new MemoryStore(newTurn('t1', 0, options.limit ?? 10), [userText('go')])
@@ -157,9 +159,9 @@ export class Bench {
     limits: this.limits,
     hasImages: this.images,
     canShrinkImages: this.shrinks,
-    selectConcurrent: (planned) => planned.slice(0, this.width),
+    selectConcurrent: (planned) => planned.slice(0, this.maxConcurrent),
     lastRole: this.store.transcript().at(-1)?.role,
-    random: this.dice,
+    random: this.random,
   })
   perform: Perform = (step, turn) => this.#perform(step, turn)
   async *#perform(...[step, turn]: Parameters<Perform>): AsyncGenerator<Result> {
@@ -181,8 +183,8 @@ export class Bench {
       for (const call of step.calls) {
         const tool = this.tools.find(({ name }) => name === call.name)
         if (!tool) throw new Error('unknown tool reached perform')
-        if (this.asks.has(tool.risk(call.input)) && call.granted === undefined) {
-          yield { of: 'later', callId: call.id, awaits: consent(call.name) }
+        if (this.risksToApprove.has(tool.risk(call.input)) && call.granted === undefined) {
+          yield { of: 'later', callId: call.id, awaits: approvalRequest(call.name) }
           continue
         }
         this.ran.push(call.name)
@@ -201,7 +203,7 @@ export class Bench {
       }
     }
   }
-  /** Drives to rest, sleeping through waits. */
+  /** Drives the turn until it rests without a time, and skips its waits. */
   async run() {
     for (;;) {
       const rest = await drive(this)

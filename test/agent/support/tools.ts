@@ -1,4 +1,4 @@
-/** Small tools for tests of the loop. */
+/** Defines small tools for tests of the loop. */
 
 import * as z from 'zod'
 import { defineTool } from '../../../src/tools/define-tool.ts'

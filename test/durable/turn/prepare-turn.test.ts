@@ -31,6 +31,11 @@ describe('preparing the first turn', () => {
     expect(await preparing).toEqual({ prompt: 'Facts about acme.\n\nSkills.' })
   })
 
+  it('waits for the promise of an RPC call, which is no Promise', async () => {
+    const thenable = { then: (resolve: (text: string) => void) => resolve('From another object.') }
+    expect(await prepareTurn(session(), [() => thenable as Promise<string>])).toEqual({ prompt: 'From another object.' })
+  })
+
   it('rejects when a part cannot be read: the turn does not start without it', async () => {
     const broken: PromptPart = async () => {
       throw new Error('The tenant cannot be reached.')
