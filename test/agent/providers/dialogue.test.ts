@@ -71,7 +71,7 @@ describe('a conversation of twenty turns', longTest, () => {
       })
       for (const situation of ['thoughtfulCall', 'calls', turn % 2 ? 'thinking' : 'text'] as const) {
         const harness = next()
-        const answer = withFreshId(await callAndValidate(harness, transcript, harness.responses[situation]), calls)
+        const answer = withFreshId(await callAndValidate(harness, transcript, harness.recordings[situation]), calls)
         transcript.push(answer, ...resultsFor(answer, turn))
       }
       // Shifts the order, so that each dialect gets different situations.
@@ -86,11 +86,11 @@ describe('a conversation of twenty turns', longTest, () => {
       for (const second of dialectHarnesses) {
         const transcript: Message[] = [userText('hello')]
         for (const [nth, harness] of [first, second, first].entries()) {
-          const answer = withFreshId(await callAndValidate(harness, transcript, harness.responses.thoughtfulCall), nth)
+          const answer = withFreshId(await callAndValidate(harness, transcript, harness.recordings.thoughtfulCall), nth)
           transcript.push(answer, ...resultsFor(answer, 1))
         }
-        const end = await callAndValidate(second, transcript, second.responses.thinking)
-        await callAndValidate(first, [...transcript, end, userText('and?')], first.responses.text)
+        const end = await callAndValidate(second, transcript, second.recordings.thinking)
+        await callAndValidate(first, [...transcript, end, userText('and?')], first.recordings.text)
         pairCount++
       }
     expect(pairCount).toBe(dialectHarnesses.length ** 2)
@@ -133,7 +133,7 @@ describe('any stored history', longTest, () => {
   const recordedReplies = Promise.all(
     dialectHarnesses.flatMap((harness) =>
       (['thinking', 'thoughtfulCall', 'calls'] as const).map(async (situation) => {
-        const { reply } = await harness.exchange(request([userText('hello')]), harness.responses[situation])
+        const { reply } = await harness.exchange(request([userText('hello')]), harness.recordings[situation])
         return reply?.message as Message
       }),
     ),
@@ -167,7 +167,7 @@ describe('any stored history', longTest, () => {
           const all = history.map((one, nth) => (one.role === 'assistant' ? withFreshId(one, nth) : one))
           const transcript = [...all, userText('now?')]
           const model = own.reasoning === 'adaptive' ? 'claude-opus-5' : 'claude-sonnet-4-5'
-          const { body } = await harness.exchange(request(transcript, { ...more, model }), harness.responses.text, {
+          const { body } = await harness.exchange(request(transcript, { ...more, model }), harness.recordings.text, {
             quirks: own,
           })
           expect(harness.findViolations(body)).toEqual([])

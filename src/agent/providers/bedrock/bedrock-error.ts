@@ -39,9 +39,9 @@ export async function readBedrockError(response: Response): Promise<BedrockError
   return new BedrockError(code, body.message ?? text.slice(0, 2_000), { status, headers })
 }
 
-type ErrorFields = { readonly message?: string; readonly type?: string }
+type BedrockErrorFields = { readonly message?: string; readonly type?: string }
 
-export function parseErrorBody(json: string): ErrorFields {
+export function parseErrorBody(json: string): BedrockErrorFields {
   try {
     const body = JSON.parse(json) as Readonly<Record<string, unknown>>
     const message = [body['message'], body['Message'], body['originalMessage']].find(

@@ -1,4 +1,4 @@
-/** Types and parsers for the events of the Responses API. All fields are optional, because servers differ. */
+/** Defines the events of the Responses API and parses their usage and errors. All fields are optional, because servers differ. */
 
 import type OpenAI from 'openai'
 import type { Usage } from '../../model/usage.ts'
@@ -15,22 +15,22 @@ export type OutputItem = Partial<Omit<OpenAI.Responses.ResponseReasoningItem, 't
   readonly call_id?: string
   readonly arguments?: string
 }
-type ErrorFields = { readonly message?: string; readonly code?: string | null; readonly type?: string | null }
+type ResponseErrorFields = { readonly message?: string; readonly code?: string | null; readonly type?: string | null }
 export type ResponseBody = {
   readonly status?: string
   readonly output?: readonly OutputItem[]
   readonly usage?: (OpenAI.Responses.ResponseUsage & { readonly cost?: number }) | null
-  readonly error?: ErrorFields | null
+  readonly error?: ResponseErrorFields | null
   readonly incomplete_details?: { readonly reason?: string } | null
 }
-export type StreamEvent = ErrorFields & {
+export type StreamEvent = ResponseErrorFields & {
   readonly output_index?: number
   readonly item_id?: string
   readonly item?: OutputItem
   readonly delta?: string
   readonly arguments?: string
   readonly response?: ResponseBody
-  readonly error?: ErrorFields | null
+  readonly error?: ResponseErrorFields | null
 }
 
 /** Error codes that mean the provider refuses to answer. */
@@ -41,7 +41,7 @@ const refusalCodes = new Set([
   'image_content_policy_violation',
 ])
 
-export function toErrorInBody({ message, code, type }: ErrorFields): ErrorInBody {
+export function toErrorInBody({ message, code, type }: ResponseErrorFields): ErrorInBody {
   const errorText = message || 'The provider ended the reply with an error.'
   if (code && refusalCodes.has(code))
     return new ErrorInBody({ message: errorText, code: 'content_policy_violation', type: code })

@@ -1,4 +1,4 @@
-/** Removes lone surrogates, which several providers refuse, from texts and JSON. */
+/** Replaces lone surrogates, which several providers refuse, in texts and JSON. */
 
 export const toWellFormed = (text: string): string => text.toWellFormed()
 

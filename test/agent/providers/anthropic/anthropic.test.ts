@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
 import { anthropic } from '../../../../src/agent/providers/anthropic/anthropic.ts'
-import { anthropicResponses, errorResponse } from '../fixtures/anthropic.ts'
+import { anthropicRecordings, errorResponse } from '../fixtures/anthropic.ts'
 import { createClaudeRequest } from '../support/anthropic-requests.ts'
 import { toFailure } from '../support/conformance.ts'
 import { exchangeOverHttp } from '../support/exchange.ts'
@@ -10,7 +10,7 @@ describe('the headers of a request', () => {
   const send = async (more: Partial<ModelRequest>, quirks: Quirks = {}, headers: Record<string, string> = {}) =>
     await exchangeOverHttp(anthropic, { headers, toBaseUrl: (origin) => `${origin}/v1/` })(
       createClaudeRequest(more),
-      anthropicResponses.text,
+      anthropicRecordings.text,
       {
         quirks,
       },

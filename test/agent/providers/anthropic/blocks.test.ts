@@ -6,14 +6,14 @@ import { anthropic } from '../../../../src/agent/providers/anthropic/anthropic.t
 import { resolveSealIssuer } from '../../../../src/agent/providers/anthropic/blocks.ts'
 import { exchangeOverHttp } from '../support/exchange.ts'
 import { findAnthropicViolations } from '../fakes/anthropic.ts'
-import { anthropicResponses } from '../fixtures/anthropic.ts'
+import { anthropicRecordings } from '../fixtures/anthropic.ts'
 import { toolResult, tools } from '../support/requests.ts'
 
 const question = userText('look')
 const send = async (model: string, transcript: readonly Message[], at = '127.0.0.1') => {
   const { reply, body, text } = await exchangeOverHttp(anthropic, {
     toBaseUrl: (origin) => origin.replace('127.0.0.1', at),
-  })({ model, system: '', transcript, tools, maxTokens: 10_000, reasoningEffort: 'low' }, anthropicResponses.thinking)
+  })({ model, system: '', transcript, tools, maxTokens: 10_000, reasoningEffort: 'low' }, anthropicRecordings.thinking)
   expect(findAnthropicViolations(body)).toEqual([])
   return { message: reply!.message, isThere: text.includes('"type":"thinking","thinking"') }
 }

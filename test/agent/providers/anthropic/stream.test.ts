@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { StreamBroken, type Activity } from '../../../../src/agent/model/dialect.ts'
 import { readMessagesStream } from '../../../../src/agent/providers/anthropic/stream.ts'
 import {
-  anthropicResponses,
+  anthropicRecordings,
   contentBlock,
   toolUseBlock,
   messageEnd,
@@ -49,7 +49,7 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
   })
 
   it('never accepts a truncated stream as complete', async () => {
-    const body = anthropicResponses.calls.body as string
+    const body = anthropicRecordings.calls.body as string
     const reply = await read(body)
     const stop = body.indexOf('"stop_reason"')
     const outcomeOf = async (length: number) => {
@@ -100,7 +100,7 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
   })
 
   it('uses the explanation of the provider for a refusal without text', async () => {
-    const { message } = await read(anthropicResponses.refusal.body as string)
+    const { message } = await read(anthropicRecordings.refusal.body as string)
     expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'I will not.' }], stop: 'refused' })
   })
 

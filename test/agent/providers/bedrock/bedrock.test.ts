@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../../src/agent/model/dialect.ts'
 import { userText } from '../../../../src/agent/model/message.ts'
 import { bedrockConverse, parseRegion } from '../../../../src/agent/providers/bedrock/bedrock.ts'
-import { bedrockResponses } from '../fixtures/bedrock.ts'
+import { bedrockRecordings } from '../fixtures/bedrock.ts'
 import { exchangeOverHttp } from '../support/exchange.ts'
 import { tools } from '../support/requests.ts'
 
@@ -20,7 +20,7 @@ describe('a request', () => {
     exchangeOverHttp(
       bedrockConverse((outgoing) => fetch(outgoing)),
       { key, contentType: 'application/vnd.amazon.eventstream', toBaseUrl: (origin) => `${origin}/` },
-    )(request(more), bedrockResponses.text)
+    )(request(more), bedrockRecordings.text)
 
   it('is signed for the region and the day with AWS access keys', async () => {
     const { headers, path, reply } = await send('AKIAEXAMPLE:se/cr+et:token==')

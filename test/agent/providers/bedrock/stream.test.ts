@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { StreamBroken } from '../../../../src/agent/model/dialect.ts'
 import { readConverseStream } from '../../../../src/agent/providers/bedrock/stream.ts'
 import {
-  bedrockResponses,
+  bedrockRecordings,
   concatBytes,
   encodeFrame,
   eventFrame,
@@ -48,7 +48,7 @@ describe('readConverseStream', { timeout: 60_000 }, () => {
   })
 
   it('never accepts a truncated stream as complete', async () => {
-    const body = bedrockResponses.calls.body as Uint8Array
+    const body = bedrockRecordings.calls.body as Uint8Array
     const last = concatBytes(...messageEnd('tool_use')).length
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: body.length - last }), async (length) => {
@@ -117,7 +117,7 @@ describe('readConverseStream', { timeout: 60_000 }, () => {
   })
 
   it('reads usage after the end, with cache writes', async () => {
-    const { usage } = await read(bedrockResponses.usage.body as Uint8Array)
+    const { usage } = await read(bedrockRecordings.usage.body as Uint8Array)
     expect(usage).toEqual({
       input: 70,
       output: 20,

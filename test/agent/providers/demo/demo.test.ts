@@ -36,7 +36,7 @@ describe('demo/agent', () => {
     expect(callsIn(createReply(request([userText(text)])))).toEqual([{ type: 'call', id: 'demo_1', name, input }])
   })
 
-  it('repeats any other text, and explains what it is', () => {
+  it('repeats any other text and describes itself', () => {
     const text = textIn(createReply(request([userText('good morning')])))
     expect(text).toMatch(/^You said: good morning\n\n/)
     expect(text).toContain('not a language model')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
 import { assistantMessage, helloMessage, lookResult, renderJson } from '../support/chat-requests.ts'
 
-describe('quirks', () => {
+describe('quirks of chat completions', () => {
   it.each<readonly [string, Quirks, Partial<ModelRequest>, object]>([
     [
       'the role of the system message',

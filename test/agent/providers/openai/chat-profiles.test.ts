@@ -42,12 +42,12 @@ const faultsOf = (quirks: Quirks, cache: '5m' | '1h' | undefined) =>
     findChatViolations(standard(renderChatBody({ ...request, cache }, quirks))).map((fault) => `${name}: ${fault}`),
   )
 
-describe('a body for', () => {
-  it.each(endpoints)('%s is valid for a strict server', (_id, quirks, cache) => {
+describe('a chat completion body', () => {
+  it.each(endpoints)('for %s is valid for a strict server', (_id, quirks, cache) => {
     expect(faultsOf(quirks, cache)).toEqual([])
   })
 
-  it('a growing conversation is the same as for a new one, with every profile', () => {
+  it('for a growing conversation equals that for a new one, with every profile', () => {
     const long = Object.values(requests).flatMap(({ request }) => request.transcript)
     for (const [, quirks, cache] of endpoints) {
       const grown: Message[] = []

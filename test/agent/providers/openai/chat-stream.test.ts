@@ -19,20 +19,20 @@ import { toFailure } from '../support/conformance.ts'
 const encoder = new TextEncoder()
 const terminated = new TypeError('terminated')
 
-describe('the text of a stream', () => {
+describe('readChatStream', () => {
   const text =
     deltaEvent({ role: 'assistant', content: '' }) +
     deltaEvent({ content: 'Grüße, ' }) +
     deltaEvent({ content: '世界 👋' }) +
     finish('stop')
 
-  it('is joined and reported as deltas', async () => {
+  it('joins text and reports it as deltas', async () => {
     const { message, deltas } = await readStream(text)
     expect(message).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'Grüße, 世界 👋' }], stop: 'end' })
     expect(deltas).toEqual(['text: Grüße, ', 'text: 世界 👋'])
   })
 
-  it('is the same for any chunk size', async () => {
+  it('reads the same reply for any chunk size', async () => {
     const reply = await readStream(text)
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (size) => {
@@ -52,7 +52,7 @@ describe('the text of a stream', () => {
     ['a role', deltaEvent({ role: 'assistant', content: '' }), 'keep-alive'],
     ['a chunk without a choice', 'data: {"choices":[]}\n\n', 'keep-alive'],
     ['a comment', ': processing\n\n', 'keep-alive'],
-  ])('has %s as an event with its kind of activity', async (_name, frame, activity) => {
+  ])('reports %s as activity of its kind', async (_name, frame, activity) => {
     expect((await readStream(frame + finish('stop'))).activities).toEqual([activity, 'answer'])
   })
 
@@ -60,11 +60,11 @@ describe('the text of a stream', () => {
     expect((await readStream(text, { size: 1 })).activities).toEqual((await readStream(text)).activities)
   })
 
-  it('can end with [DONE] and no finish reason', async () => {
+  it('accepts [DONE] without a finish reason', async () => {
     expect((await readStream(deltaEvent({ content: 'ok' }) + doneEvent)).message.stop).toBe('end')
   })
 
-  it('can be a JSON body instead of a stream', async () => {
+  it('reads a JSON body instead of a stream', async () => {
     const body = {
       choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 3, completion_tokens: 1 },

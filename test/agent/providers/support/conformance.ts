@@ -47,13 +47,13 @@ export type DialectHarness = {
   readonly exchange: (request: ModelRequest, response: RecordedResponse, options?: ExchangeOptions) => Promise<Exchange>
   /** Describes everything that the provider would reject; empty for a valid body. */
   readonly findViolations: (body: unknown) => readonly string[]
-  readonly responses: RecordedResponses
+  readonly recordings: Recordings
   /** Quirks that enable thinking, for dialects without thinking by default. */
   readonly thinkingQuirks?: Quirks
 }
 
 /** Recorded responses by situation. `expected` has the message of each. */
-export type RecordedResponses = {
+export type Recordings = {
   readonly text: RecordedResponse
   /** Thinking, sealed if the dialect seals it. */
   readonly thinking: RecordedResponse
@@ -138,13 +138,13 @@ const listSeals = ({ content }: AssistantMessage): readonly string[] =>
 const hello: ModelRequest = requests['a greeting'].request
 
 export function describeConformance(harness: DialectHarness): void {
-  const { responses, exchange } = harness
+  const { recordings, exchange } = harness
   const send = (response: RecordedResponse, options?: ExchangeOptions) => exchange(hello, response, options)
 
   describe(`${harness.name}: a reply`, () => {
     const situations = Object.keys(expected) as (keyof typeof expected)[]
     it.each(situations)('is read correctly: %s', async (situation) => {
-      const { reply, error, deltas } = await send(responses[situation])
+      const { reply, error, deltas } = await send(recordings[situation])
       expect(error).toBe(undefined)
       const message = expected[situation]
       expect(removeSeals(reply?.message as AssistantMessage)).toEqual(message)
@@ -155,23 +155,23 @@ export function describeConformance(harness: DialectHarness): void {
     })
 
     it('is reported as deltas and as activity', async () => {
-      const { deltas, activityCount } = await send(responses.text)
+      const { deltas, activityCount } = await send(recordings.text)
       expect(deltas.length).toBeGreaterThan(1)
       expect(activityCount).toBeGreaterThan(0)
     })
 
     it('is complete at its end, even if the connection stays open', async () => {
-      const { reply, error } = await send({ ...responses.usage, ending: 'hangs' })
+      const { reply, error } = await send({ ...recordings.usage, ending: 'hangs' })
       expect(error).toBe(undefined)
       expect(reply?.usage).toMatchObject(expectedUsage)
     })
 
     it('has usage with cached tokens counted separately', async () => {
-      expect((await send(responses.usage)).reply?.usage).toMatchObject(expectedUsage)
+      expect((await send(recordings.usage)).reply?.usage).toMatchObject(expectedUsage)
     })
 
     it('has the stop reason `refused` after a refusal', async () => {
-      expect((await send(responses.refusal)).reply?.message.stop).toBe('refused')
+      expect((await send(recordings.refusal)).reply?.message.stop).toBe('refused')
     })
 
     it.each([
@@ -181,8 +181,8 @@ export function describeConformance(harness: DialectHarness): void {
       'is rejected as broken when the connection %s too early, inside a tool call or outside',
       async (_name, ending) => {
         for (const [response, inCall] of [
-          [responses.cutText, false],
-          [responses.cutCall, true],
+          [recordings.cutText, false],
+          [recordings.cutCall, true],
         ] as const) {
           const { error, reply } = await send({ ...response, ...(ending && { ending }) })
           expect(reply).toBe(undefined)
@@ -193,32 +193,35 @@ export function describeConformance(harness: DialectHarness): void {
     )
 
     it('fails with an error that the provider sends inside the stream', async () => {
-      const { error, deltas } = await send(responses.errorInside)
+      const { error, deltas } = await send(recordings.errorInside)
       expect(deltas.map((delta) => delta.text).join('')).toBe('half')
       expect(toFailure(error).kind).toBe('overloaded')
     })
 
     it('fails as aborted when the caller aborts while reading', async () => {
-      const { error } = await send({ ...responses.cutText, ending: 'hangs' }, { onDelta: (abort) => abort() })
+      const { error } = await send({ ...recordings.cutText, ending: 'hangs' }, { onDelta: (abort) => abort() })
       expect(toFailure(error).kind).toBe('aborted')
     })
 
     it('fails as aborted when the caller aborts before the call', async () => {
-      const { error, reply } = await send(responses.text, { isAborted: true })
+      const { error, reply } = await send(recordings.text, { isAborted: true })
       expect(reply).toBe(undefined)
       expect(toFailure(error).kind).toBe('aborted')
     })
 
-    it.each(Object.entries(responses.errors))('with an error status fails with the kind %s', async (kind, response) => {
-      expect(toFailure((await send(response)).error).kind).toBe(kind)
-    })
+    it.each(Object.entries(recordings.errors))(
+      'with an error status fails with the kind %s',
+      async (kind, response) => {
+        expect(toFailure((await send(response)).error).kind).toBe(kind)
+      },
+    )
   })
 
   describe(`${harness.name}: a request`, () => {
     it.each(Object.entries(requests))(
       'is valid for the provider: %s',
       async (_name, { request, mustContain, mustNotContain }) => {
-        const { body, path } = await exchange(request, responses.text)
+        const { body, path } = await exchange(request, recordings.text)
         expect(harness.findViolations(body)).toEqual([])
         // Some dialects have the model in the path.
         const texts = `${path}\n${joinTexts(body)}`
@@ -230,17 +233,17 @@ export function describeConformance(harness: DialectHarness): void {
     it('keeps tools with equal schemas apart', async () => {
       const inputSchema = { type: 'object', properties: {} }
       const twins = ['first_of_two', 'second_of_two'].map((name) => ({ name, description: name, inputSchema }))
-      const { body } = await exchange({ ...hello, tools: twins }, responses.text)
+      const { body } = await exchange({ ...hello, tools: twins }, recordings.text)
       for (const { name } of twins) expect(JSON.stringify(body).split(`"name":"${name}"`)).toHaveLength(2)
     })
 
     it('sends back what the provider replied, unchanged and with seals', async () => {
       const replies = await Promise.all(
-        [responses.thinking, responses.thoughtfulCall, responses.calls].map((response) => send(response)),
+        [recordings.thinking, recordings.thoughtfulCall, recordings.calls].map((response) => send(response)),
       )
       const transcript = appendToolResults(replies.map(({ reply }) => reply?.message as AssistantMessage))
       for (const quirks of [{}, ...(harness.thinkingQuirks ? [harness.thinkingQuirks] : [])]) {
-        const { body } = await exchange({ ...hello, transcript, reasoningEffort: 'high' }, responses.text, { quirks })
+        const { body } = await exchange({ ...hello, transcript, reasoningEffort: 'high' }, recordings.text, { quirks })
         expect(harness.findViolations(body)).toEqual([])
         expect(JSON.stringify(body)).toContain('result of call_9')
         const seals = replies.flatMap(({ reply }) => listSeals(reply?.message as AssistantMessage))
@@ -253,14 +256,14 @@ export function describeConformance(harness: DialectHarness): void {
 
     it('begins with the bytes of the previous request, and does not depend on caches', async () => {
       const transcript = [...hello.transcript]
-      let before = (await send(responses.text)).text
+      let before = (await send(recordings.text)).text
       const messages = appendToolResults([expected.calls, expected.text, expected.fragments])
       for (const [at, message] of messages.entries()) {
         if (at > 0) transcript.push(message)
         // Tool results of one batch are added together.
         if (at === 0 || message.role === 'assistant' || messages[at + 1]?.role === 'tool') continue
-        const { text: current } = await exchange({ ...hello, transcript }, responses.text)
-        const fresh = await exchange(structuredClone({ ...hello, transcript }), responses.text)
+        const { text: current } = await exchange({ ...hello, transcript }, recordings.text)
+        const fresh = await exchange(structuredClone({ ...hello, transcript }), recordings.text)
         expect(current).toBe(fresh.text)
         let samePrefix = 0
         while (before[samePrefix] === current[samePrefix] && samePrefix < before.length) samePrefix++

@@ -11,24 +11,24 @@ import { findBedrockViolations } from '../fakes/bedrock.ts'
 import { findChatViolations } from '../fakes/openai-chat.ts'
 import { findResponsesViolations } from '../fakes/openai-responses.ts'
 import { exchangeOverBinding, findWorkersAiViolations } from '../fakes/workers-ai.ts'
-import { anthropicResponses } from '../fixtures/anthropic.ts'
-import { bedrockResponses } from '../fixtures/bedrock.ts'
-import { chatResponses } from '../fixtures/openai-chat.ts'
-import { responsesResponses } from '../fixtures/openai-responses.ts'
-import { workersAiResponses } from '../fixtures/workers-ai.ts'
+import { anthropicRecordings } from '../fixtures/anthropic.ts'
+import { bedrockRecordings } from '../fixtures/bedrock.ts'
+import { chatRecordings } from '../fixtures/openai-chat.ts'
+import { responsesRecordings } from '../fixtures/openai-responses.ts'
+import { workersAiRecordings } from '../fixtures/workers-ai.ts'
 
 export const dialectHarnesses: readonly DialectHarness[] = [
   {
     name: 'openai-chat',
     exchange: exchangeOverHttp(openaiChat),
     findViolations: findChatViolations,
-    responses: chatResponses,
+    recordings: chatRecordings,
   },
   {
     name: 'anthropic',
     exchange: exchangeOverHttp(anthropic),
     findViolations: findAnthropicViolations,
-    responses: anthropicResponses,
+    recordings: anthropicRecordings,
     thinkingQuirks: { reasoning: 'adaptive' },
   },
   {
@@ -38,20 +38,20 @@ export const dialectHarnesses: readonly DialectHarness[] = [
       { key: 'AKIAEXAMPLE:secret', contentType: 'application/vnd.amazon.eventstream' },
     ),
     findViolations: findBedrockViolations,
-    responses: bedrockResponses,
+    recordings: bedrockRecordings,
     thinkingQuirks: { reasoning: 'budget' },
   },
   {
     name: 'openai-responses',
     exchange: exchangeOverHttp(openaiResponses),
     findViolations: findResponsesViolations,
-    responses: responsesResponses,
+    recordings: responsesRecordings,
     thinkingQuirks: { reasoning: 'effort' },
   },
   {
     name: 'workers-ai',
     exchange: exchangeOverBinding,
     findViolations: findWorkersAiViolations,
-    responses: workersAiResponses,
+    recordings: workersAiRecordings,
   },
 ]
