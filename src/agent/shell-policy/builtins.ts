@@ -41,7 +41,7 @@ function checkName(call: Call, word: Field): void {
 
 const assignmentPattern = /^([A-Za-z_]\w*)\+?=([\s\S]*)$/
 
-const declare =
+const createDeclaration =
   (exported: boolean): Policy =>
   (call) => {
     for (const word of call.args) {
@@ -79,10 +79,10 @@ const read: Policy = (call) => {
   for (const word of [only, ...more]) setUnknown(call, word)
   const line = getSingleLine(call.stdin)
   // A single known line gives known values.
-  const plain =
+  const isPlain =
     call.args.length === names.length + countOptionWords(call.args) &&
     [only, ...more].every((word) => variableName.test(word))
-  if (line !== undefined && plain) setVariables(call, [only, ...more], line)
+  if (line !== undefined && isPlain) setVariables(call, [only, ...more], line)
   return ['']
 }
 
@@ -143,10 +143,10 @@ const evaluatingOperators = new Set(['-v', '-R', '-eq', '-ne', '-lt', '-le', '-g
 /** In `[` and `test`, -v and numeric comparisons evaluate subscripts. */
 const test: Policy = (call) => {
   call.args.forEach((word, i) => {
-    const near = [call.args[i - 1], call.args[i + 1]].some(
+    const isOperand = [call.args[i - 1], call.args[i + 1]].some(
       (other) => other !== undefined && evaluatingOperators.has(other),
     )
-    if (near) judgeEvaluated(call, word, call.name)
+    if (isOperand) judgeEvaluated(call, word, call.name)
     if (call.args[i - 1] === '-v') checkName(call, word)
   })
   return ['']
@@ -156,9 +156,9 @@ const maxPositional = 1_000
 
 const set: Policy = (call) => {
   const at = call.args.indexOf('--')
-  const plain = /^[-+][a-zA-Z]/
+  const isPlain = /^[-+][a-zA-Z]/
   if (at !== -1) call.shell.positional = call.args.slice(at + 1)
-  else if (call.args.length > 0 && !plain.test(call.args[0] ?? '')) call.shell.positional = call.args
+  else if (call.args.length > 0 && !isPlain.test(call.args[0] ?? '')) call.shell.positional = call.args
   if ((call.shell.positional?.length ?? 0) > maxPositional) call.shell.positional = undefined
   return call.args.length === 0 ? 'unknown' : ['']
 }
@@ -222,11 +222,11 @@ export const builtins: Readonly<Record<string, Policy>> = {
   popd,
   pwd: ({ shell }) => shell.cwd.map((cwd) => `${cwd}\n`),
   dirs: printsUnknown,
-  export: declare(true),
-  declare: declare(false),
-  typeset: declare(false),
-  local: declare(false),
-  readonly: declare(false),
+  export: createDeclaration(true),
+  declare: createDeclaration(false),
+  typeset: createDeclaration(false),
+  local: createDeclaration(false),
+  readonly: createDeclaration(false),
   unset,
   read,
   mapfile: read,

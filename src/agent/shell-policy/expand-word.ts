@@ -309,7 +309,7 @@ export function judgeSubscripts(scope: Scope, text: Field, where: string): void 
   if (!text.includes('$(') && !text.includes('`')) return
   addFinding(scope.judge, 'ask', `${where} runs the command in ${text.slice(0, 80)}`)
   // A here-document runs substitutions and ignores quotes, as such an evaluation does.
-  scope.judge.script(`: <<TALARIA_TEXT_ENDS\n${text}\nTALARIA_TEXT_ENDS\n`, cloneShell(scope.shell), 'none')
+  scope.judge.judgeScript(`: <<TALARIA_TEXT_ENDS\n${text}\nTALARIA_TEXT_ENDS\n`, cloneShell(scope.shell), 'none')
 }
 
 /** A fixed limit on nesting, because the size of the stack differs between runs. */

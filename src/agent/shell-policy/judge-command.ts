@@ -30,21 +30,21 @@ const maxSteps = 4_000
 const maxNestedScripts = 24
 const maxReasons = 8
 
-export function judgeCommand(command: string, around: HostContext): CommandVerdict {
+export function judgeCommand(command: string, host: HostContext): CommandVerdict {
   const problem = screenCommand(command)
   if (problem !== undefined) return { verdict: 'ask', reasons: [problem], programs: [], commands: [] }
-  const judge = createJudge(around)
+  const judge = createJudge(host)
   const shell: Shell = {
     vars: new Map(),
     functions: new Map(),
     aliases: new Map(),
     files: new Map(),
-    cwd: [around.cwd],
+    cwd: [host.cwd],
     cwdAfterCd: undefined,
     positional: [],
   }
   try {
-    judge.script(command, shell, 'none')
+    judge.judgeScript(command, shell, 'none')
     // The variables that this command sets affect the next one.
     judgeVariables(createShellCall(judge, shell, 'The shell'))
   } catch (error) {
@@ -56,9 +56,9 @@ export function judgeCommand(command: string, around: HostContext): CommandVerdi
   return createVerdict(judge)
 }
 
-function createJudge(around: HostContext): Judge {
+function createJudge(host: HostContext): Judge {
   const judge: Judge = {
-    host: around,
+    host: host,
     findings: [],
     programs: new Set(),
     commands: new Set(),
@@ -71,7 +71,8 @@ function createJudge(around: HostContext): Judge {
       return walkStatements(judge, script.commands, shell, stdin)
     },
     judgeBody: (body, shell, stdin) => walkNode({ judge, shell }, body, stdin),
-    script: (text, shell, stdin) => judgeNested(judge, () => judge.judgeList(parseScript(judge, text), shell, stdin)),
+    judgeScript: (text, shell, stdin) =>
+      judgeNested(judge, () => judge.judgeList(parseScript(judge, text), shell, stdin)),
     judgeCall: (argv, shell, stdin) => runProgram(judge, argv, shell, stdin),
   }
   return judge

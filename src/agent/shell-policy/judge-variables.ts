@@ -32,13 +32,13 @@ const disablingValues: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** `exported`: the variable is passed to one program or to all later ones. */
-export function judgeVariable(call: Call, name: string, value: Field, exported: boolean): void {
+export function judgeVariable(call: Call, name: string, value: Field, isExported: boolean): void {
   if (disablingValues[name]?.includes(value) || harmlessVariable.test(name) || isWorkspacePath(call, name, value))
     return
   if (steeringVariable.test(name)) {
     call.ask(`${name} is set to ${renderField(value)}, which changes what other programs do`, null)
-    if (commandVariable.test(name)) call.judge.script(value, cloneShell(call.shell), 'none')
-  } else if (exported && !call.judge.host.isSandboxed && !passableVariable.test(name))
+    if (commandVariable.test(name)) call.judge.judgeScript(value, cloneShell(call.shell), 'none')
+  } else if (isExported && !call.judge.host.isSandboxed && !passableVariable.test(name))
     call.ask(`${name} is passed on to other programs`, null)
 }
 

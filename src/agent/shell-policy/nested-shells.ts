@@ -19,12 +19,12 @@ export function judgeText(call: Call, texts: Stream, shell: Shell = call.shell):
     if (call.judge.decodedTexts.has(text.replace(/\n+$/, '')))
       call.ask(`${call.name} runs text that has been decoded: ${renderField(text).slice(0, 120)}`, null)
     if (!isKnown(text)) call.ask(`${unknownCodeReason}: ${renderField(text).slice(0, 120)}`, null)
-    output = call.judge.script(text, shell, call.stdin)
+    output = call.judge.judgeScript(text, shell, call.stdin)
   }
   return texts.length === 1 ? output : 'unknown'
 }
 
-const inside = (call: Call, positional?: readonly Field[]): Shell => ({
+const createInnerShell = (call: Call, positional?: readonly Field[]): Shell => ({
   ...cloneShell(call.shell),
   positional: positional ?? [],
 })
@@ -36,13 +36,13 @@ export const shellProgram: Policy = (call) => {
   const { args } = call
   const flags: Flags = { code: false, stdin: false }
   let at = 0
-  while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += shellOption(call, args[at] ?? '', flags)
+  while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += readShellOption(call, args[at] ?? '', flags)
   if (args[at] === '--' || args[at] === '-') at++
-  return runShell(call, { rest: args.slice(at), ...flags })
+  return judgeShell(call, { rest: args.slice(at), ...flags })
 }
 
 /** Returns how many words an option takes. */
-function shellOption(call: Call, arg: Field, flags: Flags): number {
+function readShellOption(call: Call, arg: Field, flags: Flags): number {
   if (arg.startsWith('--')) {
     if (!harmlessOptions.has(arg)) call.ask(`${call.name} is given ${renderField(arg)}`)
     return arg === '--rcfile' || arg === '--init-file' ? 2 : 1
@@ -64,13 +64,13 @@ const harmlessOptions = new Set([
   '--verbose',
 ])
 
-type Wanted = { readonly rest: readonly Field[]; readonly code: boolean; readonly stdin: boolean }
+type ShellInput = { readonly rest: readonly Field[]; readonly code: boolean; readonly stdin: boolean }
 
-function runShell(call: Call, { rest, code, stdin }: Wanted): Stream {
+function judgeShell(call: Call, { rest, code, stdin }: ShellInput): Stream {
   const [first, ...others] = rest
   if (first !== undefined && mayBeOption(first)) call.ask(`${call.name} is given a word that may be an option`, null)
   if (code) {
-    const shell = inside(call, others.slice(1))
+    const shell = createInnerShell(call, others.slice(1))
     if (others[0] !== undefined) shell.vars.set('0', { candidates: [others[0]] })
     const output = first === undefined ? 'unknown' : judgeText(call, [first], shell)
     joinFiles(call.shell, shell)
@@ -81,7 +81,7 @@ function runShell(call: Call, { rest, code, stdin }: Wanted): Stream {
     if (!call.args.some((arg) => arg === '--version' || arg === '--help')) call.ask(`${call.name} waits for commands`)
     return 'unknown'
   }
-  const shell = inside(call, rest)
+  const shell = createInnerShell(call, rest)
   const output = judgeText({ ...call, stdin: 'none' }, call.stdin, shell)
   joinFiles(call.shell, shell)
   return output
@@ -94,13 +94,13 @@ export function judgeFile(call: Call, path: Field, args: readonly Field[]): Stre
   const all = resolvePlaces(path, call.shell)
   if (all.some((place) => call.shell.files.has(place))) {
     const content = getFileContent(call.shell, path)
-    const foreign = content !== 'unknown' && content.some((text) => /^#!(?!.*\b(ba|da|z|k|a)?sh\b)/.test(text))
-    if (content === 'unknown' || foreign)
+    const isForeignScript = content !== 'unknown' && content.some((text) => /^#!(?!.*\b(ba|da|z|k|a)?sh\b)/.test(text))
+    if (content === 'unknown' || isForeignScript)
       call.ask(`${renderField(path)} is run, and has just been written with something that cannot be judged`, null)
-    return foreign ? 'unknown' : judgeText({ ...call, stdin: 'none' }, content, inside(call, args))
+    return isForeignScript ? 'unknown' : judgeText({ ...call, stdin: 'none' }, content, createInnerShell(call, args))
   }
-  const own = isLiteral(path) && all.every((place) => ownZones.has(getZone(place, call.judge.host)))
-  if (!own) call.ask(`${call.name} runs ${renderField(path)}, a file outside the workspace`)
+  const isOwnFile = isLiteral(path) && all.every((place) => ownZones.has(getZone(place, call.judge.host)))
+  if (!isOwnFile) call.ask(`${call.name} runs ${renderField(path)}, a file outside the workspace`)
   else checkProjectCode(call, `${call.name} ${renderField(path)}`)
   checkArgumentPaths(call, args)
   return 'unknown'
@@ -121,8 +121,9 @@ export const sourceBuiltin: Policy = (call) => {
   if (all.some((place) => call.shell.files.has(place))) return judgeText(call, getFileContent(call.shell, first))
   if (first === '/dev/stdin')
     return judgeText({ ...call, stdin: 'none' }, call.stdin === 'none' ? 'unknown' : call.stdin)
-  const own = isLiteral(first) && first !== '' && all.every((place) => getZone(place, call.judge.host) === 'inside')
-  if (!own) call.ask(`${renderField(first)} is read as shell code from outside the workspace`)
+  const isOwnFile =
+    isLiteral(first) && first !== '' && all.every((place) => getZone(place, call.judge.host) === 'inside')
+  if (!isOwnFile) call.ask(`${renderField(first)} is read as shell code from outside the workspace`)
   else if (isOnline(call)) call.ask(`${renderField(first)} is read as shell code`)
   // The script may set any variable.
   checkReads(call, others)
@@ -138,7 +139,7 @@ export const trapBuiltin: Policy = (call) => {
 
 /** Judges code that another program runs in a shell: `su -c`, `watch`, `script -c`. */
 export const judgeCode = (call: Call, text: Field): void => {
-  const shell = inside(call)
+  const shell = createInnerShell(call)
   judgeText({ ...call, stdin: 'none' }, [text], shell)
   joinFiles(call.shell, shell)
 }

@@ -31,7 +31,7 @@ function operate(
 ): readonly Field[] {
   switch (operation.type) {
     case 'Default':
-      return withDefault(operation.operator, values, text(operation.operand))
+      return applyDefault(operation.operator, values, text(operation.operand))
     case 'Remove':
       return pairs(values, pattern(operation.operand), (value, cut) => removeAffix(value, cut, operation.operator))
     case 'Replace': {
@@ -67,7 +67,7 @@ function pairs(
   return as.flatMap((a) => bs.flatMap((b) => make(a, b)))
 }
 
-function withDefault(operator: string, values: readonly Field[], defaults: readonly Field[]): readonly Field[] {
+function applyDefault(operator: string, values: readonly Field[], defaults: readonly Field[]): readonly Field[] {
   const alternative = operator.endsWith('+')
   if (alternative) return union(defaults, [''])
   if (operator.endsWith('?')) return values

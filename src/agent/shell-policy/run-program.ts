@@ -139,7 +139,7 @@ function judgeCarriedCommand({ judge, args, shell }: Call): void {
   const code = args.indexOf('-c') + 1
   const before = judge.findings.length
   if (at !== -1) judge.judgeCall(args.slice(at), cloneShell(shell), 'none')
-  if (code > 0) judge.script(args[code] ?? '', cloneShell(shell), 'none')
+  if (code > 0) judge.judgeScript(args[code] ?? '', cloneShell(shell), 'none')
   const added = judge.findings.splice(before)
   judge.findings.push(...added.filter(({ level }) => level === 'hardline'))
 }

@@ -51,9 +51,9 @@ export type Judge = {
   containerDepth: number
   /** Output of decoders. Running such a text always needs approval. */
   readonly decodedTexts: Set<string>
-  readonly judgeList: (judgeScript: ParsedScript | CompoundList, shell: Shell, stdin: Stdin) => Stream
+  readonly judgeList: (list: ParsedScript | CompoundList, shell: Shell, stdin: Stdin) => Stream
   readonly judgeBody: (body: Body, shell: Shell, stdin: Stdin) => Stream
-  readonly script: (text: string, shell: Shell, stdin: Stdin) => Stream
+  readonly judgeScript: (text: string, shell: Shell, stdin: Stdin) => Stream
   readonly judgeCall: (argv: readonly Field[], shell: Shell, stdin: Stdin) => Stream
 }
 

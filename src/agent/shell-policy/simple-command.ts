@@ -44,31 +44,31 @@ export function judgeSimpleCommand(scope: Scope, node: Command, stdin: Stdin): S
   const assignments = node.prefix.filter((child): child is Assignment => child.type === 'Assignment')
   const words = node.name ? [node.name, ...node.args] : []
   let lists: readonly (readonly Field[])[] = [[]]
-  for (const word of words) lists = product(lists, argument(scope, word), [anyWords])
+  for (const word of words) lists = product(lists, expandArgument(scope, word), [anyWords])
   const { input, target } = judgeRedirections(scope, node.redirects, stdin)
-  if (words.length === 0) return assigning(scope, assignments, node.redirects, input)
-  const own = assignments.length > 0 ? cloneShell(shell) : shell
-  for (const assignment of assignments) assign({ judge, shell: own }, assignment, true)
-  const outputs = lists.map((argv) => (argv.length > 0 ? judge.judgeCall(argv, own, input) : ['']))
-  if (own !== shell) afterwards(scope, own, assignments)
-  const output = outputs.length === 1 ? (outputs[0] ?? 'unknown') : merged(outputs)
+  if (words.length === 0) return applyAssignments(scope, assignments, node.redirects, input)
+  const innerShell = assignments.length > 0 ? cloneShell(shell) : shell
+  for (const assignment of assignments) assign({ judge, shell: innerShell }, assignment, true)
+  const outputs = lists.map((argv) => (argv.length > 0 ? judge.judgeCall(argv, innerShell, input) : ['']))
+  if (innerShell !== shell) restoreVariables(scope, innerShell, assignments)
+  const output = outputs.length === 1 ? (outputs[0] ?? 'unknown') : mergeStreams(outputs)
   return target ? target(output) : output
 }
 
 /** Restores the variables that were set for one command only. Its other changes remain. */
-function afterwards({ judge, shell }: Scope, own: Shell, assignments: readonly Assignment[]): void {
+function restoreVariables({ judge, shell }: Scope, innerShell: Shell, assignments: readonly Assignment[]): void {
   for (const { name } of assignments) {
     const value = shell.vars.get(name)
-    if (value) own.vars.set(name, value)
-    else own.vars.delete(name)
+    if (value) innerShell.vars.set(name, value)
+    else innerShell.vars.delete(name)
   }
-  joinShells(shell, own, (name) => getVariable({ judge, shell }, name))
+  joinShells(shell, innerShell, (name) => getVariable({ judge, shell }, name))
 }
 
-const merged = (outputs: readonly Stream[]): Stream =>
+const mergeStreams = (outputs: readonly Stream[]): Stream =>
   outputs.includes('unknown') ? 'unknown' : [...new Set((outputs as readonly (readonly string[])[]).flat())]
 
-function assigning(
+function applyAssignments(
   scope: Scope,
   assignments: readonly Assignment[],
   redirects: readonly Redirection[],
@@ -76,11 +76,11 @@ function assigning(
 ): Stream {
   for (const assignment of assignments) assign(scope, assignment, false)
   // `$(<file)` prints the file.
-  const reading = redirects.some((redirect) => redirect.type === 'Redirect' && redirect.operator === '<')
-  return reading ? (input === 'none' ? 'unknown' : input) : ['']
+  const readsFile = redirects.some((redirect) => redirect.type === 'Redirect' && redirect.operator === '<')
+  return readsFile ? (input === 'none' ? 'unknown' : input) : ['']
 }
 
-function argument(scope: Scope, word: CommandArgument): readonly (readonly Field[])[] {
+function expandArgument(scope: Scope, word: CommandArgument): readonly (readonly Field[])[] {
   if (word.type === 'Word') return expandWord(scope, word)
   assign(scope, word, false)
   const texts = word.value.type === 'Word' ? (scope.shell.vars.get(word.name)?.candidates ?? [anyText]) : ['']
@@ -90,34 +90,38 @@ function argument(scope: Scope, word: CommandArgument): readonly (readonly Field
 function assign(scope: Scope, assignment: Assignment, exported: boolean): void {
   const { judge, shell } = scope
   const { name, value, append } = assignment
-  subscript(scope, assignment)
-  const was = append || assignment.index ? getVariable(scope, name) : undefined
+  judgeIndex(scope, assignment)
+  const previous = append || assignment.index ? getVariable(scope, name) : undefined
   if (value.type === 'ArrayValue') {
-    const list = joinedItems(scope, value.elements, was)
+    const list = expandArray(scope, value.elements, previous)
     shell.vars.set(name, list ? { candidates: [list[0] ?? ''], list } : { candidates: [anyText] })
     return
   }
   const texts = expandText(scope, value)
-  const all = was ? concatStreams(was.candidates, texts) : texts
+  const all = previous ? concatStreams(previous.candidates, texts) : texts
   shell.vars.set(name, { candidates: assignment.index || all === 'unknown' ? [anyText] : all })
   for (const text of texts) judgeVariable(createShellCall(judge, shell, name), name, text, exported)
 }
 
-function subscript(scope: Scope, { index, name }: Assignment): void {
+function judgeIndex(scope: Scope, { index, name }: Assignment): void {
   for (const text of index ? expandText(scope, index) : []) judgeEvaluated(scope, text, name)
 }
 
 /** Assigns an array, or appends to it. */
-function joinedItems(scope: Scope, elements: readonly Word[], was: Value | undefined): readonly Field[] | undefined {
-  const items = itemsOf(scope, elements)
-  if (!was) return items
-  const [only, ...others] = was.candidates
-  const before = was.list ?? (others.length === 0 && only !== undefined && isLiteral(only) ? [only] : undefined)
+function expandArray(
+  scope: Scope,
+  elements: readonly Word[],
+  previous: Value | undefined,
+): readonly Field[] | undefined {
+  const items = listArrayItems(scope, elements)
+  if (!previous) return items
+  const [only, ...others] = previous.candidates
+  const before = previous.list ?? (others.length === 0 && only !== undefined && isLiteral(only) ? [only] : undefined)
   return items && before && [...before, ...items]
 }
 
 /** Returns the items of an array when they are known and in order. */
-function itemsOf(scope: Scope, elements: readonly Word[]): readonly Field[] | undefined {
+function listArrayItems(scope: Scope, elements: readonly Word[]): readonly Field[] | undefined {
   const items = elements.map((element) => expandWord(scope, element))
   const [indexes, texts] = [
     elements.map(({ text }) => /^\[([^\]]*)\]=/.exec(text)),
@@ -137,48 +141,48 @@ export function judgeRedirections(scope: Scope, redirects: readonly Redirection[
   let input = stdin
   const targets: Target[] = []
   for (const redirect of redirects) {
-    if (redirect.type === 'HereDoc') input = hereDocument(scope, redirect)
-    else if (redirect.type === 'HereString') input = hereString(scope, redirect.target)
-    else input = filed(scope, redirect, { input, targets })
+    if (redirect.type === 'HereDoc') input = expandHereDocument(scope, redirect)
+    else if (redirect.type === 'HereString') input = expandHereString(scope, redirect.target)
+    else input = judgeFileRedirection(scope, redirect, { input, targets })
   }
   if (targets.length === 0) return { input, target: undefined }
-  return { input, target: (output) => poured(scope, targets, output) }
+  return { input, target: (output) => writeOutput(scope, targets, output) }
 }
 
 type Target = { readonly path: Field; readonly append: boolean }
 
 /** Judges a redirection from or to a file. Returns the new input. */
-function filed(
+function judgeFileRedirection(
   scope: Scope,
   redirect: Redirect,
   { input, targets }: { readonly input: Stdin; readonly targets: Target[] },
 ): Stdin {
-  let reading = input
+  let readsFile = input
   const printed = redirect.descriptor?.type !== 'FileDescriptor' || redirect.descriptor.value === 1
-  for (const path of targetOf(scope, redirect.target)) {
-    const kind = direct(scope, redirect.operator, path)
-    if (kind === 'read') reading = getFileContent(scope.shell, path)
+  for (const path of expandTarget(scope, redirect.target)) {
+    const kind = judgeTarget(scope, redirect.operator, path)
+    if (kind === 'read') readsFile = getFileContent(scope.shell, path)
     else if (kind !== 'none' && printed) targets.push({ path, append: kind === 'append' })
   }
-  return reading
+  return readsFile
 }
 
-function poured(
+function writeOutput(
   scope: Scope,
   targets: readonly { readonly path: Field; readonly append: boolean }[],
   output: Stream,
 ): Stream {
   const call = createShellCall(scope.judge, scope.shell, 'The redirection')
   for (const { path, append } of targets) {
-    const was = append ? getFileContent(scope.shell, path, ['']) : ['']
-    recordContent(call, path, targets.length > 1 ? 'unknown' : concatStreams(was, output))
+    const previous = append ? getFileContent(scope.shell, path, ['']) : ['']
+    recordContent(call, path, targets.length > 1 ? 'unknown' : concatStreams(previous, output))
   }
   return ['']
 }
 
 const descriptorPattern = /^\d+-?$|^-$/
 
-function direct(scope: Scope, operator: string, path: Field): 'read' | 'write' | 'append' | 'none' {
+function judgeTarget(scope: Scope, operator: string, path: Field): 'read' | 'write' | 'append' | 'none' {
   const call = createShellCall(scope.judge, scope.shell, 'The redirection')
   if ((operator === '>&' || operator === '<&') && descriptorPattern.test(path)) return 'none'
   if (operator === '<') {
@@ -192,7 +196,7 @@ function direct(scope: Scope, operator: string, path: Field): 'read' | 'write' |
   return operator.includes('>>') ? 'append' : 'write'
 }
 
-function targetOf(scope: Scope, target: Word | undefined): readonly Field[] {
+function expandTarget(scope: Scope, target: Word | undefined): readonly Field[] {
   if (!target) return [anyText]
   const lists = expandWord(scope, target)
   return lists.flatMap((fields) => (fields.length === 1 ? fields : [anyText]))
@@ -202,10 +206,10 @@ function targetOf(scope: Scope, target: Word | undefined): readonly Field[] {
 export function getFileContent(shell: Shell, path: Field, otherwise: Stream = 'unknown'): Stream {
   if (path === '/dev/null') return ['']
   const contents = resolvePlaces(path, shell).map((place) => shell.files.get(place) ?? otherwise)
-  return isLiteral(path) ? merged(contents) : 'unknown'
+  return isLiteral(path) ? mergeStreams(contents) : 'unknown'
 }
 
-function hereDocument(scope: Scope, { body, delimiter, operator }: HereDoc): Stream {
+function expandHereDocument(scope: Scope, { body, delimiter, operator }: HereDoc): Stream {
   const strip = (text: string): string => (operator === '<<-' ? text.replace(/^\t+/gm, '') : text)
   if (delimiter?.quoted) return [strip(body.text)]
   if (!body.parts) return [strip(unescaped(body.text))]
@@ -215,7 +219,7 @@ function hereDocument(scope: Scope, { body, delimiter, operator }: HereDoc): Str
 const unescaped = (text: string): string =>
   text.replace(/\\([$`\\\n])/g, (_, char: string) => (char === '\n' ? '' : char))
 
-function hereString(scope: Scope, target: Word | undefined): Stream {
+function expandHereString(scope: Scope, target: Word | undefined): Stream {
   if (!target) return 'unknown'
   return toStream(expandText(scope, target).map((text) => `${text}\n`))
 }

@@ -160,9 +160,9 @@ function walkAndOr(scope: Scope, node: AndOr, stdin: Stdin): Stream {
   let output = walkNode(scope, first, stdin)
   const current = cloneShell(shell)
   rest.forEach((command, i) => {
-    const and = node.operators[i] === '&&'
-    if (and && current.cwdAfterCd) current.cwd = current.cwdAfterCd
-    if (!and && current.cwdAfterCd && isExit(command)) shell.cwd = current.cwdAfterCd
+    const isAnd = node.operators[i] === '&&'
+    if (isAnd && current.cwdAfterCd) current.cwd = current.cwdAfterCd
+    if (!isAnd && current.cwdAfterCd && isExit(command)) shell.cwd = current.cwdAfterCd
     current.cwdAfterCd = undefined
     judge.remainingSteps -= copyCost(shell)
     const commandOutput = walkNode({ judge, shell: current }, command, stdin)
@@ -170,7 +170,7 @@ function walkAndOr(scope: Scope, node: AndOr, stdin: Stdin): Stream {
       output = 'unknown'
     const cwdBefore = shell.cwd
     joinShells(shell, current, variableBefore(scope))
-    if (!and && isExit(command)) shell.cwd = cwdBefore
+    if (!isAnd && isExit(command)) shell.cwd = cwdBefore
   })
   return output
 }
@@ -299,21 +299,21 @@ function defineFunction({ judge, shell }: Scope, node: Definition): void {
 /** Whether a function calls itself, directly or not, in a pipe or in the background: the processes multiply without end. */
 function isForkBomb({ functions }: Shell, name: string): boolean {
   const seen = new Set<string>()
-  const search = (node: object, isConcurrent: boolean): boolean => {
+  const searchNode = (node: object, isConcurrent: boolean): boolean => {
     const { type, background, name: nameNode } = node as CommandShape
     const callee = type === 'Command' ? (nameNode?.value ?? '') : ''
     if (callee === name && isConcurrent) return true
     const below = isConcurrent || background === true || type === 'Pipeline'
     if (callee !== '' && callee !== name && searchFunction(callee, isConcurrent)) return true
     return listUnconditionalParts(node).some(
-      (child) => typeof child === 'object' && child !== null && search(child, below),
+      (child) => typeof child === 'object' && child !== null && searchNode(child, below),
     )
   }
   const searchFunction = (callee: string, isConcurrent: boolean): boolean => {
     const key = `${callee} ${isConcurrent}`
     if (seen.has(key)) return false
     seen.add(key)
-    return functions.get(callee)?.bodies.some((body) => search(body, isConcurrent)) === true
+    return functions.get(callee)?.bodies.some((body) => searchNode(body, isConcurrent)) === true
   }
   return searchFunction(name, false)
 }

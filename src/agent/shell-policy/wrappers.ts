@@ -223,7 +223,7 @@ const flock: Policy = (call) => {
 }
 
 const parallel: Policy = (call) => {
-  call.ask('parallel puts commands together when it runs', null)
+  call.ask('parallel builds commands at run time', null)
   const options = readOptions(call.args, { valued: 'janNI', long: 'jobs= arg-file= max-args=' }, true)
   const at = options.operands.findIndex((word) => /^::::?\+?$/.test(word))
   const program = at === -1 ? options.operands : options.operands.slice(0, at)
@@ -241,7 +241,7 @@ const script: Policy = (call) => {
     valued: 'cEIBTtmo',
     long: 'append command= flush quiet return',
   })
-  call.ask('script starts a shell of its own', null)
+  call.ask('script starts another shell', null)
   for (const text of optionValues(options, 'c', 'command')) judgeCode(call, text)
   if (options.operands.length > 1) judgeInner(call, options.operands.slice(1))
   return undefined

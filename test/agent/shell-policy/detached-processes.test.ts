@@ -24,7 +24,7 @@ describe('commands that end with their call', () => {
   ])('%s', (command) => expect(findForegroundProblem(command)).toBeUndefined())
 })
 
-describe('commands that would go on', () => {
+describe('commands that do not end with their call', () => {
   it.each([
     ['nohup make', 'nohup, setsid'],
     ['(cd x && nohup make)', 'nohup, setsid'],

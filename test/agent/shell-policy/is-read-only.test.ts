@@ -7,7 +7,7 @@ it.each([
   'cd d && pwd; head -n 3 b',
   'rg -n "a b" src',
   'if [ -f a ]; then cat a; fi',
-])('%s changes no file', (command) => {
+])('%s is read-only', (command) => {
   expect(isReadOnly(command)).toBe(true)
 })
 
@@ -27,6 +27,6 @@ it.each([
   'git status',
   '',
   'ls |',
-])('%s may change one, for all that is known', (command) => {
+])('%s may change a file', (command) => {
   expect(isReadOnly(command)).toBe(false)
 })

@@ -1,10 +1,10 @@
-/** Destructive commands written in ever new ways, the same ones for the same seed. */
+/** Generates variants of destructive commands. The same seed gives the same variants. */
 
 export type Mutation = { readonly command: string; readonly hardline: boolean; readonly made: readonly string[] }
 
 type Random = (below: number) => number
 
-/** A small generator of numbers (mulberry32): tests say with which seed they ran. */
+/** Creates a random number generator (mulberry32), so that a failing test can be repeated by its seed. */
 export function randomOf(seed: number): Random {
   let state = seed
   return (below) => {
@@ -15,7 +15,7 @@ export function randomOf(seed: number): Random {
   }
 }
 
-const HARDLINE: readonly (readonly string[])[] = [
+const hardlineCommands: readonly (readonly string[])[] = [
   ['rm', '-rf', '/'],
   ['rm', '-fr', '/'],
   ['rm', '-r', '-f', '/'],
@@ -45,7 +45,7 @@ const HARDLINE: readonly (readonly string[])[] = [
   ['find', '/', '-delete'],
 ]
 
-const DANGEROUS: readonly (readonly string[])[] = [
+const dangerousCommands: readonly (readonly string[])[] = [
   ['rm', '-r', 'mydir'],
   ['rm', '-rf', '.'],
   ['git', 'reset', '--hard'],
@@ -73,7 +73,7 @@ const DANGEROUS: readonly (readonly string[])[] = [
   ['cat', '/etc/shadow'],
 ]
 
-/** A word in quotes that a shell takes away again. */
+/** Quotes that the shell removes. */
 const single = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 const double = (text: string): string => `"${text.replaceAll(/[\\"$`]/g, String.raw`\$&`)}"`
 const hex = (text: string): string =>
@@ -82,7 +82,7 @@ const octal = (text: string): string =>
   [...text].map((char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`).join('')
 const pick = <T>(random: Random, list: readonly T[]): T => list[random(list.length)] as T
 
-const QUOTINGS: readonly ((word: string, random: Random) => string)[] = [
+const quotings: readonly ((word: string, random: Random) => string)[] = [
   (word) => word,
   (word) => single(word),
   (word) => double(word),
@@ -115,11 +115,11 @@ type Written = { readonly text: string; readonly name: string }
 type Writing = (argv: readonly string[], random: Random) => Written
 
 const quoted: Writing = (argv, random) => ({
-  text: argv.map((word) => pick(random, QUOTINGS)(word, random)).join(pick(random, [' ', '  ', '\t', ' \\\n'])),
+  text: argv.map((word) => pick(random, quotings)(word, random)).join(pick(random, [' ', '  ', '\t', ' \\\n'])),
   name: 'quoted',
 })
 
-const WRITINGS: readonly Writing[] = [
+const writings: readonly Writing[] = [
   (argv) => ({ text: argv.join(' '), name: 'plain' }),
   quoted,
   quoted,
@@ -147,8 +147,8 @@ type Layer = {
   readonly wrap: (command: string, random: Random) => string
 }
 
-/** Before one simple command that has no variables in front of it. */
-const WRAPPERS: readonly string[] =
+/** Wrappers for one simple command without assignments. */
+const wrappers: readonly string[] =
   'sudo|sudo -u root|sudo -n|doas|env|env A=1|env -i|env -u X|timeout 5|timeout -k 1 5|nohup|nice|nice -n 5|setsid|setsid -f|stdbuf -oL|command|exec|time|time -p|!|coproc|ionice -c3|busybox|chroot /|xargs -a /dev/null|flock /tmp/l|strace -f|taskset 1|unshare -r|LC_ALL=C|A=1 B=2'.split(
     '|',
   )
@@ -157,8 +157,8 @@ const base64 = (text: string): string => btoa(text)
 const rot = (text: string): string =>
   text.replaceAll(/[a-z]/g, (char) => String.fromCharCode(((char.charCodeAt(0) - 97 + 13) % 26) + 97))
 
-const LAYERS: readonly Layer[] = [
-  ...WRAPPERS.map((wrapper): Layer => ({ name: wrapper, simple: true, wrap: (command) => `${wrapper} ${command}` })),
+const layers: readonly Layer[] = [
+  ...wrappers.map((wrapper): Layer => ({ name: wrapper, simple: true, wrap: (command) => `${wrapper} ${command}` })),
   {
     name: 'bash -c',
     wrap: (command, random) =>
@@ -231,8 +231,8 @@ const LAYERS: readonly Layer[] = [
   { name: 'select subscript', wrap: (command) => `x=${single(`a[$(eval ${single(command)})]`)}; [[ -v $x ]]` },
 ]
 
-/** Forms whose text an interpreter reads: never allowed, but not followed either. */
-const OPAQUE: readonly Layer[] = [
+/** Code for interpreters: never allowed, but the policy does not follow it. */
+const opaqueLayers: readonly Layer[] = [
   { name: 'python', wrap: (command) => `python3 -c ${single(`import os; os.system(${JSON.stringify(command)})`)}` },
   { name: 'python stdin', wrap: (command) => `python3 <<'PY'\nimport os\nos.system(${JSON.stringify(command)})\nPY` },
   { name: 'perl', wrap: (command) => `perl -e ${single(`system(${JSON.stringify(command)})`)}` },
@@ -254,19 +254,19 @@ const OPAQUE: readonly Layer[] = [
   { name: 'tar', wrap: (command) => `tar cf /dev/null x --checkpoint=1 --checkpoint-action=exec=${single(command)}` },
 ]
 
-/** One more variant. Layers nest from the inside to the outside. */
+/** Returns the next variant. Layers nest from the inside to the outside. */
 export function mutate(random: Random): Mutation {
   const hard = random(4) > 0
-  const argv = pick(random, hard ? HARDLINE : DANGEROUS)
-  const written = pick(random, WRITINGS)(argv, random)
+  const argv = pick(random, hard ? hardlineCommands : dangerousCommands)
+  const written = pick(random, writings)(argv, random)
   let command = written.text
   const made = [written.name]
   const depth = random(4)
   let one = !/^[Xxa]=|^A=\(|^set |^export |^read |^printf -v /.test(command)
   for (let i = 0; i < depth; i++) {
-    const layer = pick(random, LAYERS)
+    const layer = pick(random, layers)
     if (layer.simple && !one) continue
-    // `! ! x` and `! coproc` are no commands; functions of the shell are unknown to the programs before them.
+    // `! ! x` and `! coproc` are not commands, and programs cannot start shell functions.
     if (layer.simple && /^(!|coproc|time|LC_ALL|A=1)/.test(command)) continue
     const next = layer.wrap(command, random)
     if (next.length > 3000) break
@@ -279,7 +279,7 @@ export function mutate(random: Random): Mutation {
   }
   const opaque = random(8) === 0
   if (opaque) {
-    const layer = pick(random, OPAQUE)
+    const layer = pick(random, opaqueLayers)
     command = layer.wrap(command, random)
     made.push(layer.name)
   }
