@@ -10,7 +10,7 @@ import type { Summary } from '../../agent/model/turn.ts'
 import { createSummaryMessage } from '../../agent/prompt/compression.ts'
 import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
 import type { Session } from './session.ts'
-import { protectedMessages, summarise, type Summarised } from '../turn/summarise.ts'
+import { protectedMessages, summarise, type SummariseResult } from '../turn/summarise.ts'
 import { clock } from '../platform/clock.ts'
 
 export type CompressResult =
@@ -52,7 +52,7 @@ export async function compressNow(session: Session, focus: string | undefined): 
 }
 
 /** The summary of a short conversation can be longer than the conversation. */
-function isShorter(transcript: readonly Message[], summary: Summarised): summary is Extract<Summarised, Summary> {
+function isShorter(transcript: readonly Message[], summary: SummariseResult): summary is Extract<SummariseResult, Summary> {
   if (summary.of !== 'summary') return false
   const { text, replaces } = summary
   const replaced = transcript.slice(0, replaces).reduce((sum, message) => sum + estimateMessageTokens(message), 0)

@@ -102,6 +102,11 @@ export class SessionBilling {
     if (usd < Infinity && this.#options.usage().costUsd >= usd)
       return { ok: false, limit: 'usd_per_session', retryAfter: sessionLimitRetrySeconds }
     if (!countsSpending(limits) && turns === undefined && bytes === undefined) return { ok: true }
+    return this.#admitAtTenant(runId)
+  }
+
+  /** Async, because the promise of an RPC call is no `Promise`: callers could not tell it from an admission. */
+  async #admitAtTenant(runId: string): Promise<Admission> {
     return this.#options.tenant().limits.admitTurn(runId)
   }
 

@@ -36,7 +36,8 @@ export function prepareTurn(
   if (session.meta.prompt !== undefined && !session.journal.isBlank) return nothing
   if (session.meta.prompt !== undefined) return { prompt: session.meta.prompt }
   const texts = parts.map((part) => part(session))
-  const isWaiting = texts.some((text) => text instanceof Promise)
+  // The promise of an RPC call is no `Promise`: everything that is not a text is waited for.
+  const isWaiting = texts.some((text) => typeof text === 'object')
   return isWaiting ? Promise.all(texts).then(joined) : joined(texts as readonly (string | undefined)[])
 }
 

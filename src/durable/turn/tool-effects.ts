@@ -18,7 +18,7 @@ export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) =
       taken: settledChars(session.store.turn()),
       seesImages: seesImages(session, routesOf(session.store.turn())),
       policy: () => createApprovalPolicy(session.settings, session.meta, session.store.current()),
-      judge: (asked) => askApprovalJudge(session, asked),
+      judge: (call) => askApprovalJudge(session, call),
       programs: createProgramLog(
         () => session.store,
         () => session.driver.view(),

@@ -33,7 +33,9 @@ describe('preparing the first turn', () => {
 
   it('waits for the promise of an RPC call, which is no Promise', async () => {
     const thenable = { then: (resolve: (text: string) => void) => resolve('From another object.') }
-    expect(await prepareTurn(session(), [() => thenable as Promise<string>])).toEqual({ prompt: 'From another object.' })
+    expect(await prepareTurn(session(), [() => thenable as Promise<string>])).toEqual({
+      prompt: 'From another object.',
+    })
   })
 
   it('rejects when a part cannot be read: the turn does not start without it', async () => {
