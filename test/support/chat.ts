@@ -8,7 +8,7 @@ import { type TelegramApi, createTelegramApi } from './telegram-api.ts'
 
 export const secret = 'webhook_secret-1'
 
-export type Chat = {
+export type ChatFixture = {
   readonly api: TelegramApi
   readonly channel: string
   readonly scripted: ReturnType<typeof model>
@@ -18,11 +18,11 @@ export type Chat = {
 let updates = 1_000
 
 /** Creates a channel that accepts everybody. The script becomes the tenant's default model, because sessions of chats have no own model. */
-export async function newChat(
+export async function createChat(
   replies: Script | readonly Reply[],
   settings: object = {},
   key = adminKey,
-): Promise<Chat> {
+): Promise<ChatFixture> {
   const scripted = model(replies)
   await call('PATCH', '/api/settings', { key, body: { model: { default: scripted.id } } })
   const api = createTelegramApi()
@@ -51,20 +51,28 @@ export const createMessage = (text: string, more: object = {}) => ({
 })
 export const createUpdate = (fields: object) => ({ update_id: ++updates, ...fields })
 
-export const postUpdate = ({ channel }: Pick<Chat, 'channel'>, update: unknown, headers: Record<string, string> = {}) =>
+export const postUpdate = (
+  { channel }: Pick<ChatFixture, 'channel'>,
+  update: unknown,
+  headers: Record<string, string> = {},
+) =>
   request('POST', `/webhooks/telegram/${channel}`, {
     key: null,
     body: update,
     headers: { 'x-telegram-bot-api-secret-token': secret, ...headers },
   })
 
-export async function receiveMessage(chat: Chat, text: string, more: object = {}): Promise<void> {
+export async function receiveMessage(chat: ChatFixture, text: string, more: object = {}): Promise<void> {
   const answer = await postUpdate(chat, createUpdate({ message: createMessage(text, more) }))
   if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`)
 }
 
 /** Derives the id of a chat's session from its channel, chat and thread. */
-export async function getSessionId({ channel }: Pick<Chat, 'channel'>, chat = '11', thread: string | null = null) {
+export async function getSessionId(
+  { channel }: Pick<ChatFixture, 'channel'>,
+  chat = '11',
+  thread: string | null = null,
+) {
   const name = new TextEncoder().encode(JSON.stringify([channel, chat, thread]))
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', name))
   return `ses_${[...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`

@@ -214,7 +214,12 @@ function runOf(source: string, at: number, char: string): number {
 }
 
 /** Puts down a span around whatever `say` says; none around nothing. */
-function put(out: StyledText, types: readonly TextSpan['type'][], say: () => unknown, more: { url?: string } = {}): void {
+function put(
+  out: StyledText,
+  types: readonly TextSpan['type'][],
+  say: () => unknown,
+  more: { url?: string } = {},
+): void {
   const offset = out.text.length
   const before = out.spans.length
   say()

@@ -60,7 +60,7 @@ async function openConnection(env: Env, stored: Connection): Promise<LoadedConne
   const channel = findChannel(platform)
   if (!channel) return { refused: `There is no platform ${platform}.` }
   const unsealed = await open(env, sealedSecrets, sealContext(tenantId, id))
-  if (unsealed.is === 'shut') return { refused: unsealed.reason }
+  if (unsealed.kind === 'unreadable') return { refused: unsealed.reason }
   return {
     ...accessOf(env, channel, stored, JSON.parse(unsealed.secret) as Secrets),
     id,
@@ -90,5 +90,5 @@ export const sealSecrets = (env: Env, tenantId: string, id: string, secrets: Sec
 /** Returns no secrets when they cannot be opened. */
 export async function unsealSecrets(env: Env, { tenantId, id, secrets }: Connection): Promise<Secrets> {
   const unsealed = await open(env, secrets, sealContext(tenantId, id))
-  return unsealed.is === 'open' ? (JSON.parse(unsealed.secret) as Secrets) : {}
+  return unsealed.kind === 'opened' ? (JSON.parse(unsealed.secret) as Secrets) : {}
 }

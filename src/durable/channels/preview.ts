@@ -95,7 +95,8 @@ export class Preview {
 const isHeldBack = (text: string): boolean => mayBecomeSilent(text.slice(text.lastIndexOf('\n\n') + 1))
 
 /** The first message of an answer that needs several. */
-export const firstChunk = (chunks: readonly MessageChunk[]): MessageChunk => chunks[0] ?? { text: cursor.trim(), spans: [] }
+export const firstChunk = (chunks: readonly MessageChunk[]): MessageChunk =>
+  chunks[0] ?? { text: cursor.trim(), spans: [] }
 
 /** Renders as plain text when the Markdown parser fails, so that every answer leaves. */
 export function renderSafely(channel: Channel, text: string): readonly MessageChunk[] {

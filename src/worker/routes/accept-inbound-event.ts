@@ -62,12 +62,12 @@ async function checkPairing({ env, executionCtx }: Web, connection: LoadedConnec
   if (event.isGroup || classifyEvent(event, settings, account) !== 'ignore') return false
   const person = { platform: channel.platform, person: event.sender.id, name: event.sender.name }
   const status = await tenantStub(env, tenantId).pairing.check(person, event.kind === 'message')
-  if (status.is === 'code') {
+  if (status.kind === 'code') {
     const text = `You are not known here yet. Give this code to whoever runs this bot: ${status.code}\nIt is valid for an hour.`
     const message = { address: event.address, chunk: { text, spans: [] } }
     executionCtx.waitUntil(channel.send(connection, message, `pairing:${event.key}`))
   }
-  return status.is === 'approved'
+  return status.kind === 'approved'
 }
 
 /** Fetches the bot's account once and stores it. Undefined while the platform does not answer: nobody is mentioned. */

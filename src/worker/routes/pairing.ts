@@ -50,9 +50,9 @@ export const pairingRoutes = [
     handle: async (call) => {
       const { platform, code } = call.body
       const approval = await tenantStub(call.env, call.tenant.id).pairing.approve(platform, code)
-      if (approval.is === 'wrong')
+      if (approval.kind === 'wrong')
         throw new AppError(404, 'not_found', 'This code does not exist or has expired.', { param: 'code' })
-      if (approval.is === 'locked')
+      if (approval.kind === 'locked')
         throw new AppError(429, 'limit_exceeded', 'Too many wrong codes.', {
           param: 'code',
           retryAfter: approval.retryAfter,

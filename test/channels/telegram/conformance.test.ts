@@ -1,8 +1,8 @@
 import { telegram } from '../../../src/channels/telegram/telegram.ts'
-import { type Instead, telegramApi } from '../../support/telegram-api.ts'
+import { type AnswerOverride, createTelegramApi } from '../../support/telegram-api.ts'
 import { type ApiFailure, testChannel } from '../conformance.ts'
 
-const failures: Readonly<Record<ApiFailure, Instead>> = {
+const failures: Readonly<Record<ApiFailure, AnswerOverride>> = {
   busy: { status: 429, description: 'Too Many Requests: retry after 2', retryAfter: 2 },
   unavailable: { status: 502, raw: '<html>Bad Gateway</html>' },
   lost: 'lost',
@@ -12,7 +12,7 @@ const failures: Readonly<Record<ApiFailure, Instead>> = {
 const anna = { id: 11, is_bot: false, first_name: 'Anna' }
 
 testChannel(() => {
-  const api = telegramApi()
+  const api = createTelegramApi()
   const connectionOf = (webhook_secret: string) => ({
     apiBase: 'https://telegram.test',
     secrets: { bot_token: api.token, webhook_secret },
@@ -48,6 +48,6 @@ testChannel(() => {
       }),
     sign: async (_body, { secrets }) => ({ 'x-telegram-bot-api-secret-token': secrets['webhook_secret'] ?? '' }),
     handshakes: [],
-    api: { failNext: (failure) => api.next('sendMessage', failures[failure]), texts: () => api.shown },
+    api: { failNext: (failure) => api.overrideNext('sendMessage', failures[failure]), texts: () => api.messageTexts },
   }
 })

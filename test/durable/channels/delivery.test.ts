@@ -1,12 +1,19 @@
-/** Answers on their way into a chat: what the platform gets, whatever it says to it. */
-
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { duplicateMark } from '../../../src/agent/policy/delivery-attempt.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import { forgetConnection } from '../../../src/durable/channels/connection.ts'
 import { Preview } from '../../../src/durable/channels/preview.ts'
 import { forgetSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
-import { calls, drops, fails, Gate, type ReplyPart, createTextParts, says, until } from '../../support/scripted-model.ts'
+import {
+  calls,
+  drops,
+  fails,
+  Gate,
+  type ReplyPart,
+  createTextParts,
+  says,
+  until,
+} from '../../support/scripted-model.ts'
 import {
   settleDeliveries,
   anna,
@@ -14,7 +21,7 @@ import {
   postUpdate,
   hasTable,
   getLastRun,
-  newChat,
+  createChat,
   listOutbox,
   getSessionId,
   listOutboxStates,
@@ -34,12 +41,12 @@ afterEach(() => outage.restore())
 const long = (parts: number) => Array.from({ length: parts }, (_, n) => `part ${n + 1} `.repeat(460)).join('\n\n')
 
 async function chatWith(reply: string, settings: object = {}) {
-  const chat = await newChat([says(reply)], settings)
+  const chat = await createChat([says(reply)], settings)
   return { chat, session: await getSessionId(chat) }
 }
 
-/** The clock of what lies there: everything was prepared so much earlier. */
-const older = (session: string, ms: number) =>
+/** Moves the times of all outbox rows into the past. */
+const ageOutbox = (session: string, ms: number) =>
   inObject(session, (_object, { storage: { sql } }) => {
     for (const { id, body } of sql.exec<{ id: number; body: string }>('SELECT id, body FROM outbox').toArray()) {
       const row = JSON.parse(body) as { custody: { preparedAt: number; due: number } }
@@ -49,7 +56,7 @@ const older = (session: string, ms: number) =>
   })
 
 describe('an answer', () => {
-  it('goes into the chat it was asked in, once, with its styles and without previews', async () => {
+  it('is sent once to its chat, with styles and without link previews', async () => {
     const { chat, session } = await chatWith('Hello **Anna**.')
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('Hello Anna.')
@@ -68,7 +75,7 @@ describe('an answer', () => {
     expect(await listLines(session)).toEqual(['user: hi', 'assistant: Hello **Anna**.'])
   })
 
-  it('leaves an alarm behind until history has the turn', async () => {
+  it('keeps an alarm set until history has the turn', async () => {
     const { chat, session } = await chatWith('Hello.')
     const held = new Gate()
     outage.beforeBatch = () => held.waitUntilOpen()
@@ -81,16 +88,16 @@ describe('an answer', () => {
     await until(async () => (await alarmOf(session)) === null)
   })
 
-  it('of a turn that failed says why', async () => {
-    const chat = await newChat(() => fails(401, 'no such key'))
+  it('gives the reason when the turn failed', async () => {
+    const chat = await createChat(() => fails(401, 'no such key'))
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('I could not finish this')
     expect(chat.api.sentTexts).toHaveLength(1)
   })
 
-  it('of a turn that is stopped does not come', async () => {
+  it('is not sent when the turn is stopped', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('Hel', gate)])
+    const chat = await createChat([says('Hel', gate)])
     await receiveMessage(chat, 'hi')
     await gate.waitUntilReached()
     const session = await getSessionId(chat)
@@ -99,14 +106,14 @@ describe('an answer', () => {
     expect([chat.api.sentTexts, await hasTable(session, 'outbox')]).toEqual([[], false])
   })
 
-  it('that is silence is told to a person', async () => {
+  it('becomes a notice when a person gets a silence token', async () => {
     const { chat } = await chatWith('[SILENT]')
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('No answer')
     expect(chat.api.sentTexts).toHaveLength(1)
   })
 
-  it('to what is said by the API into the session of a chat goes there too', async () => {
+  it('to an API message is sent to the chat too', async () => {
     const { chat, session } = await chatWith('One.')
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('One.')
@@ -115,7 +122,7 @@ describe('an answer', () => {
     expect(chat.api.sentTexts).toEqual(['One.', 'ok'])
   })
 
-  it('of a copy of the session does not', async () => {
+  it('of a fork is not sent to the chat', async () => {
     const { chat, session } = await chatWith('One.')
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('One.')
@@ -124,7 +131,7 @@ describe('an answer', () => {
     expect([chat.api.sentTexts, await hasTable(body.id, 'outbox')]).toEqual([['One.'], false])
   })
 
-  it('costs a session without a chat no table, no row and no alarm', async () => {
+  it('needs no table in a session without a chat', async () => {
     const { id } = await newSession()
     await send(id, 'hi')
     expect([await hasTable(id, 'outbox'), await hasTable(id, 'heard')]).toEqual([false, false])
@@ -134,7 +141,7 @@ describe('an answer', () => {
 const refused = (status: number, description: string): AnswerOverride => ({ status, description })
 
 describe('a platform', () => {
-  it('that is busy is waited for as long as it says, with nothing but the alarm, and the order is kept', async () => {
+  it('gets messages in order after it was busy, driven by the alarm alone', async () => {
     const { chat, session } = await chatWith(long(3))
     chat.api.overrideNext('sendMessage', { status: 429, description: 'Too Many Requests', retryAfter: 1 })
     await receiveMessage(chat, 'hi')
@@ -147,9 +154,9 @@ describe('a platform', () => {
   })
 
   it.each<[string, AnswerOverride]>([
-    ['fails', refused(502, 'Bad Gateway')],
-    ['answers with a page', { status: 503, raw: '<html>' }],
-  ])('that %s is asked again, unmarked', async (_name, instead) => {
+    ['an error', refused(502, 'Bad Gateway')],
+    ['an error page of a proxy', { status: 503, raw: '<html>' }],
+  ])('gets the same message again, unmarked, after %s', async (_name, instead) => {
     const { chat, session } = await chatWith('Hello.')
     chat.api.overrideNext('sendMessage', instead, instead)
     await receiveMessage(chat, 'hi')
@@ -159,18 +166,18 @@ describe('a platform', () => {
     expect(chat.api.messageTexts).toEqual(['Hello.'])
   })
 
-  it('that may have taken it gets it once more, marked, when it can be reached again', async () => {
+  it('gets a marked duplicate after a lost connection, once typing succeeds', async () => {
     const { chat, session } = await chatWith('Hello.')
     chat.api.overrideNext('sendMessage', 'lost')
     await receiveMessage(chat, 'hi')
     await settleDeliveries(session)
     expect(chat.api.messageTexts).toEqual(['Hello.', `${duplicateMark}Hello.`])
     const order = chat.api.calls.map(({ method }) => method)
-    // Something harmless goes first.
+    // The typing indicator proves that the platform can be reached.
     expect(order.slice(order.indexOf('sendMessage') + 1)).toEqual(['sendChatAction', 'sendMessage'])
   })
 
-  it('that cannot read the styles gets the same text without them', async () => {
+  it('gets the text without styles when it cannot read them', async () => {
     const { chat, session } = await chatWith('a **b** c')
     chat.api.overrideNext('sendMessage', refused(400, "Bad Request: can't parse entities: unsupported start tag"))
     await receiveMessage(chat, 'hi')
@@ -182,11 +189,11 @@ describe('a platform', () => {
   })
 
   it.each([
-    ['blocked', refused(403, 'Forbidden: bot was blocked by the user'), 1],
-    ['no such chat', refused(400, 'Bad Request: chat not found'), 1],
-    ['a token that is not valid any more', refused(401, 'Unauthorized'), 1],
-    ['this part alone', refused(400, 'Bad Request: message is too long'), 3],
-  ])('that refuses is not asked again: %s; the run says so', async (_name, instead, attempts) => {
+    ['the bot is blocked', refused(403, 'Forbidden: bot was blocked by the user'), 1],
+    ['the chat does not exist', refused(400, 'Bad Request: chat not found'), 1],
+    ['the token is invalid', refused(401, 'Unauthorized'), 1],
+    ['one part is too long', refused(400, 'Bad Request: message is too long'), 3],
+  ])('gets no retry after a refusal, and the run shows it: %s', async (_name, instead, attempts) => {
     const { chat, session } = await chatWith(long(3))
     chat.api.overrideNext('sendMessage', instead)
     await receiveMessage(chat, 'hi')
@@ -197,16 +204,20 @@ describe('a platform', () => {
     expect(run['delivery_error']).toContain(attempts === 1 ? '(3 of 3 parts)' : '(1 of 3 parts)')
   })
 
-  it('whose topic is gone gets it in the chat', async () => {
-    const chat = await newChat([says('Hello.')], { require_mention: false })
+  it('gets the answer in the chat when the topic is deleted', async () => {
+    const chat = await createChat([says('Hello.')], { require_mention: false })
     chat.api.overrideNext('sendMessage', refused(400, 'Bad Request: message thread not found'))
-    await receiveMessage(chat, 'hi', { chat: { id: -70, type: 'supergroup' }, message_thread_id: 3, is_topic_message: true })
+    await receiveMessage(chat, 'hi', {
+      chat: { id: -70, type: 'supergroup' },
+      message_thread_id: 3,
+      is_topic_message: true,
+    })
     await chat.api.waitForText('Hello.')
     expect(chat.api.callsOf('sendMessage').map(({ body }) => body.message_thread_id)).toEqual([3, undefined])
   })
 
-  it('is not told what became too old, but one line for all of it', async () => {
-    const chat = await newChat([says(long(2)), says('Second.')])
+  it('gets one notice in place of all expired answers', async () => {
+    const chat = await createChat([says(long(2)), says('Second.')])
     const session = await getSessionId(chat)
     const busy: AnswerOverride = { status: 429, description: 'Too Many Requests', retryAfter: 300 }
     chat.api.overrideNext('sendMessage', busy)
@@ -215,7 +226,7 @@ describe('a platform', () => {
     await receiveMessage(chat, 'more')
     await until(async () => (await listOutboxStates(session)).length === 3)
     await kill(session)
-    await older(session, 16 * 60_000)
+    await ageOutbox(session, 16 * 60_000)
     await startAlarm(session)
     await settleDeliveries(session)
     expect(chat.api.messageTexts).toEqual([expect.stringMatching(/^2 replies could not be delivered.*“Second\.”/)])
@@ -223,8 +234,8 @@ describe('a platform', () => {
     expect((await getLastRun(session))['delivery_error']).toMatch(/^expired/)
   })
 
-  it('that is slow keeps nobody from the next turn', async () => {
-    const chat = await newChat([says('One.'), says('Two.')])
+  it('does not delay the next turn when it is slow', async () => {
+    const chat = await createChat([says('One.'), says('Two.')])
     const gate = new Gate()
     chat.api.overrideNext('sendMessage', gate)
     await receiveMessage(chat, 'a')
@@ -239,10 +250,10 @@ describe('a platform', () => {
   })
 })
 
-describe('the way to the platform', () => {
-  it('is waited for, while D1 is away', async () => {
+describe('a connection', () => {
+  it('that cannot be loaded delays sending until D1 is back', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('Hel', gate, 'lo.')])
+    const chat = await createChat([says('Hel', gate, 'lo.')])
     await receiveMessage(chat, 'hi')
     await gate.waitUntilReached()
     const session = await getSessionId(chat)
@@ -256,9 +267,9 @@ describe('the way to the platform', () => {
     expect(chat.api.sentTexts).toEqual(['Hello.'])
   })
 
-  it('is gone with the channel: what is left is dead, and the run says so', async () => {
+  it('that was removed makes open messages dead, and the run shows it', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('Hel', gate, 'lo.')])
+    const chat = await createChat([says('Hel', gate, 'lo.')])
     await receiveMessage(chat, 'hi')
     await gate.waitUntilReached()
     await call('DELETE', `/api/channels/${chat.channel}`)
@@ -272,9 +283,9 @@ describe('the way to the platform', () => {
 })
 
 describe('a turn of a chat', () => {
-  it('is looked after while the tenant is away, whatever is on its way', async () => {
+  it('resumes after the tenant was unavailable, also with open messages', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('Hel', gate), says('Hello.')])
+    const chat = await createChat([says('Hel', gate), says('Hello.')])
     await receiveMessage(chat, 'hi')
     await gate.waitUntilReached()
     const session = await getSessionId(chat)
@@ -290,10 +301,10 @@ describe('a turn of a chat', () => {
   })
 })
 
-describe('the sign that somebody types', () => {
-  it('is there while a turn is at work, and not after it', async () => {
+describe('the typing indicator', () => {
+  it('is shown while a turn runs, and not after it', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('Hel', gate, 'lo.')])
+    const chat = await createChat([says('Hel', gate, 'lo.')])
     await receiveMessage(chat, 'hi')
     await until(() => chat.api.callsOf('sendChatAction').length)
     gate.open()
@@ -304,13 +315,13 @@ describe('the sign that somebody types', () => {
   })
 })
 
-describe('what is said while a turn is open', () => {
+describe('a message during a turn', () => {
   it.each([
     ['interrupt', ['Second.']],
     ['queue', ['First.', 'Second.']],
-  ])('goes by the mode of the channel: %s', async (busyMode, sent) => {
+  ])('follows the busy mode of the channel: %s', async (busyMode, sent) => {
     const gate = new Gate()
-    const chat = await newChat([says('First', gate, '.'), says('Second.')], { busy_mode: busyMode })
+    const chat = await createChat([says('First', gate, '.'), says('Second.')], { busy_mode: busyMode })
     await receiveMessage(chat, 'a')
     await gate.waitUntilReached()
     await receiveMessage(chat, 'b')
@@ -319,9 +330,9 @@ describe('what is said while a turn is open', () => {
     expect(chat.api.sentTexts).toEqual(sent)
   })
 
-  it('of three that wait behind a turn, all are answered', async () => {
+  it('is answered after the turn, also when three wait', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('0', gate), says('1'), says('2'), says('3')], { busy_mode: 'queue' })
+    const chat = await createChat([says('0', gate), says('1'), says('2'), says('3')], { busy_mode: 'queue' })
     await receiveMessage(chat, 'a')
     await gate.waitUntilReached()
     for (const text of ['b', 'c', 'd']) await receiveMessage(chat, text)
@@ -331,10 +342,10 @@ describe('what is said while a turn is open', () => {
   })
 })
 
-describe('an answer that is seen while it is written', () => {
-  it('is one message, and ends as the answer', async () => {
+describe('a preview', () => {
+  it('is one message that becomes the answer', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('One ', gate, 'two.')], { streaming: true })
+    const chat = await createChat([says('One ', gate, 'two.')], { streaming: true })
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('One')
     gate.open()
@@ -344,7 +355,7 @@ describe('an answer that is seen while it is written', () => {
     expect(chat.api.messageTexts).toEqual(['One two.'])
   })
 
-  it('is not seen as long as it may be silence', async () => {
+  it('does not start while the text may become a silence token', async () => {
     const rows: string[] = []
     const preview = new Preview({
       editIntervalMs: async () => 1,
@@ -360,11 +371,11 @@ describe('an answer that is seen while it is written', () => {
     expect(rows).toEqual(['\n[SILENT] night …'])
   })
 
-  it('and ends in silence says so, whoever it was for', async () => {
+  it('ends with a notice when the answer is a silence token', async () => {
     const gate = new Gate()
     const searches = calls({ name: 'search_files', input: { pattern: 'x' } })
     const looks = [...createTextParts('Looking.', gate), ...(searches as readonly ReplyPart[])]
-    const chat = await newChat([says('Hello.'), looks, says('[SILENT]')], { streaming: true })
+    const chat = await createChat([says('Hello.'), looks, says('[SILENT]')], { streaming: true })
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('Hello.')
     const session = await getSessionId(chat)
@@ -379,9 +390,9 @@ describe('an answer that is seen while it is written', () => {
     expect(chat.api.messageTexts).toEqual(['Hello.', '(The agent decided not to answer.)'])
   })
 
-  it('is not edited any more once the platform is busy; the answer comes', async () => {
+  it('gets no more edits once the platform is busy, but ends as the answer', async () => {
     const gates = [new Gate(), new Gate()] as const
-    const chat = await newChat([says('One ', gates[0], 'two ', gates[1], 'three.')], { streaming: true })
+    const chat = await createChat([says('One ', gates[0], 'two ', gates[1], 'three.')], { streaming: true })
     chat.api.overrideNext('editMessageText', { status: 429, description: 'Too Many Requests', retryAfter: 1 })
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('One')
@@ -393,9 +404,9 @@ describe('an answer that is seen while it is written', () => {
     expect(chat.api.sentTexts).toHaveLength(1)
   })
 
-  it('of a turn that is stopped ends where it was', async () => {
+  it('shows where the turn was stopped', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('One ', gate, 'two.')], { streaming: true })
+    const chat = await createChat([says('One ', gate, 'two.')], { streaming: true })
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('One')
     const session = await getSessionId(chat)
@@ -405,9 +416,9 @@ describe('an answer that is seen while it is written', () => {
     expect(chat.api.sentTexts).toHaveLength(1)
   })
 
-  it('whose message is gone is sent as a new one', async () => {
+  it('is replaced by a new message when its own is deleted', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('One ', gate, 'two.')], { streaming: true })
+    const chat = await createChat([says('One ', gate, 'two.')], { streaming: true })
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('One')
     const session = await getSessionId(chat)
@@ -419,9 +430,9 @@ describe('an answer that is seen while it is written', () => {
     expect(chat.api.messageTexts).toEqual(['One two.'])
   })
 
-  it('that is longer than a message goes on in others', async () => {
+  it('continues in further messages when the answer is long', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('One ', gate, long(3))], { streaming: true })
+    const chat = await createChat([says('One ', gate, long(3))], { streaming: true })
     await receiveMessage(chat, 'hi')
     await chat.api.waitForText('One')
     gate.open()
@@ -450,9 +461,9 @@ const pressOf = (data: string, from: object, message: number) =>
     },
   })
 
-describe('a call that a person has to allow', () => {
-  async function asked(settings: object = {}) {
-    const chat = await newChat([calls(append), says('Done.')], settings)
+describe('a call that needs approval', () => {
+  async function createPendingApproval(settings: object = {}) {
+    const chat = await createChat([calls(append), says('Done.')], settings)
     await call('PATCH', '/api/settings', { body: asking })
     await receiveMessage(chat, 'go')
     await chat.api.waitForText('May terminal be called')
@@ -464,14 +475,16 @@ describe('a call that a person has to allow', () => {
       expect((await postUpdate(chat, pressOf(button(label), from, message))).status).toBe(200)
       const nth = presses
       return until(
-        () => chat.api.callsOf('answerCallbackQuery').find(({ body }) => body['callback_query_id'] === `p${nth}`)?.body.text,
+        () =>
+          chat.api.callsOf('answerCallbackQuery').find(({ body }) => body['callback_query_id'] === `p${nth}`)?.body
+            .text,
       )
     }
     return { chat, session: await getSessionId(chat), press, buttons }
   }
 
-  it('is asked about with buttons; pressed once, it runs once, and late presses are told so', async () => {
-    const { chat, session, press, buttons } = await asked()
+  it('runs once after a button press; late presses are answered as expired', async () => {
+    const { chat, session, press, buttons } = await createPendingApproval()
     expect(buttons.map(({ text }) => text)).toContain('Deny')
     expect(buttons.every(({ callback_data: data }) => data.length <= 64)).toBe(true)
     expect(await press('Allow once', bert)).toContain('Only who asked')
@@ -483,40 +496,41 @@ describe('a call that a person has to allow', () => {
     await chat.api.waitForText('→ once')
   })
 
-  it('is not decided by the buttons of an earlier one', async () => {
+  it('is not decided by buttons of an earlier approval', async () => {
     const other = { ...append, input: { command: 'echo y >> count.txt' } }
-    const chat = await newChat([calls(append), says('Done.'), calls(other), says('Left it.')])
+    const chat = await createChat([calls(append), says('Done.'), calls(other), says('Left it.')])
     await call('PATCH', '/api/settings', { body: asking })
-    const push = async (nth: number, label: string) => {
+    const pressNth = async (nth: number, label: string) => {
       const { body } = await until(() => chat.api.callsOf('sendMessage').filter((sent) => sent.body.reply_markup)[nth])
       const button = body.reply_markup?.inline_keyboard.flat().find(({ text }) => text === label)
       await postUpdate(chat, pressOf(button?.callback_data ?? '', anna, 101))
       const id = `p${presses}`
       return until(
-        () => chat.api.callsOf('answerCallbackQuery').find(({ body: { callback_query_id: of } }) => of === id)?.body.text,
+        () =>
+          chat.api.callsOf('answerCallbackQuery').find(({ body: { callback_query_id: of } }) => of === id)?.body.text,
       )
     }
     await receiveMessage(chat, 'go')
-    expect(await push(0, 'Allow once')).toContain('Taken')
+    expect(await pressNth(0, 'Allow once')).toContain('Taken')
     await chat.api.waitForText('Done.')
     await receiveMessage(chat, 'more')
     await chat.api.waitForText('echo y')
-    expect(await push(0, 'Allow once')).toContain('Expired')
-    expect(await push(1, 'Deny')).toContain('Taken')
+    expect(await pressNth(0, 'Allow once')).toContain('Expired')
+    expect(await pressNth(1, 'Deny')).toContain('Taken')
     await chat.api.waitForText('Left it.')
     expect(await fileOf(await getSessionId(chat), 'count.txt')).toBe('x\n')
   })
 
-  it('can be denied by an admin, also after the object died', async () => {
-    const { chat, session, press } = await asked({ admins: ['12'] })
+  it('can be denied by an admin after the object died', async () => {
+    const { chat, session, press } = await createPendingApproval({ admins: ['12'] })
     await kill(session)
     expect(await press('Deny', bert)).toContain('Taken')
     await chat.api.waitForText('Done.')
     expect(await fileOf(session, 'count.txt')).toBe(404)
   })
 
-  it('is not allowed by words', async () => {
-    const { chat, session } = await asked()
+  it('is not approved by a text', async () => {
+    const { chat, session } = await createPendingApproval()
     await receiveMessage(chat, 'yes')
     await ring(session)
     expect(await fileOf(session, 'count.txt')).toBe(404)
@@ -527,8 +541,8 @@ describe('a call that a person has to allow', () => {
     ).toHaveLength(1)
   })
 
-  it('asked about in a button that nobody made is expired', async () => {
-    const { chat } = await asked()
+  it('treats unknown button data as expired', async () => {
+    const { chat } = await createPendingApproval()
     for (const data of ['ask:999:0', 'ask:1:99', 'ask:1', 'appr:x:once', '']) {
       await postUpdate(chat, pressOf(data, anna, 101))
       const nth = presses
@@ -544,7 +558,7 @@ describe('a question', () => {
   const clarify = { id: 'q1', name: 'clarify', input: { question: 'Which colour?', choices: ['red', 'blue'] } }
 
   it.each(['button', 'text'])('is answered by %s', async (how) => {
-    const chat = await newChat([calls(clarify), says('Fine.')], { busy_mode: 'queue' })
+    const chat = await createChat([calls(clarify), says('Fine.')], { busy_mode: 'queue' })
     await receiveMessage(chat, 'go')
     await chat.api.waitForText('Which colour?')
     const [sent] = chat.api.callsOf('sendMessage')
@@ -558,9 +572,9 @@ describe('a question', () => {
   })
 })
 
-describe('a turn that breaks off and is said anew', () => {
-  it('is one answer', async () => {
-    const chat = await newChat([drops('Hel'), says('Hello.')])
+describe('an interrupted model call', () => {
+  it('leads to one answer', async () => {
+    const chat = await createChat([drops('Hel'), says('Hello.')])
     await receiveMessage(chat, 'hi')
     const session = await getSessionId(chat)
     await until(async () => (await listOutbox(session)).length)

@@ -8,10 +8,10 @@ import { duplicateMark } from '../../../src/agent/policy/delivery-attempt.ts'
 import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
 import {
   settleDeliveries,
-  type Chat,
+  type ChatFixture,
   hasTable,
   getLastRun,
-  newChat,
+  createChat,
   getSessionId,
   listOutboxStates,
   receiveMessage,
@@ -36,10 +36,10 @@ async function dieAndGoOn(session: string): Promise<void> {
 }
 
 const long = (parts: number) => Array.from({ length: parts }, (_, n) => `part ${n + 1} `.repeat(460)).join('\n\n')
-const firstWords = ({ api }: Chat) => api.sentTexts.map((text) => text.slice(0, 6))
+const firstWords = ({ api }: ChatFixture) => api.sentTexts.map((text) => text.slice(0, 6))
 
 async function once(reply = 'Hello.') {
-  const chat = await newChat([says(reply)])
+  const chat = await createChat([says(reply)])
   return { chat, session: await getSessionId(chat) }
 }
 
@@ -58,7 +58,7 @@ describe('a reply', () => {
 
   it('row 20: the end of the turn, uncommitted: neither the end nor its way out is there; then both, once', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('Hel', gate), says('Hello.')])
+    const chat = await createChat([says('Hel', gate), says('Hello.')])
     const session = await getSessionId(chat)
     await receiveMessage(chat, 'hi')
     await gate.waitUntilReached()
@@ -71,7 +71,7 @@ describe('a reply', () => {
 
   it('row 20: the way out cannot be written: neither is the end of the turn; then both are, once', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('Hel', gate, 'lo.'), says('Hello.')])
+    const chat = await createChat([says('Hel', gate, 'lo.'), says('Hello.')])
     const session = await getSessionId(chat)
     await receiveMessage(chat, 'hi')
     await gate.waitUntilReached()
@@ -180,7 +180,7 @@ describe('a reply', () => {
 describe('an answer that is seen while it is written', () => {
   it('row 24: the same message goes on, and becomes the answer', async () => {
     const gates = [new Gate(), new Gate()] as const
-    const chat = await newChat([says('One ', gates[0], 'two.'), says('One ', gates[1], 'two, all.')], {
+    const chat = await createChat([says('One ', gates[0], 'two.'), says('One ', gates[1], 'two, all.')], {
       streaming: true,
     })
     const session = await getSessionId(chat)
@@ -201,7 +201,7 @@ describe('an answer that is seen while it is written', () => {
 
   it('row 24: the last edit at the platform, before its response: made again, and nothing is marked', async () => {
     const gate = new Gate()
-    const chat = await newChat([says('One ', gate, 'two.')], { streaming: true })
+    const chat = await createChat([says('One ', gate, 'two.')], { streaming: true })
     const session = await getSessionId(chat)
     await receiveMessage(chat, 'hi')
     await gate.waitUntilReached()

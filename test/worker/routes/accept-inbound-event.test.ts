@@ -3,10 +3,10 @@ import { countRows, inObject } from '../../durable/support/object.ts'
 import {
   settleDeliveries,
   bert,
-  type Chat,
+  type ChatFixture,
   postUpdate,
   createMessage,
-  newChat,
+  createChat,
   getSessionId,
   receiveMessage,
   createUpdate,
@@ -19,7 +19,7 @@ beforeAll(applyMigrations)
 
 describe('acceptInboundEvent', () => {
   it('runs one turn for eight concurrent deliveries, and for one after the object died', async () => {
-    const chat = await newChat([says('Hello.')])
+    const chat = await createChat([says('Hello.')])
     const update = createUpdate({ message: createMessage('hi') })
     const answers = await Promise.all(Array.from({ length: 8 }, () => postUpdate(chat, update)))
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200))
@@ -34,7 +34,9 @@ describe('acceptInboundEvent', () => {
   })
 
   it('runs one turn for each of a hundred concurrent events, some delivered twice', async () => {
-    const chat = await newChat((asked) => says(`re: ${String(asked.messages.at(-1)?.content)}`), { busy_mode: 'queue' })
+    const chat = await createChat((asked) => says(`re: ${String(asked.messages.at(-1)?.content)}`), {
+      busy_mode: 'queue',
+    })
     const updates = Array.from({ length: 100 }, (_, n) => createUpdate({ message: createMessage(`no. ${n}.`) }))
     const delivered = updates.flatMap((update, n) => (n % 3 ? [update] : [update, update]))
     const answers = await Promise.all(delivered.map((update) => postUpdate(chat, update)))
@@ -47,7 +49,7 @@ describe('acceptInboundEvent', () => {
   it('counts one turn against the limit for eight concurrent deliveries, and releases it', async () => {
     const { id: tenantId, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${tenantId}`, { body: { limits: { concurrent_turns: 1 } } })
-    const chat = await newChat([says('Hello.'), says('Again.')], {}, key)
+    const chat = await createChat([says('Hello.'), says('Again.')], {}, key)
     const update = createUpdate({ message: createMessage('hi') })
     await Promise.all(Array.from({ length: 8 }, () => postUpdate(chat, update)))
     await chat.api.waitForText('Hello.')
@@ -59,7 +61,7 @@ describe('acceptInboundEvent', () => {
   })
 
   it('accepts a repeated delivery after the first one could not be stored', async () => {
-    const chat = await newChat([says('Hello.')])
+    const chat = await createChat([says('Hello.')])
     const session = await getSessionId(chat)
     const update = createUpdate({ message: createMessage('hi') })
     // A table of another shape makes the write fail.
@@ -79,7 +81,7 @@ describe('acceptInboundEvent', () => {
     const { id: tenantId, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${tenantId}`, { body: { limits: { concurrent_turns: 1 } } })
     const gate = new Gate()
-    const chat = await newChat([says('Wait', gate, ' a moment.')], {}, key)
+    const chat = await createChat([says('Wait', gate, ' a moment.')], {}, key)
     await receiveMessage(chat, 'hi')
     await gate.waitUntilReached()
     const update = createUpdate({ message: createMessage('hi', { chat: { id: 12, type: 'private' }, from: bert }) })
@@ -91,7 +93,7 @@ describe('acceptInboundEvent', () => {
   })
 
   it('gives every chat and topic a session of its own', async () => {
-    const chat: Chat = await newChat([says('one'), says('two'), says('three')], { require_mention: false })
+    const chat: ChatFixture = await createChat([says('one'), says('two'), says('three')], { require_mention: false })
     const group = { id: -50, type: 'supergroup' }
     await receiveMessage(chat, 'a')
     await chat.api.waitForText('one')
@@ -110,7 +112,7 @@ describe('acceptInboundEvent', () => {
   })
 
   it('gives unaddressed messages, with names, to the next turn of the group', async () => {
-    const chat = await newChat([says('Five.')])
+    const chat = await createChat([says('Five.')])
     const group = { chat: { id: -60, type: 'group' } }
     await receiveMessage(chat, 'lunch at five?', group)
     await receiveMessage(chat, 'fine', { ...group, from: bert })

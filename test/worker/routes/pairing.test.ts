@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   anna,
-  type Chat,
+  type ChatFixture,
   postUpdate,
   createMessage,
-  newChat,
+  createChat,
   receiveMessage,
   createUpdate,
 } from '../../support/chat.ts'
@@ -19,11 +19,11 @@ const closed = { allow_users: [], allow_chats: [] }
 
 async function createClosedChat() {
   const { id, key } = await newTenant()
-  const chat = await newChat([says('Hello.')], closed, key)
+  const chat = await createChat([says('Hello.')], closed, key)
   return { id, key, chat }
 }
 const person = (id: number) => ({ chat: { id, type: 'private' }, from: { ...anna, id } })
-const codeFor = async ({ api }: Chat, nth = 0) => {
+const codeFor = async ({ api }: ChatFixture, nth = 0) => {
   const text = await until(() => api.sentTexts.filter((one) => codeShape.test(one))[nth])
   return codeShape.exec(text)?.[1] ?? ''
 }

@@ -7,7 +7,7 @@ import {
   bert,
   postUpdate,
   createMessage,
-  newChat,
+  createChat,
   secret,
   getSessionId,
   receiveMessage,
@@ -38,7 +38,7 @@ describe('/webhooks', () => {
     ['the signature twice', { 'x-telegram-bot-api-secret-token': `${secret}, ${secret}` }],
     ['the signature in another header', { 'x-hub-signature-256': secret }],
   ])('answers 401 without a body and stores nothing: %s', async (_name, headers) => {
-    const chat = await newChat([says('never')])
+    const chat = await createChat([says('never')])
     const answer = await request('POST', `/webhooks/telegram/${chat.channel}`, {
       key: null,
       headers: headers as Record<string, string>,
@@ -50,7 +50,7 @@ describe('/webhooks', () => {
   })
 
   it('refuses the secret of another channel', async () => {
-    const [one, other] = [await newChat([]), await newTenant()]
+    const [one, other] = [await createChat([]), await newTenant()]
     const made = await call<{ id: string }>('POST', '/api/channels', {
       key: other.key,
       body: { platform: 'telegram', secrets: { bot_token: '4711:abcdefghijklmnop', webhook_secret: 'other-secret' } },
@@ -71,14 +71,14 @@ describe('/webhooks', () => {
   )
 
   it('answers 404 for another platform', async () => {
-    const { channel } = await newChat([])
+    const { channel } = await createChat([])
     const path = `/webhooks/slack/${channel}`
     const headers = { 'x-telegram-bot-api-secret-token': secret }
     expect((await request('POST', path, { key: null, headers, body: {} })).status).toBe(404)
   })
 
   it('accepts 1 MB and no more', async () => {
-    const chat = await newChat([])
+    const chat = await createChat([])
     const sized = (bytes: number) => {
       const update = JSON.stringify(createUpdate({ filler: '' }))
       return update.replace('"filler":""', `"filler":"${'x'.repeat(bytes - update.length)}"`)
@@ -102,21 +102,21 @@ describe('/webhooks', () => {
     ['a message of another bot', { update_id: 3, message: createMessage('hi', { from: { ...bert, is_bot: true } }) }],
     ['a prototype', '{"update_id":4,"__proto__":{"message":{"text":"hi"}}}'],
   ])('answers 200 to verified content that it ignores: %s', async (_name, body) => {
-    const chat = await newChat([says('never')])
+    const chat = await createChat([says('never')])
     expect((await postUpdate(chat, body)).status).toBe(200)
     expect(await tablesOf(await getSessionId(chat))).toEqual([])
     expect(chat.scripted.requests).toEqual([])
   })
 
   it('ignores a group that no setting allows', async () => {
-    const chat = await newChat([says('never')], { allow_chats: ['-5'] })
+    const chat = await createChat([says('never')], { allow_chats: ['-5'] })
     await receiveMessage(chat, 'hi', { chat: { id: -6, type: 'group' } })
     expect([chat.scripted.requests, chat.api.calls]).toEqual([[], []])
   })
 
   it('answers 200 and ignores events while the channel is paused or the tenant suspended', async () => {
     const { id: tenantId, key } = await newTenant()
-    const chat = await newChat([says('never')], {}, key)
+    const chat = await createChat([says('never')], {}, key)
     await call('POST', `/api/channels/${chat.channel}/pause`, { key })
     await receiveMessage(chat, 'hi')
     await call('POST', `/api/channels/${chat.channel}/resume`, { key })
