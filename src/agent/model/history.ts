@@ -82,11 +82,11 @@ export type HistoryStore = History & {
    * Upserts the record and the pages in one atomic batch. Repeating it changes nothing. A record that equals `known` is
    * not written again; pass `nothing` after a failure.
    */
-  readonly append: (record: SessionRecord, listPages: readonly Page[], known?: KnownRecord) => Promise<void>
+  readonly append: (record: SessionRecord, pages: readonly Page[], known?: KnownRecord) => Promise<void>
   /** Deletes pages with n ≥ `from` (undo) and their index rows. Their usage stays counted. */
   readonly truncate: (sessionId: string, from: number, unsent?: readonly SpentTurn[]) => Promise<void>
   /** Lists pages with n > `after` in order, at most `bytes` in all, to rebuild a session. */
-  readonly pages: (sessionId: string, after: number, bytes?: number) => Promise<readonly Page[]>
+  readonly listPages: (sessionId: string, after: number, bytes?: number) => Promise<readonly Page[]>
   readonly listSessions: (
     filter: SessionFilter,
   ) => Promise<{ readonly data: readonly SessionRecord[]; readonly nextCursor: string | null }>

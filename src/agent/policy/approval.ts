@@ -49,12 +49,12 @@ export function appliesToSession({ channel }: ApprovalRule, { source, origin }: 
   return [source, ...places].some((place) => matchesWildcard(channel, place))
 }
 
-type Verdict = Pick<ApprovalDecision, 'by' | 'reason'>
+type ReasonedBy = Pick<ApprovalDecision, 'by' | 'reason'>
 
 export type ApprovalRuling =
-  | { readonly do: 'run'; readonly decision?: Verdict }
-  | { readonly do: 'refuse'; readonly did: 'refused' | 'denied'; readonly decision: Verdict }
-  | { readonly do: 'judge' | 'ask'; readonly decision: Verdict }
+  | { readonly do: 'run'; readonly decision?: ReasonedBy }
+  | { readonly do: 'refuse'; readonly did: 'refused' | 'denied'; readonly decision: ReasonedBy }
+  | { readonly do: 'judge' | 'ask'; readonly decision: ReasonedBy }
 
 /** After this many denials by a person or the judge in one turn, further calls are refused without asking. */
 const maxDenials = 3

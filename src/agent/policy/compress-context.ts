@@ -14,7 +14,7 @@ const minMessages = 4
 export const compressContext: BeforeModel = (turn, view) =>
   isRequested(turn, view) || isNearlyFull(turn, view) ? { do: 'compress' } : undefined
 
-/** A person's request applies once, whatever the settings say. */
+/** A person's request applies once, also when the settings switch compression off. */
 const isRequested: Test = ({ compress }, { messageCount: messages }) =>
   compress !== undefined && messages >= minMessages
 

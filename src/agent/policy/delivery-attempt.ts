@@ -152,8 +152,8 @@ export const duplicateMark = '(Sent again after an interruption; this may be a d
 
 /** Renders the notice that replaces expired replies. */
 export function renderDigest(count: number, lastText: string): string {
-  const words = lastText.replace(/\s+/g, ' ').trim()
-  const beginning = words.length > 160 ? `${truncate(words, 160)}…` : words
+  const text = lastText.replace(/\s+/g, ' ').trim()
+  const beginning = text.length > 160 ? `${truncate(text, 160)}…` : text
   const what = count === 1 ? 'A reply could' : `${count} replies could`
   const which = count === 1 ? 'It began' : 'The last one began'
   return `${what} not be delivered here in time. ${which}: “${beginning}” The session has it in full.`

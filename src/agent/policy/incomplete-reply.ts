@@ -38,10 +38,10 @@ function askAgain(
   { name, instruction, change = {} }: Retry,
   dropped?: AssistantMessage,
 ): Commit {
-  const asked = addNote(countUse(turn, name), at, name, 'the answer is not complete')
+  const noted = addNote(countUse(turn, name), at, name, 'the answer is not complete')
   const isSeen = dropped && (textIn(dropped) || thinkingIn(dropped))
   const restarts = isSeen ? { count: turn.restarts.count + 1, reason: name } : turn.restarts
-  return { turn: { ...asked, restarts, ...change, stage: { at: 'ready' }, say: instruction } }
+  return { turn: { ...noted, restarts, ...change, stage: { at: 'ready' }, say: instruction } }
 }
 
 /** Continues a text that reached the length limit. All parts become one message. */

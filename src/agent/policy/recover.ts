@@ -95,7 +95,7 @@ const counted = (turn: Turn, kind: FailureKind): Turn => ({
   used: { ...turn.used, [kind]: timesUsed(turn, kind) + 1 },
 })
 
-/** Counts a restart when clients saw a part of the answer, so that they are told to drop it. A draft continues instead. */
+/** Counts a restart when clients got a part of the answer, so that an event announces its end. A draft continues instead. */
 function countRestart(next: Turn, before: Turn, kind: FailureKind, partial: string | undefined): Turn {
   const isSeen = Boolean(partial) || (kind === 'interrupted' && before.stage.at === 'calling-model')
   return isSeen ? { ...next, restarts: { count: before.restarts.count + 1, reason: kind } } : next

@@ -41,15 +41,15 @@ export type SideModelSources = {
 
 /** Lists the models to ask in order. A configured model comes first, and the others are fallbacks. */
 export function listSideModels({
-  configured: set,
-  configuredFallbacks: chain,
+  configured,
+  configuredFallbacks,
   deployed,
   sibling,
   main,
   fallbacks,
   others = [],
 }: SideModelSources): readonly string[] {
-  const ids = [set, ...(chain ?? [deployed, sibling, main, ...fallbacks, ...others])]
+  const ids = [configured, ...(configuredFallbacks ?? [deployed, sibling, main, ...fallbacks, ...others])]
   return [...new Set(ids.filter((id) => id !== undefined && id !== ''))] as readonly string[]
 }
 
@@ -105,5 +105,5 @@ export function afterFailure({ kind, tries, keys, retryAfterMs = 0 }: Failed): A
   if (keyFailures.has(kind) && tries < keys) return { do: 'again', afterMs: 0 }
   if (transientFailures.has(kind) && tries <= maxRetries && retryAfterMs <= maxRetryAfterMs)
     return { do: 'again', afterMs: Math.max(retryAfterMs, 500 * tries) }
-  return { do: 'next', suspendMs: suspendMs }
+  return { do: 'next', suspendMs }
 }

@@ -33,7 +33,7 @@ function uniqueId(id: string, used: Set<string>): string {
   return free
 }
 
-/** Encodes equal values as the same JSON, in whatever order their keys are. */
+/** Encodes equal values as the same JSON, independent of the order of keys. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
