@@ -9,7 +9,7 @@ import { toolResult, pixelPng, tools } from './support/requests.ts'
 import { dialectHarnesses } from './support/dialects.ts'
 
 const image = { type: 'image', mediaType: 'image/png', data: pixelPng } as const
-const request = (transcript: readonly Message[], more: Partial<ModelRequest> = {}): ModelRequest => ({
+const createRequest = (transcript: readonly Message[], more: Partial<ModelRequest> = {}): ModelRequest => ({
   model: 'model-1',
   system: 'Be kind.',
   transcript,
@@ -21,19 +21,19 @@ const request = (transcript: readonly Message[], more: Partial<ModelRequest> = {
 async function callAndValidate(
   harness: DialectHarness,
   transcript: readonly Message[],
-  answer: RecordedResponse,
+  response: RecordedResponse,
 ): Promise<AssistantMessage> {
   const quirks = harness.thinkingQuirks ?? {}
-  const asked = request(transcript, { reasoningEffort: 'high', cache: '1h' })
-  const { body, reply, error } = await harness.exchange(asked, answer, { quirks })
-  const said = JSON.stringify(body)
+  const modelRequest = createRequest(transcript, { reasoningEffort: 'high', cache: '1h' })
+  const { body, reply, error } = await harness.exchange(modelRequest, response, { quirks })
+  const json = JSON.stringify(body)
   const results = transcript.flatMap((one) => (one.role === 'tool' ? [textIn(one)] : []))
   expect({
     dialect: harness.name,
-    faults: harness.findViolations(body),
-    lost: results.filter((result) => !said.includes(result)),
+    violations: harness.findViolations(body),
+    missingResults: results.filter((result) => !json.includes(result)),
     error,
-  }).toEqual({ dialect: harness.name, faults: [], lost: [], error: undefined })
+  }).toEqual({ dialect: harness.name, violations: [], missingResults: [], error: undefined })
   return reply?.message as AssistantMessage
 }
 
@@ -99,8 +99,8 @@ describe('a conversation of twenty turns', longTest, () => {
 
 describe('any stored history', longTest, () => {
   const text = fc.constantFrom('', ' ', '\n\n', 'a', 'long text', 'half \ud83d of it', '漢字 😀')
-  const words = text.map((one) => ({ type: 'text', text: one }) as const)
-  const picture = fc
+  const textPart = text.map((one) => ({ type: 'text', text: one }) as const)
+  const imagePart = fc
     .constantFrom(
       { mediaType: 'image/png', data: pixelPng },
       { mediaType: 'image/jpg', data: pixelPng },
@@ -121,19 +121,19 @@ describe('any stored history', longTest, () => {
     { type: 'thinking', text: 'hm', sealed: { by: 'nobody', data: 'c2VhbGVk' } } as const,
   )
   const answer = fc
-    .array(fc.oneof(words, thinking, call), { maxLength: 4 })
+    .array(fc.oneof(textPart, thinking, call), { maxLength: 4 })
     .map((content): Message => ({ role: 'assistant', content, stop: 'end' }))
   const result = fc
-    .record({ callId: id, content: fc.array(fc.oneof(words, picture), { maxLength: 2 }), failed: fc.boolean() })
+    .record({ callId: id, content: fc.array(fc.oneof(textPart, imagePart), { maxLength: 2 }), failed: fc.boolean() })
     .map((one): Message => ({ role: 'tool', name: 'look', ...one }))
-  const asked = fc
-    .array(fc.oneof(words, picture), { maxLength: 3 })
+  const userMessage = fc
+    .array(fc.oneof(textPart, imagePart), { maxLength: 3 })
     .map((content): Message => ({ role: 'user', content }))
   /** Replies of the dialects themselves, with their own seals. */
   const recordedReplies = Promise.all(
     dialectHarnesses.flatMap((harness) =>
       (['thinking', 'thoughtfulCall', 'calls'] as const).map(async (situation) => {
-        const { reply } = await harness.exchange(request([userText('hello')]), harness.recordings[situation])
+        const { reply } = await harness.exchange(createRequest([userText('hello')]), harness.recordings[situation])
         return reply?.message as Message
       }),
     ),
@@ -158,8 +158,8 @@ describe('any stored history', longTest, () => {
   it.each(dialectHarnesses.map((harness) => [harness.name, harness] as const))(
     'becomes a valid request: %s',
     async (_name, harness) => {
-      const said = fc.constantFrom(...(await recordedReplies))
-      const histories = fc.array(fc.oneof(asked, answer, result, said), { maxLength: 14 })
+      const recorded = fc.constantFrom(...(await recordedReplies))
+      const histories = fc.array(fc.oneof(userMessage, answer, result, recorded), { maxLength: 14 })
       const quirks = fc.constantFrom({}, { cacheMarks: 'native' } as const, harness.thinkingQuirks ?? {})
       await fc.assert(
         fc.asyncProperty(histories, options, quirks, async (history, more, own) => {
@@ -167,9 +167,13 @@ describe('any stored history', longTest, () => {
           const all = history.map((one, nth) => (one.role === 'assistant' ? withFreshId(one, nth) : one))
           const transcript = [...all, userText('now?')]
           const model = own.reasoning === 'adaptive' ? 'claude-opus-5' : 'claude-sonnet-4-5'
-          const { body } = await harness.exchange(request(transcript, { ...more, model }), harness.recordings.text, {
-            quirks: own,
-          })
+          const { body } = await harness.exchange(
+            createRequest(transcript, { ...more, model }),
+            harness.recordings.text,
+            {
+              quirks: own,
+            },
+          )
           expect(harness.findViolations(body)).toEqual([])
         }),
         { numRuns: 150 },

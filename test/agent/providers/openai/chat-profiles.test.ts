@@ -32,31 +32,33 @@ const endpoints = providers.flatMap(({ id }) =>
 )
 
 /** Fields of single providers that the strict validator does not accept. */
-const own = new Set(['cache_control', 'extra_content', 'reasoning_details', 'thinking', 'reasoning'])
+const providerFields = new Set(['cache_control', 'extra_content', 'reasoning_details', 'thinking', 'reasoning'])
 const text = (body: Uint8Array): string => new TextDecoder().decode(body)
-const standard = (body: Uint8Array): unknown =>
-  JSON.parse(text(body), (name, value: unknown) => (own.has(name) ? undefined : value))
+const removeProviderFields = (body: Uint8Array): unknown =>
+  JSON.parse(text(body), (name, value: unknown) => (providerFields.has(name) ? undefined : value))
 
-const faultsOf = (quirks: Quirks, cache: '5m' | '1h' | undefined) =>
+const findViolations = (quirks: Quirks, cache: '5m' | '1h' | undefined) =>
   Object.entries(requests).flatMap(([name, { request }]) =>
-    findChatViolations(standard(renderChatBody({ ...request, cache }, quirks))).map((fault) => `${name}: ${fault}`),
+    findChatViolations(removeProviderFields(renderChatBody({ ...request, cache }, quirks))).map(
+      (violation) => `${name}: ${violation}`,
+    ),
   )
 
 describe('a chat completion body', () => {
   it.each(endpoints)('for %s is valid for a strict server', (_id, quirks, cache) => {
-    expect(faultsOf(quirks, cache)).toEqual([])
+    expect(findViolations(quirks, cache)).toEqual([])
   })
 
   it('for a growing conversation equals that for a new one, with every profile', () => {
-    const long = Object.values(requests).flatMap(({ request }) => request.transcript)
+    const messages = Object.values(requests).flatMap(({ request }) => request.transcript)
     for (const [, quirks, cache] of endpoints) {
-      const grown: Message[] = []
-      for (const [at, message] of long.entries()) {
-        grown.push(message)
+      const transcript: Message[] = []
+      for (const [at, message] of messages.entries()) {
+        transcript.push(message)
         // Tool results of one batch are added together.
-        if (long[at + 1]?.role === 'tool') continue
-        const request = { model: 'm', system: 'Be kind.', tools: [], cache, transcript: grown }
-        const fresh = renderChatBody({ ...request, transcript: [...grown] }, quirks)
+        if (messages[at + 1]?.role === 'tool') continue
+        const request = { model: 'm', system: 'Be kind.', tools: [], cache, transcript }
+        const fresh = renderChatBody({ ...request, transcript: [...transcript] }, quirks)
         expect(text(renderChatBody(request, quirks))).toBe(text(fresh))
       }
     }

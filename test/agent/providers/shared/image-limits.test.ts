@@ -1,5 +1,3 @@
-/** Tests the size and the number of the images in a request. */
-
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../../../src/agent/model/dialect.ts'
 import type { Message } from '../../../../src/agent/model/message.ts'
@@ -8,26 +6,8 @@ import { renderConverseBody as bedrockBody } from '../../../../src/agent/provide
 import { limitImages } from '../../../../src/agent/providers/shared/image-limits.ts'
 import { findAnthropicViolations } from '../fakes/anthropic.ts'
 import { findBedrockViolations } from '../fakes/bedrock.ts'
-import { toolResult, pixelPng } from '../support/requests.ts'
-
-const base64 = (...bytes: readonly number[]) => btoa(String.fromCharCode(...bytes))
-const image = (data: string, mediaType = 'image/png') => ({ type: 'image', mediaType, data }) as const
-const toBytes32 = (n: number) => [n >>> 24, (n >>> 16) & 255, (n >>> 8) & 255, n & 255]
-const toCharCodes = (text: string) => [...text].map((letter) => letter.charCodeAt(0))
-/** The first bytes of a PNG. `n` makes images of equal size different. */
-const png = (width: number, height = 1, n = 0) =>
-  image(
-    base64(
-      0x89,
-      ...toCharCodes('PNG\r\n\u001a\n'),
-      ...toBytes32(13),
-      ...toCharCodes('IHDR'),
-      ...toBytes32(width),
-      ...toBytes32(height),
-      n,
-      0,
-    ),
-  )
+import { image, png } from '../support/images.ts'
+import { pixelPng, toolResult } from '../support/requests.ts'
 
 const userMessage = (...parts: readonly ReturnType<typeof png>[]): Message => ({
   role: 'user',
@@ -45,7 +25,7 @@ const listShownImages = (messages: readonly Message[]) =>
 
 describe('limitImages', () => {
   const limits = { maxImages: 8, maxSidePx: 8_000, whenOver: { images: 4, maxSidePx: 2_000 } }
-  const shown = (messages: readonly Message[]) => listShownImages(limitImages(messages, limits))
+  const listShown = (messages: readonly Message[]) => listShownImages(limitImages(messages, limits))
 
   it('keeps all images up to the limit, and the same messages', () => {
     const all = createTranscript(8)
@@ -53,9 +33,9 @@ describe('limitImages', () => {
   })
 
   it('omits the oldest images, a quarter of the limit at once', () => {
-    const omitted = (images: number) => shown(createTranscript(images)).filter((one) => !one).length
+    const omitted = (images: number) => listShown(createTranscript(images)).filter((one) => !one).length
     expect([8, 9, 10, 11, 12, 13].map(omitted)).toEqual([0, 2, 2, 4, 4, 6])
-    expect(shown(createTranscript(9))).toEqual([false, false, true, true, true, true, true, true, true])
+    expect(listShown(createTranscript(9))).toEqual([false, false, true, true, true, true, true, true, true])
   })
 
   it('omits images with too many pixels', () => {
@@ -68,13 +48,13 @@ describe('limitImages', () => {
       reply,
       userMessage(png(8_000)),
     ]
-    expect(shown(all)).toEqual([true, false, false, true])
+    expect(listShown(all)).toEqual([true, false, false, true])
   })
 
   it('has a lower limit for the number of images when one is large', () => {
     const wide = (n: number) => png(n === 4 ? 2_001 : 10, 1, n)
-    expect(shown(createTranscript(5, wide))).toEqual([false, true, true, true, true])
-    expect(shown(createTranscript(4, wide))).toEqual([true, true, true, true])
+    expect(listShown(createTranscript(5, wide))).toEqual([false, true, true, true, true])
+    expect(listShown(createTranscript(4, wide))).toEqual([true, true, true, true])
   })
 
   it('counts images in tool results, and puts a note in their place', () => {

@@ -1,24 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { getImageSize } from '../../../../src/agent/providers/shared/image-size.ts'
-
-const base64 = (...bytes: readonly number[]) => btoa(String.fromCharCode(...bytes))
-const image = (data: string, mediaType = 'image/png') => ({ type: 'image', mediaType, data }) as const
-const toBytes32 = (n: number) => [n >>> 24, (n >>> 16) & 255, (n >>> 8) & 255, n & 255]
-const toCharCodes = (text: string) => [...text].map((letter) => letter.charCodeAt(0))
-/** The first bytes of a PNG. `n` makes images of equal size different. */
-const png = (width: number, height = 1, n = 0) =>
-  image(
-    base64(
-      0x89,
-      ...toCharCodes('PNG\r\n\u001a\n'),
-      ...toBytes32(13),
-      ...toCharCodes('IHDR'),
-      ...toBytes32(width),
-      ...toBytes32(height),
-      n,
-      0,
-    ),
-  )
+import { base64, image, png, toCharCodes } from '../support/images.ts'
 
 describe('getImageSize', () => {
   const app1 = [0xff, 0xe1, 0, 8, 1, 2, 3, 4, 5, 6]

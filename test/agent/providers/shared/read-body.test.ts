@@ -21,7 +21,7 @@ function createBody(bytes: readonly number[], after: 'closes' | 'hangs' | 'conti
     },
     { highWaterMark: 0 },
   )
-  return { body, left: Promise.race([wasCancelled, wasClosed]) }
+  return { body, ending: Promise.race([wasCancelled, wasClosed]) }
 }
 const never = () => new Promise<void>(() => {})
 
@@ -38,14 +38,14 @@ describe('readBody', () => {
     ['continues', never, 'cancelled'],
   ] as const)('reads no further when the body %s after the end of the reply', async (after, sleep, outcome) => {
     const received: number[] = []
-    const { body, left } = createBody([1, 2], after)
+    const { body, ending } = createBody([1, 2], after)
     await readBody(body, ([byte = 0]) => received.push(byte) === 2, sleep)
     expect(received).toEqual([1, 2])
-    expect(await left).toBe(outcome)
+    expect(await ending).toBe(outcome)
   })
 
   it('cancels the body when `onChunk` throws', async () => {
-    const { body, left } = createBody([1], 'hangs')
+    const { body, ending } = createBody([1], 'hangs')
     const reading = readBody(
       body,
       () => {
@@ -54,6 +54,6 @@ describe('readBody', () => {
       never,
     )
     await expect(reading).rejects.toThrow('no')
-    expect(await left).toBe('cancelled')
+    expect(await ending).toBe('cancelled')
   })
 })
