@@ -1,12 +1,12 @@
-/** One turn over HTTP, timed. Bytes are only scanned, never parsed: the client must not be what is measured. */
+/** Sends turns over HTTP and times them. Bytes are scanned and not parsed, so that the client adds little time. */
 
 import { Agent, request } from 'node:http'
 
-/** Something that speaks chat completions. */
+/** A server with a chat completions route. */
 export type Target = {
   readonly name: string
   readonly origin: string
-  /** Before `/v1/chat/completions`. */
+  /** Path prefix of `/v1/chat/completions`. */
   readonly prefix: string
   readonly key?: string
 }
@@ -30,7 +30,7 @@ export class TurnFailed extends Error {}
 
 type Answer = { readonly status: number; readonly text: string }
 
-/** A plain JSON call, for everything that is not timed. */
+/** Sends a JSON request that is not timed. */
 export const call = (target: Target, method: string, path: string, body?: unknown): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const headers: Record<string, string> = { 'content-type': 'application/json' }
@@ -77,7 +77,7 @@ export const turn = (target: Target, input: TurnInput): Promise<Turn> =>
       let tail = ''
       response.setEncoding('latin1')
       response.on('data', (part: string) => {
-        // A pattern may be cut in two by the network, so a little of what came before is looked at again.
+        // The network may split the pattern, so the end of the previous part is scanned again.
         tail = (tail + part).slice(-Math.max(part.length + 200, 2000))
         if (!ttft && content.test(tail)) ttft = performance.now() - began
       })

@@ -1,4 +1,4 @@
-/** A copy of a checkout that nobody edits: `wrangler dev` would restart the server at every change it sees. */
+/** Copies a checkout, because `wrangler dev` restarts the server when a file changes during a measurement. */
 
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'

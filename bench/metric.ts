@@ -1,4 +1,4 @@
-/** What a metric is, and how two contenders are compared: interleaved, so that noise of the machine hits both. */
+/** Defines metrics and compares two contenders in interleaved rounds, so that noise of the machine affects both. */
 
 import type { Stage } from './stage.ts'
 
@@ -28,7 +28,7 @@ export type Metric = {
 
 export type Pair = { readonly ours: number; readonly floor: number }
 
-/** Runs both in every round, who begins alternating, after one round that does not count. */
+/** Runs both in every round, in alternating order, after a warm-up round that does not count. */
 export const pairs = async (
   rounds: number,
   ours: (round: number) => Promise<number>,
@@ -69,5 +69,5 @@ export const together = <T>(count: number, act: (n: number) => Promise<T>): Prom
   Promise.all(Array.from({ length: count }, (_, n) => act(n)))
 
 let issued = 0
-/** A word that no other turn of this run has: the journal of the model server is read by it. */
+/** Creates a unique word, by which the journal of the model server finds the requests of a turn. */
 export const nonce = (): string => `b${process.pid}x${issued++}`

@@ -1,4 +1,4 @@
-/** The model server in a process of its own, and its journal. */
+/** Starts the model server in its own process and reads its journal. */
 
 import { join } from 'node:path'
 import { call, json, type Target } from './client.ts'
@@ -29,7 +29,7 @@ export const startModel = async (): Promise<Model> => {
   }
 }
 
-/** Waits until the server answers; says what it printed when it does not. */
+/** Waits until the server answers. The error of a timeout shows its output. */
 export const ready = async (target: Target, running: Running, path: string): Promise<void> => {
   const until = performance.now() + 120_000
   while (performance.now() < until) {
@@ -45,6 +45,6 @@ export const ready = async (target: Target, running: Running, path: string): Pro
 export const stepsOf = async (model: Model, nonce: string): Promise<readonly Entry[]> =>
   (await model.journal()).filter((entry) => entry.nonce === nonce && entry.tools)
 
-/** Time that the contender adds per step: from the end of an answer to the whole of the next request. */
+/** Times between the end of a model reply and the complete next request, which is what the contender adds per step. */
 export const gapsOf = (steps: readonly Entry[]): number[] =>
   steps.slice(1).map((step, n) => step.received - (steps[n]?.ended ?? NaN))

@@ -1,4 +1,4 @@
-/** Processes that the bench starts: in a group of their own, watched by pid, ended with everything they started. */
+/** Starts processes of the benchmark in their own groups, measures them, and kills their whole trees. */
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -8,7 +8,7 @@ export type Running = {
   readonly pid: number
   readonly output: () => string
   readonly alive: () => boolean
-  /** SIGKILL to all of the tree: what a crash of the machine looks like. */
+  /** Sends SIGKILL to the whole tree, like a crash of the machine. */
   readonly kill: () => Promise<void>
 }
 
@@ -42,7 +42,7 @@ const statOf = (pid: number): string[] => {
   }
 }
 
-/** The process and all that it started, as far as they still live. */
+/** The living processes of a tree. */
 export const treeOf = (root: number): number[] => {
   const parentOf = parents()
   const tree = [root]
@@ -84,7 +84,7 @@ const signal = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // Already gone, which is what was wanted.
+    // The process has already ended.
   }
 }
 
@@ -122,7 +122,7 @@ export const start = (command: readonly string[], { cwd, env }: StartOptions): R
   }
 }
 
-/** Nothing of ours outlives us, whatever ends us. */
+/** Kills all started processes when the benchmark ends for any reason. */
 const endAll = (): void => {
   for (const { pid } of started) if (pid) for (const member of [...treeOf(pid), -pid]) signal(member)
   started.clear()

@@ -1,4 +1,4 @@
-/** The numbers as a table: for the terminal, for docs/performance.md and as JSON. */
+/** Renders the results as a table for the terminal and docs/performance.md, and as JSON. */
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import type { Goal, Row } from './metric.ts'
 import { repository } from './stage.ts'
 import { estimate, median, type Estimate } from './stats.ts'
 
-/** The upper end of the interval has to meet the goal: luck does not count. */
+/** A goal is met only when the whole interval meets it. */
 export const meets = (goal: Goal, { low, high }: Estimate): boolean =>
   goal.is === 'at most' ? high <= goal.value : low >= goal.value
 

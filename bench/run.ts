@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [P1 P3 …] [--rounds 20] [--quick] [--write] [--from DIR] [--frozen] [--self]`: measures Talaria against the
- * floors of its own stack, interleaved, and says which goals are met. docs/performance.md explains the metrics.
+ * `npm run bench -- [P1 P3 …] [--rounds 20] [--quick] [--write] [--from DIR] [--frozen] [--self]`: measures Talaria
+ * against minimal workers on the same stack and prints which goals are met. docs/performance.md explains the metrics.
  */
 
 import { resolve } from 'node:path'
@@ -64,7 +64,7 @@ const measure = async (): Promise<{ rows: readonly Row[]; failed: number }> => {
         rows.push(...(await metric.run(stage, { rounds, quick: values.quick })))
         process.stderr.write(` ${((performance.now() - began) / 1000).toFixed(0)} s\n`)
       } catch (error) {
-        // One metric that cannot be measured must not cost the others.
+        // A metric that cannot be measured does not stop the others.
         failed++
         process.stderr.write(` failed: ${error instanceof Error ? error.message : String(error)}\n`)
       }

@@ -1,4 +1,4 @@
-/** The contenders, started once and only when a metric asks for them: model server, floors, Talaria. */
+/** Starts the contenders on demand, once each: model server, floors and Talaria. */
 
 import { createRequire } from 'node:module'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,7 +23,7 @@ export type Stage = {
   readonly proxy: () => Promise<Target>
   readonly floor: () => Promise<Contender>
   readonly ours: () => Promise<Contender>
-  /** SIGKILL, then a start on the same data. */
+  /** Kills the contender and starts it again with the same data. */
   readonly restart: (which: 'ours' | 'floor') => Promise<Contender>
   /** A second Talaria with its own data; the caller stops it. */
   readonly another: (persist?: string) => Promise<Contender>
@@ -35,13 +35,13 @@ export type Stage = {
 export type StageOptions = {
   /** A checkout of Talaria to measure. */
   readonly from: string
-  /** Measure the floor as if it were Talaria: tells what the harness itself can resolve. */
+  /** Measures the floor against itself, which shows the resolution of the benchmark. */
   readonly self: boolean
 }
 
 export const adminKey = 'bench-admin-key-0123456789'
 
-/** As scripts/lib/wrangler.mjs runs Talaria: what the wrapper costs must be the same for both. */
+/** The same variables as in scripts/lib/wrangler.mjs, so that wrangler costs both contenders the same. */
 const common = {
   X_LOCAL_OBSERVABILITY: 'false',
   X_LOCAL_EXPLORER: 'false',
@@ -55,7 +55,7 @@ const common = {
 
 type Launch = (persist: string, model: Model) => Promise<Contender>
 
-/** As scripts/start.mjs does. */
+/** The same flags as in scripts/start.mjs. */
 const floorFlags = [
   'dev',
   '--config',

@@ -1,4 +1,4 @@
-/** Medians and their intervals. Order statistics: no assumption on how the noise is distributed. */
+/** Calculates medians and their intervals by order statistics, which assume no distribution of the noise. */
 
 export type Estimate = { readonly median: number; readonly low: number; readonly high: number; readonly n: number }
 

@@ -1,6 +1,7 @@
-// Bundles the shell and the reader of PDF files twice each: as text for a Worker Loader isolate, and as a module of its
-// own for where there is no loader. And what compiles and runs programs of the model, as text. All stay out of the core
-// bundle; the client of the OpenAI SDK goes into it, in the place of the whole. Does nothing when the outputs are newer than every input.
+// Builds the code that runs beside the core of the worker, into src/backends/dist. The shell and the PDF reader are
+// bundled twice: as text for a Worker Loader isolate, and as a module for deployments without a loader. The runner of
+// programs is bundled as text. The reduced client of the OpenAI SDK is part of the core. Skips outputs that are newer than
+// all inputs.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -56,7 +57,7 @@ const mendsShell = {
     })),
 }
 
-// PDF.js as `unpdf` packs it for where there is no browser.
+// PDF.js as `unpdf` bundles it for servers.
 const boundsPdf = {
   name: 'bounds-pdf',
   setup(context) {
@@ -70,7 +71,7 @@ const boundsPdf = {
   },
 }
 
-// Packages written for Node ask for its modules by their old names.
+// Packages written for Node import its modules without the node: prefix.
 const namesNode = {
   name: 'names-node',
   setup(context) {

@@ -1,5 +1,5 @@
-// `npm run chaos [-- --kills N --simulations N --seed N]`: the machine in worlds that fail, the crash matrix and random
-// kills against a real server. Takes minutes. The last line is the sum.
+// `npm run chaos [-- --kills N --simulations N --seed N]`: runs simulations of the turn machine with failures, the crash
+// matrix, and random kills of a real server. Takes minutes. The last line is the sum.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

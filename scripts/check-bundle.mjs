@@ -1,6 +1,6 @@
-// The core of the worker has a budget: what has to be loaded before the first request is answered. Bundles it with
-// esbuild as wrangler does (same bytes to a tenth of a percent, in a fraction of the time) and fails when the compressed
-// size is over. What lies in src/backends/dist is loaded when it is needed, and counted apart.
+// Checks the size of the worker's core, which is loaded before the first request is answered. Bundles it with esbuild as
+// wrangler does (sizes differ by a tenth of a percent) and fails when the compressed size exceeds the budget. Files of
+// src/backends/dist are loaded on demand and counted separately.
 import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -8,7 +8,7 @@ import { build } from 'esbuild'
 import { clientOnly } from './lib/openai.mjs'
 import { root } from './lib/root.mjs'
 
-/** KiB, minified and compressed: 1.15 × the packages that a user has fixed (390). It may not be raised. */
+/** KiB, minified and compressed: 1.15 × the required packages (390). Do not raise it. */
 const budget = 448
 
 const apart = [
@@ -32,7 +32,7 @@ const bundle = build({
   minify: true,
   legalComments: 'none',
   logLevel: 'error',
-  // From here on: wrangler's own settings.
+  // The following options are those of wrangler.
   format: 'esm',
   target: 'es2024',
   platform: 'browser',
@@ -42,7 +42,7 @@ const bundle = build({
   plugins: [clientOnly],
   external: ['cloudflare:*', 'node:*', ...apart.map((name) => `*/${name}`)],
 })
-// esbuild has said what is wrong.
+// esbuild has printed the errors.
 const { outputFiles, metafile } = await bundle.catch(() => process.exit(1))
 
 const kib = (bytes) => bytes / 1024
@@ -65,7 +65,7 @@ if (size > budget) {
   process.exitCode = 1
 }
 
-/** Bytes of the output by package, or by room of src. */
+/** Sums the bytes of the output by package, and by room of src. */
 function largest({ outputs }) {
   const [output] = Object.values(outputs)
   const sums = new Map()

@@ -1,6 +1,5 @@
-// Imports may only go down (docs/design/floors.md), rooms on one floor do not know each other, and a few
-// words of the platform have no place in src/agent. What a file of src exports is imported by another one. Run by
-// `npm run check`.
+// Checks the layers of src (docs/design/floors.md): imports only go down, rooms on one floor do not import each other,
+// src/agent uses no platform API, and every export is imported somewhere. Run by `npm run check`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 
@@ -57,7 +56,7 @@ for (const file of files) {
       offences.push(`${file} -> ${target} (a policy is called from the lists in ${policyLists} only)`)
 }
 
-/** Names that are imported from each file; `*` where that may be any. */
+/** Collects the names imported from each file. `*` means all of them. */
 const taken = new Map()
 const sources = ['src', 'test', 'scripts', 'bench', 'sandbox'].flatMap((folder) =>
   readdirSync(folder, { recursive: true }).map((name) => join(folder, name)),
@@ -77,7 +76,7 @@ for (const file of sources.filter((name) => /\.(ts|mjs|mts)$/.test(name) && !nam
     take(star ?? late, ['*'])
 }
 for (const [file, names] of taken) {
-  // All tables of the schema are for those who write migrations.
+  // drizzle-kit reads every table of the schema to write migrations.
   if (!files.includes(file) || names.includes('*') || file === 'src/db/schema.ts') continue
   for (const [, name] of readFileSync(file, 'utf8').matchAll(/^export (?:async )?(?:const|function\*?|class) (\w+)/gm))
     if (!names.includes(name)) offences.push(`${file} exports ${name}, which no other file imports`)

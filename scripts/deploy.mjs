@@ -1,4 +1,4 @@
-// `npm run deploy`: brings the remote database up to date, then the worker. Arguments go to `wrangler deploy`.
+// `npm run deploy`: migrates the remote database, then deploys the worker. Arguments go to `wrangler deploy`.
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
-// `npm run dev:sandbox [-- arguments of npm start]`: like `npm start`, with containers. Writes wrangler.sandbox.toml,
-// which is wrangler.toml and what containers need on top, so that a plain start and a plain deploy need no engine.
-// `node scripts/dev-sandbox.mjs --write` only writes it: `npx wrangler deploy --config wrangler.sandbox.toml` deploys it.
+// `npm run dev:sandbox [-- arguments of npm start]`: starts the server with containers. Writes wrangler.sandbox.toml, which
+// adds the containers to wrangler.toml, so that a plain start or deploy needs no container engine. With `--write` it only
+// writes the file, for `npx wrangler deploy --config wrangler.sandbox.toml`.
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ else start(given)
 
 function start(args) {
   const isGiven = args.some((argument) => argument.startsWith('--enable-containers'))
-  // Without an engine wrangler would not start at all; so the server does, and its commands say what is missing.
+  // Without an engine wrangler would not start. The server starts without containers, and commands report what is missing.
   const engine = isGiven || hasEngine(process.env.WRANGLER_DOCKER_BIN)
   if (!engine) console.warn(howToGetOne)
   const containers = isGiven ? [] : [`--enable-containers=${engine}`]

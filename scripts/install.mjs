@@ -1,5 +1,5 @@
-// Runs before every npm script that needs a dependency: installs exactly what package-lock.json names, when that is not
-// what node_modules holds. Costs a few milliseconds otherwise. Has to run on Node 20 with nothing installed.
+// Installs the dependencies of package-lock.json when node_modules differs from it. Runs before every npm script that needs
+// them, and takes a few milliseconds when nothing changed. Must run on Node 20 with nothing installed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const read = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : undefine
 const lock = read(lockFile)
 const wanted = fingerprint(lock)
 if (read(stampFile) !== wanted) {
-  // Somebody may have run `npm ci` by hand: then there is nothing to do but to remember it.
+  // After a manual `npm ci` only the stamp is missing.
   if (!matches(lock, read(hiddenLockFile))) install()
   writeFileSync(stampFile, wanted)
 }
@@ -23,8 +23,8 @@ function install() {
   console.log('Installing dependencies …')
   const clean = npm(['ci', '--loglevel=error'])
   if (clean.status === 0) return
-  // A registry without the builds of a tool for other systems makes a lock file that `npm ci` calls incomplete.
-  // `npm install` takes it as it is; that every version is the locked one is checked here.
+  // A registry without builds for other systems makes a lock file that `npm ci` calls incomplete. `npm install` accepts it;
+  // the check below ensures that every version is the locked one.
   const incomplete = /EUSAGE/.test(clean.stderr ?? '')
   const installed = incomplete ? npm(['install', '--no-save', '--loglevel=error']) : clean
   if (installed.status === 0 && matches(lock, read(hiddenLockFile))) return
@@ -32,7 +32,7 @@ function install() {
 }
 
 function npm(args) {
-  // The Node that runs npm, not the one in node_modules, which `npm ci` is about to delete.
+  // Use the Node that runs npm: `npm ci` deletes the one in node_modules.
   const { npm_node_execpath: node, npm_execpath: script } = process.env
   const options = { cwd: root, stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8', maxBuffer: 64 << 20 }
   const all = [...args, '--no-fund', '--no-audit']
@@ -46,7 +46,7 @@ function fail({ status, error, stderr }) {
     [
       stderr,
       `Installing the dependencies failed${error ? `: ${error.message}` : ` (npm ended with ${status})`}.`,
-      'What npm said is above. Usual causes: no network to the npm registry, no write access to this folder, or',
+      'The output of npm is above. Usual causes: no network to the npm registry, no write access to this folder, or',
       'a package-lock.json that does not fit package.json (then run `npm install` once and commit the lock file).',
     ].join('\n'),
   )

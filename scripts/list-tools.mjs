@@ -1,4 +1,4 @@
-// Writes src/tools/index.ts: the literal list of every src/tools/<toolset>/<name>.tool.ts, in order of path.
+// Writes src/tools/index.ts, which lists every src/tools/<toolset>/<name>.tool.ts in the order of their paths.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// `npm start`: keys, database, build, server; then the address and the key.
+// `npm start`: generates missing keys, migrates the local database, builds, starts the server and prints its address.
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { readSettings } from './lib/settings.mjs'
 import { requireWritable } from './lib/state-folder.mjs'
 import { wranglerDev } from './lib/wrangler.mjs'
 
-const patience = 120_000
+const startTimeoutMs = 120_000
 
 async function start(options) {
   await requirePort(options.port, options.host)
@@ -25,7 +25,7 @@ async function start(options) {
 }
 
 function argumentsFor({ port, host, rest }, persistTo, settings) {
-  // `warn` keeps errors visible and spares a round trip per request; failpoints print what only `log` shows.
+  // `warn` shows errors without a log line per request. Failpoints print at the level `log`.
   const level = rest.some((argument) => argument.startsWith('--log-level'))
     ? []
     : ['--log-level', settings.FAILPOINTS ? 'log' : 'warn']
@@ -33,7 +33,7 @@ function argumentsFor({ port, host, rest }, persistTo, settings) {
   return ['--port', String(port), '--ip', host, '--persist-to', persistTo, ...level, ...inspector, ...rest]
 }
 
-/** Before wrangler looks at the folder: a build under its eyes would restart the server. */
+/** Runs before wrangler watches the folder, because a later build would restart the server. */
 const build = () =>
   new Promise((done, failed) => {
     const child = spawn(process.execPath, [join(root, 'scripts/build-isolate.mjs')], {
@@ -43,7 +43,7 @@ const build = () =>
     child.on('exit', (code) => (code === 0 ? done() : failed(new Error('The shell of the sandbox could not be built'))))
   })
 
-/** The server stays in our process group; a signal to us alone is passed on, and its end is ours. */
+/** Ends both processes together: forwards signals to the server and exits when it exits. */
 function endTogether(server) {
   let stopping = false
   const stop = () => {
@@ -55,7 +55,7 @@ function endTogether(server) {
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
   process.on('SIGHUP', stop)
-  // npm passes a signal on to its shell only, which ends without us: then we are somebody else's child.
+  // npm forwards signals only to its shell. When that has ended, this process has another parent and stops.
   const parent = process.ppid
   if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && !stopping && stop(), 500).unref()
   server.on('exit', (code) => process.exit(stopping ? 0 : (code ?? 1)))
@@ -65,8 +65,8 @@ async function ready(server, { host, port }) {
   const listening = new Promise((yes) =>
     server.on('message', (message) => String(message).includes('DEV_SERVER_READY') && yes(true)),
   )
-  const deadline = Date.now() + patience
-  await Promise.race([listening, delay(patience, undefined, { ref: false })])
+  const deadline = Date.now() + startTimeoutMs
+  await Promise.race([listening, delay(startTimeoutMs, undefined, { ref: false })])
   let answer = 'nothing'
   while (Date.now() < deadline) {
     const response = await fetch(`${address(host, port)}/health`, { method: 'GET' }).catch(() => undefined)
@@ -75,7 +75,9 @@ async function ready(server, { host, port }) {
     await delay(100)
   }
   server.kill('SIGKILL')
-  throw new Error(`The server did not become ready within ${patience / 1000} seconds. GET /health answered: ${answer}`)
+  throw new Error(
+    `The server did not become ready within ${startTimeoutMs / 1000} seconds. GET /health answered: ${answer}`,
+  )
 }
 
 const address = (host, port) => {

@@ -1,4 +1,4 @@
-// `npm test [-- filter]`: every check, every test, and as the last line the sum. The checks count as one test.
+// `npm test [-- filter]`: runs all checks and tests. The last line is the sum; the checks count as one test.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -30,7 +30,7 @@ export async function* deltasOf(body: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-/** Adds what came of a call to what there is of it. */
+/** Appends a fragment to its tool call. */
 export const collect = (calls: ToolCall[], { index, id, function: part }: Fragment): void => {
   const call = (calls[index] ??= { id: id ?? '', type: 'function', function: { name: '', arguments: '' } })
   call.function.name += part?.name ?? ''

@@ -1,6 +1,6 @@
 /**
- * The least an agent on this stack can do and still survive: keep every message as a row, ask the model, read its
- * deltas, run a tool that does nothing, ask again, and stream to the client. No policy, no prompt, no recovery.
+ * The looping floor: the least that a durable agent on this stack must do. It stores every message as a row, calls the
+ * model, reads its deltas, runs a tool that does nothing, and streams to the client. No policy, no prompt, no recovery.
  */
 
 import { DurableObject } from 'cloudflare:workers'

@@ -1,4 +1,4 @@
-/** The routes of the floors: a bare proxy, a minimal object that loops, an empty query. */
+/** Routes of the floors: a bare proxy, a minimal object that loops, and an empty D1 query. */
 
 import { Hono } from 'hono'
 import { LoopDO, type Env } from './loop.ts'

@@ -1,4 +1,4 @@
-/** P9: what is deployed, compressed, and what it costs to start. */
+/** P9: measures the compressed size of the deployed bundle and its start time. */
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -20,7 +20,7 @@ const wrangler = (from: string, ...flags: readonly string[]): void => {
   })
 }
 
-/** What is uploaded, file by file, in KiB. */
+/** Sizes of the uploaded files, in KiB. */
 const gzipped = (folder: string): { readonly name: string; readonly size: number }[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => statSync(join(folder, name)).isFile() && !/(\.map|README\.md)$/.test(name))
@@ -33,7 +33,7 @@ type Profile = {
   readonly timeDeltas: readonly number[]
 }
 
-/** Sampled time in which the runtime was neither idle nor still starting itself. */
+/** Sampled time in which the worker's code ran: neither idle nor the start of the runtime itself. */
 const activeMs = (profile: Profile): number => {
   const names = new Map(profile.nodes.map((node) => [node.id, node.callFrame.functionName]))
   const busy = profile.samples.map((id) => !['(idle)', '(root)', '(program)'].includes(names.get(id) ?? ''))

@@ -1,4 +1,4 @@
-/** P15: what a program costs: compiled and run in a fresh isolate, and each call it makes through the dispatcher. */
+/** P15: measures a program of the model, run in a fresh isolate, and each tool call that it makes. */
 
 import { call, json, say, TurnFailed, type Target } from '../client.ts'
 import { atMost, nonce, times, type Metric, type Row } from '../metric.ts'
@@ -11,7 +11,7 @@ const callsPerProgram = 40
 const empty = '1 + 1'
 const calling = `for (let n = 0; n < ${callsPerProgram}; n++) await read_file({ path: 'small.txt' })`
 
-/** Time of a step that only runs this program: from the end of the model's answer to the whole of the next request. */
+/** Times of a step that only runs this program, from the end of the model reply to the complete next request. */
 const stepOf = async (model: Model, target: Target, source: string, session: string): Promise<number> => {
   const key = nonce()
   await say(target, `[[tools ${steps} execute_code ${JSON.stringify({ code: source })} nonce=${key}]]`, session)
@@ -22,7 +22,7 @@ const stepOf = async (model: Model, target: Target, source: string, session: str
 
 type Message = { readonly role: string; readonly content: string }
 
-/** A program that did not do its work is fast. */
+/** Checks the results, because a program that fails is fast. */
 const allSucceeded = async (target: Target, session: string, calls: number): Promise<void> => {
   const { data } = await json<{ data: readonly Message[] }>(
     target,

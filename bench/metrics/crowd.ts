@@ -1,4 +1,4 @@
-/** P5 and P6: many sessions at once, with an instant model and with one as slow as real ones. */
+/** P5 and P6: measure many concurrent sessions, with an instant model and with one as slow as real models. */
 
 import { say, type Target } from '../client.ts'
 import { atLeast, atMost, pairs, ratioRow, together, times, type Metric, type Row } from '../metric.ts'
@@ -50,7 +50,7 @@ export const throughput: Metric = {
 }
 
 const [ttft, chunks, gap] = [300, 50, 20]
-/** How long the answer takes when nothing stands between the model and the client. */
+/** Duration of the answer without anything between model and client. */
 const nominal = ttft + (chunks - 1) * gap
 
 const addedDelay = async (target: Target, sessions: number): Promise<number> => {

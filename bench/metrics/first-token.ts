@@ -1,4 +1,4 @@
-/** P1 and P2: how much later the first word comes than through a proxy that does nothing. */
+/** P1 and P2: measure the time to the first word, compared with a bare proxy. */
 
 import { say, type Target } from '../client.ts'
 import { atMost, pairs, ratioRow, times, type Metric } from '../metric.ts'
@@ -10,7 +10,7 @@ const perRound = 11
 const ttftOf = async (target: Target, session?: string): Promise<number> =>
   median((await times(perRound, () => say(target, prompt, session))).map((turn) => turn.ttft))
 
-/** A session that has been spoken to: the object is awake and has its prompt. */
+/** A session that has had a turn: its object is in memory and has its prompt. */
 const warmSession = async (target: Target): Promise<string> => {
   const { session } = await say(target, prompt)
   await say(target, prompt, session)

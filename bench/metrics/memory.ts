@@ -1,4 +1,4 @@
-/** P14: memory of the runtime per session that was spoken to once. */
+/** P14: measures the memory of the runtime per session that had one turn. */
 
 import { say } from '../client.ts'
 import { atMost, times, type Metric } from '../metric.ts'
@@ -22,7 +22,7 @@ const perSession = async ({ target, running }: Contender): Promise<number> => {
   return ((await settled(runtime)) - before) / sessions
 }
 
-/** On a fresh process each time: what was once grown is not given back. */
+/** Each round uses a new process, because the runtime does not return memory. */
 export const idleMemory: Metric = {
   id: 'P14',
   what: 'memory per idle session',

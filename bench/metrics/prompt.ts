@@ -1,4 +1,4 @@
-/** P13: bytes that every request carries besides what was said, and how much of a request the next one repeats. */
+/** P13: measures the fixed bytes of a request, and the share of a request that the next one repeats. */
 
 import { say } from '../client.ts'
 import { atLeast, atMost, times, type Metric } from '../metric.ts'

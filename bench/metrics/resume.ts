@@ -1,4 +1,4 @@
-/** P7: the first words of a session of 10 000 messages after the machine was killed. */
+/** P7: measures the first turns of a session of 10 000 messages after a crash. */
 
 import { call, json, say, turn, type Message, type Target } from '../client.ts'
 import { atMost, ratioRow, type Metric, type Pair } from '../metric.ts'
@@ -18,7 +18,7 @@ const history = (): Message[] =>
 
 const window = { models: { 'openai/bench': { context_window: 4_000_000 } } }
 
-/** Through the import route where there is one; the floor and older builds take the history with the first turn. */
+/** Uses the import route where it exists. The floor and older builds take the history with the first turn. */
 const seed = async (target: Target): Promise<string> => {
   if (target.key) {
     await call(target, 'PATCH', '/api/settings', window)
@@ -31,7 +31,7 @@ const seed = async (target: Target): Promise<string> => {
   return session
 }
 
-/** What the model is sent tells whether all of the history took part. */
+/** Checks by the size of the request that the model received the whole history. */
 const checkSize = async (stage: Stage, target: Target): Promise<void> => {
   const bytes = (await stage.model.journal()).at(-1)?.bytes ?? 0
   if (bytes < messages * 200) throw new Error(`${target.name} sent only ${bytes} bytes of its history to the model`)
@@ -41,7 +41,7 @@ type Resumed = { readonly first: number; readonly second: number }
 
 const resume = async (stage: Stage, which: 'ours' | 'floor', session: string): Promise<Resumed> => {
   const { target } = await stage.restart(which)
-  // The worker itself is warm: what is measured is the session.
+  // Warms the worker up, so that only the session is cold.
   await say(target, 'Hello. [[text 5]]')
   await say(target, 'Hello. [[text 5]]')
   const first = await say(target, 'And now? [[text 20]]', session)

@@ -1,4 +1,4 @@
-/** P10: rows written, as the platform counts and bills them: in the object and in D1, indexes included. */
+/** P10: counts the rows that the platform bills, in the object and in D1, indexes included. */
 
 import { json, say, type Target } from '../client.ts'
 import { atMost, times, type Metric, type Row } from '../metric.ts'
@@ -8,12 +8,12 @@ type Counter = { readonly written: number; readonly read: number }
 type Rows = { readonly session: Counter; readonly d1: Counter }
 
 const settleMs = 1500
-const patienceMs = 15_000
+const timeoutMs = 15_000
 
-/** The history is written shortly after the turn: the number counts once it has not moved for a while. */
+/** Waits until the number stays the same, because history is written after the end of a turn. */
 const rowsOf = async (target: Target, session: string): Promise<number> => {
   let [last, since] = [-1, performance.now()]
-  const until = since + patienceMs
+  const until = since + timeoutMs
   while (performance.now() < until) {
     const rows = await json<Rows>(target, 'GET', `/api/bench/rows?session=${encodeURIComponent(session)}`)
     const written = rows.session.written + rows.d1.written
@@ -21,7 +21,7 @@ const rowsOf = async (target: Target, session: string): Promise<number> => {
     else if (performance.now() - since > settleMs) return written
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  throw new Error('the rows of a session never stop growing')
+  throw new Error('The row count of a session does not settle.')
 }
 
 type Sample = { readonly first: number; readonly plain: number; readonly step: number; readonly second: number }

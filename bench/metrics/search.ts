@@ -1,4 +1,4 @@
-/** P8: full-text search of one tenant among a thousand, over a million messages. */
+/** P8: measures the full-text search of one tenant among a thousand, over a million messages. */
 
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { median, quantile } from '../stats.ts'
 const tenant = 'bench-search'
 const perClass = 10
 
-/** Rank 30 of a language is a word like "but", rank 300 one like "problem"; the rare ones were said once. */
+/** Rank 30 of a language is a word like "but", rank 300 one like "problem". Rare words occur once. */
 const classesOf = (size: Size): Readonly<Record<string, readonly string[]>> => {
   const said = wordsOfFirstTenant(size)
   const around = (rank: number): string[] =>
@@ -48,7 +48,7 @@ const newTenant = async (admin: Target): Promise<string> => {
   return (await json<{ key: string }>(admin, 'POST', '/api/admin/keys', asked)).key
 }
 
-/** The tenant is made by the API, the messages are put under the stopped server. */
+/** Creates the tenant by the API and writes the messages into the database of the stopped server. */
 const seeded = async (stage: Stage, size: Size): Promise<{ contender: Contender; key: string }> => {
   const empty = await stage.another()
   const key = await newTenant(empty.target)

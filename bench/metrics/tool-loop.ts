@@ -1,4 +1,4 @@
-/** P3 and P4: what a step of a tool loop costs besides the model, and whether it grows with the turn. */
+/** P3 and P4: measure the overhead of a step of a tool loop, and its growth over a long turn. */
 
 import { json, say, TurnFailed, type Target } from '../client.ts'
 import { atMost, nonce, pairs, ratioRow, times, type Metric, type Row } from '../metric.ts'
@@ -65,7 +65,7 @@ export const longTurn: Metric = {
       () => run(target, loops.ours),
       () => run(floor, loops.floor),
     )
-    // The first of each warmed the code up.
+    // The first round was the warm-up.
     const [ours, theirs] = [loops.ours.slice(1), loops.floor.slice(1)]
     const seconds = (loop: Loop): number => loop.total / 1000
     const growth: Row = {

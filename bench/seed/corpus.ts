@@ -1,8 +1,8 @@
-/** Words as frequent as in a language: rank r occurs with a probability of 1/r. The same seed gives the same text. */
+/** Generates text whose words are as frequent as in a language: rank r has the probability 1/r. Seeds repeat it. */
 
 const vocabulary = 60_000
 const split = (text: string): readonly string[] => text.split(' ')
-// As many different trigrams as a natural language has: what a trigram index costs depends on it.
+// The cost of a trigram index depends on the number of different trigrams, so it is that of a natural language.
 const onsets = split('b c d f g h j k l m n p r s t v w z br ch cl dr fl gr pl pr sh sp st tr')
 const vowels = split('a e i o u ai ea ou')
 const codas = split('b ck d ft g k l lm m n nd nk nt p r rd rk rt st t')
@@ -13,7 +13,7 @@ const syllable = (n: number): string => {
   return `${onsets[onset]}${vowels[rest % vowels.length]}${codas[Math.floor(rest / vowels.length) % codas.length]}`
 }
 
-/** The word of a rank from 1 on, one for each: the common ones are short. The factors spread neighbours apart. */
+/** Returns the word of a rank from 1. Common words are short. The factors make neighbouring ranks dissimilar. */
 export const wordOf = (rank: number): string => {
   if (rank <= 400) return syllable((rank * 1237) % syllables)
   const spread = (rank * 104_729) % (syllables * syllables)

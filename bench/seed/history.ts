@@ -1,4 +1,4 @@
-/** A million messages of a thousand tenants, written the way Talaria writes them. */
+/** Writes a million messages of a thousand tenants with the product's own statements. */
 
 import type { Entry, Page, SessionRecord } from '../../src/agent/model/history.ts'
 import type { Message } from '../../src/agent/model/message.ts'
@@ -19,7 +19,7 @@ export const million: Size = { tenants: 1000, sessions: 10, pages: 25 }
 export const perPage = 4
 
 const hour = 3_600_000
-/** The last pages are of today: the weeks that a search looks into first are full ones. */
+/** The last pages are from today, so that the weeks that a search reads first are full. */
 const firstDay = Date.now() - (million.sessions + 1) * million.pages * 24 * hour
 
 /** A turn with one tool call: question, call, result, answer. */
@@ -63,7 +63,7 @@ const recordOf = (random: () => number, id: string, from: number, to: number): S
   state: {},
 })
 
-/** Tenant 0 has the name given; the others are strangers to it. Yields how many messages are written. */
+/** Tenant 0 has the given name. Yields the number of written messages. */
 export async function* seedHistory(path: string, tenant: string, size: Size): AsyncGenerator<number> {
   const d1 = openLocalD1(path)
   let written = 0
@@ -86,7 +86,7 @@ export async function* seedHistory(path: string, tenant: string, size: Size): As
 const wordsIn = (message: Message): string[] =>
   message.content.flatMap((part) => (part.type === 'text' ? part.text.split(' ') : [])).filter((word) => word !== '')
 
-/** How often tenant 0 said each word: the random numbers are drawn as in seedHistory. */
+/** Counts the words of tenant 0. Draws the same random numbers as seedHistory. */
 export const wordsOfFirstTenant = (size: Size): Map<string, number> => {
   const random = randomFrom(1)
   const counts = new Map<string, number>()

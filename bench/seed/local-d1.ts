@@ -1,6 +1,6 @@
 /**
- * The file of a local D1 seen as a D1 binding, so that a million messages can be stored through the very statements
- * of src/db without a million requests. Only what writing needs.
+ * Wraps the SQLite file of a local D1 as a D1 binding, so that the statements of src/db can write a million messages
+ * without a million requests. Only supports writing.
  */
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'

@@ -1,4 +1,4 @@
-// The arguments of `npm start`. What is not ours goes to `wrangler dev` as it is.
+// Parses the arguments of `npm start`. Unknown options are passed to `wrangler dev`.
 
 export const help = `npm start -- [options]
 
@@ -24,7 +24,7 @@ export function readArguments(list) {
   }
   for (let at = 0; at < list.length; at++) {
     const [name, inline] = splitOnce(list[at])
-    // Behind an option that is passed on it may be the value of that.
+    // After an unknown option, a word may be the value of that option.
     if (!name.startsWith('-') && !options.rest.length) throw new Error(misplaced(name))
     if (flags[name]) options[flags[name]] = true
     else if (values[name]) options[values[name]] = inline ?? valueAfter(name, list[++at])
@@ -33,7 +33,7 @@ export function readArguments(list) {
   return { ...options, port: portFrom(options.port) }
 }
 
-/** Without `--` npm takes the name of an option for itself and leaves us the value. */
+/** Without `--`, npm consumes the name of an option and passes only its value. */
 const misplaced = (word) =>
   `${word}? Options stand behind two dashes. Write: npm start -- ${/^\d+$/.test(word) ? '--port' : '--persist-to'} ${word}`
 

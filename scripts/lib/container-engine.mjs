@@ -1,4 +1,4 @@
-/** Whether containers can be started on this machine: an engine answers the client that wrangler would use. */
+/** Checks that a container engine answers the client that wrangler uses. */
 import { spawnSync } from 'node:child_process'
 
 export const hasEngine = (client = 'docker') =>

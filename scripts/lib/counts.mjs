@@ -1,6 +1,6 @@
-// The last line of `npm test`, from vitest's JSON report and the verdict of `npm run check`.
+// Sums the tests of Vitest's JSON report for the last line of `npm test`.
 
-/** A file that cannot be loaded has no tests to count as failed: it counts as one itself. */
+/** A file that cannot be loaded has no failed tests, so it counts as one. */
 export function countsOf(report) {
   const counts = { passed: report.numPassedTests, failed: report.numFailedTests, skipped: 0 }
   counts.skipped = report.numPendingTests + report.numTodoTests

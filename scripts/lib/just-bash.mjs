@@ -1,5 +1,5 @@
-// What of just-bash has to be mended in its source, because nothing outside of it can reach the place. Names are
-// minified, so they are looked up; a place that is no longer there stops the build.
+// Patches the source of just-bash where its API offers no hook. Minified names are matched by patterns, and a pattern that
+// no longer matches stops the build.
 
 const changed = (name) => new Error(`just-bash has changed: see ${name} in scripts/lib/just-bash.mjs`)
 
@@ -9,8 +9,8 @@ function found(source, pattern, name) {
   return match
 }
 
-// After `exit` or a limit just-bash reports the variables a script started with, and the working directory it had
-// gone to would be lost. The state it ended in is in scope: report that one, and keep it for what runs at the end.
+// After `exit` or a limit, just-bash reports the variables from the start of the script and loses its working directory.
+// The patch reports the final state, and keeps it for an EXIT trap.
 function reportFinalState(source) {
   const start = source.search(/let \w+=\{\.\.\.this\.state,env:/)
   const end = source.indexOf('.deactivate()}', start)
@@ -23,7 +23,7 @@ function reportFinalState(source) {
   return source.slice(0, start) + scope.replaceAll(stale, `env:${copy}(${state}.env)`) + source.slice(end)
 }
 
-// An aborted script (a time-out) loses what it had printed; other errors carry it along. So let this one.
+// An aborted script (a timeout) loses its output, unlike other errors. The patch adds the output to this error too.
 function keepAbortedOutput(source) {
   const rethrow =
     /throw (\w) instanceof \w+&&(\1\.prependOutput\((\w)\.stdout,\3\.stderr\),\1\}return\{\.\.\.\3\.build\()/
@@ -31,7 +31,7 @@ function keepAbortedOutput(source) {
   return source.replace(rethrow, 'throw $1.prependOutput&&$2')
 }
 
-// `$(( $(f) + 1 ))` ran its command in a shell that knows no functions and no variables: it is expanded like any other.
+// `$(( $(f) + 1 ))` ran its command in a shell without functions and variables. The patch expands it like any other.
 function expandInArithmetic(source) {
   const [, parse] = found(
     source,
@@ -64,8 +64,8 @@ function quoteCsv(source) {
   return source.replace(sparing, 'return $2}')
 }
 
-// What a statement of the script itself prints is told at once, not at the end: `onStatement` of the shell. And the
-// state at the end is kept, with its functions, so that a trap can run in it.
+// Reports the output of each statement of the script at once, through `onStatement` of the shell. Keeps the final state
+// with its functions, so that a trap can run in it.
 function tellStatements(source) {
   const [made] = found(
     source,
@@ -92,8 +92,8 @@ function tellStatements(source) {
     .replace(loop, (all) => `${all}this.ctx.told?.script===${top}&&this.ctx.told.by.onStatement?.(${result}),`)
 }
 
-// A script in memory never lets go of the machine: nothing else is answered, and no time-out comes. `pulse` of the shell
-// is called before every statement and may say when to go on.
+// A script that only computes would never yield, so nothing else would run and no timeout would fire. The patch calls
+// `pulse` of the shell before every statement, which may return a promise to wait for.
 function letOthersIn(source) {
   const context = /let [\w$]+=\{(?:told:[^,]*\?\{[^}]*\}:void 0,)?fs:this\.fs,commands:this\.commands,/
   const [made] = found(source, context, letOthersIn.name)

@@ -1,12 +1,11 @@
-// Whether node_modules is what package-lock.json names. Node 20, nothing installed.
+// Checks that node_modules matches package-lock.json. Must run on Node 20 with nothing installed.
 import { createHash } from 'node:crypto'
 
 export const fingerprint = (lock) => createHash('sha256').update(lock).digest('hex')
 
 /**
- * npm keeps the tree it installed in `node_modules/.package-lock.json`, and writes it last. What is optional may be
- * missing there (packages for other systems) or be there alone (the build for this system, where the lock file was made
- * with a registry that has none); everything else has to have the version of the lock file.
+ * Compares the lock file with `node_modules/.package-lock.json`, which npm writes last. Optional packages may be missing
+ * there (builds for other systems) or be additional (the build for this system). All others must have the locked version.
  */
 export function matches(lock, installed) {
   if (installed === undefined) return false

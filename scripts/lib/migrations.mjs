@@ -1,5 +1,5 @@
-// Applies the D1 migrations to a local state folder. Asking wrangler takes seconds, so a stamp beside the database
-// remembers which migrations it has; without the database or with other migrations wrangler is asked again.
+// Applies the D1 migrations to a local state folder. wrangler takes seconds for that, so a stamp beside the database
+// records the applied migrations, and wrangler only runs when the database is missing or the migrations differ.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

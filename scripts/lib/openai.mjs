@@ -1,15 +1,14 @@
-// The client of the OpenAI SDK without its resources (completions, files, assistants …): paths and bodies are ours, and
-// the client is two fifths of the whole. Anthropic has such a client in its package; here it is made when it is bundled.
-// What a file of resources exports stays there by name, so that another SDK either fits or does not build. Nor does it
-// describe requests for a log that is off.
+// Builds the client of the OpenAI SDK without its resources (completions, files, assistants …), which are three fifths of
+// the SDK and unused here. The exported names of resource files stay, so that an incompatible SDK version fails to build.
+// The build also removes the descriptions of requests for a log that is off.
 import { readFile } from 'node:fs/promises'
 
 const exported = /^export (?:class|const|let|var|function\*?|async function) (\w+)/gm
 const passedOn = /^export (?:\*(?: as \w+)?|\{[^}]*\}) from ['"](.*)['"];?$/gm
-/** What resources pass on from elsewhere would bring that along. */
+/** Re-exports of resource files would pull in other files, so they are dropped. */
 const isResource = (path) => !/\/(?:lib|core|internal)\//.test(path)
 
-/** The same names, with nothing behind them. */
+/** Exports the same names with empty implementations. */
 export function hollow(source) {
   const names = [...source.matchAll(exported)].map(([, name]) => `export class ${name} {}`)
   const others = [...source.matchAll(passedOn)].filter(([, path]) => isResource(path)).map(([line]) => line)
@@ -19,15 +18,15 @@ export function hollow(source) {
 const describes = /export const formatRequestDetails = \(details\) => \{/
 
 /**
- * The client describes every request and every answer, headers and addresses redacted, for a log that is off: a fifth
- * of a millisecond. Here it describes nothing; what it logs when somebody turns the log on has no details then.
+ * Removes the redacted descriptions of every request and response, which take a fifth of a millisecond even when the log
+ * is off. When the log is on, its entries have no details.
  */
 export function silent(source) {
   if (!describes.test(source)) throw new Error('The OpenAI SDK describes requests in another way than is known here.')
   return source.replace(describes, 'export const formatRequestDetails = () => undefined\nconst unused = (details) => {')
 }
 
-/** A plugin of esbuild. */
+/** An esbuild plugin that applies both changes. */
 export const clientOnly = {
   name: 'client-only',
   setup: (context) => {

@@ -1,18 +1,18 @@
-// What PDF.js lacks to read files of strangers beside other sessions: an end to every loop, pauses that are real, and
-// bounds on what is unpacked. Its code never lets go of the thread by itself and the clock may stand still while it
-// computes, so its loops and functions count. Names are minified and looked up; a place that is gone stops the build.
+// Patches PDF.js to read untrusted files beside other sessions: loops end, the code yields, and unpacked data is limited.
+// PDF.js does not yield by itself and the clock may stand still while it computes, so loops and functions count steps.
+// Minified names are matched by patterns, and a pattern that no longer matches stops the build.
 import { parse } from 'acorn'
 
-/** Bytes that one stream may have when it is unpacked, and all streams of a document together. */
+/** Limits of unpacked bytes, for one stream and for all streams of a document. */
 const MAX_STREAM = 32 * 1024 * 1024
 const MAX_UNPACKED = 1024 * 1024 * 1024
-/** Operators of a page between two pauses. */
+/** Page operators between two pauses. */
 const OPERATORS = 200
 const LAST_STEPS = 10_000
 const AGAIN = 20
 
-// What is over gets a few more steps, and some times again: errors have to find their way out. After that no loop is
-// entered any more, whatever is caught, until the call returns; and in the end not at all.
+// A call over its limit gets a few more steps several times, so that its errors can propagate. After that no loop is
+// entered until the call returns, even when the error is caught.
 const HEAD = `let $steps=0,$most=1/0,$bytes=0,$again=0,$turns=0,$isOver=!1,$told=()=>{},$hold=async()=>{};
 const $last=()=>{$again=${AGAIN};$steps=0;$most=${LAST_STEPS}};
 const $over=(why)=>{
@@ -37,7 +37,7 @@ function replaced(source, pattern, replacement, name) {
   return source.replace(pattern, replacement)
 }
 
-// Pages pause by the clock, and only in the order of promises, which lets nobody else in.
+// PDF.js pauses pages by the clock and only with resolved promises, which do not let other work run.
 function pauses(source) {
   const [text] = /async getTextContent\(\{stream:.*?promiseBody.*?if\(\w+\)\{next\(\w+\)/s.exec(source) ?? []
   if (text === undefined) throw changed(pauses.name)
@@ -47,7 +47,7 @@ function pauses(source) {
   return replaced(paused, slot, `check(){return++this.checked<${OPERATORS}?!1:(this.checked=0,!0)}`, pauses.name)
 }
 
-// A few bytes may stand for gigabytes.
+// A few compressed bytes can expand to gigabytes.
 function boundsStreams(source) {
   const grown = /(ensureBuffer\((\w)\)\{let (\w)=this\.buffer;if\(\2<=\3\.byteLength\)return \3;)/
   const whole = replaced(source, grown, '$1$$took($2,$2);', boundsStreams.name)
@@ -60,7 +60,7 @@ function boundsStreams(source) {
   )
 }
 
-// One line of a character map may name sixteen million characters; those of two bytes are 65536.
+// One line of a character map may name sixteen million characters. Two-byte codes only have 65536.
 function boundsRanges(source) {
   const range = /if\((\w)-(\w)>\w+\)(throw Error\(`\w+ - ignoring data above MAX_MAP_RANGE\.`\))/g
   if (source.match(range)?.length !== 3) throw changed(boundsRanges.name)
@@ -84,7 +84,7 @@ export function counts(source) {
     }
   }
   visit(parse(source, { ecmaVersion: 'latest', sourceType: 'module' }))
-  // At one place, ends come before beginnings, inner ends before outer ones, outer beginnings before inner ones.
+  // At one position, ends come before starts, inner ends before outer ends, and outer starts before inner starts.
   const isEnd = ([, text]) => text === '}'
   edits.sort((a, b) => a[0] - b[0] || isEnd(b) - isEnd(a) || b[2] - a[2])
   let at = 0

@@ -1,4 +1,4 @@
-// Whether somebody listens already: a server that answers in our place would look like a successful start.
+// Checks that the port is free: another server on it would look like a successful start.
 import { createServer } from 'node:net'
 
 const listens = (port, host) =>

@@ -1,4 +1,4 @@
-// The folder of the project, from wherever a script is called.
+// The root folder of the project, independent of the working directory.
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 

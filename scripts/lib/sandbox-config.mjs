@@ -1,4 +1,4 @@
-// wrangler.toml with containers: another entry, the object that owns a container, its image, a bucket for copies.
+// Renders wrangler.toml with containers: another entry, the object that owns a container, its image and a bucket.
 
 const more = `
 [[durable_objects.bindings]]

@@ -1,5 +1,5 @@
-// The settings of a local deployment: `.dev.vars` and, before it, the environment of the process. Keys that nobody
-// has set are generated once into `.dev.vars`, readable by its owner alone. Nothing from the environment is written.
+// Reads the settings of a local deployment from the environment and from `.dev.vars`; the environment wins. Missing keys
+// are generated once into `.dev.vars`, readable by its owner only. Nothing from the environment is written.
 import { randomBytes } from 'node:crypto'
 import { chmodSync, closeSync, existsSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
@@ -26,7 +26,7 @@ const names = new Set([
 ])
 const kinds = /^[A-Z0-9_]+_(API_KEY|BASE_URL|API_BASE)$|^SANDBOX_[A-Z0-9_]+$/
 
-/** Wrangler's own credentials look like a provider's key, but are no business of the worker. */
+/** wrangler's own credentials look like provider keys. They are not passed to the worker. */
 export const isSetting = (name) => (names.has(name) || kinds.test(name)) && !/^(CLOUDFLARE_API_|WRANGLER_)/.test(name)
 
 const fromEnvironment = (environment) =>
@@ -56,7 +56,7 @@ function store(file, missing) {
   return parseEnv(readFileSync(file, 'utf8'))
 }
 
-/** A link fails where a file exists: of two first starts at once both end with the keys of the one that won. */
+/** A link fails when the file exists, so two first starts at the same time use the same keys. */
 function create(file, text) {
   const draft = `${file}.${process.pid}`
   const handle = openSync(draft, 'wx', 0o600)
@@ -72,7 +72,7 @@ function create(file, text) {
 }
 
 function check({ ADMIN_KEY, ENCRYPTION_KEY }) {
-  if (ADMIN_KEY.length < 16) throw new Error('ADMIN_KEY has to have at least 16 characters')
+  if (ADMIN_KEY.length < 16) throw new Error('ADMIN_KEY must have at least 16 characters')
   if (Buffer.from(ENCRYPTION_KEY, 'base64').length !== 32)
     throw new Error('ENCRYPTION_KEY has to be 32 bytes in base64, for example from: openssl rand -base64 32')
 }

@@ -1,4 +1,4 @@
-// Whether the folder of the data can be written: otherwise wrangler waits for ever, or ends with an error of its own.
+// Checks that the state folder is writable. wrangler would hang or fail with an unrelated error.
 import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -12,7 +12,7 @@ export function requireWritable(folder) {
   }
 }
 
-/** Not `recursive`: Node never returns from that where the system has no such place (`/proc/x`). */
+/** Not `recursive`, because Node never returns from that for paths like `/proc/x`. */
 function make(folder) {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   if (dirname(folder) !== folder) make(dirname(folder))

@@ -1,20 +1,20 @@
-// How wrangler is run: offline, without questions, telemetry or a search for updates, in the Node of the project.
+// Runs wrangler with the Node of the project: offline, without prompts, telemetry and update checks.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { devNull } from 'node:os'
 import { root } from './root.mjs'
 
-/** wrangler's own entry: its `bin` starts a second Node around it, which would have to pass on every signal. */
+/** The main script of wrangler. Its `bin` would start a second Node, which would have to forward every signal. */
 const entry = createRequire(import.meta.url).resolve('wrangler')
 
-/** What the machine needs to know; the rest of the environment is nobody's business, least of all the worker's. */
+/** Variables of the system that wrangler needs. The rest of the environment stays away from the worker. */
 const machine = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'XDG_CONFIG_HOME', 'USERPROFILE', 'APPDATA', 'SystemRoot', 'TEMP']
 const quiet = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_SEND_ERROR_REPORTS: 'false',
   WRANGLER_HIDE_BANNER: 'true',
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
-  // Two extra disk writes per request otherwise.
+  // These would add two disk writes per request.
   X_LOCAL_OBSERVABILITY: 'false',
   X_LOCAL_EXPLORER: 'false',
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
@@ -31,9 +31,9 @@ export const wrangler = (args, { env = {}, stdio }) =>
   })
 
 /**
- * `wrangler dev` with these settings. They travel in the environment of the process: an argument would be in the list
- * of processes, a file on the disk. An empty env file keeps wrangler from reading `.dev.vars` by itself, which it
- * would prefer to the environment.
+ * Runs `wrangler dev` with these settings. They are passed as environment variables: arguments are visible in the list
+ * of processes, and files stay on the disk. The empty env file keeps wrangler from reading `.dev.vars` itself, which would
+ * override the environment.
  */
 export const wranglerDev = (args, settings) =>
   wrangler(['dev', ...args, '--env-file', devNull, '--show-interactive-dev-session=false'], {
@@ -41,21 +41,21 @@ export const wranglerDev = (args, settings) =>
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
 
-/** Runs to the end, for at most `patience` ms; what it said is shown only when it failed. */
-export const wranglerQuietly = (args, patience = 180_000) =>
+/** Runs a command to its end. Its output is only shown when it fails or exceeds the timeout. */
+export const wranglerQuietly = (args, timeoutMs = 180_000) =>
   new Promise((resolve, reject) => {
     const child = wrangler(args, { env: { CI: 'true' }, stdio: ['ignore', 'pipe', 'pipe'] })
     const name = `wrangler ${args.slice(0, 3).join(' ')}`
-    let said = ''
+    let output = ''
     const timer = setTimeout(() => {
       child.kill('SIGKILL')
-      reject(new Error(`${name} did not end within ${patience / 1000} seconds:\n${said}`))
-    }, patience)
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (said += part))
+      reject(new Error(`${name} did not end within ${timeoutMs / 1000} seconds:\n${output}`))
+    }, timeoutMs)
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (output += part))
     child.on('error', reject)
     child.on('exit', (code) => {
       clearTimeout(timer)
-      if (code === 0) resolve(said)
-      else reject(new Error(`${name} failed:\n${said}`))
+      if (code === 0) resolve(output)
+      else reject(new Error(`${name} failed:\n${output}`))
     })
   })

@@ -1,14 +1,14 @@
 /**
- * Rows 20 to 24 of the crash matrix (reliability §4) against a real server: SIGKILL to everything while answers are on
- * their way into chats, then a start on the same state. What counts is the platform's own log. Nobody asks for the
- * sessions after the start: they go on by themselves.
+ * Tests rows 20 to 24 of the crash matrix (reliability §4) against a real server: SIGKILL to all processes while answers
+ * are being delivered to chats, then a start with the same state. The log of the simulated platform decides. No request
+ * reaches the sessions after the start, so only their alarms resume them.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { duplicateMark } from '../../src/agent/policy/delivery-attempt.ts'
 import { eventually } from '../e2e/support/client.ts'
 import { startTelegram } from './telegram.mjs'
-import { clientTo, newWorld, patienceMs } from './world.mjs'
+import { clientTo, newWorld, recoveryTimeoutMs } from './world.mjs'
 
 const world = await newWorld()
 const telegram = await startTelegram()
@@ -57,7 +57,7 @@ async function tell(server, chat, text, channel) {
   if (status !== 200) throw new Error(`chat ${chat}: ${status}`)
 }
 
-const until = (look, patience = 20_000) => eventually(look, Boolean, patience)
+const until = (look, timeoutMs = 20_000) => eventually(look, Boolean, timeoutMs)
 const reply = 'word0 word1 word2'
 const words = '[[text 3]]'
 const trimmed = (texts) => texts.map((text) => text.trim())
@@ -78,7 +78,7 @@ describe('killed while answers are on their way', () => {
     telegram.meets('21', 'hold')
     await tell(first, '21', words)
     await until(() => telegram.sent('21').length)
-    // The second part waits at the moment of the kill: the platform has asked for patience.
+    // At the moment of the kill the second part waits for a retry that the platform asked for.
     telegram.meets('23', undefined, {
       status: 429,
       body: { description: 'Too Many Requests', parameters: { retry_after: 15 } },
@@ -99,7 +99,7 @@ describe('killed while answers are on their way', () => {
       telegram.sent('22').length === 2 &&
       telegram.sent('23').length === 4 &&
       telegram.shown('24')[0]?.trim().endsWith('word39')
-    await eventually(isDone, Boolean, patienceMs + 15_000).catch(() => undefined)
+    await eventually(isDone, Boolean, recoveryTimeoutMs + 15_000).catch(() => undefined)
     await new Promise((resolve) => setTimeout(resolve, 2_000))
   })
   afterAll(() => back && world.kill(back))
@@ -130,7 +130,7 @@ describe('killed while answers are on their way', () => {
   })
 })
 
-/** A spin holds the runtime inside one stretch of code: nothing written in it is committed when the server dies. */
+/** A spin holds the runtime inside one synchronous stretch, whose writes are not committed when the server dies. */
 describe('killed in the middle of a stretch of code', () => {
   let back
 
@@ -149,7 +149,7 @@ describe('killed in the middle of a stretch of code', () => {
     }
     back = await start()
     const isDone = () => telegram.sent('31').length === 1 && telegram.sent('32').length === 2
-    await eventually(isDone, Boolean, patienceMs + 5_000).catch(() => undefined)
+    await eventually(isDone, Boolean, recoveryTimeoutMs + 5_000).catch(() => undefined)
     await new Promise((resolve) => setTimeout(resolve, 2_000))
   })
   afterAll(() => back && world.kill(back))

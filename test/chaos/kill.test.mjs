@@ -1,12 +1,21 @@
 /**
- * The crash matrix (reliability §4) against a real server: SIGKILL to everything while turns stand at its boundaries,
- * then a start on the same state. Many turns share one death: each begins where it is told to stand and waits there.
+ * Tests the crash matrix (reliability §4) against a real server: SIGKILL to all processes while turns are stopped at its
+ * boundaries, then a start with the same state. Many turns share one kill, each stopped at its own boundary.
  */
 
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../e2e/support/client.ts'
-import { clientTo, eventsOf, follow, isRising, newWorld, patienceMs, timesIn, troubleIn } from './world.mjs'
+import {
+  clientTo,
+  eventsOf,
+  follow,
+  isRising,
+  newWorld,
+  recoveryTimeoutMs,
+  countInLog,
+  listProblems,
+} from './world.mjs'
 
 const world = await newWorld()
 const { model } = world
@@ -17,7 +26,7 @@ const slow = (row, gap = 10) => `[[slow gap=${gap} nonce=${row}]]`
 const askedFor = (row) => model.journal().filter(({ nonce }) => nonce === row)
 const answeredFor = (row) => askedFor(row).filter(({ status, cut, ended }) => status === 200 && !cut && ended)
 
-/** The first request that is like this gets no answer: the turn stands there until the server dies. */
+/** Leaves the first matching model request unanswered, so that its turn waits there until the server dies. */
 const held = new Map()
 function hold(row, isLike) {
   held.set(row, isLike)
@@ -38,7 +47,7 @@ const isHeld = (row) =>
   )
 
 const turns = new Map()
-/** Begins a turn whose acceptance is durable; nobody's request keeps it going. */
+/** Starts a turn without an open request, after its acceptance is durable. */
 async function begin(server, row, input, settings = {}) {
   const session = await clientTo(server).newSession({ settings })
   const listener = await follow(server, session)
@@ -55,7 +64,7 @@ const heard = ({ listener }, type, count = 1) =>
     20_000,
   )
 
-/** What every row has to hold, and what the row itself looks at. */
+/** Checks the invariants of every row, then those of the row itself. */
 async function after(server, row) {
   const { session, run } = turns.get(row)
   const client = clientTo(server)
@@ -65,9 +74,9 @@ async function after(server, row) {
   const ends = events.filter(({ type }) => /^run\.(completed|failed|cancelled)$/.test(type))
   expect(ends).toHaveLength(1)
   expect(isRising(events.map(({ id }) => id))).toBe(true)
-  expect(troubleIn(messages)).toEqual([])
+  expect(listProblems(messages)).toEqual([])
   expect(messages.at(-1).content).toBe(json.output)
-  expect(Date.parse(json.ended_at)).toBeLessThan(server.readyAt + patienceMs)
+  expect(Date.parse(json.ended_at)).toBeLessThan(server.readyAt + recoveryTimeoutMs)
   const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
   return {
     run: json,
@@ -76,7 +85,7 @@ async function after(server, row) {
     results,
     unknown: results.map((content) => /It is unknown whether it took effect/.test(content)),
     roles: messages.map(({ role }) => role).join(' '),
-    times: (word = row) => timesIn(client, session, word),
+    times: (word = row) => countInLog(client, session, word),
   }
 }
 
@@ -92,7 +101,7 @@ describe('killed with effects in the air', () => {
     const places = ['before-model', 'before-tool', 'during-tool', 'after-tool', 'before-final']
     const first = await world.start({ FAILPOINTS: places.map((place) => `${place}=hang@1`).join(',') })
     const client = clientTo(first)
-    // Each stops at the first failpoint that none before it has used up.
+    // Each turn stops at the first failpoint that no earlier turn has used.
     for (const [n, row] of ['5', '11', '12', '15', '8'].entries()) {
       await begin(first, row, `[[call ${append(row)} then text 8]] ${slow(row)}`)
       await first.printed(`FP:${places[n]}`)
@@ -125,10 +134,10 @@ describe('killed with effects in the air', () => {
     await world.kill(first)
     await lost
     back = await world.start()
-    // Nobody asks for the sessions before the model has given its last answers.
+    // No request reaches the sessions before the model has sent its last replies.
     const answers = { 3: 1, 4: 1, 5: 2, 6: 1, '7-first': 1, '7-mid': 1, 8: 3, 11: 2, 12: 2, 15: 2, 16: 2, 17: 2, 25: 2 }
     const missing = () => Object.entries(answers).filter(([row, count]) => answeredFor(row).length < count)
-    await eventually(missing, (rows) => rows.length === 0, patienceMs + 5_000).catch(() => undefined)
+    await eventually(missing, (rows) => rows.length === 0, recoveryTimeoutMs + 5_000).catch(() => undefined)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
   })
   afterAll(() => back && world.kill(back))
@@ -198,7 +207,7 @@ describe('killed with effects in the air', () => {
   it('row 18: the steps used up: one grace call, without tools', async () => {
     const end = await after(back, '18')
     expect(end.run).toMatchObject({ exit_reason: 'out_of_budget', status: 'completed' })
-    // The last words of a grace call may be ours, without the nonce; nobody else asks without tools.
+    // The message of a grace call may lack the nonce. It is the only request without tools.
     const grace = model.journal().filter(({ tools }) => !tools)
     expect(grace.map(({ status }) => status)).toEqual([undefined, 200])
     expect(askedFor('18').filter(({ tools }) => tools)).toHaveLength(1)
@@ -256,7 +265,7 @@ describe('killed with calls in the air that can be repeated', () => {
     await eventually(
       () => rows.filter((row) => answeredFor(row).length < 2),
       (missing) => missing.length === 0,
-      patienceMs + 5_000,
+      recoveryTimeoutMs + 5_000,
     ).catch(() => undefined)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
   })
@@ -275,7 +284,7 @@ describe('killed with calls in the air that can be repeated', () => {
     const { json } = await client.get('/api/approvals')
     const asked = json.data.filter((one) => one.session_id === session)
     expect(asked).toHaveLength(1)
-    expect(await timesIn(client, session, '10')).toBe(0)
+    expect(await countInLog(client, session, '10')).toBe(0)
     expect((await client.post(`/api/approvals/${asked[0].id}`, { decision: 'once' })).status).toBe(200)
     const end = await after(back, '10')
     expect([end.roles, await end.times(), end.unknown]).toEqual([oneStep, 1, [false]])
@@ -288,7 +297,7 @@ describe('killed with calls in the air that can be repeated', () => {
   })
 })
 
-/** Sends the head and half of the body, and no more. */
+/** Sends the head and half of the body. */
 async function half({ url, key }, path) {
   const body = JSON.stringify({ input: 'never said as a whole' })
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length }
@@ -303,14 +312,14 @@ async function half({ url, key }, path) {
 }
 
 /**
- * A spin holds the runtime inside one stretch of code: what was written in it is not committed when the server dies.
- * Nothing else runs meanwhile, so each of these has a death of its own.
+ * A spin holds the runtime inside one synchronous stretch, whose writes are not committed when the server dies. Nothing
+ * else runs meanwhile, so each of these tests has its own kill.
  */
 describe('killed in the middle of a stretch of code', () => {
   let back
   let unsaid
 
-  /** Starts, goes to the failpoint with `act`, dies there. */
+  /** Starts a server, reaches the failpoint with `act`, and kills the server there. */
   async function dieAt(place, act) {
     const server = await world.start({ FAILPOINTS: `${place}=spin@1` })
     const acted = act(server)
@@ -333,7 +342,7 @@ describe('killed in the middle of a stretch of code', () => {
       return answer
     }
     unsaid = { session: sessions['2'], ...(await dieAt('accepted', send('2', `[[text 3]] ${slow('2')}`))) }
-    // The last of three chunks: nothing but the end of the answer is still to come.
+    // After the last of three chunks only the end of the answer is missing.
     const last = await world.start({ FAILPOINTS: 'mid-stream=spin@3' })
     await send('7-last', `[[slow gap=50 chunks=3 nonce=7-last]]`)(last)
     await last.printed('FP:mid-stream')
@@ -349,7 +358,7 @@ describe('killed in the middle of a stretch of code', () => {
     back = await world.start()
     const wanted = { '7-last': 1, '11-uncommitted': 2, '11-dispatched': 2 }
     const missing = () => Object.entries(wanted).filter(([row, count]) => answeredFor(row).length < count)
-    await eventually(missing, (rows) => rows.length === 0, patienceMs + 5_000).catch(() => undefined)
+    await eventually(missing, (rows) => rows.length === 0, recoveryTimeoutMs + 5_000).catch(() => undefined)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
   })
   afterAll(() => back && world.kill(back))
@@ -376,9 +385,9 @@ describe('killed in the middle of a stretch of code', () => {
       const { session } = turns.get(row)
       const client = clientTo(back)
       const messages = await client.messages(session)
-      expect(troubleIn(messages)).toEqual([])
+      expect(listProblems(messages)).toEqual([])
       expect(messages.map(({ role }) => role).join(' ')).toBe(oneStep)
-      expect(await timesIn(client, session, row)).toBe(1)
+      expect(await countInLog(client, session, row)).toBe(1)
       expect(messages[2].content).not.toMatch(/It is unknown whether it took effect/)
     },
   )

@@ -1,15 +1,15 @@
 /**
- * SIGKILL at random moments under load. Every accepted turn ends, no effect happens twice, transcripts are well-formed,
- * numbers of events rise. `SEED` repeats the same moments; `KILLS` says how many.
+ * Kills the server at random moments under load and checks that every accepted turn ends, no effect happens twice,
+ * transcripts are well-formed and event numbers rise. `SEED` repeats the moments, `KILLS` is their number.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { clientTo, diceFrom, eventsOf, isRising, newWorld, timesIn, troubleIn } from './world.mjs'
+import { clientTo, createRandom, eventsOf, isRising, newWorld, countInLog, listProblems } from './world.mjs'
 
 const kills = Number(process.env['KILLS'] ?? 20)
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-const dice = diceFrom(seed)
+const dice = createRandom(seed)
 const parallel = 4
 const longestMs = 3_000
 const mostPerLife = 16
@@ -17,7 +17,7 @@ const mostPerLife = 16
 const world = await newWorld()
 afterAll(() => world.close())
 
-/** What a turn does twice: a line in a file. */
+/** A turn appends a line to a file, twice. */
 const program = (name) =>
   `[[call terminal {"command":"echo ${name}-a >> log"} then terminal {"command":"echo ${name}-b >> log"} ` +
   `+ write_file {"path":"f","content":"x"} then text 12]] [[slow gap=${1 + Math.floor(dice() * 25)} nonce=${name}]]`
@@ -25,7 +25,7 @@ const program = (name) =>
 const turns = []
 let refused = 0
 
-/** One after the other, until the server is gone. What got no 2xx is nobody's promise. */
+/** Sends turns one after the other until the server is gone. Only those with a 2xx are checked. */
 async function talk(client, life, worker, isOver) {
   for (let n = 0; n < mostPerLife / parallel && !isOver(); n++) {
     const name = `k${life}w${worker}n${n}`
@@ -83,7 +83,7 @@ async function lookAt(client, { name, session, run: id }) {
   const told = messages
     .filter((message) => message.role === 'tool' && message.name === 'terminal')
     .map(({ content }) => (/It is unknown whether it took effect/.test(content) ? 'unknown' : 'done'))
-  const times = [await timesIn(client, session, `${name}-a`), await timesIn(client, session, `${name}-b`)]
+  const times = [await countInLog(client, session, `${name}-a`), await countInLog(client, session, `${name}-b`)]
   const events = run?.exit_reason ? await eventsOf(back, session, id) : []
   return { name, run, messages, told, times, events }
 }
@@ -92,7 +92,7 @@ it('accepts turns before it is killed', () => {
   expect(turns.length).toBeGreaterThan(kills)
 })
 
-/** Three deaths without progress end a turn, honestly: on a slow machine a life may be too short for any. */
+/** A turn ends after three crashes without progress. On a slow machine the time between kills may be too short. */
 const isGivenUp = ({ run }) =>
   run?.exit_reason === 'failed_interrupted' &&
   run.notes.filter(({ did }) => did === 'repeat' || did === 'go on').length >= 2 &&
@@ -113,8 +113,8 @@ it('no effect happens twice, and one that is reported as done has happened', () 
 })
 
 it('every transcript is well-formed', () => {
-  const wrong = found.filter(({ messages }) => troubleIn(messages).length)
-  expect(wrong.map(({ name, messages }) => `${name}: ${troubleIn(messages)}`)).toEqual([])
+  const wrong = found.filter(({ messages }) => listProblems(messages).length)
+  expect(wrong.map(({ name, messages }) => `${name}: ${listProblems(messages)}`)).toEqual([])
 })
 
 it('numbers of events rise, and there is one end', () => {

@@ -1,10 +1,10 @@
-// Telegram's Bot API as a server of its own: it outlives the servers that are killed, and its log says what a chat got.
+// Simulates Telegram's Bot API in a separate server, which survives the kills. Its log shows what each chat received.
 import { createServer } from 'node:http'
 
 export async function startTelegram() {
   const calls = []
   const messages = new Map()
-  /** What the next message to a chat meets, by chat: 'hold' (taken, never answered) or an answer instead. */
+  /** The reply to the next message of a chat: 'hold' (accepted, never answered) or another answer. */
   const instead = new Map()
   const held = []
   let next = 100
@@ -41,11 +41,11 @@ export async function startTelegram() {
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     calls,
-    /** Texts of the messages that a chat was sent and that were taken, in order. */
+    /** Texts of the accepted messages of a chat, in order. */
     sent: (chat) =>
       calls.filter((call) => call.method === 'sendMessage' && call.chat === chat && call.taken).map(({ text }) => text),
     edits: (chat) => calls.filter((call) => call.method === 'editMessageText' && call.chat === chat),
-    /** What stands in a chat now. */
+    /** Current texts of a chat. */
     shown: (chat) => [...messages.values()].filter((message) => message.chat === chat).map(({ text }) => text),
     meets: (chat, ...what) => instead.set(chat, what),
     close: () =>

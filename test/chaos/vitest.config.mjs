@@ -1,4 +1,4 @@
-// Runs against a server that is killed; minutes long, so not part of `npm test`. See scripts/chaos.mjs.
+// Configures the tests that kill a real server. They take minutes, so only scripts/chaos.mjs runs them.
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({

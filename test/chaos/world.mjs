@@ -1,15 +1,15 @@
-// A model server, a state folder, and servers on it that are killed and started again.
+// Starts a model server and servers with a shared state folder, which tests kill and start again.
 import { startModelServer } from '../support/model-server/server.ts'
 import { createClient } from '../e2e/support/client.ts'
 import { deleteState, newState, startServer } from '../e2e/support/server.ts'
 import { modelSettings } from '../e2e/support/shared.ts'
 import { subscribe } from '../e2e/support/sse.ts'
 
-// Every server that is started wants to be told when this process ends.
+// Each started server adds an exit listener.
 process.setMaxListeners(0)
 
 /** A turn ends within this time after the runtime is back, without any request (reliability §4, row 4). */
-export const patienceMs = 20_000
+export const recoveryTimeoutMs = 20_000
 
 export async function newWorld() {
   const model = await startModelServer()
@@ -37,15 +37,15 @@ export const clientTo = ({ url, key }) => createClient(url, key)
 export const follow = ({ url, key }, session, after) =>
   subscribe({ url, key, path: `/api/sessions/${session}/events`, ...(after !== undefined && { after }) })
 
-/** What is wrong with a transcript: nothing, when every provider would accept it. */
-export function troubleIn(messages) {
+/** Lists the problems of a transcript. It is empty when every provider would accept it. */
+export function listProblems(messages) {
   const trouble = []
   const ids = new Set()
   let open = []
   let before = 'assistant'
   for (const [n, message] of messages.entries()) {
     if (message.role === 'tool') {
-      if (open.shift() !== message.tool_call_id) trouble.push(`${n}: a result that nobody waits for here`)
+      if (open.shift() !== message.tool_call_id) trouble.push(`${n}: a result without an open call`)
       continue
     }
     if (open.length) trouble.push(`${n}: calls without results: ${open}`)
@@ -53,14 +53,15 @@ export function troubleIn(messages) {
     open = (message.tool_calls ?? []).map(({ id }) => id)
     for (const id of open) if (ids.has(id)) trouble.push(`${n}: the id ${id} twice`)
     for (const id of open) ids.add(id)
-    if (!open.length && !message.content?.trim()) trouble.push(`${n}: nothing said`)
+    if (!open.length && !message.content?.trim()) trouble.push(`${n}: no content`)
     before = message.role
   }
-  if (messages.at(-1)?.role !== 'assistant' || messages.at(-1)?.tool_calls) trouble.push('the end is no answer')
+  if (messages.at(-1)?.role !== 'assistant' || messages.at(-1)?.tool_calls)
+    trouble.push('the last message is no answer')
   return trouble
 }
 
-/** All events of a session from the first on; the stream is left when the end of this run has been heard. */
+/** Reads all events of a session up to the end of this run. */
 export async function eventsOf(server, session, run) {
   const listener = await follow(server, session, 0)
   const ends = ({ type, data }) => /^run\.(completed|failed|cancelled)$/.test(type) && data.run_id === run
@@ -71,14 +72,14 @@ export async function eventsOf(server, session, run) {
 
 export const isRising = (numbers) => numbers.every((number, n) => n === 0 || number > numbers[n - 1])
 
-/** How often a word stands in the file `log` of a session. */
-export async function timesIn(client, session, word) {
+/** Counts the lines of the file `log` that are this word. */
+export async function countInLog(client, session, word) {
   const { status, text } = await client.get(`/api/sessions/${session}/files/log`)
   return status === 200 ? text.split('\n').filter((line) => line === word).length : 0
 }
 
-/** The same numbers for the same seed: mulberry32. */
-export function diceFrom(seed) {
+/** Creates a seeded random generator (mulberry32). */
+export function createRandom(seed) {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

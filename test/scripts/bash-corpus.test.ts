@@ -1,4 +1,4 @@
-/** What the corpus of the virtual machine expects is what the bash of this machine answers, where it is the same one. */
+/** Compares the expected output of the virtual shell's corpus with the bash of this machine, if it has the same version. */
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ describe('the recorded answers of bash', () => {
     expect(cases.length).toBeGreaterThanOrEqual(300)
   })
 
-  // Another version may answer otherwise without anything being wrong: then there is nothing to compare with.
+  // Another version may print something else, so it is not compared.
   const skipped = known.length > 0 ? ` (skipped: other versions of ${known.join(', ')})` : ''
   it.skipIf(known.length > 0).each(groups)(`are those of this machine: %s${skipped}`, { timeout: 60_000 }, (group) => {
     const expected = cases.filter((one) => one.group === group).map(({ name }) => [name, recording.outcomes[name]])

@@ -54,7 +54,7 @@ describe.skipIf(!hasBubblewrap)('command lines in a namespace without network (n
   })
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-  /** What the loggers saw. */
+  /** Runs a command line and returns the log of the replaced programs. */
   function ran(command: string): string {
     const log = join(dir, 'log', 'calls')
     rmSync(log, { force: true })

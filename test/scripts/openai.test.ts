@@ -1,4 +1,4 @@
-/** The client of the OpenAI SDK that the worker is bundled with: without its resources, and otherwise the same. */
+/** Tests that the bundled client of the OpenAI SDK behaves like the original, without its resources. */
 
 import { createServer, type Server } from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => void server.close())
 
-/** What a caller of the client gets to see. */
+/** Everything that a caller of the client observes. */
 async function told(Client: typeof OpenAI, path: string, signal?: AbortSignal): Promise<unknown> {
   const port = (server.address() as { port: number }).port
   const client = new Client({

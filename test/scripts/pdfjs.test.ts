@@ -1,9 +1,9 @@
-/** What the build does to PDF.js: its loops and functions count, and mean what they meant. */
+/** Tests that patched PDF.js counts its loops and functions and otherwise behaves the same. */
 
 import { describe, expect, it } from 'vitest'
 import { counts, readable } from '../../scripts/lib/pdfjs.mjs'
 
-/** Runs code that sets `result`, and says how many steps it took. At most `most`. */
+/** Runs code that sets `result` with a limit of steps, and returns both. */
 function run(code: string, most = 1_000): { readonly result: unknown; readonly steps: number } {
   const given = `let steps = 0; const $step = () => { if (++steps > most) throw new Error('too many steps') }`
   return new Function('most', `${given}; let result; ${counts(code)}; return { result, steps }`)(most)

@@ -1,4 +1,4 @@
-/** Runs a case in the bash of this machine, in a directory of its own that is called /workspace in what it prints. */
+/** Runs a case in the bash of this machine. Its output shows the temporary directory as /workspace. */
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ const prelude = readFileSync(new URL('../backends/virtual/corpus/prelude.sh', im
 
 const PROGRAMS = ['bash', 'awk', 'sed', 'grep', 'find', 'sort', 'jq', 'git', 'tar', 'diff']
 
-/** First line of each program's version, or '' where it does not exist. */
+/** First line of each program's version, or '' when it is missing. */
 export function versions(): Record<string, string> {
   const ask = (name: string): string => {
     const flag = name === 'awk' ? '-W' : '--version'

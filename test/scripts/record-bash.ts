@@ -1,4 +1,4 @@
-/** Writes down what the bash of this machine answers: `node test/scripts/record-bash.ts`. */
+/** Records the output of the bash of this machine: `node test/scripts/record-bash.ts`. */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { casesOf } from '../backends/virtual/corpus/cases.ts'

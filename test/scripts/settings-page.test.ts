@@ -1,4 +1,4 @@
-/** docs/settings.md names what the schema takes: all of it, and nothing else. */
+/** Tests that docs/settings.md lists exactly the settings of the schema. */
 
 import { readFile } from 'node:fs/promises'
 import * as z from 'zod'
@@ -11,7 +11,7 @@ type Schema = {
   readonly items?: Schema
 }
 
-/** Names that people choose are written as <…>. */
+/** Names chosen by users are written as <…>. */
 function* pathsOf({ properties, additionalProperties, items }: Schema, at: string): Generator<string> {
   if (properties)
     for (const [name, inner] of Object.entries(properties)) yield* pathsOf(inner, at ? `${at}.${name}` : name)

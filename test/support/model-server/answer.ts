@@ -1,4 +1,4 @@
-/** Sends one reply: at once, paced, cut off, as an error, or never. */
+/** Sends one reply: at once, in timed chunks, cut off, as an error, or never. */
 
 import type { ServerResponse } from 'node:http'
 import { framesOf, tokensOf, usageFrame, wholeCompletion } from './frames.ts'
@@ -53,7 +53,7 @@ const sendTail = ({ response, entry, id, usage }: Delivery, reply: Reply, before
   entry.ended = now()
 }
 
-/** The first chunk leaves at once, the others in one piece in the next round: who waits for the end shows it. */
+/** Sends the first chunk at once and the others together, so that buffering clients are noticed. */
 const sendAtOnce = (delivery: Delivery, reply: Reply): void => {
   const frames = framesOf(reply)
   delivery.response.write(frames.chunks[0]?.join(delivery.id) ?? '')
@@ -61,7 +61,7 @@ const sendAtOnce = (delivery: Delivery, reply: Reply): void => {
   setImmediate(() => sendTail(delivery, reply, frames.rest.join(delivery.id)))
 }
 
-/** Every chunk has its own due time, so that a late timer does not delay the ones after it. */
+/** Sends each chunk at its own due time, so that a late timer does not delay later chunks. */
 const sendPaced = (delivery: Delivery, reply: Reply): void => {
   const { response, entry, id } = delivery
   const { chunks } = framesOf(reply)

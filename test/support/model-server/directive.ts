@@ -1,20 +1,20 @@
 /**
- * The language in which a test tells the model what to do: `[[…]]` in the last user message. It is stateless,
- * so that any number of sessions can run at once. README.md lists the directives.
+ * Parses the directives `[[…]]` in the last user message, which determine the model's replies. They are stateless, so
+ * that any number of sessions can run at once. README.md lists them.
  */
 
 import type { Call, Reply } from './reply.ts'
 
-/** `times` replies in a row, made from their number within the row. */
+/** A sequence of `times` replies. Each is created from its index. */
 type Stretch = { readonly times: number; readonly reply: (n: number) => Reply }
 
 export type Program = {
   readonly stretches: readonly Stretch[]
-  /** What comes after the last stretch, and always when no tools are offered. */
+  /** The reply after the last sequence, and to requests without tools. */
   readonly final: Reply
-  /** Given instead, the first `times` times that `key` is asked. */
+  /** A failure that replaces the first `times` replies for a key. */
   readonly trouble: { readonly reply: Reply; readonly times: number; readonly key: string } | undefined
-  /** Laid over every reply. */
+  /** Fields that are merged into every reply. */
   readonly pace: Pick<Reply, 'ttft' | 'gap' | 'usage' | 'reasoning'>
   readonly nonce: string | undefined
 }
@@ -25,7 +25,7 @@ type Directive = { readonly verb: string; readonly words: readonly string[]; rea
 const words = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `word${n} `)
 const defaultText: Reply = { text: ['Hello', ' from', ' the', ' model', '.'] }
 
-/** End of the JSON value that starts at `from`: braces and brackets inside strings do not count. */
+/** Returns the end of the JSON value that starts at `from`. Ignores braces and brackets inside strings. */
 export const jsonEnd = (text: string, from: number): number => {
   let depth = 0
   for (let at = from; at < text.length; at++) {
@@ -86,13 +86,13 @@ const amount = (directive: Directive, name: string): number | undefined => {
 const defined = <T extends object>(values: { [K in keyof T]: T[K] | undefined }): T =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T
 
-/** `$i` in the arguments becomes the number of the call, so that calls can differ. */
+/** Replaces `$i` in the arguments by the index of the call. */
 const call = (name: string, json: string | undefined, n: number): Call => ({
   name,
   input: (json ?? '{}').replaceAll('$i', String(n)),
 })
 
-/** `a {…} + b {…} then c {…} then text 5`, as tokens, to stretches and an optional last word. */
+/** Parses tokens like `a {…} + b {…} then c {…} then text 5` into sequences and an optional final reply. */
 const sequence = (tokens: readonly string[]): { readonly stretches: Stretch[]; readonly final?: Reply } => {
   const steps: string[][] = [[]]
   for (const token of tokens) {
@@ -115,7 +115,7 @@ const sequence = (tokens: readonly string[]): { readonly stretches: Stretch[]; r
   return { stretches }
 }
 
-/** The same reply object for every step whose arguments are the same: its bytes are then made once. */
+/** Reuses one reply object for equal arguments, so that its bytes are rendered once. */
 const repeated = (times: number, name: string, json: string | undefined): Stretch => {
   const same: Reply = { calls: [call(name, json, 0)] }
   return { times, reply: json?.includes('$i') ? (n) => ({ calls: [call(name, json, n)] }) : () => same }
@@ -182,7 +182,7 @@ export const compile = (text: string): Program => {
   return draft
 }
 
-/** The reply to the given step of a program. Without tools on offer there is nothing to call. */
+/** Returns the reply for a step of a program. Requests without tools get the final reply. */
 export const replyAt = (program: Program, step: number, tools: boolean): Reply => {
   let start = 0
   for (const stretch of tools ? program.stretches : []) {

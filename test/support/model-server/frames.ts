@@ -1,17 +1,17 @@
 /**
- * A reply as the text that goes over the wire, made once per reply: what differs between two uses of the same reply
- * (the id, and with it the ids of the calls) is joined in, no JSON is written per chunk or per request.
+ * Renders a reply once as a template of its response bytes. Each request only inserts its completion id and call ids, so
+ * that no JSON is rendered per chunk or request.
  */
 
 import { splitChunks, type Reply } from './reply.ts'
 
-/** Stands for the id of a completion in a template; cannot occur in JSON. */
+/** Placeholder of the completion id in a template. It cannot occur in JSON. */
 const idMark = '\u0001'
 
 export type Frames = {
   /** One entry per chunk of content, split at the id. The first also carries the role. */
   readonly chunks: readonly (readonly string[])[]
-  /** All but the first chunk in one piece, for replies that are not paced. */
+  /** All chunks after the first, joined, for replies without timing. */
   readonly rest: readonly string[]
   readonly finish: readonly string[]
   readonly completionTokens: number

@@ -1,4 +1,4 @@
-/** What arrived and when, in milliseconds of the machine's monotonic clock: comparable between processes. */
+/** Records requests with times of the monotonic clock, which other processes of the machine share. */
 
 import process from 'node:process'
 
@@ -6,7 +6,7 @@ export const now = (): number => Number(process.hrtime.bigint()) / 1e6
 
 export type Entry = {
   readonly n: number
-  /** The head of the request, all of its body, the first and the last byte of the answer. */
+  /** Times of the request head, its complete body, and the first and last byte of the response. */
   readonly arrived: number
   readonly received: number
   firstByte?: number
@@ -16,9 +16,9 @@ export type Entry = {
   readonly tools: boolean
   readonly nonce?: string
   status?: number
-  /** The client went away before the end, or the script cut the line. */
+  /** The client or the script closed the connection before the end. */
   cut?: true
-  /** Only when bodies are kept. */
+  /** Only set when bodies are recorded. */
   readonly body?: unknown
   readonly headers?: unknown
 }
@@ -32,7 +32,7 @@ export type Journal = {
   readonly clear: () => void
 }
 
-/** Forgets the oldest entries, and the oldest bodies before them. */
+/** Creates a journal that drops its oldest bodies first, then its oldest entries. */
 export const newJournal = (): Journal => {
   let entries: Entry[] = []
   let count = 0

@@ -1,4 +1,4 @@
-/** `node test/support/model-server/main.ts [--port N]`: the server on its own, until it is told to stop. */
+/** Runs the model server as a process: `node test/support/model-server/main.ts [--port N]`. */
 
 import process from 'node:process'
 import { startModelServer } from './server.ts'

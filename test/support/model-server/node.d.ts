@@ -1,6 +1,6 @@
 /**
- * The few parts of Node this server uses. The project's types are those of a Worker on purpose: with all of
- * Node's types around, src/ could use what the edge does not have.
+ * Declares the parts of Node that this server uses. The full Node types are left out, because src could then use APIs
+ * that Workers do not have.
  */
 
 declare module 'node:process' {

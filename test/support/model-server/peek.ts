@@ -1,7 +1,7 @@
 /**
- * Reads from a request body the little that a reply depends on, without parsing it all: parsing 200 KB on every
- * step of a long turn would cost more than what is being measured. Quotes inside a JSON string are escaped, so the
- * unescaped byte sequence `"role":"user"` can only be a key and its value.
+ * Reads the few facts that a reply depends on from a request body without parsing it. Parsing 200 KB in every step of a
+ * long turn would take longer than the measured code. Quotes inside JSON strings are escaped, so the unescaped bytes
+ * `"role":"user"` can only be a key and its value.
  */
 
 import type { Buffer } from 'node:buffer'
@@ -35,7 +35,7 @@ const count = (buffer: Buffer, text: string, from: number): number => {
   return found
 }
 
-/** Undefined when the body is not written the way every client writes it: then it is parsed. */
+/** Returns undefined for an unusual layout of the body, which is then parsed. */
 const scanFacts = (body: Buffer): RequestFacts | undefined => {
   const user = body.lastIndexOf('"role":"user"')
   if (user < 1 || body[user - 1] !== 0x7b) return undefined

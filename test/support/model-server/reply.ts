@@ -1,13 +1,13 @@
-/** What the server answers, before it becomes bytes. Scripts return these; directives are compiled to these. */
+/** Defines replies of the model server. Scripts return them, and directives are compiled to them. */
 
 export type Call = {
   readonly name: string
-  /** A string is sent as it is, so that malformed arguments can be sent too. */
+  /** A string is sent unchanged, so that malformed arguments are possible. */
   readonly input: unknown
 }
 
 export type Reply = {
-  /** A string is cut into chunks of one word; a list is exactly the chunks. */
+  /** A string is split into chunks of one word. A list contains the chunks. */
   readonly text?: string | readonly string[]
   readonly reasoning?: string | readonly string[]
   readonly calls?: readonly Call[]
@@ -17,18 +17,18 @@ export type Reply = {
   /** Milliseconds before the first chunk, and between chunks. Without them everything is sent at once. */
   readonly ttft?: number
   readonly gap?: number
-  /** The connection is cut after so many chunks; 0 = before the headers. */
+  /** Closes the connection after this many chunks; 0: before the headers. */
   readonly dropAfter?: number
-  /** An error answer instead of a completion. */
+  /** Status of an error response instead of a completion. */
   readonly status?: number
   readonly retryAfter?: number
   readonly message?: string
   readonly code?: string
-  /** Never answers; the client has to give up. */
+  /** Never answers, so that the client times out. */
   readonly hang?: boolean
 }
 
-/** What a script sees of a request. */
+/** The facts of a request that a script receives. */
 export type ScriptRequest = {
   /** Text of the last user message. */
   readonly text: string

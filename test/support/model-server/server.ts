@@ -1,6 +1,6 @@
 /**
- * An OpenAI-compatible model server for tests and measurements: it does what the last user message tells it to
- * (directive.ts) or what a script says, at once, and keeps a journal with monotonic stamps.
+ * An OpenAI-compatible model server for tests and benchmarks. It replies at once, as the directives of the last user
+ * message (directive.ts) or a script determine, and records every request in a journal.
  */
 
 import { Buffer } from 'node:buffer'
@@ -18,9 +18,9 @@ export type ModelServer = {
   readonly url: string
   readonly port: number
   readonly journal: () => readonly Entry[]
-  /** Forgets journal, attempts and script. Bodies are kept from here on when asked for. */
+  /** Clears journal, attempts and script. `bodies` turns the recording of bodies on. */
   readonly reset: (keep?: { readonly bodies?: boolean }) => void
-  /** Asked before the directives; undefined = let them decide. */
+  /** Called before the directives are parsed. Undefined leaves the reply to them. */
   readonly script: (script: Script | undefined) => void
   readonly close: () => Promise<void>
 }
@@ -49,7 +49,7 @@ const programOf = (state: State, text: string): Program => {
   return program
 }
 
-/** Trouble is given so many times per key, then never again: retries succeed. */
+/** Counts failures per key. After the given number, retries succeed. */
 const replyOf = (state: State, program: Program, glance: RequestFacts): Reply => {
   const { trouble } = program
   if (trouble) {
@@ -133,7 +133,7 @@ export const startModelServer = async (options: { readonly port?: number } = {})
     state.bodies = keep?.bodies ?? false
   }
   const server = createServer((request, response) => route(state, { request, response }, reset))
-  // A client that keeps its connection must never find it closed just as it asks again.
+  // A kept-alive connection must not close just when the client reuses it.
   server.keepAliveTimeout = 600_000
   await new Promise<void>((resolve, reject) => {
     server.on('error', reject)
