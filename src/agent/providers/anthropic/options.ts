@@ -30,7 +30,7 @@ export function resolveOptions(
 }
 
 /**
- * Tells whether earlier thinking may be sent back. Without thinking enabled, Claude refuses thinking blocks in the
+ * Returns whether earlier thinking may be sent back. Without thinking enabled, Claude refuses thinking blocks in the
  * current turn. Models that think by default, and models of other makers, require them.
  */
 export function acceptsThinking(model: string, { reasoning = 'budget' }: Quirks, { thinking }: Options): boolean {

@@ -23,7 +23,7 @@ export const sealIssuer = 'openai-chat'
 /** `cache_control`: the provider caches everything up to this part. */
 export type CacheMark = { readonly type: 'ephemeral'; readonly ttl?: '1h' }
 
-/** How a provider wants messages. Equal styles are the same object, because rendered bytes are cached by style. */
+/** The message format of a provider. Equal styles are the same object, because rendered bytes are cached by style. */
 export type RenderStyle = {
   /** All content is a list of parts, also that of tool results unless `shouldUseTextResults`. */
   readonly shouldUseParts: boolean

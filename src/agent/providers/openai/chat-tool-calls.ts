@@ -15,7 +15,7 @@ export type ToolCallFragment = {
 
 type PartialCall = { readonly index: number | undefined; id: string; name: string; json: string; extra?: object }
 
-/** Providers allow tool names of 64 characters. */
+/** Ends a name that grows without end. Providers allow 64 characters. */
 const maxNameChars = 500
 /** Limits the total work of parsing growing arguments again and again. */
 const maxCheckedChars = 50_000_000

@@ -9,7 +9,7 @@ import { Utf8Builder } from './utf8-builder.ts'
 /** One content block as JSON. */
 export type RenderedBlock = { readonly json: string; readonly isMarkable: boolean }
 
-/** Renders messages the way a dialect wants them. The identity of the object is part of the cache key below. */
+/** Renders messages for a dialect. Rendered bytes are cached by this object, so equal options need the same object. */
 export type BlockRenderer = { readonly render: (message: Message) => readonly RenderedBlock[] }
 
 type Group = { readonly role: 'user' | 'assistant'; readonly blocks: readonly RenderedBlock[] }

@@ -26,7 +26,7 @@ const nearestEfforts: Readonly<Record<string, string>> = { minimal: 'low', ultra
 export const toClaudeEffort = (effort: string): string => nearestEfforts[effort] ?? effort
 
 /**
- * Tells whether thinking with a budget may be enabled. Between tool calls Claude requires that the current turn began
+ * Returns whether thinking with a budget may be enabled. Between tool calls Claude requires that the current turn began
  * with its own thinking. If another model began the turn, or thinking was off, it must stay off until the turn ends.
  */
 export function canThink(transcript: readonly Message[], issuer: string): boolean {

@@ -141,7 +141,7 @@ function createResults(
 
 const missingResultText = '{"error":"The result of this call was not kept."}'
 
-/** After an undo or a truncation the oldest message may be an assistant message. Providers want a user message first. */
+/** After an undo or a truncation the oldest message may be an assistant message. Providers require a user message first. */
 function dropBeforeFirstUser(messages: readonly Message[]): readonly Message[] {
   const first = messages.findIndex((message) => message.role === 'user')
   return first <= 0 ? messages : messages.slice(first)

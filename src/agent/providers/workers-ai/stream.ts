@@ -22,7 +22,7 @@ type NativeChunk = {
 }
 
 /**
- * Creates the parser of one stream. `maxTokens`: the requested limit, which tells a complete reply from a truncated one.
+ * Creates the parser of one stream. `maxTokens`: the requested limit; a reply that reaches it is truncated.
  */
 export function createChunkParser(maxTokens?: number): (data: string) => ChatChunk {
   let callCount = 0
