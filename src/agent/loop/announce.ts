@@ -19,7 +19,11 @@ export type AnnounceContext = {
 }
 
 /** Returns the events in order. Without `before` the turn begins with this commit. */
-export function announce(before: Turn | undefined, commit: Commit, { now, drained, fromSeq }: AnnounceContext): Event[] {
+export function announce(
+  before: Turn | undefined,
+  commit: Commit,
+  { now, drained, fromSeq }: AnnounceContext,
+): Event[] {
   const { turn, append = [], summary } = commit
   const events: Event[] = []
   if (!before) events.push({ type: 'run.started', input: lastUserText(append) })
@@ -90,13 +94,12 @@ function requestEvent(id: string, awaits: PersonRequest): Event {
     return { type: 'question.request', question_id: id, question, choices, multi_select: multiSelect }
   }
   const { tool, input, risk, reasons, rule, since } = awaits
-  const shown = JSON.parse(input) as unknown
   return {
     type: 'approval.request',
     approval_id: id,
     call_id: id,
     tool,
-    input: shown,
+    input: JSON.parse(input) as unknown,
     risk,
     reasons,
     choices: listApprovalChoices(rule),
@@ -104,11 +107,11 @@ function requestEvent(id: string, awaits: PersonRequest): Event {
   }
 }
 
-function answerEvents(old: ToolCall, allowed: boolean, { requestId }: Change): Event[] {
+function answerEvents(old: ToolCall, isAllowed: boolean, { requestId }: Change): Event[] {
   if (old.state !== 'away' || !waitsForPerson(old.awaits)) return []
   if (old.awaits.kind === 'question')
     return [{ type: 'question.answered', question_id: old.id, ...(requestId && { request_id: requestId }) }]
-  return [{ type: 'approval.responded', approval_id: old.id, decision: allowed ? 'allow' : 'deny' }]
+  return [{ type: 'approval.responded', approval_id: old.id, decision: isAllowed ? 'allow' : 'deny' }]
 }
 
 function endEvents(old: ToolCall, result: Message, change: Change): Event[] {

@@ -12,12 +12,13 @@ import { planCalls } from '../policy/plan-calls.ts'
 import type { AfterEffect, BeforeModel, OnEnter, OnReply } from '../policy/policy.ts'
 import { recordDecision } from '../policy/record-decision.ts'
 import { recover } from '../policy/recover.ts'
-import { refundUnusedWait, selectUsableModel } from '../policy/remedies.ts'
 import { recordHalt, stopAtSpendingLimit } from '../policy/spending-limit.ts'
 import { stopOnRequest } from '../policy/stop-on-request.ts'
 import { tidyReply } from '../policy/tidy-reply.ts'
 import { stopAtTimeLimit } from '../policy/time-limit.ts'
 import { guardToolLoops, stopAtCallLimit } from '../policy/tool-loop-guard.ts'
+import { refundUnusedWait } from '../policy/unused-wait.ts'
+import { selectUsableModel } from '../policy/usable-model.ts'
 
 /** Before every model call. */
 export const beforeModel: readonly BeforeModel[] = [
