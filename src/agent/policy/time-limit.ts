@@ -9,8 +9,8 @@ import { personWaitMs } from '../model/person-wait.ts'
 import type { BeforeModel } from './policy.ts'
 
 /** Returns the time left; Infinity without a limit. */
-export const getTimeLeftMs = (turn: Turn, { maxTurnMs: maxTurn = Infinity }: LoopLimits, at: number): number =>
-  maxTurn - (at - turn.startedAt - personWaitMs(turn, at))
+export const getTimeLeftMs = (turn: Turn, { maxTurnMs = Infinity }: LoopLimits, at: number): number =>
+  maxTurnMs - (at - turn.startedAt - personWaitMs(turn, at))
 
 export const isTimeOver = (turn: Turn, { limits }: View, at: number): boolean => getTimeLeftMs(turn, limits, at) <= 0
 

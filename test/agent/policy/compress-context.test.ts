@@ -15,13 +15,13 @@ const off = { ...defaultLimits, compression: { enabled: false, threshold: 0.75 }
 
 describe('the context', () => {
   it.each([
-    ['that fits is left alone', turn, view(), undefined],
-    ['that is nearly full is shortened', turn, view({ contextTokens: 76 }), 'compress'],
-    ['that stays full is not shortened for ever', spent, view({ contextTokens: 76 }), undefined],
-    ['that is nearly full is left alone where that is set', turn, view({ contextTokens: 76, limits: off }), undefined],
-    ['is shortened when a person asks for it', asked, view(), 'compress'],
-    ['is so whatever is set', asked, view({ limits: off }), 'compress'],
-    ['is not when there is nothing to shorten', asked, view({ messages: 3 }), undefined],
+    ['is not compressed while it fits', turn, view(), undefined],
+    ['is compressed when it is nearly full', turn, view({ contextTokens: 76 }), 'compress'],
+    ['is not compressed more often than the maximum', spent, view({ contextTokens: 76 }), undefined],
+    ['is not compressed where the settings switch it off', turn, view({ contextTokens: 76, limits: off }), undefined],
+    ['is compressed when a person requests it', asked, view(), 'compress'],
+    ['is compressed on request also where the settings switch it off', asked, view({ limits: off }), 'compress'],
+    ['is not compressed when there are too few messages', asked, view({ messageCount: 3 }), undefined],
   ])('%s', (_name, given, seen, step) => {
     expect(compressContext(given, seen)?.do).toBe(step)
   })

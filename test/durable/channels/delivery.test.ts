@@ -109,7 +109,7 @@ describe('an answer', () => {
   it('becomes a notice when a person gets a silence token', async () => {
     const { chat } = await chatWith('[SILENT]')
     await receiveMessage(chat, 'hi')
-    await chat.api.waitForText('No answer')
+    await chat.api.waitForText('not to answer')
     expect(chat.api.sentTexts).toHaveLength(1)
   })
 
@@ -385,7 +385,7 @@ describe('a preview', () => {
     await objectOf(session).runs.submit(requestCommand(message, { tenant }))
     await chat.api.waitForText('Looking')
     gate.open()
-    await chat.api.waitForText('No answer')
+    await chat.api.waitForText('not to answer')
     await settleDeliveries(session)
     expect(chat.api.messageTexts).toEqual(['Hello.', '(The agent decided not to answer.)'])
   })
