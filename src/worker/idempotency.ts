@@ -28,7 +28,7 @@ export async function claimIds(call: Call<unknown, unknown>, sessionId?: string)
   const tenant = tenantStub(call.env, call.tenant.id)
   const name = `${call.web.req.method} ${call.web.req.path} ${key}`
   const claim = await tenant.claims.claim(name, await hashText(call.bodyText), fresh)
-  if (claim.is === 'conflict')
+  if (claim.kind === 'conflict')
     throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was already used with another body.', {
       param: 'Idempotency-Key',
     })
@@ -37,7 +37,7 @@ export async function claimIds(call: Call<unknown, unknown>, sessionId?: string)
     sessionId: boundSession,
     runId,
     repeatable: true,
-    replayed: claim.is === 'same',
+    replayed: claim.kind === 'same',
     release: async () => void (await tenant.claims.release(name)),
   }
 }

@@ -99,7 +99,7 @@ export async function openKeys(env: Env, { id, credentials }: SealedTenant): Pro
   const byProvider = new Map<string, NamedKey[]>()
   for (const [at, { id: name, provider }] of list.entries()) {
     const result = results[at]
-    if (result?.is === 'open')
+    if (result?.kind === 'opened')
       byProvider.set(provider, [...(byProvider.get(provider) ?? []), { id: name, key: result.secret }])
     else console.warn(`The credential ${name} cannot be used.`, result?.reason)
   }

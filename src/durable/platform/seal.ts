@@ -12,9 +12,9 @@ export type SecretOwner = {
 }
 
 export type OpenResult =
-  | { readonly is: 'open'; readonly secret: string }
+  | { readonly kind: 'opened'; readonly secret: string }
   /** `reason` tells people what is wrong and what to do. */
-  | { readonly is: 'shut'; readonly reason: string }
+  | { readonly kind: 'unreadable'; readonly reason: string }
 
 type Settings = Pick<Env, 'ENCRYPTION_KEY'>
 
@@ -45,11 +45,11 @@ export async function seal(env: Settings, secret: string, owner: SecretOwner): P
 /** Opens a sealed value. A value that cannot be opened is a result, not an error. */
 export async function open(env: Settings, sealed: string, owner: SecretOwner): Promise<OpenResult> {
   const master = masterKey(env.ENCRYPTION_KEY)
-  if (!master) return { is: 'shut', reason: missingForSealing(env) ?? '' }
+  if (!master) return { kind: 'unreadable', reason: missingForSealing(env) ?? '' }
   const [how, text = ''] = sealed.split('.')
   const bytes = fromBase64(text)
   if (how !== version || !bytes)
-    return { is: 'shut', reason: 'It was sealed in a format that this version cannot read.' }
+    return { kind: 'unreadable', reason: 'It was sealed in a format that this version cannot read.' }
   const key = await keyFor(master, owner.tenant, 'seal')
   try {
     const secret = await crypto.subtle.decrypt(
@@ -57,10 +57,10 @@ export async function open(env: Settings, sealed: string, owner: SecretOwner): P
       key,
       bytes.subarray(nonceBytes),
     )
-    return { is: 'open', secret: new TextDecoder().decode(secret) }
+    return { kind: 'opened', secret: new TextDecoder().decode(secret) }
   } catch {
     // A cipher gives no other reason than the failed authentication.
-    return { is: 'shut', reason: 'It was sealed with another ENCRYPTION_KEY, or is damaged. Enter it again.' }
+    return { kind: 'unreadable', reason: 'It was sealed with another ENCRYPTION_KEY, or is damaged. Enter it again.' }
   }
 }
 

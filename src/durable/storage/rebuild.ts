@@ -12,7 +12,7 @@ export async function rebuild(journal: Journal, history: HistoryStore, sessionId
   const meta = standing.record.state as SessionMetadata
   const pages: Page[] = []
   for (let after = 0; after < standing.through;) {
-    const more = await history.pages(sessionId, after)
+    const more = await history.listPages(sessionId, after)
     if (!more.length) break
     pages.push(...more)
     after = more.at(-1)?.entries.at(-1)?.seq ?? standing.through

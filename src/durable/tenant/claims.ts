@@ -7,7 +7,7 @@ import type { StoredValues } from './stored-values.ts'
 type Ids = { readonly sessionId: string; readonly runId: string }
 
 /** `new`: the key was free. `same`: it was used with this body. `conflict`: it was used with another one. */
-export type Claim = ({ readonly is: 'new' | 'same' } & Ids) | { readonly is: 'conflict' }
+export type Claim = ({ readonly kind: 'new' | 'same' } & Ids) | { readonly kind: 'conflict' }
 
 type ClaimRow = { hash: string; session: string; run: string }
 
@@ -36,9 +36,9 @@ export class TenantClaims extends RpcTarget {
     this.#deleteOld(now)
     const query = 'SELECT hash, session, run FROM claim WHERE name = ? AND at >= ?'
     const [row] = this.#sql.exec<ClaimRow>(query, name, now - retentionMs).toArray()
-    if (row) return row.hash === hash ? { is: 'same', sessionId: row.session, runId: row.run } : { is: 'conflict' }
+    if (row) return row.hash === hash ? { kind: 'same', sessionId: row.session, runId: row.run } : { kind: 'conflict' }
     this.#sql.exec('INSERT OR REPLACE INTO claim VALUES (?, ?, ?, ?, ?)', name, hash, sessionId, runId, now)
-    return { is: 'new', sessionId, runId }
+    return { kind: 'new', sessionId, runId }
   }
 
   /** Frees a key whose request was refused before any work began. */

@@ -19,13 +19,13 @@ const maxNameChars = 200
 export type Person = { readonly platform: string; readonly person: string; readonly name: string }
 
 /** `code`: a new code for the person, shown this once. */
-export type PairingStatus = { readonly is: 'approved' | 'unknown' } | { readonly is: 'code'; readonly code: string }
+export type PairingStatus = { readonly kind: 'approved' | 'unknown' } | { readonly kind: 'code'; readonly code: string }
 
-export type Approval =
-  | { readonly is: 'approved'; readonly person: string; readonly name: string }
-  | { readonly is: 'wrong' }
+export type ApproveResult =
+  | { readonly kind: 'approved'; readonly person: string; readonly name: string }
+  | { readonly kind: 'wrong' }
   /** `retryAfter` is in seconds. */
-  | { readonly is: 'locked'; readonly retryAfter: number }
+  | { readonly kind: 'locked'; readonly retryAfter: number }
 
 export type PairedPerson = {
   readonly platform: string
@@ -58,27 +58,27 @@ export class TenantPairing extends RpcTarget {
     // One synchronous stretch from here on: of concurrent messages only one gets a code.
     const query = 'SELECT status, at FROM pairing WHERE platform = ? AND person = ?'
     const [known] = this.#sql.exec<{ status: string; at: number }>(query, platform, person).toArray()
-    if (known?.status === 'approved') return { is: 'approved' }
-    if (!issuesCode || (known && now - known.at < codeIntervalMs)) return { is: 'unknown' }
+    if (known?.status === 'approved') return { kind: 'approved' }
+    if (!issuesCode || (known && now - known.at < codeIntervalMs)) return { kind: 'unknown' }
     this.#sql.exec(
       "DELETE FROM pairing WHERE status = 'pending' AND (at < ? OR (platform = ? AND person = ?))",
       now - codeExpiryMs,
       platform,
       person,
     )
-    if (this.#pendingCount(platform) >= maxPending) return { is: 'unknown' }
+    if (this.#pendingCount(platform) >= maxPending) return { kind: 'unknown' }
     const insert = "INSERT INTO pairing VALUES (?, ?, ?, 'pending', ?, ?)"
     this.#sql.exec(insert, platform, person, name.slice(0, maxNameChars), hash, now)
-    return { is: 'code', code }
+    return { kind: 'code', code }
   }
 
   /** Approves the person who got this code. */
-  async approve(platform: string, code: string): Promise<Approval> {
+  async approve(platform: string, code: string): Promise<ApproveResult> {
     const now = clock.now()
     const hash = await hashOf(platform, code.trim().toUpperCase())
     const query = 'SELECT wrong, until FROM pairing_guesses'
     const [guesses] = this.#sql.exec<{ wrong: number; until: number }>(query).toArray()
-    if (guesses && guesses.until > now) return { is: 'locked', retryAfter: Math.ceil((guesses.until - now) / 1_000) }
+    if (guesses && guesses.until > now) return { kind: 'locked', retryAfter: Math.ceil((guesses.until - now) / 1_000) }
     const [approved] = this.#sql
       .exec<{ person: string; name: string }>(
         "UPDATE pairing SET status = 'approved', hash = NULL, at = ? WHERE platform = ? AND hash = ? AND at >= ? RETURNING person, name",
@@ -94,7 +94,7 @@ export class TenantPairing extends RpcTarget {
       wrong,
       wrong >= maxWrongCodes ? now + lockMs : 0,
     )
-    return approved ? { is: 'approved', ...approved } : { is: 'wrong' }
+    return approved ? { kind: 'approved', ...approved } : { kind: 'wrong' }
   }
 
   /** Approved people and those with a valid code, newest first. */

@@ -90,7 +90,7 @@ async function getCredentialStatus(
   health: StoredKeyHealth,
 ): Promise<KeyStatus> {
   const opened = await open(env, one.sealed, credentialOwner(tenantId, one))
-  return opened.is === 'open'
+  return opened.kind === 'opened'
     ? getKeyStatus(health[one.id], Date.now())
     : { status: 'dead', until: null, reason: opened.reason }
 }

@@ -26,7 +26,10 @@ describe('the idle timeout of a call', () => {
   })
 
   it('is limited by the time of the turn; a closing call gets a minute, or what the settings say', () => {
-    expect(idleLimits({}, { ...usual, remainingMs: 5_000 })).toMatchObject({ first: { silentMs: 180_000 }, remainingMs: 5_000 })
+    expect(idleLimits({}, { ...usual, remainingMs: 5_000 })).toMatchObject({
+      first: { silentMs: 180_000 },
+      remainingMs: 5_000,
+    })
     const late = idleLimits({ idle_timeout: 90 }, { ...usual, reasoning: true, remainingMs: -1 })
     expect(late).toMatchObject({ first: same(60_000), next: same(90_000), remainingMs: Infinity })
   })
@@ -59,7 +62,8 @@ describe('a call', () => {
     withIdleTimeout(new AbortController(), of, streaming(activity, times))
 
   it('is cancelled when nothing arrives', () => expect(run(undefined, 1_000)).rejects.toBeInstanceOf(Stalled))
-  it('is cancelled when only keep-alives arrive', () => expect(run('keep-alive', 1_000)).rejects.toBeInstanceOf(Stalled))
+  it('is cancelled when only keep-alives arrive', () =>
+    expect(run('keep-alive', 1_000)).rejects.toBeInstanceOf(Stalled))
   it('continues while parts of the answer arrive', async () => {
     const longLimits = { first: same(5_000), next: same(5_000), ...endless }
     expect(await run('answer', 10, longLimits)).toBe('done')

@@ -11,7 +11,17 @@ import { createRoutes } from '../../../src/durable/models/model-routes.ts'
 import { type SideCallResult, type SideCallRequest, runSideCall } from '../../../src/durable/models/side-call.ts'
 import { parseTitle } from '../../../src/durable/session/title.ts'
 import { deployment } from '../../support/deployment.ts'
-import { type ModelRequest, calls, fails, hangs, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
+import {
+  type ModelRequest,
+  calls,
+  fails,
+  hangs,
+  Gate,
+  model,
+  listTexts,
+  says,
+  until,
+} from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, newTenant, type ErrorBody } from '../../worker/client.ts'
 import { type Run, send } from '../../worker/listen.ts'
 
@@ -213,7 +223,8 @@ describe('a title', () => {
   })
 
   const titles = { auxiliary: { title_generation: { enabled: true } } }
-  const isTitle = ({ messages }: ModelRequest) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
+  const isTitle = ({ messages }: ModelRequest) =>
+    JSON.stringify(messages[0]).includes('Give the conversation below a title')
   const sessionOf = async (id: string) => (await call<Record<string, unknown>>('GET', `/api/sessions/${id}`)).body
   const titleOf = async (id: string) => (await sessionOf(id))['title']
   /** The number of sessions in history that match. */
@@ -271,7 +282,7 @@ describe('a title', () => {
     const { id } = await newSession({ model: main.id, settings: titles })
     const history = createD1History(bindings.DB, 'default')
     const seqs = async () =>
-      (await history.pages(id, 0)).map(({ n, entries }) => [n, ...entries.map(({ seq }) => seq)].join(' '))
+      (await history.listPages(id, 0)).map(({ n, entries }) => [n, ...entries.map(({ seq }) => seq)].join(' '))
     await call('POST', `/api/sessions/${id}/steer`, { body: { input: 'tell me about pademelons' } })
     await until(async () => (await seqs()).length === 1)
     const asked = await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/questions')
@@ -283,7 +294,7 @@ describe('a title', () => {
     gate.open()
     expect(await until(() => listed('Pademelons%20at'))).toBe(1)
     expect(await seqs()).toEqual(sent)
-    expect((await history.pages(id, 0)).at(-1)?.usage).toMatchObject({ input: 180, output: 30 })
+    expect((await history.listPages(id, 0)).at(-1)?.usage).toMatchObject({ input: 180, output: 30 })
   })
 
   it('uses the model that the deployment names for side calls', async () => {

@@ -18,7 +18,7 @@ const history = createD1History(bindings.DB, 'default')
 
 /** The messages in history, page by page. */
 async function stored(id: string) {
-  const pages = await history.pages(id, 0)
+  const pages = await history.listPages(id, 0)
   return pages.flatMap(({ entries }) =>
     entries.map(({ seq, id: name, message }) => ({ seq, name, role: message.role })),
   )
@@ -373,7 +373,7 @@ describe('large content', () => {
     expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'Still there.' })
     expect(listTexts(scripted.requests[1]!)[0] === `user: ${text}`).toBe(true)
     await isComplete(id)
-    const [page] = await history.pages(id, 0)
+    const [page] = await history.listPages(id, 0)
     expect(JSON.stringify(page?.entries[0]?.message)).toMatch(/長い文章。.*characters were too many.*長い文章。/)
   }, 20_000)
 })

@@ -27,7 +27,8 @@ const tallies = async (id: string, run: string) =>
   )
 /** Notes of side calls that no turn has claimed. */
 const notes = (id: string) => inObject(id, (_object, { storage: { sql } }) => new Journal(sql).sideCallNotes())
-const isTitle = ({ messages }: ModelRequest) => JSON.stringify(messages[0]).includes('Give the conversation below a title')
+const isTitle = ({ messages }: ModelRequest) =>
+  JSON.stringify(messages[0]).includes('Give the conversation below a title')
 
 type Script = Parameters<typeof model>[0]
 
@@ -64,7 +65,10 @@ describe('a side call', () => {
 
   it('is billed with its real cost when it ended before the crash', async () => {
     const gate = new Gate()
-    const { id, main } = await newSmallSession([says('They said hello.')], [says('ok'), says('half ', gate), says('whole')])
+    const { id, main } = await newSmallSession(
+      [says('They said hello.')],
+      [says('ok'), says('half ', gate), says('whole')],
+    )
     await send(id, long('x'))
     const { body } = await call<Run>('POST', `/api/sessions/${id}/steer`, { body: { input: long('y') } })
     await gate.waitUntilReached()

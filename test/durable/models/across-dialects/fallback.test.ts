@@ -32,37 +32,40 @@ const pairs = dialectFakes.flatMap((first) =>
 )
 
 describe('a fallback to another dialect in the middle of a turn', () => {
-  it.each(pairs)('sends the steps so far in its dialect, and the first one gets those of the fallback: $names', async (pair) => {
-    const gone = pair.first.wire.error(404, 'The model `x` does not exist.')
-    const first = createFakeModel(pair.first, (nth) => {
-      if (nth === 0) return { thought: 'I must look.', calls: [look('call_1'), note('call_2', 'from the first')] }
-      return nth === 1 ? gone : says('Back with the first.')
-    })
-    const second = createFakeModel(pair.second, (nth) =>
-      nth === 0 ? { thought: 'I go on.', calls: [note('call_1', 'from the second')] } : says('Done by the second.'),
-    )
-    const place = await placeFor(first, { ...settingsFor(first, second), fallback_providers: [second.id] })
-    const ask = async (input: string, more: object = {}) =>
-      (await call<Run>('POST', `/api/sessions/${place.id}/chat`, { key: place.key, body: { input, ...more } })).body
-    const bytes = Uint8Array.from(atob(pixelPng), (char) => char.charCodeAt(0))
-    await request('PUT', `/api/sessions/${place.id}/files/dot.png`, { key: place.key, body: bytes })
+  it.each(pairs)(
+    'sends the steps so far in its dialect, and the first one gets those of the fallback: $names',
+    async (pair) => {
+      const gone = pair.first.wire.error(404, 'The model `x` does not exist.')
+      const first = createFakeModel(pair.first, (nth) => {
+        if (nth === 0) return { thought: 'I must look.', calls: [look('call_1'), note('call_2', 'from the first')] }
+        return nth === 1 ? gone : says('Back with the first.')
+      })
+      const second = createFakeModel(pair.second, (nth) =>
+        nth === 0 ? { thought: 'I go on.', calls: [note('call_1', 'from the second')] } : says('Done by the second.'),
+      )
+      const place = await placeFor(first, { ...settingsFor(first, second), fallback_providers: [second.id] })
+      const ask = async (input: string, more: object = {}) =>
+        (await call<Run>('POST', `/api/sessions/${place.id}/chat`, { key: place.key, body: { input, ...more } })).body
+      const bytes = Uint8Array.from(atob(pixelPng), (char) => char.charCodeAt(0))
+      await request('PUT', `/api/sessions/${place.id}/files/dot.png`, { key: place.key, body: bytes })
 
-    const run = await ask('What is it?', { attachments: [{ type: 'image', url }] })
-    expect({ output: run.output, did: notesIn(run) }).toEqual({
-      output: 'Done by the second.',
-      did: [`fall back to ${second.id}`],
-    })
-    expect(await ask('And now?')).toMatchObject({ output: 'Back with the first.', notes: [] })
+      const run = await ask('What is it?', { attachments: [{ type: 'image', url }] })
+      expect({ output: run.output, did: notesIn(run) }).toEqual({
+        output: 'Done by the second.',
+        did: [`fall back to ${second.id}`],
+      })
+      expect(await ask('And now?')).toMatchObject({ output: 'Back with the first.', notes: [] })
 
-    expect([...first.faults, ...second.faults]).toEqual([])
-    expect([first.asked(), second.asked()]).toEqual([3, 2])
-    // The one that took over had the picture and the results; the first one has all of the second's.
-    const images = (body: string | undefined) => countOf(body ?? '', pixelPng)
-    const showsResults = pair.second.wire.name === 'workers-ai' ? 1 : 2
-    expect(images(second.bodies[0])).toBe(showsResults)
-    expect(second.bodies[0]).toContain('from the first')
-    expect(first.bodies[2]).toContain('from the second')
-    expect(first.bodies[2]).toContain('Done by the second.')
-    expect(troubleIn(await linesOf(place))).toEqual([])
-  })
+      expect([...first.faults, ...second.faults]).toEqual([])
+      expect([first.asked(), second.asked()]).toEqual([3, 2])
+      // The one that took over had the picture and the results; the first one has all of the second's.
+      const images = (body: string | undefined) => countOf(body ?? '', pixelPng)
+      const showsResults = pair.second.wire.name === 'workers-ai' ? 1 : 2
+      expect(images(second.bodies[0])).toBe(showsResults)
+      expect(second.bodies[0]).toContain('from the first')
+      expect(first.bodies[2]).toContain('from the second')
+      expect(first.bodies[2]).toContain('Done by the second.')
+      expect(troubleIn(await linesOf(place))).toEqual([])
+    },
+  )
 })
