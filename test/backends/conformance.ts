@@ -1,4 +1,4 @@
-/** What every execution backend does, whatever stands behind it. Capabilities decide what is asked of it. */
+/** The conformance suite of all execution backends. Capabilities select the tests. */
 
 import { describe, expect, it } from 'vitest'
 import type { ExecutionBackend, Jobs, JobState } from '../../src/agent/model/backend.ts'
@@ -112,7 +112,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(await jobs.output('ends', first.next, 100)).toEqual({ text: 'two\n', next: 8 })
     })
 
-    withJobs('are started once, however often they are asked for', async (jobs, backend) => {
+    withJobs('are started once per id', async (jobs, backend) => {
       for (let i = 0; i < 3; i++) await jobs.start('once', 'echo x >> started', T)
       await ended(jobs, 'once')
       expect(text(await backend.files.read('started'))).toBe('x\n')
@@ -125,7 +125,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       await jobs.kill('numbered')
     })
 
-    withJobs('read what is written to them, up to its end, where they have an input', async (jobs) => {
+    withJobs('read their input up to its end, where they have an input', async (jobs) => {
       if (!jobs.write) return
       await jobs.start('reads', 'read a; echo "got $a"; wc -c', { timeoutMs: 60_000 })
       await jobs.write('reads', `it's "one"\n`, false)

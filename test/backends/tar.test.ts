@@ -28,7 +28,7 @@ async function packed(all: readonly SnapshotEntry[]): Promise<Uint8Array<ArrayBu
 
 const read = (archive: Uint8Array<ArrayBuffer>) => collect(unpack(new Response(archive).body ?? new ReadableStream()))
 
-/** An archive as `tar` writes it: octal fields, then the checksum. */
+/** A tar header: octal fields, then the checksum. */
 function header({ name, type, size = 0 }: { name: string; type: string; size?: number }): Uint8Array<ArrayBuffer> {
   const block = new Uint8Array(512)
   const octal = (value: number, width: number) => `${value.toString(8).padStart(width - 1, '0')}\0`
@@ -56,7 +56,7 @@ const file = (name: string, text: string) => [
 ]
 
 describe('an archive', () => {
-  it('gives back the entries that were packed', async () => {
+  it('returns the packed entries', async () => {
     expect(await collect(unpack(toStream(pack(entries))))).toEqual(entries)
   })
 
@@ -73,12 +73,12 @@ describe('an archive', () => {
     }
   })
 
-  it('gives only the entries that are wanted', async () => {
+  it('returns only wanted entries', async () => {
     const wanted = await collect(unpack(toStream(pack(entries)), (path) => path === 'd/run.sh'))
     expect(wanted).toEqual([entries[2]])
   })
 
-  it('is refused when it is cut off anywhere or damaged', async () => {
+  it('is rejected when it is truncated or damaged', async () => {
     const whole = await packed(entries)
     for (const length of [0, 100, 512, 2_000, whole.length - 1_024, whole.length - 512])
       await expect(read(whole.slice(0, length))).rejects.toMatchObject({ code: 'unavailable' })
@@ -86,7 +86,7 @@ describe('an archive', () => {
     await expect(read(damaged)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('of GNU tar has long names in entries of their own', async () => {
+  it('of GNU tar may have long names in separate entries', async () => {
     const name = `d/${'n'.repeat(150)}`
     const long = [header({ name: '././@LongLink', type: 'L', size: name.length + 1 }), name.padEnd(512, '\0')]
     const [entry] = await read(await join(...long, ...file('short', 'x')))
@@ -104,7 +104,7 @@ describe('an archive', () => {
     expect((await read(archive)).map(({ path }) => path)).toEqual(['etc/absolute', 'relative'])
   })
 
-  it('with a file that is too large is refused before the file is read', async () => {
+  it('with a file that is too large is rejected before the file is read', async () => {
     const archive = await join(header({ name: 'large', type: '0', size: 65 * 1024 * 1024 }))
     await expect(read(archive)).rejects.toMatchObject({
       code: 'unavailable',
@@ -112,7 +112,7 @@ describe('an archive', () => {
     })
   })
 
-  it('with a header of names that is too large is refused', async () => {
+  it('with a header that is too large is rejected', async () => {
     const archive = await join(header({ name: 'pax', type: 'x', size: 65 * 1024 * 1024 }))
     await expect(read(archive)).rejects.toMatchObject({ code: 'unavailable' })
   })
@@ -121,7 +121,7 @@ describe('an archive', () => {
 describe('a stream', () => {
   const large = { ...attributes, kind: 'file', bytes: new Uint8Array(1024 * 1024) } as const
 
-  it('of an archive is made only as far as it is read, and its source ends with it', async () => {
+  it('of an archive is produced on demand, and its source ends on cancel', async () => {
     let [made, hasEnded] = [0, false]
     const source = async function* (): AsyncGenerator<SnapshotEntry> {
       try {
@@ -163,7 +163,7 @@ describe('a stream', () => {
     expect(pulled).toBeLessThan(4 * 1024 * 1024)
   })
 
-  it('whose source breaks off ends the reading with an error', async () => {
+  it('whose source fails ends with an error', async () => {
     const whole = await packed(entries)
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(whole.slice(0, 700)),
@@ -175,7 +175,7 @@ describe('a stream', () => {
     })
   })
 
-  it('whose entries break off ends with the error of the entries', async () => {
+  it('whose entries fail ends with their error', async () => {
     const source = async function* (): AsyncGenerator<SnapshotEntry> {
       yield { ...large, path: 'first' }
       throw new Error('The disk is gone.')

@@ -14,10 +14,10 @@ export type SandboxOptions = {
   readonly root?: string
 }
 export function startSandbox(options?: SandboxOptions): Promise<SandboxServer>
-/** A name nobody used; removed with everything that runs in it when the server is stopped. */
+/** A new name; the workspace and its processes are removed when the server is stopped. */
 export function newWorkspace(): string
 export function call(url: string, path: string, init?: RequestInit): Promise<Response>
-/** Writes into the folder of a workspace, past the server. */
+/** Writes into the folder of a workspace directly. */
 export function onDisk(
   server: SandboxServer,
   workspace: string,
@@ -27,5 +27,5 @@ export function onDisk(
   readonly text: (path: string) => string | undefined
   readonly pipe: (path: string) => void
 }
-/** Methods and addresses of the document of the protocol, with names filled in. */
+/** Methods and paths of the OpenAPI document, with example names. */
 export function documented(workspace: string): readonly (readonly [method: string, path: string])[]

@@ -1,4 +1,4 @@
-/** A sandbox server of a test's own: a real process on a free port, with a folder that goes with it. */
+/** Starts a sandbox server for a test: a real process on a free port, with a temporary folder. */
 
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -53,7 +53,7 @@ function ended(child) {
 
 const workspacesUsed = []
 
-/** A name nobody used; removed with everything that runs in it when the server is stopped. */
+/** A new name; the workspace and its processes are removed when the server is stopped. */
 export function newWorkspace() {
   const name = `test-${crypto.randomUUID()}`
   workspacesUsed.push(name)
@@ -77,7 +77,7 @@ export function onDisk({ root }, workspace) {
   }
 }
 
-/** Methods and addresses of the document of the protocol, with names filled in. */
+/** Methods and paths of the OpenAPI document, with example names. */
 export function documented(workspace) {
   const text = readFileSync(join(import.meta.dirname, '../../docs/sandbox-protocol.openapi.yaml'), 'utf8')
   let path = ''

@@ -1,4 +1,4 @@
-/** The reference server with real processes. */
+/** Tests the reference server with real processes. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBubblewrap } from './bubblewrap.mjs'
@@ -35,12 +35,12 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
   })
   afterAll(() => server.stop())
 
-  it('answers nobody without the key', async () => {
+  it('rejects requests without the key', async () => {
     for (const authorization of ['', 'Bearer', 'Bearer wrong', 'Basic x'])
       expect((await call(server.url, '/v1/health', { headers: { authorization } })).status).toBe(401)
   })
 
-  it('knows every request of the document', async () => {
+  it('implements every request of the OpenAPI document', async () => {
     const requests = documented(newWorkspace())
     expect(requests).toHaveLength(21)
     for (const [method, path] of requests) {
@@ -52,11 +52,11 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     }
   })
 
-  it('says how well it isolates', async () => {
+  it('reports its isolation', async () => {
     expect(await ask(server, '/v1/health')).toMatchObject({ protocol: 1, isolation: 'bubblewrap', network: false })
   })
 
-  it('shows no secret of its own and no path of its machine', async () => {
+  it('reveals no secrets and no paths of its host', async () => {
     const seen = await run(server, newWorkspace(), {
       command:
         'cat /proc/*/environ /proc/*/cmdline /proc/self/mountinfo 2>/dev/null | tr "\\0" "\\n"; env; ls /root /home /work',
@@ -66,7 +66,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(seen.events.filter(({ t, d }) => t === 'err' && /No such file/.test(d ?? '')).length).toBeGreaterThan(0)
   })
 
-  it('gives no network', async () => {
+  it('has no network', async () => {
     const port = new URL(server.url).port
     const { out } = await run(server, newWorkspace(), {
       command: `(echo > /dev/tcp/127.0.0.1/${port}) 2>/dev/null && echo reached || echo closed`,
@@ -74,7 +74,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(out).toBe('closed\n')
   })
 
-  it('lets nobody write outside of the workspace', async () => {
+  it('prevents writes outside of the workspace', async () => {
     const { out } = await run(server, newWorkspace(), {
       command:
         'for d in / /usr /etc /opt; do touch $d/x 2>/dev/null && echo wrote $d; done; touch /tmp/x ./x && echo here',
@@ -82,13 +82,13 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(out.replace(/wrote \/(etc)?\n/g, '')).toBe('here\n')
   })
 
-  it('lets output be opened by name', async () => {
+  it('supports opening /dev/stdout', async () => {
     const { out, events } = await run(server, newWorkspace(), { command: 'echo a > /dev/stdout; echo b > /dev/stderr' })
     expect(out).toBe('a\n')
     expect(events).toContainEqual({ t: 'err', d: 'b\n' })
   })
 
-  it('tells of output as it comes', async () => {
+  it('streams output', async () => {
     const ws = newWorkspace()
     const request = post({ command: 'echo first; read line < go; echo second' })
     onDisk(server, ws).pipe('go')
@@ -101,7 +101,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(heard).toContain('second')
   })
 
-  it('ends a command whose client has gone', async () => {
+  it('kills a command when its client disconnects', async () => {
     const ws = newWorkspace()
     const gone = new AbortController()
     const command = 'echo begun > begun; sleep 60; echo late > late'
@@ -134,7 +134,7 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(waits.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
   })
 
-  it('keeps head and tail of 100 MB and says how much is missing', async () => {
+  it('keeps head and tail of 100 MB and reports the missing bytes', async () => {
     const { events, out, exit } = await run(server, newWorkspace(), {
       command: 'echo head; yes 0123456789 | head -c 100000000; echo; echo tail',
       maxOutput: 10_000,
@@ -147,13 +147,13 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(exit).toMatchObject({ code: 0, truncated: true })
   })
 
-  it('tells binary output as text with marks for what is none', async () => {
+  it('replaces invalid bytes of output', async () => {
     const { out, exit } = await run(server, newWorkspace(), { command: "printf 'a\\xff\\x00\\xc3\\xbcb'" })
     expect(out).toBe('a\uFFFD\0üb')
     expect(exit).toMatchObject({ code: 0 })
   })
 
-  it('has no room for more than a workspace may run at once', async () => {
+  it('limits concurrent commands of a workspace', async () => {
     const ws = newWorkspace()
     // None of them ends before one was refused.
     const command = 'while [ ! -e go ]; do sleep 0.05; done'
@@ -174,17 +174,17 @@ describe.skipIf(!hasBubblewrap)('the sandbox server with bubblewrap (needs bubbl
     expect(answer).toMatchObject({ status: 400, error: { message: expect.stringContaining(named) } })
   })
 
-  it('says that a directory is missing', async () => {
+  it('reports a missing directory', async () => {
     const { events } = await run(server, newWorkspace(), { command: 'x', cwd: '/workspace/no' })
     expect(events).toContainEqual(expect.objectContaining({ t: 'error', code: 'invalid' }))
   })
 
-  it('refuses names of workspaces that are paths', async () => {
+  it('rejects workspace names that are paths', async () => {
     for (const name of ['..', '%2e%2e%2fother', 'short', 'UPPERCASE', 'a/b'])
       expect((await call(server.url, `/v1/w/${name}/tree`)).status).toBeGreaterThanOrEqual(400)
   })
 
-  it('stops what fills the disk', async () => {
+  it('stops a command that fills the disk', async () => {
     const small = await startSandbox({ env: { SANDBOX_DISK_BYTES: String(5 * 1024 * 1024) } })
     try {
       const ws = newWorkspace()
@@ -211,7 +211,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
   afterAll(() => server.stop())
   const path = (ws: string, name: string, at: string) => `/v1/w/${ws}/${name}?path=${encodeURIComponent(at)}`
 
-  it('come in ranges', async () => {
+  it('support ranges', async () => {
     const ws = newWorkspace()
     await ask(server, path(ws, 'files', 'digits'), { method: 'PUT', body: '0123456789' })
     const read = async (range: string) => {
@@ -225,7 +225,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(await read('lines=1')).toEqual([200, '0123456789'])
   })
 
-  it('are never those of the machine', async () => {
+  it('are never files of the host', async () => {
     const ws = newWorkspace()
     const disk = onDisk(server, ws)
     disk.link('secret', '/etc/passwd')
@@ -252,7 +252,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(found).toMatchObject({ total: 0 })
   })
 
-  it('follow links the way the sandbox does', async () => {
+  it('resolve links as the sandbox does', async () => {
     const ws = newWorkspace()
     await run(server, ws, {
       command: 'mkdir d; echo in > d/f; ln -s /workspace/d abs; ln -s d rel; ln -s /tmp/t t; echo t > /tmp/t',
@@ -269,7 +269,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(onDisk(server, ws).text('d/f')).toBe('in\n')
   })
 
-  it('that are pipes do not hold anybody up', async () => {
+  it('that are pipes do not block', async () => {
     const ws = newWorkspace()
     onDisk(server, ws).pipe('pipe')
     expect((await call(server.url, path(ws, 'files', 'pipe'))).status).toBe(400)
@@ -285,7 +285,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect((await run(server, ws, { command: './s.sh' })).out).toBe('two\n')
   })
 
-  it('outlive a search that never ends', async () => {
+  it('remain accessible during a search that never ends', async () => {
     const ws = newWorkspace()
     await ask(server, path(ws, 'files', 'a'), { method: 'PUT', body: 'a'.repeat(40) })
     const endless = ask(server, `/v1/w/${ws}/search`, post({ pattern: '(a+)+$b', target: 'content' }))
@@ -293,7 +293,7 @@ describe.skipIf(!hasBubblewrap)('files of a sandbox (needs bubblewrap)', () => {
     expect(await endless).toMatchObject({ status: 400, error: { message: expect.stringContaining('too long') } })
   })
 
-  it('of an archive stay inside, whatever it says', async () => {
+  it('of an archive stay inside the workspace', async () => {
     const ws = newWorkspace()
     await run(server, ws, {
       command:
@@ -319,7 +319,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     return (await ask(on, at(ws, id)))['state']
   }
 
-  it('start once, tell their output from any byte, and end with their code', async () => {
+  it('start once, return output from any byte, and report their exit code', async () => {
     const ws = newWorkspace()
     const request = put({ command: 'echo begun >> runs; printf "üä\\n"; exit 7' })
     expect(await ask(server, at(ws, 'a'), request)).toMatchObject({ created: true })
@@ -331,7 +331,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(await ask(server, `/v1/w/${ws}/jobs`)).toMatchObject({ jobs: [{ id: 'a' }] })
   })
 
-  it('read what is written to them, up to its end', async () => {
+  it('read their input up to its end', async () => {
     const ws = newWorkspace()
     await ask(server, at(ws, 'cat'), put({ command: 'cat; echo over' }))
     await ask(server, `${at(ws, 'cat')}/input`, post({ text: 'one\n' }))
@@ -341,7 +341,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(await ask(server, `${at(ws, 'cat')}/input`, post({ text: 'x' }))).toMatchObject({ status: 409 })
   })
 
-  it('go as a whole tree, by order or by time', async () => {
+  it('are killed as a whole tree, on request or at their timeout', async () => {
     const ws = newWorkspace()
     const command = 'trap "" TERM INT; (sleep 3; echo late > late) & sleep 60'
     await ask(server, at(ws, 'kill'), put({ command }))
@@ -352,7 +352,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(onDisk(server, ws).text('late')).toBeUndefined()
   })
 
-  it('are found again by the next server, those that run and those that ended', async () => {
+  it('are found by the next server, running or ended', async () => {
     const first = await startSandbox()
     const ws = newWorkspace()
     await ask(first, at(ws, 'runs'), put({ command: 'echo one; read line; echo $line' }))
@@ -371,7 +371,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     }
   })
 
-  it('that fill the disk are ended, also those of an earlier server, and no others', async () => {
+  it('that fill the disk are killed, also those of an earlier server, and no others', async () => {
     const first = await startSandbox()
     const [ws, other] = [newWorkspace(), newWorkspace()]
     const fills = 'head -c 20000000 /dev/zero > big; read line'
@@ -390,7 +390,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     }
   })
 
-  it('whose machine went away are lost', async () => {
+  it('are lost when their host has restarted', async () => {
     const ws = newWorkspace()
     await ask(server, at(ws, 'gone'), put({ command: 'sleep 60' }))
     onDisk(server, ws).write('../jobs/gone/boot', 'another machine')
@@ -398,7 +398,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(await ask(server, at(ws, 'never'))).toMatchObject({ status: 404 })
   })
 
-  it('are bounded in number and output', async () => {
+  it('are limited in number and output', async () => {
     const small = await startSandbox({ env: { SANDBOX_JOBS: '1', SANDBOX_JOB_OUTPUT_BYTES: '1000' } })
     try {
       const ws = newWorkspace()
@@ -415,7 +415,7 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
 })
 
 describe('the sandbox server without isolation', () => {
-  it('says so loudly, and still bounds and ends what it runs', async () => {
+  it('prints a warning, and still limits and kills commands', async () => {
     const server = await startSandbox({ args: ['--plain'] })
     try {
       expect(server.said()).toContain('NO ISOLATION')

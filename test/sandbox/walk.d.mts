@@ -2,7 +2,7 @@ export type Home = {
   /** Has the files a/first, z/own and z/deep/own. */
   readonly home: string
   readonly text: (path: string) => string
-  /** What a command may do at any moment: a folder becomes a link to one of the host. */
+  /** Replaces a folder by a link to one of the host, as a command may do at any time. */
   readonly replaceByLink: (name: string) => void
   readonly remove: () => void
 }

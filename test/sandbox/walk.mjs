@@ -1,4 +1,4 @@
-/** A workspace beside a folder of the host, on disk. */
+/** Creates a workspace and a folder of the host beside it. */
 
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

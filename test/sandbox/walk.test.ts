@@ -1,4 +1,4 @@
-/** Going down a folder that somebody changes meanwhile. */
+/** Tests walking a folder that changes meanwhile. */
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { filesBelow, type Home, newHome, walk } from './walk.mjs'
@@ -7,7 +7,7 @@ let at: Home
 beforeEach(() => void (at = newHome()))
 afterEach(() => at.remove())
 
-it('a search does not follow a link that takes the place of a folder', () => {
+it('a search does not follow a link that replaces a folder', () => {
   const found: string[] = []
   for (const { path, real } of filesBelow({ real: at.home, path: '/workspace' })) {
     found.push(`${path}: ${at.text(real)}`)
@@ -16,7 +16,7 @@ it('a search does not follow a link that takes the place of a folder', () => {
   expect(found).toEqual(['/workspace/a/first: of the workspace'])
 })
 
-it('a search stays in the folder that it is in when that is moved away', () => {
+it('a search stays in its folder when that is moved', () => {
   const found: string[] = []
   for (const { path, real } of filesBelow({ real: at.home, path: '/workspace' })) {
     found.push(`${path}: ${at.text(real)}`)
@@ -29,7 +29,7 @@ it('a search stays in the folder that it is in when that is moved away', () => {
   ])
 })
 
-it('a list of everything does not follow one either', async () => {
+it('a tree listing does not follow such a link either', async () => {
   const found: string[] = []
   await walk(at.home, '/workspace', async ({ path }) => {
     found.push(path)
@@ -39,7 +39,7 @@ it('a list of everything does not follow one either', async () => {
   expect(found).toEqual(['/workspace/a', '/workspace/a/first', '/workspace/z'])
 })
 
-it('tells of files when one is asked for by name', () => {
+it('a search of a single file returns that file', () => {
   const [only] = filesBelow({ real: `${at.home}/a/first`, path: '/workspace/a/first' })
   expect(only).toMatchObject({ path: '/workspace/a/first', below: 'first' })
 })

@@ -1,6 +1,6 @@
 /**
- * The container is played by this machine: scripts run in a real bash. The play knows the traps of the real one:
- * failures are values without a class, a container may be replaced under a request, or never answer.
+ * Tests the backend with a simulated container, whose scripts run in a real bash. Like a real one, it returns failures
+ * as values, may be replaced during a request, and may never respond.
  */
 
 import { afterEach, describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import type { Egress } from '../../../src/backends/cloudflare/egress.ts'
 import type { HostRecord } from '../../../src/backends/host/host-port.ts'
 import { sandboxConfig } from '../../../scripts/lib/sandbox-config.mjs'
 import { conforms } from '../conformance.ts'
-import { localMachine } from '../host/local-host.mjs'
+import { createLocalHost } from '../host/local-host.mjs'
 
 const T = { timeoutMs: 10_000 }
 const drops: (() => void)[] = []
@@ -20,8 +20,8 @@ type Play = (what: keyof SandboxPort) => SandboxFailure | 'throws' | undefined
 
 function open(play: Play = () => undefined) {
   const world = { hosts: [] as readonly string[], applied: [] as Egress[] }
-  const machine = localMachine()
-  drops.push(machine.drop)
+  const host = createLocalHost()
+  drops.push(host.drop)
   const asked: string[] = []
   const answer = async <R>(what: keyof SandboxPort, work: () => Promise<R>): Promise<SandboxResult<R>> => {
     asked.push(what)
@@ -32,21 +32,21 @@ function open(play: Play = () => undefined) {
   const box: SandboxPort = {
     run: (script, timeoutMs, egress) => {
       world.applied.push(egress)
-      return answer('run', () => machine.port.run(script, timeoutMs))
+      return answer('run', () => host.port.run(script, timeoutMs))
     },
-    read: (path) => answer('read', () => machine.port.read(path)),
-    write: (path, bytes) => answer('write', async () => (await machine.port.write(path, bytes), null)),
+    read: (path) => answer('read', () => host.port.read(path)),
+    write: (path, bytes) => answer('write', async () => (await host.port.write(path, bytes), null)),
     restore: () => answer('restore', async () => false),
-    destroy: () => answer('destroy', async () => (await machine.port.destroy(), null)),
+    destroy: () => answer('destroy', async () => (await host.port.destroy(), null)),
   }
   const kept: { memory: HostRecord } = { memory: {} }
   const memory = { read: () => kept.memory, write: (next: HostRecord) => (kept.memory = next) }
-  const { root, state } = machine
+  const { root, state } = host
   const egress = () => ({ tenant: 'acme', hosts: world.hosts })
-  return { ...machine, asked, world, backend: cloudflareBackend({ sandbox: box, memory, root, state, egress }) }
+  return { ...host, asked, world, backend: cloudflareBackend({ sandbox: box, memory, root, state, egress }) }
 }
 
-/** Once, and only after the machine has been prepared. */
+/** Applies once, after the host has been prepared. */
 function onceLater(trouble: SandboxFailure | 'throws'): Play {
   let asked = 0
   return (what) => (what === 'run' && ++asked === 4 ? trouble : undefined)
@@ -55,7 +55,7 @@ function onceLater(trouble: SandboxFailure | 'throws'): Play {
 conforms('cloudflare, played', (work) => work(open().backend))
 
 describe('a container', () => {
-  it('hears with every script what it may reach, and the model what that is', async () => {
+  it('gets the egress rules with every script, and describes them to the model', async () => {
     const { backend, world } = open()
     await backend.exec('true', T)
     expect(world.applied.every(({ tenant, hosts }) => tenant === 'acme' && hosts.length === 0)).toBe(true)
@@ -67,7 +67,7 @@ describe('a container', () => {
     expect(backend.describe()).toContain('api.github.com')
   })
 
-  it('that is not there yet is waited for: nothing has begun', async () => {
+  it('that has not started is retried', async () => {
     const starting = { code: 'CONTAINER_UNAVAILABLE', message: 'starting', retryable: true, retryAfterMs: 5 }
     const { backend } = open(onceLater(starting))
     await backend.exec('true', T)
@@ -81,7 +81,7 @@ describe('a container', () => {
     ],
     ['broke off', { code: 'RPC_TRANSPORT_ERROR', message: 'socket closed' }],
     ['whose object was reset', 'throws'],
-  ] as const)('that %s leaves the outcome unknown and is not asked again', async (_, trouble) => {
+  ] as const)('that %s leaves the outcome unknown and is not retried', async (_, trouble) => {
     const { backend, asked } = open(onceLater(trouble))
     await backend.exec('true', T)
     const before = asked.length
@@ -92,7 +92,7 @@ describe('a container', () => {
     expect(asked.length).toBe(before + 1)
   })
 
-  it('that was interrupted while a file was read is asked again', async () => {
+  it('is retried when reading a file was interrupted', async () => {
     let reads = 0
     const { backend } = open((what) =>
       what === 'read' && ++reads === 1
@@ -118,14 +118,14 @@ describe('a container', () => {
 describe('the configuration with containers', () => {
   const plain = 'name = "x"\nmain = "src/worker/index.ts"\n'
 
-  it('is the plain one with another entry and the container on top', () => {
+  it('extends the plain configuration with another entry and the container', () => {
     const made = sandboxConfig(plain)
     expect(made).toContain('main = "src/worker/with-sandbox.ts"')
     expect(made).toMatch(/\[vars\]\nSANDBOX_TRANSPORT = "rpc"/)
     expect(made).toMatch(/\[\[containers\]\]\nclass_name = "SandboxBox"/)
   })
 
-  it('says when the plain one is not what it knows', () => {
+  it('fails when the plain configuration has an unknown form', () => {
     expect(() => sandboxConfig('name = "x"')).toThrow('main')
     expect(() => sandboxConfig(`${plain}[dev]\nport = 1\n`)).toThrow('[dev]')
   })

@@ -18,7 +18,7 @@ const inject = JSON.stringify({
 })
 const variables: EgressVariables = { SANDBOX_ALLOWED_HOSTS: 'api.github.com, *.npmjs.org', SANDBOX_INJECT: inject }
 
-describe('what a container of a tenant may reach', () => {
+describe('the egress rules of a tenant', () => {
   it.each([
     [undefined, {}, []],
     [undefined, variables, ['*.npmjs.org', 'api.github.com']],
@@ -31,8 +31,8 @@ describe('what a container of a tenant may reach', () => {
   })
 })
 
-describe('the keys that are added', () => {
-  it('are the tenant’s own, and those of the deployment where it has opened the way itself', () => {
+describe('keys for requests', () => {
+  it('are those of the tenant, and those of the deployment for hosts that it allows', () => {
     expect(resolveKeys('acme', variables)).toEqual({
       'api.github.com': 'Bearer acme',
       'git.acme.example': 'Bearer own',
@@ -40,18 +40,18 @@ describe('the keys that are added', () => {
     expect(resolveKeys('other', variables)).toEqual({ 'api.github.com': 'Bearer everybody' })
   })
 
-  it('of the deployment are not had by naming the host', () => {
+  it('of the deployment are not added for hosts that only the tenant allows', () => {
     const { hosts } = resolveEgress('other', ['registry.example.org'], variables)
     expect(hosts).toContain('registry.example.org')
     expect(resolveKeys('other', variables)).not.toHaveProperty(['registry.example.org'])
   })
 
-  it('are none without any', () => expect(resolveKeys('acme', {})).toEqual({}))
+  it('are empty without configuration', () => expect(resolveKeys('acme', {})).toEqual({}))
 
   const sent = (url: string, tenant = 'acme') =>
     injectKey(new Request(url, { headers: { authorization: 'from inside', 'x-kept': '1' } }), { tenant }, variables)
 
-  it('take the place of what the container says', () => {
+  it('replace the header of the container', () => {
     const { headers, redirect } = sent('https://api.github.com/user')
     expect([headers.get('authorization'), headers.get('x-kept'), redirect]).toEqual(['Bearer acme', '1', 'manual'])
   })
@@ -62,7 +62,7 @@ describe('the keys that are added', () => {
   )
 })
 
-/** As the SDK decides: the list first, then who handles the host. */
+/** Simulates the SDK: first the allowed hosts, then the handler of the host. */
 function playedContainer() {
   let hosts: readonly string[] = []
   let handlers: Readonly<Record<string, { readonly params: InjectKeyParams }>> = {}
@@ -82,8 +82,8 @@ function playedContainer() {
   return { request, open: (egress: Egress) => applyEgress(gate, egress, variables) }
 }
 
-describe('the way out of a container', () => {
-  it('is that of its tenant, and changes with the settings', async () => {
+describe('the network of a container', () => {
+  it('follows the rules of its tenant, which can change with the settings', async () => {
     const { request, open } = playedContainer()
     expect(request('https://api.github.com/')).toBe('disallowed')
     await open(resolveEgress('acme', ['git.acme.example'], variables))
@@ -96,7 +96,7 @@ describe('the way out of a container', () => {
     expect(request('https://api.github.com/')).toBe('disallowed')
   })
 
-  it('has the keys of no other tenant', async () => {
+  it('has no keys of other tenants', async () => {
     const { request, open } = playedContainer()
     await open(resolveEgress('other', ['git.acme.example'], variables))
     expect(request('https://git.acme.example/')).toBe('sent')

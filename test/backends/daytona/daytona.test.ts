@@ -31,7 +31,7 @@ async function renting(work: (rented: Rented) => Promise<void>) {
 conforms('daytona, played', (work) => renting(({ backend }) => work(backend)))
 
 describe('a sandbox of Daytona', () => {
-  it('is rented once, found again, and given back', () =>
+  it('is created once, found again, and deleted', () =>
     renting(async ({ backend, vendor, again }) => {
       await Promise.all([backend.files.stat('a'), backend.files.stat('b')])
       await again().exec('true', T)

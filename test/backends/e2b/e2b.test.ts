@@ -32,7 +32,7 @@ async function renting(work: (rented: Rented) => Promise<void>) {
 conforms('e2b, played', (work) => renting(({ backend }) => work(backend)))
 
 describe('a sandbox of E2B', () => {
-  it('is rented once, found again, replaced when it is gone, and given back', () =>
+  it('is created once, found again, replaced when it is gone, and deleted', () =>
     renting(async ({ backend, vendor, again }) => {
       await backend.exec('true', T)
       await again().exec('true', T)
@@ -67,14 +67,14 @@ describe('envelopes', () => {
   last[0] = 2
   const whole = new Uint8Array([...encodeEnvelope({ a: 'ü' }), ...last])
 
-  it.each([1, 3, 1000])('come in pieces of %i', async (size) => {
+  it.each([1, 3, 1000])('are decoded in chunks of %i', async (size) => {
     expect(await all(streamOf(whole, size))).toEqual([
       { isEnd: false, message: { a: 'ü' } },
       { isEnd: true, message: {} },
     ])
   })
 
-  it('that break off are an error', async () => {
+  it('that are incomplete are an error', async () => {
     await expect(all(streamOf(whole.slice(0, -2), 100))).rejects.toThrow('broke off')
   })
 })

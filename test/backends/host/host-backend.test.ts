@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hostBackend } from '../../../src/backends/host/host-backend.ts'
 import type { HostRecord, HostPort } from '../../../src/backends/host/host-port.ts'
 import { conforms } from '../conformance.ts'
-import { localMachine } from './local-host.mjs'
+import { createLocalHost } from './local-host.mjs'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const T = { timeoutMs: 10_000 }
@@ -12,26 +12,26 @@ afterEach(() => drops.splice(0).forEach((drop) => drop()))
 afterEach(() => vi.restoreAllMocks())
 
 function open(change: (port: HostPort) => Partial<HostPort> = () => ({})) {
-  const machine = localMachine()
-  drops.push(machine.drop)
+  const host = createLocalHost()
+  drops.push(host.drop)
   const kept: { memory: HostRecord } = { memory: {} }
   const backend = hostBackend({
     kind: 'daytona',
-    port: { ...machine.port, ...change(machine.port) },
-    root: machine.root,
-    temporary: machine.root.replace(/workspace$/, 'tmp'),
-    state: machine.state,
+    port: { ...host.port, ...change(host.port) },
+    root: host.root,
+    temporary: host.root.replace(/workspace$/, 'tmp'),
+    state: host.state,
     network: 'full',
     languages: ['bash'],
-    describe: 'A machine of this test, which is this machine.',
+    describe: 'A local host for tests.',
     memory: { read: () => kept.memory, write: (memory) => (kept.memory = memory) },
   })
-  return { ...machine, backend, kept, jobs: backend.jobs! }
+  return { ...host, backend, kept, jobs: backend.jobs! }
 }
 
-conforms('a machine that only runs scripts', (work) => work(open().backend))
+conforms('a host that only runs scripts', (work) => work(open().backend))
 
-it('a command leaves no timer behind, which would keep its session in memory', async () => {
+it('a command leaves no timer that would keep its session in memory', async () => {
   const { backend } = open()
   const [set, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')]
   await backend.exec('true', T)
@@ -40,8 +40,8 @@ it('a command leaves no timer behind, which would keep its session in memory', a
   for (const { value } of long) expect(cleared).toHaveBeenCalledWith(value)
 })
 
-describe('a search on a machine', () => {
-  it('says when it has found more than it can tell', async () => {
+describe('a search on a host', () => {
+  it('marks a truncated result', async () => {
     const { backend } = open()
     await backend.exec(
       `yes 'a line that is found, with quite a few words in it, again and again' | head -n 80000 > many`,
@@ -54,7 +54,7 @@ describe('a search on a machine', () => {
     expect([last.hits, last.truncated]).toEqual([[], true])
   })
 
-  it('finds characters that are named by their number', async () => {
+  it('supports numeric escapes', async () => {
     const { backend } = open()
     await backend.files.write('menu', bytes('un café\n😀 Ab\n'))
     for (const [pattern, line] of [
@@ -67,14 +67,14 @@ describe('a search on a machine', () => {
     }
   })
 
-  it('says what it does not understand', async () => {
+  it('reports an invalid pattern', async () => {
     const { backend } = open()
     await backend.files.write('a', bytes('text\n'))
     const searching = backend.files.search({ pattern: '[[:nothing:]]', target: 'content', limit: 5, offset: 0 })
     await expect(searching).rejects.toMatchObject({ code: 'invalid', hint: expect.stringContaining('grep -P') })
   })
 
-  it('brings only the lines around of a large file', async () => {
+  it('transfers only the context lines of a large file', async () => {
     const { backend } = open((port) => ({
       read: (path) => (path.endsWith('large') ? Promise.reject(new Error('too large')) : port.read(path)),
     }))
@@ -90,7 +90,7 @@ describe('a search on a machine', () => {
   })
 })
 
-describe('a command on a machine', () => {
+describe('a command on a host', () => {
   it.each([
     ['quotes', `echo "it's" 'a "b"' \\\\`, `it's a "b" \\\n`],
     ['a here-document', 'cat <<EOF\na $((1+1))\nEOF', 'a 2\n'],
@@ -103,19 +103,19 @@ describe('a command on a machine', () => {
     expect(result.timedOut).toBe(false)
   })
 
-  it('may be longer than what fits into arguments', async () => {
+  it('may be longer than the limit of arguments', async () => {
     const text = 'x'.repeat(300_000)
     const result = await open().backend.exec(`echo ${text} | wc -c; wc -c`, { ...T, stdin: text })
     expect(result.stdout).toBe('300001\n300000\n')
   })
 
-  it('may be given more variables than fit into arguments', async () => {
+  it('may have more variables than fit into arguments', async () => {
     const env = Object.fromEntries(['A', 'B', 'C'].map((name) => [name, name.repeat(50_000)]))
     const result = await open().backend.exec('echo ${#A} ${#C}', { ...T, env })
     expect(result).toMatchObject({ exitCode: 0, stdout: '50000 50000\n', env: {} })
   })
 
-  it('hands on as many variables as every later command can take, and names the others', async () => {
+  it('keeps variables up to a limit for later commands, and lists the others', async () => {
     const { backend } = open()
     const big = (name: string) => `export ${name}=$(head -c 50000 /dev/zero | tr '\\0' x)`
     const first = await backend.exec(`${big('ONE')}; export SMALL=1`, T)
@@ -125,13 +125,13 @@ describe('a command on a machine', () => {
     expect(second.stderr).toMatch(/^\[Not kept .* TWO\]\n$/)
   })
 
-  it('that ends with 124 or 137 by itself did not time out', async () => {
+  it('that exits with 124 or 137 itself is not a timeout', async () => {
     const { backend } = open()
     expect(await backend.exec('exit 124', T)).toMatchObject({ exitCode: 124, timedOut: false })
     expect(await backend.exec('exit 137', T)).toMatchObject({ exitCode: 137, timedOut: false })
   })
 
-  it('takes its children with it when its time is up', async () => {
+  it('is killed with its children at the timeout', async () => {
     const { backend } = open()
     const result = await backend.exec('(sleep 1; touch late) & sleep 20', { timeoutMs: 200 })
     expect(result).toMatchObject({ exitCode: 124, timedOut: true })
@@ -139,7 +139,7 @@ describe('a command on a machine', () => {
     expect(await backend.files.stat('late')).toBeUndefined()
   })
 
-  it('is unknown when the machine does not say how it ended', async () => {
+  it('has an unknown outcome when the host reports no exit code', async () => {
     const lost = open((port) => ({
       run: async (script, ms) => (script.includes('timeout -s') ? { code: null, output: '' } : port.run(script, ms)),
     }))
@@ -155,8 +155,8 @@ describe('a command on a machine', () => {
   })
 })
 
-describe('a machine that was replaced', () => {
-  it('tells the next command that files are lost', async () => {
+describe('a replaced host', () => {
+  it('reports lost files with the next command', async () => {
     const { backend, replace } = open()
     await backend.files.write('a', bytes('a'))
     await replace()
@@ -164,7 +164,7 @@ describe('a machine that was replaced', () => {
     expect((await backend.exec('ls', T)).stderr).toBe('')
   })
 
-  it('is brought back from what was saved, before anything runs', async () => {
+  it('is restored from its copy before anything runs', async () => {
     const { backend, replace } = open((port) => ({
       restore: async () => {
         await port.run(`mkdir -p ${backend.capabilities.root}; echo back > ${backend.capabilities.root}/a`, 1_000)
@@ -177,7 +177,7 @@ describe('a machine that was replaced', () => {
     expect(shown).toMatchObject({ stdout: 'back\n', stderr: expect.stringContaining('last saved') })
   })
 
-  it('has lost its jobs and says so', async () => {
+  it('reports its jobs as lost', async () => {
     const { backend, jobs, replace } = open()
     await jobs.start('j', 'true', T)
     await replace()
@@ -185,7 +185,7 @@ describe('a machine that was replaced', () => {
   })
 })
 
-describe('files that come to a machine', () => {
+describe('files that are copied to a host', () => {
   const entry = (path: string) => ({ path, kind: 'file', bytes: bytes('new'), mode: 0o644, modified: 0 }) as const
   /** A tar that does what it is to do and then complains. */
   const complaining = (words: string) =>
@@ -194,7 +194,7 @@ describe('files that come to a machine', () => {
         port.run(`tar() { command tar "$@"; printf '%s\\n' ${words} >&2; return 2; }\n${script}`, ms),
     })).backend
 
-  it('are all there, or it is said what is in the way', async () => {
+  it('arrive completely, or the error is reported', async () => {
     const { backend, state } = open()
     const { root } = backend.capabilities
     await backend.files.write('a', bytes('a file'))
@@ -229,7 +229,7 @@ describe('files that come to a machine', () => {
     expect(await of(words)).toEqual(bytes('new'))
   })
 
-  it('that broke off on their way leave nothing behind', async () => {
+  it('leave nothing behind when the copy fails', async () => {
     const { backend, state } = open((port) => ({
       write: async (path, content) => {
         await port.write(path, content)
@@ -241,8 +241,8 @@ describe('files that come to a machine', () => {
   })
 })
 
-describe('emptying a machine', () => {
-  it('removes everything of the session but its own marks', async () => {
+describe('clearing a host', () => {
+  it('removes everything of the session but our own files', async () => {
     const { backend, root } = open()
     const temporary = root.replace(/workspace$/, 'tmp')
     await backend.exec(`mkdir -p ${temporary} d; touch ${temporary}/t d/f .hidden`, T)
@@ -251,7 +251,7 @@ describe('emptying a machine', () => {
     expect((await backend.exec('pwd', T)).stderr).toBe('')
   })
 
-  it('fails when something stays', async () => {
+  it('fails when files are left', async () => {
     const { backend } = open((port) => ({
       run: (script, ms) => port.run(`find() { [[ "$*" == *-exec* ]] && return 1; command find "$@"; }\n${script}`, ms),
     }))
@@ -260,7 +260,7 @@ describe('emptying a machine', () => {
   })
 })
 
-describe('jobs on a machine', () => {
+describe('jobs on a host', () => {
   const ended = async (jobs: ReturnType<typeof open>['jobs'], id: string) => {
     for (;;) {
       const state = await jobs.state(id)
@@ -269,7 +269,7 @@ describe('jobs on a machine', () => {
     }
   }
 
-  it('start once and are found by a later life of the session', async () => {
+  it('start once and are found after an eviction', async () => {
     const first = open()
     await first.jobs.start('a b', `echo "it's"; echo >> runs; exit 5`, T)
     await first.jobs.start('a b', 'echo twice', T)
@@ -279,7 +279,7 @@ describe('jobs on a machine', () => {
     expect(await first.backend.files.read('runs')).toEqual(bytes('\n'))
   })
 
-  it('give whole characters', async () => {
+  it('return whole characters', async () => {
     const { jobs } = open()
     await jobs.start('u', 'printf üä', T)
     await ended(jobs, 'u')
@@ -287,7 +287,7 @@ describe('jobs on a machine', () => {
     expect(await jobs.output('u', 2, 3)).toEqual({ text: 'ä', next: 4 })
   })
 
-  it('that do not listen are killed with their children', async () => {
+  it('that ignore SIGTERM are killed with their children', async () => {
     const { backend, jobs } = open()
     const mark = `61.${Math.floor(Math.random() * 1e9)}`
     const left = async () => (await backend.exec(`pgrep -f '[s]leep ${mark}'`, T)).stdout
@@ -298,7 +298,7 @@ describe('jobs on a machine', () => {
     expect(await left()).toBe('')
   })
 
-  it('that do not read their input say so', async () => {
+  it('that do not read their input are an error', async () => {
     const { jobs } = open()
     await jobs.start('deaf', 'sleep 60', { timeoutMs: 60_000 })
     await jobs.write!('deaf', 'a pipe takes this', false)
@@ -307,7 +307,7 @@ describe('jobs on a machine', () => {
     await expect(jobs.write!('deaf', 'x', false)).rejects.toMatchObject({ code: 'invalid' })
   })
 
-  it('have nobody left who holds their input when they end', async () => {
+  it('leave no process that holds their input', async () => {
     const { backend, jobs } = open()
     const seconds = 86_000 + Math.floor(Math.random() * 400)
     await jobs.start('short', 'exit 0', { timeoutMs: seconds * 1_000 })
@@ -315,7 +315,7 @@ describe('jobs on a machine', () => {
     expect((await backend.exec(`pgrep -f '[s]leep ${seconds}'`, T)).stdout).toBe('')
   })
 
-  it('end when their time is up', async () => {
+  it('end at their timeout', async () => {
     const { jobs } = open()
     await jobs.start('long', 'sleep 60', { timeoutMs: 300 })
     expect(await ended(jobs, 'long')).toEqual({ at: 'exited', exitCode: 124 })

@@ -1,10 +1,10 @@
 import type { HostPort } from '../../../src/backends/host/host-port.ts'
 
-export function localMachine(): {
+export function createLocalHost(): {
   readonly port: HostPort
   readonly root: string
   readonly state: string
-  /** Another machine comes in the place of this one. */
+  /** Replaces this host by a new one. */
   readonly replace: () => Promise<void>
   readonly drop: () => void
 }

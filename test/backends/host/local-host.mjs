@@ -1,12 +1,12 @@
-// A machine on this machine: scripts run in a real bash, files are files of a folder of the test.
+// Implements a host port locally: scripts run in a real bash, files are in a folder of the test.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-export function localMachine() {
-  const folder = mkdtempSync(join(tmpdir(), 'talaria-machine-'))
+export function createLocalHost() {
+  const folder = mkdtempSync(join(tmpdir(), 'talaria-host-'))
   const root = join(folder, 'workspace')
   const port = {
     run: (script, timeoutMs) =>
@@ -27,7 +27,7 @@ export function localMachine() {
     port,
     root,
     state: join(folder, 'state'),
-    /** Another machine comes in the place of this one. */
+    /** Replaces this host by a new one. */
     replace: async () => {
       await rm(folder, { recursive: true, force: true })
       await mkdir(folder)

@@ -1,4 +1,4 @@
-/** Rented machines of deployments that allow no network: what is asked of those who rent them out. */
+/** Tests that vendor sandboxes are created without network when a deployment turns it off. */
 
 import { expect, it } from 'vitest'
 import { daytonaBackend } from '../../../src/backends/daytona/daytona.ts'
@@ -12,7 +12,7 @@ const closed = {
   vercel: { networkPolicy: { mode: 'deny-all' } },
 }
 
-/** What is sent to make one; nobody makes it. */
+/** Returns the body of the request that creates a sandbox, which then fails. */
 async function asked(kind: keyof typeof open, network: 'none' | 'full') {
   const bodies: object[] = []
   const refuses = async (_url: unknown, init?: RequestInit) => {
@@ -27,7 +27,7 @@ async function asked(kind: keyof typeof open, network: 'none' | 'full') {
 }
 
 it.each(['daytona', 'e2b', 'vercel'] as const)(
-  '%s is asked for a machine without network, and for none otherwise',
+  '%s creates a sandbox without network only when it is turned off',
   async (kind) => {
     expect(await asked(kind, 'none')).toMatchObject(closed[kind])
     expect(await asked(kind, 'full')).not.toMatchObject(closed[kind])

@@ -3,7 +3,7 @@ export type Vendor = {
   readonly root: string
   readonly state: string
   readonly asked: readonly string[]
-  /** Machines by id. */
+  /** Hosts by id. */
   readonly known: Map<string, string>
   readonly stop: () => void
 }

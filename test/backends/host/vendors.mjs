@@ -1,12 +1,12 @@
-// Those who rent out machines, played on a local port: their bytes, and behind them this machine's bash.
+// Simulates the APIs of vendors on a local port, with the local bash as sandbox.
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { localMachine } from './local-host.mjs'
+import { createLocalHost } from './local-host.mjs'
 
 async function play(answer) {
-  const machine = localMachine()
+  const host = createLocalHost()
   const asked = []
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, 'http://vendor')
@@ -18,17 +18,17 @@ async function play(answer) {
       response
         .writeHead(status, { 'content-type': type })
         .end(value instanceof Uint8Array ? value : JSON.stringify(value))
-    await answer({ request, url, body, send, machine }).catch((error) => send(500, { message: error.message }))
+    await answer({ request, url, body, send, host }).catch((error) => send(500, { message: error.message }))
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    ...machine,
+    ...host,
     asked,
     url: `http://127.0.0.1:${server.address().port}`,
     stop: () => {
       server.closeAllConnections()
       server.close()
-      machine.drop()
+      host.drop()
     },
   }
 }
@@ -44,7 +44,7 @@ export function playDaytona(key) {
   const known = new Map()
   let next = 0
   const world = { known }
-  const answer = async ({ request, url, body, send, machine }) => {
+  const answer = async ({ request, url, body, send, host }) => {
     if (request.headers.authorization !== `Bearer ${key}`) return send(401, { message: 'Unauthorized' })
     const [, area, id, ...rest] = url.pathname.split('/')
     const action = `${request.method} ${rest.join('/')}`
@@ -52,7 +52,7 @@ export function playDaytona(key) {
     if (known.get(id) !== 'started') return send(400, { message: 'bad request: sandbox is not running' })
     if (action === 'POST process/execute') {
       const { command, timeout } = JSON.parse(body.toString())
-      const { code, output } = await machine.port.run(command, timeout * 1000)
+      const { code, output } = await host.port.run(command, timeout * 1000)
       return send(200, { exitCode: code, result: output })
     }
     const path = url.searchParams.get('path')
@@ -80,7 +80,7 @@ export function playDaytona(key) {
 export function playE2b(key) {
   const known = new Map()
   let next = 0
-  const answer = async ({ request, url, body, send, machine }) => {
+  const answer = async ({ request, url, body, send, host }) => {
     const [, area, id, ...rest] = url.pathname.split('/')
     if (area === 'api') {
       if (request.headers['x-api-key'] !== key) return send(401, { message: 'Invalid API key' })
@@ -100,7 +100,7 @@ export function playE2b(key) {
     if (rest[0] === 'files' && request.method === 'POST') return send(200, (await keep(path, request, body)) ?? [])
     if (rest[0] === 'files') return send(200, await readFile(path), 'application/octet-stream')
     const { process } = JSON.parse(body.subarray(5).toString())
-    const { code, output } = await machine.port.run(process.args[1], 100_000)
+    const { code, output } = await host.port.run(process.args[1], 100_000)
     const bytes = Buffer.from(output)
     const events = [{ start: { pid: 1 } }]
     for (let at = 0; at < bytes.length; at += 1_000)
@@ -136,7 +136,7 @@ export function playVercel(key) {
     if (known.get(name).status === 'stopped' && url.searchParams.get('resume') === 'true') begin(name)
     return send(200, sandboxOf(name))
   }
-  const within = async ({ id, path, request, body, send, machine }) => {
+  const within = async ({ id, path, request, body, send, host }) => {
     const session = [...known.values()].find((each) => each.id === id)
     if (!session) return send(404, { error: { code: 'not_found' } })
     if (path === '') {
@@ -149,10 +149,10 @@ export function playVercel(key) {
     if (path === 'extend-timeout') return send(200, { session: prolonged.push(JSON.parse(body.toString()).duration) })
     if (path === 'fs/read')
       return send(200, await readFile(JSON.parse(body.toString()).path), 'application/octet-stream')
-    if (path === 'fs/write') return send(200, await extracted(request, body, machine))
+    if (path === 'fs/write') return send(200, await extracted(request, body, host))
     const { command, args, wait, logs } = JSON.parse(body.toString())
     if (command !== '/bin/bash' || !wait || !logs) return send(400, { error: { message: 'played for bash -c only' } })
-    const { code, output } = await machine.port.run(args[1], 100_000)
+    const { code, output } = await host.port.run(args[1], 100_000)
     const started = { id: 'cmd_1', name: command, args, cwd: '/', exitCode: null }
     const lines = [{ command: started }]
     for (let at = 0; at < output.length; at += 1_000)
@@ -160,11 +160,11 @@ export function playVercel(key) {
     lines.push({ stream: 'stderr', data: 'words beside\n' }, { command: { ...started, exitCode: code } })
     send(200, Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')), 'application/x-ndjson')
   }
-  const answer = async ({ request, url, body, send, machine }) => {
+  const answer = async ({ request, url, body, send, host }) => {
     if (request.headers.authorization !== `Bearer ${key}`) return send(403, { error: { code: 'forbidden' } })
     if (url.searchParams.get('teamId') !== 'team') return send(400, { error: { message: 'teamId' } })
     const [, , , name, id, ...rest] = url.pathname.split('/')
-    if (name === 'sessions') return within({ id, path: rest.join('/'), request, body, send, machine })
+    if (name === 'sessions') return within({ id, path: rest.join('/'), request, body, send, host })
     if (name !== undefined) return named({ name, request, url, send })
     const wanted = JSON.parse(body.toString())
     if (wanted.projectId !== 'project') return send(400, { error: { message: 'projectId' } })
@@ -175,7 +175,7 @@ export function playVercel(key) {
   return play(answer).then((played) => ({ ...played, known, created, prolonged }))
 }
 
-/** By tar itself, as the service does. */
+/** Unpacks with tar, as the service does. */
 function extracted(request, body, { root }) {
   if (request.headers['content-type'] !== 'application/gzip') throw new Error('not an archive')
   return new Promise((resolve, reject) => {

@@ -25,7 +25,7 @@ describe.skipIf(!hasBubblewrap)('all files of a workspace (needs bubblewrap)', (
   afterAll(() => server.stop())
   const open = () => httpBackend({ url: server.url, token, workspace: newWorkspace() })
 
-  it('go from one workspace to another', async () => {
+  it('can be copied to another workspace', async () => {
     const [from, to] = [open(), open()]
     const placed = entries.map((entry) => ({ ...entry, path: `/workspace/${entry.path}` }))
     await from.restore([...placed, { ...at, path: '/tmp/t', kind: 'file', bytes: bytes('t') }])
@@ -49,7 +49,7 @@ describe.skipIf(!hasBubblewrap)('all files of a workspace (needs bubblewrap)', (
     expect((await to.tree()).map(({ path }) => path)).toContain(`/workspace/${longName}`)
   })
 
-  it('are gone after clear, and with destroy so is what runs', async () => {
+  it('are removed by clear; destroy also kills jobs', async () => {
     const backend = open()
     await backend.files.write('a/b', bytes('x'))
     await backend.clear()

@@ -1,4 +1,4 @@
-/** What the backend makes of a server that fails: a script in place of the network. */
+/** Tests the http backend with a simulated server that fails. */
 
 import { describe, expect, it } from 'vitest'
 import { httpBackend } from '../../../src/backends/http/http.ts'
@@ -33,29 +33,29 @@ describe('a command', () => {
     expect(asked).toEqual(['POST /v1/w/w-00000001/exec'])
   })
 
-  it('that the server could not begin is not said to be unknown', async () => {
+  it('that the server could not start is not reported as unknown', async () => {
     const said = { t: 'error', code: 'unavailable', message: 'It could not be started.', hint: '' }
     for (const answer of [lines({ t: 'start' }, said), refusal(503, 'unavailable', said.message)])
       await expect(scripted(answer).backend.exec('x', T)).rejects.toMatchObject({ message: said.message })
   })
 
-  it('is not sent a second time when the server cannot be reached', async () => {
+  it('is not retried when the server is unreachable', async () => {
     const { backend, asked } = scripted(new Error('connection refused'), lines())
     await expect(backend.exec('rm -r x', T)).rejects.toMatchObject({ code: 'unavailable' })
     expect(asked).toHaveLength(1)
   })
 
-  it('that is answered with nonsense is no success', async () => {
+  it('with an invalid response fails', async () => {
     const { backend } = scripted(new Response('<html>\n'))
     await expect(backend.exec('true', T)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('stopped for its disk is a quota', async () => {
+  it('that is stopped for a full disk fails with quota', async () => {
     const exit = { t: 'exit', code: null, reason: 'disk', timedOut: false, truncated: false, cwd: '/', env: {}, ms: 1 }
     await expect(scripted(lines(exit)).backend.exec('dd', T)).rejects.toMatchObject({ code: 'quota' })
   })
 
-  it('says where output is missing', async () => {
+  it('marks missing output', async () => {
     const exit = { t: 'exit', code: 0, timedOut: false, truncated: true, cwd: '/', env: {}, ms: 1 }
     const { backend } = scripted(
       lines({ t: 'out', d: 'a' }, { t: 'gap', s: 'out', bytes: 7 }, { t: 'out', d: 'z' }, exit),
@@ -63,7 +63,7 @@ describe('a command', () => {
     expect(await backend.exec('x', T)).toMatchObject({ stdout: 'a\n[… 7 bytes left out …]\nz', truncated: true })
   })
 
-  it('given up before it was sent is not sent', async () => {
+  it('that is aborted before it is sent is not sent', async () => {
     const { backend, asked } = scripted()
     expect(await backend.exec('x', { ...T, signal: AbortSignal.abort() })).toMatchObject({ exitCode: null })
     expect(asked).toEqual([])
@@ -71,7 +71,7 @@ describe('a command', () => {
 })
 
 describe('other requests', () => {
-  it('are tried again when they only read', async () => {
+  it('are retried when they only read', async () => {
     const { backend, asked } = scripted(
       new Error('reset'),
       new Response('', { status: 503 }),
@@ -100,7 +100,7 @@ describe('other requests', () => {
     await expect(backend.files.list('.')).rejects.toMatchObject({ code: expected, message: 'No.', hint: 'Do this.' })
   })
 
-  it('name the setting when the key is wrong', async () => {
+  it('name the variable when the key is wrong', async () => {
     const { backend } = scripted(...[1, 2, 3].map(() => () => refusal(401, 'unauthorized')))
     await expect(backend.files.list('.')).rejects.toMatchObject({
       code: 'unavailable',
@@ -114,14 +114,14 @@ describe('other requests', () => {
     await expect(backend.files.list('.')).rejects.toMatchObject({ message: expect.stringContaining('redirects') })
   })
 
-  it('know nothing of a job that the server does not know', async () => {
+  it('report a job as lost when the server does not know it', async () => {
     const { backend } = scripted(refusal(404, 'missing'), refusal(404, 'missing'))
     expect(await backend.jobs?.state('gone')).toEqual({ at: 'lost' })
     expect(await backend.jobs?.output('gone', 5, 100)).toEqual({ text: '', next: 5 })
   })
 })
 
-describe('what kind of machine it is', () => {
+describe('the facts of a server', () => {
   /** What one server says is known of its address: each here has its own. */
   const at = (port: number, ...answers: Answer[]) => {
     const { options, asked } = scripted(...answers)
@@ -144,7 +144,7 @@ describe('what kind of machine it is', () => {
     expect(asked).toEqual(['GET /v1/health'])
   })
 
-  it('is nothing to rely on when the server does not say', async () => {
+  it('are not assumed when the server does not report them', async () => {
     const { backend } = at(5, refusal(401, 'unauthorized'))
     await backend.learn?.()
     expect(backend.capabilities).toMatchObject({ isolated: false, network: 'none' })

@@ -1,4 +1,4 @@
-/** Programs in their isolate: what they can, what they cannot, and that they end. */
+/** Tests programs in isolates: features, isolation, limits and their end. */
 
 import { describe, expect, it } from 'vitest'
 import type { Program, ProgramAnswer, ProgramEnd } from '../../../src/agent/model/program.ts'
@@ -21,7 +21,7 @@ const running = (source: string, more: Partial<Program> = {}): Promise<ProgramEn
     ...more,
   })
 
-describe('what a program prints', () => {
+describe('the output of a program', () => {
   it.each<[string, string, string]>([
     [
       'texts as they are, everything else as JSON',
@@ -57,7 +57,7 @@ describe('what a program prints', () => {
     expect(await running(source)).toEqual({ status: 'success', output })
   })
 
-  it('is kept at both ends when it is too much', async () => {
+  it('keeps head and tail when it is too long', async () => {
     const { status, output } = await running('for (let i = 0; i < 200000; i++) console.log("line", i)')
     expect(status).toBe('success')
     expect(output.length).toBeLessThan(51_000)
@@ -79,7 +79,7 @@ describe('TypeScript', () => {
     expect(await running(source)).toEqual({ status: 'success', output })
   })
 
-  it('names the line of an error as it was written', async () => {
+  it('reports the original line of an error', async () => {
     const source =
       'interface A {\n  x: number\n}\nconst a: A = { x: 1 }\nfunction f(b: A) {\n  throw new Error("no " + b.x)\n}\nf(a)'
     expect((await running(source)).error).toBe('Error: no 1\n    at f line 6\n    at line 8')
@@ -108,20 +108,20 @@ describe('errors', () => {
     expect(end.error?.length).toBeLessThan(10_100)
   })
 
-  it('keep what was printed before', async () => {
+  it('keep earlier output', async () => {
     expect(await running('console.log("so far"); null.x')).toMatchObject({ status: 'error', output: 'so far\n' })
   })
 })
 
 describe('tools', () => {
-  it('are global functions and members of tools, and take an object or values in order', async () => {
+  it('are global functions and members of `tools`, with an object or positional arguments', async () => {
     const source = `console.log(await read_file({ path: 'a' }), await tools.read_file('b', 3))`
     expect((await running(source)).output).toBe(
       '{"name":"read_file","input":{"path":"a"}} {"name":"read_file","input":{"path":"b","offset":3}}\n',
     )
   })
 
-  it('run side by side', async () => {
+  it('run concurrently', async () => {
     const begun: (() => void)[] = []
     // None is answered before the fourth has begun.
     const call = () =>
@@ -133,7 +133,7 @@ describe('tools', () => {
     expect(await running(source, { call })).toEqual({ status: 'success', output: '4\n' })
   })
 
-  it('throw what went wrong, with all there was to say', async () => {
+  it('throw an error with the result', async () => {
     const call = async () => ({ error: 'File not found', result: { similar: ['b'] } })
     const source = `try { await read_file('a') } catch (error) { console.log(error.message, error.result.similar[0]) }`
     expect((await running(source, { call })).output).toBe('read_file: File not found b\n')
@@ -143,7 +143,7 @@ describe('tools', () => {
     })
   })
 
-  it('are waited for when the program has not', async () => {
+  it('are awaited when the program did not', async () => {
     const asked: unknown[] = []
     const call: Program['call'] = async (_, input) => {
       await scheduler.wait(5)
@@ -156,7 +156,7 @@ describe('tools', () => {
   })
 })
 
-describe('walls', () => {
+describe('isolation', () => {
   it.each<[string, string, RegExp]>([
     ['no network', 'await fetch("https://example.com")', /not permitted to access the internet/],
     [
@@ -172,7 +172,7 @@ describe('walls', () => {
     expect(await running(source)).toMatchObject({ status: 'error', error: expect.stringMatching(error) })
   })
 
-  it('has no cache, no variables of the deployment, no bindings', async () => {
+  it('has no cache, no variables of the deployment and no bindings', async () => {
     const source = `import process from 'process'`
     expect((await running(source)).status).toBe('error')
     expect((await running('[typeof caches, typeof WebAssembly, Object.keys(process.env)]')).output).toBe(
@@ -180,13 +180,13 @@ describe('walls', () => {
     )
   })
 
-  it('keeps nothing from one run to the next', async () => {
+  it('keeps no state between runs', async () => {
     await running('globalThis.left = 1; Array.prototype.left = 1; tools.left')
     expect((await running('[typeof left, [].left === undefined]')).output).toBe('["undefined",true]\n')
   })
 })
 
-/** Another session, asked again and again from before a program begins until after its end: its longest wait. */
+/** Calls another session repeatedly while a program runs, and returns its longest wait. */
 async function meanwhile<T>(work: () => Promise<T>): Promise<{ result: T; longest: number }> {
   const state = { isOver: false }
   let longest = 0
@@ -207,7 +207,7 @@ async function meanwhile<T>(work: () => Promise<T>): Promise<{ result: T; longes
   return { result, longest }
 }
 
-describe('without an end', () => {
+describe('an endless command or loop', () => {
   it.each([
     ['a loop', 'while (true) {}'],
     ['a loop without a body', 'for (;;);'],
@@ -253,7 +253,7 @@ describe('without an end', () => {
     expect((await running(source)).status).toBe('success')
   })
 
-  it('is no program that waits for its calls, however long the thread works on them', async () => {
+  it('does not include a program that awaits long calls', async () => {
     const call = async (): Promise<ProgramAnswer> => {
       const end = performance.now() + 40
       while (performance.now() < end);
@@ -263,7 +263,7 @@ describe('without an end', () => {
     expect(await running(source, { call })).toEqual({ status: 'success', output: 'done\n' })
   })
 
-  it('lets long work that pauses run to its end', async () => {
+  it('does not include long work that pauses', async () => {
     const source = 'let s = 0\nfor (let i = 0; i < 3e6; i++) s += i\ns'
     expect(await running(source)).toEqual({ status: 'success', output: '4499998500000\n' })
   })
@@ -288,12 +288,12 @@ describe('memory', () => {
 })
 
 describe('time', () => {
-  it('ends what waits for nothing, with what it had printed', async () => {
+  it('ends a program that waits forever, with its output', async () => {
     const end = await running('console.log("begun")\nawait new Promise(() => {})', { timeoutMs: 200 })
     expect(end).toEqual({ status: 'timeout', output: 'begun\n', error: 'Stopped after 0.2 s.' })
   })
 
-  it('makes no call after its end', async () => {
+  it('makes no call after the timeout', async () => {
     let made = 0
     const call = async () => (made++, { ok: {} })
     const source = 'for (;;) { await read_file("a"); await new Promise((go) => setTimeout(go, 5)) }'
@@ -304,7 +304,7 @@ describe('time', () => {
     expect(made).toBe(before)
   })
 
-  it('a stop ends it, and nothing runs on', async () => {
+  it('a stop ends a program and its calls', async () => {
     const stop = new AbortController()
     let made = 0
     const call = async () => {
@@ -320,7 +320,7 @@ describe('time', () => {
     expect(made).toBe(before)
   })
 
-  it('waits in line when two run already', async () => {
+  it('waits when two programs run already', async () => {
     const gates: (() => void)[] = []
     const call = () => new Promise<ProgramAnswer>((go) => gates.push(() => go({ ok: {} })))
     const three = [1, 2, 3].map(() => running('await read_file("a")', { call }))

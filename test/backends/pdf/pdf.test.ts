@@ -1,4 +1,4 @@
-/** PDF files in an isolate of their own and without one: what is read of them, and that every one of them ends. */
+/** Tests reading PDF files, with and without an isolate, and its limits. */
 
 import { describe, expect, it } from 'vitest'
 import type { PdfAnswer } from '../../../src/agent/model/document.ts'
@@ -6,7 +6,7 @@ import { openDocuments } from '../../../src/backends/pdf/pdf.ts'
 import { lines, packed, pdfWith } from '../support/pdf.ts'
 import { bindings } from '../support/workspace.ts'
 
-// The reader is large: loaded here, no test pays for it out of its own time.
+// Loads the reader in advance, so that its time does not count for the first test.
 await import('../../../src/backends/dist/pdf.inline.mjs')
 
 const signal = new AbortController().signal
@@ -57,12 +57,12 @@ describe.each(ways)('in %s', (_, options) => {
     expect(await pdf(await pdfWith(['0 0 10 10 re f', lines('x')]), signal)).toEqual(whole('', 'x'))
   })
 
-  it('a page that is not there is named, and the others are read', async () => {
+  it('a missing page is listed, and the others are read', async () => {
     const file = await pdfWith([lines('one'), lines('two')], { kids: '4 0 R 6 0 R 99 0 R', count: 3 })
     expect(await pdf(file, signal)).toEqual({ pages: ['one', 'two', ''], total: 3, unread: [3] })
   })
 
-  it('a file that does not know where its objects are is read all the same', async () => {
+  it('a file with a damaged object table is read', async () => {
     const file = await pdfWith([lines('saved')])
     expect(await pdf(file.slice(0, -'000\n%%EOF'.length), signal)).toEqual(whole('saved'))
   })
@@ -92,12 +92,12 @@ describe.each(ways)('in %s', (_, options) => {
     expect(await pdf(await pdfWith([lines('next')]), signal)).toEqual(whole('next'))
   })
 
-  it('what was read before the work became too much is kept', async () => {
+  it('pages that were read before the step limit are kept', async () => {
     const file = await pdfWith([lines('first'), ' '.repeat(40e6), lines('last')])
     expect(await pdf(file, signal)).toEqual({ pages: ['first'], total: 3, unread: [], stopped: 'work' })
   })
 
-  it('files that are asked for at once are read one after the other', async () => {
+  it('concurrent files are read one after the other', async () => {
     const files = await Promise.all(['a', 'b', 'c'].map((text) => pdfWith([lines(text)])))
     const answers = await Promise.all(files.map((file) => pdf(file, signal)))
     expect(answers).toEqual([whole('a'), whole('b'), whole('c')])
@@ -108,13 +108,13 @@ describe.each(ways)('in %s', (_, options) => {
     expect(await hurried.pdf(await pdfWith(['q Q '.repeat(8e6)]), signal)).toEqual({ refused: 'stopped' })
   })
 
-  it('nothing is waited for after a stop', async () => {
+  it('a stop ends reading at once', async () => {
     expect(await pdf(await pdfWith([lines('a')]), AbortSignal.abort())).toEqual({ refused: 'stopped' })
   })
 })
 
 describe('without an isolate', () => {
-  it('a large file is refused before it is looked at', async () => {
+  it('a large file is rejected before it is read', async () => {
     const answer = await openDocuments({}).pdf(new Uint8Array(9 * 1024 * 1024), signal)
     expect(answer).toMatchObject({ refused: 'size' })
   })

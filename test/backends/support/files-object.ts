@@ -1,4 +1,4 @@
-/** An object with nothing in it but its storage: tests open backends on it with `runInDurableObject`. */
+/** Exports an empty Durable Object, on whose storage tests open backends with `runInDurableObject`. */
 
 import { DurableObject } from 'cloudflare:workers'
 

@@ -1,4 +1,4 @@
-/** PDF files, written by hand. */
+/** Creates PDF files. */
 
 const bytesOf = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0))
 
@@ -12,7 +12,7 @@ const joined = (parts: readonly Uint8Array[]) => {
   return whole
 }
 
-/** An object: its text, or the words of a stream's dictionary and what is in it. */
+/** An object: its text, or a stream's dictionary and content. */
 type Entry = string | readonly [words: string, content: Uint8Array]
 
 /** Numbered from 1; the first is the catalog. */
@@ -62,7 +62,7 @@ type Shape = {
   readonly resources?: string
 }
 
-/** A file whose pages have these contents, compressed. */
+/** Creates a file whose pages have these contents, compressed. */
 export async function pdfWith(contents: readonly string[], shape: Shape = {}): Promise<Uint8Array> {
   const { count = contents.length, trailer = '', more = [], resources = '' } = shape
   const { kids = contents.map((_, i) => `${4 + 2 * i} 0 R`).join(' ') } = shape

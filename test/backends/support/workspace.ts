@@ -1,10 +1,10 @@
-/** A fresh object per test, with a backend opened on its storage. */
+/** Opens a virtual backend on the storage of a new Durable Object. */
 
 import { env, runInDurableObject } from 'cloudflare:test'
 import { type VirtualBackend, virtualBackend, type VirtualOptions } from '../../../src/backends/virtual/virtual.ts'
 import type { FilesObject } from './files-object.ts'
 
-// The shell is large: loaded here, no test pays for it out of its own time.
+// Loads the shell in advance, so that its time does not count for the first test.
 await import('../../../src/backends/dist/bash.inline.mjs')
 
 type Bindings = {

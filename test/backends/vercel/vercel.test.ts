@@ -34,7 +34,7 @@ async function renting(work: (rented: Rented) => Promise<void>) {
 conforms('vercel, played', (work) => renting(({ backend }) => work(backend)))
 
 describe('a sandbox of Vercel', () => {
-  it('is rented once, found again by its name, and given back', () =>
+  it('is created once, found again by its name, and deleted', () =>
     renting(async ({ backend, vendor, again }) => {
       await Promise.all([backend.files.stat('a'), backend.files.stat('b')])
       await again().exec('true', T)
@@ -43,7 +43,7 @@ describe('a sandbox of Vercel', () => {
       expect(vendor.known.size).toBe(0)
     }))
 
-  it('goes on in another session when one has ended', () =>
+  it('continues in a new session when one has ended', () =>
     renting(async ({ backend, vendor, again }) => {
       await backend.exec('echo kept > a', T)
       const [name = ''] = vendor.known.keys()
@@ -55,14 +55,14 @@ describe('a sandbox of Vercel', () => {
       expect(vendor.created).toHaveLength(1)
     }))
 
-  it('is given time before a command that takes long', () =>
+  it('is extended before a command', () =>
     renting(async ({ backend, vendor }) => {
       await backend.exec('true', T)
       expect(vendor.prolonged).toHaveLength(1)
       expect(vendor.prolonged[0]).toBeGreaterThan(9 * 60_000)
     }))
 
-  it('has no network where there shall be none', () =>
+  it('has no network when it is turned off', () =>
     renting(async ({ again, vendor }) => {
       const closed = again({ network: 'none' })
       await closed.exec('true', T)
@@ -82,7 +82,7 @@ describe('a sandbox of Vercel', () => {
 describe('the lines of a command', () => {
   const line = (value: object) => `${JSON.stringify(value)}\n`
 
-  it('end without a code when they break off', async () => {
+  it('have no exit code when they are incomplete', async () => {
     const begun = line({ command: { exitCode: null } }) + line({ stream: 'stdout', data: 'so far' })
     expect(await readCommandLog(new Response(begun))).toEqual({ code: null, output: 'so far' })
   })

@@ -1,10 +1,10 @@
-/** Commands that would never end or would take everything: each ends by itself, and others are answered meanwhile. */
+/** Tests that endless or huge commands end by themselves without blocking other sessions. */
 
 import { describe, expect, it } from 'vitest'
 import type { ExecResult } from '../../../src/agent/model/backend.ts'
 import { bindings, inWorkspace, type Workspace } from '../support/workspace.ts'
 
-/** Another session, asked again and again while the work goes on: how often it answered, and its longest wait. */
+/** Calls another session repeatedly during the work, and returns the number of responses and the longest wait. */
 async function meanwhile<T>(work: Promise<T>): Promise<{ result: T; answers: number; longest: number }> {
   const state = { over: false }
   let answers = 0
@@ -34,7 +34,7 @@ const attack = async (command: string, timeoutMs = 20_000, loader?: WorkerLoader
   return told
 }
 
-describe('without an end', () => {
+describe('an endless command or loop', () => {
   it.each([
     ['while', 'while true; do :; done', /too many commands/],
     ['until', 'until false; do :; done', /too many commands/],
@@ -58,7 +58,7 @@ describe('without an end', () => {
     expect(result).toMatchObject({ exitCode: 126, timedOut: false, stderr: expect.stringMatching(reason) })
   })
 
-  it('yes gives what its reader takes', async () => {
+  it('yes prints enough for its reader', async () => {
     expect((await attack('yes | head -2')).result).toMatchObject({ exitCode: 0, stdout: 'y\ny\n' })
   })
 })
@@ -105,7 +105,7 @@ describe('long input', () => {
     expect(result.stderr).toMatch(reason)
   })
 
-  it('of two unlike files is compared coarsely, and not for minutes', { timeout: 60_000 }, async () => {
+  it('of two unlike files is compared coarsely in limited time', { timeout: 60_000 }, async () => {
     const { result } = await attack('seq 1 2 60000 > a; seq 2 2 60000 > b; diff a b | wc -l')
     expect(result).toMatchObject({ exitCode: 0, stdout: '60002\n' })
   })
@@ -125,7 +125,7 @@ describe('patterns that backtrack', () => {
   })
 })
 
-describe('a time-out', () => {
+describe('a timeout', () => {
   it.each([
     ['sleeping', 'echo begun; sleep 1000'],
     ['counting in memory', 'echo begun; a=(); while :; do a+=(x); done'],
@@ -149,7 +149,7 @@ describe('a time-out', () => {
     })
   })
 
-  it('is the end of a handler that waits for the exit', async () => {
+  it('also ends an exit handler', async () => {
     const { result } = await attack("trap 'sleep 1000; echo late' EXIT; echo early", 500)
     expect(result).toMatchObject({ timedOut: true })
     expect(result.stdout).not.toContain('late')
@@ -167,7 +167,7 @@ describe('bytes', () => {
     })
   })
 
-  it('of another encoding are shown as they can be, and pass through pipes unchanged', async () => {
+  it('of another encoding are decoded leniently, and pass through pipes unchanged', async () => {
     const { result } = await attack(`echo 636166e90a | xxd -r -p > f; cat f; cat f | wc -c; cat f | xxd -p`)
     expect(result.stdout.split('\n').slice(1)).toEqual(['5', '636166e90a', ''])
   })
@@ -183,7 +183,7 @@ describe('many and large files', () => {
       ),
     )
 
-  it('100 000 files can be counted, searched and removed, and others are answered', { timeout: 120_000 }, () =>
+  it('100 000 files can be counted, searched and removed without blocking others', { timeout: 120_000 }, () =>
     inWorkspace({}, async (workspace) => {
       await fill(workspace, 100_000)
       const { backend } = workspace
@@ -196,14 +196,14 @@ describe('many and large files', () => {
     }),
   )
 
-  it('a file of 100 MB is refused with what to do instead', () =>
+  it('a file of 100 MB is rejected with a hint', () =>
     inWorkspace({}, async ({ backend }) => {
       const large = backend.files.write('large', new Uint8Array(100_000_000))
       await expect(large).rejects.toMatchObject({ code: 'unsupported', hint: expect.stringContaining('30 MiB') })
       expect(backend.usedBytes()).toBe(0)
     }))
 
-  it('a file of 20 MB is kept, and too much for a command that takes it whole', { timeout: 60_000 }, () =>
+  it('a file of 20 MB is stored, but is too large for a command that reads it whole', { timeout: 60_000 }, () =>
     inWorkspace({ loader: bindings.LOADER }, async ({ backend }) => {
       await backend.files.write('large', new Uint8Array(20_000_000).fill(97))
       expect((await backend.files.read('large'))?.byteLength).toBe(20_000_000)
@@ -212,7 +212,7 @@ describe('many and large files', () => {
     }),
   )
 
-  it('the quota of the workspace holds for tools and for commands', () =>
+  it('the quota of the workspace applies to tools and commands', () =>
     inWorkspace({ quotaBytes: () => 10_000 }, async ({ backend }) => {
       await expect(backend.files.write('x', new Uint8Array(10_001))).rejects.toMatchObject({ code: 'quota' })
       const { stderr } = await backend.exec('while :; do yes >> log || break; done', { timeoutMs: 20_000 })

@@ -11,7 +11,7 @@ const text = async ({ files }: Pick<VirtualBackend, 'files'>, path: string) => {
 }
 const run = (backend: VirtualBackend, command: string) => backend.exec(command, { timeoutMs: 5_000 })
 
-/** Everything there is, with contents, modes and times. */
+/** The whole workspace, with contents, modes and times. */
 async function state(backend: VirtualBackend): Promise<readonly SnapshotEntry[]> {
   const entries: SnapshotEntry[] = []
   for await (const entry of backend.snapshot()) entries.push(entry)
@@ -33,7 +33,7 @@ const hasTable = (sql: SqlStorage) =>
   sql.exec("SELECT name FROM sqlite_master WHERE name IN ('kept', 'checkpoint')").toArray().length > 0
 
 describe('a turn', () => {
-  it('that changes nothing leaves nothing behind', () =>
+  it('that changes nothing stores nothing', () =>
     inWorkspace({}, async ({ backend, sql }) => {
       await backend.files.write('a', bytes('a'))
       backend.checkpoints.begin('run1')
@@ -42,7 +42,7 @@ describe('a turn', () => {
       expect(backend.checkpoints.list()).toEqual([])
     }))
 
-  it('costs one row and one for each file that it changes, however often', () =>
+  it('stores one row, and one for each changed file', () =>
     inWorkspace({}, async ({ backend, sql }) => {
       await run(backend, 'for i in $(seq 50); do echo $i > f$i; done')
       backend.checkpoints.begin('run1')
@@ -50,7 +50,7 @@ describe('a turn', () => {
       expect([count(sql, 'checkpoint'), count(sql, 'kept')]).toEqual([1, 2])
     }))
 
-  it('is undone as it was: new files, changed, removed, moved, linked, modes, folders', () =>
+  it('can be reverted: new, changed, removed, moved and linked files, modes, folders', () =>
     inWorkspace({}, async ({ backend }) => {
       await run(
         backend,
@@ -68,7 +68,7 @@ describe('a turn', () => {
       expect(backend.checkpoints.list()).toEqual([])
     }))
 
-  it('is found again after the object was gone, and goes on in the same checkpoint', () =>
+  it('continues in the same checkpoint after an eviction', () =>
     inWorkspace({}, async ({ backend, open, sql }) => {
       backend.checkpoints.begin('run1')
       await backend.files.write('a', bytes('one'))
@@ -99,7 +99,7 @@ describe('several turns', () => {
       ])
     }))
 
-  it.each([1, 2, 3])('can be undone back to the %ith last', (n) =>
+  it.each([1, 2, 3])('can be reverted to the %ith last', (n) =>
     inWorkspace({}, async ({ backend }) => {
       await run(backend, 'echo 0 > a')
       await turns(backend, 3)
@@ -113,7 +113,7 @@ describe('several turns', () => {
     }),
   )
 
-  it('beyond the limits of number and age are forgotten, the oldest first', () => {
+  it('beyond the limits of number and age are deleted, the oldest first', () => {
     let time = 1_000_000_000
     return inWorkspace(
       { now: () => time, checkpointLimits: { ...checkpointLimits, checkpoints: 3 } },
@@ -131,8 +131,8 @@ describe('several turns', () => {
   })
 })
 
-describe('what a person changes', () => {
-  it('stays when the agent’s changes are undone, also in a folder that the agent made', () =>
+describe('a change by the user', () => {
+  it('stays when the agent’s changes are reverted, also in a folder of the agent', () =>
     inWorkspace({}, async ({ backend }) => {
       await backend.files.write('mine', bytes('0'))
       await backend.files.write('both', bytes('0'))
@@ -151,7 +151,7 @@ describe('what a person changes', () => {
       )
     }))
 
-  it('goes too with all, even when the checkpoint it was made after is over', () =>
+  it('is reverted with `all`, also when its checkpoint is deleted', () =>
     inWorkspace({}, async ({ backend }) => {
       await backend.files.write('f', bytes('0'))
       backend.checkpoints.begin('run1')
@@ -166,15 +166,15 @@ describe('what a person changes', () => {
       expect(await text(backend, 'one')).toBe(undefined)
     }))
 
-  it('before the first checkpoint costs nothing', () =>
+  it('before the first checkpoint is not recorded', () =>
     inWorkspace({}, async ({ backend, sql }) => {
       await backend.userFiles.write('mine', bytes('0'))
       expect(hasTable(sql)).toBe(false)
     }))
 })
 
-describe('one file', () => {
-  it('comes back alone, and the checkpoint stays', () =>
+describe('a single file', () => {
+  it('can be restored alone, and the checkpoint stays', () =>
     inWorkspace({}, async ({ backend }) => {
       await run(backend, 'echo 0 > a; echo 0 > b')
       backend.checkpoints.begin('run1')
@@ -195,7 +195,7 @@ describe('large contents', () => {
     return inWorkspace({ prefix }, ({ backend }) => work({ backend, prefix }))
   }
 
-  it('are kept while something needs them, and no longer', () =>
+  it('are stored as long as they are referenced', () =>
     inPrefix(async ({ backend, prefix }) => {
       await backend.files.write('big', large(1))
       backend.checkpoints.begin('run1')
@@ -207,7 +207,7 @@ describe('large contents', () => {
       expect(await stored(prefix)).toBe(1)
     }))
 
-  it('that were moved come back as a copy when only the old name does', () =>
+  it('are copied when only their old path is restored', () =>
     inPrefix(async ({ backend, prefix }) => {
       await backend.files.write('old', large(1))
       backend.checkpoints.begin('run1')
@@ -218,7 +218,7 @@ describe('large contents', () => {
       expect(await backend.files.read('old')).toEqual(large(1))
     }))
 
-  it('go with the checkpoints that kept them', () =>
+  it('are deleted with their checkpoints', () =>
     inPrefix(async ({ backend, prefix }) => {
       await backend.files.write('big', large(1))
       for (let i = 1; i <= checkpointLimits.checkpoints + 1; i++) {
@@ -229,7 +229,7 @@ describe('large contents', () => {
       expect(await stored(prefix)).toBe(0)
     }))
 
-  it('beyond the limit of a file are named and not kept', () =>
+  it('beyond the file limit are listed and not stored', () =>
     inWorkspace({ checkpointLimits: { ...checkpointLimits, fileBytes: 1_000 } }, async ({ backend }) => {
       await backend.files.write('big', new Uint8Array(1_001))
       await backend.files.write('small', bytes('0'))
@@ -240,7 +240,7 @@ describe('large contents', () => {
       expect([await text(backend, 'big'), await text(backend, 'small')]).toEqual(['1\n', '0'])
     }))
 
-  it('beyond the limit of all push out older checkpoints before anything is left out', () =>
+  it('beyond the total limit replace older checkpoints before anything is omitted', () =>
     inWorkspace({ checkpointLimits: { ...checkpointLimits, bytes: 1_500, fileBytes: 1_000 } }, async ({ backend }) => {
       for (const name of ['a', 'b', 'c']) await backend.files.write(name, new Uint8Array(800))
       backend.checkpoints.begin('run1')
@@ -253,8 +253,8 @@ describe('large contents', () => {
     }))
 })
 
-describe('what has changed', () => {
-  it('is told as it was and as it is, without what is the same', () =>
+describe('the difference to a checkpoint', () => {
+  it('has old and new contents, without unchanged files', () =>
     inWorkspace({}, async ({ backend }) => {
       await run(backend, 'echo 0 > a; echo 0 > same; echo 0 > gone')
       backend.checkpoints.begin('run1')

@@ -1,4 +1,4 @@
-/** The corpus in the virtual machine: what differs from a real bash is written down, and nothing else differs. */
+/** Compares the corpus in the virtual shell with a real bash; only documented cases may differ. */
 
 import { describe, expect, it } from 'vitest'
 import { inWorkspace } from '../support/workspace.ts'
@@ -26,14 +26,14 @@ async function answers(wanted: readonly Case[]): Promise<[string, Outcome][]> {
   return found
 }
 
-describe('command lines as agents write them', () => {
+describe('command lines that agents write', () => {
   it.each(groups)('print and exit like bash: %s', { timeout: 60_000 }, async (group) => {
     const wanted = cases.filter((one) => one.group === group)
     const same = wanted.filter(({ name }) => differences[name] === undefined)
     expect(await answers(same)).toEqual(same.map(({ name }) => [name, outcomes[name]]))
   })
 
-  it('differ only where it is written down, in less than one case of ten', async () => {
+  it('differ only in documented cases, less than one in ten', async () => {
     const wanted = cases.filter(({ name }) => differences[name] !== undefined)
     expect(wanted.map(({ name }) => name)).toEqual(Object.keys(differences))
     expect(wanted.length).toBeLessThan(cases.length / 10)

@@ -11,7 +11,7 @@ const files = ({ sql }: Pick<Workspace, 'sql'>, options = {}) =>
   openSqlFiles({ sql, prefix: `t/x/${crypto.randomUUID()}/`, quotaBytes: () => 1e9, now: () => 1000, ...options })
 
 describe('an untouched workspace', () => {
-  it('has no table, whatever is asked of it', () =>
+  it('has no table after reads', () =>
     inWorkspace({}, async ({ backend, sql }) => {
       expect(await backend.files.read('x')).toBeUndefined()
       expect(await backend.files.list('/')).toHaveLength(3)
@@ -23,8 +23,8 @@ describe('an untouched workspace', () => {
     }))
 })
 
-describe('a file on rows', () => {
-  it('costs one row to write and one to write again', () =>
+describe('a file', () => {
+  it('writes one row each time', () =>
     inWorkspace({}, async ({ sql }) => {
       let rows = 0
       const exec = (query: string, ...values: unknown[]) => {
@@ -48,7 +48,7 @@ describe('a file on rows', () => {
       expect(await cost(() => fs.remove('/workspace/a', { recursive: true, force: false }))).toBe(3)
     }))
 
-  it('lives in R2 when it is large, and leaves nothing there when it is gone', () =>
+  it('is in R2 when it is large, and is deleted there when it is removed', () =>
     inWorkspace({}, async ({ sql }) => {
       const prefix = `t/x/${crypto.randomUUID()}/`
       const fs = files({ sql }, { blobs: bindings.BLOBS, prefix })
@@ -66,13 +66,13 @@ describe('a file on rows', () => {
       expect(await stored()).toBe(0)
     }))
 
-  it('is refused without R2 when it does not fit a row', () =>
+  it('is rejected without R2 when it does not fit into a row', () =>
     inWorkspace({ blobs: undefined }, async ({ open }) => {
       const backend = open({ blobs: undefined })
       await expect(backend.files.write('x', new Uint8Array(2_000_000))).rejects.toMatchObject({ code: 'unsupported' })
     }))
 
-  it('is refused over the quota, which counts what is freed', () =>
+  it('is rejected beyond the quota, which counts replaced bytes', () =>
     inWorkspace({ quotaBytes: () => 1000 }, async ({ backend }) => {
       await backend.files.write('a', new Uint8Array(900))
       await expect(backend.files.write('b', new Uint8Array(200))).rejects.toMatchObject({ code: 'quota' })
@@ -84,7 +84,7 @@ describe('a file on rows', () => {
       expect(backend.usedBytes()).toBe(300)
     }))
 
-  it('grows by appending', () =>
+  it('can be appended to', () =>
     inWorkspace({}, async ({ sql }) => {
       const fs = files({ sql })
       await fs.append('/workspace/log', bytes('a'))
@@ -95,7 +95,7 @@ describe('a file on rows', () => {
 })
 
 describe('links', () => {
-  it('are followed in any place and end in ELOOP when they turn in circles', () =>
+  it('are resolved anywhere in a path and fail with ELOOP in a loop', () =>
     inWorkspace({}, async ({ sql }) => {
       const fs = files({ sql })
       await fs.write('/workspace/real/file', bytes('x'))
@@ -113,7 +113,7 @@ describe('links', () => {
 })
 
 describe('a tree', () => {
-  it('keeps siblings whose names only begin alike', () =>
+  it('does not affect siblings with the same prefix', () =>
     inWorkspace({}, async ({ sql }) => {
       const fs = files({ sql })
       for (const name of ['a/x', 'a.b/x', 'a-b/x', 'a b/x', 'a0/x', 'aa/x'])
@@ -140,7 +140,7 @@ describe('a tree', () => {
     }),
   )
 
-  it('comes back whole from its snapshot', () =>
+  it('is restored completely from its snapshot', () =>
     inWorkspace({}, async ({ backend }) => {
       await backend.exec('mkdir -p d/empty; echo x > d/f; chmod 755 d/f; ln -s f d/l', { timeoutMs: 5000 })
       await backend.files.write('large', new Uint8Array(600_000).fill(1))

@@ -8,7 +8,7 @@ const jobsOf = ({ jobs }: ExecutionBackend): Jobs => {
   return jobs
 }
 
-/** Looks again and again until it is so; the test's own time-out is the end of its patience. */
+/** Polls until the condition is true, limited by the timeout of the test. */
 async function until<T>(look: () => Promise<T>, is: (seen: T) => boolean): Promise<T> {
   for (;;) {
     const seen = await look()
@@ -28,7 +28,7 @@ describe.each([
   ['inline', undefined],
   ['in the isolate', bindings.LOADER],
 ])('a background job, %s', (_, loader) => {
-  it('goes on after it was started, and says how it ended', () =>
+  it('continues after it was started, and reports its exit code', () =>
     inWorkspace({ loader }, async ({ backend }) => {
       const jobs = jobsOf(backend)
       const wait = 'while [ ! -e go ]; do sleep 0.01; done'
@@ -44,7 +44,7 @@ describe.each([
       expect((await backend.exec('cat /tmp/here', T)).stdout).toBe('job\n')
     }))
 
-  it('tells what it has printed while it runs, statement by statement', () =>
+  it('provides its output while it runs, statement by statement', () =>
     inWorkspace({ loader }, async ({ backend }) => {
       const jobs = jobsOf(backend)
       await jobs.start('a', 'echo première; sleep 1000; echo never', T)
@@ -58,7 +58,7 @@ describe.each([
       await jobs.kill('a')
     }))
 
-  it('is gone when it was killed, and writes nothing any more', () =>
+  it('writes nothing any more after a kill', () =>
     inWorkspace({ loader }, async ({ backend }) => {
       const jobs = jobsOf(backend)
       await jobs.start('a', 'while :; do echo x >> log; sleep 0.001; done', T)
@@ -74,7 +74,7 @@ describe.each([
       await jobs.kill('a')
     }))
 
-  it('ends at its time-out with 124', () =>
+  it('ends at its timeout with 124', () =>
     inWorkspace({ loader }, async ({ backend }) => {
       const jobs = jobsOf(backend)
       await jobs.start('a', 'echo begun; sleep 1000', { timeoutMs: 200 })
@@ -84,7 +84,7 @@ describe.each([
 })
 
 describe('background jobs', () => {
-  it('are started once, however often they are asked for', () =>
+  it('are started once per id', () =>
     inWorkspace({}, async ({ backend }) => {
       const jobs = jobsOf(backend)
       for (let i = 0; i < 3; i++) await jobs.start('same', 'echo x >> count', T)
@@ -93,7 +93,7 @@ describe('background jobs', () => {
       expect((await backend.exec('cat count', T)).stdout).toBe('x\n')
     }))
 
-  it('are lost, and nothing is made up, when the memory they ran in is gone', () =>
+  it('are lost without an exit code after an eviction', () =>
     inWorkspace({}, async ({ backend, open }) => {
       await jobsOf(backend).start('a', 'echo before; sleep 1000', T)
       await until(
@@ -109,7 +109,7 @@ describe('background jobs', () => {
       await jobsOf(backend).kill('a')
     }))
 
-  it('may end when the session that they belonged to is gone', () =>
+  it('may end after their session is deleted', () =>
     inWorkspace({}, async ({ backend, sql }) => {
       const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
       await jobsOf(backend).start('a', 'while [ ! -e go ]; do sleep 0.01; done', T)
@@ -123,7 +123,7 @@ describe('background jobs', () => {
       warned.mockRestore()
     }))
 
-  it('are found again with their end and output by another object on the same rows', () =>
+  it('have their exit code and output after an eviction', () =>
     inWorkspace({}, async ({ backend, open }) => {
       await jobsOf(backend).start('a', 'echo done; exit 7', T)
       await ended(jobsOf(backend), 'a')
@@ -142,7 +142,7 @@ describe('background jobs', () => {
       await Promise.all([0, 1, 2, 4, 5, 6, 7].map((i) => jobs.kill(`job${i}`)))
     }))
 
-  it('keep the last 200 000 bytes of their output, page by page and between characters', () =>
+  it('keep the last 200 000 bytes of their output, in pages of whole characters', () =>
     inWorkspace({}, async ({ backend }) => {
       const jobs = jobsOf(backend)
       await jobs.start('a', "for i in $(seq 1 30); do :; done; printf 'é%.0s' {1..4000}; seq 1 50000", T)
@@ -162,13 +162,13 @@ describe('background jobs', () => {
       expect(text.length).toBeLessThan(200_100)
     }))
 
-  it('that nobody started are not known', () =>
+  it('with an unknown id are an error', () =>
     inWorkspace({}, async ({ backend, sql }) => {
       await expect(jobsOf(backend).state('none')).rejects.toMatchObject({ code: 'invalid' })
       expect(sql.exec(`SELECT name FROM sqlite_master WHERE name = 'jobs'`).toArray()).toEqual([])
     }))
 
-  it('tell what was printed inside a statement that did not end', () =>
+  it('provide the output of a statement that did not end', () =>
     inWorkspace({}, async ({ backend }) => {
       const jobs = jobsOf(backend)
       await jobs.start('a', 'echo a; for i in 1 2; do echo $i; [ $i = 2 ] && exit 5; done', T)

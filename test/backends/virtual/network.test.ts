@@ -3,7 +3,7 @@ import { bindings, inWorkspace } from '../support/workspace.ts'
 
 type Seen = { readonly url: string; readonly method: string; readonly body: string; readonly headers: Headers }
 
-/** Runs a command where the network is this function; tells what reached it. */
+/** Runs a command with this function as network, and returns the requests. */
 async function online(command: string, answer: (url: string) => Response, loader?: WorkerLoader) {
   const seen: Seen[] = []
   const fetch = async (request: Request): Promise<Response> => {
@@ -24,7 +24,7 @@ const to = (location: string, status = 302) => new Response('', { status, header
 describe.each([
   ['inline', undefined],
   ['in the isolate', bindings.LOADER],
-])('a machine with a way out, %s', (_, loader) => {
+])('a backend with network, %s', (_, loader) => {
   it('reaches public addresses with curl and wget', async () => {
     const { output, exitCode, seen } = await online(
       'curl -s https://example.com/a; wget -q https://example.com/file.txt; cat file.txt; wget -qO- example.com',
@@ -39,14 +39,14 @@ describe.each([
     ])
   })
 
-  it('sends what it is told to', async () => {
+  it('sends method, headers and body', async () => {
     const command = `curl -s -X POST -H 'x-test: 1' -d '{"ä":1}' https://example.com/`
     const { seen } = await online(command, hello, loader)
     expect(seen).toMatchObject([{ method: 'POST', body: '{"ä":1}' }])
     expect(seen[0]?.headers.get('x-test')).toBe('1')
   })
 
-  it('keeps bytes as they are', async () => {
+  it('transfers bytes unchanged', async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_value, i) => i)
     const { output } = await online(
       'curl -s https://example.com/x -o f; wc -c < f; sha256sum f',
@@ -57,7 +57,7 @@ describe.each([
   })
 })
 
-describe('the way out', () => {
+describe('the network of the virtual shell', () => {
   it.each([
     'http://127.0.0.1/',
     'http://localhost:8787/',
@@ -73,13 +73,13 @@ describe('the way out', () => {
     }
   })
 
-  it.each([301, 302, 303, 307, 308])('not by a redirect either: %i', async (status) => {
+  it.each([301, 302, 303, 307, 308])('rejects private addresses after a redirect %i', async (status) => {
     const { seen, exitCode } = await online('curl -sL https://example.com/', () => to('http://127.0.0.1:1/', status))
     expect(seen.map(({ url }) => url)).toEqual(['https://example.com/'])
     expect(exitCode).not.toBe(0)
   })
 
-  it('takes no secret along to another place', async () => {
+  it('drops credentials on a redirect to another origin', async () => {
     const { seen } = await online(`curl -sL -H 'authorization: Bearer s' -H 'x-kept: 1' https://one.example/`, (url) =>
       url.includes('one') ? to('https://two.example/') : hello(),
     )
@@ -89,7 +89,7 @@ describe('the way out', () => {
     ])
   })
 
-  it('ends in circles, and in answers that are too large', async () => {
+  it('fails on redirect loops and responses that are too large', async () => {
     const circle = await online('curl -sSL https://example.com/', () => to('https://example.com/'))
     expect(circle.seen).toHaveLength(11)
     expect(circle.exitCode).not.toBe(0)
@@ -97,7 +97,7 @@ describe('the way out', () => {
     expect(large.exitCode).not.toBe(0)
   })
 
-  it('is the one that git takes', async () => {
+  it('is used by git', async () => {
     const { seen, output, exitCode } = await online(
       'git clone https://git.example.org/team/x.git',
       () => new Response('no', { status: 404 }),
@@ -107,7 +107,7 @@ describe('the way out', () => {
     expect(exitCode).toBe(128)
   })
 
-  it('is told of in what the machine is', () =>
+  it('appears in the description of the backend', () =>
     inWorkspace({ network: () => ({ fetch: async () => hello() }) }, async ({ backend, open }) => {
       expect([backend.capabilities.network, open({ network: undefined }).capabilities.network]).toEqual([
         'full',
@@ -117,7 +117,7 @@ describe('the way out', () => {
       expect(open({ network: undefined }).describe()).toContain('no network')
     }))
 
-  it('is there as long as it is allowed', async () => {
+  it('is available as long as the setting allows it', async () => {
     let allowed = true
     const network = () => (allowed ? { fetch: async () => hello() } : undefined)
     await inWorkspace({ network }, async ({ backend }) => {

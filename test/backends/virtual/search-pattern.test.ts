@@ -31,18 +31,18 @@ describe('a glob', () => {
   ])('%s of %s: %s', (pattern, path, matches) => expect(glob(pattern)(path)).toBe(matches))
 
   it.each(['{a,b}'.repeat(40), `x${'*a'.repeat(300)}`, 'a'.repeat(2_000)])(
-    'that asks for too much is refused: %s',
+    'that is too complex is rejected: %s',
     (pattern) => expect(() => glob(pattern)).toThrow(/too much/),
   )
   it.each([`${'*a'.repeat(60)}b`, `${'**/'.repeat(60)}b`, `${'*a**'.repeat(30)}/b`])(
     'is matched in one pass: %s',
     (pattern) => expect(glob(`x/${pattern}`)(`x/${'a/'.repeat(500)}${'a'.repeat(2_000)}`)).toBe(false),
   )
-  it('says which set of characters is none', () => expect(() => glob('[z-a]')).toThrow(/\[z-a\] is no set/))
+  it('reports an invalid set of characters', () => expect(() => glob('[z-a]')).toThrow(/\[z-a\] is no set/))
 })
 
-describe('an expression', () => {
-  it('that is longer than anybody writes is refused', () =>
+describe('a search pattern', () => {
+  it('that is too long is rejected', () =>
     expect(() => parseSearchPattern('['.repeat(2_001))).toThrow('The pattern is too long.'))
 
   it.each([

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 const loader = bindings.LOADER
-/** Utilities are the same code in an isolate and inline, which starts faster. */
+/** Utilities are tested inline, which starts faster and runs the same code as an isolate. */
 const run = async (command: string, loader?: WorkerLoader) => {
   let output = ''
   await inWorkspace({ loader }, async ({ backend }) => {
@@ -12,7 +12,7 @@ const run = async (command: string, loader?: WorkerLoader) => {
   return output
 }
 
-describe('a command out of bounds ends and says why', () => {
+describe('a command beyond its limits ends with a message', () => {
   it.each([
     ['an endless loop', 'while true; do :; done', 'too many commands'],
     ['a fork bomb', 'f() { f | f & }; f', 'maximum recursion depth'],
@@ -70,22 +70,22 @@ describe('utilities', () => {
     expect(await run(`echo '${expression}' | bc`)).toBe(`${value}\n`)
   })
 
-  it('bc says what it cannot do', async () => {
+  it('bc reports unsupported syntax', async () => {
     expect(await run('echo "1/0" | bc')).toContain('divide by zero')
     expect(await run('echo "1 +" | bc')).toContain('syntax error')
   })
 
-  it('tar keeps long names, links and modes, and says when an archive is cut off', async () => {
+  it('tar keeps long names, links and modes, and rejects a truncated archive', async () => {
     const name = 'n'.repeat(130)
     const made = `mkdir -p d/${name}; echo x > d/${name}/f; chmod 755 d/${name}/f; ln -s ${name}/f d/l; tar czf a.tgz d`
     const output = await run(`${made}; rm -r d; tar xzf a.tgz; readlink d/l; cat d/l; stat -c %a d/${name}/f`)
     expect(output).toBe(`${name}/f\nx\n755\n`)
     const cut = await run('head -c 3000 /dev/zero > f; tar cf a.tar f; head -c 2000 a.tar > b.tar; tar tf b.tar')
-    expect(cut).toContain('tar: The archive cannot be read: it ends in the middle.')
+    expect(cut).toContain('tar: The archive cannot be read: Tar archive is truncated.')
     expect(cut).toContain('exit 2')
   })
 
-  it('tar packs what is named, wherever the archive is made', async () => {
+  it('tar packs the named paths, wherever the archive is written', async () => {
     const made = 'mkdir -p /tmp/d/sub workspace/d/sub; echo right > /tmp/d/sub/f; echo wrong > workspace/d/sub/f; '
     const absolute =
       'mkdir -p d/sub; echo right > d/sub/f; tar cf /tmp/y.tar /workspace/d; mkdir o; tar xf /tmp/y.tar -C o'
@@ -98,7 +98,7 @@ describe('utilities', () => {
     ).toBe('workspace/d/\nworkspace/d/sub/\nworkspace/d/sub/f\nd/\nd/sub/\nd/sub/f\ny.tar\n')
   })
 
-  it('cp of a directory copies its links as links, and ends where they lead in a circle', async () => {
+  it('cp of a directory copies links as links, also when they form a loop', async () => {
     const made = 'mkdir -p q/d; ln -s . q/self; ln -s nowhere q/none; echo x > q/d/f; ln -s d/f q/l; cp -r q r; '
     expect(await run(`${made} find r | sort; readlink r/self r/none r/l; cat r/l`)).toBe(
       'r\nr/d\nr/d/f\nr/l\nr/none\nr/self\n.\nnowhere\nd/f\nx\n',
@@ -122,7 +122,7 @@ describe('utilities', () => {
     expect(await run(command)).toBe(output),
   )
 
-  it('a diff can be applied, taken back and refused', async () => {
+  it('a diff can be applied, reverted and rejected', async () => {
     const prepare = 'seq 9 > a; sed s/5/five/ a > b; diff -u a b > p; '
     expect(await run(`${prepare} patch a p; cmp a b 2>&1 || diff a b; patch -R a p; sed -n 5p a`)).toContain('5\n')
     expect(await run(`${prepare} patch -p0 < p > /dev/null; sed -n 5p b; echo x > a; patch a p`)).toContain('FAILED')
@@ -148,7 +148,7 @@ describe('git', () => {
 })
 
 describe('the isolate', () => {
-  it('reaches no network', async () => {
+  it('has no network', async () => {
     expect(await run('curl https://example.com')).toContain('command not found')
   })
 
@@ -167,7 +167,7 @@ describe('the isolate', () => {
     expect(loads).toBe(1)
   })
 
-  it('writes nothing after the caller has given up', () =>
+  it('writes nothing after the caller has aborted', () =>
     inWorkspace({ loader }, async ({ backend }) => {
       const giveUp = AbortSignal.timeout(100)
       await backend.exec('for i in $(seq 2000); do echo $i > f$i; sleep 0.01; done', {

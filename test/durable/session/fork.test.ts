@@ -125,7 +125,7 @@ describe('images of a copy', () => {
     await send(fork.body.id, 'And now?')
     const sent = JSON.stringify(scripted.requests[2]?.messages)
     expect([sent.includes(data), sent.includes(Buffer.from(picture).toString('base64'))]).toEqual([true, true])
-    expect(sent).not.toContain('an image that is gone')
+    expect(sent).not.toContain('an image that is no longer available')
     await call('DELETE', `/api/sessions/${fork.body.id}`)
     expect(await stored(fork.body.id)).toBe(0)
   })

@@ -1,4 +1,4 @@
-/** Images that are stored beside a message, on their way to a model. */
+/** Tests images that are stored outside of their message. */
 
 import { expect, it } from 'vitest'
 import type { Message } from '../../../src/agent/model/message.ts'
@@ -12,18 +12,18 @@ const named = (key: string): Message => ({
   content: [{ type: 'image', mediaType: 'image/png', data: `blob:${key}` }],
 })
 
-it('an image that a message names is the session’s tenant’s, or it is not there', async () => {
+it('an image reference resolves only within the tenant', async () => {
   const own = named('t/one/s/x/attachments/y')
   const others = [named('t/two/s/x/attachments/y'), named('t/one1/s/x/attachments/y')]
   const loaded = await loadImages([own, ...others], images, 't/one/')
   expect(loaded.map(({ content }) => content[0])).toEqual([
     { type: 'image', mediaType: 'image/png', data: 'the image t/one/s/x/attachments/y' },
-    { type: 'text', text: '[an image that is gone]' },
-    { type: 'text', text: '[an image that is gone]' },
+    { type: 'text', text: '[an image that is no longer available]' },
+    { type: 'text', text: '[an image that is no longer available]' },
   ])
 })
 
-it('a copy of a session takes along what its tenant has, and nothing of others', async () => {
+it('a copy of a session copies only images of its tenant', async () => {
   const put: string[] = []
   const blobs = {
     get: (key: string) => Promise.resolve({ body: key }),

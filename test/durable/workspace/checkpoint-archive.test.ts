@@ -1,4 +1,4 @@
-/** Checkpoints by archive, on a machine that keeps no old versions itself. */
+/** Tests checkpoints as archives, for hosts without checkpoints of their own. */
 
 import { describe, expect, it, vi } from 'vitest'
 import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
@@ -11,8 +11,8 @@ import { bindings, inWorkspace } from '../../backends/support/workspace.ts'
 const bytes = (text: string) => new TextEncoder().encode(text)
 const T = { timeoutMs: 5_000 }
 
-/** A machine by the files of a virtual one, without what that can do beyond. */
-function machineOf({
+/** A host made of the virtual backend, without its checkpoints. */
+function createHost({
   files,
   exec,
   resolve,
@@ -39,28 +39,28 @@ function machineOf({
   return { kind: 'e2b', files, exec, resolve, tree, snapshot: wantedOf, restore, ...rest }
 }
 
-/** `life` is a new object on the same storage and machine. */
-async function onMachine(
+/** `life` creates the session backend anew on the same storage and host. */
+async function onHost(
   work: (world: {
-    life: (machine?: PortableBackend) => ReturnType<typeof sessionBackend>
-    machine: PortableBackend
+    life: (host?: PortableBackend) => ReturnType<typeof sessionBackend>
+    host: PortableBackend
     prefix: string
   }) => Promise<void>,
 ) {
   const prefix = `t/test/${crypto.randomUUID()}/`
   await inWorkspace({}, async ({ backend, sql }) => {
-    const machine = machineOf(backend)
-    const life = (used: PortableBackend = machine) =>
+    const host = createHost(backend)
+    const life = (used: PortableBackend = host) =>
       sessionBackend({
         open: () => used,
         requestedKind: () => 'e2b',
         waitForSettings: async () => undefined,
         record: () => ({ kind: 'e2b', been: ['e2b'] }),
         write: () => undefined,
-        noCapabilities: machine.capabilities,
+        noCapabilities: host.capabilities,
         archive: openCheckpointArchive({ sql, blobs: bindings.BLOBS, prefix, now: Date.now }),
       })
-    await work({ life, machine, prefix })
+    await work({ life, host, prefix })
   })
 }
 
@@ -69,8 +69,8 @@ type Session = ReturnType<typeof sessionBackend>
 const listed = async (session: Session) =>
   ((await (await session.checkpoints())?.list()) ?? []).map(({ run, files }) => [run, files])
 const stored = async (prefix: string) => (await bindings.BLOBS.list({ prefix })).objects.length
-const tree = async (machine: PortableBackend) =>
-  (await machine.exec('find . -type f | sort | xargs grep -r ""; find . -type d | sort', T)).stdout
+const tree = async (host: PortableBackend) =>
+  (await host.exec('find . -type f | sort | xargs grep -r ""; find . -type d | sort', T)).stdout
 
 /** Decides it; `finishRestore` then performs it. */
 async function decide(session: Session, nth = 1, selection: { path?: string; all?: boolean } = {}) {
@@ -86,9 +86,9 @@ async function back(session: Session, nth = 1, selection: { path?: string; all?:
   return restored
 }
 
-describe('a turn on another machine', () => {
-  it('that changes nothing makes no archive; one that does makes one', () =>
-    onMachine(async ({ life, prefix }) => {
+describe('a turn on a host', () => {
+  it('stores an archive only when it changes something', () =>
+    onHost(async ({ life, prefix }) => {
       const session = life()
       session.begin('run1')
       await session.exec('ls; cat x', T)
@@ -104,12 +104,12 @@ describe('a turn on another machine', () => {
       expect(await stored(prefix)).toBe(2)
     }))
 
-  it('is undone as it was', () =>
-    onMachine(async ({ life, machine, prefix }) => {
+  it('can be reverted', () =>
+    onHost(async ({ life, host, prefix }) => {
       const session = life()
       await session.userFiles.write('d/e/f', bytes('0'))
       await session.userFiles.write('a', bytes('0'))
-      const before = await tree(machine)
+      const before = await tree(host)
       session.begin('run1')
       await session.exec('echo 1 > a; mv d moved; mkdir -p n/m; echo n > n/m/n', T)
       session.begin('run2')
@@ -119,12 +119,12 @@ describe('a turn on another machine', () => {
         ['run1', ['/workspace/a', '/workspace/d/e/f', '/workspace/moved/e/f', '/workspace/n/m/n']],
       ])
       await back(session, 2)
-      expect(await tree(machine)).toBe(before)
+      expect(await tree(host)).toBe(before)
       expect([await stored(prefix), await listed(session)]).toEqual([0, []])
     }))
 
-  it('leaves what a person changed since, unless all is asked for', () =>
-    onMachine(async ({ life }) => {
+  it('keeps later changes by the user, unless `all` is set', () =>
+    onHost(async ({ life }) => {
       const session = life()
       session.begin('run1')
       await session.exec('mkdir d; echo 1 > d/a; echo 1 > b', T)
@@ -139,8 +139,8 @@ describe('a turn on another machine', () => {
       expect((await session.exec('cat b d/note; ls d', T)).stdout).toBe('personpersonnote\n')
     }))
 
-  it('gives one file back alone', () =>
-    onMachine(async ({ life }) => {
+  it('can be reverted for a single file', () =>
+    onHost(async ({ life }) => {
       const session = life()
       await session.userFiles.write('a', bytes('0'))
       session.begin('run1')
@@ -150,8 +150,8 @@ describe('a turn on another machine', () => {
       expect(await listed(session)).toHaveLength(1)
     }))
 
-  it('names what is too large for an archive, and leaves it alone', () =>
-    onMachine(async ({ life }) => {
+  it('lists files that are too large for an archive, and does not change them', () =>
+    onHost(async ({ life }) => {
       const session = life()
       await session.userFiles.write('node_modules/x', bytes('0'))
       session.begin('run1')
@@ -164,8 +164,8 @@ describe('a turn on another machine', () => {
       expect((await session.exec('cat node_modules/x; ls', T)).stdout).toBe('1\nnode_modules\n')
     }))
 
-  it('tells what has changed since', () =>
-    onMachine(async ({ life }) => {
+  it('lists later changes', () =>
+    onHost(async ({ life }) => {
       const session = life()
       await session.userFiles.write('a', bytes('0'))
       session.begin('run1')
@@ -180,13 +180,13 @@ describe('a turn on another machine', () => {
       ])
     }))
 
-  it('goes on without a checkpoint when none can be made', () =>
-    onMachine(async ({ life, machine }) => {
+  it('continues without a checkpoint when none can be saved', () =>
+    onHost(async ({ life, host }) => {
       const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
       const session = life({
-        ...machine,
+        ...host,
         tree: async () => {
-          throw new Error('the machine does not say')
+          throw new Error('the host does not respond')
         },
       })
       session.begin('run1')
@@ -196,20 +196,20 @@ describe('a turn on another machine', () => {
     }))
 })
 
-describe('a rollback that a crash interrupts', () => {
+describe('a rollback that is interrupted by a crash', () => {
   it.each(['before anything is done', 'after files were removed', 'after files came back'])(
-    '%s is ended by whoever looks at the machine next',
+    '%s is finished by the next access to the host',
     (when) =>
-      onMachine(async ({ life, machine, prefix }) => {
+      onHost(async ({ life, host, prefix }) => {
         const session = life()
         await session.userFiles.write('a', bytes('0'))
         await session.userFiles.write('b', bytes('0'))
         session.begin('run1')
         await session.exec('echo 1 > a; rm b; echo 1 > c', T)
         const dying: PortableBackend = {
-          ...machine,
+          ...host,
           restore: async (entries) => {
-            if (when === 'after files came back') await machine.restore(entries)
+            if (when === 'after files came back') await host.restore(entries)
             throw new Error('the object dies')
           },
         }
@@ -223,8 +223,8 @@ describe('a rollback that a crash interrupts', () => {
       }),
   )
 
-  it('does not lock anybody out when its archive is gone', () =>
-    onMachine(async ({ life, prefix }) => {
+  it('is dropped when its archive is missing', () =>
+    onHost(async ({ life, prefix }) => {
       const session = life()
       session.begin('run1')
       await session.exec('echo 1 > a', T)
@@ -238,7 +238,7 @@ describe('a rollback that a crash interrupts', () => {
 })
 
 describe('an upload', () => {
-  it.each([0, 1, 8 * 1024 * 1024, 8 * 1024 * 1024 + 1, 17 * 1024 * 1024])('of %i bytes arrives whole', async (size) => {
+  it.each([0, 1, 8 * 1024 * 1024, 8 * 1024 * 1024 + 1, 17 * 1024 * 1024])('of %i bytes is complete', async (size) => {
     const key = `t/test/${crypto.randomUUID()}`
     async function* chunks() {
       for (let at = 0; at < size; at += 3_000_000) {

@@ -1,4 +1,4 @@
-/** From one machine to another: what goes along, what a crash in between does, and who is told. */
+/** Tests moving files between backends, with skipped files, crashes and deletion. */
 
 import { describe, expect, it } from 'vitest'
 import { BackendError, type BackendKind, type FileStat } from '../../../src/agent/model/backend.ts'
@@ -10,8 +10,8 @@ import { sessionBackend } from '../../../src/durable/workspace/session-backend.t
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)
 
-/** A machine that is a map. `root` is where its workspace is; `trouble` stops an archive that comes half-way, or holds it up. */
-function machine(kind: BackendKind, root = '/workspace') {
+/** A backend in memory. `trouble` interrupts or delays an archive. */
+function memoryBackend(kind: BackendKind, root = '/workspace') {
   const held = new Map<string, SnapshotEntry>()
   const trouble = { after: Number.POSITIVE_INFINITY, before: async () => undefined as void, destroyed: 0 }
   const absolute = (path: string) => (path.startsWith('/') ? path : `${root}/${path}`)
@@ -27,7 +27,7 @@ function machine(kind: BackendKind, root = '/workspace') {
   const backend: PortableBackend = {
     kind,
     capabilities: { streaming: false, background: false, pty: false, network: 'none', languages: ['bash'], root },
-    describe: () => `the machine ${kind}`,
+    describe: () => `the backend ${kind}`,
     exec: async (command) => ({
       exitCode: 0,
       stdout: `${kind}: ${command}`,
@@ -76,15 +76,15 @@ function machine(kind: BackendKind, root = '/workspace') {
 
 function session(first: BackendKind = 'virtual') {
   const all = {
-    virtual: machine('virtual'),
-    http: machine('http'),
-    daytona: machine('daytona', '/home/daytona'),
+    virtual: memoryBackend('virtual'),
+    http: memoryBackend('http'),
+    daytona: memoryBackend('daytona', '/home/daytona'),
   } as const
   const state: { wanted: BackendKind; record: WorkspaceLocation | undefined } = { wanted: first, record: undefined }
   const open = () =>
     sessionBackend({
       open: (kind) => {
-        const found = (all as Partial<Record<BackendKind, ReturnType<typeof machine>>>)[kind]
+        const found = (all as Partial<Record<BackendKind, ReturnType<typeof memoryBackend>>>)[kind]
         if (found) return found.backend
         throw new BackendError('unavailable', `The backend ${kind} is not set up.`, 'Set it up.')
       },
@@ -106,35 +106,35 @@ function session(first: BackendKind = 'virtual') {
 
 const file = (path: string, size: number): FileStat => ({ path, type: 'file', size, modified: 1 })
 
-describe('what goes along', () => {
-  it('is everything that fits, the small before the large', () => {
+describe('a transfer plan', () => {
+  it('has everything that fits, small files first', () => {
     const { paths: take, skipped: left } = planTransfer([file('/w/large', 80), file('/w/b', 30), file('/w/a', 20)], 100)
     expect([...take]).toEqual(['/w/a', '/w/b'])
     expect(left).toEqual([{ path: '/w/large', bytes: 80 }])
   })
 
-  it('is a whole repository or nothing of it', () => {
+  it('has a whole repository or nothing of it', () => {
     const git = [file('/w/p/.git/HEAD', 1), file('/w/p/.git/objects/pack', 60)]
     expect([...planTransfer([...git, file('/w/p/x', 10)], 100).paths]).toEqual([
       '/w/p/x',
       ...git.map(({ path }) => path),
     ])
     expect(planTransfer([...git, file('/w/p/x', 50)], 100)).toEqual({
-      take: new Set(['/w/p/x']),
-      left: [{ path: '/w/p/.git', bytes: 61 }],
+      paths: new Set(['/w/p/x']),
+      skipped: [{ path: '/w/p/.git', bytes: 61 }],
     })
   })
 
-  it('is never what is made again by a tool', () => {
+  it('has no folders that tools regenerate', () => {
     const tree = [file('/w/node_modules/a/i.js', 1), file('/w/node_modules/b.js', 2), file('/w/package.json', 3)]
     expect(planTransfer(tree)).toEqual({
-      take: new Set(['/w/package.json']),
-      left: [{ path: '/w/node_modules', bytes: 3 }],
+      paths: new Set(['/w/package.json']),
+      skipped: [{ path: '/w/node_modules', bytes: 3 }],
     })
   })
 
-  it('lands in the workspace of the other machine, links included', async () => {
-    const [from, to] = [machine('virtual'), machine('daytona', '/home/daytona')]
+  it('maps paths and links to the workspace of the other backend', async () => {
+    const [from, to] = [memoryBackend('virtual'), memoryBackend('daytona', '/home/daytona')]
     from.put('a/b.txt', bytes('b'))
     from.put('/tmp/t', bytes('t'))
     const link = { kind: 'link', mode: 0o777, modified: 1 } as const
@@ -148,7 +148,7 @@ describe('what goes along', () => {
 })
 
 describe('a session', () => {
-  it('goes on where its files are until the setting changes, then takes them along first', async () => {
+  it('stays on its backend until the setting changes, then moves its files first', async () => {
     const { all, state, open } = session()
     const backend = open()
     await backend.files.write('a', bytes('one'))
@@ -161,7 +161,7 @@ describe('a session', () => {
     expect(text(await backend.files.read('a'))).toBe('two')
   })
 
-  it('does not lose a deletion by moving back', async () => {
+  it('does not restore deleted files by moving back', async () => {
     const { all, state, open } = session()
     const backend = open()
     await backend.files.write('a', bytes('one'))
@@ -172,7 +172,7 @@ describe('a session', () => {
     expect(await backend.files.read('a')).toBeUndefined()
   })
 
-  it('moves once, however many ask at once', async () => {
+  it('moves once for concurrent requests', async () => {
     const { all, state, open } = session()
     const backend = open()
     await backend.files.write('a', bytes('one'))
@@ -213,7 +213,7 @@ describe('a session', () => {
     },
   )
 
-  it('moves again after a move that broke off, or after a crash in it', async () => {
+  it('repeats a move that failed or crashed', async () => {
     const { all, state, open } = session()
     await open().files.write('a', bytes('one'))
     await open().files.write('b', bytes('two'))
@@ -226,7 +226,7 @@ describe('a session', () => {
     expect(state.record).toMatchObject({ kind: 'http', been: ['http'] })
   })
 
-  it('is told once what stayed behind', async () => {
+  it('is told once which files were skipped', async () => {
     const { state, open } = session()
     const backend = open()
     await backend.files.write('node_modules/x', bytes('x'))
@@ -237,7 +237,7 @@ describe('a session', () => {
     expect((await backend.exec('ls', { timeoutMs: 1 })).stderr).toBe('')
   })
 
-  it('keeps its files where they are when the new machine is not set up, and says what to do', async () => {
+  it('keeps its files when the new backend is not set up, with a hint', async () => {
     const { state, open } = session()
     const backend = open()
     await backend.files.write('a', bytes('one'))
@@ -250,7 +250,7 @@ describe('a session', () => {
     expect(text(await backend.files.read('a'))).toBe('one')
   })
 
-  it('gives a copy what would move, and not what a tool makes again', async () => {
+  it('gives a copy the files that would move', async () => {
     const { state, open } = session()
     const backend = open()
     state.wanted = 'http'
@@ -261,7 +261,7 @@ describe('a session', () => {
     expect(paths).toEqual(['/workspace/a'])
   })
 
-  it('leaves nothing on any machine when it is deleted', async () => {
+  it('leaves nothing on any host when it is deleted', async () => {
     const { all, state, open } = session()
     const backend = open()
     for (const kind of ['http', 'daytona'] as const) {

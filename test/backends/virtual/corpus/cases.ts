@@ -5,13 +5,13 @@
 
 export type Case = { readonly group: string; readonly name: string; readonly script: string }
 export type Outcome = { readonly stdout: string; readonly exitCode: number }
-/** What a real bash answered; the versions say which. */
+/** The recorded output of a real bash, with its versions. */
 export type Recording = {
   readonly versions: Readonly<Record<string, string>>
   readonly outcomes: Readonly<Record<string, Outcome>>
 }
 
-/** Who commits, when: the same everywhere, so that names of commits are too. */
+/** A fixed author and date, so that commit hashes are the same everywhere. */
 export const ENVIRONMENT = {
   LANG: 'C.UTF-8',
   TZ: 'UTC',
