@@ -2,7 +2,7 @@
 
 import type { ToolResult } from '../agent/model/tool.ts'
 
-/** What `run` of a tool may return: a ready result, or an object that becomes one JSON text. */
+/** The return value of `run`: a ready result, or an object that becomes one JSON text. */
 export type ToolAnswer = ToolResult | Readonly<Record<string, unknown>>
 
 const jsonResult = (value: object, failed: boolean): ToolResult => ({

@@ -48,7 +48,9 @@ export function toolsFor(sources: ToolSources): SessionTools {
   return { toolbox: new Map(usable.map((tool) => [tool.name, tool])), unknown: [...unknown] }
 }
 
-/** Sorted by name. Of two tools with one name the first stays, and a built-in tool keeps its name even when disabled. */
+/**
+ * Sorted by name. Of two tools with one name the first stays, and a built-in tool keeps its name even when disabled.
+ */
 function distinctTenantTools(builtIn: readonly Tool[], tenantTools: readonly Tool[]): readonly Tool[] {
   const taken = new Set(builtIn.map(({ name }) => name))
   const distinct = tenantTools.filter(({ name }) => !taken.has(name) && taken.add(name))

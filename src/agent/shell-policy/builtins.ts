@@ -198,9 +198,9 @@ const hash: Policy = (call) => {
 }
 
 const alwaysAsk =
-  (because: string): Policy =>
+  (reason: string): Policy =>
   (call) => {
-    call.ask(`${call.name} ${because}`)
+    call.ask(`${call.name} ${reason}`)
     return undefined
   }
 

@@ -102,8 +102,8 @@ export const optionValues = (options: Options, ...names: readonly string[]): rea
 
 /** Whether an option is this long option or an abbreviation of it. */
 export const isAbbreviationOf = (arg: Field, name: string): boolean => {
-  const given = arg.replace(/^--/, '').replace(/=[\s\S]*$/, '')
-  return arg.startsWith('--') && given !== '' && name.startsWith(given)
+  const written = arg.replace(/^--/, '').replace(/=[\s\S]*$/, '')
+  return arg.startsWith('--') && written !== '' && name.startsWith(written)
 }
 
 /** Asks about an option that is not in the grammar. */

@@ -137,7 +137,9 @@ const decodeBase64 = (text: string): string | undefined => {
 const encodeBase64 = (text: string): string | undefined =>
   [...text].every((char) => char <= '\u00FF') ? `${btoa(text)}\n` : undefined
 
-/** Marks output as decoded. Decoded text never runs without approval, because a person cannot read it in the command. */
+/**
+ * Marks output as decoded. Decoded text never runs without approval, because a person cannot read it in the command.
+ */
 const markDecoded =
   (policy: Policy): Policy =>
   (call) => {
@@ -228,19 +230,19 @@ function expandCharacterSet(set: string): string | undefined {
 
 export const openssl: Policy = markDecoded((call) => {
   const [command = ''] = call.args
-  const given = call.args.slice(1)
+  const rest = call.args.slice(1)
   if (command === 'version' || command === 'dgst' || command === 'rand') {
-    if (given.some((arg) => /^-(out|sign|engine|provider|rand|writerand)/.test(arg)))
+    if (rest.some((arg) => /^-(out|sign|engine|provider|rand|writerand)/.test(arg)))
       call.ask('openssl would write a file')
-    checkReads(call, given)
+    checkReads(call, rest)
     return 'unknown'
   }
-  const simple = command === 'base64' || (command === 'enc' && given.some((arg) => arg === '-base64' || arg === '-a'))
-  if (!simple || given.some((arg) => !['-d', '-A', '-a', '-base64'].includes(arg))) {
+  const simple = command === 'base64' || (command === 'enc' && rest.some((arg) => arg === '-base64' || arg === '-a'))
+  if (!simple || rest.some((arg) => !['-d', '-A', '-a', '-base64'].includes(arg))) {
     call.ask(`openssl ${command} may read keys, write files or open connections`, `openssl ${command}`)
     return 'unknown'
   }
-  return mapStream(getInput(call, []), (text) => (given.includes('-d') ? decodeBase64(text) : encodeBase64(text)))
+  return mapStream(getInput(call, []), (text) => (rest.includes('-d') ? decodeBase64(text) : encodeBase64(text)))
 })
 
 export const applySubstitution = (script: Field, input: Stream): Stream => {

@@ -219,8 +219,8 @@ export function getVariable({ judge, shell }: Scope, name: string): Value {
   if (name === 'HOME') return { candidates: [getHome(judge.host)] }
   if (name === 'PWD') return { candidates: shell.cwd }
   if (name === 'IFS') return { candidates: [' \t\n'] }
-  const given = judge.host.env?.[name]
-  return { candidates: [given ?? anyText] }
+  const inherited = judge.host.env?.[name]
+  return { candidates: [inherited ?? anyText] }
 }
 
 function getPositional({ positional }: Shell, index: number): Field {
@@ -355,7 +355,7 @@ export function judgeEvaluated(scope: Scope, text: Field, where: string, seen: S
     if (seen.has(name)) continue
     seen.add(name)
     const { candidates } = getVariable(scope, name)
-    for (const held of candidates) judgeEvaluated(scope, held, `Arithmetic on ${name}`, seen)
+    for (const nameValue of candidates) judgeEvaluated(scope, nameValue, `Arithmetic on ${name}`, seen)
     if (scope.shell.vars.has(name) && candidates.includes(anyText) && !scope.judge.host.isSandboxed)
       addFinding(scope.judge, 'ask', `Arithmetic on ${name} evaluates a value that is only known at run time`)
   }

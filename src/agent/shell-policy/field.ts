@@ -41,7 +41,10 @@ export const renderField = (field: Field): string =>
 const isWildcard = (char: string | undefined): boolean =>
   char !== undefined && char !== anyCharacter && markPattern.test(char)
 
-/** Whether the field can become this text at run time. Backtracks only to the last wildcard, so it is at worst quadratic. */
+/**
+ * Whether the field can become this text at run time. Backtracks only to the last wildcard, so it is at worst
+ * quadratic.
+ */
 export function canMatch(field: Field, text: string): boolean {
   let at = 0
   let star = -1

@@ -1,4 +1,6 @@
-/** Computes the results of `${name…}` for known values: defaults, affix removal, replacement, substring, letter case. */
+/**
+ * Computes the results of `${name…}` for known values: defaults, affix removal, replacement, substring, letter case.
+ */
 
 import type { ParameterExpansionPart, ParameterOperation, Word } from 'unbash'
 import { anyText, canMatch, isLiteral, anyNumber, type Field } from './field.ts'

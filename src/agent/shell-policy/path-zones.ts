@@ -1,4 +1,7 @@
-/** Resolves paths and classifies them by what may be done there. Symbolic links are not followed: creating one needs approval. */
+/**
+ * Resolves paths and classifies them by what may be done there. Symbolic links are not followed: creating one needs
+ * approval.
+ */
 
 import {
   anyText,

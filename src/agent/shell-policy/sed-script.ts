@@ -96,6 +96,9 @@ function findDelimiterEnd(text: string, from: number, delimiter: string, part: P
   return undefined
 }
 
-/** Old versions of sed end a pattern at a delimiter in brackets. Then the rest would be commands, possibly dangerous ones. */
+/**
+ * Old versions of sed end a pattern at a delimiter in brackets. Then the rest would be commands, possibly dangerous
+ * ones.
+ */
 const isAmbiguous = (text: string, from: number, end: number, delimiter: string): boolean =>
   text.slice(from, end).replace(/\\./g, '').includes(delimiter) && /[eFrRwW]/.test(text.slice(from))

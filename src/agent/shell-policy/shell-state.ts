@@ -93,17 +93,23 @@ function joinValues(a: Value, b: Value): Value {
   return list ? { candidates, list } : { candidates: a.list || b.list ? union(candidates, [anyText]) : candidates }
 }
 
-/** Joins the state of another branch into `shell`. `before` returns the value of a variable that only one branch sets. */
+/**
+ * Joins the state of another branch into `shell`. `before` returns the value of a variable that only one branch sets.
+ */
 export function joinShells(shell: Shell, other: Shell, before: (name: string) => Value): void {
   for (const [name, value] of other.vars) {
-    const own = shell.vars.get(name)
-    if (own !== value) shell.vars.set(name, joinValues(own ?? before(name), value))
+    const current = shell.vars.get(name)
+    if (current !== value) shell.vars.set(name, joinValues(current ?? before(name), value))
   }
-  for (const [name, own] of shell.vars) if (!other.vars.has(name)) shell.vars.set(name, joinValues(own, before(name)))
+  for (const [name, current] of shell.vars)
+    if (!other.vars.has(name)) shell.vars.set(name, joinValues(current, before(name)))
   for (const [name, definition] of other.functions) {
-    const own = shell.functions.get(name)
-    if (own !== definition)
-      shell.functions.set(name, { bodies: union(own?.bodies ?? [], definition.bodies), isCertain: own !== undefined })
+    const current = shell.functions.get(name)
+    if (current !== definition)
+      shell.functions.set(name, {
+        bodies: union(current?.bodies ?? [], definition.bodies),
+        isCertain: current !== undefined,
+      })
   }
   for (const [name, text] of other.aliases) shell.aliases.set(name, text)
   joinFiles(shell, other)
@@ -113,9 +119,9 @@ export function joinShells(shell: Shell, other: Shell, before: (name: string) =>
 
 export function joinFiles(shell: Shell, other: Shell): void {
   for (const [path, content] of other.files) {
-    const own = shell.files.get(path)
-    if (own === content) continue
-    const merged = own === 'unknown' || content === 'unknown' ? 'unknown' : union(own ?? [], content)
+    const current = shell.files.get(path)
+    if (current === content) continue
+    const merged = current === 'unknown' || content === 'unknown' ? 'unknown' : union(current ?? [], content)
     shell.files.set(path, merged.length > maxCandidates ? 'unknown' : merged)
   }
 }

@@ -265,8 +265,9 @@ const hasSameCwd = (a: readonly Field[], b: readonly Field[]): boolean => a.leng
 function listChanges(previous: Shell, shell: Shell): readonly string[] {
   const names: string[] = []
   for (const [name, value] of shell.vars) {
-    const was = previous.vars.get(name)
-    if (was !== value && !(was && was.candidates.join('\0') === value.candidates.join('\0'))) names.push(name)
+    const earlier = previous.vars.get(name)
+    if (earlier !== value && !(earlier && earlier.candidates.join('\0') === value.candidates.join('\0')))
+      names.push(name)
   }
   return names
 }
@@ -296,7 +297,9 @@ function defineFunction({ judge, shell }: Scope, node: Definition): void {
     addFinding(judge, 'hardline', `${name} starts itself again and again until the machine stops`)
 }
 
-/** Whether a function calls itself, directly or not, in a pipe or in the background: the processes multiply without end. */
+/**
+ * Whether a function calls itself, directly or not, in a pipe or in the background: the processes multiply without end.
+ */
 function isForkBomb({ functions }: Shell, name: string): boolean {
   const seen = new Set<string>()
   const searchNode = (node: object, isConcurrent: boolean): boolean => {
@@ -324,9 +327,11 @@ type CommandShape = {
   readonly name?: { readonly value: string }
 }
 
-/** Lists the parts of a node that always run. A recursion under a condition may end, one without a condition does not. */
-function listUnconditionalParts(given: object): readonly unknown[] {
-  const node = given as CommandNode | AndOr
+/**
+ * Lists the parts of a node that always run. A recursion under a condition may end, one without a condition does not.
+ */
+function listUnconditionalParts(part: object): readonly unknown[] {
+  const node = part as CommandNode | AndOr
   switch (node.type) {
     case 'If':
       return isTrue(node.clause) ? [node.clause, node.then] : [node.clause]

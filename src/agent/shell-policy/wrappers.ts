@@ -38,9 +38,9 @@ const createWrapper =
     const options = readOptions(call.args, grammar, true)
     checkOptions(call, options)
     if (grammar.reason !== undefined) call.ask(`${call.name} ${grammar.reason}`, null)
-    const { rest, own: innerCall } = grammar.acceptsAssignments
+    const { rest, innerCall } = grammar.acceptsAssignments
       ? readAssignments(call, options.operands)
-      : { rest: options.operands, own: call }
+      : { rest: options.operands, innerCall: call }
     return judgeInner(innerCall, rest.slice(grammar.skippedWords ?? 0), grammar.isOptional ?? false)
   }
 
@@ -64,7 +64,7 @@ function readAssignments(call: Call, words: readonly Field[]) {
     judgeVariable(call, name, value, true)
     shell.vars.set(name, { candidates: [value] })
   }
-  return { rest: words.slice(at), own: { ...call, shell } }
+  return { rest: words.slice(at), innerCall: { ...call, shell } }
 }
 
 const env: Policy = (call) => {
@@ -73,7 +73,7 @@ const env: Policy = (call) => {
   checkOptions(call, options)
   for (const name of optionValues(options, 'u', 'unset')) judgeVariable(call, name, '', false)
   const split = optionValues(options, 'S', 'split-string')
-  const { rest, own: innerCall } = readAssignments(call, options.operands)
+  const { rest, innerCall } = readAssignments(call, options.operands)
   for (const dir of optionValues(options, 'C', 'chdir'))
     innerCall.shell.cwd = innerCall.shell.cwd.map((cwd) => resolvePath(dir, cwd))
   if (split.length > 0) {
@@ -97,7 +97,7 @@ const sudo: Policy = (call) => {
     true,
   )
   call.ask(`${call.name} runs with the rights of another user`, null)
-  const { rest, own: innerCall } = readAssignments(call, options.operands)
+  const { rest, innerCall } = readAssignments(call, options.operands)
   if (rest.length === 0) return 'unknown'
   return hasOption(options, 's', 'i') ? (judgeCode(innerCall, rest.join(' ')), 'unknown') : judgeInner(innerCall, rest)
 }
@@ -227,8 +227,8 @@ const parallel: Policy = (call) => {
   const options = readOptions(call.args, { valued: 'janNI', long: 'jobs= arg-file= max-args=' }, true)
   const at = options.operands.findIndex((word) => /^::::?\+?$/.test(word))
   const program = at === -1 ? options.operands : options.operands.slice(0, at)
-  const given = at === -1 ? listItems(call.stdin, options).flat() : options.operands.slice(at + 1)
-  for (const item of given.slice(0, maxItems)) {
+  const items = at === -1 ? listItems(call.stdin, options).flat() : options.operands.slice(at + 1)
+  for (const item of items.slice(0, maxItems)) {
     const text = program.join(' ')
     judgeCode(call, text.includes('{}') ? text.replaceAll('{}', () => item) : `${text} ${item}`.trim())
   }
@@ -297,7 +297,7 @@ const judgeLater: Policy = (call) => {
 const personality = createWrapper({ short: 'RLB3v' })
 const schedulingGrammar = { short: 'abdfioRrv', valued: 'pTPD' }
 
-const tracingReason = 'looks into another program and can change it'
+const tracingReason = 'reads and can change the memory of another program'
 
 export const wrappers: Readonly<Record<string, Policy>> = {
   env,
@@ -340,8 +340,8 @@ export const wrappers: Readonly<Record<string, Policy>> = {
   ssh,
   setarch: (call) => {
     // An architecture may come before the options.
-    const named = call.args[0]?.startsWith('-') === false
-    return personality(named ? { ...call, args: call.args.slice(1) } : call)
+    const hasArchitecture = call.args[0]?.startsWith('-') === false
+    return personality(hasArchitecture ? { ...call, args: call.args.slice(1) } : call)
   },
   // On some systems `arch` starts programs.
   arch: createWrapper({ isOptional: true }),

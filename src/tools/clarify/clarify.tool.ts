@@ -1,3 +1,5 @@
+/** Asks the user a question. The call waits as a pending request until the answer arrives. */
+
 import * as z from 'zod'
 import { defineTool } from '../define-tool.ts'
 
@@ -9,7 +11,6 @@ const input = z.object({
   multi_select: z.boolean().default(false),
 })
 
-/** Asks the user a question. The call waits as a pending request until the answer arrives. */
 export default defineTool({
   name: 'clarify',
   toolset: 'clarify',

@@ -1,3 +1,5 @@
+/** Runs a program that calls tools. It never runs again after a crash: the model gets the list of its started calls. */
+
 import * as z from 'zod'
 import type { Assessment } from '../../agent/model/approval.ts'
 import type { ProgramEnd } from '../../agent/model/program.ts'
@@ -23,7 +25,6 @@ const input = z.object({
 type Input = z.infer<typeof input>
 type Context = CallContext & Pick<Services, 'programs' | 'backend'>
 
-/** Runs a program that calls tools. It never runs again after a crash: the model gets the list of its started calls. */
 const definition = defineTool({
   name: 'execute_code',
   toolset: 'code_execution',

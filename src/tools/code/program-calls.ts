@@ -91,7 +91,9 @@ export function createProgramCalls({ parent, programs, signal }: ProgramCallsOpt
 const requestsBackground = (input: unknown): boolean =>
   typeof input === 'object' && input !== null && 'background' in input && /^true$/i.test(String(input.background))
 
-/** A command that ran and failed has a result. An error, which the program sees as an exception, means it did not run. */
+/**
+ * A command that ran and failed has a result. An error, which the program sees as an exception, means it did not run.
+ */
 export function toProgramAnswer({ content, failed }: ToolMessage): ProgramAnswer {
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
   const result = parseResult(text)

@@ -1,3 +1,7 @@
+/**
+ * Edits files by a passage to replace or by a patch. A repeated edit would not find its passage, so it never repeats.
+ */
+
 import * as z from 'zod'
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import type { ToolResult } from '../../agent/model/tool.ts'
@@ -26,7 +30,6 @@ const input = z.object({
 })
 type Input = z.infer<typeof input>
 
-/** Edits files by a passage to replace or by a patch. A repeated edit would not find its passage, so it never repeats. */
 export default defineTool({
   name: 'patch',
   toolset: 'file',
@@ -36,15 +39,15 @@ export default defineTool({
   needs: ['backend'],
   effect: 'effect',
   risk: () => 'write',
-  assess: (wanted, { backend }) =>
+  assess: (request, { backend }) =>
     assessByRisk(
       'write',
-      listTouchedPaths(wanted).flatMap((path) => [path, backend.resolve(path)]),
+      listTouchedPaths(request).flatMap((path) => [path, backend.resolve(path)]),
     ),
-  touches: (wanted, { backend }) => listTouchedPaths(wanted).map((path) => backend.resolve(path)),
-  run: (wanted, { backend }) =>
+  touches: (request, { backend }) => listTouchedPaths(request).map((path) => backend.resolve(path)),
+  run: (request, { backend }) =>
     failOnBackendError(() =>
-      wanted.mode === 'replace' ? replaceOne(backend, wanted) : applyPatch(backend, wanted.patch),
+      request.mode === 'replace' ? replaceOne(backend, request) : applyPatch(backend, request.patch),
     ),
 })
 
@@ -99,7 +102,7 @@ type PatchAnswer = Readonly<Record<string, unknown>> | ToolResult
 
 async function applyEdits(backend: ExecutionBackend, edits: readonly Edit[], note?: string): Promise<PatchAnswer> {
   await writeAll(backend, edits)
-  const paths = (wanted: (edit: Edit) => boolean): string[] => edits.filter(wanted).map(({ path }) => path)
+  const paths = (matches: (edit: Edit) => boolean): string[] => edits.filter(matches).map(({ path }) => path)
   const created = paths(({ before }) => before === undefined)
   const deleted = paths(({ after }) => after === undefined)
   return {

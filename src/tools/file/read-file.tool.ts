@@ -1,3 +1,5 @@
+/** Reads a text file, a document or an image. It limits its own result, so the dispatcher never spills it. */
+
 import * as z from 'zod'
 import { defineTool } from '../define-tool.ts'
 import { readImage } from './read-image.ts'
@@ -17,7 +19,6 @@ const input = z.object({
   limit: z.int().min(1).default(maxLines).describe('Lines, at most 2000.'),
 })
 
-/** Reads a text file, a document or an image. It limits its own result, so the dispatcher never spills it. */
 export default defineTool({
   name: 'read_file',
   toolset: 'file',

@@ -17,12 +17,12 @@ const formats: readonly (readonly [mediaType: string, is: (head: string) => bool
 ]
 
 /** Returns undefined when the name is not one of an image, or when the file does not exist. */
-export async function readImage(backend: ExecutionBackend, given: string): Promise<ToolResult | undefined> {
-  const path = backend.resolve(given)
+export async function readImage(backend: ExecutionBackend, requestedPath: string): Promise<ToolResult | undefined> {
+  const path = backend.resolve(requestedPath)
   const stat = isImageName(path) ? await backend.files.stat(path) : undefined
   if (stat?.type !== 'file') return undefined
   const failWithReason = (reason: string): ToolResult =>
-    fail(`${given} ${reason}`, { is_binary: true, file_size: stat.size })
+    fail(`${requestedPath} ${reason}`, { is_binary: true, file_size: stat.size })
   if (stat.size > maxImageBytes) return failWithReason('is larger than 3.75 MiB. Make a smaller copy and read that.')
   const bytes = (await backend.files.read(path)) ?? new Uint8Array()
   const head = String.fromCharCode(...bytes.subarray(0, 16))

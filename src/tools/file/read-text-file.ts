@@ -14,23 +14,26 @@ const isBinary = (bytes: Uint8Array): boolean => bytes.subarray(0, sniffedBytes)
 export type TextFile = { readonly path: string; readonly text: string; readonly size: number }
 
 /** For display: invalid UTF-8 becomes replacement characters. */
-export async function readTextFile(backend: ExecutionBackend, given: string): Promise<TextFile | ToolResult> {
-  const file = await readBytes(backend, given)
+export async function readTextFile(backend: ExecutionBackend, requestedPath: string): Promise<TextFile | ToolResult> {
+  const file = await readBytes(backend, requestedPath)
   if (!('bytes' in file)) return file
   const { path, bytes } = file
   return { path, text: decode(bytes, false), size: bytes.byteLength }
 }
 
 /** For editing: only valid UTF-8 can be written back without changing other bytes. */
-export async function readEditableFile(backend: ExecutionBackend, given: string): Promise<TextFile | ToolResult> {
-  const file = await readBytes(backend, given)
+export async function readEditableFile(
+  backend: ExecutionBackend,
+  requestedPath: string,
+): Promise<TextFile | ToolResult> {
+  const file = await readBytes(backend, requestedPath)
   if (!('bytes' in file)) return file
   const { path, bytes } = file
   try {
     return { path, text: decode(bytes, true), size: bytes.byteLength }
   } catch {
-    const how = 'Convert it in terminal (iconv -f latin1 -t utf-8), or change it there with sed.'
-    return fail(`${given} is not UTF-8, and to write it back would damage it. ${how}`)
+    const advice = 'Convert it in terminal (iconv -f latin1 -t utf-8), or change it there with sed.'
+    return fail(`${requestedPath} is not UTF-8, and to write it back would damage it. ${advice}`)
   }
 }
 
@@ -38,25 +41,25 @@ const decode = (bytes: Uint8Array, fatal: boolean) => new TextDecoder('utf-8', {
 
 type FileBytes = { readonly path: string; readonly bytes: Uint8Array }
 
-async function readBytes(backend: ExecutionBackend, given: string): Promise<FileBytes | ToolResult> {
-  const path = backend.resolve(given)
-  if (/^\/(dev|proc|sys)(\/|$)/.test(path)) return fail(`${given} is a device, not a file.`)
+async function readBytes(backend: ExecutionBackend, requestedPath: string): Promise<FileBytes | ToolResult> {
+  const path = backend.resolve(requestedPath)
+  if (/^\/(dev|proc|sys)(\/|$)/.test(path)) return fail(`${requestedPath} is a device, not a file.`)
   const stat = await backend.files.stat(path)
   if (stat?.type === 'directory')
-    return fail(`${given} is a directory. List it with search_files, target "files" and pattern "*".`)
+    return fail(`${requestedPath} is a directory. List it with search_files, target "files" and pattern "*".`)
   const bytes = stat && (await backend.files.read(path))
   if (!bytes) {
     const similar_files = await findSimilarFiles(backend, path)
     const next = similar_files.length > 0 ? 'Did you mean one of similar_files?' : 'Look for it with search_files.'
-    return fail(`File not found: ${given}. ${next}`, { similar_files })
+    return fail(`File not found: ${requestedPath}. ${next}`, { similar_files })
   }
   if (isImageName(path))
     return fail(
-      `${given} is an image, and this model sees none. Use vision_analyze if you have it.`,
+      `${requestedPath} is an image, and this model sees none. Use vision_analyze if you have it.`,
       binaryDetails(bytes),
     )
   if (isBinary(bytes))
-    return fail(`${given} is binary. Inspect it with terminal: file, xxd, strings.`, binaryDetails(bytes))
+    return fail(`${requestedPath} is binary. Inspect it with terminal: file, xxd, strings.`, binaryDetails(bytes))
   return { path, bytes }
 }
 

@@ -1,3 +1,5 @@
+/** Searches the lines or the names of files. */
+
 import * as z from 'zod'
 import type { ExecutionBackend, SearchHit, SearchQuery } from '../../agent/model/backend.ts'
 import { defineTool } from '../define-tool.ts'
@@ -23,7 +25,6 @@ const input = z.object({
 })
 type Input = z.infer<typeof input>
 
-/** Searches the lines or the names of files. */
 export default defineTool({
   name: 'search_files',
   toolset: 'file',
@@ -34,15 +35,15 @@ export default defineTool({
   effect: 'pure',
   risk: () => 'read',
   touches: ({ path }, { backend }) => [backend.resolve(path)],
-  run: (wanted, { backend }) =>
+  run: (request, { backend }) =>
     failOnBackendError(async () => {
-      const path = backend.resolve(wanted.path)
+      const path = backend.resolve(request.path)
       if (!(await backend.files.stat(path))) {
         const similar_files = await findSimilarFiles(backend, path)
-        return fail(`No such file or directory: ${wanted.path}`, { similar_files })
+        return fail(`No such file or directory: ${request.path}`, { similar_files })
       }
-      if (wanted.target === 'files') return findFiles(backend, wanted, path)
-      return wanted.output_mode === 'content' ? findLines(backend, wanted, path) : countLines(backend, wanted, path)
+      if (request.target === 'files') return findFiles(backend, request, path)
+      return request.output_mode === 'content' ? findLines(backend, request, path) : countLines(backend, request, path)
     }),
 })
 
@@ -52,10 +53,10 @@ const toRelativePath = (backend: ExecutionBackend, path: string): string =>
 const pageHint = (truncated: boolean, next: number) =>
   truncated ? { truncated, hint: `More: offset ${next}, or a narrower pattern, path or file_glob.` } : { truncated }
 
-async function findFiles(backend: ExecutionBackend, wanted: Input, path: string) {
+async function findFiles(backend: ExecutionBackend, request: Input, path: string) {
   // A pattern without wildcards matches a part of the name.
-  const pattern = /[*?[{]/.test(wanted.pattern) ? wanted.pattern : `*${wanted.pattern}*`
-  const { limit, offset } = wanted
+  const pattern = /[*?[{]/.test(request.pattern) ? request.pattern : `*${request.pattern}*`
+  const { limit, offset } = request
   const { hits, total, truncated } = await backend.files.search({ target: 'files', pattern, path, limit, offset })
   const files = hits.map((hit) => toRelativePath(backend, hit.path))
   return { files, total_count: total, ...pageHint(truncated, offset + files.length) }
@@ -69,9 +70,9 @@ const createQuery = ({ pattern, file_glob, context }: Input, path: string): Omit
   ...(file_glob !== undefined && { glob: file_glob }),
 })
 
-async function findLines(backend: ExecutionBackend, wanted: Input, path: string) {
-  const { limit, offset, context } = wanted
-  const { hits, total, truncated } = await backend.files.search({ ...createQuery(wanted, path), limit, offset })
+async function findLines(backend: ExecutionBackend, request: Input, path: string) {
+  const { limit, offset, context } = request
+  const { hits, total, truncated } = await backend.files.search({ ...createQuery(request, path), limit, offset })
   const found = hits.map((hit) => ({ ...hit, path: toRelativePath(backend, hit.path) }))
   const matches = found.length < minGroupedMatches ? found.map((hit) => renderMatch(hit, context)) : groupByFile(found)
   return { matches, total_count: total, ...pageHint(truncated, offset + hits.length) }
@@ -104,14 +105,14 @@ function groupByFile(hits: readonly SearchHit[]) {
   }))
 }
 
-async function countLines(backend: ExecutionBackend, wanted: Input, path: string) {
-  const query = { ...createQuery(wanted, path), context: 0, limit: maxCountedMatches, offset: 0 }
+async function countLines(backend: ExecutionBackend, request: Input, path: string) {
+  const query = { ...createQuery(request, path), context: 0, limit: maxCountedMatches, offset: 0 }
   const { hits, total, truncated } = await backend.files.search(query)
   const counts = new Map<string, number>()
   for (const hit of hits)
     counts.set(toRelativePath(backend, hit.path), (counts.get(toRelativePath(backend, hit.path)) ?? 0) + 1)
-  const page = [...counts].slice(wanted.offset, wanted.offset + wanted.limit)
-  const more = pageHint(truncated || wanted.offset + page.length < counts.size, wanted.offset + page.length)
-  if (wanted.output_mode === 'count') return { counts: Object.fromEntries(page), total_count: total, ...more }
+  const page = [...counts].slice(request.offset, request.offset + request.limit)
+  const more = pageHint(truncated || request.offset + page.length < counts.size, request.offset + page.length)
+  if (request.output_mode === 'count') return { counts: Object.fromEntries(page), total_count: total, ...more }
   return { files: page.map(([file]) => file), total_count: counts.size, ...more }
 }

@@ -18,15 +18,16 @@ export async function findSimilarFiles(backend: ExecutionBackend, path: string):
   const { hits } = await backend.files.search(query)
   const name = fileNameOf(path)
   const scored = hits.map((hit) => ({ path: hit.path, score: scoreName(name, fileNameOf(hit.path)) }))
-  const close = scored.filter((one) => one.score >= minScore).toSorted((a, b) => b.score - a.score)
-  return close.slice(0, maxResults).map((one) => one.path)
+  const similar = scored.filter((one) => one.score >= minScore).toSorted((a, b) => b.score - a.score)
+  return similar.slice(0, maxResults).map((one) => one.path)
 }
 
 const fileNameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1).toLowerCase()
 
-function scoreName(wanted: string, there: string): number {
-  if (wanted === there) return 1
+function scoreName(requestedName: string, existingName: string): number {
+  if (requestedName === existingName) return 1
   const stem = (name: string): string => name.replace(/\.[^.]*$/, '')
-  if (stem(wanted) === stem(there) || (wanted.length > 3 && there.includes(wanted))) return 0.9
-  return similarity(wanted, there)
+  if (stem(requestedName) === stem(existingName) || (requestedName.length > 3 && existingName.includes(requestedName)))
+    return 0.9
+  return similarity(requestedName, existingName)
 }

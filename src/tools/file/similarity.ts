@@ -4,8 +4,8 @@ const maxComparedChars = 500
 
 export function similarity(one: string, other: string): number {
   const [a, b] = [one.slice(0, maxComparedChars), other.slice(0, maxComparedChars)]
-  const longest = Math.max(a.length, b.length)
-  return longest === 0 ? 1 : 1 - editDistance(a, b) / longest
+  const maxLength = Math.max(a.length, b.length)
+  return maxLength === 0 ? 1 : 1 - editDistance(a, b) / maxLength
 }
 
 function editDistance(a: string, b: string): number {

@@ -1,3 +1,5 @@
+/** Writes a whole file. Writing the same content again changes nothing, so a call may run again after a crash. */
+
 import * as z from 'zod'
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import { defineTool } from '../define-tool.ts'
@@ -7,7 +9,6 @@ import { failOnBackendError } from '../fail-on-backend-error.ts'
 
 const input = z.object({ path: z.string().min(1), content: z.string() })
 
-/** Writes a whole file. Writing the same content again changes nothing, so a call may run again after a crash. */
 export default defineTool({
   name: 'write_file',
   toolset: 'file',

@@ -1,3 +1,5 @@
+/** Searches and reads the earlier sessions of the tenant. */
+
 import * as z from 'zod'
 import type { History, HistoryHit, HistoryMessage } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
@@ -26,7 +28,6 @@ const input = z.object({
 })
 type Input = z.infer<typeof input>
 
-/** Searches and reads the earlier sessions of the tenant. */
 export default defineTool({
   name: 'session_search',
   toolset: 'session_search',

@@ -1,3 +1,7 @@
+/**
+ * Lists and controls background processes. Input carries the call id, so a call that runs again does not send it twice.
+ */
+
 import * as z from 'zod'
 import { type Assessment, type Risk } from '../../agent/model/approval.ts'
 import type { ProcessView } from '../../agent/model/process.ts'
@@ -26,7 +30,6 @@ type Action = Input['action']
 type Context = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
 type Answer = ToolResult | Readonly<Record<string, unknown>>
 
-/** Lists and controls background processes. Input carries the call id, so a call that runs again does not send it twice. */
 export default defineTool({
   name: 'process',
   toolset: 'terminal',

@@ -1,3 +1,5 @@
+/** Runs a command line. The working directory and exported variables carry over to the next command. */
+
 import * as z from 'zod'
 import type { Assessment } from '../../agent/model/approval.ts'
 import { BackendError, type ExecResult, type ExecutionBackend } from '../../agent/model/backend.ts'
@@ -32,7 +34,6 @@ const input = z.object({
 })
 type Input = z.infer<typeof input>
 
-/** Runs a command line. The working directory and exported variables carry over to the next command. */
 export default defineTool({
   name: 'terminal',
   toolset: 'terminal',

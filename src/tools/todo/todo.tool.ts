@@ -1,3 +1,5 @@
+/** Reads and updates the list of tasks of a session. A repeated call writes the same list, so no call id is needed. */
+
 import * as z from 'zod'
 import type { Todo } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
@@ -15,7 +17,6 @@ const input = z.object({
   merge: z.boolean().default(false).describe('Update and add by id instead of replacing the list.'),
 })
 
-/** Reads and updates the list of tasks of a session. A repeated call writes the same list, so no call id is needed. */
 export default defineTool({
   name: 'todo',
   toolset: 'todo',

@@ -1,4 +1,7 @@
-/** Judges programs that destroy files, devices, permissions, processes or the running system. Some calls are always refused. */
+/**
+ * Judges programs that destroy files, devices, permissions, processes or the running system. Some calls are always
+ * refused.
+ */
 
 import { isGlob, isLiteral, isUnknown, renderField, anyWords, type Field } from '../field.ts'
 import { isDisk, isVital, resolvePlaces } from '../path-zones.ts'

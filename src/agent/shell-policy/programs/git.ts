@@ -336,12 +336,12 @@ function judgeOptions(call: Call, sub: string, args: readonly Field[]): void {
 export const git: Policy = (call) => {
   const { sub, args, cwd } = readGlobalOptions(call)
   const rule = Object.hasOwn(commandRules, sub) ? commandRules[sub] : undefined
-  const own = withRule({ ...call, shell: { ...call.shell, cwd } }, `git ${sub}`)
+  const subcommandCall = withRule({ ...call, shell: { ...call.shell, cwd } }, `git ${sub}`)
   // The settings of a repository can start programs, so only repositories of the workspace are trusted.
-  if (!['', 'version', 'help'].includes(sub) && isOutsideWorkspace(own))
-    own.ask(`git ${renderField(sub)} works outside the workspace`)
-  if (!rule) own.ask(`git ${renderField(sub)} is not on the list of commands that run without approval`)
-  judgeOptions(own, sub, args)
-  rule?.(own, args)
+  if (!['', 'version', 'help'].includes(sub) && isOutsideWorkspace(subcommandCall))
+    subcommandCall.ask(`git ${renderField(sub)} works outside the workspace`)
+  if (!rule) subcommandCall.ask(`git ${renderField(sub)} is not on the list of commands that run without approval`)
+  judgeOptions(subcommandCall, sub, args)
+  rule?.(subcommandCall, args)
   return undefined
 }

@@ -1,4 +1,7 @@
-/** Judges package managers: reading is allowed, commands of the project count as its code, publishing and global changes need approval. */
+/**
+ * Judges package managers: reading is allowed, commands of the project count as its code, publishing and global changes
+ * need approval.
+ */
 
 import { isUnknown, renderField, type Field } from '../field.ts'
 import { checkNetwork, checkProjectCode, checkArgumentPaths, withRule } from '../call-checks.ts'
@@ -24,12 +27,12 @@ const createManager =
     const { args } = call
     const at = findSubcommand(args, options)
     const sub = args[at] ?? ''
-    const own = withRule(call, `${call.name} ${sub}`)
+    const subcommandCall = withRule(call, `${call.name} ${sub}`)
     for (const arg of wordsOfManager(args, options.startingCommands?.test(sub) ? at : undefined))
-      if (options.refusedOptions.test(arg)) own.ask(`${call.name} is given ${renderField(arg)}`)
-    if (isUnknown(sub)) own.ask(`The effect of ${call.name} is only known at run time`, null)
-    else if (options.startingCommands?.test(sub)) judgeStartedProgram(own, args.slice(at + 1))
-    else judgeWork(own, options, sub)
+      if (options.refusedOptions.test(arg)) subcommandCall.ask(`${call.name} is given ${renderField(arg)}`)
+    if (isUnknown(sub)) subcommandCall.ask(`The effect of ${call.name} is only known at run time`, null)
+    else if (options.startingCommands?.test(sub)) judgeStartedProgram(subcommandCall, args.slice(at + 1))
+    else judgeWork(subcommandCall, options, sub)
     return undefined
   }
 

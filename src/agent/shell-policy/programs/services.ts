@@ -20,12 +20,12 @@ const readingSubcommands = /^(ls|list|inspect|df|show|info|history|top|logs|stat
 
 const docker: Policy = (call) => {
   const [sub = '', ...rest] = call.args
-  const own = withRule(call, `${call.name} ${sub}`)
-  if (sub === 'run' || sub === 'exec') judgeContainer(own, sub, rest)
-  else if (sub === 'compose') judgeCompose(own, rest)
-  else if (sub === 'build' || sub === 'buildx') judgeBuild(own, rest)
-  else if (sub === 'pull') checkNetwork(own, call.name)
-  else if (!/^(--version|-v|--help|)$/.test(sub)) judgeReading(own, sub, rest)
+  const subcommandCall = withRule(call, `${call.name} ${sub}`)
+  if (sub === 'run' || sub === 'exec') judgeContainer(subcommandCall, sub, rest)
+  else if (sub === 'compose') judgeCompose(subcommandCall, rest)
+  else if (sub === 'build' || sub === 'buildx') judgeBuild(subcommandCall, rest)
+  else if (sub === 'pull') checkNetwork(subcommandCall, call.name)
+  else if (!/^(--version|-v|--help|)$/.test(sub)) judgeReading(subcommandCall, sub, rest)
   return undefined
 }
 
@@ -71,9 +71,9 @@ function judgeContainerOption(call: Call, word: Field, next: Field): number {
 
 function judgeMount(call: Call, volume: Field): void {
   const [, path = volume.split(':')[0] ?? ''] = /(?:source|src)=([^,]*)/.exec(volume) ?? []
-  const inside = resolvePlaces(path, call.shell).every((place) => getZone(place, call.judge.host) === 'inside')
-  const named = /^[\w-]+$/.test(path)
-  if ((!inside && !named) || path.startsWith('~'))
+  const isInside = resolvePlaces(path, call.shell).every((place) => getZone(place, call.judge.host) === 'inside')
+  const isNamedVolume = /^[\w-]+$/.test(path)
+  if ((!isInside && !isNamedVolume) || path.startsWith('~'))
     call.ask(`${call.name} would let a container write to ${renderField(path)}`)
 }
 

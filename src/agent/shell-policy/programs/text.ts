@@ -16,9 +16,9 @@ const sed: Policy = (call) => {
     long: 'quiet silent regexp-extended expression= separate null-data unbuffered posix line-length= version help',
   })
   checkOptions(call, options)
-  const given = optionValues(options, 'e', 'expression')
-  const scripts = given.length > 0 ? given : options.operands.slice(0, 1)
-  const paths = given.length > 0 ? options.operands : options.operands.slice(1)
+  const expressions = optionValues(options, 'e', 'expression')
+  const scripts = expressions.length > 0 ? expressions : options.operands.slice(0, 1)
+  const paths = expressions.length > 0 ? options.operands : options.operands.slice(1)
   for (const script of scripts)
     if (!isHarmlessSedScript(script))
       call.ask(`sed could write files or start programs with ${renderField(script).slice(0, 80)}`)
@@ -71,8 +71,8 @@ const isSelective = (args: readonly Field[]): boolean =>
 const find: Policy = (call) => {
   const { args } = call
   const first = args.findIndex((arg) => /^-(?![HLPD]$|O\d)/.test(arg) || arg === '(' || arg === '!')
-  const given = (first === -1 ? args : args.slice(0, first)).filter((arg) => !arg.startsWith('-'))
-  const starts = given.length === 0 ? ['.'] : given
+  const requestedStarts = (first === -1 ? args : args.slice(0, first)).filter((arg) => !arg.startsWith('-'))
+  const starts = requestedStarts.length === 0 ? ['.'] : requestedStarts
   if (args.some((arg) => arg[0] === anyWords || (arg[0] === anyText && !starts.includes(arg))))
     call.ask('find is given a word that may be an action')
   if (!call.judge.host.isSandboxed && starts.some((start) => start === anyText))

@@ -28,15 +28,15 @@ export type RenderedDocument = TextFile & { readonly format: string }
 /** Returns undefined for a file that is not a document: the caller reads it as text. */
 export async function readDocument(
   reader: DocumentReader,
-  given: string,
+  requestedPath: string,
 ): Promise<RenderedDocument | ToolResult | undefined> {
   const { backend } = reader
-  const path = backend.resolve(given)
+  const path = backend.resolve(requestedPath)
   const format = extensionOf(path)
   const stat = isDocument(format) ? await backend.files.stat(path) : undefined
   if (stat?.type !== 'file') return undefined
   const failWithReason = (reason: string): ToolResult =>
-    fail(`${given}${reason}`, { is_binary: format !== 'ipynb', file_size: stat.size })
+    fail(`${requestedPath}${reason}`, { is_binary: format !== 'ipynb', file_size: stat.size })
   if (unreadableFormats[format] !== undefined) return failWithReason(`: ${unreadableFormats[format]}`)
   if (stat.size > maxFileBytes) return failWithReason(' is larger than 50 MB. Split it first.')
   const bytes = (await backend.files.read(path)) ?? new Uint8Array()

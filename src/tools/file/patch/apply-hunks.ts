@@ -69,12 +69,12 @@ function findPlace(text: string, hunk: Hunk, start: number): Place | { readonly 
 type Match = { readonly strategy: MatchStrategy; readonly spans: readonly Span[] }
 
 /** Matches whole lines only, because a hunk never changes a part of a line. */
-function locateLines(text: string, wanted: string, from: number): Match | undefined {
+function locateLines(text: string, passage: string, from: number): Match | undefined {
   const tail = text.slice(from)
   const isWholeLines = ({ start, end }: Span): boolean =>
     (start === 0 || tail[start - 1] === '\n') && (end === tail.length || tail[end] === '\n')
   for (const strategy of matchStrategies) {
-    const spans = strategy.locate(tail, wanted).filter(isWholeLines)
+    const spans = strategy.locate(tail, passage).filter(isWholeLines)
     if (spans.length > 0)
       return { strategy, spans: spans.map(({ start, end }) => ({ start: start + from, end: end + from })) }
   }

@@ -10,7 +10,7 @@ export type MatchStrategy = {
   readonly name: string
   /** Matches by similarity. Such a match may be used for one replacement, not for replacing all occurrences. */
   readonly isApproximate: boolean
-  readonly locate: (text: string, wanted: string) => readonly Span[]
+  readonly locate: (text: string, passage: string) => readonly Span[]
 }
 
 const exactStrategy = (name: string, locate: MatchStrategy['locate']): MatchStrategy => ({
@@ -26,15 +26,15 @@ const approximateStrategy = (name: string, locate: MatchStrategy['locate']): Mat
 
 export const matchStrategies: readonly MatchStrategy[] = [
   exactStrategy('exact', findAll),
-  exactStrategy('line-trimmed', (text, wanted) => matchLines(text, wanted, (line) => line.trim())),
-  exactStrategy('whitespace-normalised', (text, wanted) => findNormalised(text, wanted, collapseSpaces)),
-  exactStrategy('indentation-flexible', (text, wanted) => matchLines(text, wanted, (line) => line.trimStart())),
-  exactStrategy('escape-normalised', (text, wanted) => {
-    const unescaped = unescapeText(wanted)
-    return unescaped === wanted ? [] : findAll(text, unescaped)
+  exactStrategy('line-trimmed', (text, passage) => matchLines(text, passage, (line) => line.trim())),
+  exactStrategy('whitespace-normalised', (text, passage) => findNormalised(text, passage, collapseSpaces)),
+  exactStrategy('indentation-flexible', (text, passage) => matchLines(text, passage, (line) => line.trimStart())),
+  exactStrategy('escape-normalised', (text, passage) => {
+    const unescaped = unescapeText(passage)
+    return unescaped === passage ? [] : findAll(text, unescaped)
   }),
   exactStrategy('trimmed-boundary', matchTrimmedBoundary),
-  exactStrategy('unicode-normalised', (text, wanted) => findNormalised(text, wanted, replaceTypography)),
+  exactStrategy('unicode-normalised', (text, passage) => findNormalised(text, passage, replaceTypography)),
   approximateStrategy('block-anchor', matchBlockAnchor),
   approximateStrategy('context-aware', matchContext),
 ]
@@ -75,49 +75,51 @@ function findRuns(lines: readonly Line[], count: number, passes: (at: number) =>
   return found
 }
 
-/** Splits the wanted text. A newline at its end does not add an empty line. */
-const wantedLines = (wanted: string): string[] => wanted.replace(/\n$/, '').split('\n')
+/** A newline at the end of the passage does not add an empty line. */
+const splitPassage = (passage: string): string[] => passage.replace(/\n$/, '').split('\n')
 
-/** A wanted text that ends with a newline replaces the newline of the match as well. */
-const includeTrailingNewline = (text: string, wanted: string, spans: readonly Span[]): Span[] =>
-  spans.map(({ start, end }) => ({ start, end: wanted.endsWith('\n') && text[end] === '\n' ? end + 1 : end }))
+/** A passage that ends with a newline replaces the newline of the match as well. */
+const includeTrailingNewline = (text: string, passage: string, spans: readonly Span[]): Span[] =>
+  spans.map(({ start, end }) => ({ start, end: passage.endsWith('\n') && text[end] === '\n' ? end + 1 : end }))
 
-function matchLines(text: string, wanted: string, normalise: (line: string) => string): Span[] {
-  const wantedTexts = wantedLines(wanted).map(normalise)
-  if (wantedTexts.every((line) => line === '')) return []
+function matchLines(text: string, passage: string, normalise: (line: string) => string): Span[] {
+  const passageLines = splitPassage(passage).map(normalise)
+  if (passageLines.every((line) => line === '')) return []
   const lines = splitWithOffsets(text)
   const normalised = lines.map((line) => normalise(line.text))
-  const spans = findRuns(lines, wantedTexts.length, (at) => wantedTexts.every((line, i) => normalised[at + i] === line))
-  return includeTrailingNewline(text, wanted, spans)
+  const spans = findRuns(lines, passageLines.length, (at) =>
+    passageLines.every((line, i) => normalised[at + i] === line),
+  )
+  return includeTrailingNewline(text, passage, spans)
 }
 
 /** The first and the last line may differ in surrounding whitespace. */
-function matchTrimmedBoundary(text: string, wanted: string): Span[] {
-  const wantedTexts = wantedLines(wanted)
-  const last = wantedTexts.length - 1
+function matchTrimmedBoundary(text: string, passage: string): Span[] {
+  const passageLines = splitPassage(passage)
+  const last = passageLines.length - 1
   const normalise = (line: string, i: number): string => (i === 0 || i === last ? line.trim() : line)
   const lines = splitWithOffsets(text)
   const passes = (at: number): boolean =>
-    wantedTexts.every((line, i) => normalise(line, i) === normalise(lines[at + i]?.text ?? '', i))
-  return wantedTexts.every((line) => line.trim() === '')
+    passageLines.every((line, i) => normalise(line, i) === normalise(lines[at + i]?.text ?? '', i))
+  return passageLines.every((line) => line.trim() === '')
     ? []
-    : includeTrailingNewline(text, wanted, findRuns(lines, wantedTexts.length, passes))
+    : includeTrailingNewline(text, passage, findRuns(lines, passageLines.length, passes))
 }
 
 /** The first and the last line match, and the lines between them are similar. */
-function matchBlockAnchor(text: string, wanted: string): Span[] {
-  const wantedTexts = wantedLines(wanted).map((line) => line.trim())
-  if (wantedTexts.length < 3) return []
+function matchBlockAnchor(text: string, passage: string): Span[] {
+  const passageLines = splitPassage(passage).map((line) => line.trim())
+  if (passageLines.length < 3) return []
   const lines = splitWithOffsets(text)
   const trimmed = lines.map((line) => line.text.trim())
-  const inner = wantedTexts.slice(1, -1).join('\n')
+  const inner = passageLines.slice(1, -1).join('\n')
   const anchored = (at: number): boolean =>
-    trimmed[at] === wantedTexts[0] && trimmed[at + wantedTexts.length - 1] === wantedTexts.at(-1)
+    trimmed[at] === passageLines[0] && trimmed[at + passageLines.length - 1] === passageLines.at(-1)
   const candidates = trimmed.filter((_, at) => anchored(at)).length
   const minSimilarity = candidates > 1 ? 0.7 : 0.5
   const passes = (at: number): boolean =>
-    anchored(at) && similarity(trimmed.slice(at + 1, at + wantedTexts.length - 1).join('\n'), inner) >= minSimilarity
-  return includeTrailingNewline(text, wanted, findRuns(lines, wantedTexts.length, passes))
+    anchored(at) && similarity(trimmed.slice(at + 1, at + passageLines.length - 1).join('\n'), inner) >= minSimilarity
+  return includeTrailingNewline(text, passage, findRuns(lines, passageLines.length, passes))
 }
 
 const minLineSimilarity = 0.8
@@ -126,14 +128,14 @@ const minSimilarLineShare = 0.5
 const maxLineComparisons = 20_000
 
 /** At least half of the lines are similar, and one of them is the first or the last line. */
-function matchContext(text: string, wanted: string): Span[] {
-  const wantedTexts = wantedLines(wanted).map((line) => line.trim())
+function matchContext(text: string, passage: string): Span[] {
+  const passageLines = splitPassage(passage).map((line) => line.trim())
   const lines = splitWithOffsets(text)
-  if (wantedTexts.length < 2 || lines.length * wantedTexts.length > maxLineComparisons) return []
+  if (passageLines.length < 2 || lines.length * passageLines.length > maxLineComparisons) return []
   const alike = (at: number, i: number): boolean =>
-    similarity(lines[at + i]?.text.trim() ?? '', wantedTexts[i] ?? '') >= minLineSimilarity
+    similarity(lines[at + i]?.text.trim() ?? '', passageLines[i] ?? '') >= minLineSimilarity
   const passes = (at: number): boolean =>
-    (alike(at, 0) || alike(at, wantedTexts.length - 1)) &&
-    wantedTexts.filter((_, i) => alike(at, i)).length >= wantedTexts.length * minSimilarLineShare
-  return includeTrailingNewline(text, wanted, findRuns(lines, wantedTexts.length, passes))
+    (alike(at, 0) || alike(at, passageLines.length - 1)) &&
+    passageLines.filter((_, i) => alike(at, i)).length >= passageLines.length * minSimilarLineShare
+  return includeTrailingNewline(text, passage, findRuns(lines, passageLines.length, passes))
 }

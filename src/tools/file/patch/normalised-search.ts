@@ -10,19 +10,19 @@ export type NormalisedText = {
 }
 
 /** Finds every occurrence, without overlaps. */
-export function findAll(text: string, wanted: string): Span[] {
+export function findAll(text: string, passage: string): Span[] {
   const found: Span[] = []
-  if (wanted === '') return found
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
-    found.push({ start: at, end: at + wanted.length })
+  if (passage === '') return found
+  for (let at = text.indexOf(passage); at >= 0; at = text.indexOf(passage, at + passage.length))
+    found.push({ start: at, end: at + passage.length })
   return found
 }
 
-export function findNormalised(text: string, wanted: string, normalise: (text: string) => NormalisedText): Span[] {
-  const normalisedWanted = normalise(wanted).text
-  if (normalisedWanted.trim() === '') return []
+export function findNormalised(text: string, passage: string, normalise: (text: string) => NormalisedText): Span[] {
+  const normalisedPassage = normalise(passage).text
+  if (normalisedPassage.trim() === '') return []
   const { text: normalised, starts, ends } = normalise(text)
-  return findAll(normalised, normalisedWanted).map(({ start, end }) => ({
+  return findAll(normalised, normalisedPassage).map(({ start, end }) => ({
     start: starts[start] ?? 0,
     end: ends[end - 1] ?? text.length,
   }))

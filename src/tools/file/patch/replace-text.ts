@@ -13,9 +13,9 @@ export type Replacement = { readonly from: string; readonly to: string; readonly
 
 const maxShownLocations = 10
 
-export function replaceText(text: string, wanted: Replacement): ReplaceResult {
-  if (!text.startsWith(byteOrderMark)) return replaceKeepingLineEnds(text, wanted)
-  const { from, to, all } = wanted
+export function replaceText(text: string, replacement: Replacement): ReplaceResult {
+  if (!text.startsWith(byteOrderMark)) return replaceKeepingLineEnds(text, replacement)
+  const { from, to, all } = replacement
   const result = replaceKeepingLineEnds(removeByteOrderMark(text), {
     from: removeByteOrderMark(from),
     to: removeByteOrderMark(to),
@@ -24,11 +24,14 @@ export function replaceText(text: string, wanted: Replacement): ReplaceResult {
   return 'error' in result ? result : { ...result, text: byteOrderMark + result.text }
 }
 
-function replaceKeepingLineEnds(text: string, wanted: Replacement): ReplaceResult {
+function replaceKeepingLineEnds(text: string, replacement: Replacement): ReplaceResult {
   // Models write plain newlines. A file with Windows line ends is converted, edited and converted back.
-  if (!text.includes('\r\n') || wanted.from.includes('\r')) return replaceMatches(text, wanted)
-  if (/[^\r]\n/.test(text)) return replaceMatches(text, wanted)
-  const result = replaceMatches(text.replaceAll('\r\n', '\n'), { ...wanted, to: wanted.to.replaceAll('\r\n', '\n') })
+  if (!text.includes('\r\n') || replacement.from.includes('\r')) return replaceMatches(text, replacement)
+  if (/[^\r]\n/.test(text)) return replaceMatches(text, replacement)
+  const result = replaceMatches(text.replaceAll('\r\n', '\n'), {
+    ...replacement,
+    to: replacement.to.replaceAll('\r\n', '\n'),
+  })
   return 'error' in result ? result : { ...result, text: result.text.replaceAll('\n', '\r\n') }
 }
 
@@ -53,9 +56,9 @@ function replaceMatches(text: string, { from, to, all }: Replacement): ReplaceRe
 
 type Match = { readonly strategy: MatchStrategy; readonly spans: readonly Span[] }
 
-function findMatch(text: string, wanted: string): Match | undefined {
+function findMatch(text: string, passage: string): Match | undefined {
   for (const strategy of matchStrategies) {
-    const spans = strategy.locate(text, wanted)
+    const spans = strategy.locate(text, passage)
     if (spans.length > 0) return { strategy, spans }
   }
   return undefined
@@ -91,10 +94,10 @@ export function describeLocation(text: string, at: number): string {
 const minSimilarity = 0.5
 const maxScannedLines = 5000
 
-/** Names the line that is most similar to the first wanted line. Often the model quotes an older version. */
-export function describeClosestLine(text: string, wanted: string): string {
+/** Names the line that is most similar to the first line of the passage. Often the model quotes an older version. */
+export function describeClosestLine(text: string, passage: string): string {
   const first =
-    wanted
+    passage
       .split('\n')
       .find((line) => line.trim() !== '')
       ?.trim() ?? ''
