@@ -14,7 +14,7 @@ export function createD1History(db: D1Database, tenantId: string): HistoryStore 
     readSyncState: (sessionId) => getSession(tenantDb, sessionId),
     append: (record, list, known) => appendPages(tenantDb, record, list, known),
     truncate: (sessionId, from, unsent) => deletePagesFrom(tenantDb, sessionId, from, unsent),
-    pages: (sessionId, after, bytes) => listPages(tenantDb, sessionId, after, bytes),
+    listPages: (sessionId, after, bytes) => listPages(tenantDb, sessionId, after, bytes),
     listSessions: (filter) => listSessions(tenantDb, filter),
     deleteSession: (sessionId, unsent) => deleteSession(tenantDb, sessionId, unsent),
     recent: (limit) => listRecentSessions(tenantDb, limit),

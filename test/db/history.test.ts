@@ -62,7 +62,7 @@ describe('append()', () => {
     await store.append(createRecord('a'), [createPage(1, ['oranges', 'yes', 'more', 'pears'])])
     expect(await store.search('apples', 10)).toEqual([])
     expect(await store.search('oranges', 10)).toHaveLength(1)
-    expect((await store.pages('a', 0)).map((stored) => stored.entries.length)).toEqual([4])
+    expect((await store.listPages('a', 0)).map((stored) => stored.entries.length)).toEqual([4])
     expect((await store.readSyncState('a'))?.through).toBe(4)
   })
 
@@ -82,7 +82,7 @@ describe('append()', () => {
     expect((await store.readSyncState('a'))?.through).toBe(256)
     await store.append(createRecord('a'), backlog)
     expect((await store.readSyncState('a'))?.through).toBe(300)
-    expect((await store.pages('a', 0)).map(({ n }) => n)).toEqual(backlog.map(({ n }) => n))
+    expect((await store.listPages('a', 0)).map(({ n }) => n)).toEqual(backlog.map(({ n }) => n))
   })
 
   it('refuses a page that is too large, and a page number out of range', async () => {
@@ -127,9 +127,9 @@ describe('pages()', () => {
       createPage(3, ['c\u0000\ud800', assistantText('d')], { indexed: false }),
     ]
     await store.append(createRecord('a'), stored)
-    expect(await store.pages('a', 0)).toEqual(stored)
-    expect(await store.pages('a', 1)).toEqual(stored.slice(1))
-    expect(await store.pages('b', 0)).toEqual([])
+    expect(await store.listPages('a', 0)).toEqual(stored)
+    expect(await store.listPages('a', 1)).toEqual(stored.slice(1))
+    expect(await store.listPages('b', 0)).toEqual([])
   })
 
   it('stops after the given bytes, but returns at least one page', async () => {
@@ -138,7 +138,7 @@ describe('pages()', () => {
       createRecord('a'),
       [1, 2, 3, 4].map((n) => createPage(n, ['x'.repeat(1000)])),
     )
-    const numbersWithin = async (bytes: number) => (await store.pages('a', 0, bytes)).map((stored) => stored.n)
+    const numbersWithin = async (bytes: number) => (await store.listPages('a', 0, bytes)).map((stored) => stored.n)
     expect(await numbersWithin(1)).toEqual([1])
     expect(await numbersWithin(1500)).toEqual([1, 2])
     expect(await numbersWithin(100_000)).toEqual([1, 2, 3, 4])
@@ -202,7 +202,7 @@ describe('read()', () => {
     await createD1History(database, newTenant()).append(createRecord('a'), [createPage(1, ['theirs'])])
     for (const around of [-1, 0, 2 ** 20, 2 ** 21, 2 ** 40, Number.NaN])
       expect(JSON.stringify(await store.read('a', { around, window: 100 }))).not.toContain('theirs')
-    expect(await store.pages('a', -(2 ** 21))).toHaveLength(1)
+    expect(await store.listPages('a', -(2 ** 21))).toHaveLength(1)
   })
 })
 
@@ -273,7 +273,7 @@ describe('deleteSession()', () => {
     expect(await store.deleteSession('a')).toBe(true)
     expect(await store.deleteSession('a')).toBe(false)
     expect(await store.readSyncState('a')).toBeUndefined()
-    expect(await store.pages('a', 0)).toEqual([])
+    expect(await store.listPages('a', 0)).toEqual([])
     expect([...(await store.search('apples', 10)), ...(await store.search('fruit', 10))]).toEqual([])
   })
 })
@@ -344,13 +344,13 @@ describe('two tenants', () => {
       'My plan',
     ])
     expect(await mine.store.recent(10)).toHaveLength(1)
-    expect(JSON.stringify(await mine.store.pages('same', 0))).not.toContain('oranges')
+    expect(JSON.stringify(await mine.store.listPages('same', 0))).not.toContain('oranges')
     expect((await mine.store.readSyncState('same'))?.record.title).toBe('My plan')
     await mine.store.truncate('same', 1)
     await mine.store.deleteSession('same')
     expect(await theirs.store.search('secret', 20)).toHaveLength(1)
     expect(await theirs.store.search('ecre', 20)).toHaveLength(1)
-    expect(await theirs.store.pages('same', 0)).toHaveLength(1)
+    expect(await theirs.store.listPages('same', 0)).toHaveLength(1)
   })
 
   it('are isolated even when one id is a prefix of the other', async () => {

@@ -200,26 +200,30 @@ it.each([
   expect(classifyError(error(401, given), { ...smallCall, key }).message).toBe(redacted)
 })
 
-describe('of several signs the first in the order counts', () => {
+describe('the first matching rule decides', () => {
   it.each([
     ['a refusal before a status', error(429, 'Your request was flagged by our filter: content_filter'), 'refused'],
     ['a status before a code', error(503, 'x', { type: 'rate_limit_error' }), 'overloaded'],
     [
-      'a tier under 429 before a rate',
+      'a long-context tier under 429 before a rate limit',
       error(429, 'Extra usage is required for long context requests'),
       'long-context-tier',
     ],
-    ['an image before a window', error(400, 'image exceeds 5 MB maximum, maximum context length'), 'image-too-large'],
     [
-      'a cap on output before a window',
+      'an image before a long prompt',
+      error(400, 'image exceeds 5 MB maximum, maximum context length'),
+      'image-too-large',
+    ],
+    [
+      'an output cap before a long prompt',
       error(400, 'max_tokens too large, maximum of 4096 exceeds context length'),
       'output-cap',
     ],
-    ['a window before a model', error(400, 'prompt is too long for model not found'), 'too-long'],
-    ['a code before words', error(undefined, 'overloaded', { code: 'insufficient_quota' }), 'quota'],
-    ['money before a rate', error(undefined, 'insufficient credits, rate limit'), 'quota'],
+    ['a long prompt before a missing model', error(400, 'prompt is too long for model not found'), 'too-long'],
+    ['a code before the message', error(undefined, 'overloaded', { code: 'insufficient_quota' }), 'quota'],
+    ['a quota before a rate limit', error(undefined, 'insufficient credits, rate limit'), 'quota'],
     [
-      'a certificate before the wire',
+      'a certificate before a network failure',
       error(undefined, 'fetch failed', { cause: new Error('certificate has expired') }),
       'tls',
     ],
@@ -227,7 +231,7 @@ describe('of several signs the first in the order counts', () => {
 })
 
 describe('each phrase alone decides the kind', () => {
-  type Meaning = { readonly kind: FailureKind; readonly status?: number; readonly beside?: string }
+  type Meaning = { readonly kind: FailureKind; readonly status?: number; readonly prefix?: string }
   const meanings: Record<PhraseGroup, Meaning> = {
     refused: { kind: 'refused' },
     thinkingSignature: { kind: 'thinking-signature', status: 400 },
@@ -238,7 +242,7 @@ describe('each phrase alone decides the kind', () => {
     billing: { kind: 'quota' },
     rate: { kind: 'rate' },
     usageLimit: { kind: 'quota', status: 402 },
-    transient: { kind: 'rate', status: 402, beside: 'usage limit' },
+    transient: { kind: 'rate', status: 402, prefix: 'usage limit' },
     overloaded: { kind: 'overloaded' },
     overflow: { kind: 'too-long' },
     payload: { kind: 'too-large' },
@@ -259,7 +263,7 @@ describe('each phrase alone decides the kind', () => {
   const all = Object.entries(phrases).flatMap(([group, list]) =>
     list.map((phrase) => ({ group, phrase, ...meanings[group as PhraseGroup] })),
   )
-  it.each(all)('$group: $phrase', ({ phrase, kind: expected, status, beside = '' }) => {
-    expect(kindOf(error(status, `${beside} and then: ${phrase} for a reason`))).toBe(expected)
+  it.each(all)('$group: $phrase', ({ phrase, kind: expected, status, prefix = '' }) => {
+    expect(kindOf(error(status, `${prefix} and then: ${phrase} for a reason`))).toBe(expected)
   })
 })
