@@ -6,11 +6,13 @@ import { getStatuses } from '../../src/worker/sessions.ts'
 it('a session that cannot say what it does takes nobody else’s answer away', async () => {
   const sessions = Array.from({ length: 30 }, (_, i) => ({ id: `ses_${i}` }))
   const getByName = (name: string) => ({
-    status: async () => {
-      if (name.endsWith('/ses_0')) throw new Error('The object was reset.')
-      // Later than whoever fails at once.
-      await scheduler.wait(1)
-      return 'running'
+    info: {
+      status: async () => {
+        if (name.endsWith('/ses_0')) throw new Error('The object was reset.')
+        // Later than the one that fails at once.
+        await scheduler.wait(1)
+        return 'running'
+      },
     },
   })
   const statuses = await getStatuses({ SESSION: { getByName } } as unknown as Env, 'default', sessions)

@@ -224,9 +224,14 @@ describe('a limit', () => {
   it('lets turns go on while the tenant cannot be asked, and hears of them later', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ tokens_per_day: 215 })
-    const { id } = await newSession({ model: model([calls({ name: 'todo', input: {} }), says('done')]).id }, key)
+    const gate = new Gate()
+    const scripted = model([calls({ name: 'todo', input: {} }), says('done', gate)])
+    const { id } = await newSession({ model: scripted.id }, key)
+    const one = chat(key, id, 'one')
+    await gate.waitUntilReached()
     outage.isTenantDown = true
-    expect((await chat(key, id, 'one')).body.exit_reason).toBe('answered')
+    gate.open()
+    expect((await one).body.exit_reason).toBe('answered')
     await until(() => outage.refusedCount)
     outage.restore()
     await until(async () => {
@@ -359,15 +364,14 @@ describe('a limit', () => {
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'usd_per_session', true])
   })
 
-  it('that a session sets for itself holds too: a turn over it asks no model', async () => {
+  it('that a session sets for itself holds too: the next turn is refused', async () => {
     const scripted = model([])
     const { key } = await newTenant()
     await call('PATCH', '/api/settings', { key, body: priced(scripted.id) })
     const { id } = await newSession({ model: scripted.id, settings: { limits: { usd_per_session: 0.01 } } }, key)
     await chat(key, id, 'one')
-    const { body: run } = await chat(key, id, 'two')
-    expect([run.exit_reason, scripted.requests.length]).toEqual(['out_of_budget', 1])
-    expect(run.output).toContain('usd_per_session')
+    expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'usd_per_session', true])
+    expect(scripted.requests.length).toBe(1)
   })
 
   it('of storage refuses what would be kept, files and turns', async () => {
