@@ -1,6 +1,6 @@
 /**
- * Markdown inside a paragraph, as text with styled stretches. What is not understood stays as it was written: no
- * character is lost but those that mark a style.
+ * Parses Markdown inside a paragraph into text with styled spans. Unknown syntax stays as it was written: only characters
+ * that mark a style are removed.
  */
 
 import type { TextSpan } from '../../agent/model/delivery.ts'
@@ -17,16 +17,16 @@ const marks = [
   ['_', ['italic']],
 ] as const
 
-const deepest = 6
+const maxDepth = 6
 const escapable = /[!-/:-@[-`{-~]/
-const address = /^(?:https?:\/\/|mailto:|tel:|tg:)\S+$/i
+const linkable = /^(?:https?:\/\/|mailto:|tel:|tg:)\S+$/i
 
 export function parseInline(source: string, out: StyledText, depth = 0): void {
-  /** Marks that have no end from here on: looked for once. */
-  const hopeless = new Set<string>()
+  /** Marks without a closing mark in the rest of the source, so that each is searched once. */
+  const unclosed = new Set<string>()
   let at = 0
   while (at < source.length) {
-    const next = readAt(source, at, { out, depth, hopeless })
+    const next = parseAt(source, at, { out, depth, unclosed })
     if (next > at) {
       at = next
       continue
@@ -36,91 +36,89 @@ export function parseInline(source: string, out: StyledText, depth = 0): void {
   }
 }
 
-type Reading = { readonly out: StyledText; readonly depth: number; readonly hopeless: Set<string> }
+type State = { readonly out: StyledText; readonly depth: number; readonly unclosed: Set<string> }
 
-/** Where to go on; `at` itself when nothing begins here. */
-function readAt(source: string, at: number, reading: Reading): number {
+/** Parses the construct that begins at `at`. Returns the position behind it, or `at` when none begins there. */
+function parseAt(source: string, at: number, state: State): number {
   switch (source[at]) {
     case '\\':
-      return readEscape(source, at, reading.out)
+      return parseEscape(source, at, state.out)
     case '`':
-      return readCode(source, at, reading)
+      return parseCode(source, at, state)
     case '!':
     case '[':
-      return readLink(source, at, reading)
+      return parseLink(source, at, state)
     case '<':
-      return readAutolink(source, at, reading.out)
+      return parseAutolink(source, at, state.out)
     case 'h':
-      return readAddress(source, at, reading.out)
+      return parseUrl(source, at, state.out)
     case '*':
     case '_':
     case '~':
     case '|':
-      return readMarked(source, at, reading)
+      return parseMarked(source, at, state)
     default:
       return at
   }
 }
 
-function readEscape(source: string, at: number, out: StyledText): number {
+function parseEscape(source: string, at: number, out: StyledText): number {
   const next = source[at + 1]
   if (next === undefined || !escapable.test(next)) return at
   out.text += next
   return at + 2
 }
 
-function readCode(source: string, at: number, { out, hopeless }: Reading): number {
-  const length = runOf(source, at, '`')
+function parseCode(source: string, at: number, { out, unclosed }: State): number {
+  const length = runLength(source, at, '`')
   const fence = '`'.repeat(length)
-  const end = hopeless.has(fence) ? -1 : endOfCode(source, at + length, length)
+  const end = unclosed.has(fence) ? -1 : findCodeEnd(source, at + length, length)
   if (end < 0) {
-    hopeless.add(fence)
+    unclosed.add(fence)
     out.text += fence
     return at + length
   }
   const code = source.slice(at + length, end)
   const isPadded = code.startsWith(' ') && code.endsWith(' ') && /[^ ]/.test(code)
-  put(out, ['code'], () => (out.text += isPadded ? code.slice(1, -1) : code))
+  addSpans(out, ['code'], () => (out.text += isPadded ? code.slice(1, -1) : code))
   return end + length
 }
 
-function endOfCode(source: string, from: number, length: number): number {
+function findCodeEnd(source: string, from: number, length: number): number {
   for (let at = source.indexOf('`', from); at >= 0; at = source.indexOf('`', at)) {
-    const run = runOf(source, at, '`')
+    const run = runLength(source, at, '`')
     if (run === length) return at
     at += run
   }
   return -1
 }
 
-/** Of an address with its title; it is looked at many times. */
-const longestTarget = 2_000
+/** Bounds the search for the end of a label or URL, so that parsing stays linear. */
+const maxLinkPartChars = 500
 
 /** `[label](address)` and `![label](address)`. */
-function readLink(source: string, at: number, { out, depth }: Reading): number {
+function parseLink(source: string, at: number, { out, depth }: State): number {
   const open = source[at] === '!' ? at + 1 : at
   if (source[open] !== '[') return at
-  const middle = closingBracket(source, open)
-  if (middle < 0 || source[middle + 1] !== '(') return at
-  const behind = balanced(source, middle + 1)
-  const target = behind.length <= longestTarget && /^\(\s*<?([^\s<>]*?)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)$/.exec(behind)
-  if (!target) return at
-  const label = source.slice(open + 1, middle)
-  const url = target[1] ?? ''
-  const say = () => (depth < deepest ? parseInline(label || url, out, depth + 1) : void (out.text += label || url))
-  if (address.test(url)) put(out, ['link'], say, { url })
+  const labelEnd = findClosingBracket(source, open)
+  if (labelEnd < 0 || source[labelEnd + 1] !== '(') return at
+  const target = bracketed(source, labelEnd + 1)
+  const match = /^\(\s*<?([^\s<>]*?)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)$/.exec(target)
+  if (!match) return at
+  const label = source.slice(open + 1, labelEnd)
+  const url = match[1] ?? ''
+  const write = () => (depth < maxDepth ? parseInline(label || url, out, depth + 1) : void (out.text += label || url))
+  if (linkable.test(url)) addSpans(out, ['link'], write, { url })
   else {
-    say()
+    write()
     if (url && label) out.text += ` (${url})`
   }
-  return middle + 1 + target[0].length
+  return labelEnd + 1 + match[0].length
 }
 
-const longestLabel = 500
-
-function closingBracket(source: string, open: number): number {
+function findClosingBracket(source: string, open: number): number {
   let level = 0
-  const last = Math.min(source.length, open + longestLabel)
+  const last = Math.min(source.length, open + maxLinkPartChars)
   for (let at = open; at < last; at++) {
     if (source[at] === '\\') at++
     else if (source[at] === '[') level++
@@ -129,10 +127,10 @@ function closingBracket(source: string, open: number): number {
   return -1
 }
 
-/** From a round bracket to the one that closes it, so that an address may have some of its own. */
-function balanced(source: string, open: number): string {
+/** Returns the text from a round bracket to the matching one: a URL may contain brackets. */
+function bracketed(source: string, open: number): string {
   let level = 0
-  const last = Math.min(source.length, open + longestLabel)
+  const last = Math.min(source.length, open + maxLinkPartChars)
   for (let at = open; at < last; at++) {
     if (source[at] === '(') level++
     else if (source[at] === ')' && --level === 0) return source.slice(open, at + 1)
@@ -140,35 +138,35 @@ function balanced(source: string, open: number): string {
   return ''
 }
 
-function readAutolink(source: string, at: number, out: StyledText): number {
-  const [whole, url] = /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/i.exec(source.slice(at, at + longestLabel)) ?? []
+function parseAutolink(source: string, at: number, out: StyledText): number {
+  const [whole, url] = /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/i.exec(source.slice(at, at + maxLinkPartChars)) ?? []
   if (whole === undefined || url === undefined) return at
   out.text += url
   return at + whole.length
 }
 
-/** An address in the middle of words: what looks like a mark in it is none. */
-function readAddress(source: string, at: number, out: StyledText): number {
+/** A bare URL: its characters never count as marks. */
+function parseUrl(source: string, at: number, out: StyledText): number {
   if (/\w/.test(source[at - 1] ?? '')) return at
-  const url = /^https?:\/\/[^\s<>*`)\]]+/i.exec(source.slice(at, at + longestLabel))?.[0]
+  const url = /^https?:\/\/[^\s<>*`)\]]+/i.exec(source.slice(at, at + maxLinkPartChars))?.[0]
   if (url === undefined) return at
   out.text += url
   return at + url.length
 }
 
-function readMarked(source: string, at: number, reading: Reading): number {
-  const { out, depth, hopeless } = reading
+function parseMarked(source: string, at: number, state: State): number {
+  const { out, depth, unclosed } = state
   for (const [mark, types] of marks) {
-    if (!source.startsWith(mark, at) || hopeless.has(mark) || depth >= deepest) continue
-    if (!opens(source, at, mark)) continue
-    const end = endOf(source, at + mark.length, mark)
-    if (end < 0) hopeless.add(mark)
+    if (!source.startsWith(mark, at) || unclosed.has(mark) || depth >= maxDepth) continue
+    if (!canOpen(source, at, mark)) continue
+    const end = findClosingMark(source, at + mark.length, mark)
+    if (end < 0) unclosed.add(mark)
     else {
-      put(out, types, () => parseInline(source.slice(at + mark.length, end), out, depth + 1))
+      addSpans(out, types, () => parseInline(source.slice(at + mark.length, end), out, depth + 1))
       return end + mark.length
     }
   }
-  const run = runOf(source, at, source[at] ?? '')
+  const run = runLength(source, at, source[at] ?? '')
   out.text += source.slice(at, at + run)
   return at + run
 }
@@ -176,53 +174,57 @@ function readMarked(source: string, at: number, reading: Reading): number {
 const isWord = (char: string | undefined) => char !== undefined && /[\p{L}\p{N}_]/u.test(char)
 const isBlank = (char: string | undefined) => char === undefined || /\s/.test(char)
 
-function opens(source: string, at: number, mark: string): boolean {
+function canOpen(source: string, at: number, mark: string): boolean {
   const next = source[at + mark.length]
   if (isBlank(next) || next === mark[0]) return false
   return mark[0] !== '_' || !isWord(source[at - 1])
 }
 
-/** The same mark behind something that is not blank; code and escapes are passed over. */
-function endOf(source: string, from: number, mark: string): number {
+/** Finds the closing mark, which follows a character that is not blank. Skips code and escapes. */
+function findClosingMark(source: string, from: number, mark: string): number {
   for (let at = from; at < source.length; at++) {
     const char = source[at] ?? ''
     if (char === '\\') at++
     else if (char === '`') {
-      const length = runOf(source, at, '`')
-      const end = endOfCode(source, at + length, length)
+      const length = runLength(source, at, '`')
+      const end = findCodeEnd(source, at + length, length)
       at = (end < 0 ? at : end) + length - 1
     } else if (char === mark[0]) {
-      const run = runOf(source, at, char)
-      if (closes(source, at, { run, mark, from })) return at + run - mark.length
+      const run = runLength(source, at, char)
+      if (canClose(source, at, { run, mark, from })) return at + run - mark.length
       at += run - 1
     }
   }
   return -1
 }
 
-function closes(source: string, at: number, { run, mark, from }: { run: number; mark: string; from: number }): boolean {
+function canClose(
+  source: string,
+  at: number,
+  { run, mark, from }: { run: number; mark: string; from: number },
+): boolean {
   if (at === from || isBlank(source[at - 1])) return false
-  // `**` inside of `*…*` belongs to another style; three close both.
+  // `**` inside `*…*` belongs to another style; three characters close both.
   if (run !== mark.length && run !== 3) return false
   return mark[0] !== '_' || !isWord(source[at + run])
 }
 
-function runOf(source: string, at: number, char: string): number {
+function runLength(source: string, at: number, char: string): number {
   let end = at
   while (source[end] === char) end++
   return end - at
 }
 
-/** Puts down a span around whatever `say` says; none around nothing. */
-function put(
+/** Adds spans around the text that `write` adds; none around an empty text. */
+function addSpans(
   out: StyledText,
   types: readonly TextSpan['type'][],
-  say: () => unknown,
+  write: () => unknown,
   more: { url?: string } = {},
 ): void {
   const offset = out.text.length
   const before = out.spans.length
-  say()
+  write()
   const length = out.text.length - offset
   if (length) out.spans.splice(before, 0, ...types.map((type) => ({ type, offset, length, ...more })))
 }

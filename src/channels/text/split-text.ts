@@ -1,6 +1,6 @@
 /**
- * Text with styles in pieces that a platform takes as one message. It is cut between paragraphs where that is possible,
- * else between lines, words, and at worst between characters; a style that goes over a cut is there on both sides.
+ * Splits styled text into chunks that a platform accepts as messages. It cuts between paragraphs if possible, else
+ * between lines, words or characters. A style that spans a cut continues in the next chunk.
  */
 
 import type { MessageChunk, TextSpan } from '../../agent/model/delivery.ts'
@@ -8,48 +8,48 @@ import type { MessageChunk, TextSpan } from '../../agent/model/delivery.ts'
 export type ChunkLimits = {
   /** UTF-16 units of one message. */
   readonly maxChars: number
-  /** Styles of one message. */
+  /** Styled spans of one message. */
   readonly maxSpans: number
 }
 
-export function splitText(text: string, spans: readonly TextSpan[], bounds: ChunkLimits): readonly MessageChunk[] {
+export function splitText(text: string, spans: readonly TextSpan[], limits: ChunkLimits): readonly MessageChunk[] {
   const chunks: MessageChunk[] = []
   let from = 0
   while (from < text.length) {
-    const end = endOf(text, from, bounds.maxChars)
-    const chunk = piece(text, spans, from, end)
-    if (chunk.text) chunks.push({ ...chunk, spans: chunk.spans.slice(0, bounds.maxSpans) })
+    const end = findChunkEnd(text, from, limits.maxChars)
+    const chunk = chunkBetween(text, spans, from, end)
+    if (chunk.text) chunks.push({ ...chunk, spans: chunk.spans.slice(0, limits.maxSpans) })
     from = end
   }
   return chunks
 }
 
-function endOf(text: string, from: number, length: number): number {
-  if (text.length - from <= length) return text.length
-  const last = from + length
-  // Rather a message that is a little short than one that ends in the middle of a thought.
-  for (const [mark, least] of [
+function findChunkEnd(text: string, from: number, maxChars: number): number {
+  if (text.length - from <= maxChars) return text.length
+  const last = from + maxChars
+  // A shorter chunk that ends at a paragraph reads better than a full one that ends in a sentence.
+  for (const [separator, minFill] of [
     ['\n\n', 0.5],
     ['\n', 0.5],
     [' ', 0.8],
   ] as const) {
-    const at = text.lastIndexOf(mark, last - mark.length)
-    if (at >= from + length * least) return at + mark.length
+    const at = text.lastIndexOf(separator, last - separator.length)
+    if (at >= from + maxChars * minFill) return at + separator.length
   }
-  return isInsideCharacter(text, last) ? last - 1 : last
+  return isInsideSurrogatePair(text, last) ? last - 1 : last
 }
 
-const isInsideCharacter = (text: string, at: number) =>
+const isInsideSurrogatePair = (text: string, at: number) =>
   /[\uD800-\uDBFF]/.test(text[at - 1] ?? '') && /[\uDC00-\uDFFF]/.test(text[at] ?? '')
 
-/** Without what platforms trim: they would count the styles from another place. */
-function piece(text: string, spans: readonly TextSpan[], from: number, end: number): MessageChunk {
+/** Trims as platforms do: otherwise their offsets of the styles would differ from ours. */
+function chunkBetween(text: string, spans: readonly TextSpan[], from: number, end: number): MessageChunk {
   const whole = text.slice(from, end)
   const start = from + (/^\s*\n/.exec(whole)?.[0].length ?? 0)
-  const words = text.slice(start, end).trimEnd()
-  const stop = start + words.length
+  const trimmed = text.slice(start, end).trimEnd()
+  const stop = start + trimmed.length
   return {
-    text: words,
+    text: trimmed,
     spans: spans.flatMap((span) => {
       const offset = Math.max(span.offset, start)
       const length = Math.min(span.offset + span.length, stop) - offset
@@ -58,9 +58,9 @@ function piece(text: string, spans: readonly TextSpan[], from: number, end: numb
   }
 }
 
-/** The same behind some words. */
-export const withPrefix = ({ spans, text, ...rest }: MessageChunk, words: string): MessageChunk => ({
+/** Puts a text in front of a chunk. */
+export const withPrefix = ({ spans, text, ...rest }: MessageChunk, prefix: string): MessageChunk => ({
   ...rest,
-  text: words + text,
-  spans: spans.map((span) => ({ ...span, offset: span.offset + words.length })),
+  text: prefix + text,
+  spans: spans.map((span) => ({ ...span, offset: span.offset + prefix.length })),
 })

@@ -63,14 +63,14 @@ async function checkPairing({ env, executionCtx }: Web, connection: LoadedConnec
   const person = { platform: channel.platform, person: event.sender.id, name: event.sender.name }
   const status = await tenantStub(env, tenantId).pairing.check(person, event.kind === 'message')
   if (status.kind === 'code') {
-    const text = `You are not known here yet. Give this code to whoever runs this bot: ${status.code}\nIt is valid for an hour.`
+    const text = `You are not known here yet. Give this code to the owner of this bot: ${status.code}\nIt is valid for an hour.`
     const message = { address: event.address, chunk: { text, spans: [] } }
     executionCtx.waitUntil(channel.send(connection, message, `pairing:${event.key}`))
   }
   return status.kind === 'approved'
 }
 
-/** Fetches the bot's account once and stores it. Undefined while the platform does not answer: nobody is mentioned. */
+/** Fetches the bot's account once and stores it. Undefined while the platform does not answer: no message mentions it then. */
 async function fetchAccount(env: Env, connection: LoadedConnection): Promise<BotAccount | undefined> {
   const { id, tenantId, sealedSecrets } = connection
   const account = await connection.channel.getAccount(connection)

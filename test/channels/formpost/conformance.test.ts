@@ -26,7 +26,12 @@ testChannel(() => {
     encodeMessages: (messages) =>
       formOf(
         ...messages.map(({ id, chat, isGroup, sender, text }) => ({
-          ...{ id, chat, message: id, text, from: sender.id, name: sender.name },
+          id,
+          chat,
+          text,
+          message: id,
+          from: sender.id,
+          name: sender.name,
           ...(isGroup && { group: '1' }),
         })),
       ),

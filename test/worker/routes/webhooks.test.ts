@@ -144,7 +144,12 @@ async function newFormpostChat(script: Script | readonly Reply[], settings: obje
 }
 
 const eventOf = (id: string, fields: Readonly<Record<string, string>> = {}) => ({
-  ...{ id, chat: 'c1', from: 'p1', name: 'Anna', message: `m-${id}`, text: `text ${id}` },
+  id,
+  chat: 'c1',
+  from: 'p1',
+  name: 'Anna',
+  message: `m-${id}`,
+  text: `text ${id}`,
   ...fields,
 })
 
