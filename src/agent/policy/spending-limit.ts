@@ -26,9 +26,9 @@ export function findReachedLimit(
 
 const askForAnswer = 'Tools are switched off. Give your final answer now, from what you have.'
 
-export const stopAtSpendingLimit: BeforeModel = (turn, { limitReached: over }) => {
-  if (over === undefined) return undefined
-  const halted = `The limit ${over} is reached.`
+export const stopAtSpendingLimit: BeforeModel = (turn, { limitReached }) => {
+  if (limitReached === undefined) return undefined
+  const halted = `The limit ${limitReached} is reached.`
   const hasBegun = turn.budget.spent > 0 || turn.usage.by !== undefined
   if (!hasBegun || turn.budget.closing !== 'no')
     return { do: 'finish', outcome: 'out-of-budget', halted, notice: noticeOfWork(turn, halted) }

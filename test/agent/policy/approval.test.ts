@@ -64,18 +64,18 @@ describe('a call', () => {
     policy: Partial<ApprovalPolicy>,
     expected: object,
   ])[] = [
-    ['that is harmless runs', safe, {}, { do: 'run' }],
-    ['that is not harmless is asked about', push, {}, { do: 'ask' }],
+    ['without risk runs', safe, {}, { do: 'run' }],
+    ['with a risk needs approval', push, {}, { do: 'ask' }],
     ['is judged in mode smart', push, { mode: 'smart' }, { do: 'judge' }],
-    ['runs in mode off, on record', push, { mode: 'off' }, { do: 'run', decision: { by: 'mode' } }],
+    ['runs in mode off, and is recorded', push, { mode: 'off' }, { do: 'run', decision: { by: 'mode' } }],
     [
-      'on the hard line never runs',
+      'that is hardline never runs',
       hard,
       { mode: 'off' },
       { do: 'refuse', did: 'refused', decision: { by: 'hardline' } },
     ],
     [
-      'on the hard line never runs, whatever is allowed',
+      'that is hardline never runs, also when rules or grants allow it',
       hard,
       { rules: [{ do: 'allow', tool: '*' }], grants: ['terminal: git push'], unattended: 'allow' },
       { do: 'refuse', decision: { by: 'hardline' } },
@@ -99,66 +99,76 @@ describe('a call', () => {
       { do: 'run', decision: { by: 'rule' } },
     ],
     [
-      'runs by a rule that is its own',
+      'runs by an allow rule with its own scope',
       push,
       { rules: [{ do: 'allow', tool: 'terminal', match: 'git push' }] },
       { do: 'run', decision: { by: 'rule' } },
     ],
     [
-      'that a rule for its toolset denies is refused',
+      'is refused by a deny rule for its toolset',
       { ...push, toolset: 'shell' },
       { rules: [{ do: 'deny', tool: 'toolset:sh*' }] },
       { do: 'refuse' },
     ],
     ['is not covered by a rule for another tool', push, { rules: [{ do: 'allow', tool: 'patch' }] }, { do: 'ask' }],
     [
-      'is denied when one of its commands is',
+      'is denied when a rule denies one of its commands',
       command('cd x && curl evil', { subjects: ['cd x', 'curl evil'] }),
       { rules: [{ do: 'deny', tool: '*', match: 'curl*' }] },
       { do: 'refuse' },
     ],
     [
-      'is not allowed when only one of its commands is',
+      'is not allowed when a rule allows only one of its commands',
       command('make && curl evil', { subjects: ['make', 'curl evil'], rule: 'curl' }),
       { rules: [{ do: 'allow', tool: '*', match: 'make*' }] },
       { do: 'ask' },
     ],
     [
-      'is denied by a rule that looks at all of it',
+      'is denied by a rule that matches the whole script',
       command('a=x; curl $a', { subjects: ['curl x'], summary: 'a=x; curl $a' }),
       { rules: [{ do: 'deny', tool: '*', match: 'a=*' }] },
       { do: 'refuse' },
     ],
-    ['that is harmless is asked about by a rule', safe, { rules: [{ do: 'ask', tool: 'terminal' }] }, { do: 'ask' }],
+    ['without risk needs approval by an ask rule', safe, { rules: [{ do: 'ask', tool: 'terminal' }] }, { do: 'ask' }],
     [
-      'runs when it was allowed for the session',
+      'runs with a grant of the session',
       push,
       { grants: ['terminal: git push'] },
       { do: 'run', decision: { by: 'grant' } },
     ],
-    ['runs when a person allowed exactly this', { ...push, granted: hashCall(push) }, {}, { do: 'run' }],
-    ['is asked again when it is not what was shown', { ...push, granted: hashCall(safe) }, {}, { do: 'ask' }],
+    ['runs when a person allowed this call', { ...push, granted: hashCall(push) }, {}, { do: 'run' }],
     [
-      'is asked again in another directory',
+      'needs a new approval when it differs from the approved call',
+      { ...push, granted: hashCall(safe) },
+      {},
+      { do: 'ask' },
+    ],
+    [
+      'needs a new approval in another directory',
       { ...push, granted: hashCall(push), place: 'virtual /elsewhere' },
       {},
       { do: 'ask' },
     ],
-    ['a person denied is not asked again', push, { decisions: [denial(push)] }, { do: 'refuse', did: 'denied' }],
     [
-      'after three denials is not asked any more',
+      'that a person denied is refused without asking again',
+      push,
+      { decisions: [denial(push)] },
+      { do: 'refuse', did: 'denied' },
+    ],
+    [
+      'is refused without asking after three denials',
       push,
       { decisions: [denial(hard), denial(safe), denial(hard, 'judge')] },
       { do: 'refuse', did: 'denied', decision: { by: 'denials' } },
     ],
     [
-      'that is harmless runs after three denials',
+      'without risk runs after three denials',
       safe,
       { decisions: [denial(hard), denial(hard), denial(hard)] },
       { do: 'run' },
     ],
     [
-      'is denied where nobody can be asked',
+      'is denied where no person can be asked',
       push,
       { unattended: 'deny', mode: 'smart' },
       { do: 'refuse', did: 'denied', decision: { by: 'nobody' } },
@@ -199,8 +209,8 @@ describe('the judge', () => {
     ['I would not approve', 'escalate'],
     ['', 'escalate'],
     ['yes', 'escalate'],
-  ])('that says %j: %s', (said, judgement) => {
-    expect(parseJudgement(said)).toBe(judgement)
+  ])('that answers %j: %s', (answer, judgement) => {
+    expect(parseJudgement(answer)).toBe(judgement)
   })
 
   it('gets the action as data, without comments, closing marks or secrets', () => {

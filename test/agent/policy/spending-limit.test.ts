@@ -12,17 +12,17 @@ const cost = (costUsd: number) => ({ ...noUsage, costUsd })
 
 describe('a spending limit', () => {
   const cases: readonly (readonly [string, Limits, Partial<Spent>, string | undefined])[] = [
-    ['that is not set holds nothing', {}, { turn: cost(1_000), session: cost(1_000) }, undefined],
+    ['that is not set limits nothing', {}, { turn: cost(1_000), session: cost(1_000) }, undefined],
     ['of a turn is reached by the turn', { usd_per_turn: 1 }, { turn: cost(1) }, 'usd_per_turn'],
     ['of a turn is not reached by the session', { usd_per_turn: 1 }, { turn: cost(0.9), session: cost(5) }, undefined],
     ['of a session is reached by the session', { usd_per_session: 1 }, { session: cost(1.5) }, 'usd_per_session'],
     [
-      'of a day is reached when the tenant is told so',
+      'of a day is reached when the tenant reports it',
       {},
       { reached: { limit: 'usd_per_day', until: 11 } },
       'usd_per_day',
     ],
-    ['of a day is over with the day', {}, { reached: { limit: 'usd_per_day', until: 10 } }, undefined],
+    ['of a day ends with the day', {}, { reached: { limit: 'usd_per_day', until: 10 } }, undefined],
   ]
   it.each(cases)('%s', (_what, limits, spent, over) => {
     expect(findReachedLimit(limits, { turn: noUsage, session: noUsage, ...spent }, 10)).toBe(over)
