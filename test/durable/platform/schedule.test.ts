@@ -38,7 +38,7 @@ describe('arming the alarm', () => {
     ['deletes what a former instance may have set', {}, 'unknown', 'none', ['deleted']],
     ['does not delete it twice', {}, 'none', 'none', []],
   ]
-  it.each(cases)('%s', (_case, wakes, armed, expected, calls) => {
+  it.each(cases)('%s', (...[, wakes, armed, expected, calls]) => {
     const storage = recordingStorage()
     expect(armAlarm(storage, { wakes, armed })).toBe(expected)
     expect(storage.calls).toEqual(calls)
