@@ -159,7 +159,7 @@ async function attempt(
   const dialect = context.dialects[route.dialect]
   const leased = dialect && context.lease(route)
   if (!dialect || !leased)
-    return { kind: 'failed', failure: { kind: 'unconfigured', message: `${route.id} has no key.` }, usage: noUsage }
+    return { kind: 'failed', failure: { kind: 'unconfigured', message: `${route.id} cannot be called.` }, usage: noUsage }
   const { system, maxTokens } = request
   const transcript = renderTranscript(route, request)
   const promptTokens = transcript.reduce((sum, message) => sum + estimateMessageTokens(message), estimateTokens(system))
