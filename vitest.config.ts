@@ -71,7 +71,7 @@ const e2e = {
   },
 }
 
-dropExpectedMessages(process.stderr)
+for (const stream of [process.stdout, process.stderr]) dropExpectedMessages(stream)
 
 // Three files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
 // only for tests that fail.

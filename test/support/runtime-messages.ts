@@ -8,7 +8,7 @@ const expected = [
   /Called \.text\(\) on an HTTP body which does not appear to be text/,
 ]
 
-/** The Vitest plugin of the runtime writes each message to stderr of this process, and has no option to filter them. */
+/** The Vitest plugin writes each message of the runtime to stdout or stderr of this process, and has no filter option. */
 export function dropExpectedMessages(stream: { write: (chunk: string) => boolean }): void {
   const write = stream.write.bind(stream)
   stream.write = (...written: Parameters<typeof write>) =>
