@@ -1,4 +1,4 @@
-/** A server and a sandbox server, both as users start them: commands run there, and files move with the session. */
+/** Tests the http backend with a real server and a real sandbox server. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBubblewrap } from '../sandbox/bubblewrap.mjs'
@@ -18,7 +18,7 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
     await sandbox.stop()
   })
 
-  it('runs commands, takes files along both ways, and leaves nothing behind', async () => {
+  it('runs commands, moves files in both directions, and leaves nothing behind', async () => {
     const owner = createClient(server.url, server.key)
     expect((await owner.get('/health/detailed')).json.backends.http).toContain('bubblewrap')
     const session = await owner.newSession()
@@ -36,7 +36,7 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
     expect((await owner.send('DELETE', `/api/sessions/${session}`)).status).toBeLessThan(300)
   })
 
-  it('goes back to how the files were before a turn, those of a person apart', async () => {
+  it('rolls back to the files before a turn, except those that a person changed', async () => {
     const owner = createClient(server.url, server.key)
     const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
     const file = (name: string) => `/api/sessions/${session}/files/${name}`
@@ -60,7 +60,7 @@ describe.skipIf(!hasBubblewrap)('the http backend behind a session (needs bubble
     expect((await owner.get(file('d/c.txt'))).status).toBe(404)
   })
 
-  it('gives a fork its own copy of the files, on a machine of its own', async () => {
+  it('gives a fork its own copy of the files', async () => {
     const owner = createClient(server.url, server.key)
     const session = await owner.newSession({ settings: { terminal: { backend: 'http' } } })
     await owner.chat(session, 'run: echo first > a.txt')

@@ -1,4 +1,4 @@
-/** The catalog of models, fetched from a server that has the documents of OpenRouter and models.dev, and kept. */
+/** Tests that the model catalog is fetched from OpenRouter and models.dev documents and stored. */
 
 import { once } from 'node:events'
 import { createServer, type Server as HttpServer } from 'node:http'

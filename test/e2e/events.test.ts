@@ -13,7 +13,7 @@ const target = (session: string, after?: number) => ({
 const plain = (events: readonly ReceivedEvent[]) => events.map(({ id, type, data }) => ({ id, type, data }))
 
 describe('server-sent events', () => {
-  it('tell a run from its start to its end, each with a number and a place', async () => {
+  it('describe a run from start to end, each with a number and its ids', async () => {
     const session = await owner.newSession()
     const listener = await subscribe(target(session))
     await owner.chat(session, input)
@@ -39,7 +39,7 @@ describe('server-sent events', () => {
     })
   })
 
-  it('go on after Last-Event-ID without a gap or a repeat, as often as the line breaks', async () => {
+  it('resume after Last-Event-ID without gaps or repeats, after every disconnect', async () => {
     const session = await owner.newSession()
     const whole = await subscribe(target(session))
     const broken = await subscribe(target(session))
@@ -64,7 +64,7 @@ describe('server-sent events', () => {
     for (const listener of [whole, broken, late]) listener.close()
   })
 
-  it('are the answer of chat/stream, up to the end of its own run', async () => {
+  it('are the response of chat/stream, up to the end of its run', async () => {
     const session = await owner.newSession()
     const path = `/api/sessions/${session}/chat/stream`
     const listener = await subscribe({ url: server.url, key: server.key, path, body: { input } })
@@ -74,7 +74,7 @@ describe('server-sent events', () => {
     expect(new Set(listener.events.map(({ data }) => data.run_id)).size).toBe(1)
   })
 
-  it('say that they are there before anything happens', async () => {
+  it('confirm the connection before any event', async () => {
     const session = await owner.newSession()
     const listener = await subscribe(target(session))
     await eventually(
@@ -88,7 +88,7 @@ describe('server-sent events', () => {
 })
 
 describe('a WebSocket', () => {
-  it('tells the same as server-sent events', async () => {
+  it('sends the same events as server-sent events', async () => {
     const session = await owner.newSession()
     const listener = await subscribe(target(session))
     const heard: { seq: number; type: string }[] = []
@@ -126,7 +126,7 @@ describe('a WebSocket', () => {
 })
 
 describe('a turn that runs', () => {
-  it('can be stopped, and what was said so far is kept', async () => {
+  it('can be stopped and keeps its text so far', async () => {
     const session = await owner.newSession()
     const listener = await subscribe(target(session))
     const chat = owner.chat(session, '[[slow gap=50 chunks=400]]')

@@ -48,7 +48,7 @@ describe('another tenant', () => {
     before = (await first.client.get(`/api/sessions/${session}/messages`)).text
   })
 
-  it('gets on every session route the same 404, byte for byte, as for a session that never was', async () => {
+  it('gets the same 404 bytes on every session route as for an unknown session', async () => {
     const probes = await sessionRoutes()
     expect(probes.length).toBeGreaterThan(10)
     for (const one of probes) {
@@ -59,7 +59,7 @@ describe('another tenant', () => {
     }
   })
 
-  it('gets it for ids that are no ids as well', async () => {
+  it('gets it for malformed ids as well', async () => {
     const unknown = await second.client.get('/api/sessions/ses_00000000000000000000000000000000')
     for (const id of ['x'.repeat(200), '%00', 'a%2Fb', 't%2Fdefault%2Fs%2Fx', '..%2F..', 'é', '%20']) {
       const { status, text } = await second.client.get(`/api/sessions/${id}`)
@@ -82,7 +82,7 @@ describe('another tenant', () => {
     expect((await second.client.get('/api/search?q=zanzibar')).json.data).toEqual([])
   })
 
-  it('changed nothing by trying', async () => {
+  it('has changed nothing', async () => {
     expect((await first.client.get(`/api/sessions/${session}/messages`)).text).toBe(before)
     expect((await first.client.get(`/api/sessions/${session}`)).json.title).toBe('Private')
   })
@@ -113,7 +113,7 @@ describe('a key', () => {
     expect(listed.json.data[0]).not.toHaveProperty('key')
   })
 
-  it('that was taken back works no more', async () => {
+  it('that was revoked is refused', async () => {
     const { id, client } = await createTenant()
     expect((await client.get('/api/sessions')).status).toBe(200)
     const [{ id: keyId }] = (await owner.get(`/api/admin/keys?tenant_id=${id}`)).json.data

@@ -3,7 +3,7 @@ import { owner } from './support/here.ts'
 
 const nobody = owner.as(undefined)
 
-describe('what everybody may see', () => {
+describe('public routes', () => {
   it('GET / is the dashboard', async () => {
     const { status, headers, text } = await nobody.get('/')
     expect(status).toBe(200)
@@ -11,7 +11,7 @@ describe('what everybody may see', () => {
     expect(text).toContain('Talaria')
   })
 
-  it('GET /health says that it works, and no more', async () => {
+  it('GET /health reports only that it works', async () => {
     for (const path of ['/health', '/v1/health']) {
       const { status, json } = await nobody.get(path)
       expect([path, status]).toEqual([path, 200])
@@ -35,7 +35,7 @@ describe('what everybody may see', () => {
         expect([method, path, Object.keys(responses).length > 0]).toEqual([method, path, true])
   })
 
-  it('what is not there is an error like every other', async () => {
+  it('an unknown path is an error like every other', async () => {
     const asked = [
       ['GET', '/nothing', 404],
       ['GET', '/api', 404],

@@ -1,4 +1,4 @@
-/** Who may do what: keys, scopes, tenants. Every route of the table is asked, so a new one is covered by being there. */
+/** Tests keys, scopes and tenant isolation on every route of the table, so that new routes are covered automatically. */
 
 import { createExecutionContext, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -33,7 +33,7 @@ describe('a key', () => {
     expect([status, body.error.code, body.error.param]).toEqual([403, 'insufficient_scope', scope])
   })
 
-  it('of scope admin rules only in the tenant of the deployment', async () => {
+  it('with the scope admin only works in the tenant default', async () => {
     const { key } = await newTenant(['admin'])
     const { status, body } = await call<ErrorBody>('GET', '/api/admin/tenants', { key })
     expect([status, body.error.code]).toEqual([403, 'insufficient_scope'])
@@ -41,7 +41,7 @@ describe('a key', () => {
     expect((await call('GET', '/api/admin/tenants', { key: own })).status).toBe(200)
   })
 
-  it('is shown once, and afterwards without its secret', async () => {
+  it('is shown with its secret only once', async () => {
     const { id } = await newTenant()
     const made = await call<{ id: string; key: string }>('POST', '/api/admin/keys', {
       body: { tenant_id: id, scopes: ['chat', 'read'], name: 'mine' },
@@ -97,14 +97,14 @@ describe('a key', () => {
   })
 })
 
-describe('what belongs to another tenant', () => {
+describe('a session of another tenant', () => {
   /** The whole answer, without what names the time. */
   const bytesOf = async (method: string, path: string, key: string, body?: unknown) => {
     const response = await request(method, path, { key, ...(body !== undefined && { body }) })
     return { status: response.status, headers: [...response.headers].toSorted(), text: await response.text() }
   }
 
-  it('is answered byte for byte like what is unknown, on every route with an id', async () => {
+  it('gets the same bytes as an unknown id, on every route with an id', async () => {
     const [owner, other] = [await newTenant(), await newTenant()]
     const scripted = model([says('secret answer')])
     const session = await newSession({ model: scripted.id }, owner.key)
@@ -134,7 +134,7 @@ describe('what belongs to another tenant', () => {
     }
   })
 
-  it('is not listened to, by neither way', async () => {
+  it('cannot be subscribed to, by events or a WebSocket', async () => {
     const [owner, other] = [await newTenant(), await newTenant()]
     const { id } = await newSession({}, owner.key)
     await expect(subscribe(id, 0, other.key)).rejects.toThrow(/^404/)
@@ -145,7 +145,7 @@ describe('what belongs to another tenant', () => {
     expect([socket.status, socket.webSocket]).toEqual([404, null])
   })
 
-  it('is in none of its lists', async () => {
+  it('is in no list', async () => {
     const [owner, other] = [await newTenant(), await newTenant()]
     const scripted = model([calls({ id: 'q', name: 'clarify', input: { question: 'canary-question?' } })])
     const { id } = await newSession({ model: scripted.id, title: 'canary-title' }, owner.key)
@@ -162,7 +162,7 @@ describe('what belongs to another tenant', () => {
       expect(await (await request('GET', list, { key: other.key })).text()).not.toContain('canary')
   })
 
-  it('cannot be made part of one’s own by a session header', async () => {
+  it('cannot be used by a session header', async () => {
     const [owner, other] = [await newTenant(), await newTenant()]
     const { id } = await newSession({}, owner.key)
     const { status } = await call('POST', '/v1/chat/completions', {
@@ -173,7 +173,7 @@ describe('what belongs to another tenant', () => {
     expect(status).toBe(404)
   })
 
-  it('has a session of the same id that is another one', async () => {
+  it('may have a session with the same id, which is a different one', async () => {
     const [one, two] = [await newTenant(), await newTenant()]
     const headers = { 'idempotency-key': 'the-same' }
     const first = await call('POST', '/api/sessions', { key: one.key, headers, body: {} })
@@ -209,7 +209,7 @@ describe('without ADMIN_KEY', () => {
       })
   })
 
-  it('is what health says no more once it is there', async () => {
+  it('is no longer reported by health once it is set', async () => {
     const { body } = await call('GET', '/health', { key: null })
     expect(body).toMatchObject({ status: 'ok', configured: true })
     expect((await call('GET', '/v1/health', { key: null })).body).toEqual(body)
@@ -217,7 +217,7 @@ describe('without ADMIN_KEY', () => {
 })
 
 describe('limits', () => {
-  it('refuse requests over requests_per_minute, and say for how long', async () => {
+  it('refuse requests over requests_per_minute with Retry-After', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { requests_per_minute: 3 } } })
     const answers = []
@@ -233,7 +233,7 @@ describe('limits', () => {
     expect(Number(last.headers.get('retry-after'))).toBeLessThanOrEqual(60)
   })
 
-  it('cannot be loosened by the tenant, but tightened', async () => {
+  it('can be lowered by the tenant, but not raised', async () => {
     const { id, key } = await newTenant()
     await call('PATCH', `/api/admin/tenants/${id}`, { body: { limits: { requests_per_minute: 4 } } })
     await call('PATCH', '/api/settings', { key, body: { limits: { requests_per_minute: 1_000 } } })
@@ -251,7 +251,7 @@ describe('limits', () => {
     const chat = (key: string, id: string, body: object, headers = {}) =>
       call<ErrorBody & { output: string }>('POST', `/api/sessions/${id}/chat`, { key, body, headers })
 
-    it('refuse a turn too many and give the place back at the end', async () => {
+    it('refuse a further turn and free the place at its end', async () => {
       const { key } = await limited()
       const busy = await newSession(
         { model: model([calls({ id: 'q', name: 'clarify', input: { question: '?' } })]).id },
@@ -274,7 +274,7 @@ describe('limits', () => {
       expect(answer.body.output).toBe('now')
     })
 
-    it('give back the places of queued turns too', async () => {
+    it('free the places of queued turns too', async () => {
       const { id: tenantId, key } = await limited(3)
       const { id } = await newSession({ model: model([says('a'), says('b'), says('c')]).id }, key)
       await Promise.all(['one', 'two', 'three'].map((input) => chat(key, id, { input, mode: 'queue' })))
@@ -282,7 +282,7 @@ describe('limits', () => {
       expect((await chat(key, id, { input: 'four' })).status).toBe(200)
     })
 
-    it('give back the place of what joined a run, and of what was only repeated', async () => {
+    it('take no place for messages that join a run or are repeated', async () => {
       const { id: tenantId, key } = await limited(2)
       const { id } = await newSession({ model: model([says('a'), says('b')]).id }, key)
       const headers = { 'idempotency-key': 'once' }
@@ -318,7 +318,7 @@ const placesTaken = (tenantId: string): Promise<number> =>
     (_object, { storage }) => storage.sql.exec<{ n: number }>('SELECT count(*) AS n FROM active').one().n,
   )
 
-it('a session of the owner works with the key of the deployment', async () => {
+it('a session of the owner works with the admin key', async () => {
   const { id } = await newSession({ model: model([says('yes')]).id })
   expect(await send(id, 'works?')).toMatchObject({ output: 'yes' })
 })

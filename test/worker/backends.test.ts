@@ -17,11 +17,11 @@ describe('the choice of a backend', () => {
     expect(resolveBackendKind(settings, { ...bindings, SANDBOX_BACKEND: deployment ?? '' })).toBe(kind)
   })
 
-  it('of a deployment has to be one there is', () => {
+  it('of a deployment must be a known backend', () => {
     expect(() => resolveBackendKind({}, { ...bindings, SANDBOX_BACKEND: 'moon' })).toThrow('SANDBOX_BACKEND is "moon"')
   })
 
-  it('is told to operators, with what is missing', async () => {
+  it('is shown to operators with the missing settings', async () => {
     const { body } = await call<{ backend: string; backends: Record<string, string> }>('GET', '/health/detailed')
     expect(body.backend).toBe('virtual')
     expect(body.backends).toMatchObject({
@@ -31,7 +31,7 @@ describe('the choice of a backend', () => {
     })
   })
 
-  it('is not called ready where nobody has tried it', async () => {
+  it('is not reported as ready before it was tried', async () => {
     const bound = { ...bindings, SANDBOX: bindings.SESSION as unknown as DurableObjectNamespace, E2B_API_KEY: 'k' }
     expect(await listBackendStates(bound)).toMatchObject({
       cloudflare: 'bound; not proven to start',
@@ -55,7 +55,7 @@ describe('the choice of a backend', () => {
     expect(await (await request('GET', path)).text()).toBe('kept')
   })
 
-  it('takes names of hosts for containers, and nothing else', async () => {
+  it('accepts only host names as allowed hosts of containers', async () => {
     const { id } = await newSession()
     const change = async (host: string) => {
       const settings = { terminal: { allowed_hosts: [host] } }
@@ -66,14 +66,14 @@ describe('the choice of a backend', () => {
       expect([host, await change(host)]).toEqual([host, 400])
   })
 
-  it('of a session has to be one there is', async () => {
+  it('of a session must be a known backend', async () => {
     const { id } = await newSession()
     const settings = { terminal: { backend: 'moon' } }
     expect((await call('PATCH', `/api/sessions/${id}`, { body: { settings } })).status).toBe(400)
   })
 })
 
-describe('the virtual machine of a session', () => {
+describe('the virtual backend of a session', () => {
   const T = { timeoutMs: 20_000 }
 
   it('has the network and the room that settings and limits give it, at any time', async () => {

@@ -1,4 +1,4 @@
-/** How much text a request may bring: what is accepted is stored, here and in history, and what is not names its field. */
+/** Tests the size limits of requests: accepted texts are stored whole, refused ones name their field. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createD1History } from '../../src/db/history.ts'
@@ -96,7 +96,7 @@ describe('more text than a row holds', () => {
     expect((await call<{ data: object[] }>('GET', '/api/sessions', { key })).body.data).toEqual([])
   })
 
-  it('is refused of instructions in bytes, not in letters', async () => {
+  it('counts bytes of instructions, not characters', async () => {
     const { id } = await newSession({ model: model([]).id })
     const body = { input: 'hi', instructions: '\u0001'.repeat(50_000) }
     const answer = await call<ErrorBody>('POST', `/api/sessions/${id}/chat`, { body })
@@ -104,7 +104,7 @@ describe('more text than a row holds', () => {
   })
 })
 
-it('the most that is accepted is whole in history', async () => {
+it('the largest accepted message is complete in history', async () => {
   const { id: tenant, key } = await newTenant()
   const scripted = model([says('Long.')])
   const settings = { models: { [scripted.id]: { context_window: 20_000_000 } } }
@@ -116,7 +116,7 @@ it('the most that is accepted is whole in history', async () => {
   })
   expect(status).toBe(200)
   const pages = await until(async () => {
-    const stored = await createD1History(bindings.DB, tenant).pages(headers.get('x-talaria-session-id') ?? '', 0)
+    const stored = await createD1History(bindings.DB, tenant).listPages(headers.get('x-talaria-session-id') ?? '', 0)
     return stored.length ? stored : undefined
   })
   const [said] = pages.flatMap(({ entries }) => entries.map(({ message }) => message.content))

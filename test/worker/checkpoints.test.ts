@@ -1,4 +1,4 @@
-/** Checkpoints and rollback, as a client of the API sees them. */
+/** Tests the API of checkpoints and rollback. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, Gate, model, says } from '../support/scripted-model.ts'
@@ -35,7 +35,7 @@ const rollback = (id: string, body: object = {}) =>
   )
 
 describe('checkpoints', () => {
-  it('are there for turns that changed files, newest first, and for no others', async () => {
+  it('exist only for turns that changed files, newest first', async () => {
     const id = await session(
       write('a.txt', '1'),
       shell('ls; cat a.txt'),
@@ -49,7 +49,7 @@ describe('checkpoints', () => {
     expect(data.every(({ at }) => Math.abs(Date.parse(at) - Date.now()) < 600_000)).toBe(true)
   })
 
-  it('cost a turn that changes nothing no row', async () => {
+  it('write no row for a turn that changes nothing', async () => {
     const id = await session(shell('ls'))
     const tables = await inObject(id, (_object, { storage }) =>
       storage.sql
@@ -61,7 +61,7 @@ describe('checkpoints', () => {
     expect([await countRows(changing, 'checkpoint'), await countRows(changing, 'kept')]).toEqual([1, 1])
   })
 
-  it('say what has changed since, with binary files by name', async () => {
+  it('show the changes since, with binary files by name', async () => {
     const id = await session(write('a.txt', 'one\n'), shell("echo two > a.txt; echo new > n.txt; printf 'a\\0b' > bin"))
     const diff = async (n: number) => (await call(`GET`, `/api/sessions/${id}/checkpoints/${n}/diff`)).body
     expect(await diff(1)).toEqual({
@@ -79,7 +79,7 @@ describe('checkpoints', () => {
 })
 
 describe('rollback', () => {
-  it('goes back before the last changing turn, and takes what came after out of the conversation', async () => {
+  it('restores the files before the last changing turn and removes later turns', async () => {
     const id = await session(write('a', '1'), write('a', '2'), shell('ls'))
     const { status, body } = await rollback(id)
     expect([status, body]).toEqual([
@@ -96,7 +96,7 @@ describe('rollback', () => {
     expect((await list(id)).map(({ n, files }) => [n, files])).toEqual([[1, ['a']]])
   })
 
-  it('goes back before the nth', async () => {
+  it('restores the nth checkpoint', async () => {
     const id = await session(write('a', '1'), write('a', '2'), write('b', '3'))
     expect((await rollback(id, { n: 3 })).body).toMatchObject({ restored: ['a', 'b'], undone: 3 })
     expect([await file(id, 'a'), await file(id, 'b')]).toEqual([404, 404])
@@ -104,7 +104,7 @@ describe('rollback', () => {
     expect((await rollback(id)).body.error).toMatchObject({ code: 'not_found', param: 'n' })
   })
 
-  it('leaves alone what a person changed since, unless all is asked for', async () => {
+  it('keeps files that a person changed since, except with all', async () => {
     const id = await session(shell('echo agent > a; echo agent > b'))
     await put(id, 'a', 'person')
     expect((await rollback(id)).body).toMatchObject({ restored: ['b'], kept: ['a'] })
@@ -116,7 +116,7 @@ describe('rollback', () => {
     expect([await file(other, 'a'), await file(other, 'c')]).toEqual([404, 404])
   })
 
-  it('of one file leaves the others and the conversation', async () => {
+  it('of one file keeps the other files and the conversation', async () => {
     const id = await session(write('a', '1'), shell('echo 2 > a; echo 2 > b'))
     const before = await listLines(id)
     expect((await rollback(id, { path: 'a' })).body).toMatchObject({ restored: ['a'], undone: 0, messages: [] })
@@ -139,7 +139,7 @@ describe('rollback', () => {
     expect((await rollback(id)).body).toMatchObject({ undone: 2 })
   })
 
-  it('holds through the death of the object, files and conversation alike', async () => {
+  it('survives a crash of the object', async () => {
     const id = await session(write('a', '1'), write('a', '2'))
     await evict(id)
     await rollback(id)
@@ -149,7 +149,7 @@ describe('rollback', () => {
     expect(await listLines(id)).toHaveLength(4)
   })
 
-  it('that the object dies in leaves files and conversation as they were, or both gone back', async () => {
+  it('interrupted by a crash restores both files and conversation or neither', async () => {
     const id = await session(write('a', '1'), write('a', '2'))
     const going = rollback(id).catch(() => undefined)
     await kill(id)
@@ -161,7 +161,7 @@ describe('rollback', () => {
     ]).toContainEqual(found)
   })
 
-  it('lets the conversation go on from there', async () => {
+  it('allows new turns afterwards', async () => {
     const id = await session(write('a', '1'), write('a', '2'))
     await rollback(id)
     const { output } = await send(id, 'and now')

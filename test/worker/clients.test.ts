@@ -1,4 +1,4 @@
-/** Requests as the clients of OpenAI's API send them that people have already. */
+/** Tests requests as existing clients of OpenAI's API send them. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type ModelRequest, model, listTexts, says } from '../support/scripted-model.ts'
@@ -31,7 +31,7 @@ describe('a base address', () => {
     },
   )
 
-  it('does not lead around the key', async () => {
+  it('does not bypass authentication', async () => {
     for (const path of ['//v1/models', '/v1/v1/models', '/v1/v1/nothing']) {
       const answer = await request('GET', path, { key: null })
       expect([path, answer.status]).toEqual([path, 401])
@@ -39,7 +39,7 @@ describe('a base address', () => {
     }
   })
 
-  it('is that of its own routes alone', async () => {
+  it('applies only to its own routes', async () => {
     for (const path of ['//api/sessions', '/api//sessions', '/v1/v1', '/v1models']) {
       const answer = await request('GET', path)
       expect([path, answer.status]).toEqual([path, 404])
@@ -77,7 +77,7 @@ describe('a chat completion', () => {
     expect(status).toBe(200)
   })
 
-  it('has the effort that OpenRouter’s clients ask for', async () => {
+  it('uses the reasoning effort of OpenRouter’s clients', async () => {
     const { asked } = await chat([user('Sure?')], { reasoning: { effort: 'low' } })
     expect(asked?.['reasoning_effort']).toBe('low')
     const both = await chat([user('Sure?')], { reasoning: { effort: 'low' }, reasoning_effort: 'high' })
@@ -99,7 +99,7 @@ describe('a chat completion', () => {
     expect(said).toEqual(['user: Look.', 'assistant: → look', 'tool: ', 'assistant: No.', 'user: Sure?'])
   })
 
-  it('shows an image whatever stands beside its address', async () => {
+  it('accepts an image with unknown fields beside its address', async () => {
     const url = 'data:image/png;base64,iVBORw0KGgo='
     const { status } = await chat([
       user([
@@ -110,7 +110,7 @@ describe('a chat completion', () => {
     expect(status).toBe(200)
   })
 
-  it('asks nothing without words', async () => {
+  it('refuses a message without text', async () => {
     for (const content of [null, '', []]) {
       const { status, body } = await chat([user(content)])
       expect([status, body.error.param]).toEqual([400, 'messages'])

@@ -1,4 +1,4 @@
-/** `POST …/compress`, as a client of the API sees it. */
+/** Tests the API of `POST …/compress`. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, fails, Gate, type Model, model, type Reply, listTexts, says } from '../support/scripted-model.ts'
@@ -28,7 +28,7 @@ const compress = (id: string, body: object = {}) =>
 const long = 'many words '.repeat(200)
 
 describe('compress', () => {
-  it('shortens what the next turn sends, and keeps all of it listed', async () => {
+  it('shortens the next model request and keeps all messages listed', async () => {
     const { id, main, side } = await session([says(long), says('two'), says('three')])
     await send(id, 'first question')
     await send(id, 'second question')
@@ -53,7 +53,7 @@ describe('compress', () => {
     ])
   })
 
-  it('leaves as many messages at the end as the settings say', async () => {
+  it('keeps the last messages that the settings protect', async () => {
     const { id, main } = await session([says(long), says(long), says('three'), says('four')])
     for (const question of ['first', 'second', 'third']) await send(id, question)
     await call('PATCH', `/api/sessions/${id}`, { body: { settings: { compression: { protect_last_n: 1 } } } })
@@ -69,7 +69,7 @@ describe('compress', () => {
     expect(older.body.data).toEqual(listed.slice(0, 4))
   })
 
-  it('holds through the death of the object, is heard, and can be undone with its turn', async () => {
+  it('survives a crash, emits an event, and is undone with its turn', async () => {
     const { id, main } = await session([says(long), says('two'), says('three')])
     await send(id, 'first')
     await send(id, 'second')
@@ -102,7 +102,7 @@ describe('compress', () => {
     ])
   })
 
-  it('says when there is nothing to shorten', async () => {
+  it('reports that there is nothing to shorten', async () => {
     const { id, side } = await session([says('one')])
     expect(await compress(id)).toMatchObject({ status: 200, body: { compressed: false } })
     await send(id, 'first')
@@ -110,7 +110,7 @@ describe('compress', () => {
     expect(side.requests).toHaveLength(0)
   })
 
-  it('keeps a context that its summary would only make longer', async () => {
+  it('keeps a context that its summary would make longer', async () => {
     const { id, main } = await session([says('one'), says('two'), says('three')], says(long))
     await send(id, 'first')
     await send(id, 'second')
@@ -147,7 +147,7 @@ describe('compress', () => {
     expect(main.requests).toHaveLength(4)
   })
 
-  it('makes do with an excerpt when no summary comes', async () => {
+  it('uses an excerpt when the summary fails', async () => {
     const { id, main } = await session(
       [says(long.repeat(20)), says('two'), fails(400, 'no'), says('three')],
       fails(400, 'no'),
@@ -159,7 +159,7 @@ describe('compress', () => {
     expect(listTexts(main.requests.at(-1)!)[0]).toMatch(/first[^]*characters left out/)
   })
 
-  it('gives way to words that are said meanwhile', async () => {
+  it('is cancelled by a message that arrives meanwhile', async () => {
     const gate = new Gate()
     const { id } = await session([says('one'), says('two'), says('three')], says('SUM', gate, 'MARY'))
     await send(id, 'first')
@@ -172,7 +172,7 @@ describe('compress', () => {
     expect((await listMessages<{ source?: string }>(id)).some(({ source }) => source === 'summary')).toBe(false)
   })
 
-  it('writes nothing any more once its session is deleted, whoever has its name then', async () => {
+  it('writes nothing after its session was deleted, even when a new session has its id', async () => {
     const gate = new Gate()
     const { id } = await session([says(long), says(long)], says('SUM', gate, 'MARY'))
     await send(id, 'first')
@@ -188,7 +188,7 @@ describe('compress', () => {
     expect((await listMessages<{ content: unknown }>(id)).map(({ content }) => content)).toEqual(['hello', 'three'])
   })
 
-  it('refuses what it does not know', async () => {
+  it('refuses unknown fields and sessions', async () => {
     const { id } = await newSession()
     const { status, body } = await compress(id, { focus: 5 })
     expect([status, body.error.param]).toEqual([400, 'focus'])

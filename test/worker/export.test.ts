@@ -1,4 +1,4 @@
-/** Export and import, as a client of the API sees them. */
+/** Tests the API of export and import. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, model, says, thinks } from '../support/scripted-model.ts'
@@ -94,7 +94,7 @@ describe('an import', () => {
     expect(same(again.text)).toBe(same(text))
   })
 
-  it('goes on where the other stood, and turns can be taken back', async () => {
+  it('continues the conversation, and its turns can be undone', async () => {
     const { id } = await conversation()
     const { body } = await imported((await exported(id, 'json')).text)
     const scripted = model([says('further')])
@@ -111,7 +111,7 @@ describe('an import', () => {
     ])
   })
 
-  it('of a long conversation is all there when the object wakes up', async () => {
+  it('of a long conversation is complete after the object wakes up', async () => {
     const messages = Array.from({ length: 1_500 }, (_, n) => ({
       role: n % 2 ? 'assistant' : 'user',
       content: `number ${n} ${'and on '.repeat(60)}`,
@@ -179,7 +179,7 @@ describe('an import', () => {
     expect(await listLines(body.id)).toEqual(['user: Hi', 'assistant: Hello'])
   })
 
-  it('keeps large images of its own, and none of others', async () => {
+  it('keeps its own large images, and none of other sessions', async () => {
     const { id } = await conversation()
     const { body } = await imported((await exported(id, 'json')).text)
     const own = await bindings.BLOBS?.list({ prefix: `t/default/s/${body.id}/attachments/` })
@@ -190,7 +190,7 @@ describe('an import', () => {
     expect([refused.status, refused.body.error.param]).toEqual([400, 'messages.0.parts.0'])
   })
 
-  it('that is repeated with its key is one session', async () => {
+  it('repeated with its idempotency key creates one session', async () => {
     const text = JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] })
     const headers = { 'idempotency-key': 'import-once' }
     const first = await imported(text, { headers })

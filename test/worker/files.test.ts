@@ -1,4 +1,4 @@
-/** Files of a workspace by the API: which paths are its own, and which of them stand for all of it. */
+/** Tests which file paths of the API belong to a workspace, and which name all of it. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { model, says } from '../support/scripted-model.ts'
@@ -30,7 +30,7 @@ describe('a path of a file', () => {
     },
   )
 
-  it('may be the one that a listing shows', async () => {
+  it('may be an absolute path from a listing', async () => {
     const { at } = await kept()
     const [shown] = (await call<Listing>('GET', `${at}/`)).body.data
     expect(await (await request('GET', `${at}/${shown?.path}`)).text()).toBe('kept')
@@ -47,7 +47,7 @@ describe('a path of a file', () => {
     },
   )
 
-  it('is found behind a session that is called files', async () => {
+  it('works in a session with the id files', async () => {
     const body = { model: model([says('Hello.')]).id, conversation: 'files', input: 'hi' }
     expect((await request('POST', '/v1/responses', { body })).status).toBe(200)
     const put = await call<{ path: string }>('PUT', '/api/sessions/files/files/a/files/b.txt', { body: 'x' })
@@ -56,7 +56,7 @@ describe('a path of a file', () => {
     expect(listed.data.map(({ name }) => name)).toEqual(['a'])
   })
 
-  it('is found behind a word that is written in another way', async () => {
+  it('works when files/ is percent-encoded', async () => {
     const { id, names } = await kept()
     await request('PUT', `/api/sessions/${id}/%66iles/other.txt`, { body: 'x' })
     expect(await names()).toEqual(['kept.txt', 'other.txt'])

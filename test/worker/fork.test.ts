@@ -1,4 +1,4 @@
-/** A copy of a session with all of its files, however large the workspace is. */
+/** Tests forks of sessions with large workspaces. */
 
 import { beforeAll, expect, it } from 'vitest'
 import { model, says } from '../support/scripted-model.ts'
@@ -8,7 +8,7 @@ beforeAll(applyMigrations)
 
 const MIB = 1024 * 1024
 
-it('a fork has files of more bytes than fit into one message between objects', async () => {
+it('a fork copies files that are larger than one message between objects', async () => {
   const { key } = await newTenant()
   const { id } = await newSession({}, key)
   const at = (session: string, name: string) => `/api/sessions/${session}/files/${name}`
@@ -27,7 +27,7 @@ it('a fork has files of more bytes than fit into one message between objects', a
   expect(new TextDecoder().decode(await read('small.txt'))).toBe('small')
 })
 
-it('a fork is as old as itself, and not as what was said in the original', async () => {
+it('a fork has its own creation time', async () => {
   const { id } = await newSession({ model: model([says('Hello.')]).id })
   expect(await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'hello' } })).toMatchObject({ status: 200 })
   type View = { created_at: string; updated_at: string }

@@ -1,4 +1,4 @@
-/** Which models can be asked, what is known of them, and how others are refused. */
+/** Tests the lists of usable models, their facts, and the refusal of others. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { model, listTexts, says } from '../support/scripted-model.ts'
@@ -25,7 +25,7 @@ const patch = (body: object, key: string) => call<ErrorBody>('PATCH', '/api/sett
 const errorOf = ({ status, body }: Answer<ErrorBody>) => [status, body.error.code, body.error.param]
 
 describe('GET /api/settings/models', () => {
-  it('says what is known of those that can be used, the default first', async () => {
+  it('lists the facts of usable models, the default first', async () => {
     const { key } = await newTenant()
     await patch({ models: { 'openai/gpt-4.1': { prices: { input: 2, output: 8 } } } }, key)
     const { data } = await modelsOf(key)
@@ -47,7 +47,7 @@ describe('GET /api/settings/models', () => {
     expect(data.find(({ id }) => id === 'demo/agent')).toMatchObject({ dialect: 'demo' })
   })
 
-  it('says what is missing for the others', async () => {
+  it('lists what the others are missing', async () => {
     const { key } = await newTenant()
     const { unavailable, data } = await modelsOf(key)
     const reasonFor = (provider: string) => unavailable.find((one) => one.provider === provider)?.reason
@@ -59,7 +59,7 @@ describe('GET /api/settings/models', () => {
     expect(unavailable.filter(({ provider }) => usable.has(provider))).toEqual([])
   })
 
-  it('says why a model that is named cannot be asked', async () => {
+  it('explains why a named model is unavailable', async () => {
     const { key } = await newTenant()
     const small = { context_window: 8_000 }
     const nobody = { reason: 'there is no provider of this name' }
@@ -86,7 +86,7 @@ describe('GET /api/settings/models', () => {
     expect(ids).not.toContain('openai/gpt-4')
   })
 
-  it('can be asked about one provider, by any of its names', async () => {
+  it('lists the models of one provider, by any of its names', async () => {
     const { key } = await newTenant()
     const { data } = (await call<Models>('GET', '/api/settings/models?provider=or', { key })).body
     expect(data.map(({ id }) => id)).toEqual(['openrouter/openrouter/auto'])
@@ -101,7 +101,7 @@ describe('GET /api/settings/models', () => {
 })
 
 describe('a model', () => {
-  it('with too small a window is refused at the door, unless the settings say otherwise', async () => {
+  it('with a too small window is refused, unless the settings override it', async () => {
     const { key } = await newTenant()
     const create = (body: object) => call<ErrorBody>('POST', '/api/sessions', { key, body })
     const refused = await create({ model: 'openai/gpt-4' })
@@ -113,7 +113,7 @@ describe('a model', () => {
     expect(data.map(({ id }) => id)).not.toContain('openai/gpt-4')
   })
 
-  it('that is the default and has too small a window is refused as well', async () => {
+  it('that is the default and has a too small window is refused as well', async () => {
     const { key } = await newTenant()
     const session = await call<{ id: string }>('POST', '/api/sessions', { key, body: {} })
     await patch({ model: { default: 'openai/gpt-4' } }, key)
@@ -124,7 +124,7 @@ describe('a model', () => {
     expect(errorOf(answer)).toEqual([400, 'unsupported', 'model'])
   })
 
-  it('that is the default and cannot be used is nothing to a session with a model of its own', async () => {
+  it('that is an unusable default does not affect a session with its own model', async () => {
     const { key } = await newTenant()
     const scripted = model([says('hello')]).id
     const { id } = await newSession({ model: scripted }, key)
@@ -137,7 +137,7 @@ describe('a model', () => {
     expect(errorOf(await change({ model: null }))).toEqual([400, 'unsupported', 'model'])
   })
 
-  it('that something is missing for is refused with what is missing', async () => {
+  it('with a missing setting is refused with its name', async () => {
     const answer = await call<ErrorBody>('POST', '/api/sessions', { body: { model: 'claude/claude-opus-5' } })
     expect(errorOf(answer)).toEqual([404, 'model_not_found', 'model'])
     expect(answer.body.error.message).toContain('set ANTHROPIC_API_KEY')
@@ -158,7 +158,7 @@ describe('a model', () => {
     },
   )
 
-  it('may be asked for by another name of its provider', async () => {
+  it('may be requested by an alias of its provider', async () => {
     const scripted = model([says('Hello.')], 'by-alias')
     const { id } = await newSession({ model: `or/by-alias` })
     expect((await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'hi' } })).body['output']).toBe('Hello.')
@@ -166,7 +166,7 @@ describe('a model', () => {
   })
 })
 
-describe('a provider of a tenant’s own', () => {
+describe('a custom provider of a tenant', () => {
   const mine = (base_url: string, more: object = {}) => ({ providers: { 'custom:mine': { base_url, ...more } } })
 
   it.each([

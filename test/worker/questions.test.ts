@@ -1,4 +1,4 @@
-/** Answers to what was asked, to what was asked once, and to what nobody ever asked. */
+/** Tests answers to open, answered and unknown questions. */
 
 import { beforeAll, expect, it } from 'vitest'
 import { calls, model, says, until } from '../support/scripted-model.ts'

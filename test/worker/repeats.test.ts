@@ -1,4 +1,4 @@
-/** A request that is sent again with its Idempotency-Key: whatever happened meanwhile, its work is done once. */
+/** Tests that a request repeated with its Idempotency-Key does its work only once. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { calls, model, says, until } from '../support/scripted-model.ts'
@@ -15,7 +15,7 @@ const sender =
 
 const hello = [{ role: 'user', content: 'hello' }]
 
-describe('where the only place of concurrent_turns is taken', () => {
+describe('when the only place of concurrent_turns is taken', () => {
   /** A tenant with one place, and what takes it until it is answered. */
   async function full() {
     const { id: tenant, key } = await newTenant()
@@ -44,7 +44,7 @@ describe('where the only place of concurrent_turns is taken', () => {
     expect(scripted.requests).toHaveLength(1)
   })
 
-  it('a repeat of a retry takes nothing back and frees no place', async () => {
+  it('a repeated retry undoes nothing and frees no place', async () => {
     const { key, take, send } = await full()
     const scripted = model([says('one'), says('two'), says('three')])
     const { id } = await newSession({ model: scripted.id }, key)
@@ -60,7 +60,7 @@ describe('where the only place of concurrent_turns is taken', () => {
   })
 })
 
-describe('a request that is refused gives its key back:', () => {
+describe('a refused request releases its key:', () => {
   it('steering with nothing said', async () => {
     const { key } = await newTenant()
     const { id } = await newSession({ model: model([]).id }, key)
@@ -99,7 +99,7 @@ describe('a request that is refused gives its key back:', () => {
   })
 })
 
-it('a repeat of a fork gets its session, also when the original is gone', async () => {
+it('a repeated fork returns its session, also after the original was deleted', async () => {
   const { key } = await newTenant()
   const { id } = await newSession({ model: model([]).id }, key)
   const fork = () => sender(key)(`/api/sessions/${id}/fork`, { title: 'Copy' }, 'k')
@@ -114,7 +114,7 @@ describe('a completion', () => {
   const complete = (key: string, id: string, headers: Readonly<Record<string, string>> = {}, more: object = {}) =>
     sender(key)('/v1/chat/completions', { model: id, messages: hello, ...more }, 'k', headers)
 
-  it('tells the time of its run, however often it is told', async () => {
+  it('has the start time of its run in every repeat', async () => {
     const { key } = await newTenant()
     const scripted = model([says('one')])
     const first = await complete(key, scripted.id)
@@ -122,7 +122,7 @@ describe('a completion', () => {
     expect((await complete(key, scripted.id)).body).toEqual(first.body)
   })
 
-  it('that is streamed does so too', async () => {
+  it('that is streamed has it too', async () => {
     const { key } = await newTenant()
     const body = { model: model([says('one')]).id, messages: hello, stream: true }
     const ask = async () =>

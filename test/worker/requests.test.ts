@@ -1,4 +1,4 @@
-/** What requests may be: validation that names the field, idempotency, settings, methods, origins, the OpenAPI document. */
+/** Tests validation, idempotency, settings, methods, origins and the OpenAPI document. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../src/worker/app.ts'
@@ -104,7 +104,7 @@ describe('a request that is wrong', () => {
     expect(answer.status).toBe(400)
   })
 
-  it('a model that is not there is not found, by name', async () => {
+  it('an unknown model is a 404 with its name', async () => {
     const { status, body } = await call<ErrorBody>(
       'POST',
       '/v1/chat/completions',
@@ -113,7 +113,7 @@ describe('a request that is wrong', () => {
     expect([status, body.error]).toMatchObject([404, { code: 'model_not_found', param: 'model' }])
   })
 
-  it('a body over 10 MB is refused, announced or not', async () => {
+  it('a body over 10 MB is refused, with and without a declared length', async () => {
     const large = new Uint8Array(11 * 2 ** 20).fill(32)
     const { id } = await newSession()
     const announced = await call<ErrorBody>('POST', '/api/sessions', { body: large })
@@ -141,7 +141,7 @@ describe('a request that is wrong', () => {
 })
 
 describe('methods and paths', () => {
-  it('a method that is not there is answered with those that are', async () => {
+  it('an unknown method is a 405 with the allowed methods', async () => {
     const { id } = await newSession()
     const answer = await call<ErrorBody>('PUT', `/api/sessions/${id}`)
     expect([answer.status, answer.headers.get('allow'), answer.body.error.code]).toEqual([
@@ -151,7 +151,7 @@ describe('methods and paths', () => {
     ])
   })
 
-  it('an unknown path is not found, and without a key not even that', async () => {
+  it('an unknown path is a 404, and a 401 without a key', async () => {
     expect((await call('GET', '/api/nothing')).status).toBe(404)
     expect((await call('GET', '/api/nothing', { key: null })).status).toBe(401)
     expect((await call('GET', '/nothing', { key: null })).status).toBe(404)
@@ -162,7 +162,7 @@ describe('methods and paths', () => {
       expect([id, (await call('GET', `/api/sessions/${id}`)).status]).toEqual([id, 404])
   })
 
-  it('origins that are named may read, others may not', async () => {
+  it('only configured origins may read', async () => {
     const from = (origin: string, method = 'GET') =>
       request(method, '/api/sessions', {
         ...(method === 'OPTIONS' && { key: null }),
@@ -296,7 +296,7 @@ describe('an Idempotency-Key', () => {
   const once = (path: string, body: object, key: string) =>
     call<ErrorBody & Run>('POST', path, { body, headers: { 'idempotency-key': key } })
 
-  it('gives the stored answer for the same body, and refuses another one', async () => {
+  it('returns the stored answer for the same body and refuses another body', async () => {
     const scripted = model([says('one'), says('two')])
     const { id } = await newSession({ model: scripted.id })
     const path = `/api/sessions/${id}/chat`
@@ -319,7 +319,7 @@ describe('an Idempotency-Key', () => {
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)
   })
 
-  it('lets those that come while the first still runs wait for its answer', async () => {
+  it('makes repeats wait while the first request runs', async () => {
     const gate = new Gate()
     const scripted = model([says('a', gate, 'b')])
     const { id } = await newSession({ model: scripted.id })
@@ -350,7 +350,7 @@ describe('an Idempotency-Key', () => {
     await streamed.text()
   })
 
-  it('gives a stream again, from its beginning, while it runs and when it is over', async () => {
+  it('repeats a stream from its beginning, during and after the run', async () => {
     const gate = new Gate()
     const scripted = model([says('before'), says('one ', gate, 'two')])
     const { id } = await newSession({ model: scripted.id })
@@ -375,7 +375,7 @@ describe('an Idempotency-Key', () => {
     expect(scripted.requests.length).toBe(2)
   })
 
-  it('says a word into a running turn once', async () => {
+  it('steers a running turn once', async () => {
     const gate = new Gate()
     const scripted = model([says('a', gate), says('b')])
     const { id } = await newSession({ model: scripted.id })
@@ -390,7 +390,7 @@ describe('an Idempotency-Key', () => {
     expect(await listLines(id)).toEqual(['user: go', 'assistant: a', 'user: and this', 'assistant: b'])
   })
 
-  it('is kept when the object dies: the repeat finds the same run', async () => {
+  it('survives a crash: the repeat finds the same run', async () => {
     const gate = new Gate()
     const scripted = model([says('a', gate), says('b')])
     const { id } = await newSession({ model: scripted.id })
@@ -424,7 +424,7 @@ describe('an Idempotency-Key', () => {
 describe('settings', () => {
   const patch = (key: string, body: object) => call<Record<string, unknown>>('PATCH', '/api/settings', { key, body })
 
-  it('are merged part by part, and null takes one back', async () => {
+  it('are merged by field, and null removes one', async () => {
     const { key } = await newTenant()
     await patch(key, { agent: { max_turns: 5 }, timezone: 'Europe/Berlin' })
     const more = await patch(key, { busy_input_mode: 'queue', fallback_providers: ['openai/a'] })
@@ -449,7 +449,7 @@ describe('settings', () => {
     })
   })
 
-  it('that are not set can be taken back', async () => {
+  it('that are not set can be removed', async () => {
     const { key } = await newTenant()
     const answer = await patch(key, { agent: { max_turns: null }, timezone: null })
     expect([answer.status, answer.body]).toEqual([200, { agent: {} }])
@@ -461,7 +461,7 @@ describe('settings', () => {
     expect(session.body['settings']).toEqual({ agent: {} })
   })
 
-  it('of a session go before those of the tenant, and a request before both', async () => {
+  it('of a session override the tenant, and a request overrides both', async () => {
     const { key } = await newTenant()
     const [tenants, sessions, asked] = [model([]), model([]), model([])]
     await patch(key, { model: { default: tenants.id } })
@@ -515,7 +515,7 @@ describe('settings', () => {
 })
 
 describe('chat completions', () => {
-  it('take the whole history along, system text included', async () => {
+  it('use the whole history, system text included', async () => {
     const scripted = model([says('Blue.')])
     const { status, body, headers } = await call<{ id: string; choices: object[]; usage: object }>(
       'POST',
@@ -547,7 +547,7 @@ describe('chat completions', () => {
     expect(await listMessages(headers.get('x-talaria-session-id')!)).toHaveLength(4)
   })
 
-  it('with a session header take only what was said last', async () => {
+  it('with a session header use only the last message', async () => {
     const scripted = model([says('one'), says('two')])
     const { id } = await newSession({ model: scripted.id })
     for (const name of ['x-talaria-session-id', 'x-hermes-session-id']) {
@@ -579,7 +579,7 @@ describe('chat completions', () => {
 })
 
 describe('lists', () => {
-  it('of messages lead to older ones, newest last', async () => {
+  it('of messages page to older ones, newest last', async () => {
     const { id } = await newSession({ model: model([]).id })
     for (const input of ['one', 'two', 'three']) await call('POST', `/api/sessions/${id}/chat`, { body: { input } })
     const page = async (query: string) => {
@@ -595,7 +595,7 @@ describe('lists', () => {
     expect(older).toEqual({ said: ['one', 'ok', 'two'], next: null })
   })
 
-  it('of sessions go through all of them once, newest first', async () => {
+  it('of sessions page through all of them once, newest first', async () => {
     const { key } = await newTenant()
     const made: string[] = []
     for (let i = 0; i < 5; i++) made.push((await newSession({ title: `Number ${i}` }, key)).id)

@@ -1,4 +1,4 @@
-/** `/v1/responses`: going on with a response, branching off, forgetting, deleting; whose they are. */
+/** Tests `/v1/responses`: continuing, forking, deleting and isolating responses. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type ModelRequest, calls, Gate, model as modelOf, says, type Script } from '../support/scripted-model.ts'
@@ -33,7 +33,7 @@ const counting = () =>
   model(({ messages }: ModelRequest) => says(`${messages.filter(({ role }) => role === 'user').length} so far`))
 
 describe('a response', () => {
-  it('is an answer, and is there to be read again', async () => {
+  it('has the answer and can be read again', async () => {
     const { status, body, headers } = await create({ model: model(() => says('Hello')), input: 'hi' })
     expect([status, body.status, textOf(body)]).toEqual([200, 'completed', ['Hello']])
     expect(body.usage.total_tokens).toBe(110)
@@ -97,7 +97,7 @@ describe('a response', () => {
     expect(textOf((await get(response.id)).body)).toEqual(['Hello'])
   })
 
-  it('in the background is told of at once, and later as it is', async () => {
+  it('in the background returns at once, and later shows its state', async () => {
     const { body } = await create({ model: model(() => says('Done.')), input: 'hi', background: true })
     expect(['queued', 'in_progress', 'completed']).toContain(body.status)
     const run = await call('POST', '/v1/responses', {
@@ -108,8 +108,8 @@ describe('a response', () => {
   })
 })
 
-describe('going on', () => {
-  it('with the last response stays in its session', async () => {
+describe('continuing', () => {
+  it('the last response stays in its session', async () => {
     const name = counting()
     const first = await create({ model: name, input: 'one' })
     const second = await create({ model: name, input: 'two', previous_response_id: first.body.id })
@@ -118,7 +118,7 @@ describe('going on', () => {
     expect(sessionOf(second.headers)).toBe(sessionOf(first.headers))
   })
 
-  it('with an earlier response branches off, and leaves the first as it is', async () => {
+  it('an earlier response forks the session and does not change it', async () => {
     const name = counting()
     const first = await create({ model: name, input: 'one' })
     const second = await create({ model: name, input: 'two', previous_response_id: first.body.id })
@@ -157,7 +157,7 @@ describe('going on', () => {
     expect(textOf(branch.body)).toEqual(['2 so far'])
   })
 
-  it('with a conversation begins it, and finds it again', async () => {
+  it('a conversation creates it, and finds it again', async () => {
     const name = counting()
     const one = await create({ model: name, input: 'one', conversation: 'my-project' })
     const two = await create({ model: name, input: 'two', conversation: { id: 'my-project' } })
@@ -180,7 +180,7 @@ describe('going on', () => {
   })
 })
 
-describe('a branch that is refused leaves no copy:', () => {
+describe('a refused fork leaves no copy:', () => {
   type Limits = Readonly<Record<string, number>>
   /** A session of two responses, each for 0.01, and what happens to those who go on behind the first. */
   const behindTwo = async (limits: Limits) => {
@@ -230,7 +230,7 @@ describe('a branch that is refused leaves no copy:', () => {
 })
 
 describe('a response that is not stored', () => {
-  it('cannot be read, gone on with, or found in a session', async () => {
+  it('cannot be read, continued, or found in a session', async () => {
     const { body, headers } = await create({ model: model(() => says('Hello')), input: 'hi', store: false })
     expect(textOf(body)).toEqual(['Hello'])
     expect((await get(body.id)).status).toBe(404)
@@ -240,7 +240,7 @@ describe('a response that is not stored', () => {
       .toBe(404)
   })
 
-  it('is paid for all the same', async () => {
+  it('is counted in usage', async () => {
     const { key } = await newTenant()
     const { headers } = await create({ model: model(() => says('Hello')), input: 'hi', store: false }, { key })
     await expect
@@ -250,7 +250,7 @@ describe('a response that is not stored', () => {
     expect(body.totals).toMatchObject({ turns: 1, output: 10 })
   })
 
-  it('may go on with one that is, which stays as it was', async () => {
+  it('may continue a stored one, which does not change', async () => {
     const name = counting()
     const first = await create({ model: name, input: 'one' })
     const unstored = await create({ model: name, input: 'two', previous_response_id: first.body.id, store: false })
@@ -258,7 +258,7 @@ describe('a response that is not stored', () => {
     expect(await listMessages(sessionOf(first.headers))).toHaveLength(2)
   })
 
-  it('streams to its end before it is forgotten', async () => {
+  it('streams to its end before it is deleted', async () => {
     const answer = await request('POST', '/v1/responses', {
       body: { model: model(() => says('Hel', 'lo')), input: 'hi', stream: true, store: false },
     })
@@ -270,7 +270,7 @@ describe('a response that is not stored', () => {
 })
 
 describe('deleting', () => {
-  it('takes the last response back, and the session with the only one', async () => {
+  it('removes the last response, and the session with the only one', async () => {
     const name = counting()
     const first = await create({ model: name, input: 'one' })
     const second = await create({ model: name, input: 'two', previous_response_id: first.body.id })
@@ -290,7 +290,7 @@ describe('deleting', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a refused id', () => {
   it('is another tenant’s, an unknown one and a malformed id, all alike', async () => {
     const { body } = await create({ model: model(() => says('Mine.')), input: 'hi' })
     const { key } = await newTenant()
@@ -340,12 +340,12 @@ it('a reference to an item is refused with what to send instead', async () => {
   expect([status, body.error.code, body.error.param]).toEqual([400, 'unsupported', 'input.0'])
 })
 
-describe('a response that is under way', () => {
+describe('a response in progress', () => {
   type Told = { readonly type: string; readonly sequence_number: number; readonly response?: Response_ }
   const eventsOf = async (response: Response): Promise<readonly Told[]> =>
     [...(await response.text()).matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? '') as Told)
 
-  it('is cancelled, with what was said so far, and stays so', async () => {
+  it('is cancelled with its text so far, and stays cancelled', async () => {
     const gate = new Gate()
     const { body } = await create({ model: model(() => says('So ', gate, 'long.')), input: 'hi', background: true })
     await gate.waitUntilReached()
@@ -355,7 +355,7 @@ describe('a response that is under way', () => {
     expect((await call('POST', `/v1/responses/${body.id}/cancel`)).body).toEqual(cancelled.body)
   })
 
-  it('is not cancelled by what waits behind it, nor when it is over', async () => {
+  it('is not cancelled through a queued one, nor after its end', async () => {
     const gate = new Gate()
     const name = model((_asked, nth) => (nth ? says('two') : says('one', gate)))
     const ask = { model: name, input: 'hi', background: true, conversation: 'cancelling' }
@@ -370,7 +370,7 @@ describe('a response that is under way', () => {
     expect((await call<Response_>('POST', `/v1/responses/${first.body.id}/cancel`)).body.status).toBe('completed')
   })
 
-  it('is followed from its beginning, or from where the reader stopped', async () => {
+  it('is streamed from its beginning, or after the last received event', async () => {
     const gate = new Gate()
     const { body } = await create({ model: model(() => says('So ', gate, 'long.')), input: 'hi', background: true })
     await gate.waitUntilReached()
@@ -383,7 +383,7 @@ describe('a response that is under way', () => {
     expect(rest).toEqual(whole.slice(3))
   })
 
-  it('is nobody else’s', async () => {
+  it('is hidden from other tenants', async () => {
     const { body } = await create({ model: model(() => says('Mine.')), input: 'hi' })
     const { key } = await newTenant()
     const asks = [
@@ -396,7 +396,7 @@ describe('a response that is under way', () => {
   })
 })
 
-it('what was said for a response is listed as OpenAI lists it', async () => {
+it('user messages of a response are listed like OpenAI does', async () => {
   const url = 'https://example.com/a.png'
   const input = [
     { role: 'user', content: 'Before.' },

@@ -1,4 +1,4 @@
-/** Any part of the settings, of a tenant and of a session: what may be a part, and whose providers a model may have. */
+/** Tests patches of settings of tenants and sessions, and the providers that a session's settings add. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { model, says } from '../support/scripted-model.ts'
@@ -33,7 +33,7 @@ describe.each(['tenant', 'session'])('a part of the settings of a %s', (whose) =
     expect(await patch(part)).toMatchObject({ status: 400, param })
   })
 
-  it('may be a part of an entry that is there', async () => {
+  it('may change a part of an existing entry', async () => {
     const patch = await setUp()
     const preset = { references: ['openai/a'], aggregator: 'openai/b' }
     await patch({ providers: { 'custom:x': own }, moa: { presets: { p: preset } } })
@@ -50,7 +50,7 @@ describe.each(['tenant', 'session'])('a part of the settings of a %s', (whose) =
     })
   })
 
-  it('is refused where something would be missing then', async () => {
+  it('is refused when the result would be incomplete', async () => {
     const patch = await setUp()
     const [param, headers] = ['providers.custom:x.base_url', { 'x-team': 'a' }]
     expect(await patch({ providers: { 'custom:x': { headers } } })).toMatchObject({ status: 400, param })
@@ -60,8 +60,8 @@ describe.each(['tenant', 'session'])('a part of the settings of a %s', (whose) =
   })
 })
 
-describe('what only the settings of a session name', () => {
-  it('can be asked for by requests to it', async () => {
+describe('a provider that only the settings of a session name', () => {
+  it('can be requested in this session', async () => {
     const { key } = await newTenant()
     const preset = { references: [model(() => says('a hint')).id], aggregator: model(() => says('one')).id }
     const session = await newSession({ settings: { moa: { presets: { mine: preset } } } }, key)
@@ -79,7 +79,7 @@ describe('what only the settings of a session name', () => {
     expect([(await respond({})).status, (await chat((await newSession({}, key)).id)).status]).toEqual([404, 404])
   })
 
-  it('can be its model from the same change on', async () => {
+  it('can become its model in the same patch', async () => {
     const { key } = await newTenant()
     const settings = { providers: { 'custom:x': own } }
     const path = `/api/sessions/${(await newSession({}, key)).id}`

@@ -1,9 +1,9 @@
-/** What the sessions of a list do, as their objects say. */
+/** Tests the status of sessions in lists. */
 
 import { expect, it } from 'vitest'
 import { getStatuses } from '../../src/worker/sessions.ts'
 
-it('a session that cannot say what it does takes nobody else’s answer away', async () => {
+it('a session without a status does not affect the others', async () => {
   const sessions = Array.from({ length: 30 }, (_, i) => ({ id: `ses_${i}` }))
   const getByName = (name: string) => ({
     info: {

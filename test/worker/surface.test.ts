@@ -1,11 +1,11 @@
-/** What the deployment shows of itself: static files, errors where there is nothing, and the OpenAPI document. */
+/** Tests static files, errors of unknown paths, and the OpenAPI document. */
 
 import { createExecutionContext } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
 import { createApp } from '../../src/worker/app.ts'
 import { bindings, call, type ErrorBody } from './client.ts'
 
-describe('beside the routes', () => {
+describe('paths without a route', () => {
   const files: Pick<Fetcher, 'fetch'> = {
     fetch: async (request) => {
       const { method, url } = request as Request
@@ -53,7 +53,7 @@ describe('the OpenAPI document', () => {
   const headersOf = async (method: string, path: string) =>
     (await operation(method, path))?.parameters.flatMap((one) => (one.in === 'header' ? [one.name] : []))
 
-  it('describes no answer as an object without anything in it', async () => {
+  it('describes no response as an empty object', async () => {
     const empty = Object.entries(await paths()).flatMap(([path, methods]) =>
       Object.values(methods)
         .flatMap(({ responses }) => Object.values(responses))
@@ -73,13 +73,13 @@ describe('the OpenAPI document', () => {
     expect(listed.toSorted()).toEqual(mounted.toSorted())
   })
 
-  it('says which routes need no key', async () => {
+  it('marks routes that need no key', async () => {
     for (const path of ['/health', '/v1/health', '/docs', '/openapi.json'])
       expect([path, (await operation('get', path))?.security]).toEqual([path, []])
     expect((await operation('get', '/health/detailed'))?.security).toBe(undefined)
   })
 
-  it('names the headers that requests may carry', async () => {
+  it('lists the request headers', async () => {
     expect(await headersOf('post', '/v1/chat/completions')).toEqual([
       'Idempotency-Key',
       'X-Talaria-Session-Id',
@@ -89,7 +89,7 @@ describe('the OpenAPI document', () => {
     expect(await headersOf('get', '/api/sessions')).toEqual([])
   })
 
-  it('names every answer of what may be streamed', async () => {
+  it('lists both response types of streamable routes', async () => {
     for (const path of ['/v1/chat/completions', '/v1/responses']) {
       const content = (await operation('post', path))?.responses['200']?.content ?? {}
       expect([path, Object.keys(content)]).toEqual([path, ['application/json', 'text/event-stream']])

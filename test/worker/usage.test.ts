@@ -1,4 +1,4 @@
-/** `/api/usage`: what turns have cost, by day, model, session and source; and the limits of what may be spent. */
+/** Tests usage reports by day, model, session and source, and the limits on cost and storage. */
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -109,7 +109,7 @@ describe('the report', () => {
     expect(cursor).toBe('&cursor=')
   })
 
-  it('knows nothing of other tenants, and needs a key that may read', async () => {
+  it('excludes other tenants, and needs the scope read', async () => {
     const [one, other] = [await newTenant(), await newTenant(['chat'])]
     const { id } = await newSession({ model: model([]).id }, one.key)
     await chat(one.key, id, 'hi')
@@ -129,7 +129,7 @@ describe('the report', () => {
     expect([status, body.error.param]).toEqual([400, param])
   })
 
-  it('keeps what turns have cost that were taken back or whose session is gone, and counts a copy once', async () => {
+  it('keeps the cost of undone turns and deleted sessions, and counts a fork once', async () => {
     const { key } = await newTenant()
     const { id } = await newSession({ model: model([]).id }, key)
     for (const input of ['one', 'two', 'three']) await chat(key, id, input)
@@ -146,7 +146,7 @@ describe('the report', () => {
     expect((await report(key, '?group=session')).data.map((line) => line.key)).toEqual([id])
   })
 
-  it('marks calls that broke off, and counts what they are estimated to have cost', async () => {
+  it('marks broken calls and counts their estimated cost', async () => {
     const { key } = await newTenant()
     const scripted = model([drops('Half an '), says('answer')])
     await call('PATCH', '/api/settings', { key, body: priced(scripted.id) })
@@ -221,7 +221,7 @@ describe('a limit', () => {
     expect(refused(await chat(key, id, 'more'))).toEqual([429, 'limit_exceeded', name, true])
   })
 
-  it('lets turns go on while the tenant cannot be asked, and hears of them later', async () => {
+  it('lets turns run while the tenant is unreachable, and counts them later', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ tokens_per_day: 215 })
     const gate = new Gate()
@@ -243,7 +243,7 @@ describe('a limit', () => {
     expect(refused(await chat(key, id, 'two'))).toEqual([429, 'limit_exceeded', 'tokens_per_day', true])
   })
 
-  it('of turns at once gets its place back, though the tenant was away when the turn ended', async () => {
+  it('of concurrent turns frees the place, even when the tenant was unreachable at the end', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ concurrent_turns: 1 })
     const gate = new Gate()
@@ -302,7 +302,7 @@ describe('a limit', () => {
     expect(spent).toEqual([{ tokens: 110 }])
   })
 
-  it('of turns at once gets its place back before a session is gone', async () => {
+  it('of concurrent turns frees the place before a session is deleted', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ concurrent_turns: 1 })
@@ -317,7 +317,7 @@ describe('a limit', () => {
     expect(await bindings.TENANT.getByName(`t/${tenantId}`).limits.admitTurn('probe')).toEqual({ ok: true })
   })
 
-  it('begins with what was spent before it was set', async () => {
+  it('counts cost from before it was set', async () => {
     const { key, id: tenantId } = await newTenant()
     const { id } = await newSession({ model: model([]).id }, key)
     await chat(key, id, 'one')
@@ -329,7 +329,7 @@ describe('a limit', () => {
     expect((await chat(key, id, 'three')).status).toBe(200)
   })
 
-  it('of a turn ends it with an answer, and leaves the next one alone', async () => {
+  it('of a turn ends it with an answer and does not affect the next turn', async () => {
     const scripted = model([calls({ name: 'todo', input: {} }), says('what I have'), says('next')])
     const { key } = await limited({ usd_per_turn: 0.01 }, priced(scripted.id))
     const { id } = await newSession({ model: scripted.id }, key)
@@ -350,7 +350,7 @@ describe('a limit', () => {
     expect((await chat(key, other.id, 'one')).status).toBe(200)
   })
 
-  it('of a session does not keep words out of a turn that is open', async () => {
+  it('of a session does not refuse messages into an open turn', async () => {
     const gate = new Gate()
     const scripted = model([calls({ name: 'todo', input: {} }), says('a', gate, 'b'), says('c')])
     const { key } = await limited({ usd_per_session: 0.015 }, priced(scripted.id))
@@ -374,7 +374,7 @@ describe('a limit', () => {
     expect(scripted.requests.length).toBe(1)
   })
 
-  it('of storage refuses what would be kept, files and turns', async () => {
+  it('of storage refuses files and turns', async () => {
     const { key, id: tenantId } = await limited({ storage_bytes: 1_000_000 })
     const { id } = await newSession({ model: model([]).id }, key)
     expect((await chat(key, id, 'one')).status).toBe(200)
@@ -388,8 +388,8 @@ describe('a limit', () => {
   })
 })
 
-describe('what a tenant stores', () => {
-  it('counts large files of every session, from when they are put to when they are deleted', async () => {
+describe('storage of a tenant', () => {
+  it('counts large files of all sessions until they are deleted', async () => {
     const { key } = await limited({ storage_bytes: 4_000_000 })
     const [one, two] = [await newSession({}, key), await newSession({}, key)]
     const put = (session: { readonly id: string }, body: Uint8Array) =>
@@ -401,7 +401,7 @@ describe('what a tenant stores', () => {
     expect((await put(two, new Uint8Array(1_500_000))).status).toBe(201)
   })
 
-  it('counts a fork, and refuses one that there is no room for', async () => {
+  it('counts a fork, and refuses one over the limit', async () => {
     const { key } = await limited({ storage_bytes: 4_000_000 })
     const { id } = await newSession({}, key)
     const body = new Uint8Array(1_500_000)
@@ -414,7 +414,7 @@ describe('what a tenant stores', () => {
 })
 
 describe('a list of sessions', () => {
-  it('says what each of them does now', async () => {
+  it('shows the current status of each', async () => {
     const { key } = await newTenant()
     const gate = new Gate()
     const busy = await newSession({ model: model([says('a', gate, 'b')]).id, title: 'busy' }, key)
@@ -437,7 +437,7 @@ describe('a list of sessions', () => {
 })
 
 describe('one request', () => {
-  it('says its model and how it is asked before the session and the tenant do', async () => {
+  it('sets model and sampling before the session and the tenant', async () => {
     const { key } = await newTenant()
     const [own, other] = [model([]), model([])]
     await call('PATCH', '/api/settings', {
@@ -464,7 +464,7 @@ describe('one request', () => {
     ])
   })
 
-  it('to the OpenAI API may say the same', async () => {
+  it('to the Chat Completions API can set the same', async () => {
     const scripted = model([])
     const [provider, name] = ['openai', scripted.id.slice('openai/'.length)]
     const { status } = await call('POST', '/v1/chat/completions', {
@@ -474,7 +474,7 @@ describe('one request', () => {
     expect([status, asked?.['max_tokens'] ?? asked?.['max_completion_tokens']]).toEqual([200, 9])
   })
 
-  it('to the newer API may say the same; its own words win there', async () => {
+  it('to the Responses API can set the same; its own fields win', async () => {
     const scripted = model([])
     const wishes = { provider: 'openai', model: scripted.id.slice('openai/'.length), input: 'x' }
     const options = { temperature: 0.7, max_tokens: 444 }
@@ -507,7 +507,7 @@ describe('one request', () => {
   })
 })
 
-it('a run that is stopped before a word of it came is counted as an estimate', async () => {
+it('a run stopped before its first delta is counted as an estimate', async () => {
   const { key } = await newTenant()
   const gate = new Gate()
   const { id } = await newSession({ model: model([[gate]]).id }, key)
@@ -520,7 +520,7 @@ it('a run that is stopped before a word of it came is counted as an estimate', a
   expect(totals.input).toBeGreaterThan(0)
 })
 
-it('a call that died with its object is counted, and the turn goes on', async () => {
+it('a call lost in a crash is counted, and the turn continues', async () => {
   const { key, id: tenantId } = await newTenant()
   const gate = new Gate()
   const scripted = model([says('half ', gate), says('whole')])
