@@ -29,6 +29,8 @@ export type Stage = {
   readonly another: (persist?: string) => Promise<Contender>
   /** A Talaria that counts billed rows at `/api/bench/rows`; the caller stops it. */
   readonly counting: (persist?: string) => Promise<Contender>
+  /** A Talaria whose inspector listens on this port. */
+  readonly inspected: (inspectorPort: number) => Promise<Contender>
   readonly end: () => Promise<void>
 }
 
@@ -138,6 +140,11 @@ export const openStage = async ({ from, self }: StageOptions): Promise<Stage> =>
     another: (persist) => launchers.ours(persist ?? folderFor('another'), model),
     counting: (persist) =>
       launchOurs(from, ['--script', 'bench/rows-worker.ts'])(persist ?? folderFor('counting'), model),
+    inspected: (inspectorPort) => {
+      const contender = launchOurs(from, ['--inspector-port', String(inspectorPort)])(folderFor('inspected'), model)
+      contenders.set('inspected', contender)
+      return contender
+    },
     end: async () => {
       for (const contender of contenders.values())
         await contender.then(

@@ -1,0 +1,50 @@
+/** Reads the heap of the main isolate through the inspector of the local server. */
+
+type Answer = { readonly id?: number; readonly result?: unknown; readonly error?: { readonly message: string } }
+
+const answerTimeoutMs = 30_000
+
+export type Inspector = {
+  /** Bytes in use after a forced collection. */
+  readonly usedHeap: () => Promise<number>
+  readonly close: () => void
+}
+
+/** `port`: the `--inspector-port` of the server. */
+export async function openInspector(port: number): Promise<Inspector> {
+  const listed = await fetch(`http://127.0.0.1:${port}/json`)
+  const [target] = (await listed.json()) as readonly { readonly webSocketDebuggerUrl: string }[]
+  if (!target) throw new Error(`The inspector on port ${port} lists no isolate.`)
+  // The inspector only accepts pages of this machine; Node lets a client set the header.
+  const options = { headers: { origin: 'http://localhost' } } as unknown as string
+  const socket = new WebSocket(target.webSocketDebuggerUrl, options)
+  await new Promise<void>((resolve, reject) => {
+    socket.addEventListener('open', () => resolve())
+    socket.addEventListener('error', () => reject(new Error('The inspector refused the connection.')))
+  })
+  let lastId = 0
+  const send = (method: string): Promise<unknown> => {
+    const id = ++lastId
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${method} was not answered.`)), answerTimeoutMs)
+      const onMessage = ({ data }: MessageEvent) => {
+        const answer = JSON.parse(String(data)) as Answer
+        if (answer.id !== id) return
+        clearTimeout(timer)
+        socket.removeEventListener('message', onMessage)
+        if (answer.error) reject(new Error(`${method}: ${answer.error.message}`))
+        else resolve(answer.result)
+      }
+      socket.addEventListener('message', onMessage)
+      socket.send(JSON.stringify({ id, method }))
+    })
+  }
+  return {
+    usedHeap: async () => {
+      await send('HeapProfiler.collectGarbage')
+      const { usedSize } = (await send('Runtime.getHeapUsage')) as { readonly usedSize: number }
+      return usedSize
+    },
+    close: () => socket.close(),
+  }
+}
