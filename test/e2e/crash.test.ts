@@ -1,3 +1,5 @@
+/** Tests that turns of a killed server end after its restart, without any request. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startModelServer } from '../support/model-server/server.ts'
 import { type Client, createClient, eventually, type Message } from './support/client.ts'
@@ -110,7 +112,7 @@ const onceOrUnknown = /^(1 times, told as done|[01] times, told as unknown)$/
 const writes = (nonce: string) =>
   `[[call terminal {"command":"echo x >> log"} then text 8]] [[slow gap=20 nonce=${nonce}]]`
 
-describe('killed as a whole, with a turn at every place', () => {
+describe('a server killed with a turn at every failpoint', () => {
   const places = [
     { place: 'before-model', answers: 2, allowed: once },
     { place: 'before-tool', answers: 2, allowed: onceOrUnknown },
@@ -152,7 +154,7 @@ describe('killed as a whole, with a turn at every place', () => {
     expect(await written(clientTo(back), turn.session)).toMatch(allowed)
   })
 
-  it('in the middle of an answer: gives one answer', async () => {
+  it('in the middle of an answer: the session has one answer', async () => {
     const turn = turns.get('mid-stream') as Begun
     expect(turn.listener.events.length).toBeGreaterThan(5)
     await untilAnswered(back, turn.session, { nonce: 'mid-stream', answers: 1 })
@@ -162,7 +164,7 @@ describe('killed as a whole, with a turn at every place', () => {
     expect(messages[1]?.content?.trim().split(' ')).toEqual(Array.from({ length: 60 }, (_, n) => `word${n}`))
   })
 
-  it('with an accepted message that nobody waits for: it is answered', async () => {
+  it('after accepting a message without an open request: it is answered', async () => {
     expect(accepted).toBe(202)
     await untilAnswered(back, waiting, { nonce: 'later', answers: 1 })
     const messages = await clientTo(back).messages(waiting)
@@ -180,7 +182,7 @@ describe('killed as a whole, with a turn at every place', () => {
 describe('killed again and again', () => {
   beforeEach(() => model.reset())
 
-  it('while the model says nothing, twice in a row', async () => {
+  it('while the model does not answer, twice in a row', async () => {
     model.script(() => ({ hang: true }))
     const asked = (count: number) =>
       eventually(
@@ -205,7 +207,7 @@ describe('killed again and again', () => {
     await kill(last)
   }, 150_000)
 
-  it('only the runtime, and wrangler brings it back', async () => {
+  it('only the runtime, which wrangler restarts', async () => {
     const server = await start()
     const client = clientTo(server)
     const { session, listener, chat } = await begin(server, writes('runtime'))

@@ -1,3 +1,5 @@
+/** Tests a deployment without provider keys, which uses the demo model. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, eventually } from './support/client.ts'
 import { deleteState, newState, type Server, startServer } from './support/server.ts'

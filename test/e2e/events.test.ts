@@ -1,3 +1,5 @@
+/** Tests server-sent events and WebSockets of a real server. */
+
 import { describe, expect, it } from 'vitest'
 import { eventually } from './support/client.ts'
 import { owner, server, createTenant } from './support/here.ts'

@@ -1,3 +1,5 @@
+/** Tests Idempotency-Key with a real server. */
+
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { listModelRequests, owner, createTenant } from './support/here.ts'

@@ -1,3 +1,5 @@
+/** Tests that a real server refuses invalid requests and stores nothing of them. */
+
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from './support/client.ts'
 import { createTenant } from './support/here.ts'

@@ -1,3 +1,5 @@
+/** Tests that another tenant and keys without a scope cannot reach a session. */
+
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from './support/client.ts'
 import { owner, server, createTenant } from './support/here.ts'

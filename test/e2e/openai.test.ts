@@ -1,3 +1,5 @@
+/** Tests chat completions with the official OpenAI SDK. */
+
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError, RateLimitError } from 'openai'
 import { describe, expect, it } from 'vitest'
 import { listModelRequests, owner, server, createTenant } from './support/here.ts'
@@ -36,7 +38,7 @@ describe('the official OpenAI SDK', () => {
     expect(chunks.at(-1)?.usage?.total_tokens).toBeGreaterThan(0)
   })
 
-  it('streams a turn with tools, and sees their progress only where it looks for it', async () => {
+  it('streams a turn with tools, whose progress is in separate events', async () => {
     const stream = await sdk().chat.completions.create({
       model: 'talaria',
       messages: user('[[call write_file {"path":"a.txt","content":"hello"} then say written]]'),
@@ -55,7 +57,7 @@ describe('the official OpenAI SDK', () => {
     expect((await sdk().models.retrieve('talaria')).id).toBe('talaria')
   })
 
-  it('takes a whole history, and remembers nothing of it', async () => {
+  it('takes a whole history, without an earlier session', async () => {
     const completion = await sdk().chat.completions.create({
       model: 'talaria',
       messages: [
@@ -68,7 +70,7 @@ describe('the official OpenAI SDK', () => {
     expect(completion.choices[0]?.message.content).toBe('the last one')
   })
 
-  it('goes on with a stored session that a header names', async () => {
+  it('continues a stored session that a header names', async () => {
     const first = await sdk()
       .chat.completions.create({ model: 'talaria', messages: user('[[echo]] one') })
       .withResponse()
@@ -108,13 +110,13 @@ describe('errors as the SDK types them', () => {
     expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
   })
 
-  it('404 for a model that is not there', async () => {
+  it('404 for an unknown model', async () => {
     const error = await failure(sdk().chat.completions.create({ model: 'nobody/nothing', messages: user('x') }))
     expect(error).toBeInstanceOf(NotFoundError)
     expect(error).toMatchObject({ code: 'model_not_found', param: 'model' })
   })
 
-  it('404 for a session that is not there', async () => {
+  it('404 for an unknown session', async () => {
     const request = { model: 'talaria', messages: user('x') }
     const error = await failure(
       sdk().chat.completions.create(request, { headers: { 'X-Talaria-Session-Id': 'ses_none' } }),
@@ -122,7 +124,7 @@ describe('errors as the SDK types them', () => {
     expect(error).toBeInstanceOf(NotFoundError)
   })
 
-  it('400 for what is not supported, by name', async () => {
+  it('400 for an unsupported field, with its name', async () => {
     const tools = [{ type: 'function' as const, function: { name: 'mine', parameters: {} } }]
     const error = await failure(sdk().chat.completions.create({ model: 'talaria', messages: user('x'), tools }))
     expect(error).toBeInstanceOf(BadRequestError)
@@ -131,7 +133,7 @@ describe('errors as the SDK types them', () => {
     expect(none).toMatchObject({ status: 400, param: 'messages' })
   })
 
-  it('429 over a limit, by name and with the time to wait', async () => {
+  it('429 over a limit, with its name and Retry-After', async () => {
     const { id, key } = await createTenant()
     const limits = { requests_per_minute: 2 }
     expect((await owner.send('PATCH', `/api/admin/tenants/${id}`, { body: { limits } })).status).toBe(200)
@@ -144,8 +146,8 @@ describe('errors as the SDK types them', () => {
   })
 })
 
-describe('a model in trouble', () => {
-  it('is asked again, and the client sees one answer', async () => {
+describe('a failing model', () => {
+  it('is called again, and the client gets one answer', async () => {
     const messages = user('[[status 503 times=1 nonce=trouble-503]] [[say recovered]]')
     const completion = await sdk().chat.completions.create({ model: 'talaria', messages })
     expect(completion.choices[0]?.message.content).toBe('recovered')

@@ -44,7 +44,7 @@ describe.skipIf(!hasBubblewrap)('background processes on the http backend (needs
   const newsIn = async (client: ReturnType<typeof createClient>, session: string) =>
     (await client.messages(session)).filter((message) => (message as { source?: string }).source === 'process')
 
-  it('outlive the server, are told of once, and end with their session', async () => {
+  it('survive the server, are reported once, and end with their session', async () => {
     const first = await start()
     const session = await first.client.newSession()
     const wait = 'while [ ! -e go ]; do sleep 0.1; done'
@@ -111,7 +111,7 @@ describe.skipIf(!hasBubblewrap)('background processes on the http backend (needs
     await started.kill()
   }, 120_000)
 
-  it('are started once, when the server dies while one is being started', async () => {
+  it('are started once when the server is killed during the start', async () => {
     const first = await start({ FAILPOINTS: 'during-tool=hang@1' })
     const session = await first.client.newSession()
     const input = terminal({ command: 'echo started >> count; sleep 98764' })

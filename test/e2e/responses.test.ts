@@ -1,3 +1,5 @@
+/** Tests the Responses API with the official OpenAI SDK. */
+
 import OpenAI, { BadRequestError, NotFoundError } from 'openai'
 import { describe, expect, it } from 'vitest'
 import { owner, server } from './support/here.ts'

@@ -1,3 +1,5 @@
+/** Tests `npm start`: ports, signals, state folders and the protection of keys. */
+
 import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -37,7 +39,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect((await createClient(second.url, second.key).get(`/api/sessions/${session}`)).json.title).toBe('Kept')
   })
 
-  it('says so when the port is taken', async () => {
+  it('reports an occupied port', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
@@ -53,7 +55,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     deleteState(state)
   })
 
-  it('finds the key of a tenant again after a kill, and no file has it', async () => {
+  it('keeps the key of a tenant after a kill, and no file contains it', async () => {
     const model = await startModelServer()
     model.reset({ bodies: true })
     const env = { OPENAI_BASE_URL: model.url, MODEL: 'openai/bench' }

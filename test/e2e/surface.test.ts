@@ -1,3 +1,5 @@
+/** Tests the public routes and the session routes of a real server. */
+
 import { describe, expect, it } from 'vitest'
 import { owner } from './support/here.ts'
 

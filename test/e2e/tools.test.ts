@@ -1,3 +1,5 @@
+/** Tests turns with tools on a real server. */
+
 import { describe, expect, it } from 'vitest'
 import { lines, pdfWith } from '../backends/support/pdf.ts'
 import type { Message } from './support/client.ts'
@@ -20,7 +22,7 @@ function expectWellFormed(messages: readonly Message[]) {
 }
 
 describe('a turn with tools', () => {
-  it('makes sixty calls one after the other', async () => {
+  it('runs sixty calls one after the other', async () => {
     const session = await owner.newSession()
     const run = await owner.chat(session, '[[tools 60 write_file {"path":"f$i.txt","content":"n$i"}]] [[say sixty]]')
     expect(run.status).toBe(200)
@@ -33,7 +35,7 @@ describe('a turn with tools', () => {
       expect((await owner.get(`/api/sessions/${session}/files/f${n}.txt`)).text).toBe(`n${n}`)
   })
 
-  it('makes eight calls at once, and joins the results in the order asked', async () => {
+  it('runs eight calls at once and keeps their order in the results', async () => {
     const session = await owner.newSession()
     for (let n = 0; n < 8; n++)
       await owner.send('PUT', `/api/sessions/${session}/files/p${n}.txt`, { raw: `content ${n}` })
@@ -52,7 +54,7 @@ describe('a turn with tools', () => {
     for (const [n, content] of results.entries()) expect(content).toContain(`content ${n}`)
   })
 
-  it('reads a PDF that somebody has put into the workspace', async () => {
+  it('reads a PDF from the workspace', async () => {
     const session = await owner.newSession()
     const raw = await pdfWith([lines('Annual report'), lines('Page two')])
     await owner.send('PUT', `/api/sessions/${session}/files/report.pdf`, { raw })
@@ -63,14 +65,14 @@ describe('a turn with tools', () => {
     expect(result?.content).toContain('Page two')
   })
 
-  it('tells the model when arguments are no JSON, and goes on', async () => {
+  it('reports invalid JSON arguments to the model and continues', async () => {
     const session = await owner.newSession()
     const run = await owner.chat(session, '[[badargs write_file]] [[say went on]]')
     expect(run.json).toMatchObject({ status: 'completed', output: 'went on' })
     expectWellFormed(await owner.messages(session))
   })
 
-  it('asks again when the connection to the model is cut before the answer', async () => {
+  it('calls the model again when the connection breaks before the answer', async () => {
     const session = await owner.newSession()
     const input = '[[drop 0 times=1 nonce=cut-0]] [[say whole]]'
     expect((await owner.chat(session, input)).json).toMatchObject({ status: 'completed', output: 'whole' })
@@ -78,7 +80,7 @@ describe('a turn with tools', () => {
     expect((await owner.messages(session)).map(({ content }) => content)).toEqual([input, 'whole'])
   })
 
-  it('has the answer continued when the connection to the model is cut in the middle of it', async () => {
+  it('continues the answer when the connection breaks in the middle of it', async () => {
     const session = await owner.newSession()
     const listener = await subscribe({ url: server.url, key: server.key, path: `/api/sessions/${session}/events` })
     const run = await owner.chat(session, '[[drop 3 times=1]] [[say whole]]')
@@ -95,7 +97,7 @@ describe('a turn with tools', () => {
     expect(messages[1]?.content).toBe(output)
   })
 
-  it('runs to its end when the client goes away in the middle of the stream', async () => {
+  it('runs to its end when the client disconnects', async () => {
     const session = await owner.newSession()
     const input = '[[slow gap=30 chunks=40]]'
     const path = `/api/sessions/${session}/chat/stream`

@@ -1,3 +1,5 @@
+/** Tests the arguments of `npm start`. */
+
 import { describe, expect, it } from 'vitest'
 import { readArguments } from '../../scripts/lib/arguments.mjs'
 

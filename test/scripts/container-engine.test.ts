@@ -1,3 +1,5 @@
+/** Tests the check for a container engine. */
+
 import { describe, expect, it } from 'vitest'
 import { hasEngine, howToGetOne } from '../../scripts/lib/container-engine.mjs'
 

@@ -1,3 +1,5 @@
+/** Tests the sum in the last line of `npm test`. */
+
 import { describe, expect, it } from 'vitest'
 import { countsOf, lineOf } from '../../scripts/lib/counts.mjs'
 

@@ -1,3 +1,5 @@
+/** Tests the comparison of node_modules with the lock file. */
+
 import { describe, expect, it } from 'vitest'
 import { matches } from '../../scripts/lib/lockfile.mjs'
 

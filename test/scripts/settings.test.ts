@@ -1,3 +1,5 @@
+/** Tests how local settings are read and missing keys generated. */
+
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

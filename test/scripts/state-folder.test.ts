@@ -1,3 +1,5 @@
+/** Tests the check of the state folder. */
+
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

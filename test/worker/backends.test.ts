@@ -1,3 +1,5 @@
+/** Tests the choice of a backend and the limits of the virtual one. */
+
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runInDurableObject } from 'cloudflare:test'
 import type { Settings } from '../../src/agent/model/settings.ts'
