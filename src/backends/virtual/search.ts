@@ -40,7 +40,7 @@ function byName(entries: readonly Entry[], root: string, { pattern, limit, offse
 }
 
 async function byContent(files: SqlFiles, entries: readonly Entry[], query: SearchQuery): Promise<SearchResult> {
-  const wanted = parseSearchPattern(query.pattern)
+  const expression = parseSearchPattern(query.pattern)
   const required = requiredText(query.pattern)
   const hits: Hits = { page: [], total: 0 }
   let bytes = 0
@@ -49,7 +49,7 @@ async function byContent(files: SqlFiles, entries: readonly Entry[], query: Sear
     bytes += entry.size
     if (bytes > maxSearchedBytes) return { hits: hits.page, total: hits.total, truncated: true }
     const text = asText(await files.read(entry.path))
-    if (text?.includes(required)) searchLines(entry.path, text, { wanted, query, hits })
+    if (text?.includes(required)) searchLines(entry.path, text, { expression, query, hits })
   }
   return { hits: hits.page, total: hits.total, truncated: hits.total > query.offset + hits.page.length }
 }
@@ -58,14 +58,14 @@ function asText(bytes: Uint8Array): string | undefined {
   return bytes.subarray(0, binaryCheckBytes).includes(0) ? undefined : new TextDecoder().decode(bytes)
 }
 
-type Scan = { readonly wanted: RegExp; readonly query: SearchQuery; readonly hits: Hits }
+type Scan = { readonly expression: RegExp; readonly query: SearchQuery; readonly hits: Hits }
 
-function searchLines(path: string, text: string, { wanted, query, hits }: Scan): void {
+function searchLines(path: string, text: string, { expression, query, hits }: Scan): void {
   const { offset, limit, context = 0 } = query
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
   for (const [i, line] of lines.entries()) {
-    if (!wanted.test(clamp(line))) continue
+    if (!expression.test(clamp(line))) continue
     const place = hits.total++
     if (place < offset || place >= offset + limit) continue
     const hit = { path, line: i + 1, text: clamp(line) }

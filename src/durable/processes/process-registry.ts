@@ -44,7 +44,7 @@ const maxPages = 64
 const maxPagesPerPoll = 8
 const tailChars = 1_500
 const noticeDelayMs = 1_000
-const pollIntervals = { least: 2_000, most: 30_000, afterFailure: 60_000 } as const
+const pollIntervals = { minMs: 2_000, maxMs: 30_000, afterFailureMs: 60_000 } as const
 
 export class SessionProcesses implements Processes {
   readonly #options: ProcessOptions
@@ -167,13 +167,13 @@ export class SessionProcesses implements Processes {
   async pollAll(): Promise<void> {
     this.#deleteOld()
     this.#polledAt = this.#now()
-    const asked = await Promise.allSettled(
+    const results = await Promise.allSettled(
       this.#rows
         .all()
         .filter(isRunning)
         .map((row) => this.#poll(row)),
     )
-    const failures = asked.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
     this.#hasFailed = failures.length > 0
     const defect = failures.find((reason) => !(reason instanceof BackendError))
     if (defect) throw defect
@@ -189,8 +189,8 @@ export class SessionProcesses implements Processes {
       .map(({ startedAt }) => startedAt)
     const age = Math.max(0, now - Math.max(...starts))
     const wait = this.#hasFailed
-      ? pollIntervals.afterFailure
-      : Math.min(pollIntervals.most, Math.max(pollIntervals.least, age))
+      ? pollIntervals.afterFailureMs
+      : Math.min(pollIntervals.maxMs, Math.max(pollIntervals.minMs, age))
     const times = [...news, ...(starts.length ? [this.#polledAt + wait] : [])]
     return times.length ? Math.min(...times) : undefined
   }
@@ -213,7 +213,7 @@ export class SessionProcesses implements Processes {
 
   /** Postpones the notice, when it cannot be delivered now. */
   postponeNotice(): void {
-    this.#noticeAfter = this.#now() + pollIntervals.afterFailure
+    this.#noticeAfter = this.#now() + pollIntervals.afterFailureMs
   }
 
   async killAll(): Promise<void> {
@@ -336,8 +336,8 @@ function newRow(
   { kind, now }: { readonly kind: BackendKind; readonly now: number },
 ): ProcessRow {
   const times = { startedAt: now, until: now + timeoutMs }
-  const news = { notify, watch: newWatch(watch, now), told: false, tail: '', base: 0 }
-  return { id, command, ...(pty && { pty }), cwd, kind, ...times, state: { at: 'starting' }, ...news }
+  const report = { notify, watch: newWatch(watch, now), told: false, tail: '', base: 0 }
+  return { id, command, ...(pty && { pty }), cwd, kind, ...times, state: { at: 'starting' }, ...report }
 }
 
 const viewOf = ({ id, command, cwd, pid, pty, startedAt, state, notify, watch }: ProcessRow): ProcessView => ({

@@ -70,11 +70,11 @@ export class SandboxBox extends Sandbox<SandboxEnv> {
 
   /** Applies the rules, or returns the failure, in which case nothing has started. */
   async #applyEgress(egress: Egress): Promise<SandboxFailure | undefined> {
-    const wanted = JSON.stringify(egress)
-    if (wanted === this.#egress) return undefined
+    const requested = JSON.stringify(egress)
+    if (requested === this.#egress) return undefined
     const set = await toResult(() => applyEgress(this, egress, this.env))
     if ('trouble' in set) return { ...set.trouble, code: 'CONTAINER_UNAVAILABLE' }
-    this.#egress = wanted
+    this.#egress = requested
     return undefined
   }
 

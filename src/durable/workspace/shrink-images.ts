@@ -67,15 +67,15 @@ export async function shrinkOversizedImages(
   return made.every((message, at) => message === messages[at]) ? messages : made
 }
 
-async function shrinkMessage(message: Message, shrink: ShrinkImage, kept: MessageCache): Promise<Message> {
+async function shrinkMessage(message: Message, shrink: ShrinkImage, cache: MessageCache): Promise<Message> {
   if (message.role === 'assistant' || message.content.every(({ type }) => type === 'text')) return message
-  const known = kept.get(message)
+  const known = cache.get(message)
   if (known) return known
   const content = await Promise.all(
     message.content.map(async (part) => (part.type === 'image' ? ((await shrink(part)) ?? part) : part)),
   )
   const isSame = content.every((part, at) => part === message.content[at])
   const result = isSame ? message : ({ ...message, content } as Message)
-  kept.set(message, result)
+  cache.set(message, result)
   return result
 }

@@ -3,8 +3,8 @@
 import { type Command, command, errorResult, type Context, parse, pathIn, readBytes, textResult } from './io.ts'
 import { byteResult, deviceBytes, exceedsDeviceLimit, sizeOf } from './text.ts'
 
-async function input(context: Context, name: string | undefined, wanted: number): Promise<Uint8Array> {
-  const device = name === undefined ? undefined : deviceBytes(name, wanted)
+async function input(context: Context, name: string | undefined, maxBytes: number): Promise<Uint8Array> {
+  const device = name === undefined ? undefined : deviceBytes(name, maxBytes)
   return device ?? readBytes(context, name ?? '-')
 }
 

@@ -42,10 +42,10 @@ export function divide(a: Decimal, b: Decimal, scale: number): Decimal {
 
 /** Remainder of `divide` at this scale; with scale 0 the integer remainder. */
 export function remainder(a: Decimal, b: Decimal, scale: number): Decimal {
-  const kept = Math.max(scale + b.scale, a.scale)
+  const resultScale = Math.max(scale + b.scale, a.scale)
   const quotient = divide(a, b, scale)
   const product = { digits: quotient.digits * b.digits, scale: quotient.scale + b.scale }
-  return rescale(add(a, negate(product)), kept)
+  return rescale(add(a, negate(product)), resultScale)
 }
 
 export function power(a: Decimal, b: Decimal, scale: number): Decimal {

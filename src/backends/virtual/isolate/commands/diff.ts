@@ -32,10 +32,10 @@ function lineNormalizer({ flags }: Parsed): (line: string) => string {
 /** Drops changes that consist only of blank lines (-B). */
 function withoutBlankChanges({ a, b, changes }: Comparison): Comparison {
   const blank = (lines: readonly string[]): boolean => lines.every((line) => line.trim() === '')
-  const kept = changes.filter(
+  const remaining = changes.filter(
     ({ fromA, toA, fromB, toB }) => !blank(a.slice(fromA, toA)) || !blank(b.slice(fromB, toB)),
   )
-  return { a, b, changes: kept }
+  return { a, b, changes: remaining }
 }
 
 const isUnified = ({ flags, values }: Parsed): boolean =>
@@ -66,8 +66,8 @@ async function diffFiles(context: Context, options: Parsed, pair: Pair): Promise
   }
   const [left, right] = [await bytes(one), await bytes(other)]
   if (equal(left, right)) {
-    const told = options.flags.has('s') || options.flags.has('report-identical-files')
-    return { out: told ? `Files ${one} and ${other} are identical\n` : '', differs: false }
+    const message = options.flags.has('s') || options.flags.has('report-identical-files')
+    return { out: message ? `Files ${one} and ${other} are identical\n` : '', differs: false }
   }
   if (isBinary(left) || isBinary(right)) return { out: `Binary files ${one} and ${other} differ\n`, differs: true }
   const large = left.byteLength + right.byteLength > maxComparedBytes
@@ -141,10 +141,10 @@ const cmp = command('cmp', async (args, context) => {
   for (const name of [one, other])
     if (name !== '-' && !(await context.fs.exists(pathIn(context, name))))
       return errorResult('cmp', `${name}: No such file or directory`, 2)
-  const told = firstDifference(one, other, [await readBytes(context, one), await readBytes(context, other)])
+  const message = firstDifference(one, other, [await readBytes(context, one), await readBytes(context, other)])
   const silent = flags.has('s') || flags.has('silent') || flags.has('quiet')
-  if (told === '' || silent) return textResult('', told === '' ? 0 : 1)
-  return told.startsWith('cmp:') ? textResult('', 1, told) : textResult(told, 1)
+  if (message === '' || silent) return textResult('', message === '' ? 0 : 1)
+  return message.startsWith('cmp:') ? textResult('', 1, message) : textResult(message, 1)
 })
 
 export const diffCommands: readonly Command[] = [command('diff', run), cmp]

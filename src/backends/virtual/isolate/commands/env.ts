@@ -10,22 +10,22 @@ type EnvOptions = {
 }
 
 function parseArguments(args: readonly string[]): EnvOptions {
-  const wanted: EnvOptions = { clear: args[0] === '-i' || args[0] === '-', set: {}, drop: [], next: 0 }
-  for (; wanted.next < args.length; wanted.next++) {
-    const arg = args[wanted.next] ?? ''
+  const options: EnvOptions = { clear: args[0] === '-i' || args[0] === '-', set: {}, drop: [], next: 0 }
+  for (; options.next < args.length; options.next++) {
+    const arg = args[options.next] ?? ''
     const pair = /^([A-Za-z_]\w*)=(.*)$/s.exec(arg)
-    if (arg === '-u') wanted.drop.push(args[++wanted.next] ?? '')
-    else if (pair) wanted.set[pair[1] ?? ''] = pair[2] ?? ''
+    if (arg === '-u') options.drop.push(args[++options.next] ?? '')
+    else if (pair) options.set[pair[1] ?? ''] = pair[2] ?? ''
     else if (arg !== '-i' && arg !== '-') break
   }
-  return wanted
+  return options
 }
 
 async function run(args: string[], context: Context): Promise<ExecResult> {
   const { clear, set, drop, next } = parseArguments(args)
-  const kept = clear ? {} : { ...context.exportedEnv }
-  for (const name of drop) delete kept[name]
-  const all: Record<string, string> = { ...kept, ...set }
+  const inherited = clear ? {} : { ...context.exportedEnv }
+  for (const name of drop) delete inherited[name]
+  const all: Record<string, string> = { ...inherited, ...set }
   if (next >= args.length) {
     const lines = Object.entries(all).map(([name, value]) => `${name}=${value}\n`)
     return { stdout: lines.join(''), stderr: '', exitCode: 0, stdoutKind: 'text' }

@@ -20,7 +20,7 @@ const backtrackingSyntax = /\(\?<?[=!]|\\[1-9]/
 const maxLineChars = 10_000
 const specialCharacters = /[.*+?^${}()|[\]\\]/g
 
-type GrepOptions = { readonly pattern: RegExp; readonly flags: ReadonlySet<string>; readonly most: number }
+type GrepOptions = { readonly pattern: RegExp; readonly flags: ReadonlySet<string>; readonly maxCount: number }
 
 /** Converts a basic expression to an extended one, in which special characters have no backslash. */
 const toExtended = (basic: string): string =>
@@ -44,17 +44,21 @@ function matchesIn(line: string, { pattern, flags }: GrepOptions): string[] | un
   return all.length > 0 ? all : undefined
 }
 
-function searchText(text: string, name: string, wanted: GrepOptions): { readonly out: string; readonly count: number } {
+function searchText(
+  text: string,
+  name: string,
+  options: GrepOptions,
+): { readonly out: string; readonly count: number } {
   const lines = text.replace(/\n$/, '').split('\n')
   let count = 0
   let out = ''
   for (const [i, line] of lines.entries()) {
-    const found = count < wanted.most ? matchesIn(line, wanted) : undefined
+    const found = count < options.maxCount ? matchesIn(line, options) : undefined
     if (!found) continue
     count++
-    for (const one of found) out += `${name}${wanted.flags.has('n') ? `${i + 1}:` : ''}${one}\n`
+    for (const one of found) out += `${name}${options.flags.has('n') ? `${i + 1}:` : ''}${one}\n`
   }
-  const { flags } = wanted
+  const { flags } = options
   if (flags.has('q')) return { out: '', count }
   if (flags.has('l')) return { out: count > 0 ? `${name.replace(/:$/, '')}\n` : '', count }
   return { out: flags.has('c') ? `${name}${count}\n` : out, count }
@@ -72,11 +76,15 @@ async function grepWithBacktracking(context: Context, args: readonly string[]): 
   const known =
     [...flags].every((flag) => supportedFlags.has(flag)) && [...values.keys()].every((name) => /^[em]$/.test(name))
   if (!backtrackingSyntax.test(source) || !known) return undefined
-  const wanted = { pattern: compile(source, flags), flags, most: Number(values.get('m') ?? Number.POSITIVE_INFINITY) }
+  const options = {
+    pattern: compile(source, flags),
+    flags,
+    maxCount: Number(values.get('m') ?? Number.POSITIVE_INFINITY),
+  }
   const named = isNamed(flags, names.length)
   const results: { out: string; count: number }[] = []
   for (const name of names.length > 0 ? names : ['-'])
-    results.push(searchText(await readText(context, name), named ? `${name}:` : '', wanted))
+    results.push(searchText(await readText(context, name), named ? `${name}:` : '', options))
   return textResult(results.map(({ out }) => out).join(''), results.some(({ count }) => count > 0) ? 0 : 1)
 }
 
@@ -88,10 +96,21 @@ function joinPatterns(args: readonly string[]): string[] {
   const fixed = flags.has('F')
   const parts = patterns.map((one) => (fixed ? one.replace(specialCharacters, String.raw`\$&`) : one))
   const simple = !fixed && !flags.has('E') && !flags.has('P')
-  const kept = [...flags].filter((flag) => flag !== 'F').map((flag) => (flag.length > 1 ? `--${flag}` : `-${flag}`))
+  const keptFlags = [...flags]
+    .filter((flag) => flag !== 'F')
+    .map((flag) => (flag.length > 1 ? `--${flag}` : `-${flag}`))
   const numbers = ['m', 'A', 'B', 'C'].flatMap((one) => (values.has(one) ? [`-${one}`, values.get(one) ?? ''] : []))
   const long = [...values].flatMap(([name, value]) => (name.length > 1 ? [`--${name}=${value}`] : []))
-  return [...kept, ...(fixed ? ['-E'] : []), ...numbers, ...long, '-e', parts.join(simple ? '\\|' : '|'), '--', ...rest]
+  return [
+    ...keptFlags,
+    ...(fixed ? ['-E'] : []),
+    ...numbers,
+    ...long,
+    '-e',
+    parts.join(simple ? '\\|' : '|'),
+    '--',
+    ...rest,
+  ]
 }
 
 /** Prefixes file names of `grep -r x .` with `./`, as grep does. */

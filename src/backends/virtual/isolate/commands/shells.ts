@@ -10,8 +10,8 @@ function parseArguments(args: readonly string[]): Invocation {
     const arg = args[i] ?? ''
     if (arg === '-o') settings.push(`set -o ${args[++i] ?? ''}`)
     else if (/^-[a-z]+$/.test(arg)) {
-      const kept = arg.replace(/[-cils]/g, '')
-      if (kept !== '') settings.push(`set -${kept}`)
+      const letters = arg.replace(/[-cils]/g, '')
+      if (letters !== '') settings.push(`set -${letters}`)
       if (arg.includes('c')) return { settings, inline: true, rest: args.slice(i + 1) }
     } else if (!arg.startsWith('--')) return { settings, inline: false, rest: args.slice(i) }
   }

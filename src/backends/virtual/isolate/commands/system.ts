@@ -13,9 +13,9 @@ const unameFields = [
 
 const uname = command('uname', async (args) => {
   const { flags } = parse(args, '')
-  const wanted = flags.size === 0 ? new Set(['s']) : flags
+  const selected = flags.size === 0 ? new Set(['s']) : flags
   return textResult(
-    `${unameFields.flatMap(([flag, text]) => (wanted.has('a') || wanted.has(flag) ? [text] : [])).join(' ')}\n`,
+    `${unameFields.flatMap(([flag, text]) => (selected.has('a') || selected.has(flag) ? [text] : [])).join(' ')}\n`,
   )
 })
 

@@ -127,8 +127,8 @@ const cut = command('cut', async (args, context) => {
   const between = values.has('f') ? (values.get('d') ?? '\t') : ''
   const text = await readText(context, rest[0] ?? '-')
   const lines = text.replace(/\n$/, '').split('\n')
-  const kept = lines.map((line) => line.split(between).filter((_, i) => !named(i + 1)))
-  return textResult(text === '' ? '' : `${kept.map((fields) => fields.join(between)).join('\n')}\n`)
+  const fieldsByLine = lines.map((line) => line.split(between).filter((_, i) => !named(i + 1)))
+  return textResult(text === '' ? '' : `${fieldsByLine.map((fields) => fields.join(between)).join('\n')}\n`)
 })
 
 /** More lines would block other sessions for seconds; grep and awk have the same limit. */

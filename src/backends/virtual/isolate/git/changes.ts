@@ -43,12 +43,9 @@ type Walk = {
   readonly tracked: ReadonlySet<string> | undefined
 }
 
-/** Whether a path is an untracked file, or not wanted. */
-const isExcluded = (
-  { states, isWanted: wanted, tracked }: Walk,
-  path: string,
-  before: git.WalkerEntry | null,
-): boolean => !wanted(path) || (states[1].of === 'files' && !before && !tracked?.has(path))
+/** Whether a path is an untracked file, or not isWanted. */
+const isExcluded = ({ states, isWanted, tracked }: Walk, path: string, before: git.WalkerEntry | null): boolean =>
+  !isWanted(path) || (states[1].of === 'files' && !before && !tracked?.has(path))
 
 const isSame = (before: Side | undefined, after: Side | undefined): boolean =>
   before?.oid === after?.oid && before?.mode === after?.mode
@@ -76,11 +73,11 @@ async function changeAt(
 export async function changesBetween(
   repository: Repository,
   states: readonly [State, State],
-  wanted: (path: string) => boolean = () => true,
+  isWanted: (path: string) => boolean = () => true,
 ): Promise<FileChange[]> {
   const [from, to] = states
   const tracked = to.of === 'files' && from.of !== 'index' ? new Set(await git.listFiles({ ...repository })) : undefined
-  const walk = { states, isWanted: wanted, tracked }
+  const walk = { states, isWanted, tracked }
   const found = (await git.walk({
     ...repository,
     trees: [walkerOf(from), walkerOf(to)],

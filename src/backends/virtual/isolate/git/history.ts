@@ -130,7 +130,7 @@ function styleOf(options: Arguments): Style {
 const changesOf = (
   repository: Repository,
   { oid, commit }: Commit,
-  wanted?: (path: string) => boolean,
+  isWanted?: (path: string) => boolean,
 ): Promise<FileChange[]> =>
   changesBetween(
     repository,
@@ -138,7 +138,7 @@ const changesOf = (
       { of: 'commit', oid: commit.parent[0] },
       { of: 'commit', oid },
     ],
-    wanted,
+    isWanted,
   )
 
 /** Renders changes for log, show and diff: patch, statistics or names. */
@@ -149,7 +149,7 @@ export async function changesText(options: Arguments, changes: readonly FileChan
   return patch ? patchesOf(changes, Number(options.value('U') ?? options.value('unified') ?? 3)) : ''
 }
 
-type Selection = { readonly commits: readonly Commit[]; readonly wanted: ((path: string) => boolean) | undefined }
+type Selection = { readonly commits: readonly Commit[]; readonly isWanted: ((path: string) => boolean) | undefined }
 
 /** Lists the commits that a revision or range reaches, newest first. */
 async function reached(call: Call, range: string | undefined): Promise<Commit[]> {
@@ -168,17 +168,17 @@ async function reached(call: Call, range: string | undefined): Promise<Commit[]>
 
 async function select(call: Call, options: Arguments): Promise<Selection> {
   const [[range], paths] = await options.revisionsAndPaths(call)
-  const wanted = paths.length > 0 ? pathMatcher(paths.map((path) => repositoryPath(call, path))) : undefined
+  const isWanted = paths.length > 0 ? pathMatcher(paths.map((path) => repositoryPath(call, path))) : undefined
   const skip = Number(options.value('skip') ?? 0)
-  const most = options.count() + skip
+  const maxCommits = options.count() + skip
   const commits: Commit[] = []
   for (const commit of await reached(call, range)) {
-    if (commits.length >= most) break
+    if (commits.length >= maxCommits) break
     if (!matches(commit, options)) continue
-    if (wanted && (await changesOf(call.repository, commit, wanted)).length === 0) continue
+    if (isWanted && (await changesOf(call.repository, commit, isWanted)).length === 0) continue
     commits.push(commit)
   }
-  return { commits: commits.slice(skip), wanted }
+  return { commits: commits.slice(skip), isWanted }
 }
 
 function matches({ commit }: Commit, options: Arguments): boolean {
@@ -189,13 +189,15 @@ function matches({ commit }: Commit, options: Arguments): boolean {
 }
 
 export async function log(call: Call, options: Arguments): Promise<string> {
-  const { commits, wanted } = await select(call, options)
+  const { commits, isWanted } = await select(call, options)
   const { write, spaced, apart } = styleOf(options)
   const patch = options.flag('p') || options.flag('patch')
   const texts: string[] = []
   for (const commit of options.flag('reverse') ? commits.toReversed() : commits) {
-    const asked = patch || ['stat', 'shortstat', 'name-only', 'name-status'].some((name) => options.flag(name))
-    const below = asked ? await changesText(options, await changesOf(call.repository, commit, wanted), patch) : ''
+    const hasChanges = patch || ['stat', 'shortstat', 'name-only', 'name-status'].some((name) => options.flag(name))
+    const below = hasChanges
+      ? await changesText(options, await changesOf(call.repository, commit, isWanted), patch)
+      : ''
     const graph = options.flag('graph') ? '* ' : ''
     texts.push(graph + write(commit) + (below === '' ? '' : `${apart ? '\n' : ''}${below}`))
   }

@@ -60,8 +60,8 @@ export async function clone(context: Context, options: Arguments): Promise<strin
   return ''
 }
 
-async function remoteOf(repository: Repository, wanted: string | undefined): Promise<{ remote: string; url: string }> {
-  const remote = wanted ?? 'origin'
+async function remoteOf(repository: Repository, name: string | undefined): Promise<{ remote: string; url: string }> {
+  const remote = name ?? 'origin'
   const known = (await git.listRemotes({ ...repository })).find((one) => one.remote === remote)
   if (!known) throw fatal(`'${remote}' does not appear to be a git repository`)
   return known

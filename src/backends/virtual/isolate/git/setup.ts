@@ -107,16 +107,16 @@ export async function revParse({ repository }: Call, options: Arguments): Promis
 }
 
 export async function lsFiles(call: Call, options: Arguments): Promise<string> {
-  const wanted = pathMatcher([...options.rest, ...(options.after ?? [])].map((path) => repositoryPath(call, path)))
+  const isWanted = pathMatcher([...options.rest, ...(options.after ?? [])].map((path) => repositoryPath(call, path)))
   if (options.flag('o', 'others')) {
     const matrix = await git.statusMatrix({ ...call.repository })
     return matrix
-      .filter(([path, head, workdir, stage]) => head === 0 && stage === 0 && workdir !== 0 && wanted(path))
+      .filter(([path, head, workdir, stage]) => head === 0 && stage === 0 && workdir !== 0 && isWanted(path))
       .map(([path]) => `${path}\n`)
       .join('')
   }
   return (await git.listFiles({ ...call.repository }))
-    .filter(wanted)
+    .filter(isWanted)
     .map((path) => `${path}\n`)
     .join('')
 }
@@ -141,8 +141,8 @@ async function statesOf(
 
 export async function diff(call: Call, options: Arguments): Promise<{ stdout: string; differs: boolean }> {
   const [revisions, paths] = await options.revisionsAndPaths(call)
-  const wanted = pathMatcher(paths.map((path) => repositoryPath(call, path)))
-  const changes = await changesBetween(call.repository, await statesOf(call, options, revisions), wanted)
+  const isWanted = pathMatcher(paths.map((path) => repositoryPath(call, path)))
+  const changes = await changesBetween(call.repository, await statesOf(call, options, revisions), isWanted)
   const differs = changes.length > 0 && options.flag('exit-code', 'quiet')
   return { stdout: options.flag('quiet') ? '' : await changesText(options, changes, true), differs }
 }

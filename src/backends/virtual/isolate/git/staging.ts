@@ -27,13 +27,13 @@ async function clearUnmerged(call: Call, paths: readonly string[]): Promise<void
 }
 
 /** Adds everything below these paths that differs from the index. */
-export async function stage(call: Call, wanted: (path: string) => boolean, tracked: boolean): Promise<string[]> {
+export async function stage(call: Call, isWanted: (path: string) => boolean, tracked: boolean): Promise<string[]> {
   const { repository } = call
   const conflicts = new Set(await listUnmerged(call))
-  const matrix = await git.statusMatrix({ ...repository, filter: (path) => wanted(path) })
+  const matrix = await git.statusMatrix({ ...repository, filter: (path) => isWanted(path) })
   const changed = matrix.filter(([path, head, workdir, index]) => {
     if (tracked && head === 0 && index === 0) return false
-    return wanted(path) && (workdir !== index || conflicts.has(path))
+    return isWanted(path) && (workdir !== index || conflicts.has(path))
   })
   for (const [filepath, , workdir] of changed)
     if (workdir === 0) await git.remove({ ...repository, filepath })
@@ -66,8 +66,8 @@ export async function add(call: Call, options: Arguments): Promise<string> {
     throw new GitError('Nothing specified, nothing added.', 0)
   const known = await git.listFiles({ ...call.repository })
   for (const name of names) await requireAddable(call, name, known, options.flag('f', 'force'))
-  const wanted = pathMatcher(names.map((name) => repositoryPath(call, name)))
-  const staged = await stage(call, wanted, update)
+  const isWanted = pathMatcher(names.map((name) => repositoryPath(call, name)))
+  const staged = await stage(call, isWanted, update)
   return options.flag('v', 'verbose') ? staged.map((path) => `add '${path}'\n`).join('') : ''
 }
 
@@ -115,15 +115,15 @@ export async function mv(call: Call, options: Arguments): Promise<string> {
 /** Overwrites files of the working tree with those of a commit or the index. */
 export async function restoreFiles(call: Call, source: string | undefined, names: readonly string[]): Promise<number> {
   const { repository, context } = call
-  const wanted = pathMatcher(names.map((name) => repositoryPath(call, name)))
+  const isWanted = pathMatcher(names.map((name) => repositoryPath(call, name)))
   const from =
     source === undefined
       ? ({ of: 'index' } as const)
       : ({ of: 'commit', oid: await commitOf(repository, source) } as const)
-  const changes = await changesBetween(repository, [from, { of: 'files' }], wanted)
+  const changes = await changesBetween(repository, [from, { of: 'files' }], isWanted)
   const all =
     source === undefined ? await git.listFiles({ ...repository }) : await git.listFiles({ ...repository, ref: source })
-  if (!all.some(wanted) && changes.length === 0)
+  if (!all.some(isWanted) && changes.length === 0)
     throw new GitError(`error: pathspec '${names[0] ?? ''}' did not match any file(s) known to git`, 1)
   for (const { path, before } of changes) {
     const place = `${repository.dir}/${path}`
@@ -138,9 +138,9 @@ export async function restoreFiles(call: Call, source: string | undefined, names
 }
 
 /** Resets the index to a commit, below these paths. */
-async function unstage(call: Call, ref: string | undefined, wanted: (path: string) => boolean): Promise<void> {
+async function unstage(call: Call, ref: string | undefined, isWanted: (path: string) => boolean): Promise<void> {
   const { repository } = call
-  const changes = await changesBetween(repository, [{ of: 'commit', oid: ref }, { of: 'index' }], wanted)
+  const changes = await changesBetween(repository, [{ of: 'commit', oid: ref }, { of: 'index' }], isWanted)
   for (const { path, before } of changes)
     if (ref && before) await git.resetIndex({ ...repository, filepath: path, ref })
     else await git.remove({ ...repository, filepath: path })

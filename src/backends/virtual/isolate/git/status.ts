@@ -42,9 +42,9 @@ export type Status = {
 
 export async function statusOf(call: Call, paths: readonly string[] = []): Promise<Status> {
   const { repository } = call
-  const wanted = pathMatcher(paths.map((path) => repositoryPath(call, path)))
-  const conflicts = (await listUnmerged(call)).filter(wanted)
-  const matrix = (await git.statusMatrix({ ...repository })).filter(([path]) => wanted(path))
+  const isWanted = pathMatcher(paths.map((path) => repositoryPath(call, path)))
+  const conflicts = (await listUnmerged(call)).filter(isWanted)
+  const matrix = (await git.statusMatrix({ ...repository })).filter(([path]) => isWanted(path))
   const rows: Row[] = []
   const untracked: string[] = []
   for (const [path, head, workdir, stage] of matrix) {
@@ -94,10 +94,10 @@ async function detectRenames(repository: Repository, rows: readonly Row[]): Prom
   })
 }
 
-async function stagedOids(repository: Repository, wanted: ReadonlySet<string>): Promise<Map<string, string>> {
+async function stagedOids(repository: Repository, paths: ReadonlySet<string>): Promise<Map<string, string>> {
   const oids = new Map<string, string>()
   const map = async (path: string, [entry]: (git.WalkerEntry | null)[]): Promise<undefined> => {
-    if (entry && wanted.has(path)) oids.set(path, (await entry.oid()) ?? '')
+    if (entry && paths.has(path)) oids.set(path, (await entry.oid()) ?? '')
   }
   await git.walk({ ...repository, trees: [git.STAGE()], map })
   return oids
