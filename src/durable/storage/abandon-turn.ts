@@ -24,4 +24,4 @@ export function abandonTurn(lost: Turn, store: SessionStore, now: number): void 
   store.write()
 }
 
-const tooLargeNotice = '[What was said here was too large to be kept.]'
+const tooLargeNotice = '[A message was here that was too large to store.]'

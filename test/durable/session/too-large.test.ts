@@ -71,7 +71,7 @@ describe('a step that cannot be written', () => {
       const id = await limited(says('Back.'))
       expect(await send(id, 'a vast question')).toMatchObject({ status: 'failed' })
       expect((await listLines(id)).slice(2)).toEqual([
-        'user: [What was said here was too large to be kept.]',
+        'user: [A message was here that was too large to store.]',
         expect.stringContaining('I could not finish this'),
       ])
       expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })

@@ -1,7 +1,8 @@
 /** The alarm of a tenant's object: a part with a time of its own, added the way `jobs` will be. */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
+import { replaceClock } from '../../../src/durable/platform/clock.ts'
 import { bindings } from '../../worker/client.ts'
 import type { TenantWithJobs } from './fake-jobs.ts'
 
@@ -15,6 +16,8 @@ type Stub = ReturnType<typeof newTenant>
 const hourMs = 3_600_000
 const armedAt = (tenant: Stub) => runInDurableObject(tenant, (_object, { storage }) => storage.getAlarm())
 
+afterEach(() => replaceClock())
+
 it('is set to the earliest job and runs the due ones', async () => {
   const tenant = newTenant()
   const later = Date.now() + hourMs
@@ -24,6 +27,9 @@ it('is set to the earliest job and runs the due ones', async () => {
   await runDurableObjectAlarm(tenant)
   expect(await tenant.jobs.listRuns()).toEqual(['now'])
   expect(await armedAt(tenant)).toBe(later)
+  replaceClock({ now: () => later, wait: async () => undefined, later: () => () => undefined })
+  await runDurableObjectAlarm(tenant)
+  expect(await tenant.jobs.listRuns()).toEqual(['now', 'later'])
 })
 
 it('is deleted with the last job', async () => {
