@@ -95,5 +95,5 @@ export const turn = (target: Target, input: TurnInput): Promise<Turn> =>
     sent.end(body)
   })
 
-export const say = (target: Target, text: string, session?: string): Promise<Turn> =>
+export const sendMessage = (target: Target, text: string, session?: string): Promise<Turn> =>
   turn(target, { messages: [{ role: 'user', content: text }], ...(session && { session }) })

@@ -2,7 +2,7 @@
 
 type Answer = { readonly id?: number; readonly result?: unknown; readonly error?: { readonly message: string } }
 
-const answerTimeoutMs = 30_000
+const answerTimeoutMs = 120_000
 
 export type Inspector = {
   /** Bytes in use after a forced collection. */

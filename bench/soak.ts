@@ -7,13 +7,18 @@
 import { parseArgs } from 'node:util'
 import { readFileSync } from 'node:fs'
 import { openStage, repository } from './stage.ts'
-import { json, say, type Target } from './client.ts'
+import { call, json, sendMessage, type Target } from './client.ts'
 import { openInspector } from './inspector.ts'
 import { freePort, holderOf } from './process.ts'
 import { median } from './stats.ts'
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '30' }, sessions: { type: 'string', default: '40' } },
+  options: {
+    minutes: { type: 'string', default: '30' },
+    sessions: { type: 'string', default: '40' },
+    /** One kind of turn alone, to find where memory goes. */
+    only: { type: 'string' },
+  },
 })
 const minutes = Number(values.minutes)
 const sessionCount = Number(values.sessions)
@@ -22,15 +27,19 @@ const sampleMs = Math.max(10_000, (minutes * 60_000) / 60)
 const toleratedGrowth = 0.1
 const concurrentTurns = 4
 
-/** The mix: plain answers, tools, files, programs of the shell, and long answers. */
-const prompts: readonly string[] = [
-  'Hello. [[text 20]]',
-  'Plan. [[tools 2 todo {}]] [[say done]]',
-  'Write. [[call write_file {"path":"notes.txt","content":"line $i"} then read_file {"path":"notes.txt"} then say read]]',
-  'Run. [[call terminal {"command":"seq 1 200 | sort -n | tail -1"} then say ran]]',
-  'Long. [[text 300]]',
-  'Search. [[call search_files {"pattern":"line"} then say found]]',
-]
+/** A conversation is held in memory as a whole: after so many turns a new session replaces the old one. */
+const turnsPerSession = 30
+
+const mix: Readonly<Record<string, string>> = {
+  plain: 'Hello. [[text 20]]',
+  todo: 'Plan. [[tools 2 todo {}]] [[say done]]',
+  file: 'Write. [[call write_file {"path":"notes.txt","content":"line $i"} then read_file {"path":"notes.txt"} then say read]]',
+  terminal: 'Run. [[call terminal {"command":"seq 1 200 | sort -n | tail -1"} then say ran]]',
+  long: 'Long. [[text 300]]',
+  search: 'Search. [[call search_files {"pattern":"line"} then say found]]',
+}
+const prompts = values.only === undefined ? Object.values(mix) : [mix[values.only] ?? '']
+if (prompts[0] === '') throw new Error(`--only takes one of ${Object.keys(mix).join(', ')}.`)
 
 type Memory = {
   readonly heapMb: number
@@ -49,17 +58,21 @@ function residentOf(pid: number): Omit<Memory, 'heapMb'> {
 }
 
 async function runTurns(target: Target, until: number, counters: { turns: number; failures: string[] }): Promise<void> {
-  const sessions: string[] = []
-  for (let n = 0; n < sessionCount; n++)
-    sessions.push((await json<{ readonly id: string }>(target, 'POST', '/api/sessions', { title: `Soak ${n}` })).id)
+  const create = async () =>
+    (await json<{ readonly id: string }>(target, 'POST', '/api/sessions', { title: 'Soak' })).id
+  const slots = await Promise.all(Array.from({ length: sessionCount }, async () => ({ id: await create(), turns: 0 })))
+  const free = [...slots]
   let next = 0
   const worker = async () => {
-    while (Date.now() < until) {
-      const turn = next++
-      const session = sessions[turn % sessions.length]
-      const prompt = prompts[Math.floor(turn / sessions.length) % prompts.length] ?? ''
-      await say(target, prompt, session).catch((error: unknown) => void counters.failures.push(String(error)))
+    for (let slot = free.shift(); slot && Date.now() < until; slot = free.shift()) {
+      const prompt = prompts[Math.floor(next++ / slots.length) % prompts.length] ?? ''
+      await sendMessage(target, prompt, slot.id).catch((error: unknown) => void counters.failures.push(String(error)))
       counters.turns++
+      if (++slot.turns >= turnsPerSession) {
+        await call(target, 'DELETE', `/api/sessions/${slot.id}`)
+        Object.assign(slot, { id: await create(), turns: 0 })
+      }
+      free.push(slot)
     }
   }
   await Promise.all(Array.from({ length: concurrentTurns }, worker))
@@ -77,7 +90,7 @@ const stage = await openStage({ from: repository, self: false })
 const inspectorPort = await freePort()
 try {
   const { target, running } = await stage.inspected(inspectorPort)
-  await say(target, 'Hello. [[text 20]]')
+  await sendMessage(target, 'Hello. [[text 20]]')
   const pid = holderOf(running.pid, '/v3/do/')
   if (!pid) throw new Error('No process holds the files of the objects.')
   const inspector = await openInspector(inspectorPort)

@@ -1,6 +1,6 @@
 /** P15: measures a program of the model, run in a fresh isolate, and each tool call that it makes. */
 
-import { call, json, say, TurnFailed, type Target } from '../client.ts'
+import { call, json, sendMessage, TurnFailed, type Target } from '../client.ts'
 import { atMost, nonce, times, type Metric, type Row } from '../metric.ts'
 import { gapsOf, stepsOf, type Model } from '../model.ts'
 import { median } from '../stats.ts'
@@ -14,7 +14,7 @@ const calling = `for (let n = 0; n < ${callsPerProgram}; n++) await read_file({ 
 /** Times of a step that only runs this program, from the end of the model reply to the complete next request. */
 const stepOf = async (model: Model, target: Target, source: string, session: string): Promise<number> => {
   const key = nonce()
-  await say(target, `[[tools ${steps} execute_code ${JSON.stringify({ code: source })} nonce=${key}]]`, session)
+  await sendMessage(target, `[[tools ${steps} execute_code ${JSON.stringify({ code: source })} nonce=${key}]]`, session)
   const asked = await stepsOf(model, key)
   if (asked.length !== steps + 1) throw new TurnFailed(`asked ${asked.length} times in a turn of ${steps} programs`)
   return median(gapsOf(asked))
@@ -45,7 +45,7 @@ export const programs: Metric = {
     const sample = async () => {
       await stage.model.reset()
       const measured = async (source: string, calls: number): Promise<number> => {
-        const { session } = await say(target, 'Hello. [[text 5]]')
+        const { session } = await sendMessage(target, 'Hello. [[text 5]]')
         await call(target, 'PUT', `/api/sessions/${session}/files/small.txt`, 'a line')
         const step = await stepOf(stage.model, target, source, session)
         await allSucceeded(target, session, calls)

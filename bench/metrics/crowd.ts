@@ -1,6 +1,6 @@
 /** P5 and P6: measure many concurrent sessions, with an instant model and with one as slow as real models. */
 
-import { say, type Target } from '../client.ts'
+import { sendMessage, type Target } from '../client.ts'
 import { atLeast, atMost, pairs, ratioRow, together, times, type Metric, type Row } from '../metric.ts'
 import { cpuOf } from '../process.ts'
 import { median } from '../stats.ts'
@@ -15,7 +15,7 @@ const rush = async ({ target, running }: Contender): Promise<Rush> => {
   const turns = lanes * turnsPerLane
   const cpu = cpuOf(running.pid)
   const began = performance.now()
-  await together(lanes, () => times(turnsPerLane, () => say(target, 'Hello there. [[text 20]]')))
+  await together(lanes, () => times(turnsPerLane, () => sendMessage(target, 'Hello there. [[text 20]]')))
   const took = performance.now() - began
   return { perSecond: (turns / took) * 1000, cpu: (cpuOf(running.pid) - cpu) / turns }
 }
@@ -55,7 +55,7 @@ const nominal = ttft + (chunks - 1) * gap
 
 const addedDelay = async (target: Target, sessions: number): Promise<number> => {
   const prompt = `[[slow ttft=${ttft} chunks=${chunks} gap=${gap}]]`
-  return median((await together(sessions, () => say(target, prompt))).map((turn) => turn.total)) - nominal
+  return median((await together(sessions, () => sendMessage(target, prompt))).map((turn) => turn.total)) - nominal
 }
 
 export const slowStream: Metric = {

@@ -1,6 +1,6 @@
 /** P1 and P2: measure the time to the first word, compared with a bare proxy. */
 
-import { say, type Target } from '../client.ts'
+import { sendMessage, type Target } from '../client.ts'
 import { atMost, pairs, ratioRow, times, type Metric } from '../metric.ts'
 import { median } from '../stats.ts'
 
@@ -8,12 +8,12 @@ const prompt = 'Hello there. [[text 20]]'
 const perRound = 11
 
 const ttftOf = async (target: Target, session?: string): Promise<number> =>
-  median((await times(perRound, () => say(target, prompt, session))).map((turn) => turn.ttft))
+  median((await times(perRound, () => sendMessage(target, prompt, session))).map((turn) => turn.ttft))
 
 /** A session that has had a turn: its object is in memory and has its prompt. */
 const warmSession = async (target: Target): Promise<string> => {
-  const { session } = await say(target, prompt)
-  await say(target, prompt, session)
+  const { session } = await sendMessage(target, prompt)
+  await sendMessage(target, prompt, session)
   return session
 }
 

@@ -1,6 +1,6 @@
 /** P14: measures the memory of the runtime per session that had one turn. */
 
-import { say } from '../client.ts'
+import { sendMessage } from '../client.ts'
 import { atMost, times, type Metric } from '../metric.ts'
 import { holderOf, pssOf } from '../process.ts'
 import { median } from '../stats.ts'
@@ -14,11 +14,11 @@ const settled = async (pid: number): Promise<number> => {
 }
 
 const perSession = async ({ target, running }: Contender): Promise<number> => {
-  await times(5, () => say(target, 'Hello. [[text 20]]'))
+  await times(5, () => sendMessage(target, 'Hello. [[text 20]]'))
   const runtime = holderOf(running.pid, '/v3/do/')
   if (!runtime) throw new Error(`${target.name}: no process holds the files of the objects`)
   const before = await settled(runtime)
-  await times(sessions, () => say(target, 'Hello. [[text 20]]'))
+  await times(sessions, () => sendMessage(target, 'Hello. [[text 20]]'))
   return ((await settled(runtime)) - before) / sessions
 }
 

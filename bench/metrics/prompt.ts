@@ -1,6 +1,6 @@
 /** P13: measures the fixed bytes of a request, and the share of a request that the next one repeats. */
 
-import { say } from '../client.ts'
+import { sendMessage } from '../client.ts'
 import { atLeast, atMost, times, type Metric } from '../metric.ts'
 import type { Entry } from '../../test/support/model-server/server.ts'
 
@@ -25,8 +25,8 @@ export const promptSize: Metric = {
     const { target } = await stage.ours()
     const prompt = 'Hello'
     await stage.model.reset({ bodies: true })
-    const { session } = await say(target, prompt)
-    await times(2, () => say(target, '[[tools 2 todo {}]]', session))
+    const { session } = await sendMessage(target, prompt)
+    await times(2, () => sendMessage(target, '[[tools 2 todo {}]]', session))
     const entries = (await stage.model.journal()).filter((entry) => entry.tools)
     await stage.model.reset()
     if (entries.length < 7) throw new Error(`only ${entries.length} requests that offer tools, not 7`)

@@ -1,6 +1,6 @@
 /** P7: measures the first turns of a session of 10 000 messages after a crash. */
 
-import { call, json, say, turn, type Message, type Target } from '../client.ts'
+import { call, json, sendMessage, turn, type Message, type Target } from '../client.ts'
 import { atMost, ratioRow, type Metric, type Pair } from '../metric.ts'
 import type { Stage } from '../stage.ts'
 
@@ -42,11 +42,11 @@ type Resumed = { readonly first: number; readonly second: number }
 const resume = async (stage: Stage, which: 'ours' | 'floor', session: string): Promise<Resumed> => {
   const { target } = await stage.restart(which)
   // Warms the worker up, so that only the session is cold.
-  await say(target, 'Hello. [[text 5]]')
-  await say(target, 'Hello. [[text 5]]')
-  const first = await say(target, 'And now? [[text 20]]', session)
+  await sendMessage(target, 'Hello. [[text 5]]')
+  await sendMessage(target, 'Hello. [[text 5]]')
+  const first = await sendMessage(target, 'And now? [[text 20]]', session)
   await checkSize(stage, target)
-  const second = await say(target, 'And now? [[text 20]]', session)
+  const second = await sendMessage(target, 'And now? [[text 20]]', session)
   return { first: first.ttft, second: second.ttft }
 }
 

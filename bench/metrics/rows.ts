@@ -1,6 +1,6 @@
 /** P10: counts the rows that the platform bills, in the object and in D1, indexes included. */
 
-import { json, say, type Target } from '../client.ts'
+import { json, sendMessage, type Target } from '../client.ts'
 import { atMost, times, type Metric, type Row } from '../metric.ts'
 import { loopOf } from './tool-loop.ts'
 
@@ -33,13 +33,13 @@ export const rowsWritten: Metric = {
     const { target, running } = await stage.counting()
     const [steps, seconds] = [20, quick ? 3 : 8]
     const sample = async (): Promise<Sample> => {
-      const { session } = await say(target, 'Hello there. [[text 20]]')
+      const { session } = await sendMessage(target, 'Hello there. [[text 20]]')
       const first = await rowsOf(target, session)
-      await say(target, 'Hello again. [[text 20]]', session)
+      await sendMessage(target, 'Hello again. [[text 20]]', session)
       const plain = await rowsOf(target, session)
       await loopOf(stage.model, target, steps, session)
       const looped = await rowsOf(target, session)
-      await say(target, `[[slow ttft=0 chunks=${seconds * 50} gap=20]]`, session)
+      await sendMessage(target, `[[slow ttft=0 chunks=${seconds * 50} gap=20]]`, session)
       const streamed = await rowsOf(target, session)
       const perTurn = plain - first
       return {

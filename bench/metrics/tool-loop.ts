@@ -1,6 +1,6 @@
 /** P3 and P4: measure the overhead of a step of a tool loop, and its growth over a long turn. */
 
-import { json, say, TurnFailed, type Target } from '../client.ts'
+import { json, sendMessage, TurnFailed, type Target } from '../client.ts'
 import { atMost, nonce, pairs, ratioRow, times, type Metric, type Row } from '../metric.ts'
 import { gapsOf, stepsOf, type Model } from '../model.ts'
 import { median } from '../stats.ts'
@@ -9,7 +9,7 @@ type Loop = { readonly gaps: readonly number[]; readonly total: number }
 
 export const loopOf = async (model: Model, target: Target, steps: number, session?: string): Promise<Loop> => {
   const key = nonce()
-  const { total } = await say(target, `[[tools ${steps} todo {} nonce=${key}]]`, session)
+  const { total } = await sendMessage(target, `[[tools ${steps} todo {} nonce=${key}]]`, session)
   const asked = await stepsOf(model, key)
   if (asked.length !== steps + 1)
     throw new TurnFailed(`${target.name} asked the model ${asked.length} times in a turn of ${steps} tool steps`)
@@ -24,7 +24,7 @@ export const perStep: Metric = {
     const { target: floor } = await stage.floor()
     const gapOf = async (contender: Target): Promise<number> => {
       await stage.model.reset()
-      const { session } = await say(contender, 'Hello. [[text 5]]')
+      const { session } = await sendMessage(contender, 'Hello. [[text 5]]')
       const loops = await times(3, () => loopOf(stage.model, contender, 20, session))
       return median(loops.flatMap((loop) => loop.gaps))
     }

@@ -158,8 +158,8 @@ export function conforms(name: string, withBackend: WithBackend): void {
   describe(`${name}: a terminal`, () => {
     on('is there for a command that wants one, and ends as the command does', async (backend) => {
       if (!backend.capabilities.pty) return
-      const tell = withPty(`[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "it's one" $TERM; cat; exit 7`)
-      const { stdout, exitCode } = await backend.exec(tell, T)
+      const command = withPty(`[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "it's one" $TERM; cat; exit 7`)
+      const { stdout, exitCode } = await backend.exec(command, T)
       expect([renderScreen(stdout), exitCode]).toEqual([`it's one xterm-256color\n`, 7])
     })
 

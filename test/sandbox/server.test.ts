@@ -343,13 +343,16 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
 
   it('are killed as a whole tree, on request or at their timeout', async () => {
     const ws = newWorkspace()
-    const command = 'trap "" TERM INT; (sleep 3; echo late > late) & sleep 60'
-    await ask(server, at(ws, 'kill'), put({ command }))
-    await ask(server, at(ws, 'time'), put({ command, timeoutMs: 1_000 }))
+    const command = (beats: string) => `trap "" TERM INT; (while :; do echo x >> ${beats}; sleep 0.01; done) & sleep 60`
+    const readBeats = () => ['kill', 'time'].map((name) => onDisk(server, ws).text(name))
+    await ask(server, at(ws, 'time'), put({ command: command('time'), timeoutMs: 1_000 }))
+    await ask(server, at(ws, 'kill'), put({ command: command('kill') }))
+    await until(async () => readBeats().every((beats) => beats))
     expect(await ask(server, at(ws, 'kill'), { method: 'DELETE' })).toMatchObject({ state: { exitCode: 137 } })
     expect(await ended(ws, 'time')).toEqual({ at: 'exited', exitCode: 124 })
-    await new Promise((resolve) => setTimeout(resolve, 3_000))
-    expect(onDisk(server, ws).text('late')).toBeUndefined()
+    const last = readBeats()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(readBeats()).toEqual(last)
   })
 
   it('are found by the next server, running or ended', async () => {

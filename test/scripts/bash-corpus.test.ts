@@ -9,8 +9,8 @@ const corpus = new URL('../backends/virtual/corpus/', import.meta.url)
 const read = (name: string): string => readFileSync(new URL(name, corpus), 'utf8')
 const recording = JSON.parse(read('recording.json')) as Recording
 const cases = casesOf(read('commands.txt'))
-const here = versions()
-const known = Object.keys(recording.versions).filter((name) => here[name] !== recording.versions[name])
+const installedVersions = versions()
+const differingPrograms = Object.keys(recording.versions).filter((name) => installedVersions[name] !== recording.versions[name])
 const groups = [...new Set(cases.map(({ group }) => group))]
 
 describe('the recorded answers of bash', () => {
@@ -20,8 +20,8 @@ describe('the recorded answers of bash', () => {
   })
 
   // Another version may print something else, so it is not compared.
-  const skipped = known.length > 0 ? ` (skipped: other versions of ${known.join(', ')})` : ''
-  it.skipIf(known.length > 0).each(groups)(`are those of this machine: %s${skipped}`, { timeout: 60_000 }, (group) => {
+  const skipped = differingPrograms.length > 0 ? ` (skipped: other versions of ${differingPrograms.join(', ')})` : ''
+  it.skipIf(differingPrograms.length > 0).each(groups)(`are those of this machine: %s${skipped}`, { timeout: 60_000 }, (group) => {
     const expected = cases.filter((one) => one.group === group).map(({ name }) => [name, recording.outcomes[name]])
     expect(cases.filter((one) => one.group === group).map((one) => [one.name, runInBash(one)])).toEqual(expected)
   })

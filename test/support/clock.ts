@@ -1,4 +1,4 @@
-/** A clock that advances only when a test calls `pass`. */
+/** Clocks for tests: one that advances only when a test calls `pass`, and one that `pass` moves ahead of the real time. */
 
 import type { Timers } from '../../src/durable/platform/clock.ts'
 
@@ -12,7 +12,7 @@ export type TestClock = Timers & { readonly pass: (ms: number) => Promise<void> 
 export function createTestClock(): TestClock {
   let now = 1_000_000
   let set: { readonly at: number; readonly work: () => void }[] = []
-  const later = (ms: number, work: () => void) => {
+  const schedule = (ms: number, work: () => void) => {
     const timer = { at: now + ms, work }
     set.push(timer)
     return () => void (set = set.filter((each) => each !== timer))
@@ -31,5 +31,50 @@ export function createTestClock(): TestClock {
     }
     now = end
   }
-  return { now: () => now, later, wait: (ms) => new Promise((resolve) => later(ms, () => resolve(undefined))), pass }
+  return {
+    now: () => now,
+    schedule,
+    wait: (ms) => new Promise((resolve) => schedule(ms, () => resolve(undefined))),
+    pass,
+  }
+}
+
+export type SkippingClock = Timers & {
+  /** Moves the clock forward: timers that are due then fire within milliseconds. */
+  readonly pass: (ms: number) => void
+  /** The lengths of the timers that have neither fired nor been cancelled. */
+  readonly pending: () => readonly number[]
+}
+
+/** Runs with the real time until `pass` skips some. Timers poll, so that they fire in the I/O context that set them. */
+export function createSkippingClock(): SkippingClock {
+  let aheadMs = 0
+  const pending = new Set<{ readonly ms: number }>()
+  const now = () => Date.now() + aheadMs
+  const schedule = (ms: number, work: () => void) => {
+    const at = now() + ms
+    const timer = { ms }
+    const poll = setInterval(() => {
+      if (now() < at) return
+      cancel()
+      work()
+    }, 5)
+    const cancel = () => {
+      clearInterval(poll)
+      pending.delete(timer)
+    }
+    pending.add(timer)
+    return cancel
+  }
+  const wait = async (ms: number, { signal }: { readonly signal?: AbortSignal } = {}) => {
+    signal?.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+    const cancel = schedule(ms, () => resolve(undefined))
+    signal?.addEventListener('abort', () => {
+      cancel()
+      reject(signal.reason as Error)
+    })
+    await promise
+  }
+  return { now, schedule, wait, pass: (ms) => void (aheadMs += ms), pending: () => [...pending].map(({ ms }) => ms) }
 }

@@ -14,13 +14,13 @@ import { checkPermission } from '../../src/tools/check-permission.ts'
 import { toolsFor } from '../../src/tools/tools-for.ts'
 import { echoTool } from './support/echo-tool.ts'
 
-const sessionOf = (world: Pick<DispatchOptions, 'toolbox'> & Partial<DispatchOptions>): DispatchOptions => ({
+const sessionOf = (options: Pick<DispatchOptions, 'toolbox'> & Partial<DispatchOptions>): DispatchOptions => ({
   services: {},
   context: { sessionId: 's', signal: new AbortController().signal, clock: { now: () => 0 } },
   permit: () => ({ do: 'run' }),
   spill: () => Promise.reject(new Error('no result is that long')),
   logError: () => {},
-  ...world,
+  ...options,
 })
 
 async function resultsOf(calls: readonly ToolCall[], session: DispatchOptions): Promise<Result[]> {
@@ -46,16 +46,20 @@ describe('a tool that a tenant brings with a JSON schema', () => {
     const [call] = planAll(newTurn('turn', 0, 10), [part], view)
     return call!
   }
-  const runWith = async (input: object, policy: Partial<ApprovalPolicy> = {}, world: Partial<DispatchOptions> = {}) => {
+  const runWith = async (
+    input: object,
+    policy: Partial<ApprovalPolicy> = {},
+    options: Partial<DispatchOptions> = {},
+  ) => {
     const permit: DispatchOptions['permit'] = (call, tool) =>
       checkPermission(call, tool, {
         services: {},
         policy: () => ({ mode: 'off', rules: [], grants: [], decisions: [], ...policy }),
-        place: () => 'virtual /workspace',
+        describeLocation: () => 'virtual /workspace',
         judge: async () => 'escalate',
         now: () => 0,
       })
-    const [result] = await resultsOf([planned(input)], sessionOf({ toolbox, permit, ...world }))
+    const [result] = await resultsOf([planned(input)], sessionOf({ toolbox, permit, ...options }))
     return result!
   }
   const textOf = (result: Result): Record<string, unknown> => {

@@ -2,7 +2,9 @@
 
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from 'cloudflare:test'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { replaceClock } from '../../src/durable/platform/clock.ts'
 import { createApp } from '../../src/worker/app.ts'
+import { createSkippingClock } from '../support/clock.ts'
 import { Gate, until } from '../support/scripted-model.ts'
 import {
   adminKey,
@@ -65,9 +67,12 @@ beforeEach(() => {
     return script(one, heard.length - 1)
   }
 })
-afterEach(() => void (globalThis.fetch = outside))
+afterEach(() => {
+  globalThis.fetch = outside
+  replaceClock()
+})
 
-const say = async (sessionId: string, key: string, more: object = {}) =>
+const sendMessage = async (sessionId: string, key: string, more: object = {}) =>
   (await call<Run>('POST', `/api/sessions/${sessionId}/chat`, { key, body: { input: 'hi', ...more } })).body
 
 const sessionWith = (model: string, key: string, more: object = {}) => newSession({ model, ...more }, key)
@@ -260,7 +265,7 @@ describe('a call of a model', () => {
       await sessionWith('deepseek/deepseek-v4-flash', one.key),
       await sessionWith('deepseek/deepseek-v4-flash', two.key),
     ]
-    for (const _ of [1, 2]) await Promise.all([say(first.id, one.key), say(second.id, two.key)])
+    for (const _ of [1, 2]) await Promise.all([sendMessage(first.id, one.key), sendMessage(second.id, two.key)])
     expect(bearers().toSorted()).toEqual(
       ['key-of-one-0001', 'key-of-one-0001', 'key-of-two-0002', 'key-of-two-0002'].map((key) => `Bearer ${key}`),
     )
@@ -280,14 +285,14 @@ describe('a call of a model', () => {
     await store({ provider: 'openrouter', key: 'own-key-0002' }, key)
     await patch({ credential_pool: { openrouter: { strategy: 'round_robin' } } }, key)
     const { id } = await sessionWith('openrouter/some-model', key)
-    for (const _ of [1, 2, 3, 4]) await say(id, key)
+    for (const _ of [1, 2, 3, 4]) await sendMessage(id, key)
     const own = ['Bearer own-key-0001', 'Bearer own-key-0002']
     expect(bearers().slice(0, 2).toSorted()).toEqual(own)
     expect(bearers().slice(2).toSorted()).toEqual(own)
 
     script = ({ bearer }) =>
       own.includes(bearer ?? '') ? refusal(429, 'Rate limit reached.', { 'retry-after': '3000' }) : answer('ok')
-    await say(id, key)
+    await sendMessage(id, key)
     expect(bearers().slice(4).toSorted()).toEqual([...own, 'Bearer test-router-key'])
     const listed = await until(async () => {
       const all = await listOf(key)
@@ -296,7 +301,7 @@ describe('a call of a model', () => {
     expect(listed.map(({ reason }) => reason)).toEqual(['Its rate limit was reached.', 'Its rate limit was reached.'])
     expect(Date.parse(listed[0]?.until ?? '')).toBeGreaterThan(Date.now())
     heard = []
-    await say(id, key)
+    await sendMessage(id, key)
     expect(bearers()).toEqual(['Bearer test-router-key'])
   })
 
@@ -305,9 +310,9 @@ describe('a call of a model', () => {
     const { body: one } = await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
     await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
     const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
-    await say(id, key)
+    await sendMessage(id, key)
     await call('DELETE', `${path}/${one.id}`, { key })
-    await say(id, key)
+    await sendMessage(id, key)
     expect(bearers()).toEqual(['Bearer own-key-0001', 'Bearer own-key-0002'])
   })
 
@@ -316,18 +321,20 @@ describe('a call of a model', () => {
     const { body: one } = await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
     await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
     const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
+    const clock = createSkippingClock()
+    replaceClock(clock)
     const gate = new Gate()
     script = async (_heard, nth) => {
       if (nth === 0) await gate.waitUntilOpen()
       return answer('ok')
     }
-    const first = say(id, key)
+    const first = sendMessage(id, key)
     await gate.waitUntilReached()
-    const second = say(id, key, { mode: 'queue' })
+    const second = sendMessage(id, key, { mode: 'queue' })
     await until(() => heard.length === 1)
     await call('DELETE', `${path}/${one.id}`, { key })
-    // What a session knows of its tenant holds for five seconds.
-    await scheduler.wait(5_500)
+    // A session reads its tenant again after five seconds.
+    clock.pass(5_500)
     gate.open()
     await Promise.all([first, second])
     expect(bearers()).toEqual(['Bearer own-key-0001', 'Bearer own-key-0002'])
@@ -338,7 +345,7 @@ describe('a call of a model', () => {
     await store({ provider: 'deepseek', key: 'Zq7-odd-looking-key' }, key)
     script = ({ bearer }) => refusal(401, `Incorrect API key provided: ${bearer?.slice('Bearer '.length)}.`)
     const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
-    const run = await say(id, key)
+    const run = await sendMessage(id, key)
     expect(run.error).toContain('Incorrect API key provided')
     const shown = await Promise.all(
       [`/api/sessions/${id}/messages`, `/api/sessions/${id}/export?format=json`, path].map(async (one) =>
@@ -357,7 +364,7 @@ describe('a key that the provider has revoked', () => {
     await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
     script = () => refusal(401, 'This API key has been revoked.')
     const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
-    await say(id, key)
+    await sendMessage(id, key)
     const dead = await until(async () => (await listOf(key)).find(({ status }) => status === 'dead'))
     expect(dead).toMatchObject({ until: null, reason: 'The provider says that it is not valid any more.' })
     type Models = { data: { provider: string }[]; unavailable: { provider: string; reason: string }[] }
@@ -366,7 +373,7 @@ describe('a key that the provider has revoked', () => {
     expect(unavailable.find(({ provider }) => provider === 'deepseek')?.reason).toContain('refuses every key')
     await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
     script = () => answer('ok')
-    expect((await say(id, key)).output).toBe('ok')
+    expect((await sendMessage(id, key)).output).toBe('ok')
     expect(heard.at(-1)?.bearer).toBe('Bearer own-key-0002')
     // Whoever enters it once more means it.
     await call('DELETE', `${path}/${dead.id}`, { key })
@@ -380,7 +387,7 @@ it('side tasks and mixtures carry the key of the tenant too', async () => {
   const preset = { references: ['deepseek/one', 'deepseek/two'], aggregator: 'deepseek/three' }
   await patch({ moa: { presets: { mine: preset } } }, key)
   const { id } = await sessionWith('moa/mine', key)
-  expect((await say(id, key)).output).toBe('ok')
+  expect((await sendMessage(id, key)).output).toBe('ok')
   expect(bearers()).toEqual(Array.from({ length: 3 }, () => 'Bearer own-key-0001'))
 })
 
@@ -396,7 +403,7 @@ describe('a key for a provider of the tenant’s own', () => {
     await patch(mine('https://llm.example.com/v1/', { dialect }), key)
     const { id } = await sessionWith('custom:mine/some-model', key)
     script = () => refusal(400, 'That is all that is wanted.')
-    await say(id, key)
+    await sendMessage(id, key)
     expect(heard[0]).toMatchObject(expected)
   })
 
@@ -406,7 +413,7 @@ describe('a key for a provider of the tenant’s own', () => {
     await patch(mine('https://llm.example.com/v1'), key)
     const settings = mine('https://evil.example.com/v1')
     const { id } = await sessionWith('custom:mine/some-model', key, { settings })
-    await say(id, key)
+    await sendMessage(id, key)
     expect(heard[0]?.url).toMatch(/^https:\/\/evil\.example\.com\//)
     expect(JSON.stringify(heard)).not.toContain('my-own-key')
   })
@@ -423,7 +430,7 @@ describe('a key for a provider of the tenant’s own', () => {
     }
     for (const address of ['https://llm.example.com/v1/', 'https://evil.example.com/v2']) {
       const { id } = await sessionWith('custom:mine/some-model', key, { settings: mine(address) })
-      await say(id, key)
+      await sendMessage(id, key)
     }
     expect(names.map((one) => one.includes('secrets-too'))).toEqual([true, false])
   })
@@ -434,7 +441,7 @@ describe('a key for a provider of the tenant’s own', () => {
     await store({ provider: 'custom:mine', key: 'my-own-key-0001' }, one.key)
     for (const { key } of [one, two]) await patch(mine('https://llm.example.com/v1'), key)
     const { id } = await sessionWith('custom:mine/some-model', two.key)
-    await say(id, two.key)
+    await sendMessage(id, two.key)
     expect(heard).toHaveLength(1)
     expect(JSON.stringify(heard)).not.toContain('my-own-key')
   })

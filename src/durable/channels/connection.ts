@@ -8,7 +8,7 @@ import type { BotAccount, Channel, ChannelConnection, Secrets } from '../../chan
 import { findChannel } from '../../channels/channels.ts'
 import { channelSettings, type ChannelSettings } from '../../channels/settings.ts'
 import { getConnectionById, type Connection } from '../../db/channel-connections.ts'
-import { open, seal } from '../platform/seal.ts'
+import { unseal, seal } from '../platform/seal.ts'
 import { variablesOf } from '../platform/variables.ts'
 
 export type LoadedConnection = ChannelConnection & {
@@ -59,7 +59,7 @@ async function openConnection(env: Env, stored: Connection): Promise<LoadedConne
   const { id, tenantId, platform, status, secrets: sealedSecrets, settings, account } = stored
   const channel = findChannel(platform)
   if (!channel) return { refused: `There is no platform ${platform}.` }
-  const unsealed = await open(env, sealedSecrets, sealContext(tenantId, id))
+  const unsealed = await unseal(env, sealedSecrets, sealContext(tenantId, id))
   if (unsealed.kind === 'unreadable') return { refused: unsealed.reason }
   return {
     ...accessOf(env, channel, stored, JSON.parse(unsealed.secret) as Secrets),
@@ -89,6 +89,6 @@ export const sealSecrets = (env: Env, tenantId: string, id: string, secrets: Sec
 
 /** Returns no secrets when they cannot be opened. */
 export async function unsealSecrets(env: Env, { tenantId, id, secrets }: Connection): Promise<Secrets> {
-  const unsealed = await open(env, secrets, sealContext(tenantId, id))
+  const unsealed = await unseal(env, secrets, sealContext(tenantId, id))
   return unsealed.kind === 'opened' ? (JSON.parse(unsealed.secret) as Secrets) : {}
 }

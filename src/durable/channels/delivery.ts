@@ -1,7 +1,7 @@
 /**
  * Delivers the answers of a session to its chat. Public events reach `handleEvents` in the write that makes them public,
  * so the end of a turn and the outbox rows of its answer are one write. Rows are then sent one at a time, as
- * agent/policy decides; a crash changes nothing but what that policy makes of an interrupted row.
+ * agent/policy decides. After a crash, that policy also decides whether an interrupted row is sent again.
  */
 
 import type { ChatAuthor, MessageChunk, DeliveryRecord, ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
@@ -34,15 +34,15 @@ type DeliverySession = {
   readonly store: SessionStore
   readonly exists: boolean
   readonly meta: { readonly origin?: ChatOrigin }
-  readonly later: (work: Promise<unknown>) => void
+  readonly runInBackground: (work: Promise<unknown>) => void
   readonly arm: () => void
   /** Aborts the object, and with it all writes since the last await. */
-  readonly die: (reason: string) => void
+  readonly resetObject: (reason: string) => void
 }
 
 /** Pause after an unexpected error, for example when the connection cannot be read. */
 const errorPauseMs = 15_000
-/** How long an answer waits at most until the platform allows another edit of its preview. */
+/** The maximum wait until the platform allows another edit of a preview. */
 const maxEditWaitMs = 5_000
 /** User messages that only steer a turn. */
 const steering: ReadonlySet<MessageSource> = new Set(['nudge', 'notice', 'summary'])
@@ -69,7 +69,7 @@ export class Delivery {
       chat: () => this.#chat,
       loadConnection: (origin) => this.#loadConnection(origin),
       replyTo: () => this.#replyTo(),
-      later: (work) => session.later(work),
+      runInBackground: (work) => session.runInBackground(work),
       startSending: () => this.#startSending(),
     })
   }
@@ -90,7 +90,7 @@ export class Delivery {
     if (this.#sending) return now + leaseMs
     const [row] = this.outbox.listOpen()
     if (!row) return undefined
-    const step = policy.nextDeliveryStep(row.custody, this.#mannerOf(row), now)
+    const step = policy.nextDeliveryStep(row.custody, this.#optionsOf(row), now)
     return Math.max(this.#pausedUntil, step.do === 'wait' ? step.until : now)
   }
 
@@ -113,8 +113,8 @@ export class Delivery {
     try {
       for (const event of events) this.#handleEvent(event, chat)
     } catch (error) {
-      // An answer without its outbox row would never leave. Aborting undoes both, and the turn repeats the step.
-      this.#session.die('The outbox could not be written.')
+      // An answer without its outbox row would never be sent. Aborting undoes both, and the turn repeats the step.
+      this.#session.resetObject('The outbox could not be written.')
       throw error
     }
   }
@@ -173,7 +173,7 @@ export class Delivery {
     const now = clock.now()
     const replyTo = this.#replyTo()
     const preview = this.#previewOf(run)
-    // A visible preview must end as something, even where the answer is silence.
+    // A visible preview must be replaced by a text, even if the answer is empty.
     const isAwaited = preview !== undefined || this.#isAnsweringPerson()
     renderSafely(channel, policy.renderAnswer(text, isAwaited)).forEach((chunk, n) => {
       const isFirst = n === 0
@@ -233,7 +233,7 @@ export class Delivery {
   }
 
   #startSending(): void {
-    this.#session.later(this.start())
+    this.#session.runInBackground(this.start())
     this.#session.arm()
   }
 
@@ -259,7 +259,7 @@ export class Delivery {
     const now = clock.now()
     for (const row of this.outbox.listOpen()) {
       if (row.custody.state !== 'sending') continue
-      const custody = policy.interrupt(row.custody, this.#mannerOf(row), now)
+      const custody = policy.interrupt(row.custody, this.#optionsOf(row), now)
       // A preview is never repeated: the answer itself follows.
       this.outbox.update({ ...row, custody: row.kind === 'preview' ? { ...custody, state: 'dead' } : custody })
     }
@@ -270,8 +270,8 @@ export class Delivery {
     const [row] = this.outbox.listOpen()
     const origin = this.#chat?.origin
     if (!row || !origin || this.#isClosed) return false
-    const manner = this.#mannerOf(row)
-    const step = policy.nextDeliveryStep(row.custody, manner, clock.now())
+    const options = this.#optionsOf(row)
+    const step = policy.nextDeliveryStep(row.custody, options, clock.now())
     if (step.do === 'wait') return false
     if (step.do === 'expire') {
       this.#expire(row)
@@ -289,13 +289,13 @@ export class Delivery {
     { connection, origin }: { readonly connection: LoadedConnection; readonly origin: ChatOrigin },
   ): Promise<void> {
     const { channel } = connection
-    const manner = this.#mannerOf(row)
+    const options = this.#optionsOf(row)
     if (row.edits !== undefined) await this.#presence.waitForEdit()
     await failpoint('before-send')
     if (step.needsProbe) {
       const probe = await channel.showTyping(connection, origin)
       if (probe.of !== 'sent')
-        return this.#updateCustody(row, policy.afterFailedProbe(row.custody, probe, manner, clock.now()))
+        return this.#updateCustody(row, policy.afterFailedProbe(row.custody, probe, options, clock.now()))
     }
     if (this.#isClosed) return
     const sending = { ...row, custody: policy.startSending(row.custody) }
@@ -320,13 +320,13 @@ export class Delivery {
     }
   }
 
-  /** The same for all attempts of a row. A session that is deleted and begun anew numbers its rows from 1 again. */
+  /** The same for all attempts of a row. A deleted and recreated session numbers its rows from 1 again. */
   #keyOf({ id, custody }: OutboxRow): string {
     return `${this.#session.sessionId}:${id}:${custody.preparedAt}`
   }
 
   #recordOutcome(row: OutboxRow, outcome: SendOutcome): void {
-    const custody = policy.afterAttempt(row.custody, outcome, this.#mannerOf(row), clock.now())
+    const custody = policy.afterAttempt(row.custody, outcome, this.#optionsOf(row), clock.now())
     const { edits, ...rest } = row
     this.#updateCustody(outcome.of === 'gone' || edits === undefined ? rest : { ...rest, edits }, custody)
     if (outcome.of !== 'refused' || outcome.scope !== 'chat') return
@@ -352,7 +352,7 @@ export class Delivery {
     else this.outbox.add({ run: row.run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk, missed })
   }
 
-  #mannerOf(row: OutboxRow): policy.DeliveryOptions {
+  #optionsOf(row: OutboxRow): policy.DeliveryOptions {
     return {
       isIdempotent: this.#chat?.channel.hasIdempotencyKeys === true || this.#editedMessageId(row) !== undefined,
       isLongLived: row.kind === 'notice' || row.kind === 'ask',

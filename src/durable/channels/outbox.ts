@@ -1,5 +1,5 @@
 /**
- * Stores the messages that leave for the chat of a session, one row each. Rows are added in the write that ends the turn,
+ * Stores the messages that a session sends to its chat, one row each. Rows are added in the write that ends the turn,
  * so neither an answer nor its row can exist alone. The first row creates the table.
  */
 
@@ -14,6 +14,7 @@ export type OutboxRow = {
    * replies. `ask`: a pending request.
    */
   readonly kind: 'reply' | 'preview' | 'notice' | 'ask'
+  /** The delivery state. Stored under this name. */
   readonly custody: DeliveryRecord
   readonly chunk: MessageChunk
   /** The platform's id of the quoted message. */
@@ -42,7 +43,7 @@ export class Outbox {
   #open: OutboxRow[] | undefined
   #lastId: number | undefined
 
-  /** `exists`: the table was there when the object started. */
+  /** `exists`: the table existed when the object started. */
   constructor(sql: SqlStorage, exists: boolean) {
     this.#sql = sql
     this.#hasTable = exists
@@ -77,7 +78,7 @@ export class Outbox {
   update(row: OutboxRow): void {
     const { id, custody } = row
     this.#sql.exec('UPDATE outbox SET state = ?, body = ? WHERE id = ?', custody.state, JSON.stringify(row), id)
-    this.#open = this.listOpen().flatMap((known) => (known.id === id ? (isOpen(custody) ? [row] : []) : [known]))
+    this.#open = this.listOpen().flatMap((other) => (other.id === id ? (isOpen(custody) ? [row] : []) : [other]))
   }
 
   get(id: number): OutboxRow | undefined {

@@ -20,7 +20,7 @@ export type PresenceOptions = {
   readonly loadConnection: (origin: ChatOrigin) => Promise<LoadedConnection | { readonly refused: string }>
   /** The message that the answer quotes, if answers quote in this chat. */
   readonly replyTo: () => string | undefined
-  readonly later: (work: Promise<unknown>) => void
+  readonly runInBackground: (work: Promise<unknown>) => void
   /** Called after a row was added to the outbox. */
   readonly startSending: () => void
 }
@@ -70,7 +70,9 @@ export class Presence {
 
   #runInBackground(work: Promise<unknown> | undefined): void {
     if (work)
-      this.#options.later(work.catch((error: unknown) => console.warn('Typing or preview is not shown.', error)))
+      this.#options.runInBackground(
+        work.catch((error: unknown) => console.warn('Typing or preview is not shown.', error)),
+      )
   }
 
   /** Returns undefined when the connection does not stream answers. */

@@ -1,4 +1,4 @@
-/** How a stream is written: our own events, chat completion chunks, or the events of a response. */
+/** Renders the events of a stream: as our own events, chat completion chunks, or the events of a response. */
 
 import { createChunkRenderer, type CompletionHead } from '../../agent/public-api/chat-completions.ts'
 import { renderServerSentEvent } from '../../agent/public-api/server-sent-events.ts'
@@ -16,7 +16,7 @@ export function renderOf(format: Format): Render {
   return format.as === 'chat' ? chunksOf(format) : createResponseRenderer(format.head, format.after)
 }
 
-/** The time is that of the run's first event: the same whenever it is told. */
+/** The time is that of the run's first event, so that repeated streams are equal. */
 function chunksOf({ head, usage }: Extract<Format, { as: 'chat' }>): Render {
   let chunks: Render | undefined
   return (event) => {

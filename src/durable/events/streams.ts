@@ -132,7 +132,7 @@ export class Streams {
 
 const unreadBytes = ({ writer }: Subscriber): number => maxBufferedBytes - (writer.desiredSize ?? 0)
 
-/** Skips a socket that is closing: its client reconnects and asks for the missed events. */
+/** Skips a socket that is closing: its client reconnects with the number of the last event. */
 function sendIfOpen(socket: WebSocket, text: string) {
   if (socket.readyState === WebSocket.OPEN) socket.send(text)
 }

@@ -52,8 +52,8 @@ async function findNewProviders(
   stored: readonly CatalogRow[],
   now: number,
 ) {
-  const known = new Set(stored.map(({ name }) => name))
-  const others = used.filter(({ id }) => !sources.some((source) => known.has(`${source}:${id}`)))
+  const storedNames = new Set(stored.map(({ name }) => name))
+  const others = used.filter(({ id }) => !sources.some((source) => storedNames.has(`${source}:${id}`)))
   const names = others.map(({ id }) => id)
   // An empty store means that the first fetch is still running, or has failed.
   return stored.length && others.length && (await rows.claim(now, dayMs, names)) ? others : []

@@ -22,12 +22,12 @@ let copy: { readonly catalog: Catalog; readonly at: number } | undefined
 const refreshTimeoutMs = 60_000
 let refreshStartedAt = 0
 
-export type Later = (work: Promise<unknown>) => void
+export type RunInBackground = (work: Promise<unknown>) => void
 
-function getCatalog(env: Env, later: Later): Catalog {
+function getCatalog(env: Env, runInBackground: RunInBackground): Catalog {
   const now = clock.now()
   if (isOutdated(copy?.at, now, copyMaxAgeMs) && isOutdated(refreshStartedAt, now, refreshTimeoutMs))
-    later(refreshCopy(env, now))
+    runInBackground(refreshCopy(env, now))
   return copy?.catalog ?? emptyCatalog
 }
 
@@ -51,13 +51,13 @@ type Tenant = {
 }
 
 /** Collects everything that determines a tenant's models. Without `later` the catalog is not refreshed. */
-export function sourcesFor(env: Env, tenant?: Tenant, later?: Later): Sources {
+export function sourcesFor(env: Env, tenant?: Tenant, runInBackground?: RunInBackground): Sources {
   return {
     variables: variablesOf(env),
     settings: tenant?.settings ?? {},
     isOwner: tenant?.id === ownerTenant,
     ...(tenant && { tenantKeys: tenant.tenantKeys ?? keySource(cachedKeys(tenant.id), tenant.settings) }),
-    catalog: later ? getCatalog(env, later) : (copy?.catalog ?? emptyCatalog),
+    catalog: runInBackground ? getCatalog(env, runInBackground) : (copy?.catalog ?? emptyCatalog),
     learnedWindows: tenant ? learnedWindows(tenant.id) : {},
   }
 }

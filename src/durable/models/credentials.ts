@@ -8,7 +8,7 @@ import type { FailureKind } from '../../agent/model/failure.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { KeySource, NamedKey } from '../../agent/routing/availability.ts'
 import type { StoredKeyHealth } from './key-pool.ts'
-import { open, type SecretOwner } from '../platform/seal.ts'
+import { unseal, type SecretOwner } from '../platform/seal.ts'
 
 export type Credential = {
   readonly id: string
@@ -92,10 +92,10 @@ type SealedTenant = { readonly id: string; readonly credentials?: SealedKeys | u
 
 /** Opens the keys of a snapshot. A key that cannot be opened is left out. */
 export async function openKeys(env: Env, { id, credentials }: SealedTenant): Promise<TenantKeys> {
-  const known = cachedKeys(id)
-  if (!credentials || known.revision >= credentials.revision) return known
+  const cached = cachedKeys(id)
+  if (!credentials || cached.revision >= credentials.revision) return cached
   const { list, revision } = credentials
-  const results = await Promise.all(list.map((one) => open(env, one.sealed, credentialOwner(id, one))))
+  const results = await Promise.all(list.map((one) => unseal(env, one.sealed, credentialOwner(id, one))))
   const byProvider = new Map<string, NamedKey[]>()
   for (const [at, { id: name, provider }] of list.entries()) {
     const result = results[at]

@@ -84,9 +84,9 @@ export async function withIdleTimeout<T>(
     const leftMs = Math.max(endsAt - now, now - due > maxTimerDelayMs ? now - due : 0)
     if (leftMs <= 0) return cancel()
     due = now + leftMs
-    cancelTimer = clock.later(leftMs, check)
+    cancelTimer = clock.schedule(leftMs, check)
   }
-  let cancelTimer = clock.later(firstMs, check)
+  let cancelTimer = clock.schedule(firstMs, check)
   const onActivity = (activity: Activity = 'answer') => {
     lastBytesAt = clock.now()
     if (activity === 'keep-alive') return

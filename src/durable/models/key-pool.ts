@@ -16,8 +16,8 @@ export type StoredKeyHealth = Readonly<
 const pools = new BoundedMap<string, Map<string, KeyHealth>>(5_000)
 
 function getPool(tenantId: string): Map<string, KeyHealth> {
-  const known = pools.get(tenantId)
-  if (known) return known
+  const existing = pools.get(tenantId)
+  if (existing) return existing
   const pool = new Map<string, KeyHealth>()
   pools.set(tenantId, pool)
   return pool
@@ -29,8 +29,8 @@ export const getHealth = (tenantId: string): KeyHealthById => Object.fromEntries
 export function mergeHealth(tenantId: string, stored: StoredKeyHealth): void {
   const pool = getPool(tenantId)
   for (const [name, { until, dead }] of Object.entries(stored)) {
-    const known = pool.get(name) ?? unusedKey
-    pool.set(name, { ...known, until: Math.max(known.until, until), dead: known.dead || dead })
+    const current = pool.get(name) ?? unusedKey
+    pool.set(name, { ...current, until: Math.max(current.until, until), dead: current.dead || dead })
   }
 }
 

@@ -19,10 +19,10 @@ export const learnedWindows = (tenantId: string): Windows => windowsByTenant.get
 
 /** Merges the windows that other isolates have learned. The smaller value is the later one. */
 export function mergeWindows(tenantId: string, stored: Windows = noWindows): void {
-  const known = learnedWindows(tenantId)
-  const smaller = Object.entries(stored).filter(([id, window]) => window < (known[id] ?? Infinity))
+  const cached = learnedWindows(tenantId)
+  const smaller = Object.entries(stored).filter(([id, window]) => window < (cached[id] ?? Infinity))
   if (!smaller.length) return
-  windowsByTenant.set(tenantId, { ...known, ...Object.fromEntries(smaller) })
+  windowsByTenant.set(tenantId, { ...cached, ...Object.fromEntries(smaller) })
 }
 
 /** Lowers the window after a prompt was too long. Undefined when a catalog states the window, or it cannot be lower. */

@@ -14,7 +14,7 @@ export type RoutedSession = {
   /** The tenant's keys, and its settings once they are loaded. */
   readonly tenant: { readonly keys: TenantKeys; readonly snapshot: { readonly settings: Settings } | undefined }
   /** Runs work in the background; the platform keeps the object alive for it. */
-  readonly later: (work: Promise<unknown>) => void
+  readonly runInBackground: (work: Promise<unknown>) => void
 }
 
 type CachedRoutes = { readonly inputs: readonly unknown[]; readonly routes: readonly Route[] }
@@ -31,7 +31,7 @@ function getCache(settings: Settings): Map<string, CachedRoutes> {
 function createSources(session: RoutedSession, env: Env): Sources {
   const { tenantId: id, settings, tenant } = session
   const tenantKeys = keySource(tenant.keys, tenant.snapshot?.settings ?? {})
-  return sourcesFor(env, { id, settings, tenantKeys }, (work) => session.later(work))
+  return sourcesFor(env, { id, settings, tenantKeys }, (work) => session.runInBackground(work))
 }
 
 /** Explains why a turn has no routes. */

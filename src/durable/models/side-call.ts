@@ -124,9 +124,9 @@ function listModelIds(task: SideTask, chain: readonly Route[], context: SideCall
 function resolveRoutes(task: SideTask, { models }: SideCallRequest, context: SideCallContext): readonly Route[] {
   const chain = context.turnRoutes()
   const ids = models ?? listModelIds(task, chain, context)
-  const known = ids.flatMap((id) => chain.find((route) => route.id === id) ?? context.routeOf(id) ?? [])
+  const resolved = ids.flatMap((id) => chain.find((route) => route.id === id) ?? context.routeOf(id) ?? [])
   const isUsable = ({ dialect, facts }: Route) => dialect !== 'demo' && (task !== 'vision' || facts?.images !== false)
-  const routes = known.filter(isUsable)
+  const routes = resolved.filter(isUsable)
   const now = clock.now()
   const active = routes.filter((route) => (pausedRoutes.get(routeKey(context.tenantId, route)) ?? 0) <= now)
   return active.length ? active : routes
@@ -158,8 +158,10 @@ async function attempt(
 ): Promise<SideCallResult> {
   const dialect = context.dialects[route.dialect]
   const leased = dialect && context.lease(route)
-  if (!dialect || !leased)
-    return { kind: 'failed', failure: { kind: 'unconfigured', message: `${route.id} cannot be called.` }, usage: noUsage }
+  if (!dialect || !leased) {
+    const failure = { kind: 'unconfigured', message: `${route.id} cannot be called.` } as const
+    return { kind: 'failed', failure, usage: noUsage }
+  }
   const { system, maxTokens } = request
   const transcript = renderTranscript(route, request)
   const promptTokens = transcript.reduce((sum, message) => sum + estimateMessageTokens(message), estimateTokens(system))
@@ -173,7 +175,7 @@ async function attempt(
   context.recordEstimate(addUsage(spent, billInterrupted(estimate(), { route, task })))
   const controller = new AbortController()
   let isTimeout = false
-  const cancelTimer = clock.later(timeoutMs, () => {
+  const cancelTimer = clock.schedule(timeoutMs, () => {
     isTimeout = true
     controller.abort()
   })

@@ -6,13 +6,13 @@ export type Timers = Clock & {
   /** Resolves after `ms`; rejects when `signal` aborts. */
   readonly wait: (ms: number, options?: { readonly signal?: AbortSignal }) => Promise<void>
   /** Calls `work` after `ms`. The returned function cancels the timer. */
-  readonly later: (ms: number, work: () => void) => () => void
+  readonly schedule: (ms: number, work: () => void) => () => void
 }
 
 const platformTimers: Timers = {
   now: () => Date.now(),
   wait: (ms, options) => scheduler.wait(ms, options),
-  later: (ms, work) => {
+  schedule: (ms, work) => {
     const timer = setTimeout(work, ms)
     return () => clearTimeout(timer)
   },
@@ -24,7 +24,7 @@ let current = platformTimers
 export const clock: Timers = {
   now: () => current.now(),
   wait: (ms, options) => current.wait(ms, options),
-  later: (ms, work) => current.later(ms, work),
+  schedule: (ms, work) => current.schedule(ms, work),
 }
 
 /** For tests: replaces the clock of this isolate; without an argument the platform's is used again. */

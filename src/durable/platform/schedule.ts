@@ -4,9 +4,9 @@
  * since 1970.
  */
 
-/** How long a running turn may go unattended before the alarm resumes it. */
+/** The time after which the alarm resumes a turn that no driver runs. */
 export const leaseMs = 15_000
-/** How long one alarm invocation works before it hands over to a fresh one: the platform ends it after 15 minutes. */
+/** The maximum duration of one alarm invocation before the next one continues: the platform ends it after 15 minutes. */
 export const segmentMs = 600_000
 
 /** The time the alarm is set to. `unknown`: this instance of the object has not set it yet. */

@@ -13,7 +13,7 @@ export type SecretOwner = {
 
 export type OpenResult =
   | { readonly kind: 'opened'; readonly secret: string }
-  /** `reason` tells people what is wrong and what to do. */
+  /** `reason` is shown to the user: the problem and the remedy. */
   | { readonly kind: 'unreadable'; readonly reason: string }
 
 type Settings = Pick<Env, 'ENCRYPTION_KEY'>
@@ -25,8 +25,8 @@ const encoder = new TextEncoder()
 
 const setupCommand = 'openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY'
 
-/** Explains what is missing for sealing; undefined when nothing is. */
-export function missingForSealing({ ENCRYPTION_KEY: text }: Settings): string | undefined {
+/** Explains why `ENCRYPTION_KEY` cannot be used; undefined when it can. */
+export function explainMissingKey({ ENCRYPTION_KEY: text }: Settings): string | undefined {
   if (!text?.trim()) return `Secrets of tenants need ENCRYPTION_KEY. Set it with: ${setupCommand}`
   if (!masterKey(text)) return `ENCRYPTION_KEY must be 32 bytes in base64. Create one with: ${setupCommand}`
   return undefined
@@ -35,7 +35,7 @@ export function missingForSealing({ ENCRYPTION_KEY: text }: Settings): string | 
 /** Seals a secret. Throws when `missingForSealing` reports something: check it first. */
 export async function seal(env: Settings, secret: string, owner: SecretOwner): Promise<string> {
   const master = masterKey(env.ENCRYPTION_KEY)
-  if (!master) throw new Error(missingForSealing(env))
+  if (!master) throw new Error(explainMissingKey(env))
   const key = await keyFor(master, owner.tenant, 'seal')
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes))
   const sealed = await crypto.subtle.encrypt(cipher(nonce, owner), key, encoder.encode(secret))
@@ -43,12 +43,12 @@ export async function seal(env: Settings, secret: string, owner: SecretOwner): P
 }
 
 /** Opens a sealed value. A value that cannot be opened is a result, not an error. */
-export async function open(env: Settings, sealed: string, owner: SecretOwner): Promise<OpenResult> {
+export async function unseal(env: Settings, sealed: string, owner: SecretOwner): Promise<OpenResult> {
   const master = masterKey(env.ENCRYPTION_KEY)
-  if (!master) return { kind: 'unreadable', reason: missingForSealing(env) ?? '' }
-  const [how, text = ''] = sealed.split('.')
+  if (!master) return { kind: 'unreadable', reason: explainMissingKey(env) ?? '' }
+  const [sealedVersion, text = ''] = sealed.split('.')
   const bytes = fromBase64(text)
-  if (how !== version || !bytes)
+  if (sealedVersion !== version || !bytes)
     return { kind: 'unreadable', reason: 'It was sealed in a format that this version cannot read.' }
   const key = await keyFor(master, owner.tenant, 'seal')
   try {
@@ -65,9 +65,9 @@ export async function open(env: Settings, sealed: string, owner: SecretOwner): P
 }
 
 /** Creates a keyed hash of a secret: equal secrets of a tenant have equal marks, so that duplicates are found. */
-export async function markOf(env: Settings, secret: string, owner: SecretOwner): Promise<string> {
+export async function fingerprintSecret(env: Settings, secret: string, owner: SecretOwner): Promise<string> {
   const master = masterKey(env.ENCRYPTION_KEY)
-  if (!master) throw new Error(missingForSealing(env))
+  if (!master) throw new Error(explainMissingKey(env))
   const key = await keyFor(master, owner.tenant, 'mark')
   const mark = await crypto.subtle.sign('HMAC', key, encoder.encode(JSON.stringify([owner.kind, owner.id, secret])))
   return toBase64(new Uint8Array(mark))

@@ -49,16 +49,16 @@ const pollIntervals = { minMs: 2_000, maxMs: 30_000, afterFailureMs: 60_000 } as
 export class SessionProcesses implements Processes {
   readonly #options: ProcessOptions
   readonly #rows: ProcessRows
-  /** Ids of processes whose start request is pending; the host may not know them yet. */
+  /** Ids of processes whose start request is pending; the host may not list them yet. */
   readonly #starting = new Set<string>()
   #noticeRate = noNotices
   #polledAt = 0
   #hasFailed = false
   #noticeAfter = 0
 
-  constructor(world: ProcessOptions) {
-    this.#options = world
-    this.#rows = world.rows
+  constructor(options: ProcessOptions) {
+    this.#options = options
+    this.#rows = options.rows
   }
 
   // --- for tools
@@ -130,7 +130,7 @@ export class SessionProcesses implements Processes {
     }
     // A character has at most four bytes.
     const base = Math.max(row.base, from - maxOutputChars * 4)
-    if (base > row.base) this.#update(id, (known) => ({ ...known, base }))
+    if (base > row.base) this.#update(id, (current) => ({ ...current, base }))
     return row.pty ? renderScreen(text) : text
   }
 
@@ -151,8 +151,8 @@ export class SessionProcesses implements Processes {
     const row = this.#requireRow(id)
     await this.#jobsOf(row).kill(id)
     await this.#poll(row)
-    this.#update(id, (known) =>
-      known.state.at === 'exited' ? { ...known, state: { ...known.state, killed: true } } : known,
+    this.#update(id, (current) =>
+      current.state.at === 'exited' ? { ...current, state: { ...current.state, killed: true } } : current,
     )
     return viewOf(this.#requireRow(id))
   }
@@ -260,15 +260,17 @@ export class SessionProcesses implements Processes {
     if (this.#starting.has(row.id)) return
     if (state.at === 'running') {
       await this.#scan(row, false)
-      this.#update(row.id, (known) => (known.state.at === 'starting' ? { ...known, state } : known))
+      this.#update(row.id, (current) => (current.state.at === 'starting' ? { ...current, state } : current))
       return
     }
-    // It never started; the result of its start call says so, or that it is unknown.
+    // It never started; the result of its start call reports that.
     if (state.at === 'lost' && row.state.at === 'starting') return this.#rows.delete(row.id)
     await this.#scan(row, true)
     const tail = (await this.output(row.id).catch(emptyText)).slice(-tailChars)
-    this.#update(row.id, (known) =>
-      isRunning(known) ? { ...known, tail, state: { ...state, endedAt: Math.min(this.#now(), known.until) } } : known,
+    this.#update(row.id, (current) =>
+      isRunning(current)
+        ? { ...current, tail, state: { ...state, endedAt: Math.min(this.#now(), current.until) } }
+        : current,
     )
   }
 
@@ -284,10 +286,10 @@ export class SessionProcesses implements Processes {
       if (next <= from) break
       from = next
     }
-    this.#update(row.id, (known) => {
-      if (known.watch.from !== row.watch.from) return known
-      const watch = scanOutput(known.watch, { text, next: from, isAll: isEnd }, this.#now())
-      return { ...known, watch, notify: known.notify || watch.off }
+    this.#update(row.id, (current) => {
+      if (current.watch.from !== row.watch.from) return current
+      const watch = scanOutput(current.watch, { text, next: from, isAll: isEnd }, this.#now())
+      return { ...current, watch, notify: current.notify || watch.off }
     })
   }
 
@@ -324,7 +326,7 @@ async function queryState(jobs: Jobs, { id, until }: ProcessRow, now: number): P
     return await jobs.state(id)
   } catch (error) {
     if (!(error instanceof BackendError)) throw error
-    // The host responds and does not know the process: the host was replaced.
+    // The host responds but does not list the process: the host was replaced.
     if (error.code === 'invalid' || now > until + graceMs) return { at: 'lost' }
     throw error
   }

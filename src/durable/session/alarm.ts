@@ -1,4 +1,4 @@
-/** Handles the alarm of a session after the next one is set: resumes, sends and polls what is due. */
+/** Handles the alarm of a session: resumes its turn, sends due messages and polls background processes. */
 
 import { clock } from '../platform/clock.ts'
 import { leaseMs, segmentMs } from '../platform/schedule.ts'

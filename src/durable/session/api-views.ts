@@ -1,4 +1,4 @@
-/** Sessions, runs and messages in the shapes of the public API. */
+/** Converts sessions, runs and messages to the objects of the public API. */
 
 import type { Entry, SessionRecord } from '../../agent/model/history.ts'
 import { callsIn, textIn, thinkingIn, type UserMessage } from '../../agent/model/message.ts'
@@ -55,7 +55,7 @@ export function messageView({ id, seq, runId, at, message }: Entry, compactedThr
 }
 export type MessageView = ReturnType<typeof messageView>
 
-/** Text where there is only text; parts, images by their address, where there is more. */
+/** Returns a string for text alone, else the parts, with images as URLs. */
 function userContent({ content }: UserMessage) {
   if (content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('')
   return content.map((part) =>
@@ -99,11 +99,11 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
   }
 }
 export type RunView = ReturnType<typeof runView> & {
-  /** What of it did not reach the chat. */
+  /** Why parts of the answer were not delivered to the chat. */
   readonly delivery_error?: string
 }
 
-/** A run that waits for its turn. */
+/** The view of a run that is queued behind another one. */
 export const queuedRun = (
   { runId, options }: { readonly runId: string; readonly options: TurnOptions },
   sessionId: string,

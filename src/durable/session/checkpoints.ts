@@ -26,14 +26,14 @@ export type CheckpointDiff = {
   readonly diff: string
   readonly binary: readonly string[]
   readonly left_out: readonly string[]
-  /** The diff is longer than this. */
+  /** Whether `diff` was cut at the size limit. */
   readonly truncated: boolean
 }
 
 export type RollbackResult =
-  | { readonly is: 'busy' | 'missing' }
+  | { readonly kind: 'busy' | 'missing' }
   | {
-      readonly is: 'done'
+      readonly kind: 'done'
       readonly restored: readonly string[]
       readonly kept: readonly string[]
       readonly left_out: readonly string[]
@@ -45,7 +45,7 @@ export type RollbackResult =
 export type RollbackRequest = { readonly n: number } & Selection
 
 const maxDiffChars = 200_000
-/** A larger file is only named. */
+/** A diff shows only the names of larger files. */
 const maxFileBytes = 256 * 1024
 
 /** The host of the workspace cannot be reached. */
@@ -125,51 +125,53 @@ export async function rollback(
   const selection = given.path === undefined ? given : { ...given, path: backend.resolve(given.path) }
   const { all, now } = (await currentCheckpoints(session)) ?? {}
   const checkpoint = now?.[n - 1]
-  if (!all || !checkpoint) return { is: 'missing' }
+  if (!all || !checkpoint) return { kind: 'missing' }
   for (;;) {
-    if (session.store.hasOpenTurn) return { is: 'busy' }
+    if (session.store.hasOpenTurn) return { kind: 'busy' }
     await all.prepare(checkpoint.id, selection)
     // A turn may have started, or another rollback may have finished, during the wait.
-    if (session.store.hasOpenTurn) return { is: 'busy' }
-    if (!all.has(checkpoint.id, checkpoint.run)) return { is: 'missing' }
+    if (session.store.hasOpenTurn) return { kind: 'busy' }
+    if (!all.has(checkpoint.id, checkpoint.run)) return { kind: 'missing' }
     const done = storage.transactionSync(() => {
       const files = all.restore(checkpoint.id, selection)
-      return files && { files, taken: selection.path === undefined ? undoFrom(session, checkpoint.run) : nothing }
+      return (
+        files && { files, undone: selection.path === undefined ? undoFrom(session, checkpoint.run) : nothingUndone }
+      )
     })
     if (!done) continue
     await all.finishRestore()
     const { restored, kept, left } = done.files
     const short = relativeTo(session)
-    const named = { restored: restored.map(short), kept: kept.map(short), left_out: left.map(short) }
-    return { is: 'done', ...named, ...done.taken }
+    const paths = { restored: restored.map(short), kept: kept.map(short), left_out: left.map(short) }
+    return { kind: 'done', ...paths, ...done.undone }
   }
 }
 
 type Undone = { readonly undone: number; readonly messages: readonly string[] }
-const nothing: Undone = { undone: 0, messages: [] }
+const nothingUndone: Undone = { undone: 0, messages: [] }
 
 /** Removes the run and everything after it from the conversation. */
 function undoFrom(session: Session, runId: string): Undone {
   const from = session.journal.rowsOfRun(runId)[0]?.n
-  if (from === undefined) return nothing
-  const said: string[] = []
+  if (from === undefined) return nothingUndone
+  const messages: string[] = []
   const runs = new Set<string>()
   for (const { n, runId: run, entries } of session.journal.rowsNewestFirst()) {
     if (n < from) break
     runs.add(run)
     for (const { message } of entries.toReversed())
-      if (message.role === 'user' && !message.source) said.push(textIn(message))
+      if (message.role === 'user' && !message.source) messages.push(textIn(message))
   }
-  if (!runs.size) return nothing
+  if (!runs.size) return nothingUndone
   session.store.undo(from)
   session.updateMeta({ retractedFrom: Math.min(from, session.meta.retractedFrom ?? from) })
-  session.later(session.turns.project())
-  return { undone: runs.size, messages: said }
+  session.runInBackground(session.turns.project())
+  return { undone: runs.size, messages: messages }
 }
 
 const relativeTo =
-  ({ toolRuntime: workbench }: Session) =>
+  ({ toolRuntime }: Session) =>
   (path: string): string => {
-    const root = `${workbench.backend.capabilities.root}/`
+    const root = `${toolRuntime.backend.capabilities.root}/`
     return path.startsWith(root) ? path.slice(root.length) : path
   }

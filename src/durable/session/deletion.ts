@@ -1,11 +1,11 @@
-/** Ends a session that is being deleted, and deletes what is stored outside its object. */
+/** Ends a session that is being deleted, and deletes its data outside the object. */
 
 import { createD1History } from '../../db/history.ts'
 import { settleRun } from '../turn/run-end.ts'
 import type { Session } from './session.ts'
 import { clock } from '../platform/clock.ts'
 
-/** How long a deletion waits for running work. */
+/** The maximum time that a deletion waits for running work. */
 const endTimeoutMs = 2_000
 
 /** Stops the open turn and drops queued ones, then ends all streams. Nothing is sent to history from here on. */
@@ -29,12 +29,12 @@ async function endRuns(session: Session): Promise<void> {
   const others = [session.projection.settled(), session.toolRuntime.processes.killAll()]
   await Promise.race([Promise.all(others), clock.wait(endTimeoutMs)])
   await Promise.all([...run, ...queued.map(({ item }) => item.runId)].map((id) => settleRun(session, id)))
-  // An earlier attempt may have stopped the last run without freeing its place.
+  // An earlier attempt may have stopped the last run without releasing its slot.
   const last = store.current()
   if (last && !run.length) await session.billing.settle(last.id, undefined)
 }
 
-/** Deletes what is stored outside the object: history, files, pending requests, storage usage. Throws on failure. */
+/** Deletes the data outside the object: history, files, pending requests, storage usage. Throws on failure. */
 export async function deleteOutside(session: Session, env: Env): Promise<void> {
   // A projection in flight would write after the deletion.
   await session.projection.settled()

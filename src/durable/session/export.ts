@@ -19,7 +19,7 @@ import type { NewSession } from '../storage/session-metadata.ts'
 import { iso } from './api-views.ts'
 import { clock } from '../platform/clock.ts'
 
-/** Streams the conversation as it is now; messages that arrive while it is read are not included. */
+/** Streams the current conversation; messages that arrive during the export are not included. */
 export function exportSession(
   session: Session,
   format: ExportFormat,
@@ -39,25 +39,24 @@ export function exportSession(
 
 /** Reads the conversation row by row, so that it is never in memory as a whole. */
 function readEntries(journal: Journal): Generator<Entry> {
-  const places = journal.listRows()
-  const end = places.at(-1)
+  const rows = journal.listRows()
+  const end = rows.at(-1)
   // The last row may still grow.
   const last = end ? journal.row(end.n).row.entries.at(-1)?.seq : undefined
   return (function* () {
-    for (const { n } of places)
-      for (const entry of journal.row(n).row.entries) if (entry.seq <= (last ?? 0)) yield entry
+    for (const { n } of rows) for (const entry of journal.row(n).row.entries) if (entry.seq <= (last ?? 0)) yield entry
   })()
 }
 
 async function* exportedMessages(
   entries: Iterable<Entry>,
   compactedThrough: number,
-  pictures: { readonly blobs: R2Bucket | undefined; readonly within: string },
+  images: { readonly blobs: R2Bucket | undefined; readonly within: string },
 ): AsyncGenerator<ExportedMessage> {
   for (const { id, seq, runId, at, covers, message } of entries) {
-    const [whole = message] = await loadImages([message], pictures.blobs, pictures.within)
-    const place = { id, seq, run_id: runId, created_at: iso(at), compacted: seq <= compactedThrough }
-    yield { ...place, ...toExportedMessage(whole), ...(covers !== undefined && { covers }) }
+    const [loaded = message] = await loadImages([message], images.blobs, images.within)
+    const position = { id, seq, run_id: runId, created_at: iso(at), compacted: seq <= compactedThrough }
+    yield { ...position, ...toExportedMessage(loaded), ...(covers !== undefined && { covers }) }
   }
 }
 
@@ -67,7 +66,7 @@ export type ImportedSession = {
   readonly messages: readonly ExportedMessage[]
 }
 
-/** Above this a run is split into several rows. */
+/** A longer run is split into several rows. */
 const maxRowChars = 400_000
 
 /**
@@ -85,7 +84,7 @@ export async function importSession(
   if (tooLarge >= 0) return tooLarge
   const whole = await Promise.all(given.map((message) => storeMessage(session, message, blobs)))
   if (session.exists) return undefined
-  const reached = runningMaximum(messages.map(({ seq }, i) => seq ?? i + 1))
+  const maxSeqs = runningMaximum(messages.map(({ seq }, i) => seq ?? i + 1))
   const entries = whole.map((message, i): Entry => {
     const { run_id: runId, created_at: at, covers } = messages[i] as ExportedMessage
     return {
@@ -96,7 +95,7 @@ export async function importSession(
       tokens: estimateMessageTokens(message),
       message,
       // Messages are renumbered: a summary covers as many as before.
-      ...(typeof covers === 'number' && isSummary(message) && { covers: Math.min(i, countUpTo(reached, covers)) }),
+      ...(typeof covers === 'number' && isSummary(message) && { covers: Math.min(i, countUpTo(maxSeqs, covers)) }),
     }
   })
   const spec: NewSession = { title, model, source: 'import' }
@@ -108,18 +107,18 @@ export async function importSession(
 
 const isSummary = (message: Message): boolean => message.role === 'user' && message.source === 'summary'
 
-/** The highest number so far at each place: it rises even where the import does not. */
+/** Returns the highest number up to each index, so that the result is sorted even if the import is not. */
 function runningMaximum(seqs: readonly number[]): readonly number[] {
   let high = 0
   return seqs.map((seq) => (high = Math.max(high, seq)))
 }
 
-/** Counts the leading numbers up to `most` by binary search: every message may ask. */
-function countUpTo(rising: readonly number[], most: number): number {
+/** Counts the leading numbers up to `maxSeq`. Called for every message, therefore a binary search. */
+function countUpTo(rising: readonly number[], maxSeq: number): number {
   let [low, high] = [0, rising.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((rising[middle] ?? 0) <= most) low = middle + 1
+    if ((rising[middle] ?? 0) <= maxSeq) low = middle + 1
     else high = middle
   }
   return low
@@ -131,8 +130,8 @@ function groupIntoRows(entries: readonly Entry[]) {
     const open = rows.at(-1)
     const length = JSON.stringify(entry).length
     const isFull = !open || open.runId !== entry.runId || open.length + length > maxRowChars
-    const hasSpoken = open?.entries.at(-1)?.message.role === 'assistant' && entry.runId !== importRunId
-    if (isFull || hasSpoken) rows.push({ n: entry.seq, runId: entry.runId, entries: [entry], length })
+    const isStepEnd = open?.entries.at(-1)?.message.role === 'assistant' && entry.runId !== importRunId
+    if (isFull || isStepEnd) rows.push({ n: entry.seq, runId: entry.runId, entries: [entry], length })
     else {
       open.entries.push(entry)
       open.length += length

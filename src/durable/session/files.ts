@@ -4,11 +4,11 @@ import { BackendError, type FileStat } from '../../agent/model/backend.ts'
 import type { Session } from './session.ts'
 
 export type FileResult =
-  | { readonly is: 'file'; readonly bytes: Uint8Array; readonly stat: FileStat }
-  | { readonly is: 'directory'; readonly entries: readonly FileStat[] }
-  | { readonly is: 'written'; readonly created: boolean; readonly stat: FileStat | undefined }
-  | { readonly is: 'removed' | 'missing' }
-  | { readonly is: 'refused'; readonly message: string; readonly code: BackendError['code'] }
+  | { readonly kind: 'file'; readonly bytes: Uint8Array; readonly stat: FileStat }
+  | { readonly kind: 'directory'; readonly entries: readonly FileStat[] }
+  | { readonly kind: 'written'; readonly created: boolean; readonly stat: FileStat | undefined }
+  | { readonly kind: 'removed' | 'missing' }
+  | { readonly kind: 'refused'; readonly message: string; readonly code: BackendError['code'] }
 
 export function workspaceFiles({ toolRuntime: { backend }, billing: account }: Session) {
   const { userFiles: files } = backend
@@ -27,17 +27,17 @@ export function workspaceFiles({ toolRuntime: { backend }, billing: account }: S
     read: (path: string) =>
       orRefused(async () => {
         const stat = await files.stat(at(path))
-        if (!stat) return { is: 'missing' }
-        if (stat.type === 'directory') return { is: 'directory', entries: await files.list(at(path)) }
+        if (!stat) return { kind: 'missing' }
+        if (stat.type === 'directory') return { kind: 'directory', entries: await files.list(at(path)) }
         const bytes = await files.read(at(path))
-        return bytes ? { is: 'file', bytes, stat } : { is: 'missing' }
+        return bytes ? { kind: 'file', bytes, stat } : { kind: 'missing' }
       }),
 
     write: (path: string, bytes: Uint8Array) =>
       orRefused(async () => {
         const { created } = await files.write(at(path), bytes)
         await account.reportStorage()
-        return { is: 'written', created, stat: await files.stat(at(path)) }
+        return { kind: 'written', created, stat: await files.stat(at(path)) }
       }),
 
     remove: (path: string) =>
@@ -55,6 +55,6 @@ async function orRefused(work: () => Promise<FileResult>): Promise<FileResult> {
     return await work()
   } catch (error) {
     if (!(error instanceof BackendError)) throw error
-    return { is: 'refused', message: `${error.message} ${error.hint}`.trim(), code: error.code }
+    return { kind: 'refused', message: `${error.message} ${error.hint}`.trim(), code: error.code }
   }
 }

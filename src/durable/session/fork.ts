@@ -39,17 +39,17 @@ export function copySession(session: Session, upTo?: string): SessionCopy | unde
   const ended = journal.listRows().filter(({ run }) => run !== open)
   const end = upTo === undefined ? ended.length : ended.findLastIndex(({ run }) => run === upTo) + 1
   if (upTo !== undefined && !end) return undefined
-  const places = ended.slice(0, end)
+  const rows = ended.slice(0, end)
   return {
     meta: session.meta,
-    rows: textStream(rowLines(journal, places)),
+    rows: textStream(rowLines(journal, rows)),
     files: byteStream(pack(withoutRoot(session.toolRuntime.backend.snapshot()))),
-    bytes: storedBytes(sql) - journal.bytesAfter(places.at(-1)?.n ?? 0),
+    bytes: storedBytes(sql) - journal.bytesAfter(rows.at(-1)?.n ?? 0),
   }
 }
 
-async function* rowLines(journal: Journal, places: readonly { readonly n: number }[]): AsyncGenerator<string> {
-  for (const { n } of places) {
+async function* rowLines(journal: Journal, rows: readonly { readonly n: number }[]): AsyncGenerator<string> {
+  for (const { n } of rows) {
     const { row, turn } = journal.row(n)
     const { runId, entries } = row
     const copied: Row = { n, runId, entries, ...(turn?.stage.at === 'done' && { turn }) }
@@ -73,7 +73,7 @@ export type IncomingCopyOptions = {
   readonly session: () => Session
   readonly storage: DurableObjectStorage
   readonly blobs: R2Bucket | undefined
-  /** Called when the storage was emptied: the session in memory must be replaced. */
+  /** Replaces the session in memory. Called when the storage was emptied. */
   readonly forgetMemory: () => void
 }
 
@@ -96,7 +96,7 @@ export class IncomingCopy {
     await this.#receiving
   }
 
-  /** Handles the alarm of a session that does not exist: deletes what a crash has left of a copy. */
+  /** Handles the alarm of a session that does not exist: deletes an incomplete copy after a crash. */
   async handleAlarm(): Promise<void> {
     if (this.#receiving) return
     if (!this.#isIncomplete) return this.#options.storage.deleteAlarm()
@@ -120,7 +120,7 @@ export class IncomingCopy {
     }
   }
 
-  /** False when a part cannot be reached: the alarm tries again. */
+  /** Returns false when a part cannot be reached: the alarm tries again. */
   async #tryDiscard(): Promise<boolean> {
     try {
       await this.#discard()
@@ -145,7 +145,7 @@ export class IncomingCopy {
   }
 }
 
-/** The pause before an unreachable host is asked again. */
+/** The pause before the files on an unreachable host are deleted again. */
 const discardRetryMs = 10 * 60_000
 
 async function receiveCopy(

@@ -1,4 +1,4 @@
-/** Applies the press of a button under a message that asked a person something. */
+/** Applies the press of a button under the message of a pending request. */
 
 import type { ApprovalAnswer } from '../../agent/model/approval.ts'
 import { parseButtonData } from '../channels/pending-request-message.ts'

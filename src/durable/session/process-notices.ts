@@ -1,4 +1,4 @@
-/** Submits what background processes report as a turn of its own, once the session is idle. */
+/** Starts a turn with the notices of background processes, once the session is idle. */
 
 import { newRunId } from '../platform/ids.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
@@ -17,7 +17,7 @@ export async function pollProcesses(session: Session): Promise<void> {
   }
 }
 
-/** No request has passed the limits for this turn: while they refuse it, the notices wait. */
+/** Submits the notices. While a limit refuses the turn, they wait. */
 async function submitNotices(session: Session): Promise<void> {
   const { processes } = session.toolRuntime
   if (!isIdle(session) || !processes.hasNotice()) return

@@ -70,7 +70,7 @@ export function isLastRun(session: Session, runId: string): boolean {
   return listMessages(session, { limit: 1 }).data[0]?.run_id === runId
 }
 
-/** The end of a run; undefined while it goes on. */
+/** The end of a run; undefined while it is open. */
 export function endOf(session: Session, runId: string): RunEnded | undefined {
   const current = session.store.current()
   const turn = current?.id === runId ? current : session.journal.turnOfRun(runId)
@@ -81,13 +81,13 @@ export function endOf(session: Session, runId: string): RunEnded | undefined {
   )
 }
 
-/** The events of a run so far. When the log has lost them, an ended run is told by its output and its end. */
+/** The events of a run so far. When the log no longer has them, an ended run is shown as its output and its end. */
 export function eventsOf(session: Session, runId: string): SessionEvent[] {
   const logged = session.store.eventsOfRun(runId)
   const end = logged.length ? undefined : endOf(session, runId)
   if (!end) return logged
-  const where = { seq: session.store.lastEventSeq(), at: clock.now(), runId, sessionId: session.sessionId }
-  return [toPlacedEvent({ type: 'message.delta', delta: end.output }, where), toPlacedEvent(end, where)]
+  const position = { seq: session.store.lastEventSeq(), at: clock.now(), runId, sessionId: session.sessionId }
+  return [toPlacedEvent({ type: 'message.delta', delta: end.output }, position), toPlacedEvent(end, position)]
 }
 
 /** A page of the event log. */
@@ -113,7 +113,7 @@ export function eventsAfter({ store }: Session, after: number): EventPage {
   return { text, through, isLast: true }
 }
 
-/** The run that an earlier try of a request joined, found by the run id that the request brings. */
+/** The run that an earlier try of a request joined, found by the run id of the request. */
 export function findJoinedRun(session: Session, requestId: string, eventsSince: number): Submitted | undefined {
   const event = firstWith(session.store.eventsSince(eventsSince), requestId)
   if (event) return { runId: event.run_id, status: 'joined' }

@@ -1,5 +1,5 @@
 /**
- * Serves the streams of a session over `fetch`, because a response body is piped without a message for each piece.
+ * Serves the streams of a session over `fetch`, because a response body is piped without an RPC message per chunk.
  * A POST submits a message and streams its run, or streams a run that exists. A GET upgrades to a WebSocket with all
  * events, which hibernates with the object; `?after=N` resumes behind event N.
  */

@@ -9,7 +9,7 @@ import { IncomingCopy } from './fork.ts'
 import { statusOf } from './read-session.ts'
 import { Session } from './session.ts'
 
-/** How long a created session waits to be in history, so that lists show it at once. */
+/** The maximum wait until history contains a created session, so that lists show it at once. */
 const projectionWaitMs = 1_000
 
 export class SessionHost {
@@ -36,7 +36,7 @@ export class SessionHost {
     return this.#session
   }
 
-  /** Undefined when the session is neither here nor in history. */
+  /** Returns undefined when neither this object nor history has the session. */
   async find(): Promise<Session | undefined> {
     return this.#session.exists || (await this.#session.load()) ? this.#session : undefined
   }
@@ -47,14 +47,14 @@ export class SessionHost {
     return session && work(session)
   }
 
-  /** The session for the API, after a moment in which history may receive it. */
+  /** Returns the session for the API, after a short wait for history. */
   async view(): Promise<SessionView> {
     await Promise.race([this.#session.turns.project(), clock.wait(projectionWaitMs)])
     return sessionView(this.#session.record(), statusOf(this.#session))
   }
 
   /**
-   * Ends what runs and removes everything that belongs to the session, the object's storage last: after a failure or
+   * Stops the runs and deletes all data of the session, the object's storage last: after a failure or
    * a crash the session still exists and can be deleted again. False when there was none.
    */
   async delete(): Promise<boolean> {
@@ -75,7 +75,7 @@ export class SessionHost {
     return true
   }
 
-  /** Deletes an ephemeral session whose time is over. A failure is retried by the alarm. */
+  /** Deletes an expired ephemeral session. A failure is retried by the alarm. */
   async expire(): Promise<void> {
     try {
       await this.delete()
@@ -90,7 +90,7 @@ export class SessionHost {
     await this.#session.turns.rearm(clock.now() + leaseMs)
   }
 
-  /** Memory must not outlive the storage. A driver that cannot be stopped in time is ended with the object. */
+  /** Replaces the session, because its storage is empty. A driver that still runs is ended with the object. */
   #forgetMemory(): void {
     if (this.#session.driver.isDriving)
       this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The session was deleted.')))

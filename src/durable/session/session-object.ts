@@ -1,5 +1,5 @@
 /**
- * The Durable Object of a session. It only wires: the methods that the worker calls are grouped by subject
+ * Defines the Durable Object of a session. Its RPC methods are grouped by subject
  * (`stub.files.read(path)` is one call), streams go through `fetch`, and the alarm resumes what is due.
  */
 
@@ -75,12 +75,12 @@ export class SessionDO extends DurableObject<Env> {
     socket.close(code === 1005 || code === 1006 ? 1000 : code)
   }
 
-  /** Application errors end here; an error of a dying object passes, so that the runtime calls the alarm again. */
+  /** Application errors end here; an error of an object that is being reset is rethrown, so that the runtime calls the alarm again. */
   override async alarm(): Promise<void> {
     await this.#host.rearm()
-    const { session, incomingCopy: arrival } = this.#host
+    const { session, incomingCopy } = this.#host
     if (session.turns.isClosing) return
-    if (!session.exists) return arrival.handleAlarm()
+    if (!session.exists) return incomingCopy.handleAlarm()
     if ((session.expiresAt ?? Infinity) <= clock.now()) return this.#host.expire()
     await handleAlarm(session)
   }

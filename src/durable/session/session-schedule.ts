@@ -1,6 +1,6 @@
 /**
- * The schedule of a session as one value: whether its turn rests, whether history is complete, and what is armed.
- * Every transition is a pure function; `Session` applies them and arms the alarm.
+ * Computes the alarm of a session from one value: the back-off of its turn, the state of its projection and the armed
+ * time. Every transition is a pure function; `TurnControl` applies them and arms the alarm.
  */
 
 import { type Armed, leaseMs, retryDelayMs, type Schedule } from '../platform/schedule.ts'
@@ -8,26 +8,26 @@ import { type Armed, leaseMs, retryDelayMs, type Schedule } from '../platform/sc
 export type SessionSchedule = {
   /** The session is being deleted: nothing may start, and only the deletion itself is retried. */
   readonly isClosing: boolean
-  /** The tenant is being read; the driver starts when it is known. */
+  /** The tenant is being loaded; the driver starts after that. */
   readonly isStarting: boolean
   /** The open turn backs off until this time. */
-  readonly restsUntil: number | undefined
+  readonly backsOffUntil: number | undefined
   /** Whether D1 and the tenant have received everything, and when to send again if not. */
   readonly projection: { readonly isSent: boolean; readonly retryAt: number | undefined; readonly failures: number }
   readonly armed: Armed
 }
 
-/** What the other parts of the session say at the moment of the decision. */
+/** The current state of the other parts of the session. */
 export type SessionFacts = {
   readonly hasOpenTurn: boolean
   /** Every open call waits for a pending request: there is nothing to drive. */
   readonly isSuspended: boolean
   readonly isDriving: boolean
-  /** When background processes are polled next. */
+  /** The time of the next poll of background processes. */
   readonly processesAt: number | undefined
-  /** When the outbox of the channel sends next. */
+  /** The time at which the outbox of the channel sends next. */
   readonly deliveryAt: number | undefined
-  /** When an ephemeral session deletes itself. */
+  /** The time at which an ephemeral session is deleted. */
   readonly expiresAt: number | undefined
 }
 
@@ -36,7 +36,7 @@ export type WakeReason = 'turn' | 'backOff' | 'projection' | 'processes' | 'deli
 export const newSchedule: SessionSchedule = {
   isClosing: false,
   isStarting: false,
-  restsUntil: undefined,
+  backsOffUntil: undefined,
   projection: { isSent: false, retryAt: undefined, failures: 0 },
   armed: 'unknown',
 }
@@ -53,21 +53,25 @@ export const starting = (schedule: SessionSchedule, isStarting: boolean): Sessio
   isStarting,
 })
 
-/** A turn was opened or changed: history lacks something from here on. */
+/** A turn was opened or changed: history is incomplete from now on. */
 export const turnChanged = (schedule: SessionSchedule): SessionSchedule => withProjection(schedule, { isSent: false })
 
-/** The open turn goes on: it does not back off any more. */
+/** The open turn was resumed: its back-off is over. */
 export const turnResumed = (schedule: SessionSchedule): SessionSchedule =>
-  turnChanged({ ...schedule, restsUntil: undefined })
+  turnChanged({ ...schedule, backsOffUntil: undefined })
 
-/** The driver stopped: the turn backs off until a time, or it has ended or waits and history is sent. */
-export function turnRested(schedule: SessionSchedule, restsUntil: number | undefined, now: number): SessionSchedule {
-  const rested = { ...schedule, restsUntil }
-  if (restsUntil !== undefined) return rested
-  return withProjection(rested, { retryAt: schedule.projection.retryAt ?? now + leaseMs })
+/** The driver stopped. With a time the turn backs off; without one it has ended or waits, and history is sent. */
+export function driverStopped(
+  schedule: SessionSchedule,
+  backsOffUntil: number | undefined,
+  now: number,
+): SessionSchedule {
+  const stopped = { ...schedule, backsOffUntil }
+  if (backsOffUntil !== undefined) return stopped
+  return withProjection(stopped, { retryAt: schedule.projection.retryAt ?? now + leaseMs })
 }
 
-/** Sending begins. A retry is armed in advance, for the case that the object dies meanwhile. */
+/** Sending begins. A retry is armed in advance, in case the object is evicted meanwhile. */
 export const projectionStarted = (schedule: SessionSchedule, now: number): SessionSchedule =>
   withProjection(schedule, { isSent: true, retryAt: now + retryDelayMs(schedule.projection.failures + 4) })
 
@@ -80,27 +84,27 @@ export function projectionFailed(schedule: SessionSchedule, now: number): Sessio
   return withProjection(schedule, { isSent: false, failures, retryAt: now + retryDelayMs(failures) })
 }
 
-/** The tenant could not be told about an ended run: the next projection retries it. */
+/** The report of an ended run to the tenant failed: the next projection retries it. */
 export const settlementFailed = (schedule: SessionSchedule, now: number): SessionSchedule => {
   const { retryAt, failures } = schedule.projection
   return withProjection(schedule, { retryAt: retryAt ?? now + retryDelayMs(failures) })
 }
 
-/** The open turn could go on now, although no driver need be running. */
-export const canDrive = ({ restsUntil }: SessionSchedule, { hasOpenTurn, isSuspended }: SessionFacts): boolean =>
-  hasOpenTurn && restsUntil === undefined && !isSuspended
+/** Whether the open turn can be driven now. */
+export const canDrive = ({ backsOffUntil }: SessionSchedule, { hasOpenTurn, isSuspended }: SessionFacts): boolean =>
+  hasOpenTurn && backsOffUntil === undefined && !isSuspended
 
-/** There is nothing to send and no turn to resume. */
+/** Whether nothing must be sent and no turn must be resumed. */
 export const isSettled = ({ projection }: SessionSchedule, { hasOpenTurn, isSuspended }: SessionFacts): boolean =>
   projection.isSent && projection.retryAt === undefined && (!hasOpenTurn || isSuspended)
 
-/** Combines all reasons to wake. A running or startable turn is looked at after one lease. */
+/** Combines all reasons to wake. A running or startable turn is checked after one lease. */
 export function wakesOf(schedule: SessionSchedule, facts: SessionFacts, now: number): Schedule<WakeReason> {
-  const { isClosing, isStarting, restsUntil, projection, armed } = schedule
+  const { isClosing, isStarting, backsOffUntil, projection, armed } = schedule
   const isActive = facts.isDriving || isStarting || canDrive(schedule, facts)
   const wakes = {
     turn: isActive ? now + leaseMs : undefined,
-    backOff: restsUntil,
+    backOff: backsOffUntil,
     projection: projection.retryAt,
     processes: isClosing ? undefined : facts.processesAt,
     delivery: facts.deliveryAt,

@@ -111,7 +111,7 @@ export class Session {
     return this.#settings.value
   }
 
-  /** When an ephemeral session deletes itself. */
+  /** The time at which an ephemeral session is deleted. */
   get expiresAt(): number | undefined {
     return this.#meta && expiresAt(this.#meta, this.store)
   }
@@ -125,9 +125,9 @@ export class Session {
     this.journal.putMetadata(this.#meta)
   }
 
-  // --- how a session comes to exist
+  // --- loading and creating
 
-  /** Reads the session from history when this object has lost it. False when there is no such session there either. */
+  /** Rebuilds the session from history when the storage of this object is empty. False when history has no such session. */
   async load(): Promise<boolean> {
     if (this.turns.isClosing) return false
     if (this.#meta) return this.exists
@@ -166,22 +166,22 @@ export class Session {
     this.projection.startAt(0, 'nothing')
   }
 
-  // --- what the parts ask of the object
+  // --- services for the parts
 
-  /** Reads the tenant when no request has brought it along. */
+  /** Loads the tenant when no request has provided its snapshot. */
   ensureTenant(): Promise<void> {
     return this.tenant.load()
   }
 
   /** Runs work in the background; the platform keeps the object alive for it. */
-  later(work: Promise<unknown>): void {
+  runInBackground(work: Promise<unknown>): void {
     this.#ctx.waitUntil(work)
   }
 
   /** Resets the object: a fresh one resumes from what is stored. */
-  readonly die = (reason: string): void => this.#ctx.abort(reason)
+  readonly resetObject = (reason: string): void => this.#ctx.abort(reason)
 
-  /** Sets the alarm anew, because a part has changed when it must wake. */
+  /** Sets the alarm again after a part has changed its next wake time. */
   arm(): void {
     this.turns.arm()
   }
@@ -209,7 +209,7 @@ export class Session {
       tenantId,
       sessionId,
       meta: () => this.meta,
-      settings: { now: () => this.settings, limits: () => this.tenant.limits, known: () => this.ensureTenant() },
+      settings: { now: () => this.settings, limits: () => this.tenant.limits, load: () => this.ensureTenant() },
       updateMeta: (change) => this.updateMeta(change),
       processes: { rows: processRows(sql, journal.hasTable('process')), step: () => this.store.lastMessageSeq() },
     })
@@ -232,8 +232,8 @@ export class Session {
       store: () => this.store,
       openNext: () => this.turns.openQueued(),
       abandon: (turn) => abandonTurn(turn, (this.store = this.#openStore()), clock.now()),
-      die: (reason) => this.die(reason),
-      rested: (until) => this.turns.rested(until),
+      resetObject: (reason) => this.resetObject(reason),
+      onStop: (until) => this.turns.handleDriverStop(until),
     })
   }
 

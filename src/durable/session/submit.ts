@@ -1,6 +1,6 @@
 /**
- * The only entry into a session. Every message comes through `submit`: it opens the session, recognises repeats,
- * admits the turn against the limits, and then starts a turn or hands the message to the open one.
+ * The only entry into a session. Every message passes through `submit`: it opens the session, recognises repeats,
+ * admits the turn against the limits, and then starts a turn or passes the message to the open one.
  */
 
 import { failpoint } from '../platform/failpoint.ts'
@@ -40,47 +40,47 @@ export async function submit(
   const intake = intakeOf(session, command, blobs)
   const refused = intake.validate?.()
   if (refused) return refused
-  const found = await intake.open()
-  if (!found) return undefined
-  const known = found === 'exists' ? intake.findOutcome(false) : undefined
-  if (known) return known
+  const state = await intake.open()
+  if (!state) return undefined
+  const earlier = state === 'exists' ? intake.findOutcome(false) : undefined
+  if (earlier) return earlier
   await intake.prepare?.()
-  const outcome = await admitAndEnter(session, intake)
+  const outcome = await admitAndStart(session, intake)
   const isAccepted = outcome && ['running', 'queued', 'joined'].includes(outcome.status)
   if (!isAccepted) await intake.discard?.()
   return outcome
 }
 
-/** Takes a place among the tenant's turns if a turn would start, and gives it back when none did. */
-async function admitAndEnter(session: Session, intake: Intake): Promise<Submitted | undefined> {
-  if (session.store.hasOpenTurn) return enter(session, intake, { ok: true })
+/** Reserves a slot among the tenant's turns if a turn would start, and releases it when none did. */
+async function admitAndStart(session: Session, intake: Intake): Promise<Submitted | undefined> {
+  if (session.store.hasOpenTurn) return startOrJoin(session, intake, { ok: true })
   // Without limits nothing is awaited: creating the session and its first turn are one write.
   const admitting = session.billing.admit(intake.runId)
   const admission = admitting instanceof Promise ? await admitting : admitting
   if (!session.exists && !session.turns.isClosing && admission.ok) intake.create?.()
-  const outcome = await enterPrepared(session, intake, admission)
+  const outcome = await prepareAndStart(session, intake, admission)
   if (admission.ok && outcome?.status !== 'running') session.turns.settle(intake.runId)
   return outcome
 }
 
-function enterPrepared(session: Session, intake: Intake, admission: Admission) {
+function prepareAndStart(session: Session, intake: Intake, admission: Admission) {
   const preparation = session.exists && admission.ok ? prepareTurn(session) : {}
   return preparation instanceof Promise
-    ? preparation.then((prepared) => enter(session, intake, admission, prepared))
-    : enter(session, intake, admission, preparation)
+    ? preparation.then((prepared) => startOrJoin(session, intake, admission, prepared))
+    : startOrJoin(session, intake, admission, preparation)
 }
 
-/** Decides and writes without waiting, so that nothing can come between. */
-function enter(
+/** Starts a turn or joins the open one. It does not await, so that no other command can run in between. */
+function startOrJoin(
   session: Session,
   intake: Intake,
   admission: Admission,
   preparation: { readonly prompt?: string } = {},
 ): Submitted | undefined {
   if (session.turns.isClosing || (!session.exists && admission.ok)) return undefined
-  // The same command may have come a second time while this one waited.
-  const known = session.exists ? intake.findOutcome(true) : undefined
-  if (known) return known
+  // The same command may have been submitted again while this one waited.
+  const earlier = session.exists ? intake.findOutcome(true) : undefined
+  if (earlier) return earlier
   if (session.exists && session.store.hasOpenTurn) return intake.join()
   const { runId } = intake
   if (!admission.ok) {

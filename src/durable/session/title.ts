@@ -1,4 +1,4 @@
-/** Titles untitled sessions: first with the beginning of the first message, after the first turn by a model. */
+/** Creates the title of a session: first from the beginning of its first message, then with a model after its first turn. */
 
 import { textIn, type UserMessage, userText } from '../../agent/model/message.ts'
 import type { Settings } from '../../agent/model/settings.ts'
@@ -34,7 +34,7 @@ export function parseTitle(answer: string): string | null {
   return titleFrom(userText(bare))
 }
 
-/** How long history waits for the title: one that comes with the first page needs no second write. */
+/** The maximum wait for the title before history is written, because a later title needs a second write. */
 const titleWaitMs = 2_000
 
 /** The parts of a session that titling uses. */
@@ -47,7 +47,7 @@ export type TitledSession = {
   readonly projection: Projection
   readonly side: SideCall
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
-  readonly later: (work: Promise<unknown>) => void
+  readonly runInBackground: (work: Promise<unknown>) => void
   readonly turns: { readonly project: () => Promise<void>; readonly settle: (runId: string) => void }
 }
 
@@ -69,7 +69,7 @@ export class Titles {
     const { id } = this.#session.store.turn()
     const titled = createTitle(this.#session)
     const isLate = await Promise.race([titled.then(() => false), clock.wait(titleWaitMs).then(() => true)])
-    if (isLate) this.#session.later(titled.then(() => this.#reproject(id)))
+    if (isLate) this.#session.runInBackground(titled.then(() => this.#reproject(id)))
   }
 
   /** Only after an answered turn, and only with an auxiliary model unless the settings enable it. */
@@ -103,17 +103,17 @@ async function createTitle(session: TitledSession): Promise<void> {
     billedBy: 'caller',
   })
   if (!session.exists) return
-  const said = answer.kind === 'answered' ? parseTitle(answer.text) : null
+  const title = answer.kind === 'answered' ? parseTitle(answer.text) : null
   // A person may have set a title during the wait.
-  const named = said !== null && session.meta.title === before ? { title: said } : {}
+  const change = title !== null && session.meta.title === before ? { title } : {}
   const turn = session.store.turn()
   if (turn.id !== id) {
     if (answer.note !== undefined) session.billing.addSideCall({ id: answer.note, usage: answer.usage })
-    if ('title' in named) session.updateMeta(named)
+    if ('title' in change) session.updateMeta(change)
     return
   }
   if (answer.note !== undefined) session.billing.notes.delete([answer.note])
-  if (!answer.usage.by && !('title' in named)) return
-  session.updateMeta({ ...named, ...addLateUsage(session.meta, id, answer.usage) })
+  if (!answer.usage.by && !('title' in change)) return
+  session.updateMeta({ ...change, ...addLateUsage(session.meta, id, answer.usage) })
   session.turns.settle(id)
 }

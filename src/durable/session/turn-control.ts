@@ -1,5 +1,5 @@
 /**
- * Starts, resumes and stops the turns of a session, sends what they produced to history, and arms the one alarm.
+ * Starts, resumes and stops the turns of a session, sends their rows to history, and arms the one alarm.
  * Everything that changes the schedule of a session is here.
  */
 
@@ -40,7 +40,7 @@ type ControlledSession = {
   readonly expiresAt: number | undefined
   readonly openAtWake: string | undefined
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
-  readonly later: (work: Promise<unknown>) => void
+  readonly runInBackground: (work: Promise<unknown>) => void
 }
 
 export class TurnControl {
@@ -77,17 +77,17 @@ export class TurnControl {
     return true
   }
 
-  /** Drives the open turn on, if there is one, and arms the alarm that resumes it should this object die. */
+  /** Continues the open turn, if there is one, and arms the alarm that resumes it if this object is evicted. */
   resume(): void {
     const { store, tenant, driver } = this.#session
     if (!store.hasOpenTurn) return
     this.#schedule = schedules.turnResumed(this.#schedule)
     if (tenant.snapshot) driver.start().catch((error: unknown) => console.warn('The driver was reset.', error))
-    else if (!this.#schedule.isStarting) this.#session.later(this.#startWhenTenantIsKnown())
+    else if (!this.#schedule.isStarting) this.#session.runInBackground(this.#startAfterTenantLoad())
     this.arm()
   }
 
-  /** Resumes a turn that could go on but has no driver: the object died and a request woke it. */
+  /** Resumes a turn that can go on but has no driver, because the object was evicted and a request restarted it. */
   resumeIfUndriven(): void {
     const isIdle = !this.#session.driver.isDriving && !this.isClosing
     if (isIdle && schedules.canDrive(this.#schedule, this.#facts())) this.resume()
@@ -103,11 +103,11 @@ export class TurnControl {
   }
 
   /** Called when the driver has stopped. */
-  rested(until: number | undefined): void {
+  handleDriverStop(until: number | undefined): void {
     const hasTurn = this.#session.store.current() !== undefined
     if (until === undefined && !hasTurn) return this.arm()
-    this.#schedule = schedules.turnRested(this.#schedule, until, clock.now())
-    if (until === undefined) this.#session.later(this.#projectEndedTurn())
+    this.#schedule = schedules.driverStopped(this.#schedule, until, clock.now())
+    if (until === undefined) this.#session.runInBackground(this.#projectEndedTurn())
     else this.arm()
   }
 
@@ -123,7 +123,7 @@ export class TurnControl {
   }
 
   /** When the tenant cannot be read, the alarm tries again. */
-  async #startWhenTenantIsKnown(): Promise<void> {
+  async #startAfterTenantLoad(): Promise<void> {
     const { tenant, store, driver } = this.#session
     this.#schedule = schedules.starting(this.#schedule, true)
     try {
@@ -162,14 +162,14 @@ export class TurnControl {
     }
   }
 
-  // --- what outlives a turn
+  // --- after a turn
 
-  /** There is nothing to send and no turn to resume: whoever wakes the object only polls processes. */
+  /** Whether nothing must be sent and no turn must be resumed: an alarm then only polls processes. */
   get isSettled(): boolean {
     return schedules.isSettled(this.#schedule, this.#facts())
   }
 
-  /** Sends to history what it lacks. The alarm stays armed until it has arrived. */
+  /** Sends the missing rows to history. The alarm stays armed until they have arrived. */
   async project(): Promise<void> {
     if (this.isClosing) return
     const { projection, billing } = this.#session
@@ -182,7 +182,7 @@ export class TurnControl {
       console.warn('History cannot be reached; the session sends it later.', error)
       this.#schedule = schedules.projectionFailed(this.#schedule, clock.now())
     }
-    // A closing session has given up its storage, which may belong to a new one by now.
+    // The storage of a closing session may already belong to a new session.
     if (!this.isClosing) this.arm()
   }
 
@@ -194,7 +194,7 @@ export class TurnControl {
     if (!driver.isDriving) await this.project()
   }
 
-  /** Reports the cost of an ended run to the tenant and frees its place. The alarm retries a failure. */
+  /** Reports the cost of an ended run to the tenant and releases its slot. The alarm retries a failure. */
   settle(runId = this.#session.store.current()?.id ?? ''): void {
     const onFailure = (error: unknown) => {
       console.warn('The tenant cannot be reached; the run is settled later.', error)
@@ -202,10 +202,10 @@ export class TurnControl {
       this.#schedule = schedules.settlementFailed(this.#schedule, clock.now())
       this.arm()
     }
-    this.#session.later(settleRun(this.#session, runId).catch(onFailure))
+    this.#session.runInBackground(settleRun(this.#session, runId).catch(onFailure))
   }
 
-  /** The session is being deleted: for every caller it does not exist any more. */
+  /** Whether the session is being deleted. For every caller it does not exist any more. */
   get isClosing(): boolean {
     return this.#schedule.isClosing
   }

@@ -36,6 +36,6 @@ export function undoTurns(session: Session, n: number): UndoResult {
   if (from === undefined) return { turns: [] }
   session.store.undo(from)
   session.updateMeta({ retractedFrom: Math.min(from, session.meta.retractedFrom ?? from) })
-  session.later(session.turns.project())
+  session.runInBackground(session.turns.project())
   return { turns }
 }

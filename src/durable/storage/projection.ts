@@ -86,7 +86,7 @@ export class Projection {
     const store = history()
     const session = record()
     let known = this.#known
-    // A failed batch may have been written: the record is not known until the next success.
+    // A failed batch may have been written: the stored record is unknown until the next success.
     this.#known = undefined
     // Started first: people can answer while history is unreachable.
     const published = publishPending()

@@ -14,7 +14,7 @@ export type ScheduledPart = {
 /** Parts by the reason of their alarm: the name of the part. */
 export type ScheduledParts = Readonly<Record<string, ScheduledPart>>
 
-/** A failed part waits until `retryAt`, whatever its own time is. */
+/** A failed part waits until `retryAt`, even if its own time is earlier. */
 type Failure = { readonly failures: number; readonly retryAt: number }
 
 export class TenantAlarm {

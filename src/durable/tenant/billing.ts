@@ -30,7 +30,7 @@ export class TenantBilling extends RpcTarget {
     this.#spending = new Spending(options.sql)
   }
 
-  /** Records all that an open run has spent so far. The answer says whether it may go on. */
+  /** Records the cost of an open run so far. Returns whether the run may continue. */
   async report(runId: string, amount: Amount): Promise<Admission> {
     await this.startCounting(runId)
     this.#spending.report(runId, amount, clock.now())

@@ -1,5 +1,5 @@
 /**
- * Admits people whom no settings name. A person gets a code, and the owner of the tenant enters it. Only the hash of a
+ * Admits chat users who are not listed in the settings. A user gets a code, and the owner of the tenant enters it. Only the hash of a
  * code is stored. Few codes are open at a time, they expire, and wrong guesses lock the entry.
  */
 
@@ -57,9 +57,9 @@ export class TenantPairing extends RpcTarget {
     const hash = await hashOf(platform, code)
     // One synchronous stretch from here on: of concurrent messages only one gets a code.
     const query = 'SELECT status, at FROM pairing WHERE platform = ? AND person = ?'
-    const [known] = this.#sql.exec<{ status: string; at: number }>(query, platform, person).toArray()
-    if (known?.status === 'approved') return { kind: 'approved' }
-    if (!issuesCode || (known && now - known.at < codeIntervalMs)) return { kind: 'unknown' }
+    const [existing] = this.#sql.exec<{ status: string; at: number }>(query, platform, person).toArray()
+    if (existing?.status === 'approved') return { kind: 'approved' }
+    if (!issuesCode || (existing && now - existing.at < codeIntervalMs)) return { kind: 'unknown' }
     this.#sql.exec(
       "DELETE FROM pairing WHERE status = 'pending' AND (at < ? OR (platform = ? AND person = ?))",
       now - codeExpiryMs,

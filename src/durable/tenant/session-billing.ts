@@ -32,7 +32,7 @@ type RunCost = { readonly usage: Usage; readonly at: number }
 
 const amountOf = (usage: Usage) => ({ tokens: tokensUsed(usage), usd: usage.costUsd })
 
-/** A session over its own limit stays over it: the client need not ask again soon. */
+/** Seconds until a retry: a session over its own limit stays over it. */
 const sessionLimitRetrySeconds = 86_400
 
 export class SessionBilling {
@@ -105,7 +105,7 @@ export class SessionBilling {
     return this.#admitAtTenant(runId)
   }
 
-  /** Async, because the promise of an RPC call is no `Promise`: callers could not tell it from an admission. */
+  /** Async, because the promise of an RPC call is no `Promise`: callers could not distinguish it from an admission. */
   async #admitAtTenant(runId: string): Promise<Admission> {
     return this.#options.tenant().limits.admitTurn(runId)
   }

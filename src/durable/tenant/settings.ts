@@ -22,7 +22,7 @@ export class TenantSettings extends RpcTarget {
 
   patch(patch: object): PatchResult {
     const patched = patchSettings(this.get(), patch)
-    if (patched.is === 'wrong') return patched
+    if (patched.kind === 'wrong') return patched
     this.#values.set('settings', patched.settings)
     this.#onChange()
     return patched
@@ -31,7 +31,7 @@ export class TenantSettings extends RpcTarget {
   /** Adds a rule that a person chose with "always". A rule that exists is not added again. */
   addApprovalRule(rule: ApprovalRule): void {
     const { rules = [] } = this.get().approvals ?? {}
-    const exists = rules.some((known) => JSON.stringify(known) === JSON.stringify(rule))
+    const exists = rules.some((other) => JSON.stringify(other) === JSON.stringify(rule))
     if (!exists) this.patch({ approvals: { rules: [...rules, rule] } })
   }
 }

@@ -32,7 +32,7 @@ export class DeltaBuffer {
     if (now >= this.#bufferUntil) {
       this.#emitBuffered()
       this.#bufferUntil = now + intervalMs
-    } else this.#cancelTimer ??= this.#timers.later(2 * intervalMs, this.#onTimer)
+    } else this.#cancelTimer ??= this.#timers.schedule(2 * intervalMs, this.#onTimer)
   }
 
   /** Emits what no later delta has pushed out since the timer was set. */
@@ -40,7 +40,7 @@ export class DeltaBuffer {
     this.#cancelTimer = undefined
     if (!this.#text) return
     const leftMs = this.#bufferUntil - this.#timers.now()
-    if (leftMs > 0) this.#cancelTimer = this.#timers.later(leftMs, this.#onTimer)
+    if (leftMs > 0) this.#cancelTimer = this.#timers.schedule(leftMs, this.#onTimer)
     else this.#emitBuffered()
   }
 

@@ -1,6 +1,6 @@
 /**
- * Drives the open turn until it ends or rests. At most one drive runs in an object. It continues when the request that
- * started it is gone; the alarm starts it again when the object died.
+ * Drives the open turn until it ends, waits or backs off. At most one drive runs in an object. It outlives the request that
+ * started it; the alarm starts it again after an eviction.
  */
 
 import { drive, type Machine } from '../../agent/loop/drive.ts'
@@ -20,9 +20,9 @@ export type DriverOptions = {
   /** Ends a turn whose end cannot be stored, at the last step that was. */
   readonly abandon: (turn: Turn) => void
   /** Resets the object: a fresh one resumes from what is stored. */
-  readonly die: (reason: string) => void
+  readonly resetObject: (reason: string) => void
   /** Called when a drive stops. `until`: the turn backs off until then. */
-  readonly rested: (until: number | undefined) => void
+  readonly onStop: (until: number | undefined) => void
 }
 
 export class Driver {
@@ -42,7 +42,7 @@ export class Driver {
 
   /** Resolves when the drive stops; rejects when the object is reset. A second call joins the running drive. */
   start(): Promise<void> {
-    return (this.#driving ??= this.#toRest())
+    return (this.#driving ??= this.#driveUntilStopped())
   }
 
   /** Cancels what the current step waits for; the step ends with an `aborted` failure. */
@@ -56,8 +56,8 @@ export class Driver {
     return controller
   }
 
-  async #toRest(): Promise<void> {
-    const { store, machine, openNext, rested } = this.#options
+  async #driveUntilStopped(): Promise<void> {
+    const { store, machine, openNext, onStop } = this.#options
     let until: number | undefined
     try {
       do {
@@ -70,14 +70,14 @@ export class Driver {
     } finally {
       this.#driving = undefined
     }
-    rested(until)
+    onStop(until)
   }
 
   /** Ends the turn after a defect of ours, so that no turn stays open. An object that is being reset must not touch it. */
   #failed(error: unknown): undefined {
     if (isObjectReset(error)) throw error
     console.error('The driver failed.', error)
-    const { store, abandon, die } = this.#options
+    const { store, abandon, resetObject } = this.#options
     const turn = store().current()
     if (!turn) return undefined
     try {
@@ -87,7 +87,7 @@ export class Driver {
       try {
         abandon(turn)
       } catch (lost) {
-        die('The session cannot be written.')
+        resetObject('The session cannot be written.')
         throw lost
       }
     }

@@ -139,7 +139,7 @@ async function callModel(step: ModelStep, turn: Turn, effects: TurnEffects): Pro
   } catch (error) {
     output.isOver = true
     const failure = failureOf(error, chosen, model)
-    // The end of the turn's time says nothing about the key.
+    // The time limit of the turn is no fault of the key.
     release(isTimeLimit(error) ? undefined : failure)
     const inCall = error instanceof StreamBroken && error.inCall
     // The text stays when the user cancelled the call, or when the next call continues it.

@@ -96,11 +96,11 @@ function leaseChosen(session: TurnSession, env: Env, { route, endpoint }: Chosen
     end()
     recordOutcome(session.tenantId, route.id, failure)
     const window = failure && learnWindow(session.tenantId, route, failure)
-    if (window) session.later(tenantStub(env, session.tenantId).windows.record(route.id, window))
+    if (window) session.runInBackground(tenantStub(env, session.tenantId).windows.record(route.id, window))
     if (!failure || !endpoint.key) return
     const isOnly = route.endpoints.length === 1
     const isShared = route.id !== first?.id && Boolean(first?.endpoints.some(({ id }) => id === endpoint.id))
     const state = suspendKey(session.tenantId, endpoint.id, failure, { now: clock.now(), isOnly, isBorrowed: isShared })
-    if (state) session.later(tenantStub(env, session.tenantId).keyHealth.suspend(endpoint.id, state))
+    if (state) session.runInBackground(tenantStub(env, session.tenantId).keyHealth.suspend(endpoint.id, state))
   }
 }

@@ -3,7 +3,7 @@
 import type { TenantDO } from '../tenant/tenant-object.ts'
 import { type PendingSession, personRequests } from './pending-requests.ts'
 
-/** Writes only when something waits, or did: an object that has just woken cannot know what was published before. */
+/** Writes only when something waits, or did: after an eviction it is unknown what was published before. */
 export class PendingList {
   readonly #session: PendingSession
   readonly #tenant: () => DurableObjectStub<TenantDO>

@@ -75,7 +75,7 @@ export function wasCalled(journal: Journal, request: string): boolean {
 type ResumableSession = PendingSession & { readonly driver: Driver; readonly turns: { readonly resume: () => void } }
 
 /** Stores the result of a pending call and resumes the turn. `requestId` identifies a repeated request. */
-export function deliverResult(session: ResumableSession, message: ToolMessage, requestId?: string): void {
+function deliverResult(session: ResumableSession, message: ToolMessage, requestId?: string): void {
   const delivered = settlePendingCall(session.store.turn(), message, session.driver.view())
   session.store.save({ ...delivered, ...(requestId && { requestId }) })
   session.store.write()

@@ -23,7 +23,7 @@ const promptParts: readonly PromptPart[] = [
   ({ toolRuntime, settings, meta }) => toolRuntime.systemPrompt(settings, meta.createdAt),
 ]
 
-/** What is stored with the start of the turn. */
+/** Values that are stored with the start of the turn. */
 export type Preparation = { readonly prompt?: string }
 
 const nothing: Preparation = {}

@@ -45,30 +45,30 @@ export function createProgramLog(store: () => StoredTurn, look: () => View): Pro
 }
 
 /** Adds programs, which can call the same tools, to the options of the dispatcher. */
-export function withPrograms(world: DispatchOptions, run: Programs['run'], log: ProgramLog): DispatchOptions {
+export function withPrograms(options: DispatchOptions, run: Programs['run'], log: ProgramLog): DispatchOptions {
   const programs: Programs = {
     run,
-    tool: (name) => world.toolbox.get(name),
-    touches: (tool, input) => tool.touches(input, world.services),
-    dispatch: (request) => dispatchNested(request, world, log),
+    tool: (name) => options.toolbox.get(name),
+    touches: (tool, input) => tool.touches(input, options.services),
+    dispatch: (request) => dispatchNested(request, options, log),
   }
-  return { ...world, services: { ...world.services, programs } }
+  return { ...options, services: { ...options.services, programs } }
 }
 
-async function dispatchNested(request: NestedRequest, world: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
+async function dispatchNested(request: NestedRequest, options: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
   const { parent, id, tool, input, signal } = request
-  const since = world.context.clock.now()
+  const since = options.context.clock.now()
   const call: ToolCall = { id, name: tool.name, input, effect: tool.effect, state: 'running', since }
   const spent = log.explainLimit(tool.name)
   if (spent !== undefined) return errorResult(call, spent)
   log.started(parent, { id, name: tool.name, input: truncateTexts(maskSecretsInValue(input)), since })
-  const message = await dispatchOne(call, nestedOptions(world, signal), log)
+  const message = await dispatchOne(call, nestedOptions(options, signal), log)
   log.ended(parent, id, message)
   return message
 }
 
-async function dispatchOne(call: ToolCall, world: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
-  for await (const result of dispatch([call], world)) {
+async function dispatchOne(call: ToolCall, options: DispatchOptions, log: ProgramLog): Promise<ToolMessage> {
+  for await (const result of dispatch([call], options)) {
     if ('decision' in result && result.decision) log.decided(result.decision)
     if (result.of === 'tool') return result.message
   }
@@ -76,16 +76,16 @@ async function dispatchOne(call: ToolCall, world: DispatchOptions, log: ProgramL
   throw new Error(`${call.name} brought no result to the program.`)
 }
 
-function nestedOptions(world: DispatchOptions, signal: AbortSignal): DispatchOptions {
-  const { backend } = world.services
+function nestedOptions(options: DispatchOptions, signal: AbortSignal): DispatchOptions {
+  const { backend } = options.services
   return {
-    ...world,
+    ...options,
     // A program gets no images: no model looks at what it reads.
-    context: { ...world.context, signal, seesImages: false },
+    context: { ...options.context, signal, seesImages: false },
     // The model has not seen the files that the program reads: the record of shown files is a separate one.
-    services: { ...world.services, ...(backend && { backend: Object.create(backend) as typeof backend }) },
+    services: { ...options.services, ...(backend && { backend: Object.create(backend) as typeof backend }) },
     async permit(call, tool) {
-      return withoutWaiting(await world.permit(call, tool), call.name)
+      return withoutWaiting(await options.permit(call, tool), call.name)
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Reports the cost of an ended run to the tenant's object, which frees its place. */
+/** Reports the cost of an ended run to the tenant's object, which releases its slot. */
 
 import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Journal } from '../storage/journal.ts'

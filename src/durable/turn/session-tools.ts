@@ -20,11 +20,11 @@ export function sessionTools(
   services: readonly ServiceName[],
   tenantTools: readonly Tool[] = noTenantTools,
 ): SessionTools {
-  let known = choices.get(tenantTools)
-  if (!known) choices.set(tenantTools, (known = new BoundedMap(maxChoices)))
+  let cached = choices.get(tenantTools)
+  if (!cached) choices.set(tenantTools, (cached = new BoundedMap(maxChoices)))
   const key = JSON.stringify([toolsets ?? {}, services])
-  let chosen = known.get(key)
-  if (!chosen) known.set(key, (chosen = choose({ toolsets }, services, tenantTools)))
+  let chosen = cached.get(key)
+  if (!chosen) cached.set(key, (chosen = choose({ toolsets }, services, tenantTools)))
   return chosen
 }
 

@@ -25,22 +25,25 @@ export function createSideCalls(session: TurnSession, options: SideCallOptions):
   const afterTurn = contextOf(session, options, () => new AbortController())
   const side: SideCall = async (task, request) => {
     const note = session.billing.notes.nextId()
-    const world = session.store.hasOpenTurn ? inTurn : afterTurn
-    const noted = (usage: Usage) => void (session.exists && session.billing.notes.set({ id: note, usage }))
-    const answer = await runSideCall(task, request, { ...world, recordEstimate: noted })
+    const context = session.store.hasOpenTurn ? inTurn : afterTurn
+    const recordEstimate = (usage: Usage) => void (session.exists && session.billing.notes.set({ id: note, usage }))
+    const answer = await runSideCall(task, request, { ...context, recordEstimate: recordEstimate })
     if (request.billedBy !== 'caller' && session.exists) session.billing.addSideCall({ id: note, usage: answer.usage })
     return { ...answer, note }
   }
-  let known: { readonly turn: string; readonly said: Promise<string | undefined> } | undefined
+  let cached: { readonly turn: string; readonly answers: Promise<string | undefined> } | undefined
   return {
     side,
     references: (turn, transcript) => {
       const mixture = resolveMixture(turn.options.model, session.settings, options.variables['MODEL'])
       if (!mixture) return Promise.resolve(undefined)
-      // Asked once for a turn: its later calls only continue the work.
-      if (known?.turn !== turn.id)
-        known = { turn: turn.id, said: askReferences(mixture, transcript, (request) => side('moa_reference', request)) }
-      return known.said
+      // The references are called once per turn: later model calls only continue the work.
+      if (cached?.turn !== turn.id)
+        cached = {
+          turn: turn.id,
+          answers: askReferences(mixture, transcript, (request) => side('moa_reference', request)),
+        }
+      return cached.answers
     },
   }
 }

@@ -15,7 +15,7 @@ export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) =
       settings: session.settings,
       signal: session.driver.abortable().signal,
       runId: session.store.turn().id,
-      taken: settledChars(session.store.turn()),
+      usedChars: settledChars(session.store.turn()),
       seesImages: seesImages(session, routesOf(session.store.turn())),
       policy: () => createApprovalPolicy(session.settings, session.meta, session.store.current()),
       judge: (call) => askApprovalJudge(session, call),

@@ -35,11 +35,11 @@ export type ToolRuntimeOptions = {
   readonly tenantId: string
   readonly sessionId: string
   readonly meta: () => SessionMetadata
-  /** `limits` is undefined until `known` has resolved. */
+  /** `limits` is undefined until `load` has resolved. */
   readonly settings: {
     readonly now: () => Settings
     readonly limits: () => Limits | undefined
-    readonly known: () => Promise<void>
+    readonly load: () => Promise<void>
   }
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
   readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
@@ -53,7 +53,7 @@ export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   /** Stores the calls that programs make. */
   readonly programs: ProgramLog
   /** Characters of the results that their batch has already. */
-  readonly taken: number
+  readonly usedChars: number
   /** The run that makes the calls. */
   readonly runId: string
   /** Whether the model of the turn reads images. */
@@ -74,17 +74,17 @@ export class ToolRuntime {
   constructor(options: ToolRuntimeOptions) {
     this.#options = options
     const { env, sql, tenantId, sessionId, meta, updateMeta } = options
-    const kept: Pick<SessionBackendOptions, 'record' | 'write'> = {
+    const recordAccess: Pick<SessionBackendOptions, 'record' | 'write'> = {
       record: () => meta().machine,
       write: (machine) => updateMeta({ machine }),
     }
     const { now, limits } = options.settings
-    const whose = { env, sql, tenantId, sessionId, settings: now, limits }
+    const context = { env, sql, tenantId, sessionId, settings: now, limits }
     this.backend = sessionBackend({
-      ...kept,
-      open: (kind) => openBackend(kind, { ...whose, memory: hostMemory(kind, kept) }),
+      ...recordAccess,
+      open: (kind) => openBackend(kind, { ...context, memory: hostMemory(kind, recordAccess) }),
       requestedKind: () => resolveBackendKind(options.settings.now(), env),
-      waitForSettings: options.settings.known,
+      waitForSettings: options.settings.load,
       noCapabilities: noCapabilities,
       archive:
         env.BLOBS &&
@@ -132,35 +132,39 @@ export class ToolRuntime {
     return this.#sessionTools(settings).schemas
   }
 
-  /** The first of these calls that may run side by side. */
+  /** Returns the first of these calls that may run concurrently. */
   together(calls: readonly ToolCall[], settings: Settings): readonly ToolCall[] {
     return concurrentCalls(calls, { toolbox: this.toolbox(settings), services: this.#services })
   }
 
   run(
     calls: readonly ToolCall[],
-    { settings, signal, runId, programs, seesImages, taken, ...approvals }: RunOptions,
+    { settings, signal, runId, programs, seesImages, usedChars, ...approvals }: RunOptions,
   ): AsyncIterable<Result> {
     const services = this.#services
     const { env, tenantId, sessionId } = this.#options
     this.backend.begin(runId)
     const { backend, shell } = services
     const place = () => `${backend.kind} ${shell.read().cwd}`
-    const world: DispatchOptions = {
+    const dispatchOptions: DispatchOptions = {
       toolbox: this.toolbox(settings),
       services,
-      permit: (call, tool) => checkPermission(call, tool, { services, place, now: clock.now, ...approvals }),
+      permit: (call, tool) =>
+        checkPermission(call, tool, { services, describeLocation: place, now: clock.now, ...approvals }),
       context: { sessionId, signal, clock, seesImages },
-      usedChars: taken,
+      usedChars,
       spill: (callId, text) => this.#spill(callId, text),
       failpoint: (moment) => failpoint(`${moment}-tool`),
       logError: (error, tool) => console.error(`The tool ${tool} failed.`, error),
     }
-    const results = dispatch(calls, this.#runProgram ? withPrograms(world, this.#runProgram, programs) : world)
+    const results = dispatch(
+      calls,
+      this.#runProgram ? withPrograms(dispatchOptions, this.#runProgram, programs) : dispatchOptions,
+    )
     return storeResultImages(results, env.BLOBS, attachmentPrefix(tenantId, sessionId))
   }
 
-  /** Everything the session keeps outside its own rows. */
+  /** Deletes the files and attachments of the session outside its own rows. */
   async removeFiles(): Promise<void> {
     const { env, tenantId, sessionId } = this.#options
     await this.backend.destroy()

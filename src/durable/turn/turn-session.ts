@@ -24,5 +24,5 @@ export type TurnSession = {
   readonly driver: Driver
   readonly side: SideCall
   /** Runs work in the background; the platform keeps the object alive for it. */
-  readonly later: (work: Promise<unknown>) => void
+  readonly runInBackground: (work: Promise<unknown>) => void
 }

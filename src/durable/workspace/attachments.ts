@@ -112,8 +112,8 @@ const hasStored = (message: Message): boolean =>
   message.content.some((part) => part.type === 'image' && part.data.startsWith(storedPrefix))
 
 async function loadMessage(message: Message, blobs: R2Bucket | undefined, within: string): Promise<Message> {
-  const known = loadedMessages.get(message)
-  if (known || message.role === 'assistant') return known ?? message
+  const cached = loadedMessages.get(message)
+  if (cached || message.role === 'assistant') return cached ?? message
   const content = await Promise.all(
     message.content.map(async (part) => {
       if (part.type !== 'image' || !part.data.startsWith(storedPrefix)) return part
@@ -150,9 +150,9 @@ export function imageCopier(
     return storedPrefix + own
   }
   const copied = (data: string): Promise<string> => {
-    const known = copies.get(data) ?? limited(() => copy(data))
-    copies.set(data, known)
-    return known
+    const started = copies.get(data) ?? limited(() => copy(data))
+    copies.set(data, started)
+    return started
   }
   return async (message) => {
     if (message.role === 'assistant' || !hasStored(message)) return message

@@ -52,9 +52,9 @@ export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchiv
   const { rows, now, blobs } = context
   let run: string | undefined
   let saving: Promise<void> | undefined
-  let settling: Promise<void> | undefined
-  const settle = async (host: PortableBackend) => {
-    if (rows.pending()) await (settling ??= performRollback(context, host).finally(() => (settling = undefined)))
+  let rollback: Promise<void> | undefined
+  const finishRollback = async (host: PortableBackend) => {
+    if (rows.pending()) await (rollback ??= performRollback(context, host).finally(() => (rollback = undefined)))
   }
   return {
     begin: (id) => void (run = id),
@@ -67,9 +67,9 @@ export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchiv
       await saving
     },
     recordUserChange: (path) => rows.touch(path),
-    finishRollback: settle,
+    finishRollback,
     checkpointsOf: (host) =>
-      checkpointsOf(context, host, { begin: (id) => void (run = id), settle: () => settle(host) }),
+      checkpointsOf(context, host, { begin: (id) => void (run = id), finishRollback: () => finishRollback(host) }),
     async clear() {
       await deleteArchives(blobs, rows.forget({ from: 0, before: now() + 1 }))
     },
@@ -83,8 +83,8 @@ async function listWorkspace(host: PortableBackend): Promise<Listing> {
   const large = tree
     .filter(({ type, size }) => type === 'file' && size > checkpointLimits.fileBytes)
     .map(({ path }) => path)
-  const { paths: fitting, skipped: left } = planTransfer(tree.filter(({ path }) => !large.includes(path)))
-  const entries = tree.filter(({ path }) => fitting.has(path))
+  const { paths: storable, skipped: left } = planTransfer(tree.filter(({ path }) => !large.includes(path)))
+  const entries = tree.filter(({ path }) => storable.has(path))
   return { entries, left: [...large, ...left.map(({ path }) => path)].toSorted() }
 }
 
@@ -96,13 +96,13 @@ async function saveCheckpoint(context: ArchiveContext, host: PortableBackend, ru
   const stored = new Set(listing.entries.map(({ path }) => path))
   const bytes = await uploadInParts(blobs, `${key}.tar`, pack(host.snapshot((path) => stored.has(path))))
   await blobs.put(`${key}.json`, JSON.stringify(listing))
-  const before = newest && (await listingOf(context, newest))
-  if (newest && before) rows.changed(newest.id, byAgent(rows, newest, changedPaths(before, listing)))
-  const gone = rows.add({ run, at: now(), key, bytes, left: listing.left }, checkpointLimits)
-  await deleteArchives(blobs, gone)
+  const before = newest && (await readListing(context, newest))
+  if (newest && before) rows.changed(newest.id, withoutUserChanges(rows, newest, listChangedPaths(before, listing)))
+  const deletedKeys = rows.add({ run, at: now(), key, bytes, left: listing.left }, checkpointLimits)
+  await deleteArchives(blobs, deletedKeys)
 }
 
-async function listingOf({ blobs }: ArchiveContext, { key }: Pick<ArchiveRow, 'key'>): Promise<Listing> {
+async function readListing({ blobs }: ArchiveContext, { key }: Pick<ArchiveRow, 'key'>): Promise<Listing> {
   const object = await blobs.get(`${key}.json`)
   if (!object) throw new Error('The listing of a checkpoint is missing.')
   return object.json()
@@ -122,36 +122,44 @@ function isSame(one: Stat | undefined, other: Stat | undefined): boolean {
   return one.size === other.size && sameTime
 }
 
-const byPath = ({ entries }: Listing) => new Map(entries.map((stat) => [stat.path, stat]))
+const indexByPath = ({ entries }: Listing) => new Map(entries.map((stat) => [stat.path, stat]))
 
 /** Paths of files and links that differ, without those that one listing omits. */
-function changedPaths(before: Listing, after: Listing): readonly string[] {
-  const [was, is] = [byPath(before), byPath(after)]
-  const isLeft = omittedMatcher(before, after)
-  return [...new Set([...was.keys(), ...is.keys()])]
-    .filter((path) => !isSame(was.get(path), is.get(path)) && !isLeft(path))
-    .filter((path) => [was.get(path), is.get(path)].some((stat) => stat && stat.type !== 'directory'))
+function listChangedPaths(before: Listing, after: Listing): readonly string[] {
+  const [previous, current] = [indexByPath(before), indexByPath(after)]
+  const isOmitted = createOmittedMatcher(before, after)
+  return [...new Set([...previous.keys(), ...current.keys()])]
+    .filter((path) => !isSame(previous.get(path), current.get(path)) && !isOmitted(path))
+    .filter((path) => [previous.get(path), current.get(path)].some((stat) => stat && stat.type !== 'directory'))
     .toSorted()
 }
 
-function omittedMatcher(...listings: readonly Listing[]): (path: string) => boolean {
+function createOmittedMatcher(...listings: readonly Listing[]): (path: string) => boolean {
   const names = listings.flatMap(({ left }) => left)
   return (path) => names.some((name) => path === name || path.startsWith(`${name}/`) || name.startsWith(`${path}/`))
 }
 
-function byAgent(rows: ArchiveContext['rows'], { id }: ArchiveRow, changed: readonly string[]): readonly string[] {
-  const byHand = new Set(rows.touched(id))
-  return changed.filter((path) => !byHand.has(path))
+function withoutUserChanges(
+  rows: ArchiveContext['rows'],
+  { id }: ArchiveRow,
+  changed: readonly string[],
+): readonly string[] {
+  const userPaths = new Set(rows.touched(id))
+  return changed.filter((path) => !userPaths.has(path))
 }
 
-const isWanted =
-  ({ path, all }: Selection, byHand: ReadonlySet<string>) =>
+const createSelector =
+  ({ path, all }: Selection, userPaths: ReadonlySet<string>) =>
   (one: string) =>
-    path !== undefined ? one === path || one.startsWith(`${path}/`) : all === true || !byHand.has(one)
+    path !== undefined ? one === path || one.startsWith(`${path}/`) : all === true || !userPaths.has(one)
 
-type Actions = { readonly begin: (run: string) => void; readonly settle: () => Promise<void> }
+type Actions = { readonly begin: (run: string) => void; readonly finishRollback: () => Promise<void> }
 
-function checkpointsOf(context: ArchiveContext, host: PortableBackend, { begin, settle }: Actions): Checkpoints {
+function checkpointsOf(
+  context: ArchiveContext,
+  host: PortableBackend,
+  { begin, finishRollback }: Actions,
+): Checkpoints {
   const { rows } = context
   let prepared:
     | { readonly key: string; readonly changed: readonly string[]; readonly left: readonly string[] }
@@ -162,9 +170,9 @@ function checkpointsOf(context: ArchiveContext, host: PortableBackend, { begin, 
     async list() {
       const [newest, ...older] = rows.list()
       if (!newest) return []
-      const changed = changedPaths(await listingOf(context, newest), await listWorkspace(host))
+      const changed = listChangedPaths(await readListing(context, newest), await listWorkspace(host))
       return [
-        toCheckpoint(newest, byAgent(rows, newest, changed)),
+        toCheckpoint(newest, withoutUserChanges(rows, newest, changed)),
         ...older.map((row) => toCheckpoint(row, rows.changedOf(row.id))),
       ]
     },
@@ -172,19 +180,19 @@ function checkpointsOf(context: ArchiveContext, host: PortableBackend, { begin, 
     async prepare(id, selection) {
       const row = rows.get(id)
       if (!row) return
-      const changed = changedPaths(await listingOf(context, row), await listWorkspace(host))
+      const changed = listChangedPaths(await readListing(context, row), await listWorkspace(host))
       prepared = { key: JSON.stringify([id, selection]), changed, left: row.left }
     },
     restore(id, selection): Restored | undefined {
       const row = rows.get(id)
       if (!row || prepared?.key !== JSON.stringify([id, selection])) return undefined
-      const byHand = rows.touched(id)
-      const wanted = isWanted(selection, new Set(byHand))
-      rows.setPending({ id, key: row.key, selection, byHand })
-      const kept = selection.path === undefined ? prepared.changed.filter((path) => !wanted(path)) : []
-      return { restored: prepared.changed.filter(wanted), kept, left: prepared.left }
+      const userPaths = rows.touched(id)
+      const isRestored = createSelector(selection, new Set(userPaths))
+      rows.setPending({ id, key: row.key, selection, byHand: userPaths })
+      const kept = selection.path === undefined ? prepared.changed.filter((path) => !isRestored(path)) : []
+      return { restored: prepared.changed.filter(isRestored), kept, left: prepared.left }
     },
-    finishRestore: settle,
+    finishRestore: finishRollback,
   }
 }
 
@@ -193,10 +201,10 @@ const toCheckpoint = ({ id, run, at, left }: ArchiveRow, changed: readonly strin
   return { id, run, at, files, count: changed.length, left: left.slice(0, maxListedPaths) }
 }
 
-async function* entriesOf({ blobs }: ArchiveContext, key: string, wanted: (path: string) => boolean) {
+async function* readEntries({ blobs }: ArchiveContext, key: string, isWantedPath: (path: string) => boolean) {
   const object = await blobs.get(`${key}.tar`)
   if (!object) throw new Error('The archive of a checkpoint is missing.')
-  for await (const entry of unpack(object.body, (path) => wanted(`/${path.replace(/^\//, '')}`)))
+  for await (const entry of unpack(object.body, (path) => isWantedPath(`/${path.replace(/^\//, '')}`)))
     yield { ...entry, path: `/${entry.path.replace(/^\//, '')}` }
 }
 
@@ -211,23 +219,28 @@ async function performRollback(context: ArchiveContext, host: PortableBackend): 
     finishRows(rows, pending)
     return
   }
-  const [before, now] = [await listingOf(context, pending), await listWorkspace(host)]
-  const was = byPath(before)
-  const isLeft = omittedMatcher(before, now)
-  const wanted = isWanted(pending.selection, new Set(pending.byHand))
-  const differ = (path: string, is: Stat | undefined) => wanted(path) && !isLeft(path) && !isSame(was.get(path), is)
-  const there = byPath(now)
-  const gone = now.entries.filter((stat) => was.get(stat.path)?.type !== stat.type && differ(stat.path, stat))
-  await removeFrom(host, gone)
-  const back = new Set(before.entries.filter(({ path }) => differ(path, there.get(path))).map(({ path }) => path))
-  if (back.size) await host.restore(entriesOf(context, pending.key, (path) => back.has(path)))
+  const [before, now] = [await readListing(context, pending), await listWorkspace(host)]
+  const previous = indexByPath(before)
+  const isOmitted = createOmittedMatcher(before, now)
+  const isRestored = createSelector(pending.selection, new Set(pending.byHand))
+  const needsChange = (path: string, stat: Stat | undefined) =>
+    isRestored(path) && !isOmitted(path) && !isSame(previous.get(path), stat)
+  const current = indexByPath(now)
+  const toRemove = now.entries.filter(
+    (stat) => previous.get(stat.path)?.type !== stat.type && needsChange(stat.path, stat),
+  )
+  await removeFrom(host, toRemove)
+  const toRestore = new Set(
+    before.entries.filter(({ path }) => needsChange(path, current.get(path))).map(({ path }) => path),
+  )
+  if (toRestore.size) await host.restore(readEntries(context, pending.key, (path) => toRestore.has(path)))
   await deleteArchives(blobs, finishRows(rows, pending))
 }
 
 /** Removes files first, then empty folders, the deepest first. */
-async function removeFrom({ files }: PortableBackend, gone: readonly Stat[]): Promise<void> {
-  for (const { path } of gone.filter(({ type }) => type !== 'directory')) await files.remove(path)
-  const folders = gone.filter(({ type }) => type === 'directory').map(({ path }) => path)
+async function removeFrom({ files }: PortableBackend, entries: readonly Stat[]): Promise<void> {
+  for (const { path } of entries.filter(({ type }) => type !== 'directory')) await files.remove(path)
+  const folders = entries.filter(({ type }) => type === 'directory').map(({ path }) => path)
   for (const path of folders.toSorted((a, b) => b.split('/').length - a.split('/').length))
     if (!(await files.list(path)).length) await files.remove(path)
 }
@@ -239,10 +252,10 @@ function finishRows(rows: ArchiveContext['rows'], { id, selection, byHand }: Pen
     rows.touch(selection.path)
     return []
   }
-  const gone = rows.forget({ from: id })
+  const deletedKeys = rows.forget({ from: id })
   // Changes of the user that were not restored now belong to the checkpoint before.
   if (!selection.all) for (const path of byHand) rows.touch(path)
-  return gone
+  return deletedKeys
 }
 
 type ChangesOptions = { readonly id: number; readonly maxBytes: number }
@@ -254,15 +267,17 @@ async function* changes(
 ): ReturnType<Checkpoints['changes']> {
   const row = context.rows.get(id)
   if (!row) return
-  const [before, now] = [await listingOf(context, row), await listWorkspace(host)]
-  const [was, is] = [byPath(before), byPath(now)]
-  const changed = changedPaths(before, now)
-  const small = changed.filter((path) => Math.max(was.get(path)?.size ?? 0, is.get(path)?.size ?? 0) <= maxBytes)
-  const old = new Map<string, Uint8Array>()
-  for await (const entry of entriesOf(context, row.key, (path) => small.includes(path)))
-    if (entry.kind === 'file') old.set(entry.path, entry.bytes)
+  const [before, now] = [await readListing(context, row), await listWorkspace(host)]
+  const [previous, current] = [indexByPath(before), indexByPath(now)]
+  const changed = listChangedPaths(before, now)
+  const small = changed.filter(
+    (path) => Math.max(previous.get(path)?.size ?? 0, current.get(path)?.size ?? 0) <= maxBytes,
+  )
+  const oldContents = new Map<string, Uint8Array>()
+  for await (const entry of readEntries(context, row.key, (path) => small.includes(path)))
+    if (entry.kind === 'file') oldContents.set(entry.path, entry.bytes)
   for (const path of changed) {
     if (!small.includes(path)) yield { path, tooLarge: true }
-    else yield { path, before: old.get(path), after: await host.files.read(path) } satisfies Change
+    else yield { path, before: oldContents.get(path), after: await host.files.read(path) } satisfies Change
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Implements `SandboxPort` in the Durable Object that owns a container, on version 0.12.10 of the SDK. Only builds with
  * containers include it (src/worker/with-sandbox.ts). It handles these properties of the SDK:
- * - the default session dies or hangs with `exit`: every script runs in a process of its own
+ * - the default session ends or hangs with `exit`: every script runs in a process of its own
  * - a running process does not keep the container awake: before sleep it checks whether a job runs
  * - files are lost during sleep: they are saved before it, and regularly
  * - egress is closed and opened for allowed hosts with each script; keys are added outside of the container. The SDK

@@ -1,5 +1,5 @@
 /**
- * Gives a session one backend. The setting may change between two commands; then the files move first. Their new place
+ * Selects the backend of a session. The setting may change between two commands; then the files move first. Their new place
  * is stored when all have arrived, so that a crash in between changes nothing.
  */
 
@@ -68,10 +68,10 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       'It cannot be used until its settings are fixed; the error of every command says what is missing.',
     async exec(command, execOptions) {
       const result = await (await changing(() => !isReadOnly(command))).exec(command, execOptions)
-      const known = record()
-      if (known?.note === undefined) return result
-      write({ ...known, note: undefined })
-      return { ...result, stderr: `${known.note}\n${result.stderr}` }
+      const stored = record()
+      if (stored?.note === undefined) return result
+      write({ ...stored, note: undefined })
+      return { ...result, stderr: `${stored.note}\n${result.stderr}` }
     },
     files: filesOf(current, (path) => changing((root) => absolute(path, root).startsWith(`${root}/`))),
     userFiles: filesOf(current, async (path) => {
@@ -112,9 +112,9 @@ function openBackends({ open, requestedKind, waitForSettings, record, write, arc
   let moving: Promise<void> | undefined
 
   function of(kind: BackendKind): PortableBackend {
-    const known = opened.get(kind) ?? open(kind)
-    opened.set(kind, known)
-    return known
+    const backend = opened.get(kind) ?? open(kind)
+    opened.set(kind, backend)
+    return backend
   }
 
   /** Returns the requested backend, after moving the files to it. The setting may change during a move. */
@@ -174,8 +174,8 @@ export function hostMemory(
   return {
     read: () => record()?.memories?.[kind] ?? {},
     write(memory) {
-      const known = record() ?? { kind: 'virtual', been: [] }
-      write({ ...known, memories: { ...known.memories, [kind]: memory } })
+      const stored = record() ?? { kind: 'virtual', been: [] }
+      write({ ...stored, memories: { ...stored.memories, [kind]: memory } })
     },
   }
 }

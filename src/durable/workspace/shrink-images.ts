@@ -69,8 +69,8 @@ export async function shrinkOversizedImages(
 
 async function shrinkMessage(message: Message, shrink: ShrinkImage, cache: MessageCache): Promise<Message> {
   if (message.role === 'assistant' || message.content.every(({ type }) => type === 'text')) return message
-  const known = cache.get(message)
-  if (known) return known
+  const cached = cache.get(message)
+  if (cached) return cached
   const content = await Promise.all(
     message.content.map(async (part) => (part.type === 'image' ? ((await shrink(part)) ?? part) : part)),
   )

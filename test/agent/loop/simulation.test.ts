@@ -16,13 +16,13 @@ it(`every turn ends well, in ${runs} worlds that fail, die and interrupt`, async
 }, 600_000)
 
 /** Reports the seed and the shortest story found with the same violation. */
-async function reported(seed: number, violation: string, run = runWorld) {
+async function reported(seed: number, violation: string, run = runWithoutDefect) {
   const { tape } = await record(seed, run)
-  const { story } = await replay(await shrink(tape, violation, run), run)
+  const { log: story } = await replay(await shrink(tape, violation, run), run)
   return [`seed ${seed}: ${violation}`, ...story].join('\n  ')
 }
 
-const runWorld = (random: () => number) => simulateWith(random)
+const runWithoutDefect = (random: () => number) => simulateWith(random)
 
 describe('a defect that needs two conditions', () => {
   /** Loses messages that arrive after a restart. */
@@ -44,17 +44,17 @@ describe('a defect that needs two conditions', () => {
   }
 
   it('is found, is reproduced by its seed, and shrinks to a short story that passes without the defect', async () => {
-    const { seed, tape, violation = '', story } = await firstFailing()
+    const { seed, tape, violation = '', log: story } = await firstFailing()
     expect(await record(seed, runWithDefect)).toEqual({ tape, violation, story })
 
     const short = await shrink(tape, violation, runWithDefect)
     const shrunk = await replay(short, runWithDefect)
     expect(shrunk.violation).toBe(violation)
-    expect(shrunk.story.length).toBeLessThanOrEqual(6)
-    expect(shrunk.story.filter((event) => /^(dies|said meanwhile)/.test(event)).length).toBe(2)
-    expect((await replay(short, runWorld)).violation).toBe(undefined)
+    expect(shrunk.log.length).toBeLessThanOrEqual(6)
+    expect(shrunk.log.filter((event) => /^(dies|said meanwhile)/.test(event)).length).toBe(2)
+    expect((await replay(short, runWithoutDefect)).violation).toBe(undefined)
     expect(await reported(seed, violation, runWithDefect)).toBe(
-      [`seed ${seed}: ${violation}`, ...shrunk.story].join('\n  '),
+      [`seed ${seed}: ${violation}`, ...shrunk.log].join('\n  '),
     )
   }, 60_000)
 })

@@ -67,9 +67,13 @@ function reply(random: Random, nth: number): AssistantMessage {
   }
 }
 
-type Mood = { readonly trouble: number; readonly isStopped: boolean }
+type Conditions = { readonly failureRate: number; readonly isStopped: boolean }
 
-function answerOf(random: Random, nth: number, { trouble, isStopped }: Mood): ReturnType<LoopHarness['script']> {
+function answerOf(
+  random: Random,
+  nth: number,
+  { failureRate: trouble, isStopped }: Conditions,
+): ReturnType<LoopHarness['script']> {
   if (isStopped && random() < 0.5) return { kind: 'aborted', message: '', partial: 'half' }
   if (random() >= trouble) return reply(random, nth)
   return {
@@ -83,20 +87,20 @@ function answerOf(random: Random, nth: number, { trouble, isStopped }: Mood): Re
 const partsOf = ({ content, stop }: AssistantMessage) =>
   `${content.map((part) => (part.type === 'call' ? part.name : part.type)).join(' + ') || 'nothing'} (${stop})`
 
-function worldOf(random: Random, story: string[]): LoopHarness {
-  const trouble = random() * 0.5
+function createHarness(random: Random, story: string[]): LoopHarness {
+  const failureRate = random() * 0.5
   const harness = new LoopHarness(
     (_transcript, _turn, nth) => {
       if (random() < 0.05) {
         const mode = random() < 0.5 ? 'steer' : 'redirect'
         story.push(`said meanwhile: ${mode}`)
-        harness.store.say(userText(`meanwhile ${nth}`), mode)
+        harness.store.addToInbox(userText(`meanwhile ${nth}`), mode)
       }
       if (random() < 0.02) {
         story.push('stop')
         harness.store.save(requestStop(harness.store.turn()))
       }
-      const answer = answerOf(random, nth, { trouble, isStopped: harness.store.turn().stopRequested })
+      const answer = answerOf(random, nth, { failureRate: failureRate, isStopped: harness.store.turn().stopRequested })
       story.push('kind' in answer ? `fails: ${answer.kind}` : `answers: ${partsOf(answer)}`)
       return answer
     },
@@ -131,20 +135,20 @@ function answerAll(harness: LoopHarness, random: Random) {
 }
 
 /** The events of a world in order, and the violated invariant; undefined when all invariants hold. */
-export type Simulated = { readonly violation: string | undefined; readonly story: readonly string[] }
+export type Simulated = { readonly violation: string | undefined; readonly log: readonly string[] }
 
 /** `plant` adds a defect to the world before it starts. */
 export async function simulateWith(random: Random, plant?: (harness: LoopHarness) => void): Promise<Simulated> {
   const story: string[] = []
-  const harness = worldOf(random, story)
+  const harness = createHarness(random, story)
   plant?.(harness)
-  return { violation: await live(harness, random, story), story }
+  return { violation: await runToEnd(harness, random, story), log: story }
 }
 
 /** Runs the world of a seed. Returns the violated invariant, if any. */
 export const simulate = async (seed: number) => (await simulateWith(randomFrom(seed))).violation
 
-async function live(harness: LoopHarness, random: Random, story: string[]): Promise<string | undefined> {
+async function runToEnd(harness: LoopHarness, random: Random, story: string[]): Promise<string | undefined> {
   for (let lives = 0; harness.store.turn().stage.at !== 'done'; lives++) {
     if (lives > 200) return 'the turn does not end'
     if (random() < 0.4) {
@@ -158,13 +162,13 @@ async function live(harness: LoopHarness, random: Random, story: string[]): Prom
       if (!(error instanceof Evicted)) return `the machine throws: ${String(error)}`
       story.push(`dies ${harness.store.evict?.when} a write`)
     }
-    harness.store.revive()
+    harness.store.reload()
     if (harness.modelCalls > 400) return 'the model is asked for ever'
   }
-  return violation(harness)
+  return findViolation(harness)
 }
 
-function violation(harness: LoopHarness): string | undefined {
+function findViolation(harness: LoopHarness): string | undefined {
   const transcript = harness.store.transcript()
   const turn = harness.store.turn()
   const last = transcript.at(-1)
@@ -189,12 +193,12 @@ export function wellFormed(transcript: readonly Message[]): string | undefined {
     if (message.role !== 'tool' && message.role === before?.role) return `two of ${message.role} in a row at ${i}`
     if (message.role === 'tool' && before?.role === 'user') return `a result without a call at ${i}`
     if (message.role !== 'assistant') continue
-    const asked = callsIn(message).map(({ id }) => id)
-    if (new Set(asked).size !== asked.length) return `two calls with one id at ${i}`
-    const given = transcript
-      .slice(i + 1, i + 1 + asked.length)
+    const callIds = callsIn(message).map(({ id }) => id)
+    if (new Set(callIds).size !== callIds.length) return `two calls with one id at ${i}`
+    const resultIds = transcript
+      .slice(i + 1, i + 1 + callIds.length)
       .map((next) => (next.role === 'tool' ? next.callId : undefined))
-    if (asked.some((id, n) => given[n] !== id)) return `a call without its result, or out of order, at ${i}`
+    if (callIds.some((id, n) => resultIds[n] !== id)) return `a call without its result, or out of order, at ${i}`
   }
   return undefined
 }

@@ -105,7 +105,7 @@ describe('a message that arrives during a turn', () => {
   it("joins the last result of the running batch, marked as the user's", async () => {
     const harness = new LoopHarness(
       (_t, _u, n) => {
-        if (n === 0) harness.store.say(userText('and be quick'))
+        if (n === 0) harness.store.addToInbox(userText('and be quick'))
         return n === 0 ? calls('read_file', 'write_file') : says('ok')
       },
       { tools: [readFile, writeFile] },
@@ -119,7 +119,7 @@ describe('a message that arrives during a turn', () => {
 
   it('continues the turn when it arrives during the last answer', async () => {
     const harness = new LoopHarness((_t, _u, n) => {
-      if (n === 0) harness.store.say(userText('one more thing'))
+      if (n === 0) harness.store.addToInbox(userText('one more thing'))
       return says(`answer ${n}`)
     })
     await harness.run()
@@ -130,7 +130,7 @@ describe('a message that arrives during a turn', () => {
   it('cancels the current answer and follows it in the transcript', async () => {
     const harness = new LoopHarness((_t, _u, n) => {
       if (n > 0) return says('the other thing')
-      harness.store.say(userText('no, the other'), 'redirect')
+      harness.store.addToInbox(userText('no, the other'), 'redirect')
       return { kind: 'aborted', message: '' }
     })
     await harness.run()
@@ -313,7 +313,7 @@ describe('a pending call', () => {
   it('keeps the turn waiting until its result arrives, across evictions and repeated results', async () => {
     const harness = new LoopHarness([calls('read_file', 'clarify'), says('done')], { tools: [readFile, askPerson] })
     await harness.run()
-    harness.store.revive()
+    harness.store.reload()
     await harness.run()
     expect(harness.ran).toEqual(['read_file', 'clarify'])
     save(harness, settlePendingCall(harness.store.turn(), answer, harness.view()))
@@ -360,7 +360,7 @@ describe('an eviction at any write', () => {
         const harness = story()
         harness.store.evict = { at, when }
         await expect(harness.run()).rejects.toThrow(Evicted)
-        harness.store.revive()
+        harness.store.reload()
         const why = `evicted ${when} write ${at}`
         expect((await harness.run()).stage, why).toMatchObject({ at: 'done', outcome: 'answered' })
         expect(roles(harness), why).toEqual(roles(calm))
@@ -378,7 +378,7 @@ describe('an eviction at any write', () => {
         })
         harness.store.evict = { at, when }
         await harness.run().catch(onlyEvicted)
-        harness.store.revive()
+        harness.store.reload()
         await harness.run()
         expect(last(harness), `${when} ${at}`).toBe('the best I have')
       }
@@ -388,7 +388,7 @@ describe('an eviction at any write', () => {
     const harness = new LoopHarness([says('first'), says('second')])
     harness.store.evict = { at: 2, when: 'before' }
     await expect(harness.run()).rejects.toThrow(Evicted)
-    harness.store.revive()
+    harness.store.reload()
     harness.store.events = []
     await harness.run()
     expect(harness.store.events).toEqual(['turn.restarted', 'status recovering', 'run.completed'])
@@ -399,7 +399,7 @@ describe('an eviction at any write', () => {
     for (let i = 0; i < 30 && harness.store.turn().stage.at !== 'done'; i++) {
       harness.store.evict = { at: harness.store.writes + 2, when: 'before' }
       await harness.run().catch(onlyEvicted)
-      harness.store.revive()
+      harness.store.reload()
     }
     expect(harness.store.turn().stage).toMatchObject({
       at: 'done',

@@ -38,7 +38,7 @@ describe('a step is counted', () => {
   it('not for an answer that a new message cancelled', async () => {
     const harness = new LoopHarness((_t, _u, nth) => {
       if (nth > 0) return says('the other')
-      harness.store.say(userText('no, the other'), 'redirect')
+      harness.store.addToInbox(userText('no, the other'), 'redirect')
       return { kind: 'aborted', message: '' }
     })
     expect(await spent(harness)).toBe(1)

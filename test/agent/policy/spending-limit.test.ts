@@ -73,7 +73,7 @@ describe('a call whose result is lost', () => {
     const { view: look } = made
     made.view = () => ({ ...look(), lostCall: { usage: { ...noUsage, input: 500 } } })
     made.store.evict = { at: 1, when: 'after' }
-    await made.run().catch(() => made.store.revive())
+    await made.run().catch(() => made.store.reload())
     const turn = await made.run()
     expect([turn.stage.at, turn.usage.input, turn.usage.output]).toEqual(['done', 500, 1])
   })

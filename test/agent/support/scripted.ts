@@ -62,7 +62,7 @@ export class MemoryStore implements Store {
   transcript = () => this.#now.transcript
   inbox = () => this.#now.inbox
   /** Adds a message to the inbox, which is durable at once. */
-  say = (message: UserMessage, mode: InboxMessage['mode'] = 'steer') => {
+  addToInbox = (message: UserMessage, mode: InboxMessage['mode'] = 'steer') => {
     const id = (this.#now.inbox.at(-1)?.id ?? 0) + 1
     this.#now.inbox = [...this.#now.inbox, { id, mode, message }]
     this.#written.inbox = [...this.#written.inbox, { id, mode, message }]
@@ -86,7 +86,7 @@ export class MemoryStore implements Store {
     if (this.writes === this.evict?.at && this.evict.when === 'after') throw new Evicted()
   }
   /** Restores the written state, as a new object does. */
-  revive = () => {
+  reload = () => {
     this.evict = undefined
     this.#now = structuredClone(this.#written)
   }

@@ -3,6 +3,7 @@ import { duplicateMark } from '../../../src/agent/policy/delivery-attempt.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import { forgetConnection } from '../../../src/durable/channels/connection.ts'
 import { Preview } from '../../../src/durable/channels/preview.ts'
+import { replaceClock } from '../../../src/durable/platform/clock.ts'
 import { forgetSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
 import {
   calls,
@@ -29,6 +30,7 @@ import {
   createUpdate,
   startAlarm,
 } from '../../support/chat.ts'
+import { createSkippingClock } from '../../support/clock.ts'
 import type { AnswerOverride } from '../../support/telegram-api.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, send } from '../../worker/listen.ts'
@@ -36,7 +38,10 @@ import { alarmOf, evict, inObject, kill, objectOf, ring, requestCommand } from '
 import { outage } from '../../support/outage.ts'
 
 beforeAll(applyMigrations)
-afterEach(() => outage.restore())
+afterEach(() => {
+  outage.restore()
+  replaceClock()
+})
 
 const long = (parts: number) => Array.from({ length: parts }, (_, n) => `part ${n + 1} `.repeat(460)).join('\n\n')
 
@@ -303,15 +308,21 @@ describe('a turn of a chat', () => {
 
 describe('the typing indicator', () => {
   it('is shown while a turn runs, and not after it', async () => {
+    const clock = createSkippingClock()
+    replaceClock(clock)
     const gate = new Gate()
     const chat = await createChat([says('Hel', gate, 'lo.')])
     await receiveMessage(chat, 'hi')
-    await until(() => chat.api.callsOf('sendChatAction').length)
+    const timesShown = () => chat.api.callsOf('sendChatAction').length
+    await until(timesShown)
+    clock.pass(4_500)
+    await until(() => timesShown() > 1)
     gate.open()
     await chat.api.waitForText('Hello.')
-    const typed = chat.api.callsOf('sendChatAction').length
-    await scheduler.wait(4_500)
-    expect(chat.api.callsOf('sendChatAction')).toHaveLength(typed)
+    const shown = timesShown()
+    clock.pass(4_500)
+    await scheduler.wait(50)
+    expect(timesShown()).toBe(shown)
   })
 })
 

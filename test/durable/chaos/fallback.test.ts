@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../support/scripted-model.ts'
 import { applyMigrations } from '../../worker/client.ts'
 import { provider } from './bytes.ts'
-import { notesIn, placeFor, say } from './place.ts'
+import { notesIn, createChaosSession, sendMessage } from './place.ts'
 import { answers } from './wire.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
@@ -17,7 +17,7 @@ describe('a list of fallbacks', () => {
   it('with the first model itself, one without a key, one that is broken and a good one ends at the good one', async () => {
     const [first, broken, good] = [provider(gone), provider(gone), provider(fine)]
     const list = [first.id, 'upstage/without-a-key', broken.id, good.id]
-    const run = await say(await placeFor(first, { fallback_providers: list }), 'go')
+    const run = await sendMessage(await createChaosSession(first, { fallback_providers: list }), 'go')
     expect(run).toMatchObject({ output: 'All is well.', exit_reason: 'answered' })
     expect([first.asked(), broken.asked(), good.asked()]).toEqual([1, 1, 1])
     expect(notesIn(run)).toEqual([`fall back to ${broken.id}`, `fall back to ${good.id}`])
@@ -25,7 +25,7 @@ describe('a list of fallbacks', () => {
 
   it('that is used up ends with the attempts by name', async () => {
     const [first, second] = [provider(gone), provider(gone)]
-    const run = await say(await placeFor(first, { fallback_providers: [second.id] }), 'go')
+    const run = await sendMessage(await createChaosSession(first, { fallback_providers: [second.id] }), 'go')
     expect(run).toMatchObject({ exit_reason: 'failed_missing_model' })
     expect(run.output).toContain('does not have this model')
     expect(run['notes']).toMatchObject([{ did: `fall back to ${second.id}`, why: 'missing-model' }])
@@ -35,16 +35,16 @@ describe('a list of fallbacks', () => {
 describe('the turn after a fallback', () => {
   it('begins with the first model again', async () => {
     const first = provider((nth) => (nth === 0 ? gone() : fine()))
-    const place = await placeFor(first, { fallback_providers: ['demo/agent'] })
-    expect((await say(place, 'go')).output).toContain('You said: go')
-    expect((await say(place, 'and now?')).output).toBe('All is well.')
+    const place = await createChaosSession(first, { fallback_providers: ['demo/agent'] })
+    expect((await sendMessage(place, 'go')).output).toContain('You said: go')
+    expect((await sendMessage(place, 'and now?')).output).toBe('All is well.')
   })
 
   it('does not ask the first model before the time that its provider named', async () => {
     const first = provider(() => openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '600' })))
-    const place = await placeFor(first, { fallback_providers: ['demo/agent'] })
-    await say(place, 'go')
-    expect((await say(place, 'and now?')).output).toContain('You said: and now?')
+    const place = await createChaosSession(first, { fallback_providers: ['demo/agent'] })
+    await sendMessage(place, 'go')
+    expect((await sendMessage(place, 'and now?')).output).toContain('You said: and now?')
     expect(first.asked()).toBe(1)
   })
 
@@ -52,9 +52,9 @@ describe('the turn after a fallback', () => {
     const limited = openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '1' }))
     const first = provider((nth) => (nth === 0 ? limited : fine()))
     const impatient = { agent: { max_wait_seconds: 0 }, fallback_providers: ['demo/agent'] }
-    const place = await placeFor(first, impatient)
-    expect((await say(place, 'go')).output).toContain('You said: go')
-    await until(async () => (await say(place, 'and now?')).output === 'All is well.')
+    const place = await createChaosSession(first, impatient)
+    expect((await sendMessage(place, 'go')).output).toContain('You said: go')
+    await until(async () => (await sendMessage(place, 'and now?')).output === 'All is well.')
   })
 })
 
@@ -62,8 +62,8 @@ describe('a fallback that fails', () => {
   it('does not bench the key of the first model, though both use it', async () => {
     const limited = provider(() => openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '600' })))
     const first = provider((nth) => (nth === 0 ? gone() : fine()))
-    const place = await placeFor(first, { fallback_providers: [limited.id, 'demo/agent'] })
-    expect((await say(place, 'go')).output).toContain('You said: go')
-    expect((await say(place, 'and now?')).output).toBe('All is well.')
+    const place = await createChaosSession(first, { fallback_providers: [limited.id, 'demo/agent'] })
+    expect((await sendMessage(place, 'go')).output).toContain('You said: go')
+    expect((await sendMessage(place, 'and now?')).output).toBe('All is well.')
   })
 })

@@ -6,7 +6,7 @@ import { userText } from '../../../src/agent/model/message.ts'
 import { bindings, call, applyMigrations } from '../../worker/client.ts'
 import type { Run } from '../../worker/listen.ts'
 import { type Answer, provider } from './bytes.ts'
-import { notesIn, placeFor } from './place.ts'
+import { notesIn, createChaosSession } from './place.ts'
 import { answers } from './wire.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
@@ -108,7 +108,7 @@ describe('a provider that finds an image too large', () => {
   const tooLarge = openaiChat.error(400, 'messages.0.content.0: image exceeds 5 MB maximum')
   const urlIn = (asked: object) => /data:image\/\w+;base64,[\w+/=]+/.exec(JSON.stringify(asked))?.[0] ?? ''
   const show = async (answer: (asked: object) => Answer) => {
-    const place = await placeFor(provider((_nth, asked) => answer(asked)))
+    const place = await createChaosSession(provider((_nth, asked) => answer(asked)))
     const url = `data:image/png;base64,${base64(await png())}`
     const body = { input: 'What is it?', attachments: [{ type: 'image', url }] }
     return (await call<Run>('POST', `/api/sessions/${place.id}/chat`, { key: place.key, body })).body

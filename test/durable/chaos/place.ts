@@ -13,25 +13,25 @@ export type Line = {
   readonly tool_call_id?: string
   readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly arguments: string } }[]
 }
-export type Place = { readonly id: string; readonly key: string; readonly tenant: string }
+export type ChaosSession = { readonly id: string; readonly key: string; readonly tenant: string }
 
 const patience = { first_byte_timeout: 5, idle_timeout: 5 }
 
 /** A tenant of its own: what is found out about a key is known to all its sessions. */
-export async function placeFor({ id: model }: Provider, settings: object = {}): Promise<Place> {
+export async function createChaosSession({ id: model }: Provider, settings: object = {}): Promise<ChaosSession> {
   const tenant = await newTenant()
   const agent = { max_wait_seconds: 3, max_turns: 3, ...patience, ...(settings as { agent?: object }).agent }
   const { id } = await newSession({ model, settings: { ...settings, agent } }, tenant.key)
   return { id, key: tenant.key, tenant: tenant.id }
 }
 
-export async function say({ id, key }: Place, input: string): Promise<Run> {
+export async function sendMessage({ id, key }: ChaosSession, input: string): Promise<Run> {
   const { status: code, body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input } })
   expect(code).toBe(200)
   return body
 }
 
-export const linesOf = async ({ id, key }: Place) =>
+export const linesOf = async ({ id, key }: ChaosSession) =>
   (await call<{ data: Line[] }>('GET', `/api/sessions/${id}/messages?limit=200`, { key })).body.data
 
 export const notesIn = (run: Run): readonly string[] => (run['notes'] as { did: string }[]).map(({ did }) => did)

@@ -54,6 +54,8 @@ describe('a result that was too long', () => {
     const scripted = model([long('a', '../../work/x'), says('Done.')])
     const { id } = await newSession({ model: scripted.id, settings: { compression: { enabled: false } } })
     await send(id, 'go')
-    expect(pathsIn(scripted.requests.at(-1) as ModelRequest)).toEqual([expect.stringMatching(/^\/tmp\/results\/[\w-]+\.txt$/)])
+    expect(pathsIn(scripted.requests.at(-1) as ModelRequest)).toEqual([
+      expect.stringMatching(/^\/tmp\/results\/[\w-]+\.txt$/),
+    ])
   })
 })

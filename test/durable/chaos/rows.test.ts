@@ -253,7 +253,9 @@ describe('said while a tool runs', () => {
     expect((await dieAndGoOn(id, run)).exit_reason).toBe('answered')
     await said
     expect(JSON.stringify(await listMessages(id)).split('beacon')).toHaveLength(2)
-    expect(scripted.requests.flatMap((asked) => listTexts(asked)).filter((line) => line.includes('beacon'))).not.toEqual([])
+    expect(
+      scripted.requests.flatMap((asked) => listTexts(asked)).filter((line) => line.includes('beacon')),
+    ).not.toEqual([])
     const listener = await subscribe(id, 0)
     await listener.waitFor('run.completed')
     expect(listener.types.filter((type) => type === 'run.steered')).toHaveLength(1)

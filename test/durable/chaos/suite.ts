@@ -9,7 +9,7 @@ import { applyMigrations } from '../../worker/client.ts'
 import type { Run } from '../../worker/listen.ts'
 import { type Answer, provider } from './bytes.ts'
 import { type Fault, faultsOf, type Outcome } from './faults.ts'
-import { type Line, linesOf, notesIn, oddIn, placeFor, say, troubleIn } from './place.ts'
+import { type Line, linesOf, notesIn, oddIn, createChaosSession, sendMessage, troubleIn } from './place.ts'
 import { answers, type Wire } from './wire.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
@@ -33,18 +33,18 @@ async function tell(wire: Wire, answer: Script, how: Partial<Fault>): Promise<St
   let isOver = false
   const scripted = provider((nth) => (isOver ? answers(wire, 'Back again.') : answer(nth)), wire.provider)
   const other = provider(() => answers(openaiChat, isOver ? 'Back again.' : 'All is well.'), 'openrouter')
-  const place = await placeFor(scripted, {
+  const place = await createChaosSession(scripted, {
     ...(!wire.provider && { models: { [scripted.id]: { dialect: wire.name } } }),
     ...(how.fallback && { fallback_providers: [other.id] }),
     ...(how.silent && { agent: silent }),
     ...(how.maxWaitSeconds && { agent: { max_wait_seconds: how.maxWaitSeconds } }),
   })
   const began = Date.now()
-  const run = await say(place, 'go')
+  const run = await sendMessage(place, 'go')
   const ms = Date.now() - began
   const lines = await linesOf(place)
   isOver = true
-  const after = await say(place, 'still there?')
+  const after = await sendMessage(place, 'still there?')
   return { run, ms, lines, after, linesAfter: await linesOf(place) }
 }
 

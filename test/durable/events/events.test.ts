@@ -4,7 +4,16 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { streamEvents as tell } from '../../../src/worker/event-bridge.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, newSession, request } from '../../worker/client.ts'
-import { sendAndStream, type ReceivedEvent, subscribe, subscribeBySocket, readEvents, listMessages, send, joinDeltas } from '../../worker/listen.ts'
+import {
+  sendAndStream,
+  type ReceivedEvent,
+  subscribe,
+  subscribeBySocket,
+  readEvents,
+  listMessages,
+  send,
+  joinDeltas,
+} from '../../worker/listen.ts'
 import { evict, inObject, kill, ring } from '../support/object.ts'
 import { maxSubscribers } from '../../../src/durable/events/streams.ts'
 
@@ -208,7 +217,10 @@ describe('coming back', () => {
     const later = await subscribe(id, 0)
     await later.waitFor('run.completed')
     expect(later.events).toEqual(live.events)
-    expect(await listMessages(id)).toMatchObject([{ content: 'well?' }, { content: 'Yes.', reasoning: 'Let me think.' }])
+    expect(await listMessages(id)).toMatchObject([
+      { content: 'well?' },
+      { content: 'Yes.', reasoning: 'Let me think.' },
+    ])
     later.close()
   })
 

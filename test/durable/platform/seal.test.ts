@@ -1,8 +1,8 @@
 /** Sealed secrets: which owner can open them, and the reasons when they cannot be opened. */
 
 import { describe, expect, it } from 'vitest'
-import { missingForSealing, open, seal } from '../../../src/durable/platform/seal.ts'
-import { requireSealing } from '../../../src/worker/sealing.ts'
+import { explainMissingKey, unseal, seal } from '../../../src/durable/platform/seal.ts'
+import { requireEncryptionKey } from '../../../src/worker/sealing.ts'
 
 const keyOf = (byte: number) => btoa(String.fromCharCode(...new Uint8Array(32).fill(byte)))
 const env = { ENCRYPTION_KEY: keyOf(7) }
@@ -17,10 +17,10 @@ const damaged = (sealed: string) =>
 
 describe('a sealed secret', () => {
   it('opens for its owner', async () => {
-    expect(await open(env, await seal(env, secret, owner), owner)).toEqual({ kind: 'opened', secret })
-    expect(await open(env, await seal(env, '', owner), owner)).toEqual({ kind: 'opened', secret: '' })
+    expect(await unseal(env, await seal(env, secret, owner), owner)).toEqual({ kind: 'opened', secret })
+    expect(await unseal(env, await seal(env, '', owner), owner)).toEqual({ kind: 'opened', secret: '' })
     const long = 'x'.repeat(20_000)
-    expect(await open(env, await seal(env, long, owner), owner)).toEqual({ kind: 'opened', secret: long })
+    expect(await unseal(env, await seal(env, long, owner), owner)).toEqual({ kind: 'opened', secret: long })
   })
 
   it('differs each time and does not contain the secret', async () => {
@@ -38,18 +38,18 @@ describe('a sealed secret', () => {
     ['another id', { ...owner, id: 'c2' }],
     ['parts that are equal when joined', { tenant: 'acme', kind: 'credentialc', id: '1' }],
   ])('cannot be opened for %s', async (_case, other) => {
-    expect(await open(env, await seal(env, secret, owner), other)).toMatchObject({ kind: 'unreadable' })
+    expect(await unseal(env, await seal(env, secret, owner), other)).toMatchObject({ kind: 'unreadable' })
   })
 
   it('cannot be opened with another ENCRYPTION_KEY, and the reason says so', async () => {
-    const opened = await open({ ENCRYPTION_KEY: keyOf(8) }, await seal(env, secret, owner), owner)
+    const opened = await unseal({ ENCRYPTION_KEY: keyOf(8) }, await seal(env, secret, owner), owner)
     expect(opened).toEqual({ kind: 'unreadable', reason: expect.stringContaining('another ENCRYPTION_KEY') })
   })
 
   it('cannot be opened after any change', async () => {
     const sealed = await seal(env, 'short', owner)
     const all = [...damaged(sealed), sealed.slice(0, 20), `${sealed}AAAA`, '', 'v1.', 'v1', 'v2.AAAA', 'v1.%%%']
-    const opened = await Promise.all(all.map((text) => open(env, text, owner)))
+    const opened = await Promise.all(all.map((text) => unseal(env, text, owner)))
     // The last character of base64 may have unused bits: a change of those does not change the secret.
     expect(opened.filter((one) => one.kind === 'opened' && one.secret !== 'short')).toEqual([])
     expect(opened.filter(({ kind }) => kind === 'unreadable').length).toBeGreaterThanOrEqual(all.length - 1)
@@ -62,10 +62,10 @@ describe('the key of the deployment', () => {
     async (text) => {
       const settings = text === undefined ? {} : { ENCRYPTION_KEY: text }
       const missing = expect.stringContaining('openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY')
-      expect(missingForSealing(settings)).toEqual(missing)
+      expect(explainMissingKey(settings)).toEqual(missing)
       await expect(seal(settings, secret, owner)).rejects.toThrow('ENCRYPTION_KEY')
-      expect(await open(settings, 'v1.AAAA', owner)).toEqual({ kind: 'unreadable', reason: missing })
-      expect(() => requireSealing(settings)).toThrow(
+      expect(await unseal(settings, 'v1.AAAA', owner)).toEqual({ kind: 'unreadable', reason: missing })
+      expect(() => requireEncryptionKey(settings)).toThrow(
         expect.objectContaining({ status: 503, code: 'not_configured', message: missing }),
       )
     },
@@ -76,9 +76,9 @@ describe('the key of the deployment', () => {
     const plain = btoa(String.fromCharCode(...bytes))
     const sealed = await seal({ ENCRYPTION_KEY: plain }, secret, owner)
     for (const text of [`${plain}\n`, plain.replaceAll('/', '_').replaceAll('=', '')]) {
-      expect(missingForSealing({ ENCRYPTION_KEY: text })).toBeUndefined()
-      expect(await open({ ENCRYPTION_KEY: text }, sealed, owner)).toEqual({ kind: 'opened', secret })
+      expect(explainMissingKey({ ENCRYPTION_KEY: text })).toBeUndefined()
+      expect(await unseal({ ENCRYPTION_KEY: text }, sealed, owner)).toEqual({ kind: 'opened', secret })
     }
-    expect(() => requireSealing(env)).not.toThrow()
+    expect(() => requireEncryptionKey(env)).not.toThrow()
   })
 })

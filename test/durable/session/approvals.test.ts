@@ -17,7 +17,11 @@ type Pending = {
 }
 type List<T> = { readonly data: readonly T[] }
 
-const push = (id: string, command = 'git push origin main'): ScriptedCall => ({ id, name: 'terminal', input: { command } })
+const push = (id: string, command = 'git push origin main'): ScriptedCall => ({
+  id,
+  name: 'terminal',
+  input: { command },
+})
 const pendingOf = async (id: string, key?: string) =>
   (await call<List<Pending>>('GET', '/api/approvals', key ? { key } : {})).body.data.filter(
     ({ session_id }) => session_id === id,

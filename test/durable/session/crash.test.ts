@@ -243,7 +243,12 @@ describe('a turn that was taken up', () => {
     expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Hello.' })
     await queued
     await until(async () => (await listLines(id)).length === 4)
-    expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.', 'user: me too', 'assistant: And hello to you.'])
+    expect(await listLines(id)).toEqual([
+      'user: go',
+      'assistant: Hello.',
+      'user: me too',
+      'assistant: And hello to you.',
+    ])
   })
 
   it('stops when it was told to stop before it died', async () => {

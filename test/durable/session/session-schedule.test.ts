@@ -20,8 +20,8 @@ const wake = (schedule: schedules.SessionSchedule, facts: schedules.SessionFacts
   nextWake(schedules.wakesOf(schedule, facts, now))
 
 describe('when a session wakes', () => {
-  const resting = schedules.turnRested(fresh, now + 40_000, now)
-  const ended = schedules.turnRested(fresh, undefined, now)
+  const resting = schedules.driverStopped(fresh, now + 40_000, now)
+  const ended = schedules.driverStopped(fresh, undefined, now)
   const failed = schedules.projectionFailed(fresh, now)
   it.each([
     ['never, while nothing is due', fresh, idle, undefined],
@@ -92,7 +92,7 @@ describe('sending to history', () => {
 
 describe('a turn', () => {
   it('can be driven unless it backs off or waits', () => {
-    const resting = schedules.turnRested(fresh, now + 1, now)
+    const resting = schedules.driverStopped(fresh, now + 1, now)
     expect(schedules.canDrive(fresh, open)).toBe(true)
     expect(schedules.canDrive(fresh, idle)).toBe(false)
     expect(schedules.canDrive(fresh, suspended)).toBe(false)

@@ -291,7 +291,11 @@ describe('what is said while a turn runs', () => {
     const other = await chat(id, { input: 'no, stop that' })
     await stream.waitForClose()
     expect(other.body).toMatchObject({ output: 'Fine.', run_id: stream.events[0]?.run_id })
-    expect(listTexts(scripted.requests[1]!)).toEqual(['user: tell a story', 'assistant: Once upon', 'user: no, stop that'])
+    expect(listTexts(scripted.requests[1]!)).toEqual([
+      'user: tell a story',
+      'assistant: Once upon',
+      'user: no, stop that',
+    ])
     expect(stream.events.at(-1)).toMatchObject({ type: 'run.completed', output: 'Fine.' })
   })
 

@@ -2,6 +2,8 @@
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createD1History } from '../../../src/db/history.ts'
+import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { createSkippingClock } from '../../support/clock.ts'
 import { outage } from '../../support/outage.ts'
 import { calls, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
@@ -11,6 +13,7 @@ import { alarmOf, billedRows, kill, objectOf, ring, wipe } from '../support/obje
 beforeAll(applyMigrations)
 afterEach(() => {
   outage.restore()
+  replaceClock()
   vi.restoreAllMocks()
 })
 
@@ -197,6 +200,8 @@ describe('while D1 is slow', () => {
   })
 
   it('nothing of a deleted session is written after its deletion', async () => {
+    const clock = createSkippingClock()
+    replaceClock(clock)
     const held = new Gate()
     let batches = 0
     outage.beforeBatch = async () => (++batches === 2 ? held.waitUntilOpen() : undefined)
@@ -206,8 +211,10 @@ describe('while D1 is slow', () => {
     const { id } = imported.body
     await held.waitUntilReached()
     const removed = call('DELETE', `/api/sessions/${id}`)
-    // Longer than the deletion waits for running work.
-    await Promise.race([removed, scheduler.wait(2_500)])
+    // The deletion waits two seconds for running work.
+    await until(() => clock.pending().includes(2_000))
+    clock.pass(2_500)
+    await until(() => !clock.pending().includes(2_000))
     held.open()
     expect((await removed).status).toBe(204)
     // Delayed work would continue now.

@@ -27,7 +27,7 @@ it('is set to the earliest job and runs the due ones', async () => {
   await runDurableObjectAlarm(tenant)
   expect(await tenant.jobs.listRuns()).toEqual(['now'])
   expect(await armedAt(tenant)).toBe(later)
-  replaceClock({ now: () => later, wait: async () => undefined, later: () => () => undefined })
+  replaceClock({ now: () => later, wait: async () => undefined, schedule: () => () => undefined })
   await runDurableObjectAlarm(tenant)
   expect(await tenant.jobs.listRuns()).toEqual(['now', 'later'])
 })

@@ -26,46 +26,46 @@ const never = () => {
   throw new Error('This is not needed here.')
 }
 
-it('ends a turn with an explanation when everything the machine is asked fails', async () => {
+it('ends a turn with an explanation when every operation of the machine fails', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   const { store, written, turn } = memoryStore()
   const broken = () => {
     throw new Error('a defect')
   }
   const machine: Machine = { store, perform: broken, view: broken }
-  const rested: (number | undefined)[] = []
+  const stops: (number | undefined)[] = []
   const driver = new Driver({
     store: () => store,
     machine,
     openNext: () => false,
     abandon: never,
-    die: never,
-    rested: (at) => rested.push(at),
+    resetObject: never,
+    onStop: (at) => stops.push(at),
   })
   await driver.start()
   expect(turn().stage).toMatchObject({ at: 'done', outcome: 'failed' })
   expect(written.at(-1)?.append?.at(-1)).toMatchObject({ role: 'assistant', source: 'notice' })
-  expect({ rested, isDriving: driver.isDriving }).toEqual({ rested: [undefined], isDriving: false })
+  expect({ stops, isDriving: driver.isDriving }).toEqual({ stops: [undefined], isDriving: false })
   logged.mockRestore()
 })
 
-it('gives the object up when no end can be written, and does not hold on to the drive that failed', async () => {
+it('resets the object when the end of the turn cannot be written', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   const { store } = memoryStore()
   const full = () => {
     throw new Error('string or blob too big')
   }
   const machine: Machine = { store, perform: full, view: full }
-  const died: string[] = []
+  const resets: string[] = []
   const driver = new Driver({
     store: () => ({ ...store, hasOpenTurn: true, write: full }) as unknown as SessionStore,
     machine,
     openNext: never,
     abandon: full,
-    die: (reason) => died.push(reason),
-    rested: never,
+    resetObject: (reason) => resets.push(reason),
+    onStop: never,
   })
   await expect(driver.start()).rejects.toThrow('too big')
-  expect({ died, isDriving: driver.isDriving }).toEqual({ died: ['The session cannot be written.'], isDriving: false })
+  expect({ resets, isDriving: driver.isDriving }).toEqual({ resets: ['The session cannot be written.'], isDriving: false })
   logged.mockRestore()
 })

@@ -3,7 +3,7 @@ import type { TouchedResources } from '../../../src/tools/group-calls.ts'
 import { createCallQueue } from '../../../src/tools/code/call-queue.ts'
 
 /** Calls whose end a test controls. */
-function world() {
+function setUp() {
   const lane = createCallQueue()
   const begun: string[] = []
   const ends = new Map<string, () => void>()
@@ -32,14 +32,14 @@ describe('calls of a program', () => {
     ['that touch nothing overtake a blocked call', ['alone', 'nothing', ['a']], 2],
     ['are at most eight at a time', Array<TouchedResources>(12).fill('nothing'), 8],
   ])('%s', async (_, touched, atOnce) => {
-    const { begun, call, settle } = world()
+    const { begun, call, settle } = setUp()
     for (const [i, what] of touched.entries()) void call(String(i), what)
     await settle()
     expect(begun).toHaveLength(atOnce)
   })
 
   it('start in order as soon as conflicting calls have ended', async () => {
-    const { begun, call, end, settle } = world()
+    const { begun, call, end, settle } = setUp()
     for (const [name, touched] of [
       ['a1', ['a']],
       ['a2', ['a']],

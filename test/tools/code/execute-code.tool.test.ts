@@ -18,7 +18,7 @@ const message = (value: unknown, failed = false): ToolMessage => ({
 })
 
 /** Programs are functions here. Tests of the isolate cover running source. */
-function world(act: (program: Program) => Promise<ProgramEnd>, answer: (request: NestedRequest) => ToolMessage) {
+function setUp(act: (program: Program) => Promise<ProgramEnd>, answer: (request: NestedRequest) => ToolMessage) {
   const asked: NestedRequest[] = []
   const programs: Programs = {
     run: act,
@@ -38,7 +38,7 @@ const success: ProgramEnd = { status: 'success', output: 'out\n' }
 describe('execute_code', () => {
   it('passes the callable tools with their parameter names', async () => {
     let given: Program | undefined
-    const { run } = world(
+    const { run } = setUp(
       async (program) => {
         given = program
         return success
@@ -67,7 +67,7 @@ describe('execute_code', () => {
   ])('refuses to call %s', async (_, request, error) => {
     const [name, input] = request as [string, object]
     let answer: ProgramAnswer | undefined
-    const { run, asked } = world(
+    const { run, asked } = setUp(
       async (program) => {
         answer = await program.call(name, input)
         return success
@@ -81,7 +81,7 @@ describe('execute_code', () => {
 
   it('numbers calls below its own id and allows fifty', async () => {
     const answers: ProgramAnswer[] = []
-    const { run, asked } = world(
+    const { run, asked } = setUp(
       async (program) => {
         for (let n = 0; n < 52; n++) answers.push(await program.call('read_file', { path: 'a' }))
         return success
@@ -122,7 +122,7 @@ describe('execute_code', () => {
     ['import os', true],
     ['const a = (', false],
   ])('adds a hint to the syntax error of %j only for Python', async (source, hinted) => {
-    const { run } = world(
+    const { run } = setUp(
       async () => ({ status: 'error', output: '', error: 'SyntaxError: no (line 1, column 1)' }),
       () => message({}),
     )
@@ -164,7 +164,7 @@ describe('python', () => {
     const backend = memoryBackend({}, answer)
     return { ...backend, capabilities: { ...backend.capabilities, languages: ['bash', 'python'] } }
   }
-  const { run } = world(
+  const { run } = setUp(
     async () => success,
     () => message({}),
   )

@@ -5,7 +5,7 @@ import { memoryBackend } from '../support/memory-backend.ts'
 import { memoryProcesses, type Scripted } from '../support/memory-processes.ts'
 
 const shell = { read: () => ({ cwd: '/workspace', env: {} }), write: () => undefined }
-const world = (initial: Readonly<Record<string, Scripted>>) => {
+const setUp = (initial: Readonly<Record<string, Scripted>>) => {
   const processes = memoryProcesses(initial)
   const services = { backend: memoryBackend(), shell, processes }
   const assess = (input: object) => process.assess?.(input, services)
@@ -16,7 +16,7 @@ const numbered = (count: number) => Array.from({ length: count }, (_, n) => `lin
 
 describe('process', () => {
   it('lists all processes', async () => {
-    const { run } = world({ proc_a: { command: 'npm run dev' }, proc_b: { command: 'make', state: exited(2) } })
+    const { run } = setUp({ proc_a: { command: 'npm run dev' }, proc_b: { command: 'make', state: exited(2) } })
     expect((await run({ action: 'list' })).result).toEqual({
       processes: [
         {
@@ -42,7 +42,7 @@ describe('process', () => {
   })
 
   it('polls a process by the beginning of its id and marks it as reported', async () => {
-    const { run, processes } = world({ proc_a: { output: 'up\u001B[0m\n', state: exited(3) }, proc_b: {} })
+    const { run, processes } = setUp({ proc_a: { output: 'up\u001B[0m\n', state: exited(3) }, proc_b: {} })
     const { failed, result } = await run({ action: 'poll', session_id: 'proc_a' })
     expect(failed).toBe(false)
     expect(result).toEqual({
@@ -62,7 +62,7 @@ describe('process', () => {
     [{ action: 'kill', session_id: 'nope' }, 'no process nope'],
     [{ action: 'stop', session_id: 'proc_a' }, 'Invalid input'],
   ])('refuses %j', async (input, words) => {
-    const { failed, result } = await world({ proc_a: {}, proc_b: {} }).run(input)
+    const { failed, result } = await setUp({ proc_a: {}, proc_b: {} }).run(input)
     expect(failed).toBe(true)
     expect(result['error']).toContain(words)
   })
@@ -73,7 +73,7 @@ describe('process', () => {
     [{ offset: 10, limit: 2 }, '10-11', 'line 10\n', 'line 11'],
     [{ offset: 499 }, '499-499', 'line 499', 'line 499'],
   ])('shows lines of a log of 500 lines for %j: %s', async (page, showing, begins, ends) => {
-    const { run } = world({ proc_a: { output: numbered(500) } })
+    const { run } = setUp({ proc_a: { output: numbered(500) } })
     const { result } = await run({ action: 'log', session_id: 'proc_a', ...page })
     expect(result).toMatchObject({ total_lines: 500, showing, status: 'running' })
     expect(result['output'].startsWith(begins)).toBe(true)
@@ -81,14 +81,14 @@ describe('process', () => {
   })
 
   it('masks secrets in output and commands', async () => {
-    const { run } = world({ proc_a: { command: 'x --token=abcdefgh', output: 'key sk-abcdefghijklmnopqrstuv\n' } })
+    const { run } = setUp({ proc_a: { command: 'x --token=abcdefgh', output: 'key sk-abcdefghijklmnopqrstuv\n' } })
     const { result } = await run({ action: 'log', session_id: 'proc_a' })
     expect(result['output']).toBe('key ***')
     expect(result['command']).toBe('x --token=***')
   })
 
   it('waits for the end and reports a timeout', async () => {
-    const { run, processes } = world({ proc_a: {} })
+    const { run, processes } = setUp({ proc_a: {} })
     const input = { action: 'wait', session_id: 'proc_a', timeout: 5 }
     expect((await run(input)).result).toMatchObject({ status: 'timeout', note: 'It is still running after 5 seconds.' })
     processes.set('proc_a', { output: 'done', state: exited() })
@@ -96,18 +96,18 @@ describe('process', () => {
   })
 
   it('kills a running process', async () => {
-    const { run } = world({ proc_a: {}, proc_b: { state: exited(1) } })
+    const { run } = setUp({ proc_a: {}, proc_b: { state: exited(1) } })
     expect((await run({ action: 'kill', session_id: 'proc_a' })).result).toMatchObject({ status: 'killed' })
   })
 
   it('reports no exit code for a lost process', async () => {
-    const { run } = world({ proc_a: { output: 'half', state: { at: 'lost', endedAt: 1_000 } } })
+    const { run } = setUp({ proc_a: { output: 'half', state: { at: 'lost', endedAt: 1_000 } } })
     const { result } = await run({ action: 'poll', session_id: 'proc_a' })
     expect(result).toMatchObject({ status: 'lost', exit_code: null, output: 'half' })
   })
 
   it('sends input once when its call runs again', async () => {
-    const { run, processes } = world({ proc_a: {} })
+    const { run, processes } = setUp({ proc_a: {} })
     const input = { action: 'submit', session_id: 'proc_a', data: 'yes' }
     expect((await run(input)).result).toEqual({ session_id: 'proc_a', status: 'ok', bytes_written: 4 })
     expect((await run(input)).result['error']).toContain('may have arrived')
@@ -115,7 +115,7 @@ describe('process', () => {
   })
 
   it('sends nothing to an ended process, and no data with close', async () => {
-    const { run, processes } = world({ proc_a: {}, proc_b: { state: exited() } })
+    const { run, processes } = setUp({ proc_a: {}, proc_b: { state: exited() } })
     expect((await run({ action: 'write', session_id: 'proc_b', data: 'x' })).failed).toBe(true)
     await run({ action: 'close', session_id: 'proc_a', data: 'rm -rf x' })
     expect(processes.sent.map(({ text, close }) => [text, close])).toEqual([['', true]])
@@ -138,11 +138,11 @@ describe('input for a process', () => {
     ['proc_less', '!rm -r dir', 'ask'],
   ])('%s <- %s: %s', (session_id, data, verdict) => {
     for (const action of ['write', 'submit'])
-      expect(world(programs).assess({ action, session_id, data })?.verdict).toBe(verdict)
+      expect(setUp(programs).assess({ action, session_id, data })?.verdict).toBe(verdict)
   })
 
   it('is the only input that is assessed', () => {
-    const { assess } = world(programs)
+    const { assess } = setUp(programs)
     for (const action of ['poll', 'log', 'wait', 'kill', 'close'])
       expect(assess({ action, session_id: 'proc_sh', data: 'rm -rf /' })?.verdict).toBe('allow')
   })

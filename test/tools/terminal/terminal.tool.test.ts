@@ -7,7 +7,7 @@ import { call } from '../support/call.ts'
 import { memoryBackend } from '../support/memory-backend.ts'
 import { memoryProcesses } from '../support/memory-processes.ts'
 
-const world = (answer: object = {}, start: ShellState = { cwd: '/workspace', env: {} }) => {
+const setUp = (answer: object = {}, start: ShellState = { cwd: '/workspace', env: {} }) => {
   let state = start
   const shell = { read: () => state, write: (next: ShellState) => void (state = next) }
   const backend = memoryBackend({ 'dir/f': 'x' }, answer)
@@ -16,12 +16,12 @@ const world = (answer: object = {}, start: ShellState = { cwd: '/workspace', env
 
 describe('terminal', () => {
   it('joins stdout and stderr without colours', async () => {
-    const { run } = world({ stdout: '\u001B[31mred\u001B[0m', stderr: 'oops\n' })
+    const { run } = setUp({ stdout: '\u001B[31mred\u001B[0m', stderr: 'oops\n' })
     expect((await run({ command: 'x' })).result).toEqual({ output: 'red\noops', exit_code: 0, cwd: '/workspace' })
   })
 
   it('keeps directory and variables for the next command', async () => {
-    const { run, state, backend } = world({ cwd: '/workspace/dir', env: { A: '1' } })
+    const { run, state, backend } = setUp({ cwd: '/workspace/dir', env: { A: '1' } })
     await run({ command: 'cd dir; export A=1' })
     expect(state()).toEqual({ cwd: '/workspace/dir', env: { A: '1' } })
     await run({ command: 'pwd', timeout: 5 })
@@ -29,26 +29,26 @@ describe('terminal', () => {
   })
 
   it('removes unset variables', async () => {
-    const { run, state } = world({ env: { C: '3' }, unset: ['B'] }, { cwd: '/workspace', env: { A: '1', B: '2' } })
+    const { run, state } = setUp({ env: { C: '3' }, unset: ['B'] }, { cwd: '/workspace', env: { A: '1', B: '2' } })
     await run({ command: 'unset B; export C=3' })
     expect(state().env).toEqual({ A: '1', C: '3' })
   })
 
   it('uses workdir for one command only', async () => {
-    const { run, state, backend } = world()
+    const { run, state, backend } = setUp()
     await run({ command: 'ls', workdir: 'dir' })
     expect(backend.executed[0]?.cwd).toBe('/workspace/dir')
     expect(state().cwd).toBe('/workspace')
   })
 
   it('starts in the workspace root when its directory was removed', async () => {
-    const { run, backend } = world({}, { cwd: '/workspace/removed', env: {} })
+    const { run, backend } = setUp({}, { cwd: '/workspace/removed', env: {} })
     await run({ command: 'ls' })
     expect(backend.executed[0]?.cwd).toBe('/workspace')
   })
 
   it('reports a timeout as 124 with the output so far', async () => {
-    const { failed, result } = await world({ exitCode: 124, timedOut: true, stdout: 'part' }).run({
+    const { failed, result } = await setUp({ exitCode: 124, timedOut: true, stdout: 'part' }).run({
       command: 'x',
       timeout: 2,
     })
@@ -66,7 +66,7 @@ describe('terminal', () => {
     [{ command: 'server &' }, 'trailing &'],
     [{ command: '' }, 'Invalid input'],
   ])('refuses %j before it runs', async (input, reason) => {
-    const { run, backend } = world()
+    const { run, backend } = setUp()
     const { failed, result } = await run(input)
     expect(failed).toBe(true)
     expect(result['error']).toContain(reason)
@@ -74,14 +74,14 @@ describe('terminal', () => {
   })
 
   it('marks a failing command as failed, but not an exit code that is an answer', async () => {
-    expect((await world({ exitCode: 2 }).run({ command: 'ls nope' })).failed).toBe(true)
-    expect((await world({ exitCode: 1 }).run({ command: 'grep x f' })).failed).toBe(false)
-    expect((await world({ exitCode: null }).run({ command: 'x' })).result).toMatchObject({ exit_code: 137 })
+    expect((await setUp({ exitCode: 2 }).run({ command: 'ls nope' })).failed).toBe(true)
+    expect((await setUp({ exitCode: 1 }).run({ command: 'grep x f' })).failed).toBe(false)
+    expect((await setUp({ exitCode: null }).run({ command: 'x' })).result).toMatchObject({ exit_code: 137 })
   })
 
   it('shows the beginning and the end of long output and stores all of it', async () => {
     const lines = Array.from({ length: 3_000 }, (_, n) => `line ${n}`)
-    const { run, backend } = world({ stdout: lines.join('\n') })
+    const { run, backend } = setUp({ stdout: lines.join('\n') })
     const { result } = await run({ command: 'x' })
     expect(result['output'].split('\n')).toHaveLength(2_001)
     expect(result['output']).toContain('line 799\n[... 1000 lines left out ...]\nline 1800\n')
@@ -90,9 +90,9 @@ describe('terminal', () => {
   })
 
   it('truncates lines at 2000 characters and output at 50 000 bytes', async () => {
-    const wide = await world({ stdout: 'x'.repeat(5_000) }).run({ command: 'x' })
+    const wide = await setUp({ stdout: 'x'.repeat(5_000) }).run({ command: 'x' })
     expect(wide.result['output']).toBe(`${'x'.repeat(2_000)}[...]`)
-    const deep = await world({ stdout: `${'ü'.repeat(1_000)}\n`.repeat(100) }).run({ command: 'x' })
+    const deep = await setUp({ stdout: `${'ü'.repeat(1_000)}\n`.repeat(100) }).run({ command: 'x' })
     const bytes = new TextEncoder().encode(deep.result['output']).byteLength
     expect(bytes).toBeGreaterThan(49_000)
     expect(bytes).toBeLessThan(50_100)
@@ -100,21 +100,21 @@ describe('terminal', () => {
   })
 
   it('replaces binary output by its size', async () => {
-    const { result } = await world({ stdout: `\uFFFDPNG\u0001\u0002\uFFFD\uFFFDx`.repeat(500) }).run({
+    const { result } = await setUp({ stdout: `\uFFFDPNG\u0001\u0002\uFFFD\uFFFDx`.repeat(500) }).run({
       command: 'cat a.png',
     })
     expect(result['output']).toMatch(/^\[binary output, about 4500 bytes, not shown/)
     const text = 'é – 漢字 \uFFFD\n'.repeat(500)
-    expect((await world({ stdout: text }).run({ command: 'cat a.txt' })).result['output']).toBe(text.trimEnd())
+    expect((await setUp({ stdout: text }).run({ command: 'cat a.txt' })).result['output']).toBe(text.trimEnd())
   })
 
   it('masks secrets', async () => {
-    const { result } = await world({ stdout: 'TOKEN=abcdefgh1234\nplain' }).run({ command: 'env' })
+    const { result } = await setUp({ stdout: 'TOKEN=abcdefgh1234\nplain' }).run({ command: 'env' })
     expect(result['output']).toBe('TOKEN=***\nplain')
   })
 
   it('runs with a terminal device where the host has one, and is assessed without the wrapper', async () => {
-    const { backend, shell } = world({ stdout: '\u001B[32mok\u001B[0m 1%\rok 2%\r\nend\r\n' })
+    const { backend, shell } = setUp({ stdout: '\u001B[32mok\u001B[0m 1%\rok 2%\r\nend\r\n' })
     const services = { backend: { ...backend, capabilities: { ...backend.capabilities, pty: true } }, shell }
     const wanted = { command: "echo 'a b'", pty: true }
     const { result } = await call(terminal, wanted, services)

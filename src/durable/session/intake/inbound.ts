@@ -1,5 +1,5 @@
 /**
- * Submits what a messaging platform delivered. The key of the event and the message are written in one synchronous
+ * Submits the events of a messaging platform. The key of the event and the message are written in one synchronous
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
@@ -16,14 +16,14 @@ export type InboundCommand = {
   readonly kind: 'inbound'
   /** The same for every delivery of the same event. */
   readonly key: string
-  /** The id of the run that it starts: also the same for every delivery. */
+  /** The id of the run that the event starts: also the same for every delivery. */
   readonly runId: string
   readonly origin: ChatOrigin
   readonly asker: ChatAuthor
   /** The display name of the sender. */
   readonly name: string
   readonly text: string
-  /** It is not meant for the agent: the next turn of this chat takes it along. */
+  /** The message is not meant for the agent: the next turn of this chat includes it. */
   readonly isUnaddressed: boolean
   readonly mode: BusyMode
   readonly tenant: TenantSnapshot
@@ -58,7 +58,7 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
 
 const lineOf = ({ origin, name, text }: InboundCommand): string => (origin.isGroup ? `${name}: ${text}` : text)
 
-/** An object that wakes without a turn must find its session. */
+/** Stores the session, so that the object finds it after an eviction even without a turn. */
 function storeSession(session: Session): void {
   if (session.journal.isBlank) session.updateMeta({})
 }
@@ -79,9 +79,9 @@ function composeMessage(session: Session, command: InboundCommand) {
 
 function join(session: Session, command: InboundCommand): Submitted {
   const message = composeMessage(session, command)
-  // A person who was asked and writes has answered, whatever the busy mode.
-  const isAsked = pendingRequests(session).some(isQuestion)
-  const mode = isAsked ? 'steer' : command.mode
+  // While a question is open, a message of the person is its answer in every busy mode.
+  const hasQuestion = pendingRequests(session).some(isQuestion)
+  const mode = hasQuestion ? 'steer' : command.mode
   const outcome = joinOpenTurn(session, { runId: command.runId, mode, options: { asker: command.asker } }, message)
   if (outcome.status === 'too-large')
     session.delivery.sendNotice('Too many messages wait already, so this was not accepted. Please send it again later.')

@@ -1,4 +1,4 @@
-/** Defines how a command enters a session, and the outcomes of submitting it. */
+/** Defines the steps in which a command is submitted to a session, and their outcomes. */
 
 import type { UserMessage } from '../../../agent/model/message.ts'
 import type { Limits } from '../../../agent/model/settings.ts'
@@ -9,8 +9,8 @@ import type { TurnOptions } from '../../../agent/model/turn-options.ts'
  * `running`, `queued`: a run of its own. `joined`: the message went into the open run, whose id this is.
  * `ended`: a repeat whose run is over. `duplicate`: an inbound event that was delivered before. `stored`: an
  * unaddressed message that waits for the next turn.
- * Nothing was accepted with the others. `too-large`: a row cannot hold it. `superseded`: something else came behind
- * the run that it was to follow. `busy`: a turn is open, and this command cannot join one. `nothing`: there is no
+ * Nothing was accepted with the others. `too-large`: a row cannot hold it. `superseded`: another run already follows
+ * the run that this one was to follow. `busy`: a turn is open, and this command cannot join one. `nothing`: there is no
  * message to submit. `over-limit`: a limit is reached; `retryAfter` is in seconds.
  */
 export type Submitted =
@@ -34,13 +34,13 @@ type NotAccepted = Exclude<
 export const isNotAccepted = (submitted: Submitted): submitted is NotAccepted =>
   ['too-large', 'superseded', 'busy', 'nothing', 'over-limit'].includes(submitted.status)
 
-/** How one kind of command enters. Only `open` and `prepare` may wait; the others run in one synchronous stretch. */
+/** The steps of one kind of command. Only `open` and `prepare` may wait; the others run without an await between them. */
 export type Intake = {
-  /** The run that it starts, if it starts one. */
+  /** The id of the run that the command starts, if it starts one. */
   readonly runId: string
   /** Refuses a command that can never be stored. */
   readonly validate?: () => Submitted | undefined
-  /** Loads the session. `new`: `create` makes it. False: there is no such session. */
+  /** Loads the session. `new`: `create` creates it. False: there is no such session. */
   readonly open: () => Promise<'exists' | 'new' | false>
   /** The outcome of an earlier submit of the same command, or a reason to refuse it. */
   readonly findOutcome: (isRecheck: boolean) => Submitted | undefined
@@ -51,7 +51,7 @@ export type Intake = {
   readonly create?: () => void
   /** The message of the turn that starts now; undefined when there is none after all. */
   readonly compose: () => { readonly message: UserMessage; readonly options: TurnOptions } | undefined
-  /** Hands the message to the open turn. */
+  /** Passes the message to the open turn. */
   readonly join: () => Submitted
   /** Called when a limit refuses the turn. */
   readonly refuse?: () => void

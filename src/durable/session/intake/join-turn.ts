@@ -1,4 +1,4 @@
-/** Hands a message to the open turn: queues it behind the turn, steers or interrupts it, or answers its question. */
+/** Passes a message to the open turn: queues it behind the turn, steers or interrupts it, or answers its question. */
 
 import { textIn, type UserMessage } from '../../../agent/model/message.ts'
 import type { TurnOptions } from '../../../agent/model/turn-options.ts'
@@ -25,12 +25,12 @@ export function joinOpenTurn(session: Session, { runId, mode, options }: Joining
     session.store.addToInbox({ kind: 'queued', runId, message, options })
     return accepted(session, { runId, status: 'queued' })
   }
-  // The turn takes all steering messages in as one.
+  // The turn joins all steering messages into one.
   const waiting = session.store.inbox().map((item) => item.message)
   if (!fitsRow([...waiting, message])) return { runId, status: 'too-large' }
   const question = onlyQuestion(session)
   const isText = message.content.every(({ type }) => type === 'text')
-  // A text that comes while one question is open is its answer.
+  // A text that arrives while one question is open is its answer.
   if (question && isText) deliverAnswer(session, question, textIn(message), runId)
   else session.store.addToInbox({ kind: 'said', mode: chosen === 'steer' ? 'steer' : 'redirect', runId, message })
   if (chosen === 'interrupt' && session.store.turn().stage.at === 'calling-model') session.driver.abort()
@@ -48,7 +48,7 @@ function onlyQuestion(session: Session) {
   return another ? undefined : question
 }
 
-/** The waiting messages of one session are in memory, and again whenever it wakes. */
+/** Limits of the inbox, because it is loaded into memory as a whole. */
 const maxWaitingMessages = 200
 const maxWaitingChars = 8_000_000
 

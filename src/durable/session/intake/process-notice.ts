@@ -1,4 +1,4 @@
-/** Submits the notices of background processes as a message that nobody typed. */
+/** Submits the notices of background processes as a message of the system. */
 
 import type { Session } from '../session.ts'
 import type { Intake } from './intake.ts'
@@ -9,7 +9,7 @@ export const processNoticeIntake = (session: Session, { runId }: ProcessNoticeCo
   runId,
   open: async () => session.exists && 'exists',
   findOutcome: () => undefined,
-  // The notices count as delivered with the write that opens the turn: both are in one stretch.
+  // The notices count as delivered with the write that opens the turn: no await is between them.
   compose: () => {
     const message = isIdle(session) ? session.toolRuntime.processes.takeNotice() : undefined
     return message && { message, options: session.store.current()?.options ?? {} }

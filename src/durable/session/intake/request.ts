@@ -12,12 +12,12 @@ import type { Intake, Submitted } from './intake.ts'
 
 export type RequestCommand = {
   readonly kind: 'request'
-  /** The id of the run that it starts. A repeat of the request brings the same one. */
+  /** The id of the run that the request starts. A repeat of the request has the same one. */
   readonly runId: string
   readonly tenant: TenantSnapshot
   readonly message: UserMessage
   readonly options: TurnOptions
-  /** What to do while a turn is open; undefined: the setting `busy_input_mode` decides. */
+  /** Applies while a turn is open. Undefined: the setting `busy_input_mode` decides. */
   readonly busyMode: BusyMode | undefined
   /** `first`, `repeat`: it has an idempotency key, and an earlier try did not or did claim it. */
   readonly idempotency: 'none' | 'first' | 'repeat'
@@ -28,7 +28,7 @@ export type RequestTarget =
   | { readonly kind: 'existing' }
   /** Only while no other run follows this one. */
   | { readonly kind: 'after'; readonly runId: string }
-  /** A session that is created when it does not exist. `isNewId`: it cannot be in history, so nobody looks there. */
+  /** A session that is created when it does not exist. `isNewId`: the id is new, so history is not read. */
   | {
       readonly kind: 'create'
       readonly spec: NewSession
@@ -99,7 +99,7 @@ function outcomeOf(session: Session, runId: string): Submitted | undefined {
   return { runId, status: run.exit_reason === null ? 'running' : 'ended' }
 }
 
-/** Puts the images of a message that came from outside into R2, or leaves them where they are small. */
+/** Stores the large images of a message in R2, and leaves small ones in the message. */
 export const storeMessage = (
   { tenantId, sessionId }: Session,
   message: Message,

@@ -31,7 +31,7 @@ export class CheckpointsSubject extends RpcTarget {
     return this.#host.with((session) => orUnreachable(() => diffSince(session, n)))
   }
 
-  rollback(wish: RollbackRequest): Promise<RollbackResult | Unreachable | undefined> {
-    return this.#host.with((session) => orUnreachable(() => rollback(session, this.#host.ctx.storage, wish)))
+  rollback(request: RollbackRequest): Promise<RollbackResult | Unreachable | undefined> {
+    return this.#host.with((session) => orUnreachable(() => rollback(session, this.#host.ctx.storage, request)))
   }
 }

@@ -1,4 +1,4 @@
-/** RPC subject `conversation`: messages and events, undo and compression. */
+/** RPC subject `conversation`: lists messages and events, undoes turns and compacts the context. */
 
 import { RpcTarget } from 'cloudflare:workers'
 import { compressNow, type CompressResult } from '../compress.ts'

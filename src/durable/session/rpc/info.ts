@@ -1,4 +1,4 @@
-/** RPC subject `info`: what a session is, its settings, and its deletion. */
+/** RPC subject `info`: reads, creates, updates and deletes a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
 import { patchSettings, type SettingsFault } from '../../../agent/model/settings.ts'
@@ -20,7 +20,7 @@ export class InfoSubject extends RpcTarget {
     return this.#host.with((session) => sessionView(session.record(), statusOf(session)))
   }
 
-  /** Costs nothing in an object that holds no session: lists ask many of them. */
+  /** Does not read history, because lists call it for many sessions. */
   status(): SessionStatus {
     const { session } = this.#host
     return session.exists ? statusOf(session) : 'idle'
@@ -35,17 +35,17 @@ export class InfoSubject extends RpcTarget {
     return this.#host.view()
   }
 
-  /** Fields that are not named stay. `settings` is a patch: null resets a value. */
+  /** Absent fields are unchanged. `settings` is a patch: null resets a value. */
   update(change: {
     title?: string | null
     model?: string | null
     settings?: object
-  }): Promise<{ is: 'updated'; view: SessionView } | SettingsFault | undefined> {
+  }): Promise<{ kind: 'updated'; view: SessionView } | SettingsFault | undefined> {
     return this.#host.with(async (session) => {
       const patched = change.settings && patchSettings(session.meta.settings, change.settings)
-      if (patched?.is === 'wrong') return patched
+      if (patched?.kind === 'wrong') return patched
       session.updateMeta({ ...change, settings: patched ? patched.settings : session.meta.settings })
-      return { is: 'updated', view: await this.#host.view() }
+      return { kind: 'updated', view: await this.#host.view() }
     })
   }
 

@@ -1,4 +1,4 @@
-/** RPC subject `pending`: answers of people to pending questions and approvals. */
+/** RPC subject `pending`: accepts answers to pending questions and approvals. */
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { ApprovalAnswer } from '../../../agent/model/approval.ts'

@@ -17,12 +17,12 @@ export class TransferSubject extends RpcTarget {
     this.#host = host
   }
 
-  /** The copy that `paste` takes, up to a run when one is named. The caller reads or cancels its streams. */
+  /** Returns a copy for `paste`, up to a run if one is given. The caller reads or cancels its streams. */
   copy(upTo?: string): Promise<SessionCopy | undefined> {
     return this.#host.with((session) => copySession(session, upTo))
   }
 
-  /** Turns this session into the copy, with `spec` over it. Repeating it after it is complete changes nothing. */
+  /** Creates this session from the copy; the fields of `spec` have precedence. Repeating it changes nothing. */
   async paste(copy: SessionCopy, spec: NewSession): Promise<SessionView> {
     await this.#host.incomingCopy.receive(copy, spec)
     return this.#host.view()
@@ -36,10 +36,10 @@ export class TransferSubject extends RpcTarget {
   async import(
     given: ImportedSession,
     tenant: TenantSnapshot,
-  ): Promise<{ is: 'imported'; view: SessionView } | { is: 'too-large'; message: number }> {
+  ): Promise<{ kind: 'imported'; view: SessionView } | { kind: 'too-large'; message: number }> {
     const { session, env } = this.#host
     await session.tenant.update(tenant)
     const message = await importSession(session, given, env.BLOBS)
-    return message === undefined ? { is: 'imported', view: await this.#host.view() } : { is: 'too-large', message }
+    return message === undefined ? { kind: 'imported', view: await this.#host.view() } : { kind: 'too-large', message }
   }
 }

@@ -6,7 +6,7 @@ import { deployment } from '../../../support/deployment.ts'
 import { call, applyMigrations, request } from '../../../worker/client.ts'
 import type { Run } from '../../../worker/listen.ts'
 import { binding } from '../../chaos/binding.ts'
-import { linesOf, placeFor, troubleIn } from '../../chaos/place.ts'
+import { linesOf, createChaosSession, troubleIn } from '../../chaos/place.ts'
 import { type Call, settingsFor, createFakeModel, type FakeAnswer, dialectFakes } from './fake-model.ts'
 
 deployment.ai = binding
@@ -28,7 +28,7 @@ it('a conversation continues through all dialects without an invalid request', a
     return { thought: 'Enough.', text: `answer ${turn}` }
   }
   const speakers = dialectFakes.map((tongue) => createFakeModel(tongue, speech))
-  const place = await placeFor(speakers[0] as (typeof speakers)[number], {
+  const place = await createChaosSession(speakers[0] as (typeof speakers)[number], {
     ...settingsFor(...speakers),
     agent: { max_turns: 5 },
   })

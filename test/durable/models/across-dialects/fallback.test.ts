@@ -9,7 +9,7 @@ import { deployment } from '../../../support/deployment.ts'
 import { call, applyMigrations, request } from '../../../worker/client.ts'
 import type { Run } from '../../../worker/listen.ts'
 import { binding } from '../../chaos/binding.ts'
-import { linesOf, notesIn, placeFor, troubleIn } from '../../chaos/place.ts'
+import { linesOf, notesIn, createChaosSession, troubleIn } from '../../chaos/place.ts'
 import { type Call, settingsFor, createFakeModel, type FakeAnswer, dialectFakes } from './fake-model.ts'
 
 deployment.ai = binding
@@ -43,7 +43,7 @@ describe('a fallback to another dialect in the middle of a turn', () => {
       const second = createFakeModel(pair.second, (nth) =>
         nth === 0 ? { thought: 'I go on.', calls: [note('call_1', 'from the second')] } : says('Done by the second.'),
       )
-      const place = await placeFor(first, { ...settingsFor(first, second), fallback_providers: [second.id] })
+      const place = await createChaosSession(first, { ...settingsFor(first, second), fallback_providers: [second.id] })
       const ask = async (input: string, more: object = {}) =>
         (await call<Run>('POST', `/api/sessions/${place.id}/chat`, { key: place.key, body: { input, ...more } })).body
       const bytes = Uint8Array.from(atob(pixelPng), (char) => char.charCodeAt(0))

@@ -1,7 +1,7 @@
 /** Implements bc for expressions: + - * / % ^, comparison, parentheses, variables, scale, sqrt(). No loops or functions. */
 
 import { add, compare, type Decimal, decimal, divide, maxScale, multiply, negate } from './decimal.ts'
-import { power, remainder, rescale, show, squareRoot } from './decimal.ts'
+import { power, remainder, rescale, formatDecimal, squareRoot } from './decimal.ts'
 import { type Command, command, parse, readText, textResult } from './io.ts'
 
 type State = { scale: number; readonly variables: Map<string, Decimal> }
@@ -81,7 +81,7 @@ function execute(state: State, statement: string): string {
   if (name !== undefined) queue.splice(0, 2)
   const value = evaluate(state, queue)
   if (queue.length > 0) throw new Error('syntax error')
-  if (name === undefined) return `${show(value)}\n`
+  if (name === undefined) return `${formatDecimal(value)}\n`
   if (name === 'scale') state.scale = Math.min(Number(rescale(value, 0).digits), maxScale)
   else state.variables.set(name, value)
   return ''

@@ -75,7 +75,7 @@ export function compare(a: Decimal, b: Decimal): number {
   return left < right ? -1 : 1
 }
 
-export function show({ digits, scale }: Decimal): string {
+export function formatDecimal({ digits, scale }: Decimal): string {
   const text = (digits < 0n ? -digits : digits).toString().padStart(scale + 1, '0')
   const whole = text.slice(0, text.length - scale).replace(/^0$/, scale > 0 ? '' : '0')
   if (digits === 0n) return '0'
