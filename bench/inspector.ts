@@ -2,7 +2,9 @@
 
 type Answer = { readonly id?: number; readonly result?: unknown; readonly error?: { readonly message: string } }
 
-const answerTimeoutMs = 120_000
+/** The proxy in front of the isolate loses messages now and then: an unanswered one is sent again on a new connection. */
+const answerTimeoutMs = 15_000
+const maxTries = 6
 
 export type Inspector = {
   /** Bytes in use after a forced collection. */
@@ -11,7 +13,32 @@ export type Inspector = {
 }
 
 /** `port`: the `--inspector-port` of the server. */
-export async function openInspector(port: number): Promise<Inspector> {
+export function openInspector(port: number): Inspector {
+  let connection: Connection | undefined
+  const close = () => {
+    connection?.close()
+    connection = undefined
+  }
+  return {
+    usedHeap: async () => {
+      for (let tries = 1; ; tries++)
+        try {
+          connection ??= await connect(port)
+          await connection.send('HeapProfiler.collectGarbage')
+          const { usedSize } = (await connection.send('Runtime.getHeapUsage')) as { readonly usedSize: number }
+          return usedSize
+        } catch (error) {
+          close()
+          if (tries === maxTries) throw error
+        }
+    },
+    close,
+  }
+}
+
+type Connection = { readonly send: (method: string) => Promise<unknown>; readonly close: () => void }
+
+async function connect(port: number): Promise<Connection> {
   const listed = await fetch(`http://127.0.0.1:${port}/json`)
   const [target] = (await listed.json()) as readonly { readonly webSocketDebuggerUrl: string }[]
   if (!target) throw new Error(`The inspector on port ${port} lists no isolate.`)
@@ -39,12 +66,5 @@ export async function openInspector(port: number): Promise<Inspector> {
       socket.send(JSON.stringify({ id, method }))
     })
   }
-  return {
-    usedHeap: async () => {
-      await send('HeapProfiler.collectGarbage')
-      const { usedSize } = (await send('Runtime.getHeapUsage')) as { readonly usedSize: number }
-      return usedSize
-    },
-    close: () => socket.close(),
-  }
+  return { send, close: () => socket.close() }
 }

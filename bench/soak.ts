@@ -93,7 +93,7 @@ try {
   await sendMessage(target, 'Hello. [[text 20]]')
   const pid = holderOf(running.pid, '/v3/do/')
   if (!pid) throw new Error('No process holds the files of the objects.')
-  const inspector = await openInspector(inspectorPort)
+  const inspector = openInspector(inspectorPort)
   const began = Date.now()
   const until = began + minutes * 60_000
   const counters = { turns: 0, failures: [] as string[] }
