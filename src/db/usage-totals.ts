@@ -1,4 +1,7 @@
-/** Sums what a tenant has spent since two times. Initialises counters that start in the middle of a month. */
+/**
+ * Sums the tokens and the cost of a tenant in the current month and on the current day. Initialises counters that start
+ * in the middle of a month.
+ */
 
 import { dayNumber } from './append-pages.ts'
 import { createTenantDb } from './tenant-db.ts'

@@ -1,4 +1,4 @@
-/** The conformance suite of all execution backends. Capabilities select the tests. */
+/** Defines the conformance tests that every execution backend runs. Its capabilities select the tests. */
 
 import { describe, expect, it } from 'vitest'
 import type { ExecutionBackend, Jobs, JobState } from '../../src/agent/model/backend.ts'
@@ -15,13 +15,13 @@ export function conforms(name: string, withBackend: WithBackend): void {
   const on = (title: string, work: (backend: ExecutionBackend) => Promise<void>) => it(title, () => withBackend(work))
 
   describe(`${name}: commands`, () => {
-    on('answers with output, exit code and directory', async (backend) => {
+    on('returns output, exit code and directory', async (backend) => {
       const result = await backend.exec('echo out; echo err >&2; exit 3', T)
       expect(result).toMatchObject({ exitCode: 3, stdout: 'out\n', stderr: 'err\n', truncated: false, timedOut: false })
       expect(result.cwd).toBe(backend.capabilities.root)
     })
 
-    on('starts where it is told and reports where it ended and what was exported', async (backend) => {
+    on('starts in the given directory and reports the final directory and exported variables', async (backend) => {
       await backend.exec('mkdir -p deep/er', T)
       const cwd = `${backend.capabilities.root}/deep`
       const result = await backend.exec('cd er; export KEPT=1; LOST=1; pwd; echo $GIVEN', {
@@ -59,11 +59,11 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(result).toMatchObject({ exitCode: 124, timedOut: true, stdout: 'before\n' })
     })
 
-    on('stops when the caller gives up', async (backend) => {
-      const giveUp = new AbortController()
-      const running = backend.exec('sleep 100; touch late', { timeoutMs: 200_000, signal: giveUp.signal })
+    on('stops when the caller aborts', async (backend) => {
+      const abort = new AbortController()
+      const running = backend.exec('sleep 100; touch late', { timeoutMs: 200_000, signal: abort.signal })
       await new Promise((resolve) => setTimeout(resolve, 50))
-      giveUp.abort()
+      abort.abort()
       const result = await running
       expect(result).toMatchObject({ exitCode: null, timedOut: false })
       expect(await backend.files.stat('late')).toBeUndefined()
@@ -83,13 +83,13 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(text(await backend.files.read('from-shell.txt'))).toBe('shell\n')
     })
 
-    on('explains itself', async (backend) => {
+    on('describes itself for the model', async (backend) => {
       expect(backend.describe().length).toBeGreaterThan(20)
     })
   })
 
   describe(`${name}: background jobs`, () => {
-    /** Only what says that it has jobs is asked for them. */
+    /** Runs the test only if the backend supports background jobs. */
     const withJobs = (title: string, work: (jobs: Jobs, backend: ExecutionBackend) => Promise<void>) =>
       on(title, async (backend) => {
         expect(backend.jobs !== undefined).toBe(backend.capabilities.background)
@@ -104,7 +104,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       }
     }
 
-    withJobs('go on when the call that started them has ended, and say how they ended', async (jobs) => {
+    withJobs('continue after the call that started them, and report their exit code', async (jobs) => {
       await jobs.start('ends', 'echo one; sleep 0.1; echo two; exit 3', T)
       expect(await ended(jobs, 'ends')).toEqual({ at: 'exited', exitCode: 3 })
       const first = await jobs.output('ends', 0, 4)
@@ -118,14 +118,14 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(text(await backend.files.read('started'))).toBe('x\n')
     })
 
-    withJobs('have the number of a process where there are any', async (jobs, backend) => {
+    withJobs('have a process id if the backend has processes', async (jobs, backend) => {
       const pid = await jobs.start('numbered', 'sleep 100', { timeoutMs: 60_000 })
       expect(typeof pid).toBe(backend.capabilities.pty ? 'number' : 'undefined')
       expect(await jobs.start('numbered', 'sleep 100', { timeoutMs: 60_000 })).toBe(pid)
       await jobs.kill('numbered')
     })
 
-    withJobs('read their input up to its end, where they have an input', async (jobs) => {
+    withJobs('read their input up to its end, if the backend supports input', async (jobs) => {
       if (!jobs.write) return
       await jobs.start('reads', 'read a; echo "got $a"; wc -c', { timeoutMs: 60_000 })
       await jobs.write('reads', `it's "one"\n`, false)
@@ -136,7 +136,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       await expect(jobs.write('reads', 'late', false)).rejects.toMatchObject({ name: 'BackendError' })
     })
 
-    withJobs('have a terminal where there is one, and read from it', async (jobs, backend) => {
+    withJobs('read from a terminal, if the backend has one', async (jobs, backend) => {
       if (!backend.capabilities.pty || !jobs.write) return
       const command = withPty('stty size; read a; echo "<$a>"; exit 3')
       await jobs.start('typed', command, { timeoutMs: 60_000 })
@@ -147,7 +147,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(renderScreen(output)).toContain('<hello>\n')
     })
 
-    withJobs('are gone when they were killed', async (jobs) => {
+    withJobs('do not run after they were killed', async (jobs) => {
       await jobs.start('killed', 'sleep 100', { timeoutMs: 60_000 })
       expect(await jobs.state('killed')).toEqual({ at: 'running' })
       await jobs.kill('killed')
@@ -156,14 +156,14 @@ export function conforms(name: string, withBackend: WithBackend): void {
   })
 
   describe(`${name}: a terminal`, () => {
-    on('is there for a command that wants one, and ends as the command does', async (backend) => {
+    on('is allocated for a command that requests one, and exits with its code', async (backend) => {
       if (!backend.capabilities.pty) return
       const command = withPty(`[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "it's one" $TERM; cat; exit 7`)
       const { stdout, exitCode } = await backend.exec(command, T)
       expect([renderScreen(stdout), exitCode]).toEqual([`it's one xterm-256color\n`, 7])
     })
 
-    on('does not stay, and leaves no variable behind', async (backend) => {
+    on('is closed after the command, and leaves no variable behind', async (backend) => {
       if (!backend.capabilities.pty) return
       expect((await backend.exec(withPty('export A=1; cd /'), T)).env).toEqual({})
       expect((await backend.exec('[ -t 1 ] || echo none', T)).stdout).toBe('none\n')
@@ -171,7 +171,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
   })
 
   describe(`${name}: files`, () => {
-    on('reads back what was written, byte for byte', async (backend) => {
+    on('reads back written files byte for byte', async (backend) => {
       const content = Uint8Array.from({ length: 256 }, (_, i) => i)
       expect(await backend.files.write('bin/all.dat', content)).toEqual({ created: true })
       expect(await backend.files.write('bin/all.dat', content)).toEqual({ created: false })
@@ -179,7 +179,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(await backend.files.stat('bin/all.dat')).toMatchObject({ type: 'file', size: 256 })
     })
 
-    on('knows nothing of a file that is not there', async (backend) => {
+    on('returns undefined for a missing file', async (backend) => {
       expect(await backend.files.read('no')).toBeUndefined()
       expect(await backend.files.stat('no/where')).toBeUndefined()
       expect(await backend.files.remove('no')).toBe(false)
@@ -212,7 +212,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(text(await backend.files.read('older'))).toBe('stays')
     })
 
-    on('calls one file by one name', async (backend) => {
+    on('resolves every spelling of a path to the same name', async (backend) => {
       const { root } = backend.capabilities
       expect(backend.resolve('a/../b/./c')).toBe(`${root}/b/c`)
       expect(backend.resolve('x', '/tmp')).toBe('/tmp/x')
@@ -229,7 +229,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
     }
     const query = { target: 'content' as const, path: 's', limit: 50, offset: 0 }
 
-    on('finds lines by path, with their numbers and what is around them', async (backend) => {
+    on('finds lines by path, with line numbers and context lines', async (backend) => {
       await seed(backend)
       const result = await backend.files.search({ ...query, pattern: 'needle \\d', context: 1 })
       expect(result).toEqual({
@@ -256,7 +256,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(result.hits.map(({ path }) => path)).toEqual([backend.resolve('s/b.ts'), backend.resolve('s/sub/c.ts')])
     })
 
-    on('says what is wrong with an expression', async (backend) => {
+    on('reports an invalid expression', async (backend) => {
       await seed(backend)
       await expect(backend.files.search({ ...query, pattern: '(' })).rejects.toMatchObject({ code: 'invalid' })
     })

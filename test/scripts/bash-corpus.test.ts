@@ -14,14 +14,14 @@ const differingPrograms = Object.keys(recording.versions).filter((name) => insta
 const groups = [...new Set(cases.map(({ group }) => group))]
 
 describe('the recorded answers of bash', () => {
-  it('are there for every case, and for no other', () => {
+  it('exist for every case, and for no other', () => {
     expect(Object.keys(recording.outcomes)).toEqual(cases.map(({ name }) => name))
     expect(cases.length).toBeGreaterThanOrEqual(300)
   })
 
-  // Another version may print something else, so it is not compared.
+  // The output of other versions may differ, so it is not compared.
   const skipped = differingPrograms.length > 0 ? ` (skipped: other versions of ${differingPrograms.join(', ')})` : ''
-  it.skipIf(differingPrograms.length > 0).each(groups)(`are those of this machine: %s${skipped}`, { timeout: 60_000 }, (group) => {
+  it.skipIf(differingPrograms.length > 0).each(groups)(`equal those of this machine: %s${skipped}`, { timeout: 60_000 }, (group) => {
     const expected = cases.filter((one) => one.group === group).map(({ name }) => [name, recording.outcomes[name]])
     expect(cases.filter((one) => one.group === group).map((one) => [one.name, runInBash(one)])).toEqual(expected)
   })

@@ -15,7 +15,7 @@ const permitted = async (tool: Tool, input: object) => {
   const found = await checkPermission(call, tool, {
     services: { backend: memoryBackend(), shell },
     policy: () => ({ mode: 'off', rules, grants: [], decisions: [] }),
-    place: () => 'here',
+    describeLocation: () => 'here',
     judge: async () => 'escalate',
     now: () => 0,
   })

@@ -1,4 +1,4 @@
-/** Tests the dispatcher with built-in tools and with one that a tenant brings at run time. */
+/** Tests the dispatcher with built-in tools and with a tool that a tenant adds at run time. */
 
 import * as z from 'zod'
 import { describe, expect, it } from 'vitest'
@@ -29,7 +29,7 @@ async function resultsOf(calls: readonly ToolCall[], session: DispatchOptions): 
   return results
 }
 
-describe('a tool that a tenant brings with a JSON schema', () => {
+describe('a tool of a tenant with a JSON schema', () => {
   const ran: string[] = []
   const echo: Tool = {
     ...echoTool,

@@ -38,15 +38,15 @@ export function announce(
 
 function recoveryEvents(before: Turn, turn: Turn, fromSeq: number): Event[] {
   const events: Event[] = []
-  const hasDied = before.deaths.total !== turn.deaths.total
+  const wasInterrupted = before.deaths.total !== turn.deaths.total
   if (before.restarts.count !== turn.restarts.count)
     events.push({ type: 'turn.restarted', from_seq: fromSeq, reason: turn.restarts.reason })
-  else if (hasDied)
+  else if (wasInterrupted)
     events.push({ type: 'status', state: 'resumed', detail: `${describeRestart(before)}; the turn goes on` })
   if (before.route.model !== turn.route.model)
     events.push({ type: 'provider.fallback', from: before.route.model, to: turn.route.model, reason: lastReason(turn) })
   const last = turn.notes.at(-1)
-  if (last && last !== before.notes.at(-1) && !(hasDied && last.did === 'go on'))
+  if (last && last !== before.notes.at(-1) && !(wasInterrupted && last.did === 'go on'))
     events.push({ type: 'status', state: 'recovering', detail: `${last.did} (${last.why})` })
   return events
 }
@@ -154,5 +154,5 @@ const lastUserText = (messages: readonly Message[]) => {
   return last ? beginningOf(last) : ''
 }
 
-/** Truncates a message for an event. The transcript contains all of it. */
+/** Truncates a message for an event. The transcript has the whole message. */
 const beginningOf = (message: Message): string => textIn(message).slice(0, 2_000)

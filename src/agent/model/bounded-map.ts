@@ -1,4 +1,4 @@
-/** Keeps values that can be computed again. A full map is cleared, so that a long-lived isolate does not grow. */
+/** Caches values up to a maximum size. A full map is cleared, so that a long-lived isolate does not grow. */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   readonly #maxSize: number
 

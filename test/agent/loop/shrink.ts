@@ -1,5 +1,5 @@
 /**
- * Shrinks a failing world. A world is determined by its random numbers in order: the tape. Shrinking removes parts of the
+ * Shrinks a failing simulation. Its random numbers, in order, are the tape. Shrinking removes parts of the
  * tape and neutralises single numbers while the same violation remains.
  */
 

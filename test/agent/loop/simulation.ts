@@ -1,6 +1,6 @@
 /**
- * Runs the loop in a simulated world of failures, deaths, repetitions and interruptions, created from a seed. Checks that
- * the turn ends and that its transcript is well-formed. A failing seed is reproducible and can be shrunk (shrink.ts).
+ * Runs the loop with random failures, evictions, repeated answers and interruptions, derived from a seed. Checks that the
+ * turn ends and that its transcript is well-formed. A failing seed is reproducible and can be shrunk (shrink.ts).
  */
 
 import { allowCall, requestStop, settlePendingCall } from '../../../src/agent/loop/intake.ts'
@@ -87,21 +87,21 @@ function answerOf(
 const partsOf = ({ content, stop }: AssistantMessage) =>
   `${content.map((part) => (part.type === 'call' ? part.name : part.type)).join(' + ') || 'nothing'} (${stop})`
 
-function createHarness(random: Random, story: string[]): LoopHarness {
+function createHarness(random: Random, log: string[]): LoopHarness {
   const failureRate = random() * 0.5
   const harness = new LoopHarness(
     (_transcript, _turn, nth) => {
       if (random() < 0.05) {
         const mode = random() < 0.5 ? 'steer' : 'redirect'
-        story.push(`said meanwhile: ${mode}`)
+        log.push(`message arrives: ${mode}`)
         harness.store.addToInbox(userText(`meanwhile ${nth}`), mode)
       }
       if (random() < 0.02) {
-        story.push('stop')
+        log.push('stop')
         harness.store.save(requestStop(harness.store.turn()))
       }
       const answer = answerOf(random, nth, { failureRate: failureRate, isStopped: harness.store.turn().stopRequested })
-      story.push('kind' in answer ? `fails: ${answer.kind}` : `answers: ${partsOf(answer)}`)
+      log.push('kind' in answer ? `fails: ${answer.kind}` : `answers: ${partsOf(answer)}`)
       return answer
     },
     { tools: [readFile, writeFile, failing, danger, askPerson], limit: 1 + Math.floor(random() * 12) },
@@ -134,23 +134,23 @@ function answerAll(harness: LoopHarness, random: Random) {
   harness.store.write()
 }
 
-/** The events of a world in order, and the violated invariant; undefined when all invariants hold. */
+/** The log of a simulation, and the violated invariant; undefined when all invariants hold. */
 export type Simulated = { readonly violation: string | undefined; readonly log: readonly string[] }
 
-/** `plant` adds a defect to the world before it starts. */
-export async function simulateWith(random: Random, plant?: (harness: LoopHarness) => void): Promise<Simulated> {
-  const story: string[] = []
-  const harness = createHarness(random, story)
-  plant?.(harness)
-  return { violation: await runToEnd(harness, random, story), log: story }
+/** `plantDefect` changes the harness before the simulation starts. */
+export async function simulateWith(random: Random, plantDefect?: (harness: LoopHarness) => void): Promise<Simulated> {
+  const log: string[] = []
+  const harness = createHarness(random, log)
+  plantDefect?.(harness)
+  return { violation: await runToEnd(harness, random, log), log }
 }
 
-/** Runs the world of a seed. Returns the violated invariant, if any. */
+/** Runs the simulation of a seed. Returns the violated invariant, if any. */
 export const simulate = async (seed: number) => (await simulateWith(randomFrom(seed))).violation
 
-async function runToEnd(harness: LoopHarness, random: Random, story: string[]): Promise<string | undefined> {
-  for (let lives = 0; harness.store.turn().stage.at !== 'done'; lives++) {
-    if (lives > 200) return 'the turn does not end'
+async function runToEnd(harness: LoopHarness, random: Random, log: string[]): Promise<string | undefined> {
+  for (let restarts = 0; harness.store.turn().stage.at !== 'done'; restarts++) {
+    if (restarts > 200) return 'the turn does not end'
     if (random() < 0.4) {
       const when = pick(random, ['before', 'after'] as const)
       harness.store.evict = { at: harness.store.writes + 1 + Math.floor(random() * 4), when }
@@ -160,10 +160,10 @@ async function runToEnd(harness: LoopHarness, random: Random, story: string[]): 
       answerAll(harness, random)
     } catch (error) {
       if (!(error instanceof Evicted)) return `the machine throws: ${String(error)}`
-      story.push(`dies ${harness.store.evict?.when} a write`)
+      log.push(`evicted ${harness.store.evict?.when} a write`)
     }
     harness.store.reload()
-    if (harness.modelCalls > 400) return 'the model is asked for ever'
+    if (harness.modelCalls > 400) return 'the model is called without end'
   }
   return findViolation(harness)
 }
@@ -175,7 +175,7 @@ function findViolation(harness: LoopHarness): string | undefined {
   if (last?.role !== 'assistant') return 'the turn has no answer'
   if (!textIn(last).trim()) return 'the answer is blank'
   if (turn.budget.spent > turn.budget.limit) return 'more replies than the budget'
-  if (isLost(harness, transcript)) return 'what was said is lost'
+  if (isLost(harness, transcript)) return 'a message is lost'
   return wellFormed(transcript)
 }
 

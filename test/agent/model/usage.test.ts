@@ -1,4 +1,4 @@
-/** Sums of usage: as certain as their least certain part, and apart for each model and task. */
+/** Tests sums of usage: the least certain cost status wins, and models and tasks are counted separately. */
 
 import { describe, expect, it } from 'vitest'
 import {

@@ -106,7 +106,7 @@ describe('an attempt with an unknown result', () => {
     expect(lose(startSending(again), plain)).toMatchObject({ state: 'unknown' })
   })
 
-  it.each(ways)('%s: is repeated unmarked where the platform knows its key', (_name, lose) => {
+  it.each(ways)('%s: is repeated without a mark if the platform has idempotency keys', (_name, lose) => {
     const again = lose(out(), idempotent)
     expect(nextDeliveryStep(again, idempotent, again.due)).toEqual(send)
     expect(isOpen(lose(startSending(again), idempotent))).toBe(true)

@@ -1,3 +1,5 @@
+/** Tests the repair of tool names that a model misspells. */
+
 import { expect, it } from 'vitest'
 import { repairToolName } from '../../../src/agent/policy/repair-tool-name.ts'
 

@@ -1,4 +1,4 @@
-/** Side tasks: which models, how long, and what becomes of a failure. */
+/** Tests the models, timeouts and retries of side tasks. */
 
 import { describe, expect, it } from 'vitest'
 import type { FailureKind } from '../../../src/agent/model/failure.ts'

@@ -72,10 +72,10 @@ export class MemoryStore implements Store {
     const messages = this.#now.inbox.filter(({ id }) => drained.has(id))
     for (const event of announce(this.#now.turn, commit, { now: 0, drained: messages, fromSeq: 0 }))
       this.events.push(label(event))
-    const kept = commit.summary === undefined ? this.#now.transcript : [userText(commit.summary.text, 'summary')]
+    const earlier = commit.summary === undefined ? this.#now.transcript : [userText(commit.summary.text, 'summary')]
     this.#now = {
       turn: structuredClone(commit.turn),
-      transcript: [...kept, ...(commit.append ?? [])],
+      transcript: [...earlier, ...(commit.append ?? [])],
       inbox: this.#now.inbox.filter(({ id }) => !drained.has(id)),
     }
   }
@@ -85,7 +85,7 @@ export class MemoryStore implements Store {
     this.#written = structuredClone(this.#now)
     if (this.writes === this.evict?.at && this.evict.when === 'after') throw new Evicted()
   }
-  /** Restores the written state, as a new object does. */
+  /** Restores the written state, as an object does after an eviction. */
   reload = () => {
     this.evict = undefined
     this.#now = structuredClone(this.#written)

@@ -1,3 +1,5 @@
+/** Tests the tool that searches and reads earlier sessions. */
+
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../../../src/agent/model/message.ts'
 import type { History } from '../../../src/agent/model/tool.ts'

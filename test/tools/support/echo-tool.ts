@@ -1,4 +1,4 @@
-/** Stands for a tool that a tenant brings at run time: its input is a JSON schema with a parser, not a zod type. */
+/** Defines a tool like one that a tenant adds at run time: its input is a JSON schema with a parser, not a zod type. */
 
 import * as z from 'zod'
 import { defineSchemaTool } from '../../../src/tools/define-tool.ts'

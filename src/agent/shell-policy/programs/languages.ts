@@ -4,7 +4,7 @@ import { isKnown, mayBeOption, renderField, type Field } from '../field.ts'
 import { checkProjectCode, checkArgumentPaths } from '../call-checks.ts'
 import { getFileContent } from '../simple-command.ts'
 import { isHarmlessJavaScript, isHarmlessPython } from '../one-liners.ts'
-import { resolvePlaces, getZone } from '../path-zones.ts'
+import { resolvePaths, getZone } from '../path-zones.ts'
 import type { Call, Policy } from '../shell-state.ts'
 
 type Interpreter = {
@@ -12,7 +12,7 @@ type Interpreter = {
   readonly valuedOption: RegExp
   /** Introduces inline code. */
   readonly codeOption: RegExp
-  readonly isHarmless?: (judgeInlineCode: string) => boolean
+  readonly isHarmless?: (code: string) => boolean
   /** Statements that load modules, which the current directory can shadow. */
   readonly importPattern?: RegExp
 }
@@ -46,24 +46,20 @@ const php: Interpreter = { plainOption: /^(-v|--version|-l|-m|-i)$/, valuedOptio
 const lua: Interpreter = { plainOption: /^-v$/, valuedOption: /(?!)/, codeOption: /^-[el]/ }
 
 /** Judges code on the command line: harmless only when all of its words are on the list. */
-function judgeInlineCode(
-  call: Call,
-  text: Field | undefined,
-  { isHarmless: harmless, importPattern: loads }: Interpreter,
-): void {
+function judgeInlineCode(call: Call, text: Field | undefined, { isHarmless, importPattern }: Interpreter): void {
   const isHarmlessCode =
-    text !== undefined && call.judge.host.isSandboxed && isKnown(text) && (harmless?.(text) ?? false)
+    text !== undefined && call.judge.host.isSandboxed && isKnown(text) && (isHarmless?.(text) ?? false)
   if (!isHarmlessCode) call.ask(`${call.name} runs code from the command line: ${renderField(text ?? '').slice(0, 80)}`)
-  else if (loads?.test(text)) judgeImports(call, text, `-c ${renderField(text).slice(0, 80)}`)
+  else if (importPattern?.test(text)) judgeImports(call, text, `-c ${renderField(text).slice(0, 80)}`)
 }
 
 /** A file of the project shadows a module of the standard library with the same name. */
-function judgeImports(call: Call, text: string, what: string): void {
+function judgeImports(call: Call, text: string, subject: string): void {
   const names = new Set(text.match(/\w+/g))
   const modules = [...call.shell.files.keys()].map((path) => /([^/]+?)(?:\/__init__)?\.\w+$/.exec(path)?.[1] ?? '')
   const written = modules.find((name) => names.has(name))
   if (written !== undefined) call.ask(`${call.name} may load ${written}, which has just been written`)
-  checkProjectCode(call, `${call.name} ${what}`)
+  checkProjectCode(call, `${call.name} ${subject}`)
 }
 
 const createInterpreter =
@@ -108,12 +104,12 @@ function judgeScript(call: Call, [file, ...rest]: readonly Field[], language: In
 }
 
 function judgeScriptFile(call: Call, file: Field, language: Interpreter): void {
-  const all = resolvePlaces(file, call.shell)
-  if (all.some((place) => call.shell.files.has(place))) {
+  const all = resolvePaths(file, call.shell)
+  if (all.some((resolved) => call.shell.files.has(resolved))) {
     const content = getFileContent(call.shell, file)
     if (content === 'unknown') call.ask(`${call.name} runs ${renderField(file)}, which has just been written`)
     else for (const text of content) judgeInlineCode(call, text, language)
-  } else if (all.some((place) => !['inside', 'temporary'].includes(getZone(place, call.judge.host))))
+  } else if (all.some((resolved) => !['inside', 'temporary'].includes(getZone(resolved, call.judge.host))))
     call.ask(`${call.name} runs ${renderField(file)}, outside the workspace`)
 }
 
@@ -170,13 +166,13 @@ const make: Policy = (call) => {
       path !== undefined &&
       (path === '-' ||
         path.startsWith('/dev/') ||
-        resolvePlaces(path, call.shell).some((place) => call.shell.files.has(place)))
+        resolvePaths(path, call.shell).some((resolved) => call.shell.files.has(resolved)))
     )
       call.ask(`make runs rules from ${renderField(path)}`)
     if (/^(SHELL|MAKEFLAGS|\.SHELLFLAGS|[A-Z]*(CC|CXX|LD|RM|SH))\s*[:+?]?=/.test(arg) || /^(-E|--eval)/.test(arg))
       call.ask(`make is given ${renderField(arg)}`)
   })
-  if (resolvePlaces('Makefile', call.shell).some((place) => call.shell.files.has(place)))
+  if (resolvePaths('Makefile', call.shell).some((resolved) => call.shell.files.has(resolved)))
     call.ask('make runs rules that have just been written')
   return projectTool()(call)
 }

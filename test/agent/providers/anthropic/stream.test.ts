@@ -1,3 +1,5 @@
+/** Tests reading a stream of the Messages API into a reply. */
+
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { StreamBroken, type Activity } from '../../../../src/agent/model/dialect.ts'
@@ -23,7 +25,7 @@ async function read(body: string, size = 1_000_000) {
   const response = chunkedResponse(encoder.encode(body), size, 'text/event-stream')
   const reply = await readMessagesStream(response, {
     onDelta: (delta) => deltas.push(`${delta.of}: ${delta.text}`),
-    onActivity: (sign) => activities.push(sign),
+    onActivity: (activity) => activities.push(activity),
     sleep: skipSleep,
   })
   return { ...reply, deltas, activities }
@@ -64,7 +66,7 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
     expect(await outcomeOf(body.indexOf('event: message_stop'))).toMatchObject({ message: reply.message })
   })
 
-  it('keeps thinking with its seals, in order', async () => {
+  it('keeps thinking and its signatures in order', async () => {
     const { message } = await read(
       createStream(
         thinkingBlock(0, 'c2ln', 'one'),
@@ -175,7 +177,7 @@ describe('readMessagesStream', { timeout: 60_000 }, () => {
 
   it('reports pings as keep-alive activity', async () => {
     const { activities } = await read(createStream({ type: 'ping' }, textBlock(0, 'x'), messageEnd('end_turn')))
-    expect(activities.filter((sign) => sign === 'keep-alive')).toHaveLength(1)
+    expect(activities.filter((activity) => activity === 'keep-alive')).toHaveLength(1)
     expect(activities[1]).toBe('keep-alive')
   })
 

@@ -1,3 +1,5 @@
+/** Tests the request bodies of chat completions. */
+
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest, Quirks } from '../../../../src/agent/model/dialect.ts'
 import { type Message, userText } from '../../../../src/agent/model/message.ts'
@@ -62,7 +64,7 @@ describe('renderChatBody', () => {
     ])
   })
 
-  it('omits what a repair removes, in that request only', () => {
+  it('omits images and schema keywords that a repair removes, in that request only', () => {
     const imageMessage: Message = {
       role: 'user',
       content: [
@@ -80,7 +82,7 @@ describe('renderChatBody', () => {
     expect(unrepaired).toContain('^a')
   })
 
-  it('renders a long transcript like its parts, whatever is batched', () => {
+  it('renders a long transcript like its parts', () => {
     const long = 'ö"\n'.repeat(30_000)
     const look = (id: string): Message => ({
       role: 'assistant',

@@ -43,7 +43,7 @@ type Walk = {
   readonly tracked: ReadonlySet<string> | undefined
 }
 
-/** Whether a path is an untracked file, or not isWanted. */
+/** Whether a path is an untracked file, or excluded by the caller. */
 const isExcluded = ({ states, isWanted, tracked }: Walk, path: string, before: git.WalkerEntry | null): boolean =>
   !isWanted(path) || (states[1].of === 'files' && !before && !tracked?.has(path))
 
