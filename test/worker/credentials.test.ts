@@ -39,8 +39,8 @@ const errorOf = ({ status, body }: Answer<ErrorBody>) => [status, body.error.cod
 const patch = (body: object, key: string) => call<ErrorBody>('PATCH', '/api/settings', { body, key })
 
 /** Every request to these hosts, with what names the one who pays; what is answered is the script's business. */
-type Heard = { readonly url: string; readonly bearer: string | null; readonly apiKey: string | null }
-type Script = (heard: Heard, nth: number) => Response | Promise<Response>
+type ReceivedRequest = { readonly url: string; readonly bearer: string | null; readonly apiKey: string | null }
+type Script = (heard: ReceivedRequest, nth: number) => Response | Promise<Response>
 
 const answer = (content: string) => {
   const frames = [{ delta: { content } }, { delta: {}, finish_reason: 'stop' }].map(
@@ -51,7 +51,7 @@ const answer = (content: string) => {
 const refusal = (status: number, message: string, headers: HeadersInit = {}) =>
   Response.json({ error: { message } }, { status, headers })
 
-let heard: Heard[] = []
+let heard: ReceivedRequest[] = []
 let script: Script = () => answer('ok')
 const outside = globalThis.fetch
 const hosts = /^https:\/\/(?:model\.test|llm\.example\.com|evil\.example\.com|api\.deepseek\.com)\//

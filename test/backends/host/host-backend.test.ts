@@ -133,10 +133,13 @@ describe('a command on a host', () => {
 
   it('is killed with its children at the timeout', async () => {
     const { backend } = open()
-    const result = await backend.exec('(sleep 1; touch late) & sleep 20', { timeoutMs: 200 })
+    const child = 'while :; do echo x >> beats; sleep 0.01; done'
+    const result = await backend.exec(`echo x > beats; (${child}) & sleep 20`, { timeoutMs: 200 })
     expect(result).toMatchObject({ exitCode: 124, timedOut: true })
-    await new Promise((resolve) => setTimeout(resolve, 1_200))
-    expect(await backend.files.stat('late')).toBeUndefined()
+    const last = await backend.files.stat('beats')
+    expect(last?.size).toBeGreaterThan(0)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(await backend.files.stat('beats')).toMatchObject({ size: last?.size })
   })
 
   it('has an unknown outcome when the host reports no exit code', async () => {

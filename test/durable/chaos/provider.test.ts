@@ -6,7 +6,7 @@ import { Gate, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations } from '../../worker/client.ts'
 import { subscribe, type Run, joinDeltas } from '../../worker/listen.ts'
 import { cut, provider, stream } from './bytes.ts'
-import { linesOf, oddIn, createChaosSession, sendMessage, troubleIn } from './place.ts'
+import { linesOf, findInvalidCounts, createChaosSession, sendMessage, findTranscriptErrors } from './session.ts'
 import { absurdUsage, done, finish, fragment, openaiChat, text, usage } from './wires/openai-chat.ts'
 import { answers as answersOf } from './wire.ts'
 
@@ -19,19 +19,19 @@ describe('an answer', () => {
     const scripted = provider((nth) =>
       nth ? answers('All is well.') : stream(fragment(0, 'c1', 'terminal', '{"command":"echo x >> a.txt"'), 'data: {'),
     )
-    const place = await createChaosSession(scripted)
-    expect(await sendMessage(place, 'go')).toMatchObject({ output: 'All is well.' })
-    expect((await linesOf(place)).map(({ role }) => role)).toEqual(['user', 'assistant'])
+    const session = await createChaosSession(scripted)
+    expect(await sendMessage(session, 'go')).toMatchObject({ output: 'All is well.' })
+    expect((await linesOf(session)).map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
   it('of 3 MB in one line is taken whole or refused in words, and the session lives', async () => {
     const large = 'x'.repeat(3_000_000)
-    const place = await createChaosSession(provider((nth) => (nth ? answers('Back again.') : answers(large))))
-    const run = await sendMessage(place, 'go')
+    const session = await createChaosSession(provider((nth) => (nth ? answers('Back again.') : answers(large))))
+    const run = await sendMessage(session, 'go')
     expect(run.output?.trim().length).toBeGreaterThan(20)
     expect(run.exit_reason).not.toBe(null)
-    expect(await sendMessage(place, 'still there?')).toMatchObject({ output: 'Back again.' })
-    expect(troubleIn(await linesOf(place))).toEqual([])
+    expect(await sendMessage(session, 'still there?')).toMatchObject({ output: 'Back again.' })
+    expect(findTranscriptErrors(await linesOf(session))).toEqual([])
   })
 
   it('whose model is changed by its user in the middle comes from the first, the next one from the second', async () => {
@@ -41,27 +41,27 @@ describe('an answer', () => {
       await gate.waitUntilOpen(signal)
       return answers('I am the first.')(signal)
     })
-    const place = await createChaosSession(first)
-    const running = sendMessage(place, 'go')
+    const session = await createChaosSession(first)
+    const running = sendMessage(session, 'go')
     await gate.waitUntilReached()
     await call('PATCH', `/api/sessions/${place.id}`, { key: place.key, body: { model: second.id } })
     gate.open()
     expect(await running).toMatchObject({ output: 'I am the first.' })
-    expect(await sendMessage(place, 'and now?')).toMatchObject({ output: 'I am the second.' })
+    expect(await sendMessage(session, 'and now?')).toMatchObject({ output: 'I am the second.' })
   })
 
   it('that never ends, or comes in drops, ends when it is told to stop', async () => {
     const words = provider(() => stream({ again: text('more '), everyMs: 20 }))
     const drops = provider(() => stream({ again: ':', everyMs: 50 }))
     const runs = [words, drops].map(async (one) => {
-      const place = await createChaosSession(one)
+      const session = await createChaosSession(one)
       const listener = await subscribe(place.id, undefined, place.key)
-      const running = sendMessage(place, 'go')
+      const running = sendMessage(session, 'go')
       await until(() => (one === words ? joinDeltas(listener.events).startsWith('more more') : one.asked()))
       listener.close()
       await call('POST', `/api/sessions/${place.id}/stop`, { key: place.key })
       const { status: end, output } = await running
-      return { end, output, trouble: troubleIn(await linesOf(place)) }
+      return { end, output, trouble: findTranscriptErrors(await linesOf(session)) }
     })
     expect(await Promise.all(runs)).toEqual([
       { end: 'cancelled', output: expect.stringMatching(/^more more/), trouble: [] },
@@ -73,11 +73,11 @@ describe('an answer', () => {
 describe('counts of tokens that cannot be', () => {
   const taken = async (counts: string) => {
     const strange = stream(text('All is well.'), finish(), counts, done)
-    const place = await createChaosSession(provider((nth) => (nth ? answers('Back again.') : strange)))
-    const run = await sendMessage(place, 'go')
-    const after = await sendMessage(place, 'still there?')
+    const session = await createChaosSession(provider((nth) => (nth ? answers('Back again.') : strange)))
+    const run = await sendMessage(session, 'go')
+    const after = await sendMessage(session, 'still there?')
     const { body } = await call<Run>('GET', `/api/sessions/${place.id}`, { key: place.key })
-    return { outputs: [run.output, after.output], odd: [...oddIn(run), ...oddIn(after), ...oddIn(body)] }
+    return { outputs: [run.output, after.output], odd: [...findInvalidCounts(run), ...findInvalidCounts(after), ...findInvalidCounts(body)] }
   }
   const outputs = ['All is well.', 'Back again.']
 
@@ -92,11 +92,11 @@ describe('counts of tokens that cannot be', () => {
 describe('a time to wait that is absurd', () => {
   it('does not take the key out of use for years', async () => {
     const limited = openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '1e9' }))
-    const place = await createChaosSession(
+    const session = await createChaosSession(
       provider(() => limited),
       { fallback_providers: ['demo/agent'] },
     )
-    await sendMessage(place, 'go')
+    await sendMessage(session, 'go')
     const rests = Object.values(getHealth(place.tenant)).map((health) => health.until - Date.now())
     expect(Math.max(...rests)).toBeLessThanOrEqual(24 * 3_600_000)
   })
@@ -117,7 +117,7 @@ describe('an answer that has said why it ends', () => {
 describe('books', () => {
   it('count what a plausible usage says', async () => {
     const counts = usage({ prompt_tokens: 50, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 20 } })
-    const place = await createChaosSession(provider(() => stream(text('All is well.'), finish(), counts, done)))
-    expect((await sendMessage(place, 'go'))['usage']).toMatchObject({ input: 30, output: 7, cached_read: 20 })
+    const session = await createChaosSession(provider(() => stream(text('All is well.'), finish(), counts, done)))
+    expect((await sendMessage(session, 'go'))['usage']).toMatchObject({ input: 30, output: 7, cached_read: 20 })
   })
 })

@@ -8,7 +8,7 @@ import { outage } from '../../support/outage.ts'
 import { calls, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, subscribe, readEvents, listMessages, send } from '../../worker/listen.ts'
-import { alarmOf, billedRows, kill, objectOf, ring, wipe } from '../support/object.ts'
+import { alarmOf, billedRows, kill, objectOf, fireAlarm, wipe } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => {
@@ -78,7 +78,7 @@ describe('while D1 is unreachable', () => {
     expect(await stored(id)).toEqual([])
     outage.restore()
     // The alarm or the end of the turn sends it, whichever is first.
-    await ring(id)
+    await fireAlarm(id)
     await isComplete(id)
     expect(await stored(id)).toHaveLength(6)
     await until(async () => (await alarmOf(id)) === null)
@@ -93,7 +93,7 @@ describe('while D1 is unreachable', () => {
     await until(() => alarmOf(id))
     await kill(id)
     outage.restore()
-    expect(await ring(id)).toBe(true)
+    expect(await fireAlarm(id)).toBe(true)
     await isComplete(id)
     expect(await stored(id)).toHaveLength(2)
   })
@@ -104,7 +104,7 @@ describe('while D1 is unreachable', () => {
     const { id } = await newSession({ title: 'Made in the dark' })
     expect((await call('GET', `/api/sessions/${id}`)).body['title']).toBe('Made in the dark')
     outage.restore()
-    await ring(id)
+    await fireAlarm(id)
     const titles = async () =>
       (await call<{ data: { title: string }[] }>('GET', '/api/sessions?q=dark')).body.data.map(({ title }) => title)
     await until(async () => (await titles()).length)
@@ -135,7 +135,7 @@ describe('while D1 is unreachable', () => {
     await send(id, 'first')
     await until(() => outage.refusedCount)
     // The alarm or the next turn sends it, whichever is first.
-    await ring(id)
+    await fireAlarm(id)
     await send(id, 'second')
     await isComplete(id)
     const { results } = await bindings.DB.prepare(
@@ -158,7 +158,7 @@ describe('while D1 is unreachable', () => {
     await until(() => alarmOf(id))
     await kill(id)
     outage.restore()
-    await ring(id)
+    await fireAlarm(id)
     await isComplete(id)
     expect((await stored(id)).map(({ seq }) => seq)).toEqual([1, 2])
     await send(id, 'third')
@@ -194,7 +194,7 @@ describe('while D1 is slow', () => {
     await kill(body.id)
     held.open()
     expect(await stored(body.id)).toHaveLength(64)
-    await ring(body.id)
+    await fireAlarm(body.id)
     await until(async () => (await stored(body.id)).length === messages.length)
     expect((await stored(body.id)).map(({ seq }) => seq)).toEqual(messages.map((_, n) => n + 1))
   })
