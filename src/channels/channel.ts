@@ -73,7 +73,7 @@ export type Channel = {
   readonly hasIdempotencyKeys: boolean
   /** Pause between two edits of one message. */
   readonly editIntervalMs: (isGroup: boolean) => number
-  /** How long the platform shows a typing indicator. */
+  /** The time for which the platform shows a typing indicator. */
   readonly typingDurationMs: number
   /**
    * Verifies the request, then parses it. A request that is not proven to come from the platform returns `refused()`.

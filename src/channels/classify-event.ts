@@ -1,4 +1,4 @@
-/** Decides which inbound events the agent processes. Chats and people that no setting names are ignored. */
+/** Decides which inbound events the agent processes. Chats and persons that no setting names are ignored. */
 
 import type { BotAccount, InboundEvent } from './channel.ts'
 import type { ChannelSettings } from './settings.ts'

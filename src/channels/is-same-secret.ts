@@ -2,9 +2,12 @@
  * Compares a secret or signature from a request with the expected one. The time it takes reveals nothing: digests of
  * equal length are compared in full. A missing value on either side is never equal.
  */
-export async function isSameSecret(given: string | null | undefined, expected: string | undefined): Promise<boolean> {
-  if (!given || !expected) return false
-  const [one, other] = await Promise.all([digestOf(given), digestOf(expected)])
+export async function isSameSecret(
+  candidate: string | null | undefined,
+  expected: string | undefined,
+): Promise<boolean> {
+  if (!candidate || !expected) return false
+  const [one, other] = await Promise.all([digestOf(candidate), digestOf(expected)])
   return one.reduce((difference, byte, n) => difference | (byte ^ (other[n] ?? 0)), 0) === 0
 }
 

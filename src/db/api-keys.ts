@@ -81,17 +81,17 @@ type KeyRow = {
 export function createApiKeys(db: D1Database): ApiKeys {
   const orm = drizzle(db)
   return {
-    createKey: async (given, now) => {
-      const [owner] = await orm.select({ id: tenant.id }).from(tenant).where(eq(tenant.id, given.tenantId))
+    createKey: async (newKey, now) => {
+      const [owner] = await orm.select({ id: tenant.id }).from(tenant).where(eq(tenant.id, newKey.tenantId))
       if (!owner) return undefined
       const [id, secret] = [randomId(), randomSecret()]
       const key: ApiKey = {
         id,
-        tenantId: given.tenantId,
-        name: given.name,
-        scopes: scopes.filter((scope) => given.scopes.includes(scope)),
+        tenantId: newKey.tenantId,
+        name: newKey.name,
+        scopes: scopes.filter((scope) => newKey.scopes.includes(scope)),
         createdAt: now,
-        expiresAt: given.expiresAt ?? null,
+        expiresAt: newKey.expiresAt ?? null,
         lastUsedAt: null,
         revokedAt: null,
       }

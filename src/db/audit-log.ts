@@ -40,8 +40,8 @@ type Row = {
   readonly body: string
 }
 
-const selectNewest = (where = '') => `SELECT num, session_id, run_id, at, body FROM audit
-  WHERE tenant_id = ?1 ${where} AND (at, num) < (?2, ?3) ORDER BY at DESC, num DESC LIMIT ?4`
+const selectNewest = (condition = '') => `SELECT num, session_id, run_id, at, body FROM audit
+  WHERE tenant_id = ?1 ${condition} AND (at, num) < (?2, ?3) ORDER BY at DESC, num DESC LIMIT ?4`
 
 /** Newest first. */
 export async function listAuditEntries(

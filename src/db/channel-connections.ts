@@ -1,6 +1,6 @@
 /**
  * Stores the connections of tenants to messaging platforms. Only the webhook looks one up without a tenant, because
- * its address contains just the id. The webhook then verifies that the sender knows the secret of the connection.
+ * its address contains just the id. The webhook then verifies that the sender has the secret of the connection.
  */
 
 import { createTenantDb } from './tenant-db.ts'

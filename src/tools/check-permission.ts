@@ -21,10 +21,10 @@ import type { Judgement } from '../agent/policy/approval-judge.ts'
 export type PermissionContext = {
   readonly services: Partial<Services>
   readonly policy: () => ApprovalPolicy
-  /** Names the backend and the directory. An approval counts for one place. */
-  readonly place: () => string
+  /** Names the backend and the directory. An approval counts for one location. */
+  readonly describeLocation: () => string
   /** Asks a model. Must not throw: without a judgement it escalates. */
-  readonly judge: (asked: JudgedCall) => Promise<Judgement>
+  readonly judge: (call: JudgedCall) => Promise<Judgement>
   readonly now: () => number
 }
 
@@ -50,10 +50,10 @@ function applyPolicy(
   tool: Tool,
   context: PermissionContext,
 ): PermissionResult | Promise<PermissionResult> {
-  const asked = describeCall(call, tool, context)
-  const found = decideApproval(asked, context.policy())
+  const judgedCall = describeCall(call, tool, context)
+  const found = decideApproval(judgedCall, context.policy())
   const record = (did: ApprovalDecision['did'], made: Pick<ApprovalDecision, 'by' | 'reason'>) =>
-    createDecision(asked, context.now(), { did, ...made })
+    createDecision(judgedCall, context.now(), { did, ...made })
   switch (found.do) {
     case 'run':
       return { do: 'run', ...(found.decision && { decision: record('allowed', found.decision) }) }
@@ -64,36 +64,45 @@ function applyPolicy(
     case 'ask':
       return {
         do: 'later',
-        awaits: createApprovalRequest(asked, context.now()),
+        awaits: createApprovalRequest(judgedCall, context.now()),
         decision: record('asked', found.decision),
       }
     case 'judge':
-      return applyJudgement(asked, context)
+      return applyJudgement(judgedCall, context)
   }
 }
 
-function describeCall(call: ToolCall, tool: Tool, { services, place }: PermissionContext): JudgedCall {
+function describeCall(call: ToolCall, tool: Tool, { services, describeLocation }: PermissionContext): JudgedCall {
   const { id, input, granted } = call
   const risk = tool.risk(input)
   const assessment = tool.assess?.(input, services) ?? assessByRisk(risk, listSubjects(input, services))
-  return { callId: id, tool: tool.name, toolset: tool.toolset, input, risk, assessment, place: place(), granted }
+  return {
+    callId: id,
+    tool: tool.name,
+    toolset: tool.toolset,
+    input,
+    risk,
+    assessment,
+    location: describeLocation(),
+    granted,
+  }
 }
 
-async function applyJudgement(asked: JudgedCall, context: PermissionContext): Promise<PermissionResult> {
-  const judgement = await context.judge(asked)
-  const reason = asked.assessment.reasons.join('; ') || 'a rule asks for it'
-  const record = (did: ApprovalDecision['did']) => createDecision(asked, context.now(), { did, by: 'judge', reason })
+async function applyJudgement(call: JudgedCall, context: PermissionContext): Promise<PermissionResult> {
+  const judgement = await context.judge(call)
+  const reason = call.assessment.reasons.join('; ') || 'a rule asks for it'
+  const record = (did: ApprovalDecision['did']) => createDecision(call, context.now(), { did, by: 'judge', reason })
   if (judgement === 'approve') return { do: 'run', decision: record('allowed') }
   if (judgement === 'escalate')
-    return { do: 'later', awaits: createApprovalRequest(asked, context.now()), decision: record('asked') }
+    return { do: 'later', awaits: createApprovalRequest(call, context.now()), decision: record('asked') }
   const decision = record('denied')
   return { do: 'refuse', refusal: createRefusal(decision), decision }
 }
 
-const createApprovalRequest = (asked: JudgedCall, since: number): ApprovalRequest => {
-  const { tool, input, risk, assessment } = asked
+const createApprovalRequest = (call: JudgedCall, since: number): ApprovalRequest => {
+  const { tool, input, risk, assessment } = call
   const { reasons, rule } = assessment
-  const shown = { tool, input: JSON.stringify(maskSecretsInValue(input)), risk, reasons, hash: hashCall(asked), since }
+  const shown = { tool, input: JSON.stringify(maskSecretsInValue(input)), risk, reasons, hash: hashCall(call), since }
   return { kind: 'approval', ...shown, ...(rule !== undefined && { rule }) }
 }
 

@@ -52,7 +52,7 @@ export function toolsFor(sources: ToolSources): SessionTools {
  * Sorted by name. Of two tools with one name the first stays, and a built-in tool keeps its name even when disabled.
  */
 function distinctTenantTools(builtIn: readonly Tool[], tenantTools: readonly Tool[]): readonly Tool[] {
-  const taken = new Set(builtIn.map(({ name }) => name))
-  const distinct = tenantTools.filter(({ name }) => !taken.has(name) && taken.add(name))
+  const usedNames = new Set(builtIn.map(({ name }) => name))
+  const distinct = tenantTools.filter(({ name }) => !usedNames.has(name) && usedNames.add(name))
   return distinct.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -59,7 +59,7 @@ export function createApp(): App {
   const app: App = new Hono({ getPath: normalizePath })
   app.onError((error) => renderError(error))
   app.use(cors)
-  for (const one of [...openRoutes, ...routes]) one.mount(app)
+  for (const route of [...openRoutes, ...routes]) route.mount(app)
   // An error thrown here would skip the CORS middleware, and browsers of other origins could not read it.
   app.notFound((web) => respondToUnmatched(web).catch(renderError))
   return app
@@ -73,7 +73,7 @@ function normalizePath(request: Request): string {
   return single.endsWith('/') ? single.slice(0, -1) : single
 }
 
-/** Below these prefixes a request without a key does not learn which paths exist. */
+/** Below these prefixes a request without a key gets a 401, whether or not the path exists. */
 const requiresKey = (pathname: string): boolean => /^\/(v1|api)\//.test(pathname)
 
 /** Answers requests that no route matches: a 405 with the allowed methods, a static file, or a 404. */

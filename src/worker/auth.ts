@@ -86,6 +86,6 @@ const digest = async (text: string) => new Uint8Array(await crypto.subtle.digest
 
 /** Compares digests, because a comparison in constant time needs equal lengths. */
 async function isAdminKey(presented: string, adminKey: string): Promise<boolean> {
-  const [given, expected] = await Promise.all([digest(presented), digest(adminKey)])
-  return crypto.subtle.timingSafeEqual(given, expected)
+  const [actual, expected] = await Promise.all([digest(presented), digest(adminKey)])
+  return crypto.subtle.timingSafeEqual(actual, expected)
 }

@@ -57,22 +57,22 @@ export function parseJson(text: string): unknown {
 }
 
 /** Parses a value with a schema. Throws an error that names the first field that does not match. */
-export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown, where = 'body'): z.infer<Schema> {
+export function validate<Schema extends z.ZodType>(schema: Schema, value: unknown, root = 'body'): z.infer<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const issue = result.error.issues[0] && pickClosestIssue(result.error.issues[0])
-  if (!issue || !isMissing(value, issue)) throw validationError(issue, where)
-  const name = issue.path.join('.') || where
+  if (!issue || !isMissing(value, issue)) throw validationError(issue, root)
+  const name = issue.path.join('.') || root
   throw invalid(`${name} is missing.`, name)
 }
 
-export function validationError(issue: z.core.$ZodIssue | undefined, where: string): AppError {
+export function validationError(issue: z.core.$ZodIssue | undefined, root: string): AppError {
   const at = issue?.path.join('.') ?? ''
   if (issue?.code === 'unrecognized_keys') {
     const name = [at, issue.keys[0]].filter(Boolean).join('.')
     return invalid(`Unknown field: ${name}.`, name)
   }
-  return invalid(`${at || where}: ${issue?.message ?? 'invalid'}`, at || where)
+  return invalid(`${at || root}: ${issue?.message ?? 'invalid'}`, at || root)
 }
 
 /** Picks the issue of the union member that matched the value furthest. */

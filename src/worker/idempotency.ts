@@ -20,14 +20,14 @@ export type RequestIds = {
 
 /** Returns the ids for a request. Without `sessionId` the session is a new one. */
 export async function claimIds(call: Call<unknown, unknown>, sessionId?: string): Promise<RequestIds> {
-  const fresh = { sessionId: sessionId ?? newSessionId(), runId: newRunId() }
+  const newIds = { sessionId: sessionId ?? newSessionId(), runId: newRunId() }
   const key = call.web.req.header('idempotency-key')
-  if (key === undefined) return { ...fresh, repeatable: false, replayed: false, release: async () => {} }
+  if (key === undefined) return { ...newIds, repeatable: false, replayed: false, release: async () => {} }
   if (!key.trim() || key.length > 255)
     throw invalid('Idempotency-Key must have 1 to 255 characters.', 'Idempotency-Key')
   const tenant = tenantStub(call.env, call.tenant.id)
   const name = `${call.web.req.method} ${call.web.req.path} ${key}`
-  const claim = await tenant.claims.claim(name, await hashText(call.bodyText), fresh)
+  const claim = await tenant.claims.claim(name, await hashText(call.bodyText), newIds)
   if (claim.kind === 'conflict')
     throw new AppError(409, 'idempotency_key_conflict', 'This Idempotency-Key was already used with another body.', {
       param: 'Idempotency-Key',

@@ -70,8 +70,8 @@ export function requireStorableSize(size: number, param: string): void {
   if (size > maxInputBytes) throw tooLong(maxInputBytes, param)
 }
 
-const tooLong = (most: number, param: string) =>
-  invalid(`${param}: at most ${most} bytes can be stored; put more into a file.`, param)
+const tooLong = (maxBytes: number, param: string) =>
+  invalid(`${param}: at most ${maxBytes} bytes can be stored; put more into a file.`, param)
 
 /** Images do not count: they are stored outside the row. */
 const listTexts = (content: readonly (TextPart | ImagePart)[]) =>

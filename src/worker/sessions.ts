@@ -44,8 +44,8 @@ export async function getStatuses(
         console.warn('The status of a session cannot be read.', error)
       }
   }
-  const asked = Promise.all(Array.from({ length: maxConcurrent }, askNext))
+  const requests = Promise.all(Array.from({ length: maxConcurrent }, askNext))
   const timeout = scheduler.wait(statusTimeoutMs).then(() => void open.splice(0))
-  await Promise.race([asked, timeout])
+  await Promise.race([requests, timeout])
   return statuses
 }

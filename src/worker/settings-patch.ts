@@ -10,7 +10,7 @@ import { AppError, invalid } from './errors.ts'
 import { mergeSessionSettings } from './routes/models.ts'
 
 /**
- * Validates names and values. A null removes a setting. Missing fields are no error here: only the object knows the
+ * Validates names and values. A null removes a setting. Missing fields are no error here: only the object has the
  * complete settings and validates the result.
  */
 export function validatePatch(patch: object): void {

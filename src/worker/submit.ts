@@ -9,7 +9,7 @@ import { type RequestIds, releaseOnError } from './idempotency.ts'
 import { requireAdmission } from './limits.ts'
 import { requireFound } from './sessions.ts'
 
-/** Everything of a command that the ids of a request decide. */
+/** The fields of a command that follow from the ids of a request. */
 export const idempotencyOf = ({ repeatable, replayed }: RequestIds): RequestCommand['idempotency'] =>
   replayed ? 'repeat' : repeatable ? 'first' : 'none'
 

@@ -1,4 +1,4 @@
-/** Keys that tenants bring themselves: who may store them, who sees what of them, and whose calls carry them. */
+/** Tests the provider keys of tenants: who may store and list them, and which calls use them. */
 
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from 'cloudflare:test'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -76,8 +76,8 @@ export function describeNested(call: ToolCall): string {
   const nested = nestedIn(call)
   if (!nested.length) return ''
   const lines = nested.map(({ name, input, ended }) => {
-    const how = ended ? (ended.failed ? 'failed' : 'ended') : 'unknown'
-    return `${name} ${JSON.stringify(input).slice(0, maxInputChars)} (${how})`
+    const outcome = ended ? (ended.failed ? 'failed' : 'ended') : 'unknown'
+    return `${name} ${JSON.stringify(input).slice(0, maxInputChars)} (${outcome})`
   })
   return ` The program had begun these calls: ${lines.join('; ')}.`
 }

@@ -14,7 +14,7 @@ import { recordDecision } from '../policy/record-decision.ts'
 import { recover } from '../policy/recover.ts'
 import { recordHalt, stopAtSpendingLimit } from '../policy/spending-limit.ts'
 import { stopOnRequest } from '../policy/stop-on-request.ts'
-import { tidyReply } from '../policy/tidy-reply.ts'
+import { repairToolCalls } from '../policy/repair-tool-calls.ts'
 import { stopAtTimeLimit } from '../policy/time-limit.ts'
 import { guardToolLoops, stopAtCallLimit } from '../policy/tool-loop-guard.ts'
 import { refundUnusedWait } from '../policy/unused-wait.ts'
@@ -34,7 +34,7 @@ export const onEnter: readonly OnEnter[] = [recordHalt, refundUnusedWait, select
 
 /** For every reply of a model. */
 export const onReply: readonly OnReply[] = [
-  tidyReply,
+  repairToolCalls,
   retryIncompleteReply,
   completeReply,
   windUp,

@@ -1,5 +1,5 @@
 /**
- * Decides how a turn from storage goes on. An effect that was in flight when the object died may or may not have
+ * Decides how a turn from storage goes on. An effect that was in flight when the object stopped may or may not have
  * happened: this file alone decides what follows from that.
  */
 
@@ -46,7 +46,7 @@ function countDeath(turn: Turn, now: number): Turn {
   return turn.stage.at === 'tools' ? addNote(counted, now, 'go on', describeRestart(turn)) : counted
 }
 
-/** Plans a repeatable call again, unless the object died too often during it. */
+/** Plans a repeatable call again, unless the object crashed too often during it. */
 function resumeCall(call: ToolCall, deaths: number): ToolCall {
   if (call.state !== 'running') return call
   const { id, name, input, effect, granted } = call

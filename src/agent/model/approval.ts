@@ -5,13 +5,13 @@ export type Risk = 'none' | 'read' | 'write' | 'exec' | 'net' | 'send' | 'spend'
 
 /** The assessment of a call by its input. */
 export type Assessment = {
-  /** `hardline`: the call never runs, whatever rules or people allow. */
+  /** `hardline`: the call never runs, even if a rule or a person allows it. */
   readonly verdict: 'allow' | 'ask' | 'hardline'
   /** Shown to the person who decides. */
   readonly reasons: readonly string[]
   /** The texts that rules match: a path, an address, each command of a script. */
   readonly subjects: readonly string[]
-  /** The whole action in one line, for people and for rules that deny. Default: the first subject. */
+  /** The whole action in one line, for approval requests and for rules that deny. Default: the first subject. */
   readonly summary?: string
   /** The scope of "for this session" and "always". Absent: neither is offered. */
   readonly rule?: string

@@ -118,7 +118,7 @@ export type Jobs = {
   readonly kill: (id: string) => Promise<void>
 }
 
-/** Thrown when a backend cannot do something. `hint` tells the model or the operator what to do instead. */
+/** Thrown when a backend cannot do something. `hint` explains to the model or the operator what to do instead. */
 export class BackendError extends Error {
   readonly code: 'unsupported' | 'unavailable' | 'quota' | 'invalid'
   readonly hint: string

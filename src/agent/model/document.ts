@@ -16,9 +16,9 @@ export type PdfStop = 'pages' | 'length' | 'work'
 /** `stopped`: the file needs more time or memory than allowed. `size`: it is too large for this deployment. */
 export type PdfRefusal = 'encrypted' | 'damaged' | 'stopped' | 'size'
 
-export type PdfAnswer = PdfText | { readonly refused: PdfRefusal; readonly most?: number }
+export type PdfAnswer = PdfText | { readonly refused: PdfRefusal; readonly maxBytes?: number }
 
 export type Documents = {
-  /** Never rejects, even when the reader's isolate dies. */
+  /** Never rejects, even when the reader's isolate crashes. */
   readonly pdf: (bytes: Uint8Array, signal: AbortSignal) => Promise<PdfAnswer>
 }

@@ -33,14 +33,14 @@ export type FailureKind =
   | 'long-context-beta' // the beta header for the long window is not allowed
   | 'invalid' // the request is malformed in some other way
   // the session itself
-  | 'interrupted' // the object died during the call
+  | 'interrupted' // the object stopped during the call
   | 'aborted' // a stop or a new message cancelled the call
   | 'unconfigured' // no model is available
   | 'unknown'
 
 export type Failure = {
   readonly kind: FailureKind
-  /** For people and logs. Never contains a key. */
+  /** For error messages and logs. Never contains a key. */
   readonly message: string
   readonly status?: number
   /** The pause that the provider asks for. */

@@ -1,4 +1,4 @@
-/** Computes a fast 53-bit hash (cyrb53) that tells contents apart. Not for secrets. */
+/** Computes a fast 53-bit hash (cyrb53) that identifies contents. Not for secrets. */
 export function hash53(text: string): number {
   let a = 0xdeadbeef
   let b = 0x41c6ce57

@@ -69,7 +69,7 @@ export type SessionFilter = {
   readonly q?: string | undefined
 }
 
-/** The record that the writer stored last, or `nothing` when it does not know. */
+/** The record that the writer stored last, or `nothing` when there is none in memory. */
 export type KnownRecord = 'nothing' | SessionRecord
 
 /** The store of one tenant, bound at construction: no method can name another tenant. */

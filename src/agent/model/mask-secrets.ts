@@ -1,4 +1,4 @@
-/** Masks secrets in texts for people and models: well-known formats of keys, and values with a telling name. */
+/** Masks secrets in texts for people and models: well-known formats of keys, and values named like a secret. */
 
 const mask = '***'
 

@@ -1,4 +1,4 @@
-/** Defines what a call of a turn may wait for while nothing is held in memory, by kind. */
+/** Defines the pending requests of a turn: questions, approvals and outside work that a tool call waits for. */
 
 import type { Risk } from './approval.ts'
 
@@ -14,7 +14,7 @@ export type QuestionRequest = {
 export type ApprovalRequest = {
   readonly kind: 'approval'
   readonly tool: string
-  /** The input as people see it: JSON, secrets masked. */
+  /** The input as it is shown: JSON, with secrets masked. */
   readonly input: string
   readonly risk: Risk
   readonly reasons: readonly string[]
@@ -38,7 +38,7 @@ export type PersonRequest = QuestionRequest | ApprovalRequest
 
 export type PendingRequest = PersonRequest | WorkRequest
 
-/** Questions and approvals wait for a person; everything else goes on by itself. */
+/** Whether a person has to answer. The other requests are completed by child sessions, jobs and processes. */
 export function waitsForPerson<Request extends { readonly kind: PendingRequest['kind'] }>(
   request: Request,
 ): request is Extract<Request, { readonly kind: 'question' | 'approval' }> {

@@ -260,15 +260,15 @@ export function mergeSettings<T extends object>(below: T, above: object): T {
 }
 
 /** The first error in the settings. */
-export type SettingsFault = { readonly is: 'wrong'; readonly at: string; readonly message: string }
-export type PatchResult = { readonly is: 'patched'; readonly settings: Settings } | SettingsFault
+export type SettingsFault = { readonly kind: 'wrong'; readonly at: string; readonly message: string }
+export type PatchResult = { readonly kind: 'patched'; readonly settings: Settings } | SettingsFault
 
 /** Applies a patch and validates the result as a whole, because null may remove a required part. */
 export function patchSettings(below: Settings, patch: object): PatchResult {
   const { data, error } = settingsSchema.safeParse(mergeSettings(below, patch))
-  if (data) return { is: 'patched', settings: data }
+  if (data) return { kind: 'patched', settings: data }
   const [issue] = error.issues
-  return { is: 'wrong', at: issue?.path.join('.') ?? '', message: issue?.message ?? 'invalid' }
+  return { kind: 'wrong', at: issue?.path.join('.') ?? '', message: issue?.message ?? 'invalid' }
 }
 
 const isPlain = (value: unknown): value is object =>

@@ -11,7 +11,7 @@ import type { Processes } from './process.ts'
 
 /**
  * Whether a call may run again after a crash. `pure` runs again; `keyed` runs again with the call id as its idempotency
- * key; `effect` never runs again, and the result tells the model that the outcome is unknown.
+ * key; `effect` never runs again, and the result states that the outcome is unknown.
  */
 export type Effect = 'pure' | 'keyed' | 'effect'
 
@@ -125,7 +125,7 @@ export type Tool = {
   readonly touches: (input: unknown, services: Partial<Services>) => readonly string[] | 'nothing' | 'alone'
   /** Maximum characters of a result in the transcript; a longer one goes to a file. Infinity: the tool pages itself. */
   readonly maxResultChars?: number
-  /** Never throws for bad input or an expected failure: the result tells the model what to do. */
+  /** Never throws for bad input or an expected failure: the result explains what to do. */
   readonly run: (input: unknown, context: CallContext, services: Partial<Services>) => Promise<ToolResult>
 }
 
@@ -133,7 +133,7 @@ export type Toolbox = ReadonlyMap<string, Tool>
 
 /** Runs programs and dispatches their tool calls. */
 export type Programs = {
-  /** Never rejects, even when the isolate dies. */
+  /** Never rejects, even when the isolate crashes. */
   readonly run: (program: Program) => Promise<ProgramEnd>
   /** Returns the tool with this name, if the session has it. */
   readonly tool: (name: string) => Tool | undefined

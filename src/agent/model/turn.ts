@@ -98,10 +98,10 @@ export type Turn = {
   readonly people?: { readonly ms: number; readonly since?: number }
   /** The text so far of an answer that the next call continues. */
   readonly draft?: string
-  /** The text beside housekeeping calls, which is the answer if an empty reply follows. */
+  /** The text of a reply that only updated the todo list or the like. It is the answer if an empty reply follows. */
   readonly said?: string
   readonly notes: readonly Note[]
-  /** Deaths of the object during an effect of this turn: since the last progress, and in total. */
+  /** Crashes of the object during an effect of this turn: since the last progress, and in total. */
   readonly deaths: { readonly here: number; readonly total: number }
   readonly guard: GuardState
   /** Approval decisions about calls, oldest first. */
@@ -110,7 +110,7 @@ export type Turn = {
   readonly ran: Readonly<Record<string, number>>
   /** An instruction to the model for its next call only; never stored in the transcript. */
   readonly say?: string
-  /** How often a partly streamed answer was discarded, and the last reason. */
+  /** The number of partly streamed answers that were discarded, and the last reason. */
   readonly restarts: { readonly count: number; readonly reason: string }
   readonly usage: Usage
   /** The usage of the session at the start of this turn. */

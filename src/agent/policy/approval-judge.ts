@@ -19,12 +19,12 @@ export const renderJudgeInstructions = (operator: string | undefined): string =>
     ...(operator?.trim() ? [`The owner adds: ${operator.trim()}`] : []),
   ].join('\n')
 
-export const renderJudgeQuestion = ({ tool, input, assessment, place }: JudgedCall): string => {
+export const renderJudgeQuestion = ({ tool, input, assessment, location }: JudgedCall): string => {
   const action = maskSecrets(JSON.stringify(withoutComments(input), undefined, 1)).slice(0, maxInputChars)
   return [
     `Tool: ${tool}`,
     `Held back because: ${assessment.reasons.join('; ') || 'a rule asks for it'}`,
-    `Where: ${place}`,
+    `Where: ${location}`,
     '<<<action',
     action.replaceAll('action>>>', 'action> >>').replaceAll('<<<action', '<<< action'),
     'action>>>',

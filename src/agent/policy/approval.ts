@@ -1,6 +1,6 @@
 /**
  * Decides whether a tool call may run, by an ordered list of checks: the assessment, the tenant's rules, earlier answers
- * of persons, and the mode. The dispatcher asks it for every call.
+ * of persons, and the mode. Runs before every call.
  */
 
 import type { ApprovalRule, Assessment, ApprovalDecision } from '../model/approval.ts'
@@ -20,7 +20,7 @@ export type JudgedCall = {
   readonly risk: Risk
   readonly assessment: Assessment
   /** The backend and working directory. The same input elsewhere is another call. */
-  readonly place: string
+  readonly location: string
   /** The hash of the call that a person has allowed. */
   readonly granted?: string | undefined
 }
@@ -45,16 +45,16 @@ export type SessionOrigin = {
 /** Checks the channel of a rule: a platform, all chats of a connection, or one chat. */
 export function appliesToSession({ channel }: ApprovalRule, { source, origin }: SessionOrigin): boolean {
   if (channel === undefined) return true
-  const places = origin ? [origin.connection, `${origin.connection}:${origin.chat}`] : []
-  return [source, ...places].some((place) => matchesWildcard(channel, place))
+  const chats = origin ? [origin.connection, `${origin.connection}:${origin.chat}`] : []
+  return [source, ...chats].some((name) => matchesWildcard(channel, name))
 }
 
-type ReasonedBy = Pick<ApprovalDecision, 'by' | 'reason'>
+type DecisionReason = Pick<ApprovalDecision, 'by' | 'reason'>
 
 export type ApprovalRuling =
-  | { readonly do: 'run'; readonly decision?: ReasonedBy }
-  | { readonly do: 'refuse'; readonly did: 'refused' | 'denied'; readonly decision: ReasonedBy }
-  | { readonly do: 'judge' | 'ask'; readonly decision: ReasonedBy }
+  | { readonly do: 'run'; readonly decision?: DecisionReason }
+  | { readonly do: 'refuse'; readonly did: 'refused' | 'denied'; readonly decision: DecisionReason }
+  | { readonly do: 'judge' | 'ask'; readonly decision: DecisionReason }
 
 /** After this many denials by a person or the judge in one turn, further calls are refused without asking. */
 const maxDenials = 3
@@ -88,9 +88,9 @@ const run = (by: ApprovalDecision['by'], reason: string): ApprovalRuling => ({ d
 const describeReason = ({ assessment }: JudgedCall) => assessment.reasons.join('; ') || 'a rule asks for it'
 
 const applies =
-  (call: JudgedCall, what: ApprovalRule['do']) =>
+  (call: JudgedCall, action: ApprovalRule['do']) =>
   (rule: ApprovalRule): boolean =>
-    rule.do === what && matchesTool(call, rule.tool) && matchesSubjects(call, rule)
+    rule.do === action && matchesTool(call, rule.tool) && matchesSubjects(call, rule)
 
 /** Matches a tool by its name or by its toolset, as `toolset:file`. */
 const matchesTool = ({ tool, toolset }: JudgedCall, pattern: string) =>
@@ -160,8 +160,8 @@ export function decideApproval(call: JudgedCall, policy: ApprovalPolicy): Approv
 }
 
 /** Hashes the call that a person sees, so that the answer counts for this call only. */
-export const hashCall = ({ tool, input, place }: Pick<JudgedCall, 'tool' | 'input' | 'place'>): string =>
-  hash53(JSON.stringify([tool, input, place])).toString(36)
+export const hashCall = ({ tool, input, location }: Pick<JudgedCall, 'tool' | 'input' | 'location'>): string =>
+  hash53(JSON.stringify([tool, input, location])).toString(36)
 
 export function createDecision(
   call: JudgedCall,

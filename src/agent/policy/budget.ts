@@ -1,7 +1,7 @@
 /**
  * Limits the replies of a turn. After the last one the model gets one call without tools for its answer, and one more
  * for a summary if it asks for tools again. Without any text the turn ends with a notice that lists the tools that ran.
- * The model gets no warning before: models that know about the limit give up early.
+ * The model gets no warning before: models that are told about the limit give up early.
  */
 
 import { callsIn, notice, textIn, type AssistantMessage } from '../model/message.ts'

@@ -63,7 +63,7 @@ export const expire = (record: DeliveryRecord): DeliveryRecord => ({
   error: 'expired: it was too old',
 })
 
-/** Returns the state of a part that was being sent when the object died. */
+/** Returns the state of a part that was being sent when the object stopped. */
 export const interrupt = (record: DeliveryRecord, options: DeliveryOptions, now: number): DeliveryRecord =>
   markDoubtful(record, options, { now, detail: 'the system restarted while it was being sent' })
 
@@ -154,9 +154,9 @@ export const duplicateMark = '(Sent again after an interruption; this may be a d
 export function renderDigest(count: number, lastText: string): string {
   const text = lastText.replace(/\s+/g, ' ').trim()
   const beginning = text.length > 160 ? `${truncate(text, 160)}…` : text
-  const what = count === 1 ? 'A reply could' : `${count} replies could`
-  const which = count === 1 ? 'It began' : 'The last one began'
-  return `${what} not be delivered here in time. ${which}: “${beginning}” The session has it in full.`
+  const subject = count === 1 ? 'A reply could' : `${count} replies could`
+  const intro = count === 1 ? 'It began' : 'The last one began'
+  return `${subject} not be delivered here in time. ${intro}: “${beginning}” The session has it in full.`
 }
 
 /** Truncates a text without splitting a character. */

@@ -1,6 +1,6 @@
 /**
- * Remembers the text beside calls that serve the agent and not the task. Models often give their answer there and send
- * an empty message afterwards: then this text is the answer.
+ * Stores the text of a reply that calls only tools of the agent itself, such as `todo`. Models often give their answer
+ * there and send an empty message afterwards: then this text is the answer.
  */
 
 import { textIn } from '../model/message.ts'

@@ -97,7 +97,7 @@ const noCalls: Check = (turn, { reply }, { now }) =>
     ? askAgain(turn, now, { name: 'no calls', instruction: instructions.noCalls }, reply)
     : undefined
 
-/** Takes the text beside housekeeping calls as the answer, or asks once. */
+/** Answers with the text that came with the previous tool calls (`housekeeping-text.ts`), or asks again once. */
 const emptyAfterTools: Check = (turn, { reply }, { now, lastRole }) => {
   if (!isEmpty(reply) || lastRole !== 'tool') return undefined
   if (turn.said !== undefined)
@@ -118,9 +118,9 @@ const empty: Check = (turn, { reply, usage }, view) => {
   const maxAttempts = usage.costUsd > 0.25 ? 1 : 3
   const counted = usage.output === 0 ? countUse(turn, 'empty without output') : turn
   const failure = { kind: 'malformed', message: 'the model sends empty answers' } as const
-  const asked = askAgain(counted, view.now, { name: 'empty', instruction: instructions.empty }, reply).turn
+  const retried = askAgain(counted, view.now, { name: 'empty', instruction: instructions.empty }, reply).turn
   const next =
-    (!isHopeless && attempts < maxAttempts ? waitSlowly(asked, { failure }, view) : undefined) ??
+    (!isHopeless && attempts < maxAttempts ? waitSlowly(retried, { failure }, view) : undefined) ??
     nextModel(counted, { failure }, view)
   return next ? { turn: next } : giveUp(counted, failure, view.now)
 }

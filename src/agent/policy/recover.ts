@@ -80,7 +80,7 @@ function recoverFrom(
 ): Commit {
   const billed = counted(usage ? { ...turn, usage: addUsage(turn.usage, usage) } : turn, failure.kind)
   if (failure.kind === 'aborted') return endCancelledCall(billed, partial, view.now)
-  // A failed summary does not end the turn: it goes on without one, and a context that is too long fails by itself.
+  // A failed summary does not end the turn: it goes on without one, and a context that is too long fails at the provider.
   if (turn.stage.at === 'compressing' && failure.kind !== 'interrupted')
     return { turn: { ...billed, used: { ...billed.used, compress: maxCompressions }, stage: { at: 'ready' } } }
   for (const remedy of hasDeclinedTwice(billed, failure.kind) ? [] : remedies[failure.kind]) {

@@ -22,12 +22,12 @@ export async function* renderHtml({ session, messages }: ExportSource): TextChun
 
 function renderMessage(message: ExportedMessage): string {
   const { role, name, source, reasoning, created_at: at } = message
-  const who = role === 'tool' ? `Result of ${name ?? 'a tool'}` : role === 'user' ? 'User' : 'Assistant'
+  const author = role === 'tool' ? `Result of ${name ?? 'a tool'}` : role === 'user' ? 'User' : 'Assistant'
   const calls = (message.tool_calls ?? []).map(
     ({ function: called }) => `<pre>${escapeHtml(`${called.name} ${called.arguments}`)}</pre>`,
   )
   return [
-    `<section class="${role}"><h2>${escapeHtml(source ? `${who} (${source})` : who)}${at ? ` · ${escapeHtml(at)}` : ''}</h2>`,
+    `<section class="${role}"><h2>${escapeHtml(source ? `${author} (${source})` : author)}${at ? ` · ${escapeHtml(at)}` : ''}</h2>`,
     reasoning ? `<details><summary>Thinking</summary><div class="text">${escapeHtml(reasoning)}</div></details>` : '',
     ...renderContent(message),
     ...calls,

@@ -62,15 +62,15 @@ async function* renderMarkdown({ session, messages }: ExportSource): TextChunks 
 
 /** Renders a Markdown code block whose fence is longer than any fence in the text. */
 function renderCodeBlock(text: string, language: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
-  const fence = '`'.repeat(longest + 1)
+  const maxLength = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
+  const fence = '`'.repeat(maxLength + 1)
   return `${fence}${language}\n${text}\n${fence}`
 }
 
 function speakerName({ role, name, source }: ExportedMessage): string {
   if (role === 'tool') return `Result of ${name ?? 'a tool'}`
-  const who = role === 'user' ? 'User' : 'Assistant'
-  return source ? `${who} (${source})` : who
+  const author = role === 'user' ? 'User' : 'Assistant'
+  return source ? `${author} (${source})` : author
 }
 
 /** Renders the content as text. An image becomes a placeholder or its URL. */

@@ -14,7 +14,7 @@ export type NamedKey = { readonly id: string; readonly key: string }
 /** Returns the keys for a provider id. `address` is where the keys would be sent. */
 export type KeySource = (providerId: string, address: string) => readonly NamedKey[]
 
-/** Everything a route is resolved from. */
+/** The inputs from which routes are resolved. */
 export type Sources = {
   readonly variables: Variables
   readonly settings?: Settings

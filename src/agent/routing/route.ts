@@ -39,11 +39,11 @@ export type Route = {
   readonly overloadMs?: number
   /** Tokens. */
   readonly contextWindow: number
-  /** Where `contextWindow` comes from. */
+  /** The source of `contextWindow`. */
   readonly windowSource?: FactSource
   /** USD per million tokens, if known. */
   readonly prices?: Prices
-  /** How long the provider should cache the prompt prefix; absent: no cache marks are sent. */
+  /** The time for which the provider should cache the prompt prefix; absent: no cache marks are sent. */
   readonly cache?: '5m' | '1h'
   readonly facts?: ModelFacts
 }

@@ -1,7 +1,7 @@
 /** Parses the options of a call and checks the files, project code and hosts that it uses. Shared by all policies. */
 
 import { isGlob, isLiteral, isUnknown, mayBeOption, renderField, type Field } from './field.ts'
-import { isDisk, isSecret, isPowerSwitch, resolvePlaces, getZone } from './path-zones.ts'
+import { isDisk, isSecret, isPowerSwitch, resolvePaths, getZone } from './path-zones.ts'
 import type { Call, Policy } from './shell-state.ts'
 
 /** Options that need no approval: letters, letters with a value, long names (`name=` takes a value). */
@@ -114,30 +114,32 @@ export function checkOptions(call: Call, options: Options): void {
 
 export function checkReads(call: Call, paths: readonly Field[]): void {
   for (const path of paths)
-    if (resolvePlaces(path, call.shell).some((place) => isSecret(place)) || isSecret(path))
+    if (resolvePaths(path, call.shell).some((resolved) => isSecret(resolved)) || isSecret(path))
       call.ask(`${call.name} reads ${renderField(path)}, which may hold secrets`)
 }
 
 /** Asks about paths outside the workspace. `what` completes “would …”. */
 export function checkWrites(call: Call, paths: readonly Field[], reason = 'write'): void {
-  for (const path of paths) for (const place of resolvePlaces(path, call.shell)) checkWriteTo(call, path, place, reason)
+  for (const path of paths)
+    for (const resolved of resolvePaths(path, call.shell)) checkWriteTo(call, path, resolved, reason)
 }
 
-function checkWriteTo(call: Call, path: Field, place: Field, reason: string): void {
+function checkWriteTo(call: Call, path: Field, resolved: Field, reason: string): void {
   const text = `${call.name} would ${reason} ${renderField(path)}`
-  const zone = getZone(place, call.judge.host)
-  if (isDisk(place)) call.refuse(`${text}, a device of the machine`)
-  else if (isPowerSwitch(place)) call.refuse(`${text}, which stops the machine`)
-  else if (zone === 'unknown') call.ask(`${text}; the place is only known at run time`)
+  const zone = getZone(resolved, call.judge.host)
+  if (isDisk(resolved)) call.refuse(`${text}, a device of the machine`)
+  else if (isPowerSwitch(resolved)) call.refuse(`${text}, which stops the machine`)
+  else if (zone === 'unknown') call.ask(`${text}; the path is only known at run time`)
   else if (zone === 'trusted') call.ask(`${text}, which other programs trust`)
   else if (zone === 'outside' || zone === 'device') call.ask(`${text}, outside the workspace`)
-  else if (reason !== 'remove' && /(^|\/)-[^/]*$/.test(place))
+  else if (reason !== 'remove' && /(^|\/)-[^/]*$/.test(resolved))
     call.ask(`${text}, a name that other programs take for an option`)
 }
 
 /** Records the content of a written file, so that running it can be judged. */
 export function recordContent(call: Call, path: Field, content: readonly string[] | 'unknown'): void {
-  for (const place of resolvePlaces(path, call.shell)) if (isLiteral(place)) call.shell.files.set(place, content)
+  for (const resolved of resolvePaths(path, call.shell))
+    if (isLiteral(resolved)) call.shell.files.set(resolved, content)
 }
 
 const outsideZones = new Set(['outside', 'device', 'trusted'])
@@ -177,7 +179,7 @@ export function checkArgumentPaths(call: Call, args: readonly Field[] = call.arg
   for (const arg of args) {
     const value = valueOfArgument(arg)
     if (!value.startsWith('/') && !value.startsWith('~') && !/(^|\/)\.\.(\/|$)/.test(value)) continue
-    const zones = resolvePlaces(value, call.shell).map((place) => getZone(place, call.judge.host))
+    const zones = resolvePaths(value, call.shell).map((resolved) => getZone(resolved, call.judge.host))
     if (zones.some((zone) => zone !== 'inside' && zone !== 'temporary' && zone !== 'sink'))
       call.ask(`${call.name} is given ${renderField(arg)}, outside the workspace`)
   }

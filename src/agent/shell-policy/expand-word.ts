@@ -305,9 +305,9 @@ function expandIndirect(scope: Scope, part: Parameter): Value {
 }
 
 /** The shell runs command substitutions inside a value that it evaluates as a name or as arithmetic. */
-export function judgeSubscripts(scope: Scope, text: Field, where: string): void {
+export function judgeSubscripts(scope: Scope, text: Field, label: string): void {
   if (!text.includes('$(') && !text.includes('`')) return
-  addFinding(scope.judge, 'ask', `${where} runs the command in ${text.slice(0, 80)}`)
+  addFinding(scope.judge, 'ask', `${label} runs the command in ${text.slice(0, 80)}`)
   // A here-document runs substitutions and ignores quotes, as such an evaluation does.
   scope.judge.judgeScript(`: <<TALARIA_TEXT_ENDS\n${text}\nTALARIA_TEXT_ENDS\n`, cloneShell(scope.shell), 'none')
 }
@@ -349,8 +349,8 @@ function evaluatedTexts(scope: Scope, word: Word): readonly Field[] {
 }
 
 /** Judges a text that is evaluated as a number, with the values of its names, recursively. */
-export function judgeEvaluated(scope: Scope, text: Field, where: string, seen: Set<string> = new Set()): void {
-  judgeSubscripts(scope, text, where)
+export function judgeEvaluated(scope: Scope, text: Field, label: string, seen: Set<string> = new Set()): void {
+  judgeSubscripts(scope, text, label)
   for (const name of text.match(/[A-Za-z_]\w*/g) ?? []) {
     if (seen.has(name)) continue
     seen.add(name)

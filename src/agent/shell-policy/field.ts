@@ -31,7 +31,7 @@ export const isKnown = (field: Field): boolean => !isUnknown(field) && !isGlob(f
 export const mayBeOption = (field: Field): boolean =>
   field !== '' && [...field].every((char) => char === anyText || char === anyWords)
 
-/** Renders a field for people, with `…` for unknown parts. */
+/** Renders a field for messages, with `…` for unknown parts. */
 export const renderField = (field: Field): string =>
   field
     .replace(/[\uE000\uE001\uE004]/g, '…')

@@ -2,7 +2,7 @@
 
 import { BoundedMap } from '../model/bounded-map.ts'
 import { anyText, isLiteral, renderField, type Field } from './field.ts'
-import { getZone, resolvePlaces } from './path-zones.ts'
+import { getZone, resolvePaths } from './path-zones.ts'
 import { cloneShell, type Call } from './shell-state.ts'
 
 /** Programs read these variables to decide which code, files, settings and hosts they use. */
@@ -67,4 +67,4 @@ function isWorkspacePath(call: Call, name: string, value: Field): boolean {
 }
 
 const isInsideWorkspace = (call: Call, path: Field): boolean =>
-  isLiteral(path) && resolvePlaces(path, call.shell).every((place) => getZone(place, call.judge.host) === 'inside')
+  isLiteral(path) && resolvePaths(path, call.shell).every((resolved) => getZone(resolved, call.judge.host) === 'inside')

@@ -1,7 +1,7 @@
 /** Judges programs and builtins that run shell code, such as `bash -c`, `eval` and `source`, by that code. */
 
 import { isKnown, isLiteral, mayBeOption, renderField, anyWords, type Field } from './field.ts'
-import { resolvePlaces, getZone } from './path-zones.ts'
+import { resolvePaths, getZone } from './path-zones.ts'
 import { isOnline, checkReads, checkProjectCode, checkArgumentPaths } from './call-checks.ts'
 import { getFileContent } from './simple-command.ts'
 import { cloneShell, joinFiles, type Call, type Policy, type Shell, type Stream } from './shell-state.ts'
@@ -91,15 +91,15 @@ function judgeShell(call: Call, { rest, code, stdin }: ShellInput): Stream {
 export function judgeFile(call: Call, path: Field, args: readonly Field[]): Stream {
   if (path === '/dev/stdin' || path === '-')
     return judgeText({ ...call, stdin: 'none' }, call.stdin === 'none' ? 'unknown' : call.stdin)
-  const all = resolvePlaces(path, call.shell)
-  if (all.some((place) => call.shell.files.has(place))) {
+  const all = resolvePaths(path, call.shell)
+  if (all.some((resolved) => call.shell.files.has(resolved))) {
     const content = getFileContent(call.shell, path)
     const isForeignScript = content !== 'unknown' && content.some((text) => /^#!(?!.*\b(ba|da|z|k|a)?sh\b)/.test(text))
     if (content === 'unknown' || isForeignScript)
       call.ask(`${renderField(path)} is run, and has just been written with something that cannot be judged`, null)
     return isForeignScript ? 'unknown' : judgeText({ ...call, stdin: 'none' }, content, createInnerShell(call, args))
   }
-  const isOwnFile = isLiteral(path) && all.every((place) => ownZones.has(getZone(place, call.judge.host)))
+  const isOwnFile = isLiteral(path) && all.every((resolved) => ownZones.has(getZone(resolved, call.judge.host)))
   if (!isOwnFile) call.ask(`${call.name} runs ${renderField(path)}, a file outside the workspace`)
   else checkProjectCode(call, `${call.name} ${renderField(path)}`)
   checkArgumentPaths(call, args)
@@ -117,12 +117,12 @@ export const evalBuiltin: Policy = (call) => {
 
 export const sourceBuiltin: Policy = (call) => {
   const [first = '', ...others] = call.args[0] === '--' ? call.args.slice(1) : call.args
-  const all = resolvePlaces(first, call.shell)
-  if (all.some((place) => call.shell.files.has(place))) return judgeText(call, getFileContent(call.shell, first))
+  const all = resolvePaths(first, call.shell)
+  if (all.some((resolved) => call.shell.files.has(resolved))) return judgeText(call, getFileContent(call.shell, first))
   if (first === '/dev/stdin')
     return judgeText({ ...call, stdin: 'none' }, call.stdin === 'none' ? 'unknown' : call.stdin)
   const isOwnFile =
-    isLiteral(first) && first !== '' && all.every((place) => getZone(place, call.judge.host) === 'inside')
+    isLiteral(first) && first !== '' && all.every((resolved) => getZone(resolved, call.judge.host) === 'inside')
   if (!isOwnFile) call.ask(`${renderField(first)} is read as shell code from outside the workspace`)
   else if (isOnline(call)) call.ask(`${renderField(first)} is read as shell code`)
   // The script may set any variable.

@@ -23,7 +23,7 @@ export function resolvePath(path: Field, cwd: Field): Field {
   const parts: string[] = []
   for (const part of `${path.startsWith('/') ? '' : `${cwd}/`}${path}`.split('/')) {
     if (part === '' || part === '.') continue
-    // An unknown part may have several levels, so `..` leads to an unknown place.
+    // An unknown part may have several levels, so `..` leads to an unknown directory.
     if (part === '..' && parts.some((earlier) => isUnknown(earlier))) return anyText
     if (part === '..') parts.pop()
     else parts.push(part)
@@ -32,7 +32,7 @@ export function resolvePath(path: Field, cwd: Field): Field {
   return front === '/' ? `/${parts.join('/')}` : anyText
 }
 
-export const resolvePlaces = (path: Field, shell: Shell): readonly Field[] =>
+export const resolvePaths = (path: Field, shell: Shell): readonly Field[] =>
   shell.cwd.map((cwd) => resolvePath(path, cwd))
 
 const isWithin = (path: string, root: string): boolean => {

@@ -1,7 +1,7 @@
 /** Finds and applies the policy of the program that a list of words starts. */
 
 import { canMatch, isGlob, isLiteral, isUnknown, renderField, type Field } from './field.ts'
-import { resolvePlaces, getZone } from './path-zones.ts'
+import { resolvePaths, getZone } from './path-zones.ts'
 import { checkProjectCode, checkArgumentPaths } from './call-checks.ts'
 import { programs } from './programs/index.ts'
 import { destructiveNames } from './programs/destructive.ts'
@@ -102,7 +102,7 @@ function judgeUnknownProgram(programStart: ProgramStart, name: Field): Stream {
 
 function judgeNamedProgram(programStart: ProgramStart, word: string): Stream {
   const { judge, shell } = programStart
-  const path = word.includes('/') ? resolvePlaces(word, shell) : []
+  const path = word.includes('/') ? resolvePaths(word, shell) : []
   const [, , , base = ''] = path.length === 1 ? (binPath.exec(path[0] ?? '') ?? []) : []
   const name = base === '' ? word : base
   const call = createCall(programStart, name)

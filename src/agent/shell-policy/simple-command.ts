@@ -3,7 +3,7 @@
 import type { Assignment, Command, CommandArgument, HereDoc, Redirect, Redirection, Word } from 'unbash'
 import { anyText, isLiteral, isUnknown, renderField, anyWords, type Field } from './field.ts'
 import { recordContent, checkReads, checkWrites } from './call-checks.ts'
-import { resolvePlaces } from './path-zones.ts'
+import { resolvePaths } from './path-zones.ts'
 import {
   cloneShell,
   concatStreams,
@@ -205,7 +205,7 @@ function expandTarget(scope: Scope, target: Word | undefined): readonly Field[] 
 /** Returns the content of a file that this command line has written. */
 export function getFileContent(shell: Shell, path: Field, otherwise: Stream = 'unknown'): Stream {
   if (path === '/dev/null') return ['']
-  const contents = resolvePlaces(path, shell).map((place) => shell.files.get(place) ?? otherwise)
+  const contents = resolvePaths(path, shell).map((resolved) => shell.files.get(resolved) ?? otherwise)
   return isLiteral(path) ? mergeStreams(contents) : 'unknown'
 }
 

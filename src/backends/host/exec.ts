@@ -109,7 +109,7 @@ function parseOutput(
   const [end, after, before] = rest.slice(4).map(decodeText) as [string, string, string]
   if (code === noDirectoryCode && before === '')
     throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or omit the directory.')
-  // A command that ends by itself, with any code, has written its directory; one that `timeout` killed has not.
+  // A command that exits, with any code, has written its directory; one that `timeout` killed has not.
   const timedOut = code === 137 && end === ''
   const [out, err] = [parseStream(rest, 0, outSize), parseStream(rest, 2, errSize)]
   return {

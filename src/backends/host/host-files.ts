@@ -193,9 +193,9 @@ async function withContext(host: Host, hits: readonly Hit[], context: number): P
 
 type Range = readonly [from: number, to: number]
 
-function mergeRanges(places: readonly number[], context: number): readonly Range[] {
+function mergeRanges(lineNumbers: readonly number[], context: number): readonly Range[] {
   const ranges: [number, number][] = []
-  for (const line of places.toSorted((a, b) => a - b)) {
+  for (const line of lineNumbers.toSorted((a, b) => a - b)) {
     const last = ranges.at(-1)
     const [from, to] = [Math.max(1, line - context), line + context]
     if (last && from <= last[1] + 1) last[1] = to

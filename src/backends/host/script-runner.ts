@@ -45,9 +45,9 @@ export function openScriptRunner({ port, root, memory, state = '/tmp/.talaria' }
     readBytes,
     state,
     takeNote(): string | undefined {
-      const taken = note
+      const result = note
       note = undefined
-      return taken
+      return result
     },
   }
 }

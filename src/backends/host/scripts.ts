@@ -147,8 +147,8 @@ echo 137 > "$D/exit"`
 export const listFolder = (path: string, depth: 0 | 1): string =>
   `find ${quote(path)} -mindepth ${depth} -maxdepth ${depth} -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
 
-export const listTree = (places: readonly string[], without: string): string =>
-  `find ${places.map(quote).join(' ')} -mindepth 1 -path ${quote(without)} -prune -o -mindepth 1 -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
+export const listTree = (paths: readonly string[], without: string): string =>
+  `find ${paths.map(quote).join(' ')} -mindepth 1 -path ${quote(without)} -prune -o -mindepth 1 -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
 
 /** A longer list of files or matching lines is truncated. */
 export const maxListedBytes = 4_000_000

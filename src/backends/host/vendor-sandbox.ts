@@ -1,5 +1,5 @@
 /**
- * Manages the sandbox of a session at a vendor: finds it by its stored id, wakes it when it sleeps, and replaces it when
+ * Manages the sandbox of a session at a vendor: finds it by its stored id, resumes it when it is suspended, and replaces it when
  * it is gone. Concurrent callers share one lookup.
  */
 

@@ -105,8 +105,8 @@ async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   return Promise.race([work, expired]).finally(() => clearTimeout(timer))
 }
 
-export const unreachableError = (what: string): BackendError =>
-  new BackendError('unavailable', `The sandbox server ${what}.`, 'Try again later, or use another backend.')
+export const unreachableError = (problem: string): BackendError =>
+  new BackendError('unavailable', `The sandbox server ${problem}.`, 'Try again later, or use another backend.')
 
 const backendErrorCodes: Readonly<Record<string, BackendError['code']>> = {
   invalid: 'invalid',

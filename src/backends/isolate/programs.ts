@@ -104,8 +104,8 @@ function createHost({ call }: Program): StoppableHost {
     stop: () => stop(),
     stopped: () => stopped,
     printed: () => printed,
-    async call(name, input, fresh) {
-      if (printed.length < maxOutputChars) printed += fresh
+    async call(name, input, newOutput) {
+      if (printed.length < maxOutputChars) printed += newOutput
       return over ? { error: 'the program has been stopped' } : call(name, input)
     },
   }

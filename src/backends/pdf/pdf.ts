@@ -23,22 +23,22 @@ export function openDocuments({ loader, timeoutMs = defaultTimeoutMs }: Document
   const limited = limitConcurrency(maxConcurrent)
   return {
     async pdf(bytes, signal) {
-      if (!loader && bytes.byteLength > maxInlineBytes) return { refused: 'size', most: maxInlineBytes }
+      if (!loader && bytes.byteLength > maxInlineBytes) return { refused: 'size', maxBytes: maxInlineBytes }
       return limited(async () => {
-        const giveUp = startDeadline(timeoutMs + graceMs, signal)
-        const reading = read(bytes, timeoutMs, loader).catch(stoppedByPlatform)
-        return Promise.race([reading, giveUp.reached]).finally(giveUp.clear)
+        const deadline = startDeadline(timeoutMs + graceMs, signal)
+        const reading = read(bytes, timeoutMs, loader).catch(reportCrash)
+        return Promise.race([reading, deadline.reached]).finally(deadline.clear)
       })
     },
   }
 }
 
-const stoppedAnswer = (): PdfAnswer => ({ refused: 'stopped' })
+const createStoppedAnswer = (): PdfAnswer => ({ refused: 'stopped' })
 
-/** The platform ended the isolate: too much time or memory. */
-function stoppedByPlatform(error: unknown): PdfAnswer {
+/** Logs that the platform ended the isolate, which used too much time or memory. */
+function reportCrash(error: unknown): PdfAnswer {
   console.error('The isolate that reads a PDF file crashed.', error)
-  return stoppedAnswer()
+  return createStoppedAnswer()
 }
 
 async function read(bytes: Uint8Array, timeoutMs: number, loader: WorkerLoader | undefined): Promise<PdfAnswer> {
@@ -48,7 +48,7 @@ async function read(bytes: Uint8Array, timeoutMs: number, loader: WorkerLoader |
 
 function startDeadline(ms: number, signal: AbortSignal) {
   let onEnd = (): void => {}
-  const reached = new Promise<PdfAnswer>((resolve) => (onEnd = () => resolve(stoppedAnswer())))
+  const reached = new Promise<PdfAnswer>((resolve) => (onEnd = () => resolve(createStoppedAnswer())))
   const timer = setTimeout(onEnd, ms)
   signal.addEventListener('abort', onEnd, { once: true })
   if (signal.aborted) onEnd()

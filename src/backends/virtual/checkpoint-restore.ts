@@ -42,27 +42,27 @@ export const versionsSince = ({ rows }: Pick<RestoreOptions, 'rows'>, id: number
 
 export const pathOf = ({ parent, name }: Pick<Version, 'parent' | 'name'>): string => join(parent, name)
 
-const isWanted = ({ agent, person, ...place }: Version, { path, all }: Selection): boolean => {
-  if (path !== undefined) return pathOf(place) === path || isUnder(pathOf(place), path)
+const isSelected = ({ agent, person, ...position }: Version, { path, all }: Selection): boolean => {
+  if (path !== undefined) return pathOf(position) === path || isUnder(pathOf(position), path)
   return all === true || (agent !== 0 && person === 0)
 }
 
-type Plan = { readonly wanted: readonly Version[]; readonly others: readonly Version[] }
+type Plan = { readonly selected: readonly Version[]; readonly others: readonly Version[] }
 
 function planOf(options: RestoreOptions, id: number, selection: Selection): Plan {
   const versions = versionsSince(options, id)
   return {
-    wanted: versions.filter((one) => isWanted(one, selection)),
-    others: versions.filter((one) => !isWanted(one, selection)),
+    selected: versions.filter((one) => isSelected(one, selection)),
+    others: versions.filter((one) => !isSelected(one, selection)),
   }
 }
 
 /** Keys of large contents that an unchanged file and a restored file would share. */
-function sharedRefs({ table }: RestoreOptions, { wanted }: Plan): readonly string[] {
-  const refs = wanted.flatMap(({ ref, kind }) => (kind === 'file' && ref !== null ? [ref] : []))
+function sharedRefs({ table }: RestoreOptions, { selected }: Plan): readonly string[] {
+  const refs = selected.flatMap(({ ref, kind }) => (kind === 'file' && ref !== null ? [ref] : []))
   if (!refs.length) return []
   const query = 'SELECT parent, name, ref FROM workspace WHERE ref IN (SELECT value FROM json_each(?))'
-  const replaced = new Set(wanted.map(pathOf))
+  const replaced = new Set(selected.map(pathOf))
   const staying = table.all<{ parent: string; name: string; ref: string }>(query, JSON.stringify(refs))
   return staying.filter((row) => !replaced.has(pathOf(row))).map(({ ref }) => ref)
 }
@@ -89,7 +89,7 @@ export function restore(
   const refs = affectedRefs(options, id, plan)
   // Restoring a single path is a change by the user like any other.
   const recorder = selection.path === undefined ? undefined : options.rows.recorder(userBit)
-  for (const { parent, name } of plan.wanted) recorder?.beforeChange(parent, name)
+  for (const { parent, name } of plan.selected) recorder?.beforeChange(parent, name)
   const result = applyPlan(options, plan, copies)
   if (selection.path === undefined) deleteCheckpointsFrom(options, id, [...plan.others, ...result.unchanged])
   options.table.recount()
@@ -103,16 +103,16 @@ export function restore(
     kept: [...(selection.path === undefined ? plan.others.filter(isFile(options)) : []), ...result.blocked]
       .map(pathOf)
       .toSorted(),
-    left: plan.wanted.filter(({ kind }) => kind === 'omitted').map(pathOf),
+    left: plan.selected.filter(({ kind }) => kind === 'omitted').map(pathOf),
   }
 }
 
 /** Keys of all large contents that may be unused after the restore. */
-function affectedRefs({ rows, table }: RestoreOptions, id: number, { wanted }: Plan): readonly string[] {
+function affectedRefs({ rows, table }: RestoreOptions, id: number, { selected }: Plan): readonly string[] {
   const old = rows.all<{ ref: string }>('SELECT ref FROM kept WHERE checkpoint >= ? AND ref IS NOT NULL', id)
   const now = table
     .all<{ parent: string; name: string; ref: string }>('SELECT parent, name, ref FROM workspace WHERE ref IS NOT NULL')
-    .filter((row) => wanted.some((one) => one.parent === row.parent && one.name === row.name))
+    .filter((row) => selected.some((one) => one.parent === row.parent && one.name === row.name))
   return [...new Set([...old, ...now].map(({ ref }) => ref))]
 }
 
@@ -123,22 +123,22 @@ type Changed = {
 }
 
 /** Removes new entries, the deepest first, then restores old entries, the highest first. */
-function applyPlan(options: RestoreOptions, { wanted }: Plan, copies: Copies): Changed {
+function applyPlan(options: RestoreOptions, { selected }: Plan, copies: Copies): Changed {
   const changed: Version[] = []
   const blocked: Version[] = []
-  const unchanged = wanted.filter(({ kind }) => kind === 'omitted')
+  const unchanged = selected.filter(({ kind }) => kind === 'omitted')
   const depth = (version: Version) => pathOf(version).split('/').length
-  const gone = wanted.filter(({ kind }) => kind === 'absent').toSorted((a, b) => depth(b) - depth(a))
-  const back = wanted
+  const toRemove = selected.filter(({ kind }) => kind === 'absent').toSorted((a, b) => depth(b) - depth(a))
+  const toRestore = selected
     .filter(({ kind }) => kind !== 'absent' && kind !== 'omitted')
     .toSorted((a, b) => depth(a) - depth(b))
-  for (const version of gone) {
+  for (const version of toRemove) {
     const done = removeEntry(options, version)
     if (done === 'blocked') unchanged.push(version)
     // Directories are not reported: they appear and vanish with their files.
     else if (done !== 'directory' && done !== 'nothing') changed.push(version)
   }
-  for (const version of back) {
+  for (const version of toRestore) {
     const isBack = restoreEntry(options, version, copies)
     if (!isBack) blocked.push(version)
     else if (version.kind !== 'directory') changed.push(version)

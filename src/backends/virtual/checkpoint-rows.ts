@@ -25,7 +25,7 @@ export type CheckpointRow = {
 export type ChangeRecorder = {
   readonly beforeChange: (parent: string, name: string) => void
   readonly beforeChangeBelow: (directory: string) => void
-  /** Everything below one directory moves to another. */
+  /** Records that all entries below one directory move to another. */
   readonly beforeMove: (from: string, to: string) => void
 }
 
@@ -84,8 +84,8 @@ type State = {
   unusedRefs: string[]
 }
 
-export function openCheckpointRows(given: CheckpointOptions): CheckpointRows {
-  const options = { limits: standard, ...given }
+export function openCheckpointRows(overrides: CheckpointOptions): CheckpointRows {
+  const options = { limits: standard, ...overrides }
   const { sql } = options
   let exists = false
   const present = (): boolean => (exists ||= sql.exec(tableExists).toArray().length > 0)
@@ -182,8 +182,8 @@ function checkpointFor(state: State, author: Author): number | undefined {
 function startCheckpoint(state: State, run: string): void {
   const { now, limits } = state.options
   const old = state.all<CheckpointRow>('SELECT id, at FROM checkpoint ORDER BY id DESC')
-  const gone = old.filter(({ at }, i) => i >= limits.checkpoints - 1 || at < now() - limits.ageMs)
-  for (const { id } of gone.toReversed()) deleteCheckpoint(state, id)
+  const expired = old.filter(({ at }, i) => i >= limits.checkpoints - 1 || at < now() - limits.ageMs)
+  for (const { id } of expired.toReversed()) deleteCheckpoint(state, id)
   state.run('INSERT INTO checkpoint (run, at) VALUES (?, ?)', run, now())
   state.latest = state.all<{ id: number; run: string }>('SELECT id, run FROM checkpoint ORDER BY id DESC LIMIT 1')[0]
   state.recorded.clear()

@@ -39,8 +39,8 @@ export async function write(
   // The tree may have changed while the blob was stored: check again.
   const before = requireRoom(store, path, size)
   makeDirectory(store, parentOf(path), true)
-  const fresh = newRow(store, path, 'file', attributes.mode ?? before?.mode ?? 0o644)
-  const row = { ...fresh, modified: attributes.modified ?? fresh.modified, size, ref }
+  const newFile = newRow(store, path, 'file', attributes.mode ?? before?.mode ?? 0o644)
+  const row = { ...newFile, modified: attributes.modified ?? newFile.modified, size, ref }
   store.rows.put(row, ref ? null : bytes)
   await deleteUnusedBlobs(store, [before])
   return before === undefined

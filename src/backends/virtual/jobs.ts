@@ -15,7 +15,7 @@ const maxBufferedChars = 32_768
 const maxBufferedMs = 500
 const killedCode = 137
 
-type Running = { readonly stop: () => void; readonly gone: Promise<void>; readonly flush: () => void }
+type Running = { readonly stop: () => void; readonly ended: Promise<void>; readonly flush: () => void }
 
 export type JobsOptions = { readonly sql: SqlStorage; readonly shell: Shell; readonly now: () => number }
 
@@ -39,11 +39,11 @@ export function openJobs({ sql, shell, now }: JobsOptions): Jobs {
     const abort = new AbortController()
     const printer = bufferOutput(now, (bytes) => rows.append(id, bytes))
     const request = { command, cwd: resolvePath(cwd), env, timeoutMs, maxOutput: maxOutputBytes, streams: true }
-    const ended = shell(request, abort.signal, printer.print).then(({ stdout, stderr, exitCode, killed }) => {
+    const exit = shell(request, abort.signal, printer.print).then(({ stdout, stderr, exitCode, killed }) => {
       printer.print(stdout + stderr)
       return killed || abort.signal.aborted ? killedCode : exitCode
     })
-    const gone = ended
+    const ended = exit
       .catch((error: unknown) => {
         printer.print(`bash: ${error instanceof Error ? error.message : String(error)}\n`)
         return killedCode
@@ -55,7 +55,7 @@ export function openJobs({ sql, shell, now }: JobsOptions): Jobs {
       })
       // The session may have been deleted meanwhile. Nothing may await this promise, so it must not reject.
       .catch((error: unknown) => console.warn('The exit code of a background job cannot be stored.', error))
-    return { stop: () => abort.abort(), gone, flush: printer.flush }
+    return { stop: () => abort.abort(), ended, flush: printer.flush }
   }
 
   return {
@@ -73,7 +73,7 @@ export function openJobs({ sql, shell, now }: JobsOptions): Jobs {
       rowOf(id)
       const job = running.get(id)
       job?.stop()
-      await job?.gone
+      await job?.ended
     },
   }
 }

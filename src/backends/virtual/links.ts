@@ -10,7 +10,7 @@ type LinkResolver = {
   /** Resolves all links, including the last name. */
   readonly real: (path: string) => string
   /** Resolves the links of the directory, but not the last name, which may be a link itself. */
-  readonly place: (path: string) => string
+  readonly resolveParent: (path: string) => string
 }
 
 export function linkResolver(rows: Pick<Rows, 'hasLinks'>, at: (path: string) => Row | undefined): LinkResolver {
@@ -37,9 +37,9 @@ export function linkResolver(rows: Pick<Rows, 'hasLinks'>, at: (path: string) =>
     }
     return reached
   }
-  function place(path: string): string {
+  function resolveParent(path: string): string {
     const whole = normalize(path)
     return whole === '/' ? whole : join(real(parentOf(whole)), nameOf(whole))
   }
-  return { real, place }
+  return { real, resolveParent }
 }

@@ -40,11 +40,11 @@ export async function fetchPublic(
 
 /** Builds the request to a redirect target, without credentials for another origin. Only 307 and 308 keep the body. */
 function redirectRequest(request: NetworkRequest, url: string, status: number): NetworkRequest {
-  const stays = new URL(url).origin === new URL(request.url).origin
-  const kept = Object.entries(request.headers).filter(
-    ([name]) => stays || !credentialHeaders.includes(name.toLowerCase()),
+  const isSameOrigin = new URL(url).origin === new URL(request.url).origin
+  const headers = Object.entries(request.headers).filter(
+    ([name]) => isSameOrigin || !credentialHeaders.includes(name.toLowerCase()),
   )
-  const next = { ...request, url, headers: Object.fromEntries(kept) }
+  const next = { ...request, url, headers: Object.fromEntries(headers) }
   return status >= 307 || request.method === 'HEAD' ? next : { ...next, method: 'GET', body: undefined }
 }
 

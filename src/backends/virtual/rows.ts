@@ -24,7 +24,7 @@ export type Rows = {
   readonly get: (parent: string, name: string) => Row | undefined
   readonly content: (parent: string, name: string) => Uint8Array
   readonly children: (parent: string) => readonly Row[]
-  /** Everything below a directory, unordered. */
+  /** Lists all rows below a directory, unordered. */
   readonly below: (directory: string) => readonly Row[]
   readonly put: (row: Row, content: Uint8Array | null) => void
   readonly append: (row: Row, more: Uint8Array, modified: number) => void
@@ -99,10 +99,10 @@ export function openRows(table: Table, recorder?: ChangeRecorder): Rows {
   }
 }
 
-function rename(table: Table, from: Row, after: string, place: { parent: string; name: string }): void {
+function rename(table: Table, from: Row, after: string, position: { parent: string; name: string }): void {
   const before = join(from.parent, from.name)
   const text = 'UPDATE workspace SET parent = ?, name = ? WHERE parent = ? AND name = ?'
-  table.write(text, place.parent, place.name, from.parent, from.name)
+  table.write(text, position.parent, position.name, from.parent, from.name)
   if (from.kind !== 'directory') return
   const below = `UPDATE workspace SET parent = ?2 || substr(parent, ?3) WHERE ${isBelow}`
   table.write(below, before, after, before.length + 1)

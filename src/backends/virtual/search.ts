@@ -66,8 +66,8 @@ function searchLines(path: string, text: string, { expression, query, hits }: Sc
   if (lines.at(-1) === '') lines.pop()
   for (const [i, line] of lines.entries()) {
     if (!expression.test(clamp(line))) continue
-    const place = hits.total++
-    if (place < offset || place >= offset + limit) continue
+    const index = hits.total++
+    if (index < offset || index >= offset + limit) continue
     const hit = { path, line: i + 1, text: clamp(line) }
     if (context === 0) hits.page.push(hit)
     else hits.page.push({ ...hit, before: around(lines, i - context, i), after: around(lines, i + 1, i + 1 + context) })

@@ -23,7 +23,7 @@ export type SqlFiles = {
   /** Does not resolve a link in the last name. */
   readonly lstat: (path: string) => Entry | undefined
   readonly list: (path: string) => readonly Entry[]
-  /** Everything below a directory, or the file itself, sorted by path. */
+  /** Lists the entries below a directory, or the file itself, sorted by path. */
   readonly walk: (path: string) => readonly Entry[]
   readonly read: (path: string) => Promise<Uint8Array>
   readonly write: (path: string, bytes: Uint8Array, attributes?: Attributes) => Promise<boolean>
@@ -43,16 +43,16 @@ export function openSqlFiles(options: StoreOptions): SqlFiles {
   const store = openStore(options)
   return {
     stat: (path) => entryOrNone(store.at(store.real(path))),
-    lstat: (path) => entryOrNone(store.at(store.place(path))),
+    lstat: (path) => entryOrNone(store.at(store.resolveParent(path))),
     list: (path) => list(store, path),
     walk: (path) => walk(store, path),
     read: (path) => read(store, path),
     write: (path, bytes, attributes) => write(store, path, bytes, attributes),
     append: (path, bytes) => append(store, path, bytes),
     mkdir(path, recursive) {
-      const place = store.real(path)
-      if (!recursive && store.at(place)) throw new FileError('EEXIST', 'mkdir', path)
-      makeDirectory(store, place, recursive)
+      const resolved = store.real(path)
+      if (!recursive && store.at(resolved)) throw new FileError('EEXIST', 'mkdir', path)
+      makeDirectory(store, resolved, recursive)
     },
     remove: (path, removeOptions) => remove(store, path, removeOptions),
     copy: (from, to, recursive) => copy(store, from, to, recursive),

@@ -28,7 +28,7 @@ export type Store = Omit<StoreOptions, 'sql' | 'table' | 'keeper'> & {
   /** Resolves all links, including the last name. */
   readonly real: (path: string) => string
   /** Resolves the links of the directory, but not the last name. */
-  readonly place: (path: string) => string
+  readonly resolveParent: (path: string) => string
 }
 
 export function openStore({ sql, table = openTable(sql), recorder: keeper, ...options }: StoreOptions): Store {

@@ -10,7 +10,7 @@ export type RemoveOptions = { readonly recursive: boolean; readonly force: boole
 
 /** Returns whether anything was removed. */
 export async function remove(store: Store, target: string, options: RemoveOptions): Promise<boolean> {
-  const path = store.place(target)
+  const path = store.resolveParent(target)
   const row = store.at(path)
   if (!row) {
     if (options.force) return false
@@ -32,21 +32,21 @@ export async function copy(store: Store, from: string, to: string, recursive: bo
   const source = store.real(from)
   const row = requireRow(store, source, 'cp')
   if (row.kind !== 'directory') return copyFile(store, row, to)
-  const goal = store.real(to)
+  const target = store.real(to)
   if (!recursive) throw new FileError('EISDIR', 'cp', from)
-  if (goal === source || isUnder(goal, source)) throw new FileError('EINVAL', 'cp', to)
-  makeDirectory(store, goal, true)
-  const waiting = [{ source, goal }]
+  if (target === source || isUnder(target, source)) throw new FileError('EINVAL', 'cp', to)
+  makeDirectory(store, target, true)
+  const waiting = [{ source, goal: target }]
   let count = 0
   for (let at = waiting.pop(); at; at = waiting.pop()) {
     for (const child of store.rows.children(at.source)) {
       if (++count % yieldEveryEntries === 0) await scheduler.wait(0)
-      const place = join(at.goal, child.name)
-      if (child.kind === 'file') await copyFile(store, child, place)
-      else if (child.kind === 'link') await copyLink(store, child, place)
+      const childTarget = join(at.goal, child.name)
+      if (child.kind === 'file') await copyFile(store, child, childTarget)
+      else if (child.kind === 'link') await copyLink(store, child, childTarget)
       else {
-        makeDirectory(store, place, false)
-        waiting.push({ source: join(at.source, child.name), goal: place })
+        makeDirectory(store, childTarget, false)
+        waiting.push({ source: join(at.source, child.name), goal: childTarget })
       }
     }
   }
@@ -62,30 +62,30 @@ async function copyLink(store: Store, { ref }: Row, to: string): Promise<void> {
 }
 
 export async function move(store: Store, from: string, to: string): Promise<void> {
-  const [source, goal] = [store.place(from), store.place(to)]
+  const [source, goal] = [store.resolveParent(from), store.resolveParent(to)]
   const row = requireRow(store, source, 'mv')
   if (source === goal) return
   if (isUnder(goal, source) || isBuiltIn(source)) throw new FileError('EINVAL', 'mv', from)
   if (isSynthetic(goal)) throw new FileError('EROFS', 'mv', to)
   if (requireRow(store, parentOf(goal), 'mv').kind !== 'directory') throw new FileError('ENOTDIR', 'mv', to)
-  const there = store.at(goal)
-  if (there) clearTarget(store, there, row)
+  const existing = store.at(goal)
+  if (existing) clearTarget(store, existing, row)
   store.rows.rename(row, parentOf(goal), nameOf(goal))
-  await deleteUnusedBlobs(store, [there])
+  await deleteUnusedBlobs(store, [existing])
 }
 
 /** Clears the target of a move: a file may replace a file, a directory an empty directory. */
-function clearTarget(store: Store, there: Row, row: Row): void {
-  const path = join(there.parent, there.name)
-  if (there.kind === 'directory' && row.kind !== 'directory') throw new FileError('EISDIR', 'mv', path)
-  if (there.kind !== 'directory' && row.kind === 'directory') throw new FileError('ENOTDIR', 'mv', path)
-  const full = there.kind === 'directory' && store.rows.children(path).length > 0
+function clearTarget(store: Store, existing: Row, row: Row): void {
+  const path = join(existing.parent, existing.name)
+  if (existing.kind === 'directory' && row.kind !== 'directory') throw new FileError('EISDIR', 'mv', path)
+  if (existing.kind !== 'directory' && row.kind === 'directory') throw new FileError('ENOTDIR', 'mv', path)
+  const full = existing.kind === 'directory' && store.rows.children(path).length > 0
   if (full || isBuiltIn(path)) throw new FileError('ENOTEMPTY', 'mv', path)
-  store.rows.remove(there.parent, there.name)
+  store.rows.remove(existing.parent, existing.name)
 }
 
 export function symlink(store: Store, target: string, link: string): void {
-  const path = store.place(link)
+  const path = store.resolveParent(link)
   if (store.at(path)) throw new FileError('EEXIST', 'symlink', link)
   if (isSynthetic(path)) throw new FileError('EROFS', 'symlink', link)
   makeDirectory(store, parentOf(path), true)
@@ -93,7 +93,7 @@ export function symlink(store: Store, target: string, link: string): void {
 }
 
 export function readlink(store: Store, target: string): string {
-  const row = requireRow(store, store.place(target), 'readlink')
+  const row = requireRow(store, store.resolveParent(target), 'readlink')
   if (row.kind !== 'link' || row.ref === null) throw new FileError('EINVAL', 'readlink', target)
   return row.ref
 }

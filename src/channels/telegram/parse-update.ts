@@ -124,7 +124,7 @@ const senderOf = ({ id: sender, first_name: first, last_name: last, username }: 
   name: [first, last].filter(Boolean).join(' ') || username || sender,
 })
 
-/** Finds `@name`, `/command@name`, and mentions of people without a user name. */
+/** Finds `@name`, `/command@name`, and mentions of users without a user name. */
 function mentionsIn({ text, caption, entities, caption_entities: captionEntities }: Message): string[] {
   const source = text ?? caption ?? ''
   return (text === undefined ? (captionEntities ?? []) : (entities ?? [])).flatMap(

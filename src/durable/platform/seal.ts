@@ -32,7 +32,7 @@ export function explainMissingKey({ ENCRYPTION_KEY: text }: Settings): string | 
   return undefined
 }
 
-/** Seals a secret. Throws when `missingForSealing` reports something: check it first. */
+/** Seals a secret. Throws when `explainMissingKey` returns a text: check it first. */
 export async function seal(env: Settings, secret: string, owner: SecretOwner): Promise<string> {
   const master = masterKey(env.ENCRYPTION_KEY)
   if (!master) throw new Error(explainMissingKey(env))

@@ -42,9 +42,9 @@ export function workspaceFiles({ toolRuntime: { backend }, billing: account }: S
 
     remove: (path: string) =>
       orRefused(async () => {
-        const is = (await files.remove(inside(path))) ? 'removed' : 'missing'
+        const kind = (await files.remove(inside(path))) ? 'removed' : 'missing'
         await account.reportStorage()
-        return { is }
+        return { kind }
       }),
   }
 }

@@ -44,6 +44,7 @@ export type ArchiveOptions = {
 const maxListedPaths = 200
 
 type Stat = Pick<FileStat, 'path' | 'type' | 'size' | 'modified'>
+/** The stored listing of a checkpoint. `left`: paths that the archive omits. */
 type Listing = { readonly entries: readonly Stat[]; readonly left: readonly string[] }
 type ArchiveContext = ArchiveOptions & { readonly rows: ReturnType<typeof archiveRows> }
 

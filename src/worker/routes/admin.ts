@@ -135,8 +135,8 @@ export const adminRoutes = [
     handle: async ({ env, body }) => {
       const { tenant_id: owner, name = '', expires_at: expires } = body
       if (owner === ownerTenant) await createTenants(env.DB).create({ id: owner, name: owner }, Date.now())
-      const given = { tenantId: owner, name, scopes: body.scopes, expiresAt: expires ? Date.parse(expires) : null }
-      const made = await createTenants(env.DB).createKey(given, Date.now())
+      const newKey = { tenantId: owner, name, scopes: body.scopes, expiresAt: expires ? Date.parse(expires) : null }
+      const made = await createTenants(env.DB).createKey(newKey, Date.now())
       if (!made) throw new AppError(404, 'not_found', `There is no tenant ${body.tenant_id}.`, { param: 'tenant_id' })
       return Response.json({ ...toKeyView(made.key), key: made.presented }, { status: 201 })
     },

@@ -8,7 +8,7 @@ import { type Connection, type ConnectionChange, createConnections } from '../..
 import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '../../durable/channels/connection.ts'
 import { AppError, invalid, invalidCursor } from '../errors.ts'
 import { type Call, route } from '../route.ts'
-import { requireSealing } from '../sealing.ts'
+import { requireEncryptionKey } from '../require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 
@@ -40,15 +40,15 @@ const view = (connection: Connection) => ({
 })
 
 /** Throws unless all secrets of the platform are given, and no others. */
-function validateSecrets({ platform, secrets }: Channel, given: Secrets): Secrets {
-  for (const key of Object.keys(given))
-    if (!Object.hasOwn(secrets, key)) throw invalid(`${platform} has no secret ${key}.`, `secrets.${key}`)
-  for (const [needed, { shape, hint }] of Object.entries(secrets)) {
-    const value = Object.hasOwn(given, needed) ? given[needed] : undefined
+function validateSecrets({ platform, secrets: required }: Channel, secrets: Secrets): Secrets {
+  for (const key of Object.keys(secrets))
+    if (!Object.hasOwn(required, key)) throw invalid(`${platform} has no secret ${key}.`, `secrets.${key}`)
+  for (const [needed, { shape, hint }] of Object.entries(required)) {
+    const value = Object.hasOwn(secrets, needed) ? secrets[needed] : undefined
     if (value === undefined) throw invalid(`${platform} needs the secret ${needed}: ${hint}`, `secrets.${needed}`)
     if (!shape.test(value)) throw invalid(`secrets.${needed}: ${hint}`, `secrets.${needed}`)
   }
-  return given
+  return secrets
 }
 
 /** The end of a short secret would reveal too much of it. */
@@ -87,7 +87,7 @@ const maxAttempts = 8
  */
 async function changeSecrets(
   call: Call<unknown, unknown>,
-  given: Secrets,
+  secrets: Secrets,
   changes: ConnectionChange,
 ): Promise<Connection> {
   const { env, tenant } = call
@@ -95,9 +95,9 @@ async function changeSecrets(
     const stored = await getConnection(call)
     // Secrets that cannot be opened any more are missing here, so the request must give all of them.
     const current = await unsealSecrets(env, stored)
-    const secrets = validateSecrets(requireChannel(stored.platform), { ...current, ...given })
-    const sealed = await sealSecrets(env, tenant.id, stored.id, secrets)
-    const to = { ...changes, secrets: { secrets: sealed, endings: endingsOf(secrets), before: stored.secrets } }
+    const merged = validateSecrets(requireChannel(stored.platform), { ...current, ...secrets })
+    const sealed = await sealSecrets(env, tenant.id, stored.id, merged)
+    const to = { ...changes, secrets: { secrets: sealed, endings: endingsOf(merged), before: stored.secrets } }
     const changed = await createConnections(env.DB, tenant.id).update(stored.id, to)
     if (changed) return changed
   }
@@ -151,7 +151,7 @@ export const channelRoutes = [
       const { env, tenant, body } = call
       const channel = requireChannel(body.platform)
       const secrets = validateSecrets(channel, body.secrets)
-      requireSealing(env)
+      requireEncryptionKey(env)
       const id = `ch_${crypto.randomUUID().replaceAll('-', '')}`
       const made: Connection = {
         id,
@@ -193,10 +193,10 @@ export const channelRoutes = [
     responses: ok('The channel', channelShape),
     handle: async (call) => {
       const { env, body } = call
-      const { secrets: given, ...changes } = body
-      if (!given) return changeConnection(call, changes)
-      requireSealing(env)
-      const changed = await changeSecrets(call, given, changes)
+      const { secrets, ...changes } = body
+      if (!secrets) return changeConnection(call, changes)
+      requireEncryptionKey(env)
+      const changed = await changeSecrets(call, secrets, changes)
       forgetConnection(changed.id)
       return Response.json(view(changed))
     },

@@ -138,7 +138,7 @@ async function chat(call: ChatCall): Promise<Response> {
   const { history, instructions, last } = splitMessages(body.messages)
   const message = parseUserMessage(last, [], 'messages', instructions)
   const named = stored === undefined ? undefined : sessionStub(env, tenant.id, stored)
-  const read = (known: TenantSnapshot) => parseTurnOptions(body, env, known)
+  const read = (snapshot: TenantSnapshot) => parseTurnOptions(body, env, snapshot)
   const wishes = named ? await readWithSessionSettings(named, tenant, read) : read(tenant)
   // Elsewhere the path names the session. Here it is a header, so it becomes part of the hashed body.
   const ids = await claimIds(
@@ -241,8 +241,8 @@ const joinText = (value: string | readonly Part[] | null | undefined): string =>
 
 function parseMessage(one: ConversationMessage, names: Map<string, string>): Message {
   if (one.role === 'user') {
-    const said = one.content ?? ''
-    const parts = typeof said === 'string' ? [{ type: 'text' as const, text: said }] : said
+    const input = one.content ?? ''
+    const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
     return { role: 'user', content: parts.map(parseContentPart) }
   }
   if (one.role === 'tool') {

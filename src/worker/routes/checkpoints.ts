@@ -82,12 +82,12 @@ export const checkpointRoutes = [
     body: rollbackSchema,
     responses: ok('The restored files and removed turns', rollbackShape),
     handle: async ({ env, tenant, param, body }) => {
-      const { is, ...done } = requireReachable(
+      const { kind, ...result } = requireReachable(
         requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.rollback(body)),
       )
-      if (is === 'busy') throw busyError()
-      if (is === 'missing') throw checkpointNotFound()
-      return Response.json(done)
+      if (kind === 'busy') throw busyError()
+      if (kind === 'missing') throw checkpointNotFound()
+      return Response.json(result)
     },
   }),
 ]

@@ -17,12 +17,12 @@ import {
 } from '../../durable/models/credentials.ts'
 import { newCredentialId } from '../../durable/platform/ids.ts'
 import type { StoredKeyHealth } from '../../durable/models/key-pool.ts'
-import { markOf, open, seal } from '../../durable/platform/seal.ts'
+import { fingerprintSecret, unseal, seal } from '../../durable/platform/seal.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid } from '../errors.ts'
 import { route } from '../route.ts'
-import { requireSealing } from '../sealing.ts'
+import { requireEncryptionKey } from '../require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok } from '../shapes.ts'
 
@@ -82,14 +82,14 @@ const toCredentialView = (
   reason,
 })
 
-/** A key that cannot be decrypted counts as dead. */
+/** Returns the status of a key. One that cannot be decrypted has the status `dead`. */
 async function getCredentialStatus(
   env: Env,
   tenantId: string,
   one: Credential,
   health: StoredKeyHealth,
 ): Promise<KeyStatus> {
-  const opened = await open(env, one.sealed, credentialOwner(tenantId, one))
+  const opened = await unseal(env, one.sealed, credentialOwner(tenantId, one))
   return opened.kind === 'opened'
     ? getKeyStatus(health[one.id], Date.now())
     : { status: 'dead', until: null, reason: opened.reason }
@@ -123,7 +123,7 @@ export const credentialRoutes = [
     handle: async (call) => {
       const { env, tenant, body } = call
       const provider = resolveProvider(body.provider)
-      requireSealing(env)
+      requireEncryptionKey(env)
       const id = newCredentialId()
       const credential = {
         id,
@@ -132,12 +132,12 @@ export const credentialRoutes = [
         lastFour: maskKey(body.key),
         createdAt: Date.now(),
         sealed: await seal(env, body.key, credentialOwner(tenant.id, { id, provider })),
-        mark: await markOf(env, body.key, providerOwner(tenant.id, provider)),
+        mark: await fingerprintSecret(env, body.key, providerOwner(tenant.id, provider)),
       }
-      const is = await tenantStub(call.env, call.tenant.id).credentials.add(credential)
-      if (is === 'known')
+      const outcome = await tenantStub(call.env, call.tenant.id).credentials.add(credential)
+      if (outcome === 'known')
         throw new AppError(409, 'conflict', `This key is already stored for ${provider}.`, { param: 'key' })
-      if (is === 'full')
+      if (outcome === 'full')
         throw new AppError(409, 'conflict', `There are already ${maxCredentials} credentials. Delete one first.`)
       forgetSnapshot(tenant.id)
       return Response.json(toCredentialView(credential, getKeyStatus(undefined, 0)), { status: 201 })

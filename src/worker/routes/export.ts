@@ -132,9 +132,9 @@ export const exportRoutes = [
       const target = sessionStub(env, tenant.id, ids.sessionId)
       const take = async () => {
         await requireStorageAdmission(env, tenant, utf8Bytes(bodyText))
-        const done = await target.transfer.import(imported, tenant)
-        if (done.is === 'too-large') throw tooLarge(`messages.${done.message}`)
-        return done.view
+        const result = await target.transfer.import(imported, tenant)
+        if (result.kind === 'too-large') throw tooLarge(`messages.${result.message}`)
+        return result.view
       }
       const view = (ids.replayed && (await target.info.get())) || (await releaseOnError(ids, take))
       return Response.json(view, { status: 201, headers: replayHeaders(ids) })

@@ -45,7 +45,7 @@ function parseFilePath({ web }: Call<unknown, unknown>): string {
 }
 
 /** Maps a refusal: a full workspace is a limit, an unreachable host is transient, the rest is an invalid request. */
-function fileError({ message, code }: Extract<FileResult, { is: 'refused' }>): AppError {
+function fileError({ message, code }: Extract<FileResult, { kind: 'refused' }>): AppError {
   if (code === 'quota')
     return new AppError(429, 'limit_exceeded', message, { param: 'storage_bytes', retryAfter: 3_600 })
   if (code === 'unavailable') return new AppError(503, 'unavailable', message, { retryAfter: 30 })
@@ -70,9 +70,9 @@ export const fileRoutes = [
       const answer = requireFound(
         await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(parseFilePath(call)),
       )
-      if (answer.is === 'directory') return Response.json({ data: answer.entries.map(toEntry), next_cursor: null })
-      if (answer.is === 'refused') throw fileError(answer)
-      if (answer.is !== 'file') throw notFound()
+      if (answer.kind === 'directory') return Response.json({ data: answer.entries.map(toEntry), next_cursor: null })
+      if (answer.kind === 'refused') throw fileError(answer)
+      if (answer.kind !== 'file') throw notFound()
       return new Response(answer.bytes, {
         headers: {
           'content-type': 'application/octet-stream',
@@ -97,8 +97,8 @@ export const fileRoutes = [
       const answer = requireFound(
         await sessionStub(call.env, call.tenant.id, call.param('id')).files.write(parseFilePath(call), bytes),
       )
-      if (answer.is === 'refused') throw fileError(answer)
-      if (answer.is !== 'written' || !answer.stat) throw notFound()
+      if (answer.kind === 'refused') throw fileError(answer)
+      if (answer.kind !== 'written' || !answer.stat) throw notFound()
       return Response.json(toEntry(answer.stat), { status: answer.created ? 201 : 200 })
     },
   }),
@@ -113,8 +113,8 @@ export const fileRoutes = [
       const answer = requireFound(
         await sessionStub(call.env, call.tenant.id, call.param('id')).files.delete(parseFilePath(call)),
       )
-      if (answer.is === 'refused') throw fileError(answer)
-      if (answer.is !== 'removed') throw notFound()
+      if (answer.kind === 'refused') throw fileError(answer)
+      if (answer.kind !== 'removed') throw notFound()
       return new Response(null, { status: 204 })
     },
   }),

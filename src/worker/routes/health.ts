@@ -5,7 +5,7 @@ import { getMissingRequirement } from '../../agent/routing/availability.ts'
 import { resolveDefaultModel } from '../../agent/routing/route.ts'
 import { providers } from '../../agent/providers/profiles/providers.ts'
 import { listBackendStates } from '../../durable/workspace/open-backend.ts'
-import { missingForSealing } from '../../durable/platform/seal.ts'
+import { explainMissingKey } from '../../durable/platform/seal.ts'
 import { variablesOf } from '../../durable/platform/variables.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
@@ -51,7 +51,7 @@ export const healthRoutes = [
           BLOBS: env.BLOBS ? 'bound' : 'absent: no files over 1.9 MB, images stay in the messages',
           IMAGES: env.IMAGES ? 'bound' : 'absent: images that a provider finds too large are left out',
         },
-        secrets: { ENCRYPTION_KEY: missingForSealing(env) ?? 'set' },
+        secrets: { ENCRYPTION_KEY: explainMissingKey(env) ?? 'set' },
       })
     },
   }),

@@ -77,12 +77,12 @@ const hasTooSmallWindow = ({ contextWindow, windowSource }: Route): boolean =>
  */
 export function resolveRequestedModel(id: string | undefined, env: Env, tenant?: TenantSnapshot, param = 'model') {
   const sources = sourcesFor(env, tenant)
-  const asked = isVirtualModel(id) ? undefined : id
-  const [name = ''] = listModelIds(resolveMixture(asked, sources.settings)?.aggregator ?? asked, sources)
+  const model = isVirtualModel(id) ? undefined : id
+  const [name = ''] = listModelIds(resolveMixture(model, sources.settings)?.aggregator ?? model, sources)
   const found = resolveRoute(name, sources)
   if (found && hasTooSmallWindow(found)) throw smallWindowError(found, param)
-  if (asked !== undefined && !found) throw modelNotFound(name, sources, param)
-  return asked
+  if (model !== undefined && !found) throw modelNotFound(name, sources, param)
+  return model
 }
 
 /** Lists unusable providers, then named models that are unusable. */
@@ -147,7 +147,16 @@ const missingShape = z.object({ provider: z.string(), model: z.string().nullable
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null
 
-const toModelView = ({ id, provider, dialect, contextWindow, facts = {}, prices, cache, windowSource = 'probe' }: Route) => ({
+const toModelView = ({
+  id,
+  provider,
+  dialect,
+  contextWindow,
+  facts = {},
+  prices,
+  cache,
+  windowSource = 'probe',
+}: Route) => ({
   id,
   provider,
   dialect,

@@ -84,35 +84,43 @@ export const responseRoutes = [
 ]
 
 async function create(call: CreateCall): Promise<Response> {
-  const { tenant, body: asked } = call
-  refuseUnsupported(asked)
-  const said = parseInput(asked.input, asked.instructions ?? '')
-  const isContinuation = Boolean(asked.previous_response_id ?? asked.conversation)
-  if (isContinuation && said.history.length)
+  const { tenant, body: request } = call
+  refuseUnsupported(request)
+  const parsed = parseInput(request.input, request.instructions ?? '')
+  const isContinuation = Boolean(request.previous_response_id ?? request.conversation)
+  if (isContinuation && parsed.history.length)
     throw invalid('Earlier messages are already stored. Send only the new ones.', 'input')
-  const options = mergeRunOptions(asked, await readTurnOptions(call), said.instructions)
+  const options = mergeRunOptions(request, await readTurnOptions(call), parsed.instructions)
   const { ids, conversation, branchOf, after } = await resolveTarget(call)
-  const isKept = asked.store !== false
+  const isStored = request.store !== false
   // A repeated request with an idempotency key must find its answer, so its session stays.
-  const ephemeral = !isKept && !ids.repeatable
+  const ephemeral = !isStored && !ids.repeatable
   const command: RequestCommand = {
     kind: 'request',
     runId: ids.runId,
-    message: said.message,
+    message: parsed.message,
     busyMode: 'queue',
     tenant,
     idempotency: idempotencyOf(ids),
     options,
-    target: createTarget({ asked, after, ephemeral, history: said.history, isNewId: !conversation && !ids.replayed }),
+    target: createTarget({
+      request,
+      after,
+      ephemeral,
+      history: parsed.history,
+      isNewId: !conversation && !ids.replayed,
+    }),
   }
-  const head = createHead(asked, createResponseId(ids.runId, isKept ? ids.sessionId : undefined), conversation)
-  const ask = () => submitAndRender(call, ids, command, head)
-  const answer = await (branchOf ? submitInFork(call, { from: branchOf, ids, ephemeral }, ask) : ask())
+  const head = createHead(request, createResponseId(ids.runId, isStored ? ids.sessionId : undefined), conversation)
+  const submitRequest = () => submitAndRender(call, ids, command, head)
+  const answer = await (branchOf
+    ? submitInFork(call, { from: branchOf, ids, ephemeral }, submitRequest)
+    : submitRequest())
   return ephemeral ? deleteAfterResponse(call, ids, answer) : answer
 }
 
 type Target = {
-  readonly asked: Body
+  readonly request: Body
   readonly after: ResponseLocation | undefined
   readonly ephemeral: boolean
   readonly history: readonly Message[]
@@ -120,21 +128,21 @@ type Target = {
 }
 
 /** Another request may continue from the same response at the same moment: `after` refuses the later one. */
-function createTarget({ asked, after, ephemeral, history, isNewId }: Target): RequestTarget {
+function createTarget({ request, after, ephemeral, history, isNewId }: Target): RequestTarget {
   if (after) return { kind: 'after', runId: after.runId }
-  if (asked.previous_response_id) return { kind: 'existing' }
+  if (request.previous_response_id) return { kind: 'existing' }
   return { kind: 'create', spec: { source: 'api', ephemeral }, history, isNewId }
 }
 
-const createHead = (asked: Body, id: string, conversation: string | null): ResponseHead => ({
+const createHead = (request: Body, id: string, conversation: string | null): ResponseHead => ({
   id,
   createdAt: Math.floor(Date.now() / 1_000),
-  model: asked.model ?? 'talaria',
-  previousId: asked.previous_response_id ?? null,
+  model: request.model ?? 'talaria',
+  previousId: request.previous_response_id ?? null,
   conversation,
-  instructions: asked.instructions ?? null,
-  metadata: asked.metadata ?? {},
-  background: asked.background ?? false,
+  instructions: request.instructions ?? null,
+  metadata: request.metadata ?? {},
+  background: request.background ?? false,
 })
 
 function refuseUnsupported({ tools, conversation, previous_response_id: previous, store, background }: Body): void {
@@ -149,9 +157,9 @@ function refuseUnsupported({ tools, conversation, previous_response_id: previous
 }
 
 /** Uses the settings of a continued session, which may have providers of its own. */
-function readTurnOptions({ env, tenant, body: asked }: CreateCall): Promise<RunOptions> | RunOptions {
-  const read = (known: TenantSnapshot) => parseTurnOptions(asked, env, known)
-  const { previous_response_id: previous, conversation } = asked
+function readTurnOptions({ env, tenant, body: request }: CreateCall): Promise<RunOptions> | RunOptions {
+  const read = (snapshot: TenantSnapshot) => parseTurnOptions(request, env, snapshot)
+  const { previous_response_id: previous, conversation } = request
   if (previous) return readWithSessionSettings(locateResponse(env, tenant.id, previous).session, tenant, read)
   return conversation
     ? readWithSessionSettings(sessionStub(env, tenant.id, getConversationName(conversation)), tenant, read)
@@ -163,11 +171,11 @@ const getConversationName = (conversation: NonNullable<Body['conversation']>) =>
 
 type RunOptions = RequestCommand['options']
 
-function mergeRunOptions(asked: Body, wished: RunOptions, instructions: string): RunOptions {
-  const maxTokens = asked.max_output_tokens
-  const effort = asked.reasoning?.effort
+function mergeRunOptions(request: Body, options: RunOptions, instructions: string): RunOptions {
+  const maxTokens = request.max_output_tokens
+  const effort = request.reasoning?.effort
   return {
-    ...wished,
+    ...options,
     ...(instructions && { instructions }),
     ...(maxTokens != null && { maxTokens }),
     ...(effort != null && { reasoningEffort: effort }),
@@ -185,39 +193,39 @@ type ResolvedTarget = {
 
 /** Continues in the session of the previous response while that is its last one, else in a fork up to it. */
 async function resolveTarget(call: CreateCall): Promise<ResolvedTarget> {
-  const { env, tenant, body: asked } = call
-  const { previous_response_id: previous, conversation } = asked
+  const { env, tenant, body: request } = call
+  const { previous_response_id: previous, conversation } = request
   if (conversation) {
     const name = getConversationName(conversation)
     return { ids: await claimIds(call, name), conversation: name }
   }
   if (!previous) return { ids: await claimIds(call), conversation: null }
   const from = locateResponse(env, tenant.id, previous)
-  const ids = await claimIds(call, (await isLastResponse(from, asked.store !== false)) ? from.sessionId : undefined)
+  const ids = await claimIds(call, (await isLastResponse(from, request.store !== false)) ? from.sessionId : undefined)
   return { ids, conversation: null, ...(ids.sessionId === from.sessionId ? { after: from } : { branchOf: from }) }
 }
 
 /** Whether the session itself can continue: this is its last response, and the new one is stored. */
-async function isLastResponse({ session, runId }: ResponseLocation, isKept: boolean): Promise<boolean> {
+async function isLastResponse({ session, runId }: ResponseLocation, isStored: boolean): Promise<boolean> {
   const run = requireFound((await session.runs.get(runId)) ?? undefined)
-  if (run.exit_reason === null && !isKept)
+  if (run.exit_reason === null && !isStored)
     throw new AppError(409, 'conflict', 'The previous response is not complete yet.', { param: 'previous_response_id' })
   const last = (await session.conversation.messages({ limit: 1 }))?.data[0]
-  return isKept && (last?.run_id === runId || run.exit_reason === null)
+  return isStored && (last?.run_id === runId || run.exit_reason === null)
 }
 
 type Branch = { readonly from: ResponseLocation; readonly ids: RequestIds; readonly ephemeral: boolean }
 
 /** Submits in a fork, which is deleted when the request is refused. */
-async function submitInFork<T>(call: CreateCall, { from, ids, ephemeral }: Branch, asking: () => Promise<T>) {
+async function submitInFork<T>(call: CreateCall, { from, ids, ephemeral }: Branch, submitRequest: () => Promise<T>) {
   const { env, tenant } = call
   const to = sessionStub(env, tenant.id, ids.sessionId)
   // A repeated request finds the fork of the first one.
-  if (await to.info.get()) return asking()
+  if (await to.info.get()) return submitRequest()
   const spec = { source: 'api', parentId: from.sessionId, ephemeral }
   await releaseOnError(ids, () => forkSession(call, from.session, to, { spec, upTo: from.runId }))
   try {
-    return await asking()
+    return await submitRequest()
   } catch (error) {
     if (error instanceof AppError) await to.info.delete()
     throw error
@@ -248,16 +256,16 @@ async function submitAndRender(call: CreateCall, ids: RequestIds, command: Reque
 
 /**
  * Deletes the session after the response was sent or the reader disconnected. When the isolate stops before that, the
- * ephemeral session expires by itself.
+ * ephemeral session expires at its time.
  */
 function deleteAfterResponse({ web, env, tenant }: CreateCall, { sessionId }: RequestIds, answer: Response): Response {
-  const forget = async () => void (await sessionStub(env, tenant.id, sessionId).info.delete())
+  const deleteSession = async () => void (await sessionStub(env, tenant.id, sessionId).info.delete())
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream') || !answer.body) {
-    web.executionCtx.waitUntil(forget())
+    web.executionCtx.waitUntil(deleteSession())
     return answer
   }
   const { readable, writable } = new TransformStream()
   // The pipe also ends when the reader disconnects.
-  web.executionCtx.waitUntil(answer.body.pipeTo(writable).then(forget, forget))
+  web.executionCtx.waitUntil(answer.body.pipeTo(writable).then(deleteSession, deleteSession))
   return new Response(readable, answer)
 }

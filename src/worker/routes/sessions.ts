@@ -99,7 +99,7 @@ export const sessionRoutes = [
       const { title: newTitle, model, settings } = body
       if (settings) validatePatch(settings)
       const session = sessionStub(env, tenant.id, param('id'))
-      const read = (known: TenantSnapshot) => resolveRequestedModel(model ?? undefined, env, known)
+      const read = (snapshot: TenantSnapshot) => resolveRequestedModel(model ?? undefined, env, snapshot)
       if (model !== undefined)
         await readWithSessionSettings(session, tenant, read, model === null ? withoutModel(settings) : settings)
       const updated = requireFound(
@@ -109,7 +109,7 @@ export const sessionRoutes = [
           ...(settings && { settings }),
         }),
       )
-      if (updated.is === 'wrong') throw settingsError(updated)
+      if (updated.kind === 'wrong') throw settingsError(updated)
       return Response.json(updated.view)
     },
   }),
@@ -195,11 +195,12 @@ export const sessionRoutes = [
     },
     handle: async ({ env, tenant, param, body }) => {
       const result = requireFound(await sessionStub(env, tenant.id, param('id')).conversation.compress(body.focus))
-      if (result.is === 'busy') throw busyError()
-      if (result.is === 'over') requireAdmission({ ok: false, limit: result.limit, retryAfter: 3_600 })
-      if (result.is === 'asked') return Response.json({ session_id: param('id'), status: 'requested' }, { status: 202 })
-      const tokens = result.is === 'done' && { tokens_before: result.before, tokens_after: result.after }
-      return Response.json({ compressed: result.is === 'done', ...tokens })
+      if (result.kind === 'busy') throw busyError()
+      if (result.kind === 'limit-reached') requireAdmission({ ok: false, limit: result.limit, retryAfter: 3_600 })
+      if (result.kind === 'requested')
+        return Response.json({ session_id: param('id'), status: 'requested' }, { status: 202 })
+      const tokens = result.kind === 'done' && { tokens_before: result.before, tokens_after: result.after }
+      return Response.json({ compressed: result.kind === 'done', ...tokens })
     },
   }),
 ]

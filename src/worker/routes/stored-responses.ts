@@ -47,9 +47,9 @@ export const storedResponseRoutes = [
       },
     },
     handle: async ({ env, tenant, param, query }) => {
-      const place = locateResponse(env, tenant.id, param('id'))
-      if (query.stream === 'true') return followResponse(place, param('id'), query.starting_after)
-      return Response.json(await renderStoredResponse(place.session, place.runId, param('id')))
+      const location = locateResponse(env, tenant.id, param('id'))
+      if (query.stream === 'true') return followResponse(location, param('id'), query.starting_after)
+      return Response.json(await renderStoredResponse(location.session, location.runId, param('id')))
     },
   }),
   route({
@@ -72,9 +72,9 @@ export const storedResponseRoutes = [
     summary: 'Cancel a response in progress',
     responses: ok('The response as it ended', responseShape),
     handle: async ({ env, tenant, param }) => {
-      const place = locateResponse(env, tenant.id, param('id'))
-      await cancelResponse(place)
-      return Response.json(await renderStoredResponse(place.session, place.runId, param('id')))
+      const location = locateResponse(env, tenant.id, param('id'))
+      await cancelResponse(location)
+      return Response.json(await renderStoredResponse(location.session, location.runId, param('id')))
     },
   }),
   route({

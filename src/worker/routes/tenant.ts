@@ -51,7 +51,7 @@ export const tenantRoutes = [
     handle: async ({ env, tenant, body }) => {
       validatePatch(body)
       const patched = await tenantStub(env, tenant.id).settings.patch(body)
-      if (patched.is === 'wrong') throw settingsError(patched)
+      if (patched.kind === 'wrong') throw settingsError(patched)
       forgetSnapshot(tenant.id)
       return Response.json(patched.settings)
     },

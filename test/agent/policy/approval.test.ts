@@ -22,7 +22,7 @@ const command = (text: string, more: Partial<Assessment> = {}): JudgedCall => ({
   toolset: 'terminal',
   input: { command: text },
   risk: 'exec',
-  place: 'virtual /workspace',
+  location: 'virtual /workspace',
   assessment: { verdict: 'ask', reasons: ['git push sends commits away'], subjects: [text], rule: 'git push', ...more },
 })
 const policy = (more: Partial<ApprovalPolicy> = {}): ApprovalPolicy => ({
@@ -145,7 +145,7 @@ describe('a call', () => {
     ],
     [
       'needs a new approval in another directory',
-      { ...push, granted: hashCall(push), place: 'virtual /elsewhere' },
+      { ...push, granted: hashCall(push), location: 'virtual /elsewhere' },
       {},
       { do: 'ask' },
     ],

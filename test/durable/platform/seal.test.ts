@@ -1,8 +1,8 @@
-/** Sealed secrets: which owner can open them, and the reasons when they cannot be opened. */
+/** Tests sealed secrets: which owner can open them, and the reasons when they cannot be opened. */
 
 import { describe, expect, it } from 'vitest'
 import { explainMissingKey, unseal, seal } from '../../../src/durable/platform/seal.ts'
-import { requireEncryptionKey } from '../../../src/worker/sealing.ts'
+import { requireEncryptionKey } from '../../../src/worker/require-encryption-key.ts'
 
 const keyOf = (byte: number) => btoa(String.fromCharCode(...new Uint8Array(32).fill(byte)))
 const env = { ENCRYPTION_KEY: keyOf(7) }

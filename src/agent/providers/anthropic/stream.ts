@@ -20,7 +20,7 @@ import { eventParserLimits, ReplySizeLimit } from '../shared/reply-size-limit.ts
 type ErrorEvent = { readonly type: 'error'; readonly error?: { readonly type?: string; readonly message?: string } }
 type Event = RawMessageStreamEvent | ErrorEvent | { readonly type: 'ping' }
 
-/** `issuer`: the seal issuer of the model that replies (`resolveSealIssuer`). */
+/** `issuer`: the id stored with thinking signatures, so that they are sent back to the same model only (`resolveSealIssuer`). */
 export async function readMessagesStream(
   response: Response,
   { onDelta, onActivity, sleep }: ReadOptions,

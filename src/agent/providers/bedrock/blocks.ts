@@ -10,7 +10,7 @@ import { dropTrailingThinking } from '../shared/drop-trailing-thinking.ts'
 
 /** `ProviderData.data` of thinking: what the API requires back besides the text. */
 export type ThinkingSeal = { readonly signature: string } | { readonly redacted: string }
-/** `ProviderData.by` of all parts that this dialect seals. */
+/** `ProviderData.by` of the signed thinking that this dialect stores. */
 export const sealIssuer = 'bedrock-converse'
 
 export type TextBlock = { readonly text: string }

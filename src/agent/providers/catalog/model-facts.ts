@@ -38,7 +38,7 @@ export type ModelFacts = {
   readonly deprecated?: boolean
 }
 
-/** Where a fact comes from, in descending precedence. */
+/** Sources of facts, in descending precedence. */
 export type FactSource = 'settings' | 'provider' | 'models.dev' | 'built-in' | 'probe'
 
 /** Keyed by the model name as its provider writes it. */

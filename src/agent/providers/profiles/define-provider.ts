@@ -55,16 +55,16 @@ const userAgentHeader = { 'User-Agent': `Talaria (+${projectUrl})` }
 type ProviderProfile = Partial<Provider> & Pick<Provider, 'id' | 'baseUrl'>
 
 /** Fills in the defaults: the dialect `openai-chat`, and the variables NAME_API_KEY and NAME_BASE_URL. */
-export function defineProvider(given: ProviderProfile): Provider {
-  const name = given.id.toUpperCase().replaceAll('-', '_')
+export function defineProvider(profile: ProviderProfile): Provider {
+  const name = profile.id.toUpperCase().replaceAll('-', '_')
   return {
     dialect: 'openai-chat',
     keys: [`${name}_API_KEY`],
     baseUrlVariable: `${name}_BASE_URL`,
     defaultModel: '',
-    ...given,
+    ...profile,
     // Requests to a binding do not leave the Worker, so they carry no client name.
-    headers: { ...(!given.binding && userAgentHeader), ...given.headers },
-    quirks: { maxTokensField: 'max_tokens', ...given.quirks },
+    headers: { ...(!profile.binding && userAgentHeader), ...profile.headers },
+    quirks: { maxTokensField: 'max_tokens', ...profile.quirks },
   }
 }

@@ -36,9 +36,9 @@ type StablePrefix = {
 const stablePrefixes = new WeakMap<readonly Message[], StablePrefix>()
 
 export type BodyParts = {
-  /** Everything before the first message. */
+  /** The JSON before the first message. */
   readonly head: string
-  /** Everything after the last message. */
+  /** The JSON after the last message. */
   readonly foot: string
   /** A sanitised transcript. It may grow between requests. */
   readonly transcript: readonly Message[]

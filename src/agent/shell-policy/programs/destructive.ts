@@ -4,7 +4,7 @@
  */
 
 import { isGlob, isLiteral, isUnknown, renderField, anyWords, type Field } from '../field.ts'
-import { isDisk, isVital, resolvePlaces } from '../path-zones.ts'
+import { isDisk, isVital, resolvePaths } from '../path-zones.ts'
 import {
   isAbbreviationOf,
   checkOptions,
@@ -17,10 +17,11 @@ import {
 import type { Call, Policy } from '../shell-state.ts'
 
 const isVitalPath = (call: Call, path: Field): boolean =>
-  resolvePlaces(path, call.shell).some((place) => isVital(place, call.judge.host)) ||
+  resolvePaths(path, call.shell).some((resolved) => isVital(resolved, call.judge.host)) ||
   (path.startsWith('/') && isVital(path, call.judge.host))
 
-const isDiskPath = (call: Call, path: Field): boolean => resolvePlaces(path, call.shell).some((place) => isDisk(place))
+const isDiskPath = (call: Call, path: Field): boolean =>
+  resolvePaths(path, call.shell).some((resolved) => isDisk(resolved))
 
 const recursiveOptions = ['recursive', 'no-preserve-root']
 
@@ -252,8 +253,9 @@ const mv: Policy = (call) => {
   if (hasOption(options, 'backup') || target.length > 1) call.ask('mv is given unusual options')
   for (const path of target.length > 0 ? [] : options.operands.slice(-1)) {
     const [first = ''] = options.operands
-    const content = resolvePlaces(first, call.shell).map((place) => call.shell.files.get(place))[0]
-    for (const place of resolvePlaces(path, call.shell)) if (content !== undefined) call.shell.files.set(place, content)
+    const content = resolvePaths(first, call.shell).map((resolved) => call.shell.files.get(resolved))[0]
+    for (const resolved of resolvePaths(path, call.shell))
+      if (content !== undefined) call.shell.files.set(resolved, content)
   }
   return ['']
 }

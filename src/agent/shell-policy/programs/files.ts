@@ -1,7 +1,7 @@
 /** Judges programs that create, copy, pack and read files. */
 
 import { isLiteral, mayBeOption, renderField, anyWords, type Field } from '../field.ts'
-import { resolvePlaces, resolvePath, getZone } from '../path-zones.ts'
+import { resolvePaths, resolvePath, getZone } from '../path-zones.ts'
 import {
   checkOptions,
   hasOption,
@@ -50,8 +50,8 @@ const ln: Policy = (call) => {
   checkOptions(call, options)
   const [target = '', name = '.'] = options.operands
   const dir = name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '.'
-  for (const place of resolvePlaces(dir, call.shell)) {
-    const zone = getZone(resolvePath(target, place), call.judge.host)
+  for (const resolved of resolvePaths(dir, call.shell)) {
+    const zone = getZone(resolvePath(target, resolved), call.judge.host)
     if (zone !== 'inside' && zone !== 'temporary')
       call.ask(`ln would make ${renderField(name)} lead to ${renderField(target)}, outside the workspace`)
   }
@@ -61,11 +61,11 @@ const ln: Policy = (call) => {
 
 /** Creates the policy of a program that writes to all of its operands. */
 const createMaker =
-  (grammar: Grammar, what: string): Policy =>
+  (grammar: Grammar, effect: string): Policy =>
   (call) => {
     const options = readOptions(call.args, grammar)
     checkOptions(call, options)
-    checkWrites(call, options.operands, what)
+    checkWrites(call, options.operands, effect)
     return ['']
   }
 

@@ -83,7 +83,8 @@ const hasMatchingOption = (args: readonly Field[], pattern: RegExp, ...names: re
 const beforeDoubleDash = (args: readonly Field[]): readonly Field[] =>
   args.includes('--') ? args.slice(0, args.indexOf('--')) : args
 const listOperands = (args: readonly Field[]): readonly Field[] => args.filter((arg) => !arg.startsWith('-'))
-const askAbout = (call: Call, what: string): void => call.ask(`git ${what}`, `git ${what.split(' ')[0] ?? ''}`)
+const askAbout = (call: Call, operation: string): void =>
+  call.ask(`git ${operation}`, `git ${operation.split(' ')[0] ?? ''}`)
 
 const noOptions = /(?!)/
 

@@ -10,7 +10,7 @@ import {
   withRule,
   checkWrites,
 } from '../call-checks.ts'
-import { resolvePlaces, getZone } from '../path-zones.ts'
+import { resolvePaths, getZone } from '../path-zones.ts'
 import { runInContainer } from '../wrappers.ts'
 import type { Call, Policy } from '../shell-state.ts'
 
@@ -71,7 +71,7 @@ function judgeContainerOption(call: Call, word: Field, next: Field): number {
 
 function judgeMount(call: Call, volume: Field): void {
   const [, path = volume.split(':')[0] ?? ''] = /(?:source|src)=([^,]*)/.exec(volume) ?? []
-  const isInside = resolvePlaces(path, call.shell).every((place) => getZone(place, call.judge.host) === 'inside')
+  const isInside = resolvePaths(path, call.shell).every((resolved) => getZone(resolved, call.judge.host) === 'inside')
   const isNamedVolume = /^[\w-]+$/.test(path)
   if ((!isInside && !isNamedVolume) || path.startsWith('~'))
     call.ask(`${call.name} would let a container write to ${renderField(path)}`)

@@ -2,7 +2,7 @@
 
 import { isHarmlessAwkProgram } from '../awk-program.ts'
 import { anyText, isLiteral, anyCharacter, renderField, anyWords, anyCharacters, type Field } from '../field.ts'
-import { isVital, resolvePlaces } from '../path-zones.ts'
+import { isVital, resolvePaths } from '../path-zones.ts'
 import { checkOptions, readOptions, checkReads, optionValues, checkWrites } from '../call-checks.ts'
 import { getInput, applySubstitution } from '../decoders.ts'
 import { isHarmlessSedScript } from '../sed-script.ts'
@@ -76,7 +76,7 @@ const find: Policy = (call) => {
   if (args.some((arg) => arg[0] === anyWords || (arg[0] === anyText && !starts.includes(arg))))
     call.ask('find is given a word that may be an action')
   if (!call.judge.host.isSandboxed && starts.some((start) => start === anyText))
-    call.ask('find starts at a place that is only known at run time')
+    call.ask('find starts at a path that is only known at run time')
   for (let at = first === -1 ? args.length : first; at < args.length;) at = judgePredicate(call, at, starts)
   // Without a selection, find starts the program for the vital directory itself and everything in it.
   const all = !isSelective(args) && !args.some((arg) => /^-(printf|mindepth)$/.test(arg))
@@ -106,7 +106,7 @@ function judgePredicate(call: Call, at: number, starts: readonly Field[]): numbe
 }
 
 const startsAtVitalPath = (call: Call, start: Field): boolean =>
-  resolvePlaces(start, call.shell).some((place) => isVital(place, call.judge.host))
+  resolvePaths(start, call.shell).some((resolved) => isVital(resolved, call.judge.host))
 
 /** Programs that need approval when find or fd starts them for unlisted files. */
 const destructivePrograms = new Set([

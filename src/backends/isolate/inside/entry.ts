@@ -20,9 +20,9 @@ type InjectedFunctions = {
   readonly counted: typeof countSpread
 }
 
-type Program = { readonly default: (given: InjectedFunctions) => Promise<unknown> }
+type Program = { readonly default: (functions: InjectedFunctions) => Promise<unknown> }
 
-/** How the program ended. */
+/** The outcome of the program. */
 type End = Pick<RunAnswer, 'status' | 'error'>
 
 export class Runner extends WorkerEntrypoint {

@@ -21,7 +21,7 @@ export type ExtractPlatform = { readonly now: () => number; readonly wait: (ms: 
 
 type Reading = { total: number; readonly pages: string[]; readonly unread: number[] }
 
-/** After this time beyond its limit, another read is assumed to have died with its Durable Object. */
+/** After this time beyond its limit, another read is assumed to have ended with its Durable Object. */
 const lockGraceMs = 5_000
 const pollMs = 50
 let lockedUntil = 0

@@ -43,7 +43,7 @@ export function clip(text: string, maxBytes: number): ClippedText {
 
 /** Returns the first index at or after `at` where a character begins. */
 function nextCharacter(bytes: Uint8Array, at: number): number {
-  let place = at
-  while (place < bytes.byteLength && ((bytes[place] ?? 0) & 0xc0) === 0x80) place++
-  return place
+  let end = at
+  while (end < bytes.byteLength && ((bytes[end] ?? 0) & 0xc0) === 0x80) end++
+  return end
 }

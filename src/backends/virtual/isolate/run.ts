@@ -78,8 +78,8 @@ const fetchThrough =
   (host: ShellHost): NonNullable<BashOptions['fetch']> =>
   async (url, options = {}) => {
     const { method = 'GET', headers = {}, followRedirects = true, timeoutMs } = options
-    const given = options.body as string | Uint8Array<ArrayBuffer> | undefined
-    const body = typeof given === 'string' ? new Uint8Array(new TextEncoder().encode(given)) : given
+    const rawBody = options.body as string | Uint8Array<ArrayBuffer> | undefined
+    const body = typeof rawBody === 'string' ? new Uint8Array(new TextEncoder().encode(rawBody)) : rawBody
     const plain = Object.fromEntries(new Headers(headers))
     const answer = await host.fetch({ url, method, headers: plain, body, follow: followRedirects, timeoutMs })
     if ('error' in answer) throw new Error(answer.error)

@@ -41,9 +41,9 @@ function applyHunk(text: string, hunk: Hunk, from: number): HunkResult {
   if (typeof starts === 'string') return { error: starts }
   if (hunk.before.length === 0) return insertLines(text, hunk, starts)
   const candidates = starts.map((start) => findPlace(text, hunk, start))
-  const found = new Map(candidates.flatMap((place) => ('error' in place ? [] : [[place.span.start, place]])))
-  const [place = candidates[0], ...others] = found.values()
-  if (!place) return { error: 'it has no place' }
+  const found = new Map(candidates.flatMap((match) => ('error' in match ? [] : [[match.span.start, match]])))
+  const [match = candidates[0], ...others] = found.values()
+  if (!match) return { error: 'it has no place' }
   if (others.length > 0)
     return {
       error: describeAmbiguity(
@@ -51,7 +51,7 @@ function applyHunk(text: string, hunk: Hunk, from: number): HunkResult {
         [...found.values()].map(({ span }) => span),
       ),
     }
-  return 'error' in place ? place : replaceSpan(text, hunk, place)
+  return 'error' in match ? match : replaceSpan(text, hunk, match)
 }
 
 type Place = { readonly strategy: MatchStrategy; readonly span: Span }

@@ -57,9 +57,9 @@ type Line = { readonly text: string; readonly start: number; readonly end: numbe
 function splitWithOffsets(text: string): Line[] {
   let start = 0
   return text.split('\n').map((line) => {
-    const place = { text: line, start, end: start + line.length }
-    start = place.end + 1
-    return place
+    const span = { text: line, start, end: start + line.length }
+    start = span.end + 1
+    return span
   })
 }
 

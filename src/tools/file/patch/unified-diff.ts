@@ -3,7 +3,7 @@
 import { createTwoFilesPatch } from 'diff'
 import type { Edit } from './plan-edits.ts'
 
-/** A diff of two large, very different files takes long and helps nobody. */
+/** A diff of two large, very different files takes long and is of no use. */
 const diffTimeoutMs = 1000
 
 export function renderUnifiedDiff({ path, before, after }: Edit): string {

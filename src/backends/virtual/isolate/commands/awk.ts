@@ -18,11 +18,11 @@ function withoutPipes(program: string): ProgramWithoutPipes {
   const files: string[] = []
   const rewritten = program.replace(pipePattern, (whole, before: string, quoted: string) => {
     if (before.endsWith('|')) return whole
-    const words = quoted.slice(1, -1).replace(/\\(.)/g, '$1')
-    const known = commands.indexOf(words)
-    const file = files[known] ?? `/tmp/.awk-${crypto.randomUUID()}`
-    if (known < 0) {
-      commands.push(words)
+    const shellCommand = quoted.slice(1, -1).replace(/\\(.)/g, '$1')
+    const index = commands.indexOf(shellCommand)
+    const file = files[index] ?? `/tmp/.awk-${crypto.randomUUID()}`
+    if (index < 0) {
+      commands.push(shellCommand)
       files.push(file)
     }
     return `${before}> "${file}"`
@@ -42,8 +42,8 @@ async function withProgram(args: readonly string[], context: Context): Promise<s
   return [...args.slice(0, at), ...rest.slice(0, end), program, ...rest.slice(end)]
 }
 
-async function run(given: string[], context: Context): Promise<ExecResult> {
-  const args = await withProgram(given, context)
+async function run(originalArgs: string[], context: Context): Promise<ExecResult> {
+  const args = await withProgram(originalArgs, context)
   const at = args.findIndex((arg, i) => !arg.startsWith('-') && !/^-[vF]$/.test(args[i - 1] ?? ''))
   const { program, commands, files } = withoutPipes(args[at] ?? '')
   if (commands.length === 0 || !context.exec) return originalCommand(context)(args)

@@ -21,20 +21,25 @@ const dd = command('dd', async (args, context) => {
   if (exceedsDeviceLimit(option.get('if') ?? '', end)) return errorResult('dd', 'more than 16 MiB of a device')
   const bytes = (await input(context, option.get('if'), end)).subarray(skip, end)
   const report = option.get('status') === 'none' ? '' : reportOn(bytes, size)
-  const goal = option.get('of')
-  if (goal === undefined) return { ...byteResult(bytes), stderr: report }
+  const target = option.get('of')
+  if (target === undefined) return { ...byteResult(bytes), stderr: report }
   const at = Number(option.get('seek') ?? 0) * size
-  await writeAt(context, { goal, bytes, at, keeps: /notrunc/.test(option.get('conv') ?? '') })
+  await writeAt(context, { target, bytes, at, keeps: /notrunc/.test(option.get('conv') ?? '') })
   return textResult('', 0, report)
 })
 
-type WriteOptions = { readonly goal: string; readonly bytes: Uint8Array; readonly at: number; readonly keeps: boolean }
+type WriteOptions = {
+  readonly target: string
+  readonly bytes: Uint8Array
+  readonly at: number
+  readonly keeps: boolean
+}
 
-async function writeAt(context: Context, { goal, bytes, at, keeps }: WriteOptions): Promise<void> {
-  const path = pathIn(context, goal)
+async function writeAt(context: Context, { target, bytes, at, keeps }: WriteOptions): Promise<void> {
+  const path = pathIn(context, target)
   if (path === '/dev/null') return
-  const there = (at > 0 || keeps) && (await context.fs.exists(path))
-  const before = there ? await context.fs.readFileBuffer(path) : new Uint8Array()
+  const exists = (at > 0 || keeps) && (await context.fs.exists(path))
+  const before = exists ? await context.fs.readFileBuffer(path) : new Uint8Array()
   const whole = new Uint8Array(Math.max(keeps ? before.byteLength : 0, at + bytes.byteLength))
   whole.set(before.subarray(0, whole.byteLength))
   whole.set(bytes, at)

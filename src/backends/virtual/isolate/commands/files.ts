@@ -17,10 +17,10 @@ const realpath = command('realpath', async (args, context) => {
 })
 
 function relative(from: string, to: string): string {
-  const [start, goal] = [from.split('/').filter(Boolean), to.split('/').filter(Boolean)]
-  const same = start.findIndex((part, i) => part !== goal[i])
+  const [start, end] = [from.split('/').filter(Boolean), to.split('/').filter(Boolean)]
+  const same = start.findIndex((part, i) => part !== end[i])
   const common = same < 0 ? start.length : same
-  return [...start.slice(common).map(() => '..'), ...goal.slice(common)].join('/') || '.'
+  return [...start.slice(common).map(() => '..'), ...end.slice(common)].join('/') || '.'
 }
 
 const mktemp = command('mktemp', async (args, context) => {
@@ -64,13 +64,18 @@ const truncate = command('truncate', async (args, context) => {
 const isDirectory = async ({ fs }: Context, path: string): Promise<boolean> =>
   (await fs.exists(path)) && (await fs.stat(path)).isDirectory
 
-type Installation = { readonly goal: string; readonly into: boolean; readonly parents: boolean; readonly mode: number }
+type Installation = {
+  readonly target: string
+  readonly into: boolean
+  readonly parents: boolean
+  readonly mode: number
+}
 
-async function installOne(context: Context, source: string, how: Installation): Promise<void> {
-  const place = how.into ? `${how.goal}/${source.slice(source.lastIndexOf('/') + 1)}` : how.goal
-  if (how.parents) await context.fs.mkdir(place.slice(0, place.lastIndexOf('/')) || '/', { recursive: true })
-  await context.fs.writeFile(place, await context.fs.readFileBuffer(pathIn(context, source)))
-  await context.fs.chmod(place, how.mode)
+async function installOne(context: Context, source: string, options: Installation): Promise<void> {
+  const path = options.into ? `${options.target}/${source.slice(source.lastIndexOf('/') + 1)}` : options.target
+  if (options.parents) await context.fs.mkdir(path.slice(0, path.lastIndexOf('/')) || '/', { recursive: true })
+  await context.fs.writeFile(path, await context.fs.readFileBuffer(pathIn(context, source)))
+  await context.fs.chmod(path, options.mode)
 }
 
 const install = command('install', async (args, context) => {
@@ -81,12 +86,12 @@ const install = command('install', async (args, context) => {
   }
   const sources = values.has('t') ? [...rest] : rest.slice(0, -1)
   if (sources.length === 0) return errorResult('install', 'missing file operand')
-  const goal = pathIn(context, values.get('t') ?? rest.at(-1) ?? '')
-  const into = values.has('t') || (await isDirectory(context, goal))
+  const target = pathIn(context, values.get('t') ?? rest.at(-1) ?? '')
+  const into = values.has('t') || (await isDirectory(context, target))
   const mode = Number.parseInt(values.get('m') ?? '755', 8)
   for (const source of sources) {
-    const done = installOne(context, source, { goal, into, mode, parents: flags.has('D') })
-    const failure = await done.then(() => undefined, withoutErrno)
+    const installing = installOne(context, source, { target, into, mode, parents: flags.has('D') })
+    const failure = await installing.then(() => undefined, withoutErrno)
     if (failure !== undefined) return errorResult('install', `cannot install '${source}': ${failure}`)
   }
   return textResult('')

@@ -46,11 +46,11 @@ const ln = command('ln', async (args, context) => {
   const follows = !args.some((arg) => /^-[a-zA-Z]*n/.test(arg))
   const link = operands.at(-1)
   if (!forced || operands.length < 2 || link === undefined) return originalCommand(context)(args)
-  const place = pathIn(context, link)
-  const inside = follows && (await isDirectory(context, place))
+  const linkPath = pathIn(context, link)
+  const inside = follows && (await isDirectory(context, linkPath))
   const name = (operands[0] ?? '').replace(/^.*\//, '')
-  const goal = inside ? `${place}/${name}` : place
-  await context.fs.rm(goal, { force: true })
+  const target = inside ? `${linkPath}/${name}` : linkPath
+  await context.fs.rm(target, { force: true })
   return originalCommand(context)(args)
 })
 
@@ -65,11 +65,11 @@ const cp = command('cp', async (args, context) => {
     plain.filter((arg) => isOption(arg) && arg !== '--parents'),
     plain.filter((arg) => !isOption(arg)),
   ]
-  const goal = operands.pop()
-  if (goal === undefined || operands.length === 0) return errorResult('cp', 'missing file operand')
+  const target = operands.pop()
+  if (target === undefined || operands.length === 0) return errorResult('cp', 'missing file operand')
   let result = textResult('')
   for (const source of operands) {
-    const parent = pathIn(context, `${goal}/${source}`).replace(/\/[^/]*$/, '')
+    const parent = pathIn(context, `${target}/${source}`).replace(/\/[^/]*$/, '')
     await context.fs.mkdir(parent, { recursive: true })
     result = await originalCommand(context)([...options, source, parent])
     if (result.exitCode !== 0) break

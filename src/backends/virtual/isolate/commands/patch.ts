@@ -14,8 +14,8 @@ type Outcome = { readonly text: string; readonly failed: boolean }
 
 async function applyOne(context: Context, part: StructuredPatch, name: string, dry: boolean): Promise<Outcome> {
   const path = pathIn(context, name)
-  const there = await context.fs.exists(path)
-  const result = applyPatch(there ? await context.fs.readFile(path) : '', part, { fuzzFactor: 2 })
+  const exists = await context.fs.exists(path)
+  const result = applyPatch(exists ? await context.fs.readFile(path) : '', part, { fuzzFactor: 2 })
   const count = part.hunks.length
   if (result === false) return { text: `patching file ${name}\n${count} out of ${count} hunks FAILED\n`, failed: true }
   if (!dry && part.newFileName === '/dev/null') await context.fs.rm(path, { force: true })
@@ -45,8 +45,8 @@ export const patch: Command = command('patch', async (args, context) => {
   for (const part of parts) {
     const name = rest[0] ?? target(part, count === undefined ? undefined : Number(count))
     const directory = option('d', 'directory')
-    const place = directory === undefined ? name : `${directory}/${name}`
-    outcomes.push(await applyOne(context, part, place, flags.has('dry-run')))
+    const path = directory === undefined ? name : `${directory}/${name}`
+    outcomes.push(await applyOne(context, part, path, flags.has('dry-run')))
   }
   const failed = outcomes.some((outcome) => outcome.failed)
   return textResult(outcomes.map(({ text }) => text).join(''), failed ? 1 : 0)

@@ -67,7 +67,7 @@ const uniq = command('uniq', async (args, context) => {
 
 /** For each word, computes the end of a line that begins there, so that all lines but the last are near the goal width. */
 function lineEnds(words: readonly string[], width: number): number[] {
-  const goal = Math.floor(width * 0.935)
+  const targetWidth = Math.floor(width * 0.935)
   const costs: number[] = [...words.map(() => Number.POSITIVE_INFINITY), 0]
   const ends = words.map((_, i) => i + 1)
   for (let i = words.length - 1; i >= 0; i--) {
@@ -75,7 +75,7 @@ function lineEnds(words: readonly string[], width: number): number[] {
     for (let j = i; j < words.length; j++) {
       length += (words[j]?.length ?? 0) + 1
       if (length >= width && j > i) break
-      const cost = (j === words.length - 1 ? 0 : (goal - length) ** 2) + (costs[j + 1] ?? 0)
+      const cost = (j === words.length - 1 ? 0 : (targetWidth - length) ** 2) + (costs[j + 1] ?? 0)
       if (cost >= (costs[i] ?? 0)) continue
       costs[i] = cost
       ends[i] = j + 1

@@ -20,13 +20,13 @@ export const xxd: Command = command('xxd', async (args, context) => {
   const skipped = all.subarray(Number(values.get('s') ?? 0))
   const bytes = skipped.subarray(0, Number(values.get('l') ?? skipped.byteLength))
   if (flags.has('r')) {
-    const back = Buffer.from(
+    const decoded = Buffer.from(
       Buffer.from(bytes)
         .toString('latin1')
         .replace(/[^0-9a-fA-F]/g, ''),
       'hex',
     )
-    return { stdout: back.toString('latin1'), stderr: '', exitCode: 0, stdoutKind: 'bytes' }
+    return { stdout: decoded.toString('latin1'), stderr: '', exitCode: 0, stdoutKind: 'bytes' }
   }
   if (bytes.byteLength > maxDumpedBytes) return errorResult('xxd', 'more than 2 MiB: select a part with -s and -l')
   const columns = Number(values.get('c') ?? (flags.has('p') ? 30 : 16))

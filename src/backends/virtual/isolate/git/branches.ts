@@ -146,10 +146,10 @@ export async function switchTo(call: Call, options: Arguments): Promise<GitOutpu
   const made = options.value('c', 'b', 'C', 'B')
   const [name] = options.rest
   if (made === undefined && name === undefined) throw fatal('missing branch or commit argument')
-  const goal = name === '-' ? await previousBranch(call) : (name ?? '')
+  const target = name === '-' ? await previousBranch(call) : (name ?? '')
   const stderr =
     made === undefined
-      ? await checkoutRef(call, goal, options.flag('f', 'force', 'discard-changes'))
+      ? await checkoutRef(call, target, options.flag('f', 'force', 'discard-changes'))
       : await createAndCheckout(call, made, name, options.value('C', 'B') !== undefined)
   return quiet ? {} : { stderr }
 }

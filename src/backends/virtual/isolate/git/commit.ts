@@ -19,8 +19,8 @@ async function messageOf(call: Call, options: Arguments, amended: git.CommitObje
 
 async function givenMessage(call: Call, options: Arguments, amended: git.CommitObject | undefined): Promise<string> {
   const { context, repository } = call
-  const given = options.values('m', 'message')
-  if (given.length > 0) return given.join('\n\n')
+  const messages = options.values('m', 'message')
+  if (messages.length > 0) return messages.join('\n\n')
   const file = options.value('F', 'file')
   if (file !== undefined) return readText(context, file)
   const prepared = `${repository.gitdir}/MERGE_MSG`

@@ -11,9 +11,9 @@ const ourMarker = 'HEAD'
 /** Names our side HEAD in conflict markers, as git does. */
 async function renameMarkers({ context, repository }: Call, paths: readonly string[], ours: string): Promise<void> {
   for (const path of paths) {
-    const place = `${repository.dir}/${path}`
-    const text = await context.fs.readFile(place)
-    await context.fs.writeFile(place, text.replaceAll(`<<<<<<< ${ours}\n`, `<<<<<<< ${ourMarker}\n`))
+    const file = `${repository.dir}/${path}`
+    const text = await context.fs.readFile(file)
+    await context.fs.writeFile(file, text.replaceAll(`<<<<<<< ${ours}\n`, `<<<<<<< ${ourMarker}\n`))
   }
 }
 

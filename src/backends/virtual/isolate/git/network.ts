@@ -34,11 +34,11 @@ function httpOf({ fetch: shellFetch }: Context, url: string): git.HttpClient {
 }
 
 export async function clone(context: Context, options: Arguments): Promise<string> {
-  const [url, place] = options.rest
+  const [url, directory] = options.rest
   if (url === undefined) throw fatal('You must specify a repository to clone.')
   const http = httpOf(context, url)
   const name =
-    place ??
+    directory ??
     url
       .replace(/\/+$/, '')
       .replace(/\.git$/, '')

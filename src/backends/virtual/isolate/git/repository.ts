@@ -119,8 +119,8 @@ export function repositoryPath({ context, repository }: Call, path: string): str
 
 /** Returns a test for paths that match one of these pathspecs; none match all. Stars match across directories, as in git. */
 export function pathMatcher(paths: readonly string[]): (path: string) => boolean {
-  const tests = paths.map((wanted) => {
-    const plain = wanted.replace(/\/$/, '')
+  const tests = paths.map((pattern) => {
+    const plain = pattern.replace(/\/$/, '')
     const glob = /[*?[]/.test(plain)
       ? new RegExp(
           `^${plain
@@ -197,13 +197,13 @@ function timeOf(text: string | undefined): { timestamp: number; timezoneOffset: 
 
 /** Resolves the author or committer: from variables, the repository, the user's settings, or a default. */
 export async function identityOf({ context, repository }: Call, role: 'AUTHOR' | 'COMMITTER'): Promise<Identity> {
-  const given = (field: string): string | undefined => context.exportedEnv?.[`GIT_${role}_${field}`]
+  const fromEnvironment = (field: string): string | undefined => context.exportedEnv?.[`GIT_${role}_${field}`]
   const setting = async (path: string): Promise<string | undefined> =>
     ((await git.getConfig({ ...repository, path })) as string | undefined) ?? (await readGlobal(context, path))
   return {
-    name: given('NAME') ?? (await setting('user.name')) ?? 'user',
-    email: given('EMAIL') ?? (await setting('user.email')) ?? 'user@localhost',
-    ...timeOf(given('DATE')),
+    name: fromEnvironment('NAME') ?? (await setting('user.name')) ?? 'user',
+    email: fromEnvironment('EMAIL') ?? (await setting('user.email')) ?? 'user@localhost',
+    ...timeOf(fromEnvironment('DATE')),
   }
 }
 

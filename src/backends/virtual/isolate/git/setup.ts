@@ -23,12 +23,12 @@ import {
 export async function init(context: Context, options: Arguments): Promise<string> {
   const dir = pathIn(context, options.rest[0] ?? '.')
   const repository = repositoryAt(context, dir)
-  const there = await context.fs.exists(repository.gitdir)
+  const exists = await context.fs.exists(repository.gitdir)
   const defaultBranch =
     options.value('b', 'initial-branch') ?? (await readGlobal(context, 'init.defaultBranch')) ?? 'main'
   await context.fs.mkdir(dir, { recursive: true })
   await git.init({ ...repository, defaultBranch })
-  const word = there ? 'Reinitialized existing' : 'Initialized empty'
+  const word = exists ? 'Reinitialized existing' : 'Initialized empty'
   return options.flag('q', 'quiet') ? '' : `${word} Git repository in ${repository.gitdir}/\n`
 }
 
@@ -75,8 +75,8 @@ export async function remote({ repository }: Call, options: Arguments): Promise<
   const remotes = await git.listRemotes({ ...repository })
   const known = remotes.find(({ remote: one }) => one === name)
   if (verb === undefined) {
-    const lines = remotes.flatMap(({ remote: one, url: place }) =>
-      options.flag('v', 'verbose') ? [`${one}\t${place} (fetch)`, `${one}\t${place} (push)`] : [one],
+    const lines = remotes.flatMap(({ remote: one, url: address }) =>
+      options.flag('v', 'verbose') ? [`${one}\t${address} (fetch)`, `${one}\t${address} (push)`] : [one],
     )
     return lines.map((line) => `${line}\n`).join('')
   }

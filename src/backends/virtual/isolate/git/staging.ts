@@ -18,22 +18,22 @@ import {
 import { setUnmerged, statusOf, listUnmerged } from './status.ts'
 
 async function clearUnmerged(call: Call, paths: readonly string[]): Promise<void> {
-  const left = await listUnmerged(call)
-  if (left.length > 0)
+  const unmerged = await listUnmerged(call)
+  if (unmerged.length > 0)
     await setUnmerged(
       call,
-      left.filter((path) => !paths.includes(path)),
+      unmerged.filter((path) => !paths.includes(path)),
     )
 }
 
 /** Adds everything below these paths that differs from the index. */
-export async function stage(call: Call, isWanted: (path: string) => boolean, tracked: boolean): Promise<string[]> {
+export async function stage(call: Call, isSelected: (path: string) => boolean, tracked: boolean): Promise<string[]> {
   const { repository } = call
   const conflicts = new Set(await listUnmerged(call))
-  const matrix = await git.statusMatrix({ ...repository, filter: (path) => isWanted(path) })
+  const matrix = await git.statusMatrix({ ...repository, filter: (path) => isSelected(path) })
   const changed = matrix.filter(([path, head, workdir, index]) => {
     if (tracked && head === 0 && index === 0) return false
-    return isWanted(path) && (workdir !== index || conflicts.has(path))
+    return isSelected(path) && (workdir !== index || conflicts.has(path))
   })
   for (const [filepath, , workdir] of changed)
     if (workdir === 0) await git.remove({ ...repository, filepath })
@@ -44,12 +44,12 @@ export async function stage(call: Call, isWanted: (path: string) => boolean, tra
 }
 
 /** Throws unless the path exists, is tracked or is a pattern, and is not ignored (without `force`). */
-async function requireAddable(call: Call, name: string, known: readonly string[], force: boolean): Promise<void> {
+async function requireAddable(call: Call, name: string, tracked: readonly string[], force: boolean): Promise<void> {
   const filepath = repositoryPath(call, name)
-  const there = await call.context.fs.exists(pathIn(call.context, name))
-  if (!there && !/[*?[]/.test(name) && !known.some(pathMatcher([filepath])))
+  const exists = await call.context.fs.exists(pathIn(call.context, name))
+  if (!exists && !/[*?[]/.test(name) && !tracked.some(pathMatcher([filepath])))
     throw fatal(`pathspec '${name}' did not match any files`)
-  if (!there || filepath === '.' || known.includes(filepath)) return
+  if (!exists || filepath === '.' || tracked.includes(filepath)) return
   const ignored = await git.isIgnored({ ...call.repository, filepath })
   if (ignored && !force)
     throw new GitError(
@@ -64,44 +64,44 @@ export async function add(call: Call, options: Arguments): Promise<string> {
   const names = [...options.rest, ...(options.after ?? [])]
   if (names.length === 0 && !update && !options.flag('A', 'all'))
     throw new GitError('Nothing specified, nothing added.', 0)
-  const known = await git.listFiles({ ...call.repository })
-  for (const name of names) await requireAddable(call, name, known, options.flag('f', 'force'))
-  const isWanted = pathMatcher(names.map((name) => repositoryPath(call, name)))
-  const staged = await stage(call, isWanted, update)
+  const tracked = await git.listFiles({ ...call.repository })
+  for (const name of names) await requireAddable(call, name, tracked, options.flag('f', 'force'))
+  const isSelected = pathMatcher(names.map((name) => repositoryPath(call, name)))
+  const staged = await stage(call, isSelected, update)
   return options.flag('v', 'verbose') ? staged.map((path) => `add '${path}'\n`).join('') : ''
 }
 
 export async function rm(call: Call, options: Arguments): Promise<string> {
   const files = await git.listFiles({ ...call.repository })
-  const gone: string[] = []
+  const removed: string[] = []
   for (const name of [...options.rest, ...(options.after ?? [])]) {
     const inside = repositoryPath(call, name)
     const matched = files.filter(pathMatcher([inside]))
     if (matched.length === 0 && !options.flag('f')) throw fatal(`pathspec '${name}' did not match any files`)
     if (matched.some((path) => path !== inside) && !options.flag('r') && !/[*?[]/.test(name))
       throw fatal(`not removing '${name}' recursively without -r`)
-    gone.push(...matched)
+    removed.push(...matched)
   }
-  for (const filepath of gone) {
+  for (const filepath of removed) {
     await git.remove({ ...call.repository, filepath })
     if (!options.flag('cached')) await call.context.fs.rm(`${call.repository.dir}/${filepath}`, { force: true })
   }
-  await clearUnmerged(call, gone)
-  return options.flag('q', 'quiet') ? '' : gone.map((path) => `rm '${path}'\n`).join('')
+  await clearUnmerged(call, removed)
+  return options.flag('q', 'quiet') ? '' : removed.map((path) => `rm '${path}'\n`).join('')
 }
 
 export async function mv(call: Call, options: Arguments): Promise<string> {
   const { context, repository } = call
-  const [sources, goal] = [options.rest.slice(0, -1), options.rest.at(-1) ?? '']
-  const target = pathIn(context, goal)
+  const [sources, destination] = [options.rest.slice(0, -1), options.rest.at(-1) ?? '']
+  const target = pathIn(context, destination)
   const into = (await context.fs.exists(target)) && (await context.fs.stat(target)).isDirectory
   for (const source of sources) {
     const from = pathIn(context, source)
     const files = (await git.listFiles({ ...repository })).filter(pathMatcher([repositoryPath(call, source)]))
-    if (files.length === 0) throw fatal(`not under version control, source=${source}, destination=${goal}`)
+    if (files.length === 0) throw fatal(`not under version control, source=${source}, destination=${destination}`)
     const to = into ? `${target}/${from.replace(/^.*\//, '')}` : target
     if (!options.flag('f') && (await context.fs.exists(to)))
-      throw fatal(`destination exists, source=${source}, destination=${goal}`)
+      throw fatal(`destination exists, source=${source}, destination=${destination}`)
     await context.fs.mv(from, to)
     const moved = repositoryPath(call, to)
     for (const filepath of files) {
@@ -115,32 +115,32 @@ export async function mv(call: Call, options: Arguments): Promise<string> {
 /** Overwrites files of the working tree with those of a commit or the index. */
 export async function restoreFiles(call: Call, source: string | undefined, names: readonly string[]): Promise<number> {
   const { repository, context } = call
-  const isWanted = pathMatcher(names.map((name) => repositoryPath(call, name)))
+  const isSelected = pathMatcher(names.map((name) => repositoryPath(call, name)))
   const from =
     source === undefined
       ? ({ of: 'index' } as const)
       : ({ of: 'commit', oid: await commitOf(repository, source) } as const)
-  const changes = await changesBetween(repository, [from, { of: 'files' }], isWanted)
+  const changes = await changesBetween(repository, [from, { of: 'files' }], isSelected)
   const all =
     source === undefined ? await git.listFiles({ ...repository }) : await git.listFiles({ ...repository, ref: source })
-  if (!all.some(isWanted) && changes.length === 0)
+  if (!all.some(isSelected) && changes.length === 0)
     throw new GitError(`error: pathspec '${names[0] ?? ''}' did not match any file(s) known to git`, 1)
   for (const { path, before } of changes) {
-    const place = `${repository.dir}/${path}`
+    const file = `${repository.dir}/${path}`
     if (!before) continue
     const { blob } = await git.readBlob({ ...repository, oid: before.oid })
-    await context.fs.mkdir(place.replace(/\/[^/]*$/, ''), { recursive: true })
-    await context.fs.writeFile(place, blob)
-    if (before.mode === '100755') await context.fs.chmod(place, 0o755)
+    await context.fs.mkdir(file.replace(/\/[^/]*$/, ''), { recursive: true })
+    await context.fs.writeFile(file, blob)
+    if (before.mode === '100755') await context.fs.chmod(file, 0o755)
     if (source !== undefined) await git.add({ ...repository, filepath: path })
   }
   return changes.length
 }
 
 /** Resets the index to a commit, below these paths. */
-async function unstage(call: Call, ref: string | undefined, isWanted: (path: string) => boolean): Promise<void> {
+async function unstage(call: Call, ref: string | undefined, isSelected: (path: string) => boolean): Promise<void> {
   const { repository } = call
-  const changes = await changesBetween(repository, [{ of: 'commit', oid: ref }, { of: 'index' }], isWanted)
+  const changes = await changesBetween(repository, [{ of: 'commit', oid: ref }, { of: 'index' }], isSelected)
   for (const { path, before } of changes)
     if (ref && before) await git.resetIndex({ ...repository, filepath: path, ref })
     else await git.remove({ ...repository, filepath: path })
@@ -170,15 +170,15 @@ async function moveBranch(call: Call, oid: string): Promise<void> {
 export async function reset(call: Call, options: Arguments): Promise<string> {
   const { repository } = call
   const [revisions, paths] = await options.revisionsAndPaths(call)
-  const goal = revisions[0] === undefined ? await headOf(repository) : await commitOf(repository, revisions[0])
+  const target = revisions[0] === undefined ? await headOf(repository) : await commitOf(repository, revisions[0])
   if (paths.length > 0) {
-    await unstage(call, goal, pathMatcher(paths.map((path) => repositoryPath(call, path))))
+    await unstage(call, target, pathMatcher(paths.map((path) => repositoryPath(call, path))))
     return listUnstaged(call, options)
   }
-  if (goal && revisions.length > 0) await moveBranch(call, goal)
+  if (target && revisions.length > 0) await moveBranch(call, target)
   if (options.flag('soft')) return ''
-  if (options.flag('hard')) return goal ? resetHard(call, goal, options) : ''
-  await unstage(call, goal, () => true)
+  if (options.flag('hard')) return target ? resetHard(call, target, options) : ''
+  await unstage(call, target, () => true)
   await setUnmerged(call, [])
   return listUnstaged(call, options)
 }

@@ -72,15 +72,15 @@ function collapseFolders(untracked: readonly string[], tracked: readonly string[
 
 /** Reports a new file with the content of a deleted one as renamed. */
 async function detectRenames(repository: Repository, rows: readonly Row[]): Promise<Row[]> {
-  const [gone, made] = [rows.filter(({ index }) => index === 'D'), rows.filter(({ index }) => index === 'A')]
-  if (gone.length === 0 || made.length === 0) return [...rows]
+  const [deleted, added] = [rows.filter(({ index }) => index === 'D'), rows.filter(({ index }) => index === 'A')]
+  if (deleted.length === 0 || added.length === 0) return [...rows]
   const head = await headOf(repository)
   const before = new Map<string, string>()
-  for (const { path } of gone)
+  for (const { path } of deleted)
     if (head) before.set((await git.readBlob({ ...repository, oid: head, filepath: path })).oid, path)
-  const after = await stagedOids(repository, new Set(made.map(({ path }) => path)))
+  const after = await stagedOids(repository, new Set(added.map(({ path }) => path)))
   const renamed = new Map<string, string>()
-  for (const { path } of made) {
+  for (const { path } of added) {
     const from = before.get(after.get(path) ?? '')
     if (from === undefined) continue
     renamed.set(path, from)
@@ -147,7 +147,7 @@ export async function longStatus(call: Call, paths: readonly string[] = []): Pro
   const head = await headOf(call.repository)
   const branch = await branchOf(call.repository)
   const changed = rows.filter(({ files }) => files !== unchanged)
-  const gone = changed.some(({ files }) => files === 'D')
+  const hasDeleted = changed.some(({ files }) => files === 'D')
   const unstage = head
     ? 'use "git restore --staged <file>..." to unstage'
     : 'use "git rm --cached <file>..." to unstage'
@@ -167,7 +167,7 @@ export async function longStatus(call: Call, paths: readonly string[] = []): Pro
     {
       title: 'Changes not staged for commit',
       hints: [
-        `use "git add${gone ? '/rm' : ''} <file>..." to update what will be committed`,
+        `use "git add${hasDeleted ? '/rm' : ''} <file>..." to update what will be committed`,
         'use "git restore <file>..." to discard changes in working directory',
       ],
       lines: changed.map((row) => `${changeLabels[row.files] ?? ''}${row.path}`),
@@ -178,9 +178,11 @@ export async function longStatus(call: Call, paths: readonly string[] = []): Pro
       lines: untracked,
     },
   ]
-  const where = branch === undefined ? `HEAD detached at ${(head ?? '').slice(0, 7)}\n` : `On branch ${branch}\n`
+  const headLine = branch === undefined ? `HEAD detached at ${(head ?? '').slice(0, 7)}\n` : `On branch ${branch}\n`
   const merging = conflicts.length > 0 ? 'You have unmerged paths.\n  (fix conflicts and run "git commit")\n\n' : ''
   const text = sections.map(renderSection).join('')
   const end = renderSummary(status, head !== undefined)
-  return where + (head ? '' : '\nNo commits yet\n\n') + merging + (end === '' ? text.replace(/\n$/, '\n') : text + end)
+  return (
+    headLine + (head ? '' : '\nNo commits yet\n\n') + merging + (end === '' ? text.replace(/\n$/, '\n') : text + end)
+  )
 }

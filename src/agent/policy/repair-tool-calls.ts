@@ -1,6 +1,6 @@
 /**
- * Corrects a reply of a model: names of tools that exist, ids that differ, and each call once. Some models send every
- * call of a batch with the same id, or the same call several times.
+ * Repairs the tool calls of a reply: corrects misspelled tool names, makes ids unique, and removes duplicate calls. Some
+ * models send every call of a batch with the same id, or the same call several times.
  */
 
 import type { AssistantMessage } from '../model/message.ts'
@@ -10,16 +10,16 @@ import { repairToolName } from './repair-tool-name.ts'
 /** Calls of one reply. Each result costs a write of the whole turn. The model can ask for the others again. */
 const maxCalls = 128
 
-export const tidyReply: OnReply = ({ reply }, { toolbox }) => {
+export const repairToolCalls: OnReply = ({ reply }, { toolbox }) => {
   const ids = new Set<string>()
-  const seen = new Set<string>()
+  const callKeys = new Set<string>()
   const content = reply.content.flatMap((part, i): AssistantMessage['content'] => {
     if (part.type !== 'call') return [part]
     if (ids.size === maxCalls) return []
     const name = toolbox.has(part.name) ? part.name : (repairToolName(part.name, toolbox.keys()) ?? part.name)
     const key = `${name} ${part.raw ?? canonicalJson(part.input)}`
-    if (seen.has(key)) return []
-    seen.add(key)
+    if (callKeys.has(key)) return []
+    callKeys.add(key)
     const id = uniqueId(part.id || `call_${i}`, ids)
     return [{ ...part, name: name || 'invalid_tool_call', id }]
   })

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { type AssistantMessage, callsIn } from '../../../src/agent/model/message.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
 import { newTurn } from '../../../src/agent/model/turn.ts'
-import { tidyReply } from '../../../src/agent/policy/tidy-reply.ts'
+import { repairToolCalls } from '../../../src/agent/policy/repair-tool-calls.ts'
 
-const view = { toolbox: new Map() } as unknown as Parameters<typeof tidyReply>[1]
+const view = { toolbox: new Map() } as unknown as Parameters<typeof repairToolCalls>[1]
 const replyOf = (length: number): AssistantMessage => ({
   role: 'assistant',
   stop: 'tools',
@@ -16,7 +16,7 @@ it.each([
   [128, 128],
   [10_000, 128],
 ])('of %d calls in one reply, %d remain', (sent, remaining) => {
-  const ruling = tidyReply({ turn: newTurn('t', 0, 10), reply: replyOf(sent), usage: noUsage, calls: [] }, view)
+  const ruling = repairToolCalls({ turn: newTurn('t', 0, 10), reply: replyOf(sent), usage: noUsage, calls: [] }, view)
   const reply = ruling && 'reply' in ruling ? ruling.reply : undefined
   expect(callsIn(reply!)).toHaveLength(remaining)
 })
