@@ -27,7 +27,10 @@ const sampleMs = Math.max(10_000, (minutes * 60_000) / 60)
 const toleratedGrowth = 0.1
 const concurrentTurns = 4
 
-/** A conversation is held in memory as a whole: after so many turns a new session replaces the old one. */
+/**
+ * A conversation is held in memory as a whole, so its turns are undone after so many. New sessions would not do: the
+ * local runtime keeps the isolate of every session that ever ran a command (docs/performance.md).
+ */
 const turnsPerSession = 30
 
 const mix: Readonly<Record<string, string>> = {
@@ -69,8 +72,8 @@ async function runTurns(target: Target, until: number, counters: { turns: number
       await sendMessage(target, prompt, slot.id).catch((error: unknown) => void counters.failures.push(String(error)))
       counters.turns++
       if (++slot.turns >= turnsPerSession) {
-        await call(target, 'DELETE', `/api/sessions/${slot.id}`)
-        Object.assign(slot, { id: await create(), turns: 0 })
+        await json(target, 'POST', `/api/sessions/${slot.id}/undo`, { n: turnsPerSession })
+        slot.turns = 0
       }
       free.push(slot)
     }
