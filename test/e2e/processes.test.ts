@@ -1,4 +1,7 @@
-/** Background processes on a real machine, behind a real server that is killed: found again, told of once, gone with their session. */
+/**
+ * Tests background processes on a real host behind a killed server: they are found again, reported once, and end with
+ * their session.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'

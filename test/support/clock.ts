@@ -1,4 +1,7 @@
-/** Clocks for tests: one that advances only when a test calls `pass`, and one that `pass` moves ahead of the real time. */
+/**
+ * Creates clocks for tests: one that advances only when a test calls `pass`, and one that `pass` moves ahead of the
+ * real time.
+ */
 
 import type { Timers } from '../../src/durable/platform/clock.ts'
 

@@ -34,7 +34,7 @@ import { createSkippingClock } from '../../support/clock.ts'
 import type { AnswerOverride } from '../../support/telegram-api.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, send } from '../../worker/listen.ts'
-import { alarmOf, evict, inObject, kill, objectOf, ring, requestCommand } from '../support/object.ts'
+import { alarmOf, evict, inObject, kill, objectOf, fireAlarm, requestCommand } from '../support/object.ts'
 import { outage } from '../../support/outage.ts'
 
 beforeAll(applyMigrations)
@@ -297,10 +297,10 @@ describe('a turn of a chat', () => {
     await kill(session)
     forgetSnapshot('default')
     outage.isTenantDown = true
-    await ring(session)
+    await fireAlarm(session)
     expect(await alarmOf(session)).not.toBeNull()
     outage.restore()
-    await ring(session)
+    await fireAlarm(session)
     await chat.api.waitForText('Hello.')
     expect(chat.api.sentTexts).toEqual(['Hello.'])
   })
@@ -543,7 +543,7 @@ describe('a call that needs approval', () => {
   it('is not approved by a text', async () => {
     const { chat, session } = await createPendingApproval()
     await receiveMessage(chat, 'yes')
-    await ring(session)
+    await fireAlarm(session)
     expect(await fileOf(session, 'count.txt')).toBe(404)
     expect(
       (await call<{ data: { session_id: string }[] }>('GET', '/api/approvals')).body.data.filter(

@@ -1,4 +1,7 @@
-/** Rows of the acceptance list that need the whole object: what a client sees, and what the model is sent. */
+/**
+ * Tests rows of the acceptance list that need the whole object: the events for the client and the requests to the
+ * model.
+ */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-import { faultsAreGotOver } from './suite.ts'
+import { testFaults } from './suite.ts'
 import { anthropic } from './wires/anthropic.ts'
 
-faultsAreGotOver(anthropic)
+testFaults(anthropic)

@@ -1,4 +1,4 @@
-import { faultsAreGotOver } from './suite.ts'
+import { testFaults } from './suite.ts'
 import { bedrock } from './wires/bedrock.ts'
 
-faultsAreGotOver(bedrock)
+testFaults(bedrock)

@@ -1,6 +1,6 @@
 /**
- * The `AI` binding over the provider of bytes.ts, as the runtime has it: it sends its inputs as JSON, hands on the body
- * of what it is answered, and throws words in place of statuses. Headers never come through.
+ * Implements the `AI` binding with the provider of bytes.ts. Like the real one, it sends inputs as JSON, returns the
+ * body of the response, and throws texts instead of statuses. It passes no headers on.
  */
 
 import type { AiBinding } from '../../../src/agent/providers/workers-ai/workers-ai.ts'

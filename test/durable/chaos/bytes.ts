@@ -1,7 +1,6 @@
 /**
- * A provider down to its bytes: connections that are refused or cut, frames that end in the middle of a character,
- * streams that never end. It stands behind `fetch`, whatever the address, and behind the `AI` binding of workers-ai.ts;
- * it tells scripts apart by the name of the model.
+ * Simulates a provider byte by byte: refused and cut connections, frames that end inside a character, endless streams.
+ * It replaces `fetch` for every address, and the `AI` binding (binding.ts). The model name selects the script.
  */
 
 import type { ModelRequest } from '../../support/scripted-model.ts'

@@ -1,6 +1,7 @@
 /**
- * The crash matrix (reliability §4), rows 20 to 24: the object dies while an answer is on its way into a chat, its alarm
- * takes it up, and what counts is what the platform got. The same rows are killed from outside by `npm run chaos`.
+ * Tests rows 20 to 24 of the crash matrix (reliability §4): the object is killed during the delivery of an answer, and
+ * its alarm resumes it. The tests check the messages that the platform received. `npm run chaos` kills the same rows
+ * from outside.
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'

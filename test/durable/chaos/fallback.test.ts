@@ -1,10 +1,10 @@
-/** Which model is asked after the first one failed, in this turn and in the next. */
+/** Tests the choice of the model after the first one failed, in this turn and in the next one. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../support/scripted-model.ts'
 import { applyMigrations } from '../../worker/client.ts'
 import { provider } from './bytes.ts'
-import { notesIn, createChaosSession, sendMessage } from './place.ts'
+import { notesIn, createChaosSession, sendMessage } from './chaos-session.ts'
 import { answers } from './wire.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
@@ -35,16 +35,16 @@ describe('a list of fallbacks', () => {
 describe('the turn after a fallback', () => {
   it('begins with the first model again', async () => {
     const first = provider((nth) => (nth === 0 ? gone() : fine()))
-    const place = await createChaosSession(first, { fallback_providers: ['demo/agent'] })
-    expect((await sendMessage(place, 'go')).output).toContain('You said: go')
-    expect((await sendMessage(place, 'and now?')).output).toBe('All is well.')
+    const session = await createChaosSession(first, { fallback_providers: ['demo/agent'] })
+    expect((await sendMessage(session, 'go')).output).toContain('You said: go')
+    expect((await sendMessage(session, 'and now?')).output).toBe('All is well.')
   })
 
   it('does not ask the first model before the time that its provider named', async () => {
     const first = provider(() => openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '600' })))
-    const place = await createChaosSession(first, { fallback_providers: ['demo/agent'] })
-    await sendMessage(place, 'go')
-    expect((await sendMessage(place, 'and now?')).output).toContain('You said: and now?')
+    const session = await createChaosSession(first, { fallback_providers: ['demo/agent'] })
+    await sendMessage(session, 'go')
+    expect((await sendMessage(session, 'and now?')).output).toContain('You said: and now?')
     expect(first.asked()).toBe(1)
   })
 
@@ -52,9 +52,9 @@ describe('the turn after a fallback', () => {
     const limited = openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '1' }))
     const first = provider((nth) => (nth === 0 ? limited : fine()))
     const impatient = { agent: { max_wait_seconds: 0 }, fallback_providers: ['demo/agent'] }
-    const place = await createChaosSession(first, impatient)
-    expect((await sendMessage(place, 'go')).output).toContain('You said: go')
-    await until(async () => (await sendMessage(place, 'and now?')).output === 'All is well.')
+    const session = await createChaosSession(first, impatient)
+    expect((await sendMessage(session, 'go')).output).toContain('You said: go')
+    await until(async () => (await sendMessage(session, 'and now?')).output === 'All is well.')
   })
 })
 
@@ -62,8 +62,8 @@ describe('a fallback that fails', () => {
   it('does not bench the key of the first model, though both use it', async () => {
     const limited = provider(() => openaiChat.error(429, 'Slow down.', () => ({ 'retry-after': '600' })))
     const first = provider((nth) => (nth === 0 ? gone() : fine()))
-    const place = await createChaosSession(first, { fallback_providers: [limited.id, 'demo/agent'] })
-    expect((await sendMessage(place, 'go')).output).toContain('You said: go')
-    expect((await sendMessage(place, 'and now?')).output).toBe('All is well.')
+    const session = await createChaosSession(first, { fallback_providers: [limited.id, 'demo/agent'] })
+    expect((await sendMessage(session, 'go')).output).toContain('You said: go')
+    expect((await sendMessage(session, 'and now?')).output).toBe('All is well.')
   })
 })

@@ -1,4 +1,7 @@
-/** The faults of a provider in any dialect, and what has to be done about each: once as a blip, once for ever. */
+/**
+ * Defines the faults of a provider in any dialect, and the expected outcome of each: when it happens once, and when it
+ * persists.
+ */
 
 import { bare, breaks, cut, silence, whole, type Piece } from './bytes.ts'
 import { answered, broken, failed, type Fault, final, halved, mistaken, passing, stalling, waits } from './outcomes.ts'

@@ -1,4 +1,7 @@
-/** An image that is too large for the provider: made smaller by the Images binding, left out when that is not enough. */
+/**
+ * Tests images that are too large for the provider: the Images binding shrinks them, and they are omitted if that is
+ * not enough.
+ */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '../../../src/durable/workspace/shrink-images.ts'
@@ -6,7 +9,7 @@ import { userText } from '../../../src/agent/model/message.ts'
 import { bindings, call, applyMigrations } from '../../worker/client.ts'
 import type { Run } from '../../worker/listen.ts'
 import { type Answer, provider } from './bytes.ts'
-import { notesIn, createChaosSession } from './place.ts'
+import { notesIn, createChaosSession } from './chaos-session.ts'
 import { answers } from './wire.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
@@ -108,10 +111,10 @@ describe('a provider that finds an image too large', () => {
   const tooLarge = openaiChat.error(400, 'messages.0.content.0: image exceeds 5 MB maximum')
   const urlIn = (asked: object) => /data:image\/\w+;base64,[\w+/=]+/.exec(JSON.stringify(asked))?.[0] ?? ''
   const show = async (answer: (asked: object) => Answer) => {
-    const place = await createChaosSession(provider((_nth, asked) => answer(asked)))
+    const session = await createChaosSession(provider((_nth, asked) => answer(asked)))
     const url = `data:image/png;base64,${base64(await png())}`
     const body = { input: 'What is it?', attachments: [{ type: 'image', url }] }
-    return (await call<Run>('POST', `/api/sessions/${place.id}/chat`, { key: place.key, body })).body
+    return (await call<Run>('POST', `/api/sessions/${session.id}/chat`, { key: session.key, body })).body
   }
 
   it('gets a smaller one, and the run says so', async () => {

@@ -1,4 +1,4 @@
-import { faultsAreGotOver } from './suite.ts'
+import { testFaults } from './suite.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
-faultsAreGotOver(openaiChat)
+testFaults(openaiChat)

@@ -1,4 +1,4 @@
-import { faultsAreGotOver } from './suite.ts'
+import { testFaults } from './suite.ts'
 import { openaiResponses } from './wires/openai-responses.ts'
 
-faultsAreGotOver(openaiResponses)
+testFaults(openaiResponses)

@@ -1,6 +1,6 @@
 /**
- * What has to come of a fault: `did` are the notes of the run, in order; `exit` is why the turn ended; `output` what
- * people got to read.
+ * Defines the expected outcome of a fault. `did`: the notes of the run, in order. `exit`: why the turn ended.
+ * `output`: the answer that the user sees.
  */
 
 import type { Answer } from './bytes.ts'

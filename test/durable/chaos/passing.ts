@@ -1,4 +1,4 @@
-/** Failpoints as tests use them: which were passed, and what happens at that moment in the same stretch of code. */
+/** Records which failpoints were passed, and runs code of a test at a failpoint synchronously. */
 
 import { afterEach, beforeEach, vi } from 'vitest'
 import { armFailpoints, type FailpointName } from '../../../src/durable/platform/failpoint.ts'

@@ -1,4 +1,4 @@
-/** Answers of a provider that are odd and yet have to be taken, and what must never come of them. */
+/** Tests unusual answers of a provider that must be accepted, and answers that must not be. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { getHealth } from '../../../src/durable/models/key-pool.ts'
@@ -6,7 +6,7 @@ import { Gate, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations } from '../../worker/client.ts'
 import { subscribe, type Run, joinDeltas } from '../../worker/listen.ts'
 import { cut, provider, stream } from './bytes.ts'
-import { linesOf, findInvalidCounts, createChaosSession, sendMessage, findTranscriptErrors } from './session.ts'
+import { linesOf, findInvalidCounts, createChaosSession, sendMessage, findTranscriptErrors } from './chaos-session.ts'
 import { absurdUsage, done, finish, fragment, openaiChat, text, usage } from './wires/openai-chat.ts'
 import { answers as answersOf } from './wire.ts'
 
@@ -44,7 +44,7 @@ describe('an answer', () => {
     const session = await createChaosSession(first)
     const running = sendMessage(session, 'go')
     await gate.waitUntilReached()
-    await call('PATCH', `/api/sessions/${place.id}`, { key: place.key, body: { model: second.id } })
+    await call('PATCH', `/api/sessions/${session.id}`, { key: session.key, body: { model: second.id } })
     gate.open()
     expect(await running).toMatchObject({ output: 'I am the first.' })
     expect(await sendMessage(session, 'and now?')).toMatchObject({ output: 'I am the second.' })
@@ -55,11 +55,11 @@ describe('an answer', () => {
     const drops = provider(() => stream({ again: ':', everyMs: 50 }))
     const runs = [words, drops].map(async (one) => {
       const session = await createChaosSession(one)
-      const listener = await subscribe(place.id, undefined, place.key)
+      const listener = await subscribe(session.id, undefined, session.key)
       const running = sendMessage(session, 'go')
       await until(() => (one === words ? joinDeltas(listener.events).startsWith('more more') : one.asked()))
       listener.close()
-      await call('POST', `/api/sessions/${place.id}/stop`, { key: place.key })
+      await call('POST', `/api/sessions/${session.id}/stop`, { key: session.key })
       const { status: end, output } = await running
       return { end, output, trouble: findTranscriptErrors(await linesOf(session)) }
     })
@@ -76,8 +76,11 @@ describe('counts of tokens that cannot be', () => {
     const session = await createChaosSession(provider((nth) => (nth ? answers('Back again.') : strange)))
     const run = await sendMessage(session, 'go')
     const after = await sendMessage(session, 'still there?')
-    const { body } = await call<Run>('GET', `/api/sessions/${place.id}`, { key: place.key })
-    return { outputs: [run.output, after.output], odd: [...findInvalidCounts(run), ...findInvalidCounts(after), ...findInvalidCounts(body)] }
+    const { body } = await call<Run>('GET', `/api/sessions/${session.id}`, { key: session.key })
+    return {
+      outputs: [run.output, after.output],
+      odd: [...findInvalidCounts(run), ...findInvalidCounts(after), ...findInvalidCounts(body)],
+    }
   }
   const outputs = ['All is well.', 'Back again.']
 
@@ -97,7 +100,7 @@ describe('a time to wait that is absurd', () => {
       { fallback_providers: ['demo/agent'] },
     )
     await sendMessage(session, 'go')
-    const rests = Object.values(getHealth(place.tenant)).map((health) => health.until - Date.now())
+    const rests = Object.values(getHealth(session.tenant)).map((health) => health.until - Date.now())
     expect(Math.max(...rests)).toBeLessThanOrEqual(24 * 3_600_000)
   })
 })

@@ -1,4 +1,4 @@
-/** Results that are too long for the transcript, of models that call everything by the same name. */
+/** Tests tool results that are too long for the transcript, with models that repeat call ids. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type ModelRequest, calls, model, type Reply, says } from '../../support/scripted-model.ts'

@@ -1,8 +1,7 @@
 /**
- * The crash matrix (reliability §4) inside the runtime: the object dies at a boundary, its alarm takes the turn up, and
- * what comes of it is looked at. The same rows are killed from outside by `npm run chaos`; more of them, by what they
- * mean for a turn, are in crash.test.ts, those of delivery in channel-rows.test.ts. "Uncommitted": it dies in the same
- * stretch, so that nothing of it is written.
+ * Tests the crash matrix (reliability §4) inside the runtime: the object is killed at a boundary, and its alarm
+ * resumes the turn. `npm run chaos` kills the same rows from outside. More cases are in crash.test.ts, those of
+ * delivery in channel-rows.test.ts. "Uncommitted": the object is killed before an await, so that nothing is written.
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -10,14 +9,14 @@ import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
 import { calls, Gate, hangs, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, subscribe, listMessages, type Run } from '../../worker/listen.ts'
-import { inObject, kill, ring } from '../support/object.ts'
+import { inObject, kill, fireAlarm } from '../support/object.ts'
 import { cameTo, dieAt, disarm, hangAt, passages, watchFailpoints } from './passing.ts'
 
 beforeAll(applyMigrations)
 
 watchFailpoints()
 
-async function place(replies: readonly Reply[], settings: object = {}) {
+async function createSession(replies: readonly Reply[], settings: object = {}) {
   const scripted = model(replies)
   const { id } = await newSession({ model: scripted.id, settings })
   return { id, scripted }
@@ -28,7 +27,7 @@ const runOf = async (id: string, run: string) => (await call<Run>('GET', `/api/s
 
 async function goOn(id: string, run: string): Promise<Run> {
   disarm()
-  await ring(id)
+  await fireAlarm(id)
   return until(async () => {
     const now = await runOf(id, run)
     return now.exit_reason === null ? undefined : now
@@ -56,7 +55,7 @@ const isUnknown = ({ content }: Result) => content.includes('unknown whether it 
 
 describe('said', () => {
   it('row 2: written and not committed: the client gets no 2xx and nothing of it is there; said again, it is one turn', async () => {
-    const { id, scripted } = await place([says('Hello.')])
+    const { id, scripted } = await createSession([says('Hello.')])
     await dieAt(id, 'accepted')
     const answer = await request('POST', `/api/sessions/${id}/steer`, { body: { input: 'go' } })
     expect(passages()).toEqual(['accepted'])
@@ -69,7 +68,7 @@ describe('said', () => {
 
   it('row 2: while a turn runs, written and not committed: the turn ends as if it had not been said', async () => {
     const gate = new Gate()
-    const { id } = await place([says('Hel', gate), says('Hello.')])
+    const { id } = await createSession([says('Hel', gate), says('Hello.')])
     const run = await begin(id)
     await gate.waitUntilReached()
     await dieAt(id, 'accepted')
@@ -80,7 +79,7 @@ describe('said', () => {
   })
 
   it('row 3: committed, no 2xx yet: the turn runs, and a delivery of the same again is the same turn', async () => {
-    const { id, scripted } = await place([says('Hello.')])
+    const { id, scripted } = await createSession([says('Hello.')])
     const deliver = () =>
       call<Run>('POST', `/api/sessions/${id}/chat`, {
         body: { input: 'go' },
@@ -92,7 +91,7 @@ describe('said', () => {
     armFailpoints('')
     await kill(id)
     await first
-    await ring(id)
+    await fireAlarm(id)
     const again = await until(async () => {
       const answer = await deliver()
       return answer.status === 200 ? answer.body : undefined
@@ -106,7 +105,7 @@ describe('said', () => {
 describe('the model', () => {
   it('row 6: asked, no byte back: asked again, and there is one answer', async () => {
     const gate = new Gate()
-    const { id, scripted } = await place([hangs(gate), says('Hello.')])
+    const { id, scripted } = await createSession([hangs(gate), says('Hello.')])
     const run = await begin(id)
     await gate.waitUntilReached()
     expect(await dieAndGoOn(id, run)).toMatchObject({ output: 'Hello.' })
@@ -117,7 +116,7 @@ describe('the model', () => {
   it.each(['first', 'middle', 'last'] as const)('row 7: at the %s piece of its answer: one answer', async (piece) => {
     const gate = new Gate()
     const words = { first: ['one ', gate], middle: ['one ', 'two ', gate], last: ['one ', 'two ', 'three', gate] }
-    const { id } = await place([says(...words[piece]), says('one two three')])
+    const { id } = await createSession([says(...words[piece]), says('one two three')])
     const run = await begin(id)
     const listener = await subscribe(id, 0)
     await gate.waitUntilReached()
@@ -131,7 +130,7 @@ describe('the model', () => {
   })
 
   it('row 17: results saved, the next request lost: goes on, and no tool runs again', async () => {
-    const { id, scripted } = await place([calls(append), says('Done.')])
+    const { id, scripted } = await createSession([calls(append), says('Done.')])
     hangAt('before-model', 2)
     const run = await begin(id)
     await cameTo('before-model')
@@ -142,7 +141,7 @@ describe('the model', () => {
   })
 
   it('row 18: the steps used up, before the grace call: there is one, without tools', async () => {
-    const { id, scripted } = await place([calls(append), says('All I have.')], { agent: { max_turns: 1 } })
+    const { id, scripted } = await createSession([calls(append), says('All I have.')], { agent: { max_turns: 1 } })
     hangAt('before-model', 2)
     const run = await begin(id)
     await cameTo('before-model')
@@ -151,7 +150,7 @@ describe('the model', () => {
   })
 
   it('row 19: answered: the answer and the end of the turn are one write', async () => {
-    const { id, scripted } = await place([says('Hello.')])
+    const { id, scripted } = await createSession([says('Hello.')])
     const run = await begin(id)
     await until(async () => (await runOf(id, run)).exit_reason)
     await kill(id)
@@ -163,7 +162,7 @@ describe('the model', () => {
 
 describe('a tool', () => {
   it('row 9: a call that can be repeated, saved and not begun: runs once', async () => {
-    const { id } = await place([calls(write('a')), says('Done.')])
+    const { id } = await createSession([calls(write('a')), says('Done.')])
     hangAt('before-tool')
     const run = await begin(id)
     await cameTo('before-tool')
@@ -175,7 +174,7 @@ describe('a tool', () => {
 
   it('row 10: a call that a person has to allow: the same question after every death, and allowed it runs once', async () => {
     const approvals = { mode: 'manual', rules: [{ do: 'ask', tool: 'terminal' }] }
-    const { id, scripted } = await place([calls(append), says('Done.')], { approvals })
+    const { id, scripted } = await createSession([calls(append), says('Done.')], { approvals })
     const run = await begin(id)
     const questions = async () =>
       (await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/approvals')).body.data.filter(
@@ -184,7 +183,7 @@ describe('a tool', () => {
     const asked = await until(async () => ((await questions()).length ? questions() : undefined))
     for (let death = 0; death < 3; death++) {
       await kill(id)
-      await ring(id).catch(() => false)
+      await fireAlarm(id).catch(() => false)
     }
     expect(await questions()).toEqual(asked)
     expect(await fileOf(id, 'count.txt')).toBe(404)
@@ -200,7 +199,7 @@ describe('a tool', () => {
   it.each(['before-tool', 'during-tool'] as const)(
     'row 11: dispatched, uncommitted (%s): it has not happened, the reply is asked for again, and the effect is there once',
     async (where) => {
-      const { id, scripted } = await place([calls(append), calls(append), says('Done.')])
+      const { id, scripted } = await createSession([calls(append), calls(append), says('Done.')])
       await dieAt(id, where)
       const run = await begin(id)
       await cameTo(where)
@@ -214,7 +213,7 @@ describe('a tool', () => {
   )
 
   it('row 15: a result that is lost, of a call that can be repeated: runs again under the same id, one result', async () => {
-    const { id } = await place([calls(write('a')), says('Done.')])
+    const { id } = await createSession([calls(write('a')), says('Done.')])
     hangAt('after-tool')
     const run = await begin(id)
     await cameTo('after-tool')
@@ -223,7 +222,7 @@ describe('a tool', () => {
   })
 
   it('row 16: two of three that run side by side are done: only the third runs again, in the order of the calls', async () => {
-    const { id } = await place([calls(write(1), write(2), write(3)), says('Done.')])
+    const { id } = await createSession([calls(write(1), write(2), write(3)), says('Done.')])
     hangAt('after-tool', 3)
     const run = await begin(id)
     const listener = await subscribe(id, 0)
@@ -243,7 +242,7 @@ describe('a tool', () => {
 
 describe('said while a tool runs', () => {
   it.each(['steer', 'interrupt'] as const)('row 25: %s: it is heard once', async (mode) => {
-    const { id, scripted } = await place([calls(append), says('Done.'), says('Done again.')])
+    const { id, scripted } = await createSession([calls(append), says('Done.'), says('Done again.')])
     hangAt('during-tool')
     const run = await begin(id)
     await cameTo('during-tool')
@@ -263,7 +262,7 @@ describe('said while a tool runs', () => {
   })
 
   it('row 26: stop: cancelled, and nothing is asked any more', async () => {
-    const { id, scripted } = await place([calls(append), says('never')])
+    const { id, scripted } = await createSession([calls(append), says('never')])
     hangAt('during-tool')
     const run = await begin(id)
     await cameTo('during-tool')

@@ -1,7 +1,7 @@
 /**
- * A provider that does everything wrong that providers do (reliability §8): each fault once as a blip, once for ever.
- * Whatever it is, the turn ends in time, with the right remedy, honest words and a transcript that every provider
- * accepts, and the session answers what is said next. The same for every dialect: a wire says how it is written.
+ * Tests every fault of a provider (reliability §8) in every dialect, once as a single failure and once as a permanent
+ * one. The turn must end in time, with the expected remedy and answer and a valid transcript, and the session must
+ * answer the next message.
  */
 
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -9,11 +9,19 @@ import { applyMigrations } from '../../worker/client.ts'
 import type { Run } from '../../worker/listen.ts'
 import { type Answer, provider } from './bytes.ts'
 import { type Fault, faultsOf, type Outcome } from './faults.ts'
-import { type Line, linesOf, notesIn, oddIn, createChaosSession, sendMessage, troubleIn } from './place.ts'
+import {
+  type Line,
+  linesOf,
+  notesIn,
+  findInvalidCounts,
+  createChaosSession,
+  sendMessage,
+  findTranscriptErrors,
+} from './chaos-session.ts'
 import { answers, type Wire } from './wire.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
-type Story = {
+type ScenarioResult = {
   readonly run: Run
   readonly ms: number
   readonly lines: readonly Line[]
@@ -21,36 +29,36 @@ type Story = {
   readonly linesAfter: readonly Line[]
 }
 
-/** Silences and pauses together take six seconds; the rest is for a busy machine. */
-const boundMs = 40_000
+/** Timeouts and pauses take at most six seconds; the rest is for a slow machine. */
+const maxTurnMs = 40_000
 
 type Script = (nth: number) => Answer
 
-/** The time that a silence takes is all that there is to wait for. */
+/** Settings that give up after the first timeout. */
 const silent = { first_byte_timeout: 1, idle_timeout: 1, max_wait_seconds: 0 }
 
-async function tell(wire: Wire, answer: Script, how: Partial<Fault>): Promise<Story> {
+async function runScenario(wire: Wire, answer: Script, how: Partial<Fault>): Promise<ScenarioResult> {
   let isOver = false
   const scripted = provider((nth) => (isOver ? answers(wire, 'Back again.') : answer(nth)), wire.provider)
   const other = provider(() => answers(openaiChat, isOver ? 'Back again.' : 'All is well.'), 'openrouter')
-  const place = await createChaosSession(scripted, {
+  const session = await createChaosSession(scripted, {
     ...(!wire.provider && { models: { [scripted.id]: { dialect: wire.name } } }),
     ...(how.fallback && { fallback_providers: [other.id] }),
     ...(how.silent && { agent: silent }),
     ...(how.maxWaitSeconds && { agent: { max_wait_seconds: how.maxWaitSeconds } }),
   })
   const began = Date.now()
-  const run = await sendMessage(place, 'go')
+  const run = await sendMessage(session, 'go')
   const ms = Date.now() - began
-  const lines = await linesOf(place)
+  const lines = await linesOf(session)
   isOver = true
-  const after = await sendMessage(place, 'still there?')
-  return { run, ms, lines, after, linesAfter: await linesOf(place) }
+  const after = await sendMessage(session, 'still there?')
+  return { run, ms, lines, after, linesAfter: await linesOf(session) }
 }
 
-/** So many at a time: more would stall each other on a small machine. */
-function inTurns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let [free, queue] = [most, [] as (() => void)[]]
+/** Limits concurrent work: more scenarios would slow each other down on a small machine. */
+function limitConcurrency(maxConcurrent: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let [free, queue] = [maxConcurrent, [] as (() => void)[]]
   return async (work) => {
     if (free === 0) await new Promise<void>((go) => queue.push(go))
     else free--
@@ -64,18 +72,18 @@ function inTurns(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   }
 }
 
-const factsOf = ({ run, ms, lines, after, linesAfter }: Story) => ({
+const factsOf = ({ run, ms, lines, after, linesAfter }: ScenarioResult) => ({
   did: notesIn(run),
   exit: run.exit_reason,
   isCompleted: run['completed'],
   output: run.output,
-  isInTime: ms < boundMs,
+  isInTime: ms < maxTurnMs,
   isStored: lines.at(-1)?.content === run.output,
-  trouble: [...oddIn(run), ...troubleIn(lines), ...troubleIn(linesAfter)],
+  trouble: [...findInvalidCounts(run), ...findTranscriptErrors(lines), ...findTranscriptErrors(linesAfter)],
   after: [after.exit_reason, after.output],
 })
 
-const wanted = ({ did, exit, output }: Outcome): ReturnType<typeof factsOf> => ({
+const expectedFacts = ({ did, exit, output }: Outcome): ReturnType<typeof factsOf> => ({
   did: did.map((one) => (typeof one === 'string' ? one : expect.stringMatching(one))),
   exit,
   isCompleted: exit === 'answered',
@@ -86,31 +94,31 @@ const wanted = ({ did, exit, output }: Outcome): ReturnType<typeof factsOf> => (
   after: ['answered', 'Back again.'],
 })
 
-const takeTurns = inTurns(60)
-type Told = { readonly story: Story } | { readonly error: unknown }
-const begin = (wire: Wire, answer: Script, how: Partial<Fault>): Promise<Told> =>
-  takeTurns(() => tell(wire, answer, how)).then(
-    (story) => ({ story }),
+const limited = limitConcurrency(60)
+type Settled = { readonly result: ScenarioResult } | { readonly error: unknown }
+const begin = (wire: Wire, answer: Script, how: Partial<Fault>): Promise<Settled> =>
+  limited(() => runScenario(wire, answer, how)).then(
+    (result) => ({ result }),
     (error: unknown) => ({ error }),
   )
-async function told(promise: Promise<Told> | undefined): Promise<Story> {
+async function resultOf(promise: Promise<Settled> | undefined): Promise<ScenarioResult> {
   const end = await promise
-  if (!end || 'error' in end) throw end?.error ?? new Error('The story was not told.')
-  return end.story
+  if (!end || 'error' in end) throw end?.error ?? new Error('The scenario did not run.')
+  return end.result
 }
 
-/** Each fault once, and for ever. */
-export function faultsAreGotOver(wire: Wire) {
+/** Tests each fault as a single failure and as a permanent one. */
+export function testFaults(wire: Wire) {
   const faults = faultsOf(wire)
 
-  describe(`a provider that speaks ${wire.name}`, () => {
-    const blips = new Map<Fault, Promise<Told>>()
-    const lasting = new Map<Fault, Promise<Told>>()
-    // They wait most of the time: one after the other would take minutes. Those that wait longest begin.
+  describe(`a provider with the wire ${wire.name}`, () => {
+    const blips = new Map<Fault, Promise<Settled>>()
+    const lasting = new Map<Fault, Promise<Settled>>()
+    // Scenarios mostly wait, so they run concurrently. The slowest ones start first.
     beforeAll(async () => {
       await applyMigrations()
-      // What is loaded with the first call of a dialect must not be taken for silence.
-      await tell(wire, () => answers(wire, 'Ready.'), {})
+      // The first call of a dialect loads code, which must not count as a timeout.
+      await runScenario(wire, () => answers(wire, 'Ready.'), {})
       const silentFirst = faults.toSorted((a, b) => Number(b.silent ?? 0) - Number(a.silent ?? 0))
       for (const one of silentFirst) {
         const { fallback: _, ...alone } = one
@@ -128,12 +136,12 @@ export function faultsAreGotOver(wire: Wire) {
 
     it.each(faults)(
       'fails once: $name',
-      async (one) => expect(factsOf(await told(blips.get(one)))).toEqual(wanted(one.blip)),
+      async (one) => expect(factsOf(await resultOf(blips.get(one)))).toEqual(expectedFacts(one.blip)),
       60_000,
     )
     it.each(faults)(
-      'fails for ever: $name',
-      async (one) => expect(factsOf(await told(lasting.get(one)))).toEqual(wanted(one.lasting)),
+      'fails permanently: $name',
+      async (one) => expect(factsOf(await resultOf(lasting.get(one)))).toEqual(expectedFacts(one.lasting)),
       60_000,
     )
   })

@@ -1,4 +1,6 @@
-/** How a dialect writes what the faults of a provider are made of. A dialect joins the suite with one of these. */
+/**
+ * Defines how a dialect encodes errors, streams and tool calls on the wire. The suite of faults runs for each wire.
+ */
 
 import type { Answer, Piece } from './bytes.ts'
 import type { Fault } from './outcomes.ts'
@@ -8,11 +10,11 @@ export type End = 'stop' | 'tools' | 'filter'
 export type Wire = {
   /** The dialect, as the settings of a model name it. */
   readonly name: string
-  /** The provider that speaks nothing else; others are asked as `openai`, with the dialect in their settings. */
+  /** The provider, if only one uses the dialect. Otherwise it is `openai` with the dialect in its settings. */
   readonly provider?: 'workers-ai'
   readonly error: (code: number, message: string, headers?: () => Readonly<Record<string, string>>) => Answer
   readonly stream: (...pieces: readonly Piece[]) => Answer
-  /** What stands before the first word. */
+  /** The frames before the first text. */
   readonly open: readonly Piece[]
   readonly text: (words: string) => Piece
   /** A call with its arguments exactly as written here; indexes count from 0. */

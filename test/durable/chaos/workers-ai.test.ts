@@ -1,7 +1,7 @@
 import { deployment } from '../../support/deployment.ts'
 import { binding } from './binding.ts'
-import { faultsAreGotOver } from './suite.ts'
+import { testFaults } from './suite.ts'
 import { workersAi } from './wires/workers-ai.ts'
 
 deployment.ai = binding
-faultsAreGotOver(workersAi)
+testFaults(workersAi)

@@ -1,4 +1,4 @@
-/** What listeners get: every event once, in order, whenever and however they come back. */
+/** Tests that subscribers receive every event once and in order, also after they reconnect. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { streamEvents as tell } from '../../../src/worker/event-bridge.ts'
@@ -14,7 +14,7 @@ import {
   send,
   joinDeltas,
 } from '../../worker/listen.ts'
-import { evict, inObject, kill, ring } from '../support/object.ts'
+import { evict, inObject, kill, fireAlarm } from '../support/object.ts'
 import { maxSubscribers } from '../../../src/durable/events/streams.ts'
 
 beforeAll(applyMigrations)
@@ -243,7 +243,7 @@ describe('after the object has died in the middle of an answer', () => {
     await first.waitForClose()
     await broken
     const back = await subscribe(id, first.seqs.at(-1))
-    await ring(id)
+    await fireAlarm(id)
     await back.waitFor('run.completed')
     const joined = [...first.events, ...back.events]
     expect(increase(joined.map(({ seq }) => seq))).toBe(true)

@@ -1,4 +1,7 @@
-/** The listeners of a session on their own: who gets what, who is let go, and when they are closed. */
+/**
+ * Tests the streams of a session: which events a subscriber gets, when a slow one is dropped, and when streams are
+ * closed.
+ */
 
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '../../../src/agent/model/event.ts'

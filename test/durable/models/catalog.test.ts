@@ -1,4 +1,4 @@
-/** Facts about models from public catalogs, and context windows from providers' errors. */
+/** Tests model facts from public catalogs, and context windows learned from the errors of providers. */
 
 import { env } from 'cloudflare:workers'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'

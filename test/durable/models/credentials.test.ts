@@ -1,4 +1,4 @@
-/** Tenants' keys in the memory of an isolate, and the addresses they may be sent to. */
+/** Tests the cache of tenants' keys in an isolate, and the addresses to which keys may be sent. */
 
 import { describe, expect, it } from 'vitest'
 import {
@@ -13,7 +13,7 @@ import {
   withoutCredential,
 } from '../../../src/durable/models/credentials.ts'
 import { seal } from '../../../src/durable/platform/seal.ts'
-import { forgetSnapshot, tenantSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
+import { forgetSnapshot, fetchTenantSnapshot } from '../../../src/durable/tenant/tenant-snapshot.ts'
 import { Gate } from '../../support/scripted-model.ts'
 import { bindings } from '../../worker/client.ts'
 
@@ -67,13 +67,13 @@ describe('the keys of a tenant', () => {
         return { id, settings, limits: {}, keys: {}, windows: {} }
       }
       const env = { ...bindings, TENANT: { getByName: () => ({ snapshot }) } } as unknown as Env
-      const early = tenantSnapshot(env, id)
+      const early = fetchTenantSnapshot(env, id)
       forgetSnapshot(id)
       // So many that the map of changes is cleared.
       for (let n = 0; n < others; n++) forgetSnapshot(`other ${n}`)
       gate.open()
       expect((await early).settings).toEqual({ model: { default: 'a/old' } })
-      const now = async () => (await tenantSnapshot(env, id)).settings
+      const now = async () => (await fetchTenantSnapshot(env, id)).settings
       expect([await now(), await now()]).toEqual([{ model: { default: 'a/new' } }, { model: { default: 'a/new' } }])
     },
   )

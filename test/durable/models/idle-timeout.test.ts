@@ -1,4 +1,4 @@
-/** The idle timeout of model calls: how it is calculated, and that it cancels the call. */
+/** Tests the idle timeout of model calls: its calculation, and the cancellation of the call. */
 
 import { describe, expect, it } from 'vitest'
 import { timeoutAt, idleLimits, Stalled, withIdleTimeout } from '../../../src/durable/models/idle-timeout.ts'

@@ -1,4 +1,4 @@
-/** The health of provider keys and the stalled calls of models, as an isolate tracks them. */
+/** Tests how an isolate tracks the health of provider keys and the stalled calls of models. */
 
 import { describe, expect, it } from 'vitest'
 import type { Failure } from '../../../src/agent/model/failure.ts'

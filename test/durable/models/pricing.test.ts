@@ -1,4 +1,4 @@
-/** The cost of a call: as the provider reports it, by known prices, or unknown. */
+/** Tests the cost of a call: as the provider reports it, from known prices, or unknown. */
 
 import { describe, expect, it } from 'vitest'
 import { noUsage, type Usage } from '../../../src/agent/model/usage.ts'

@@ -1,4 +1,4 @@
-/** A session with the Responses API: reasoning items survive tool results, turns and evictions. */
+/** Tests a session with the Responses API: reasoning items survive tool results, turns and evictions. */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findResponsesViolations } from '../../agent/providers/fakes/openai-responses.ts'

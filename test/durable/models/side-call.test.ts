@@ -1,4 +1,4 @@
-/** Side calls for summaries, titles and mixtures of models, and their failures. */
+/** Tests side calls for summaries, titles and mixtures of models, and their failures. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { userText } from '../../../src/agent/model/message.ts'

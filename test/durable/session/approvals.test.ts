@@ -1,11 +1,13 @@
-/** Calls that wait for consent: asked, decided, judged, refused, through deaths; and the log of it. */
+/**
+ * Tests calls that wait for an approval: requests, decisions, the judge, denials, evictions, and the log of decisions.
+ */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newSessionId } from '../../../src/durable/platform/ids.ts'
 import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newKey, newSession, newTenant, type ErrorBody } from '../../worker/client.ts'
 import { sendAndStream, listMessages, type Run } from '../../worker/listen.ts'
-import { evict, kill, objectOf, ring, creating, requestCommand } from '../support/object.ts'
+import { evict, kill, objectOf, fireAlarm, creating, requestCommand } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
@@ -138,7 +140,7 @@ describe('a call that is asked about', () => {
     const { id: approval } = await pending(id)
     await kill(id)
     await evict(id).catch(() => undefined)
-    await ring(id)
+    await fireAlarm(id)
     expect(await pending(id)).toMatchObject({ id: approval })
     await decide(approval, 'once')
     expect(await ended(id, body.run_id)).toMatchObject({ exit_reason: 'answered' })

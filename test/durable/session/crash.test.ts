@@ -1,6 +1,6 @@
 /**
- * The object dies in the middle of a turn. Its alarm takes the turn up: one result per call, no effect twice,
- * and whoever listens hears that the system restarted.
+ * Tests that a turn survives the death of its object. The alarm resumes it: every call gets one result, no effect is
+ * repeated, and subscribers get a restart event.
  */
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -10,7 +10,7 @@ import { outage } from '../../support/outage.ts'
 import { calls, Gate, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, subscribe, listMessages, type Run } from '../../worker/listen.ts'
-import { alarmOf, inObject, kill, ring } from '../support/object.ts'
+import { alarmOf, inObject, kill, fireAlarm } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
@@ -45,7 +45,7 @@ async function begin(replies: readonly Reply[], settings: object = {}) {
 async function dieAndGoOn(id: string, run: string): Promise<Run> {
   armFailpoints('')
   await kill(id)
-  expect(await ring(id)).toBe(true)
+  expect(await fireAlarm(id)).toBe(true)
   return until(async () => {
     const { body } = await call<Run>('GET', `/api/sessions/${id}/runs/${run}`)
     return body.exit_reason === null ? undefined : body
@@ -208,7 +208,7 @@ describe('a turn that was taken up', () => {
       })
       if (over) break
       await kill(id)
-      void ring(id).catch(() => undefined) // it dies in there
+      void fireAlarm(id).catch(() => undefined) // it dies in there
     }
     expect(over).toMatchObject({ status: 'failed', exit_reason: 'failed_interrupted', completed: false })
     expect(over?.output).toContain('restarted')
@@ -223,7 +223,7 @@ describe('a turn that was taken up', () => {
     for (const gate of gates.slice(0, -1)) {
       await gate.waitUntilReached()
       await kill(id)
-      void ring(id).catch(() => undefined) // it dies in there
+      void fireAlarm(id).catch(() => undefined) // it dies in there
     }
     await gates.at(-1)?.waitUntilReached()
     expect(await dieAndGoOn(id, run)).toMatchObject({ status: 'completed', output: 'Done.' })
@@ -267,7 +267,7 @@ describe('a turn that was taken up', () => {
     ])
     await until(async () => (await call('GET', `/api/sessions/${id}`)).body['status'] === 'waiting')
     await kill(id)
-    await ring(id)
+    await fireAlarm(id)
     await kill(id)
     const asked = await subscribe(id, 0)
     const { question_id: question } = await asked.waitFor('question.request')
@@ -292,7 +292,7 @@ describe('a turn that was taken up', () => {
     outage.isTenantDown = true
     forgetSnapshot('default')
     await kill(id)
-    expect(await ring(id)).toBe(true)
+    expect(await fireAlarm(id)).toBe(true)
     expect(outage.refusedCount).toBe(1)
     expect(await alarmOf(id)).toBeGreaterThan(Date.now())
     outage.restore()

@@ -1,10 +1,10 @@
-/** A session that nobody is to find later goes by itself, whatever has become of the request that made it. */
+/** Tests that an ephemeral session deletes itself, even if the request that created it fails. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { outage } from '../../support/outage.ts'
 import { Gate, model, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations } from '../../worker/client.ts'
-import { alarmOf, evict, inObject, kill, objectOf, ring } from '../support/object.ts'
+import { alarmOf, evict, inObject, kill, objectOf, fireAlarm } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => {
@@ -39,7 +39,7 @@ async function abandoned() {
   const { id } = await until(async () => (await branchesOf(kept))[0])
   await kill(id)
   expect((await lost).status).toBe(503)
-  await ring(id)
+  await fireAlarm(id)
   await until(async () => (await objectOf(id).info.status()) === 'idle')
   return { id, kept }
 }
@@ -48,10 +48,10 @@ describe('a response that is not stored, and whose request broke', () => {
   it('stays for a minute, and then goes with all that history has of it', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
     const { id, kept } = await abandoned()
-    expect(await ring(id)).toBe(true)
+    expect(await fireAlarm(id)).toBe(true)
     expect([await statusOf(id), await alarmOf(id)]).toEqual([200, expect.any(Number)])
     await later(id)
-    await ring(id)
+    await fireAlarm(id)
     expect([await statusOf(id), await alarmOf(id)]).toEqual([404, null])
     expect([await branchesOf(kept), await statusOf(kept)]).toEqual([[], 200])
   })
@@ -62,10 +62,10 @@ describe('a response that is not stored, and whose request broke', () => {
     const { id } = await abandoned()
     await later(id)
     outage.isDatabaseDown = true
-    await ring(id)
+    await fireAlarm(id)
     expect(await alarmOf(id)).toEqual(expect.any(Number))
     outage.restore()
-    await ring(id)
+    await fireAlarm(id)
     expect(await statusOf(id)).toBe(404)
   })
 })
@@ -75,6 +75,6 @@ it('one without a turn goes too, and a copy of it stays', async () => {
   await objectOf('alone').info.create({ ephemeral: true }, snapshot)
   const { body } = await call<{ id: string }>('POST', '/api/sessions/alone/fork', { body: {} })
   for (const id of ['alone', body.id]) await later(id)
-  expect([await ring('alone'), await ring(body.id)]).toEqual([true, false])
+  expect([await fireAlarm('alone'), await fireAlarm(body.id)]).toEqual([true, false])
   expect([await statusOf('alone'), await statusOf(body.id)]).toEqual([404, 200])
 })

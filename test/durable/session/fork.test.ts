@@ -1,11 +1,11 @@
-/** A copy of a session arrives as a whole or not at all, and has everything of its own. */
+/** Tests that a copy of a session arrives completely or not at all, and shares nothing with the original. */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SessionCopy } from '../../../src/durable/session/fork.ts'
 import { calls, Gate, model, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, send } from '../../worker/listen.ts'
-import { kill, objectOf, ring } from '../support/object.ts'
+import { kill, objectOf, fireAlarm } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
@@ -100,8 +100,8 @@ describe('a copy of a session', () => {
     }
     await crash()
     expect(await isThere(target)).toBe(false)
-    expect(await ring(target)).toBe(true)
-    expect([await isThere(target), await stored(target), await ring(target)]).toEqual([false, 0, false])
+    expect(await fireAlarm(target)).toBe(true)
+    expect([await isThere(target), await stored(target), await fireAlarm(target)]).toEqual([false, 0, false])
     await crash()
     await become(await copy(), open())
     expect(await whole()).toEqual(all)

@@ -1,4 +1,4 @@
-/** A conversation that is larger than what passes between objects in one message (32 MiB). */
+/** Tests a conversation that is larger than one RPC message (32 MiB). */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Entry } from '../../../src/agent/model/history.ts'

@@ -1,4 +1,4 @@
-/** Background processes of a session: what becomes of them, and how the session hears of it. */
+/** Tests background processes of a session: their states, and the notices about them. */
 
 import { runDurableObjectAlarm } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ import {
 import { armFailpoints } from '../../../src/durable/platform/failpoint.ts'
 import { call, applyMigrations, newSession, newTenant, request } from '../../worker/client.ts'
 import { listMessages, send } from '../../worker/listen.ts'
-import { alarmOf, billedRows, inObject, kill, objectOf, ring } from '../support/object.ts'
+import { alarmOf, billedRows, inObject, kill, objectOf, fireAlarm } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
@@ -39,11 +39,11 @@ const resultsIn = async (id: string) =>
     .filter(({ role }) => role === 'tool')
     .map(({ content }) => JSON.parse(String(content)) as Record<string, unknown>)
 /** Rings without waiting for what follows. */
-const knock = (id: string) => void ring(id).catch(() => undefined)
+const knock = (id: string) => void fireAlarm(id).catch(() => undefined)
 /** Lets the alarm ring until the session has heard so much of its processes, and rests. */
 const hears = (id: string, count: number) =>
   until(async () => {
-    await ring(id)
+    await fireAlarm(id)
     const news = await newsIn(id)
     return news.length >= count && (await statusOf(id)) === 'idle' ? news : undefined
   })
@@ -69,7 +69,7 @@ describe('a background process', () => {
     await put(id, 'go')
     await until(async () => (await request('GET', `/api/sessions/${id}/files/out.txt`)).status === 200)
     await until(async () => {
-      await ring(id)
+      await fireAlarm(id)
       return (await alarmOf(id)) === null
     })
     expect(await newsIn(id)).toEqual([])
@@ -88,8 +88,8 @@ describe('a background process', () => {
     expect(news).toContain('| all done')
     expect(listTexts(scripted.requests[2] as ModelRequest).at(-1)).toContain('exited with code 3')
     await kill(id)
-    await ring(id)
-    await ring(id)
+    await fireAlarm(id)
+    await fireAlarm(id)
     expect(await newsIn(id)).toHaveLength(1)
     expect(scripted.requests).toHaveLength(3)
   })
@@ -106,7 +106,7 @@ describe('a background process', () => {
     expect(news).toContain('| server ready')
     expect(news).not.toContain('starting\n')
     expect(await resultsIn(id)).toMatchObject([{}, { processes: [{ status: 'running' }] }])
-    await ring(id)
+    await fireAlarm(id)
     expect(await newsIn(id)).toHaveLength(1)
     await call('DELETE', `/api/sessions/${id}`)
   })
@@ -186,8 +186,8 @@ describe('a background process', () => {
     const { id } = await newSession({ model: scripted.id })
     await send(id, 'go')
     expect((await resultsIn(id))[1]).toMatchObject({ status: 'exited', exit_code: 0, output: 'quick' })
-    await ring(id)
-    await ring(id)
+    await fireAlarm(id)
+    await fireAlarm(id)
     expect(await newsIn(id)).toEqual([])
     expect(scripted.requests).toHaveLength(3)
   })
@@ -204,7 +204,7 @@ describe('a background process', () => {
     expect(news).toContain('is lost')
     expect(news).not.toContain('exited')
     await kill(id)
-    await ring(id)
+    await fireAlarm(id)
     expect(await newsIn(id)).toHaveLength(1)
     expect(scripted.requests).toHaveLength(3)
   })
@@ -259,7 +259,7 @@ describe('a background process', () => {
     await until(async () => (await stored(id)).filter(({ role }) => role === 'tool').length === 1)
     await kill(id)
     await until(async () => {
-      await ring(id)
+      await fireAlarm(id)
       return (await statusOf(id)) === 'idle'
     })
     expect((await resultsIn(id))[1]).toMatchObject({ status: 'lost', exit_code: null })
@@ -286,10 +286,10 @@ describe('a background process', () => {
   it('is looked after without a word to history, while nothing else happens', async () => {
     const { id } = await session(calls(background(untilFile('never'))), says('Started.'))
     await send(id, 'go')
-    await ring(id)
+    await fireAlarm(id)
     const before = (await billedRows(id)).d1.written
     for (let n = 0; n < 3; n++) {
-      expect(await ring(id)).toBe(true)
+      expect(await fireAlarm(id)).toBe(true)
       expect(await alarmOf(id)).not.toBeNull()
     }
     expect((await billedRows(id)).d1.written).toBe(before)
@@ -307,7 +307,7 @@ describe('a background process', () => {
     await put(id, 'go')
     // Its end was seen, so there is nothing more to look after.
     await until(async () => {
-      await ring(id)
+      await fireAlarm(id)
       return (await alarmOf(id)) === null
     })
     expect(await statusOf(id)).toBe('waiting')

@@ -1,4 +1,4 @@
-/** What comes in twice, or at the wrong moment: it is taken once, and by the session that is there. */
+/** Tests repeated and concurrent submits: each message is accepted once, by the session that exists then. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createD1History } from '../../../src/db/history.ts'

@@ -1,4 +1,4 @@
-/** What a row of the storage does not hold: refused at the door, and when it gets that far, the turn ends all the same. */
+/** Tests messages that are too large for a row: they are refused, and a turn that produces one still ends. */
 
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Message } from '../../../src/agent/model/message.ts'

@@ -1,4 +1,4 @@
-/** A turn in its object, from what is said to the end: quiet ways. What dies on the way is in crash.test.ts. */
+/** Tests turns of a session from the message to the end, without crashes. Crashes are tested in crash.test.ts. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Message, userText } from '../../../src/agent/model/message.ts'
@@ -10,7 +10,7 @@ import { createPerform, type TurnEffects } from '../../../src/durable/turn/effec
 import { calls, fails, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { sendAndStream, listLines, subscribe, listMessages, type Run, send } from '../../worker/listen.ts'
-import { alarmOf, evict, inObject, kill, objectOf, ring, requestCommand } from '../support/object.ts'
+import { alarmOf, evict, inObject, kill, objectOf, fireAlarm, requestCommand } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
@@ -134,14 +134,14 @@ describe('the alarm', () => {
     expect(armed).toBeGreaterThan(Date.now())
     expect(armed).toBeLessThanOrEqual(Date.now() + 15_000)
     let isBack = false
-    const riding = ring(id).then(() => (isBack = true))
+    const riding = fireAlarm(id).then(() => (isBack = true))
     await scheduler.wait(30)
     expect(isBack).toBe(false)
     expect(await alarmOf(id)).toBeGreaterThan(Date.now())
     gate.open()
     await Promise.all([running, riding])
     await until(async () => (await alarmOf(id)) === null)
-    expect(await ring(id)).toBe(false)
+    expect(await fireAlarm(id)).toBe(false)
   })
 
   it('is set to the time that a provider asks for', async () => {
@@ -175,7 +175,7 @@ describe('the alarm', () => {
     const stream = await sendAndStream(id, { input: 'go' })
     const due = Date.parse(String((await stream.waitForState('waiting'))['until']))
     await until(async () => (await alarmOf(id)) === due)
-    await ring(id)
+    await fireAlarm(id)
     await until(async () => (await alarmOf(id)) === due)
     expect(scripted.requests.length).toBe(1)
     await call('POST', `/api/sessions/${id}/stop`)

@@ -1,4 +1,4 @@
-/** The projection of a session to D1, complete and without duplicates, and the rebuild from there. */
+/** Tests the projection of a session to D1, complete and without duplicates, and the rebuild from it. */
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createD1History } from '../../../src/db/history.ts'

@@ -1,4 +1,4 @@
-/** The billed rows of a turn: the figures of docs/design/storage.md. */
+/** Tests the billed rows of a turn: the figures of docs/design/storage.md. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { deployment } from '../../support/deployment.ts'

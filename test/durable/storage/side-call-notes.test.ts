@@ -1,4 +1,4 @@
-/** Side calls that a crash interrupts: each is billed, and none twice. */
+/** Tests that side calls which a crash interrupts are billed once. */
 
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Journal } from '../../../src/durable/storage/journal.ts'
@@ -6,7 +6,7 @@ import { deployment } from '../../support/deployment.ts'
 import { type ModelRequest, Gate, model, listTexts, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations, newSession } from '../../worker/client.ts'
 import { type Run, send } from '../../worker/listen.ts'
-import { evict, inObject, kill, ring } from '../support/object.ts'
+import { evict, inObject, kill, fireAlarm } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => delete deployment.auxModel)
@@ -55,7 +55,7 @@ describe('a side call', () => {
     expect(JSON.stringify(await notes(id))).toContain(`${summariser.id} compression`)
     await kill(id)
     gate.open()
-    await ring(id)
+    await fireAlarm(id)
     const run = await until(async () => ((await runOf(id, body.run_id)).exit_reason ? body.run_id : undefined))
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], compression: [2, 1] })
     expect(await notes(id)).toEqual([])
@@ -74,7 +74,7 @@ describe('a side call', () => {
     await gate.waitUntilReached()
     await kill(id)
     gate.open()
-    await ring(id)
+    await fireAlarm(id)
     await until(async () => (await runOf(id, body.run_id)).exit_reason)
     expect(listTexts(main.requests[2]!).join('\n')).toContain('They said hello.')
     expect(await tallies(id, body.run_id)).toEqual({ turn: [2, 1], compression: [1, 0] })
@@ -93,7 +93,7 @@ describe('a side call', () => {
     await gate.waitUntilReached()
     await kill(id)
     gate.open()
-    await ring(id)
+    await fireAlarm(id)
     expect(await tallies(id, run)).toEqual({ turn: [1, 0], title_generation: [1, 1] })
     expect(await notes(id)).toEqual([])
   })

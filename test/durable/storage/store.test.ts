@@ -1,4 +1,4 @@
-/** The rows that a turn of a long conversation reads. */
+/** Tests how many rows a turn of a long conversation reads. */
 
 import { beforeAll, expect, it } from 'vitest'
 import type { Entry } from '../../../src/agent/model/history.ts'

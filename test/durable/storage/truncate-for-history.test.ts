@@ -1,4 +1,4 @@
-/** Messages and turns of any size fit into rows of history after truncation. */
+/** Tests that messages and turns of any size fit into rows of history after truncation. */
 
 import { expect, it } from 'vitest'
 import type { Entry } from '../../../src/agent/model/history.ts'

@@ -1,4 +1,4 @@
-/** The object of a session, and what can happen to it: eviction, death, an alarm, the loss of its storage. */
+/** Evicts, kills and wipes the object of a session, fires its alarm, and counts its rows. */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { type UserMessage, userText } from '../../../src/agent/model/message.ts'
@@ -14,23 +14,23 @@ export const objectOf = (sessionId: string, tenantId = 'default') =>
 
 export const inObject = <R>(
   sessionId: string,
-  look: (object: SessionDO, state: DurableObjectState) => R | Promise<R>,
-) => runInDurableObject<SessionDO, R>(objectOf(sessionId), look)
+  work: (object: SessionDO, state: DurableObjectState) => R | Promise<R>,
+) => runInDurableObject<SessionDO, R>(objectOf(sessionId), work)
 
-/** Quietly: memory is gone, whoever still asks something gets an answer first. */
+/** Evicts the object: pending calls are answered first, then its memory is lost. */
 export const evict = (sessionId: string) => evictDurableObject(objectOf(sessionId))
 
-/** The object dies where it stands: to storage, the same as a killed process. Who waited for it gets an error. */
+/** Aborts the object at once, like a killed process. Pending calls fail. */
 export async function kill(sessionId: string): Promise<void> {
   await inObject(sessionId, (_object, state) => state.abort('killed by a test')).catch(() => undefined)
 }
 
 /** Fires the alarm now. False when none is set. */
-export const ring = (sessionId: string) => runDurableObjectAlarm(objectOf(sessionId))
+export const fireAlarm = (sessionId: string) => runDurableObjectAlarm(objectOf(sessionId))
 
 export const alarmOf = (sessionId: string) => inObject(sessionId, (_object, state) => state.storage.getAlarm())
 
-/** The storage is gone, as after a loss of the object; its memory goes with it. */
+/** Deletes the storage and the memory of the object. */
 export async function wipe(sessionId: string): Promise<void> {
   await inObject(sessionId, async (_object, { storage }) => {
     await storage.deleteAlarm()
@@ -39,7 +39,7 @@ export async function wipe(sessionId: string): Promise<void> {
   await kill(sessionId)
 }
 
-/** Rows that storage and D1 billed since the object woke. */
+/** Rows that storage and D1 billed since the object was created. */
 export const billedRows = (sessionId: string) =>
   inObject(sessionId, (object) => (object as SessionDO & { readonly billedRows: () => BilledRows }).billedRows())
 
@@ -51,7 +51,7 @@ export const countRows = (sessionId: string, table: string) =>
 
 const anyTenant = { id: 'default', settings: {}, keys: {}, windows: {}, limits: {} }
 
-/** A command as a request to the API makes it; the fields that are given win. */
+/** Creates the command of an API request; given fields override the defaults. */
 export const requestCommand = (
   message: UserMessage | string,
   fields: Partial<RequestCommand> = {},

@@ -1,4 +1,4 @@
-/** The alarm of a tenant's object: a part with a time of its own, added the way `jobs` will be. */
+/** Tests the alarm of a tenant's object with an additional part that has a due time. */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, expect, it } from 'vitest'

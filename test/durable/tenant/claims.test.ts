@@ -1,4 +1,4 @@
-/** The retention of idempotency keys in a tenant's object. */
+/** Tests the retention of idempotency keys in a tenant's object. */
 
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { expect, it } from 'vitest'

@@ -1,4 +1,7 @@
-/** A tenant's object with one more part, as docs/design/tenant.md describes it: jobs with a table and a due time. */
+/**
+ * Defines a tenant's object with one additional part, as docs/design/tenant.md describes it: jobs with a table and a
+ * due time.
+ */
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { ScheduledPart, ScheduledParts } from '../../../src/durable/tenant/alarm.ts'

@@ -1,4 +1,4 @@
-/** The cost of a session: side calls, and the reports to the tenant's object. */
+/** Tests the billing of a session: side calls, and the reports to the tenant's object. */
 
 import { describe, expect, it } from 'vitest'
 import type { Limits } from '../../../src/agent/model/settings.ts'

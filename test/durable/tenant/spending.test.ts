@@ -1,4 +1,4 @@
-/** The spending counters of a tenant: exact, once per run, by UTC day and month. */
+/** Tests the spending counters of a tenant: exact, once per run, by UTC day and month. */
 
 import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'

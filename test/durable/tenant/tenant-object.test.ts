@@ -1,4 +1,4 @@
-/** The parts of a tenant's object, called through its stub. */
+/** Tests the parts of a tenant's object through its stub. */
 
 import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, expectTypeOf, it } from 'vitest'

@@ -66,6 +66,9 @@ it('resets the object when the end of the turn cannot be written', async () => {
     onStop: never,
   })
   await expect(driver.start()).rejects.toThrow('too big')
-  expect({ resets, isDriving: driver.isDriving }).toEqual({ resets: ['The session cannot be written.'], isDriving: false })
+  expect({ resets, isDriving: driver.isDriving }).toEqual({
+    resets: ['The session cannot be written.'],
+    isDriving: false,
+  })
   logged.mockRestore()
 })

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { sendAndStream, subscribe, listMessages, type Run } from '../../worker/listen.ts'
-import { kill, ring } from '../support/object.ts'
+import { kill, fireAlarm } from '../support/object.ts'
 
 beforeAll(applyMigrations)
 
@@ -209,7 +209,7 @@ describe('a program that is cut off', () => {
     await stream.waitFor('tool.completed')
     stream.close()
     await kill(id)
-    await ring(id)
+    await fireAlarm(id)
     expect(await ended(id, run)).toMatchObject({ output: 'Checked.' })
     const { error } = await resultOf(id)
     expect(error).toMatch(/unknown whether it took effect/)

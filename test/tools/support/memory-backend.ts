@@ -1,4 +1,4 @@
-/** A workspace in memory that can read, write and search. Commands return the result that a test sets. */
+/** Implements a workspace in memory with files and search. Commands return the result that a test sets. */
 
 import type { ExecResult, ExecutionBackend, FileStat, SearchHit } from '../../../src/agent/model/backend.ts'
 import { glob } from '../../../src/backends/virtual/glob.ts'

@@ -1,4 +1,4 @@
-/** Background processes whose output and state a test sets. */
+/** Implements background processes whose output and state a test sets. */
 
 import type { Processes, ProcessStart, ProcessState, ProcessView } from '../../../src/agent/model/process.ts'
 

@@ -1,4 +1,4 @@
-/** The wire of `anthropic`: events of the Messages API. */
+/** Implements the wire of `anthropic`: events of the Messages API. */
 
 import {
   contentBlock,

@@ -1,4 +1,4 @@
-/** The wire of `bedrock-converse`: binary frames with checksums. */
+/** Implements the wire of `bedrock-converse`: binary frames with checksums. */
 
 import { toolUseBlock, messageEnd, eventFrame, exceptionFrame } from '../../../agent/providers/fixtures/bedrock.ts'
 import { failing, streamOf } from '../bytes.ts'

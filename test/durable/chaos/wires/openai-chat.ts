@@ -1,4 +1,4 @@
-/** The wire of `openai-chat`: server-sent chunks. */
+/** Implements the wire of `openai-chat`: server-sent chunks. */
 
 import { failing, stream, whole } from '../bytes.ts'
 import { broken, halved, harmless } from '../outcomes.ts'

@@ -1,4 +1,4 @@
-/** The wire of `openai-responses`: items that open, grow and close. */
+/** Implements the wire of `openai-responses`: events that add, extend and complete items. */
 
 import { failing, stream, whole } from '../bytes.ts'
 import { broken, harmless } from '../outcomes.ts'

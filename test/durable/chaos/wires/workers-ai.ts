@@ -1,4 +1,7 @@
-/** The wire of `workers-ai`: numbers and words as errors, and the stream of the models that have a form of their own. */
+/**
+ * Implements the wire of `workers-ai`: error numbers with texts, and the stream format of models without the OpenAI
+ * format.
+ */
 
 import { failing, stream } from '../bytes.ts'
 import { broken, halved, harmless } from '../outcomes.ts'

@@ -1,4 +1,6 @@
-/** One session of twenty turns that changes the dialect in each turn: every request is valid for its provider. */
+/**
+ * Tests one session of twenty turns that changes the dialect in each turn: every request is valid for its provider.
+ */
 
 import { beforeAll, expect, it } from 'vitest'
 import { pixelPng } from '../../../agent/providers/support/requests.ts'
@@ -6,7 +8,7 @@ import { deployment } from '../../../support/deployment.ts'
 import { call, applyMigrations, request } from '../../../worker/client.ts'
 import type { Run } from '../../../worker/listen.ts'
 import { binding } from '../../chaos/binding.ts'
-import { linesOf, createChaosSession, troubleIn } from '../../chaos/place.ts'
+import { linesOf, createChaosSession, findTranscriptErrors } from '../../chaos/chaos-session.ts'
 import { type Call, settingsFor, createFakeModel, type FakeAnswer, dialectFakes } from './fake-model.ts'
 
 deployment.ai = binding
@@ -28,19 +30,19 @@ it('a conversation continues through all dialects without an invalid request', a
     return { thought: 'Enough.', text: `answer ${turn}` }
   }
   const speakers = dialectFakes.map((tongue) => createFakeModel(tongue, speech))
-  const place = await createChaosSession(speakers[0] as (typeof speakers)[number], {
+  const session = await createChaosSession(speakers[0] as (typeof speakers)[number], {
     ...settingsFor(...speakers),
     agent: { max_turns: 5 },
   })
   const bytes = Uint8Array.from(atob(pixelPng), (char) => char.charCodeAt(0))
-  await request('PUT', `/api/sessions/${place.id}/files/dot.png`, { key: place.key, body: bytes })
+  await request('PUT', `/api/sessions/${session.id}/files/dot.png`, { key: session.key, body: bytes })
 
   const outputs: unknown[] = []
   for (; turn < turns; turn++) {
     const model = speakers[turn % speakers.length]?.id
     const attachments = turn % 4 === 0 ? [{ type: 'image', url }] : []
     const body = { input: `question ${turn}`, model, attachments }
-    outputs.push((await call<Run>('POST', `/api/sessions/${place.id}/chat`, { key: place.key, body })).body.output)
+    outputs.push((await call<Run>('POST', `/api/sessions/${session.id}/chat`, { key: session.key, body })).body.output)
   }
 
   expect(speakers.flatMap(({ faults }) => faults)).toEqual([])
@@ -52,5 +54,5 @@ it('a conversation continues through all dialects without an invalid request', a
     const parts = Array.from({ length: last }, (_, n) => [`question ${n}`, `answer ${n}`, `task ${n}`]).flat()
     expect(parts.filter((part) => !bodies.at(-1)?.includes(part))).toEqual([])
   }
-  expect(troubleIn(await linesOf(place))).toEqual([])
+  expect(findTranscriptErrors(await linesOf(session))).toEqual([])
 }, 60_000)

@@ -110,12 +110,12 @@ export type Speaker = Provider & {
 export function createFakeModel(tongue: DialectFake, script: (nth: number) => FakeAnswer | Answer): Speaker {
   const faults: string[] = []
   const bodies: string[] = []
-  const hear = (asked: ModelRequest, nth: number) => {
+  const respond = (asked: ModelRequest, nth: number) => {
     bodies.push(JSON.stringify(asked))
     faults.push(...tongue.faults(asked).map((fault) => `${tongue.wire.name} ${nth}: ${fault}`))
   }
   const played = provider((nth, asked) => {
-    hear(asked, nth)
+    respond(asked, nth)
     const said = script(nth)
     return typeof said === 'function' ? said : tongue.answer(said, nth)
   }, tongue.wire.provider)

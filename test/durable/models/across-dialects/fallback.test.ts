@@ -9,7 +9,7 @@ import { deployment } from '../../../support/deployment.ts'
 import { call, applyMigrations, request } from '../../../worker/client.ts'
 import type { Run } from '../../../worker/listen.ts'
 import { binding } from '../../chaos/binding.ts'
-import { linesOf, notesIn, createChaosSession, troubleIn } from '../../chaos/place.ts'
+import { linesOf, notesIn, createChaosSession, findTranscriptErrors } from '../../chaos/chaos-session.ts'
 import { type Call, settingsFor, createFakeModel, type FakeAnswer, dialectFakes } from './fake-model.ts'
 
 deployment.ai = binding
@@ -43,11 +43,15 @@ describe('a fallback to another dialect in the middle of a turn', () => {
       const second = createFakeModel(pair.second, (nth) =>
         nth === 0 ? { thought: 'I go on.', calls: [note('call_1', 'from the second')] } : says('Done by the second.'),
       )
-      const place = await createChaosSession(first, { ...settingsFor(first, second), fallback_providers: [second.id] })
+      const session = await createChaosSession(first, {
+        ...settingsFor(first, second),
+        fallback_providers: [second.id],
+      })
       const ask = async (input: string, more: object = {}) =>
-        (await call<Run>('POST', `/api/sessions/${place.id}/chat`, { key: place.key, body: { input, ...more } })).body
+        (await call<Run>('POST', `/api/sessions/${session.id}/chat`, { key: session.key, body: { input, ...more } }))
+          .body
       const bytes = Uint8Array.from(atob(pixelPng), (char) => char.charCodeAt(0))
-      await request('PUT', `/api/sessions/${place.id}/files/dot.png`, { key: place.key, body: bytes })
+      await request('PUT', `/api/sessions/${session.id}/files/dot.png`, { key: session.key, body: bytes })
 
       const run = await ask('What is it?', { attachments: [{ type: 'image', url }] })
       expect({ output: run.output, did: notesIn(run) }).toEqual({
@@ -65,7 +69,7 @@ describe('a fallback to another dialect in the middle of a turn', () => {
       expect(second.bodies[0]).toContain('from the first')
       expect(first.bodies[2]).toContain('from the second')
       expect(first.bodies[2]).toContain('Done by the second.')
-      expect(troubleIn(await linesOf(place))).toEqual([])
+      expect(findTranscriptErrors(await linesOf(session))).toEqual([])
     },
   )
 })

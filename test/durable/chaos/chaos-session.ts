@@ -1,4 +1,4 @@
-/** Where chaos happens: a tenant and a session of its own, what is said in it, and what must hold of what it keeps. */
+/** Creates a session of a new tenant for chaos tests, sends messages to it, and checks its transcript. */
 
 import { expect } from 'vitest'
 import { call, newSession, newTenant } from '../../worker/client.ts'
@@ -15,12 +15,12 @@ export type Line = {
 }
 export type ChaosSession = { readonly id: string; readonly key: string; readonly tenant: string }
 
-const patience = { first_byte_timeout: 5, idle_timeout: 5 }
+const timeouts = { first_byte_timeout: 5, idle_timeout: 5 }
 
-/** A tenant of its own: what is found out about a key is known to all its sessions. */
+/** Creates a new tenant each time, because the health of a key is shared by all sessions of a tenant. */
 export async function createChaosSession({ id: model }: Provider, settings: object = {}): Promise<ChaosSession> {
   const tenant = await newTenant()
-  const agent = { max_wait_seconds: 3, max_turns: 3, ...patience, ...(settings as { agent?: object }).agent }
+  const agent = { max_wait_seconds: 3, max_turns: 3, ...timeouts, ...(settings as { agent?: object }).agent }
   const { id } = await newSession({ model, settings: { ...settings, agent } }, tenant.key)
   return { id, key: tenant.key, tenant: tenant.id }
 }
@@ -36,19 +36,19 @@ export const linesOf = async ({ id, key }: ChaosSession) =>
 
 export const notesIn = (run: Run): readonly string[] => (run['notes'] as { did: string }[]).map(({ did }) => did)
 
-const isSaid = (content: Line['content']): boolean =>
+const hasText = (content: Line['content']): boolean =>
   typeof content === 'string' ? /\S/.test(content) : Boolean(content?.length)
 
-/** Roles alternate, every call has its one result right behind it, the end is an answer with words. */
-export function troubleIn(all: readonly Line[]): string[] {
-  // A summary stands beside what it sums up; in requests it is joined with what follows.
+/** Checks that roles alternate, that every call is followed by one result, and that the last message is an answer with text. */
+export function findTranscriptErrors(all: readonly Line[]): string[] {
+  // A summary does not alternate: in requests it is joined with the next message.
   const lines = all.filter(({ source }) => source !== 'summary')
   const trouble: string[] = []
   let open: string[] = []
   let before = 'assistant'
   lines.forEach((line, n) => {
     if (line.role === 'tool') {
-      if (open.shift() !== line.tool_call_id) trouble.push(`${n}: a result that nobody waits for here`)
+      if (open.shift() !== line.tool_call_id) trouble.push(`${n}: a result without a call`)
       return
     }
     if (open.length) trouble.push(`${n}: calls without results: ${open.join(', ')}`)
@@ -56,7 +56,7 @@ export function troubleIn(all: readonly Line[]): string[] {
     if (line.role === before && !afterResults) trouble.push(`${n}: two of ${line.role} in a row`)
     open = (line.tool_calls ?? []).map(({ id }) => id)
     if (new Set(open).size < open.length) trouble.push(`${n}: an id twice`)
-    if (!open.length && !isSaid(line.content)) trouble.push(`${n}: nothing said`)
+    if (!open.length && !hasText(line.content)) trouble.push(`${n}: no text`)
     if (JSON.stringify(line.content).includes('\uFFFD')) trouble.push(`${n}: a broken character`)
     before = line.role
   })
@@ -65,8 +65,8 @@ export function troubleIn(all: readonly Line[]): string[] {
   return trouble
 }
 
-/** Counts that are no counts. */
-export const oddIn = (run: Run) =>
+/** Returns usage counts that are not finite and non-negative. */
+export const findInvalidCounts = (run: Run) =>
   Object.entries(run['usage'] as object).filter(
     ([name, value]) => name !== 'cost_status' && !(typeof value === 'number' && Number.isFinite(value) && value >= 0),
   )
