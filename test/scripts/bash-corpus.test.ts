@@ -10,7 +10,9 @@ const read = (name: string): string => readFileSync(new URL(name, corpus), 'utf8
 const recording = JSON.parse(read('recording.json')) as Recording
 const cases = casesOf(read('commands.txt'))
 const installedVersions = versions()
-const differingPrograms = Object.keys(recording.versions).filter((name) => installedVersions[name] !== recording.versions[name])
+const differingPrograms = Object.keys(recording.versions).filter(
+  (name) => installedVersions[name] !== recording.versions[name],
+)
 const groups = [...new Set(cases.map(({ group }) => group))]
 
 describe('the recorded answers of bash', () => {
@@ -21,8 +23,12 @@ describe('the recorded answers of bash', () => {
 
   // The output of other versions may differ, so it is not compared.
   const skipped = differingPrograms.length > 0 ? ` (skipped: other versions of ${differingPrograms.join(', ')})` : ''
-  it.skipIf(differingPrograms.length > 0).each(groups)(`equal those of this machine: %s${skipped}`, { timeout: 60_000 }, (group) => {
-    const expected = cases.filter((one) => one.group === group).map(({ name }) => [name, recording.outcomes[name]])
-    expect(cases.filter((one) => one.group === group).map((one) => [one.name, runInBash(one)])).toEqual(expected)
-  })
+  it.skipIf(differingPrograms.length > 0).each(groups)(
+    `equal those of this machine: %s${skipped}`,
+    { timeout: 60_000 },
+    (group) => {
+      const expected = cases.filter((one) => one.group === group).map(({ name }) => [name, recording.outcomes[name]])
+      expect(cases.filter((one) => one.group === group).map((one) => [one.name, runInBash(one)])).toEqual(expected)
+    },
+  )
 })

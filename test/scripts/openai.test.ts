@@ -75,7 +75,7 @@ describe('the client alone', () => {
     expect(await told(bare, '/200', signal)).toEqual(await told(OpenAI, '/200', signal))
   })
 
-  it('describes no requests, not even where somebody logs them', async () => {
+  it('does not describe requests, even if logging is on', async () => {
     const lines: unknown[] = []
     const log = (...line: unknown[]) => void lines.push(...line)
     const logger = { error: log, warn: log, info: log, debug: log }
@@ -97,7 +97,7 @@ describe('the client alone', () => {
 })
 
 describe('a file of resources', () => {
-  it('keeps its names and what it passes on from other resources', () => {
+  it('keeps its names and re-exports', () => {
     const source = [
       "import { APIResource } from '../core/resource.mjs';",
       'export class Files extends APIResource { list() {} }',

@@ -1,6 +1,6 @@
 /** Simulates a Telegram chat: a bot with its channel, incoming updates, and the outbox of the session. */
 
-import { inObject, objectOf, ring } from '../durable/support/object.ts'
+import { inObject, objectOf, fireAlarm } from '../durable/support/object.ts'
 import { adminKey, call, request } from '../worker/client.ts'
 import { listMessages, type Run } from '../worker/listen.ts'
 import { model, type Reply, type Script, until } from './scripted-model.ts'
@@ -103,7 +103,7 @@ export const settleDeliveries = (session: string) =>
     const states = await listOutboxStates(session)
     const isSettled = states.length > 0 && states.every((state) => state !== 'prepared' && state !== 'sending')
     if (isSettled && !isRunning) return true
-    await ring(session)
+    await fireAlarm(session)
     return false
   })
 

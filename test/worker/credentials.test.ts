@@ -167,7 +167,7 @@ describe('POST /api/credentials', () => {
     },
   )
 
-  it('names in /health/detailed what is set, without saying it', async () => {
+  it('lists the configured keys in /health/detailed without their values', async () => {
     const answered = await request('GET', '/health/detailed')
     expect(await answered.json()).toMatchObject({ secrets: { ENCRYPTION_KEY: 'set' } })
   })
@@ -208,7 +208,7 @@ describe('stored credentials', () => {
     expect(await listOf(mine.key)).toHaveLength(1)
   })
 
-  it('lie in storage without the key, and open for nobody else', async () => {
+  it('are stored encrypted, and cannot be opened for another owner', async () => {
     const { id, key } = await newTenant()
     await store({ provider: 'xai', key: 'plain-key-to-find' }, key)
     await sessionWith('xai/grok-4', key)
@@ -279,7 +279,7 @@ describe('a call of a model', () => {
     expect(await modelsPaidBy(third.key)).toEqual([])
   })
 
-  it('goes by the keys of the tenant before those of the deployment, and by those while all of them rest', async () => {
+  it('uses the keys of the tenant before those of the deployment, and those while all of them are suspended', async () => {
     const { key } = await newTenant()
     await store({ provider: 'openrouter', key: 'own-key-0001' }, key)
     await store({ provider: 'openrouter', key: 'own-key-0002' }, key)
@@ -316,7 +316,7 @@ describe('a call of a model', () => {
     expect(bearers()).toEqual(['Bearer own-key-0001', 'Bearer own-key-0002'])
   })
 
-  it('of a turn that waited behind another goes by the keys of its own time', async () => {
+  it('of a queued turn uses the keys at its start', async () => {
     const { key } = await newTenant()
     const { body: one } = await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
     await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
@@ -340,7 +340,7 @@ describe('a call of a model', () => {
     expect(bearers()).toEqual(['Bearer own-key-0001', 'Bearer own-key-0002'])
   })
 
-  it('that is refused shows the key to nobody', async () => {
+  it('that is refused does not show the key', async () => {
     const { key } = await newTenant()
     await store({ provider: 'deepseek', key: 'Zq7-odd-looking-key' }, key)
     script = ({ bearer }) => refusal(401, `Incorrect API key provided: ${bearer?.slice('Bearer '.length)}.`)

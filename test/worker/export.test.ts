@@ -151,7 +151,7 @@ describe('an import', () => {
     ])
   })
 
-  it('hides nothing behind what is no summary, nor behind one what came after it', async () => {
+  it('hides only messages before a real summary', async () => {
     const turn = (seq: number) => [
       { role: 'user', content: `${seq}`, seq, covers: 99 },
       { role: 'assistant', content: `answer ${seq}`, seq: seq + 1, covers: 99 },

@@ -61,7 +61,7 @@ describe('when the only place of concurrent_turns is taken', () => {
 })
 
 describe('a refused request releases its key:', () => {
-  it('steering with nothing said', async () => {
+  it('steering with an empty message', async () => {
     const { key } = await newTenant()
     const { id } = await newSession({ model: model([]).id }, key)
     const steer = (input: string) => sender(key)(`/api/sessions/${id}/steer`, { input }, 'k')

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '../../src/worker/app.ts'
 import { Gate, model, listTexts, says, until } from '../support/scripted-model.ts'
-import { kill, ring } from '../durable/support/object.ts'
+import { kill, fireAlarm } from '../durable/support/object.ts'
 import { call, applyMigrations, newSession, newTenant, type ErrorBody, request } from './client.ts'
 import { listLines, readEvents, listMessages, type Run } from './listen.ts'
 
@@ -401,7 +401,7 @@ describe('an Idempotency-Key', () => {
     expect([failed.status, failed.body.error.code]).toEqual([503, 'unavailable'])
     expect(failed.headers.get('retry-after')).toMatch(/^\d+$/)
     const again = once(`/api/sessions/${id}/chat`, { input: 'go' }, 'k7')
-    await ring(id)
+    await fireAlarm(id)
     const answer = await again
     expect([answer.body.output, answer.headers.get('idempotency-replayed')]).toEqual(['b', 'true'])
     expect(await listLines(id)).toEqual(['user: go', 'assistant: b'])

@@ -267,7 +267,7 @@ describe('a limit', () => {
     })
   })
 
-  it('hears of a run whose object died when the next one had begun, before the tenant could be told', async () => {
+  it('counts a run whose object died after the next run began, before the report to the tenant', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { key, id: tenantId } = await limited({ concurrent_turns: 1, tokens_per_day: 100_000 })
     const tenant = bindings.TENANT.getByName(`t/${tenantId}`)

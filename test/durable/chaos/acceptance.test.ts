@@ -27,7 +27,7 @@ const cut = (words: string): Reply =>
 const begin = (id: string) => call<Run>('POST', `/api/sessions/${id}/steer`, { body: { input: 'go' } })
 
 describe('LP4: an answer that is cut four times', () => {
-  it('ends as one partial message; what is said next is one new request without a word of the asking', async () => {
+  it('ends as one partial message; the next message is one new request', async () => {
     const scripted = model([cut('a'), cut('b'), cut('c'), cut('d'), says('Fine.')])
     const { id } = await newSession({ model: scripted.id })
     expect(await send(id, 'go')).toMatchObject({ output: 'abcd', exit_reason: 'partial', completed: false })
@@ -81,7 +81,7 @@ describe('LP19: a correction while the model thinks', () => {
 })
 
 describe('the record of a turn', () => {
-  it('is told by the stream while it happens and by the run afterwards, in the same words', async () => {
+  it('is reported by the stream and afterwards by the run, with the same text', async () => {
     const scripted = model([fails(429, 'Slow down.', { 'retry-after': '1' }), says('Hello.')])
     const { id } = await newSession({ model: scripted.id })
     const listener = await subscribe(id)
@@ -101,7 +101,7 @@ describe('the record of a turn', () => {
 })
 
 describe('a stop', () => {
-  it('said many times at once is one', async () => {
+  it('sent many times concurrently is one turn', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([hangs(gate)]).id })
     const { body } = await begin(id)

@@ -91,7 +91,7 @@ describe('a reply', () => {
     expect(await listLines(session)).toEqual(['user: hi', 'assistant: Hello.'])
   })
 
-  it('row 21: at the platform, before its response: sent again once, marked as what may be a duplicate', async () => {
+  it('row 21: at the platform, before its response: sent again once, marked as a possible duplicate', async () => {
     const { chat, session } = await once()
     const gate = new Gate()
     chat.api.overrideNext('sendMessage', gate)
@@ -105,7 +105,7 @@ describe('a reply', () => {
     expect(await getLastRun(session)).not.toHaveProperty('delivery_error')
   })
 
-  it('row 21: twice: it is not sent a third time, and the run says so', async () => {
+  it('row 21: twice: it is not sent a third time, and the run reports the failure', async () => {
     const { chat, session } = await once()
     const gates = [new Gate(), new Gate()] as const
     chat.api.overrideNext('sendMessage', ...gates)

@@ -117,7 +117,7 @@ describe('a provider that finds an image too large', () => {
     return (await call<Run>('POST', `/api/sessions/${session.id}/chat`, { key: session.key, body })).body
   }
 
-  it('gets a smaller one, and the run says so', async () => {
+  it('gets a smaller image, which the run notes', async () => {
     const run = await show((asked) =>
       urlIn(asked).startsWith('data:image/png')
         ? tooLarge

@@ -50,7 +50,7 @@ describe('an answer', () => {
     expect(await sendMessage(session, 'and now?')).toMatchObject({ output: 'I am the second.' })
   })
 
-  it('that never ends, or comes in drops, ends when it is told to stop', async () => {
+  it('that never ends, or arrives byte by byte, ends when it is stopped', async () => {
     const words = provider(() => stream({ again: text('more '), everyMs: 20 }))
     const drops = provider(() => stream({ again: ':', everyMs: 50 }))
     const runs = [words, drops].map(async (one) => {
@@ -105,7 +105,7 @@ describe('a time to wait that is absurd', () => {
   })
 })
 
-describe('an answer that has said why it ends', () => {
+describe('an answer with a finish reason', () => {
   it.each([
     ['the connection breaks', cut],
     ['the usage is no JSON', 'data: {"choices":[],"usage":{"prompt_tokens":NaN}}\n\n'],
@@ -118,7 +118,7 @@ describe('an answer that has said why it ends', () => {
 })
 
 describe('books', () => {
-  it('count what a plausible usage says', async () => {
+  it('count a plausible usage', async () => {
     const counts = usage({ prompt_tokens: 50, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 20 } })
     const session = await createChaosSession(provider(() => stream(text('All is well.'), finish(), counts, done)))
     expect((await sendMessage(session, 'go'))['usage']).toMatchObject({ input: 30, output: 7, cached_read: 20 })

@@ -53,8 +53,8 @@ type Result = { readonly role: string; readonly tool_call_id: string; readonly c
 const resultsOf = async (id: string) => (await listMessages<Result>(id)).filter(({ role }) => role === 'tool')
 const isUnknown = ({ content }: Result) => content.includes('unknown whether it took effect')
 
-describe('said', () => {
-  it('row 2: written and not committed: the client gets no 2xx and nothing of it is there; said again, it is one turn', async () => {
+describe('a message', () => {
+  it('row 2: written and not committed: the client gets no 2xx and nothing is stored; sent again, it is one turn', async () => {
     const { id, scripted } = await createSession([says('Hello.')])
     await dieAt(id, 'accepted')
     const answer = await request('POST', `/api/sessions/${id}/steer`, { body: { input: 'go' } })
@@ -66,7 +66,7 @@ describe('said', () => {
     expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
   })
 
-  it('row 2: while a turn runs, written and not committed: the turn ends as if it had not been said', async () => {
+  it('row 2: while a turn runs, written and not committed: the turn ends without the message', async () => {
     const gate = new Gate()
     const { id } = await createSession([says('Hel', gate), says('Hello.')])
     const run = await begin(id)
@@ -240,8 +240,8 @@ describe('a tool', () => {
   })
 })
 
-describe('said while a tool runs', () => {
-  it.each(['steer', 'interrupt'] as const)('row 25: %s: it is heard once', async (mode) => {
+describe('a message while a tool runs', () => {
+  it.each(['steer', 'interrupt'] as const)('row 25: %s: it is accepted once', async (mode) => {
     const { id, scripted } = await createSession([calls(append), says('Done.'), says('Done again.')])
     hangAt('during-tool')
     const run = await begin(id)

@@ -38,7 +38,7 @@ it('a session has a bounded number of sockets', async () => {
 })
 
 describe('a run as events', () => {
-  it('begins with what was said, brings the answer in pieces and ends with the whole of it', async () => {
+  it('begins with the user message, streams deltas and ends with the whole answer', async () => {
     const { id } = await start(['Good ', 'morning', '.'])
     const heard = await sendAndStream(id, { input: 'hello' })
     await heard.waitForClose()
@@ -105,7 +105,7 @@ describe('a run as events', () => {
 })
 
 describe('coming back', () => {
-  it('gives exactly what was missed, from every event of a finished run, before and after the memory is lost', async () => {
+  it('sends exactly the missed events after every event of a finished run, before and after an eviction', async () => {
     const write = (path: string) => ({ name: 'write_file', input: { path, content: 'alpha' } })
     const { id } = await newSession({
       model: model([calls(write('a.txt'), write('b.txt')), says('Some ', 'words ', 'in pieces'), says('more')]).id,
@@ -131,7 +131,7 @@ describe('coming back', () => {
     }
   })
 
-  it('gives exactly what was missed while the answer is still being given', async () => {
+  it('sends exactly the missed events while the answer is streamed', async () => {
     const [second, third] = [new Gate(), new Gate()]
     const { id } = await start(['one ', second, 'two ', third, 'three'])
     const first = await subscribe(id, 0)
@@ -154,7 +154,7 @@ describe('coming back', () => {
     }
   })
 
-  it('gives all of a past that is longer than what may wait for a reader, however late it is read', async () => {
+  it('sends all past events to a slow reader, even more than the buffer limit', async () => {
     const answers = Array.from({ length: 4 }, (_, n) => `${n}${'-'.repeat(1_000_000)}`)
     const scripted = model(answers.map((answer) => says(answer))).id
     const { id } = await newSession({
@@ -172,7 +172,7 @@ describe('coming back', () => {
     late.close()
   })
 
-  it('breaks where the session dies while its past is told, and goes on from there', async () => {
+  it('breaks when the session dies while past events are sent, and resumes after the last one', async () => {
     const { id } = await start(['Good ', 'morning', '.'])
     await send(id, 'hello')
     const page = async (after: number) => {
@@ -232,7 +232,7 @@ describe('coming back', () => {
 })
 
 describe('after the object has died in the middle of an answer', () => {
-  it('a listener that comes back misses nothing and can drop what was given up', async () => {
+  it('a reconnected subscriber misses nothing and can drop the discarded answer', async () => {
     const gate = new Gate()
     const { id } = await start(['The wrong ', gate, 'end'], ['The right answer.'])
     const first = await subscribe(id, 0)

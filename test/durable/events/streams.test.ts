@@ -44,7 +44,7 @@ describe('a listener', () => {
     expect(ends[0]?.status).toBe('rejected')
   })
 
-  it('gets what was before, then what comes, and is closed with the end of its run', async () => {
+  it('gets past events, then new ones, and is closed at the end of its run', async () => {
     const all = streams()
     const reading = read(all.open(renderServerSentEvent, [delta('a')], 'r1'))
     all.publish([delta('b'), delta('of another', 'r2'), end('r2')])
@@ -62,7 +62,7 @@ describe('a listener', () => {
     expect((await read(streams().open(renderServerSentEvent, [...past, end()], 'r1'))).length).toBe(7)
   })
 
-  it('of a long run that goes on gets all of it and what comes, however much there was before', async () => {
+  it('of a long open run gets all past and new events', async () => {
     const all = streams()
     const stream = all.open(
       renderServerSentEvent,
@@ -75,7 +75,7 @@ describe('a listener', () => {
     expect((await reading).slice(6)).toEqual(['b', 'c', 'run.completed'])
   })
 
-  it('that has read what was before is let go for what it does not read then', async () => {
+  it('that has read the past events is dropped when it does not read new ones', async () => {
     const all = streams()
     const stream = all.open(
       renderServerSentEvent,
@@ -89,7 +89,7 @@ describe('a listener', () => {
     await expect(reader.read().then(() => reader.read())).rejects.toThrow(/connection lost/)
   })
 
-  it('is let go when nothing more comes, and so is who waits for an end', async () => {
+  it('is closed when the streams end, and so is a wait for the end of a run', async () => {
     const all = streams()
     const reading = read(all.open(renderServerSentEvent, [delta('a')], 'r1'))
     const ended = all.ended('r2')
@@ -112,7 +112,7 @@ describe('a listener', () => {
     await expect(new Response(slow).text()).rejects.toThrow(/connection lost/)
   })
 
-  it('that has left costs no more than what finds out', async () => {
+  it('that has disconnected is removed at the next event', async () => {
     const all = streams()
     let rendered = 0
     const stream = all.open(
@@ -206,7 +206,7 @@ describe('server-sent events of a session', () => {
     await expect(response.text()).rejects.toThrow(/too slow/)
   })
 
-  it('begin with what was before, as fast as it is read, and go on behind it', async () => {
+  it('begin with past events at the speed of the reader, and continue with new ones', async () => {
     const pages = Array.from({ length: 10 }, (_, n) => page(n + 1, `${n}${megabyte}`, n === 9))
     const { server, response, asked, from } = await bridge({ pages })
     await scheduler.wait(20)

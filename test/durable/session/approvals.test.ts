@@ -109,7 +109,7 @@ describe('a call that is asked about', () => {
     expect((await resultsOf(id)).slice(1)).toMatchObject([{ status: 'denied' }, { status: 'denied' }])
   })
 
-  it('has an id: nobody was ever asked under another one', async () => {
+  it('is found only by its own id', async () => {
     const { id } = await session([calls(push('c1')), says('Done.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -119,7 +119,7 @@ describe('a call that is asked about', () => {
     await ended(id, body.run_id)
   })
 
-  it('is denied with a reason, which the model is told in the shape of the tool', async () => {
+  it('is denied with a reason, which the model gets as the result of the tool', async () => {
     const { id, scripted } = await session([calls(push('c1')), says('Understood.')])
     const { body } = await begin(id)
     const { id: approval } = await pending(id)
@@ -182,7 +182,7 @@ describe('a call that is asked about', () => {
     expect(run.body).toMatchObject({ exit_reason: 'answered', output: 'ok' })
   })
 
-  it('is answered by nobody without the scope, by no other tenant, and only in ways that were offered', async () => {
+  it('refuses answers without the scope, of another tenant, and with a choice that was not offered', async () => {
     const { id } = await session([calls(push('c1', 'git push && frobnicate --all')), says('Done.')])
     await begin(id)
     const { id: approval } = await pending(id)
@@ -228,7 +228,7 @@ describe('a call that is asked about', () => {
 describe('the judge', () => {
   const smart = (words: string) => [calls(push('c1')), says(words), says('The end.')]
 
-  it('lets a call run, and nobody is asked', async () => {
+  it('lets a call run without an approval', async () => {
     const { id, scripted } = await session(smart('approve'), {})
     const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { body: { input: 'push it' } })
     expect(body).toMatchObject({ output: 'The end.' })
@@ -252,7 +252,7 @@ describe('the judge', () => {
   })
 })
 
-describe('what is never asked', () => {
+describe('a call without an approval request', () => {
   it('is refused on the hard line, in mode off too', async () => {
     const { id } = await session([calls(push('c1', 'rm -rf /')), says('No.')], { approvals: { mode: 'off' } })
     await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'wipe' } })
@@ -271,7 +271,7 @@ describe('what is never asked', () => {
     expect(await resultsOf(id)).toMatchObject([{ status: 'refused' }, { bytes_written: 1 }])
   })
 
-  it('is denied by a rule of the tenant, whatever the session says', async () => {
+  it('is denied by a rule of the tenant despite the rules of the session', async () => {
     const tenant = await newTenant()
     const rules = (rule: object) => ({ approvals: { rules: [{ tool: '*', ...rule }] } })
     await call('PATCH', '/api/settings', { key: tenant.key, body: rules({ do: 'deny', match: 'git push*' }) })

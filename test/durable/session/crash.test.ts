@@ -71,7 +71,7 @@ describe('the object dies', () => {
     expect(await listLines(id)).toEqual(['user: go', 'assistant: Hello.'])
   })
 
-  it('while the model answers: it is asked the same again, and the listeners hear of it', async () => {
+  it('during a model call: the call is repeated, and subscribers get a restart event', async () => {
     const gate = new Gate()
     const { id, run, scripted } = await begin([says('Hel', gate), says('Hello.')])
     await gate.waitUntilReached()
@@ -89,7 +89,7 @@ describe('the object dies', () => {
     listener.close()
   })
 
-  it('before a tool starts: an effect is reported as unknown, whatever came of it', async () => {
+  it('before a tool starts: an effect is reported as unknown', async () => {
     hangAt('before-tool')
     const { id, run } = await begin([calls(append), says('Done.')])
     await cameTo('before-tool')
@@ -98,7 +98,7 @@ describe('the object dies', () => {
     expect((await resultsOf(id)).map(({ content }) => content)).toEqual([expect.stringContaining('unknown')])
   })
 
-  it('while an effect runs: it is not repeated, and the model is told that nobody knows', async () => {
+  it('while an effect runs: it is not repeated, and the model gets the result "unknown"', async () => {
     hangAt('during-tool')
     const { id, run, scripted } = await begin([calls(append), says('Done.')])
     await cameTo('during-tool')
@@ -152,7 +152,7 @@ describe('the object dies', () => {
     expect(await fileOf(id, 'count.txt')).toBe('1\n2\n3\n')
   })
 
-  it('when all has been said and nothing saved: the answer is there once', async () => {
+  it('after the whole answer was streamed and before it was stored: the answer is stored once', async () => {
     hangAt('before-final')
     const { id, run } = await begin([says('Hello.'), says('Hello again.')])
     await cameTo('before-final')
@@ -195,7 +195,7 @@ describe('a turn that was taken up', () => {
     listener.close()
   })
 
-  it('is given up with an honest answer when it dies at the same step again and again', async () => {
+  it('fails with an explanation when its object dies repeatedly at the same step', async () => {
     armFailpoints('')
     const gates = Array.from({ length: 12 }, () => new Gate())
     const { id, run, scripted } = await begin(gates.map((gate) => says('x', gate)))
@@ -216,7 +216,7 @@ describe('a turn that was taken up', () => {
     expect((await listLines(id)).length).toBe(2)
   })
 
-  it('is not given up when it dies often but gets on in between', async () => {
+  it('continues when its object dies often but steps succeed in between', async () => {
     const gates = Array.from({ length: 8 }, () => new Gate())
     const step = (gate: Gate, i: number) => [says('x', gate), calls({ ...write, id: `w${i}` })]
     const { id, run } = await begin([...gates.flatMap(step), says('Done.')])
@@ -230,7 +230,7 @@ describe('a turn that was taken up', () => {
     expect(await resultsOf(id)).toHaveLength(8)
   })
 
-  it('keeps what was said to it meanwhile', async () => {
+  it('keeps messages that arrived meanwhile', async () => {
     const gate = new Gate()
     const { id, run } = await begin([says('Hel', gate), says('Hello.'), says('And hello to you.')])
     await gate.waitUntilReached()
@@ -251,7 +251,7 @@ describe('a turn that was taken up', () => {
     ])
   })
 
-  it('stops when it was told to stop before it died', async () => {
+  it('stops when the stop was requested before its object died', async () => {
     hangAt('during-tool')
     const { id, run } = await begin([calls(append), says('never')])
     await cameTo('during-tool')

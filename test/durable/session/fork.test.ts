@@ -73,7 +73,7 @@ describe('a copy of a session', () => {
     expect((await request('GET', `/api/sessions/${target}/files/before`)).status).toBe(404)
   })
 
-  it('is waited for by whoever asks for it meanwhile', async () => {
+  it('makes a repeated request wait for it', async () => {
     const gate = new Gate()
     const first = become(await copy(), gate)
     await gate.waitUntilReached()

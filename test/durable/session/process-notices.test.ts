@@ -94,7 +94,7 @@ describe('a background process', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  it('that prints what is watched for opens a turn, and runs on', async () => {
+  it('that prints a watched pattern opens a turn, and continues', async () => {
     const { id } = await session(
       calls(background(`echo starting; echo server ready; ${untilFile('never')}`, { watch_patterns: ['ready'] })),
       says('Started.'),
@@ -111,7 +111,7 @@ describe('a background process', () => {
     await call('DELETE', `/api/sessions/${id}`)
   })
 
-  it('does not interrupt a turn: its end is told behind it', async () => {
+  it('does not interrupt a turn: its end is reported after the turn', async () => {
     const gate = new Gate()
     const { id, scripted } = await session(
       calls(background(`${untilFile('go')}`, { notify_on_complete: true })),
@@ -175,7 +175,7 @@ describe('a background process', () => {
     expect(scripted.requests.length).toBeLessThanOrEqual(3)
   })
 
-  it('that was waited for is not told of again', async () => {
+  it('that a call waited for is not reported again', async () => {
     const scripted = model(({ messages }) => {
       const result = messages.findLast(({ role }) => role === 'tool')
       const last = result && (JSON.parse(String(result.content)) as Record<string, unknown>)
@@ -192,7 +192,7 @@ describe('a background process', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  it('of the virtual machine is lost when the object dies, which is told once', async () => {
+  it('of the virtual shell is lost when the object dies, which is reported once', async () => {
     const { id, scripted } = await session(
       calls(background(`echo begun; ${untilFile('never')}`, { notify_on_complete: true })),
       says('Started.'),
@@ -209,7 +209,7 @@ describe('a background process', () => {
     expect(scripted.requests).toHaveLength(3)
   })
 
-  it('whose end was being answered when the object died is told of once', async () => {
+  it('whose end was being reported when the object died is reported once', async () => {
     const gate = new Gate()
     const { id, scripted } = await session(
       calls(background('echo quick', { notify_on_complete: true })),
@@ -342,7 +342,7 @@ describe('a background process', () => {
     })
   })
 
-  it('is judged as every command: what never runs does not run in the background either', async () => {
+  it('is judged like every command: a forbidden command does not run in the background either', async () => {
     const { id } = await session(calls(background('rm -rf /')), calls(look({ action: 'list' })), says('Refused.'))
     await send(id, 'go')
     expect(await resultsIn(id)).toMatchObject([{ exit_code: -1, status: 'refused' }, { count: 0 }])

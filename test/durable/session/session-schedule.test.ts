@@ -53,7 +53,7 @@ describe('when a session wakes', () => {
 })
 
 describe('sending to history', () => {
-  it('arms a retry before it sends, for the case that the object dies', () => {
+  it('arms a retry before it sends, in case the object is evicted', () => {
     const sending = schedules.projectionStarted(fresh, now)
     expect(sending.projection).toEqual({ isSent: true, failures: 0, retryAt: now + 16_000 })
     expect(schedules.isSettled(sending, idle)).toBe(false)

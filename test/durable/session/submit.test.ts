@@ -53,7 +53,7 @@ describe('while its image is being stored', () => {
     await until(async () => (await storedOf(id)) === 1)
   })
 
-  it('a request that comes again is heard once by the run that is open', async () => {
+  it('a repeated request steers the open run once', async () => {
     const answering = new Gate()
     const scripted = model([says(answering, 'One.'), says('Two.')])
     const { id } = await newSession({ model: scripted.id })

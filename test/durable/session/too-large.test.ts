@@ -66,7 +66,7 @@ describe('a step that cannot be written', () => {
       expect(await send(id, 'and now?')).toMatchObject({ status: 'completed', output: 'Still here.' })
     }))
 
-  it('because of what was said ends the run that was begun with it', () =>
+  it('because of the user message ends the run of that message', () =>
     quietly(async () => {
       const id = await limited(says('Back.'))
       expect(await send(id, 'a vast question')).toMatchObject({ status: 'failed' })
@@ -77,7 +77,7 @@ describe('a step that cannot be written', () => {
       expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
     }))
 
-  it('because of the answer ends the turn, and what was asked is kept', () =>
+  it('because of the answer ends the turn, and keeps the user message', () =>
     quietly(async () => {
       const id = await limited(says('A vast answer.'), says('Back.'))
       expect(await send(id, 'go')).toMatchObject({ status: 'failed', usage: { output: 10 } })
@@ -85,7 +85,7 @@ describe('a step that cannot be written', () => {
       expect(await send(id, 'again')).toMatchObject({ status: 'completed', output: 'Back.' })
     }))
 
-  it('because of words said meanwhile lets them go with the turn; it can be stopped and deleted', () =>
+  it('because of steering messages drops them with the turn; the session can be stopped and deleted', () =>
     quietly(async () => {
       const gate = new Gate()
       const id = await limited(says('One ', gate, 'two'), says('Back.'))
@@ -99,12 +99,12 @@ describe('a step that cannot be written', () => {
     }))
 })
 
-describe('what a row does not hold is refused at the door, and its field is named', () => {
+describe('a message that is too large for a row is refused, and the error names its field', () => {
   const refused = (param: string) => ({ status: 413, body: { error: { code: 'body_too_large', param } } })
   const invalid = (param: string) => ({ status: 400, body: { error: { param } } })
   const text = '長い文章。'.repeat(110_000)
 
-  it('when it comes together with what waits to be heard already', async () => {
+  it('when the waiting messages together are too large', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says(gate, 'One.'), says('Two.')]).id })
     const first = send(id, 'go')

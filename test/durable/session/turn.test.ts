@@ -26,7 +26,7 @@ const begin = (id: string, input: string) => call('POST', `/api/sessions/${id}/s
 const chat = (id: string, body: object) => call<Run>('POST', `/api/sessions/${id}/chat`, { body })
 
 describe('a turn', () => {
-  it('answers, and its run says how', async () => {
+  it('answers, and its run reports usage and outcome', async () => {
     const scripted = model([says('Hello.')])
     const { id } = await newSession({ model: scripted.id })
     const run = await send(id, 'hi')
@@ -61,7 +61,7 @@ describe('a turn', () => {
     expect(await statusOf(id)).toBe('idle')
   })
 
-  it('runs a tool and answers with what it returned', async () => {
+  it('runs a tool and answers with its result', async () => {
     const scripted = model([calls(write('notes/a.txt', 'alpha')), says('Written.')])
     const { id } = await newSession({ model: scripted.id })
     const stream = await sendAndStream(id, { input: 'write it' })
@@ -144,7 +144,7 @@ describe('the alarm', () => {
     expect(await fireAlarm(id)).toBe(false)
   })
 
-  it('is set to the time that a provider asks for', async () => {
+  it('is set to the retry time of the provider', async () => {
     const scripted = model([fails(429, 'Slow down.', { 'retry-after': '60' })])
     const { id } = await newSession({ model: scripted.id })
     const stream = await sendAndStream(id, { input: 'go' })
@@ -184,7 +184,7 @@ describe('the alarm', () => {
   })
 })
 
-describe('what is said while a turn runs', () => {
+describe('a message that arrives while a turn runs', () => {
   it('queues: each gets a turn of its own, first come first served', async () => {
     const gate = new Gate()
     const scripted = model([says('a', gate), says('b'), says('c')])
@@ -230,7 +230,7 @@ describe('what is said while a turn runs', () => {
     await first.waitForClose()
   })
 
-  it('knows a queued run before it begins', async () => {
+  it('has a queued run before it begins', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says(gate, 'a'), says('b')]).id })
     const first = chat(id, { input: 'one' })
@@ -269,7 +269,7 @@ describe('what is said while a turn runs', () => {
     expect(scripted.requests.length).toBe(2)
   })
 
-  it('steers an answer too: it becomes the next thing that is said', async () => {
+  it('steers a final answer: the message is answered next', async () => {
     const gate = new Gate()
     const scripted = model([says('first', gate), says('second')])
     const { id } = await newSession({ model: scripted.id })
@@ -281,7 +281,7 @@ describe('what is said while a turn runs', () => {
     expect(await listLines(id)).toEqual(['user: go', 'assistant: first', 'user: and more', 'assistant: second'])
   })
 
-  it('interrupts: the model call is cancelled and the same run answers what is new', async () => {
+  it('interrupts: the model call is cancelled and the same run answers the new message', async () => {
     const gate = new Gate()
     const scripted = model([says('Once upon ', gate, 'a time'), says('Fine.')])
     const { id } = await newSession({ model: scripted.id })
@@ -314,7 +314,7 @@ describe('what is said while a turn runs', () => {
 })
 
 describe('stop', () => {
-  it('keeps what was said so far', async () => {
+  it('keeps the partial answer', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('Half of ', gate, 'it')]).id })
     const stream = await sendAndStream(id, { input: 'go' })
@@ -381,7 +381,7 @@ describe('stop', () => {
     expect((await result).value).toMatchObject({ of: 'failure', failure: { kind: 'aborted' } })
   })
 
-  it('of an idle session says so', async () => {
+  it('of an idle session returns false', async () => {
     const { id } = await newSession()
     expect((await call('POST', `/api/sessions/${id}/stop`)).body).toEqual({ session_id: id, status: 'idle' })
   })
@@ -458,7 +458,7 @@ describe('a question', () => {
     expect((await call('POST', `/api/questions/${question.id}`, { body: { answer: 'red' } })).status).toBe(409)
   })
 
-  it('can be followed by something new that is said instead', async () => {
+  it('can be followed by a new message', async () => {
     const scripted = asking()
     const { id } = await newSession({ model: scripted.id })
     const stream = await sendAndStream(id, { input: 'paint it' })
@@ -488,7 +488,7 @@ describe('taking back', () => {
     expect(listTexts(scripted.requests[2]!)).toEqual(['user: first', 'assistant: one', 'user: third'])
   })
 
-  it('undo of several takes what there is, and says how much', async () => {
+  it('undo of several turns removes the existing ones and returns their number', async () => {
     const { id } = await newSession({ model: model([says('one'), says('two')]).id })
     await send(id, 'first')
     await send(id, 'second')
@@ -609,7 +609,7 @@ describe('delete', () => {
     expect(await objectOf(id).info.get()).toBe(undefined)
   })
 
-  it('lets go of whoever waits for a run that was queued: there is no such session', async () => {
+  it('ends the wait for a queued run: there is no such session', async () => {
     const gate = new Gate()
     const { id } = await newSession({ model: model([says('half ', gate, 'whole')]).id })
     const first = chat(id, { input: 'first' })

@@ -19,7 +19,7 @@ const entry = (seq: number): Entry => ({
   message: userText('It was said long ago. '.repeat(10)),
 })
 
-it('reads few rows of a conversation that is in memory, whatever its length', async () => {
+it('reads few rows of a conversation in memory, regardless of its length', async () => {
   const { id } = await newSession({ model: model([says('One.'), says('Two.')]).id })
   await inObject(id, (_object, { storage: { sql } }) => {
     for (let n = 1; n <= 1_000; n++)

@@ -61,7 +61,7 @@ describe('the pending requests of a turn', () => {
     expect(findPending(session, 'run_1.6.c1')).toBeUndefined()
   })
 
-  it('show people only what waits for a person', () => {
+  it('list only requests that wait for a person', () => {
     const shown = personRequests(sessionWith(turnWaitingFor(question, child, approval)))
     expect(shown.map(({ kind }) => kind)).toEqual(['question', 'approval'])
   })

@@ -225,7 +225,7 @@ it('replies that only run programs do not count as steps', async () => {
   expect(scripted.requests).toHaveLength(4)
 })
 
-it('is not offered where no isolate can be loaded, and the health page says so', async () => {
+it('is not offered without a Worker Loader, which the health page reports', async () => {
   const { body } = await call<{ bindings: { LOADER: string } }>('GET', '/health/detailed')
   expect(body.bindings.LOADER).toBe('bound')
   const { LOADER: _, ...bare } = bindings

@@ -226,7 +226,7 @@ describe('a session', () => {
     expect(state.record).toMatchObject({ kind: 'http', been: ['http'] })
   })
 
-  it('is told once which files were skipped', async () => {
+  it('reports the skipped files once', async () => {
     const { state, open } = session()
     const backend = open()
     await backend.files.write('node_modules/x', bytes('x'))

@@ -67,7 +67,7 @@ describe('the model server', () => {
     expect(usage).toMatchObject({ completion_tokens: 20 })
   })
 
-  it('answers without a stream, with a default text and with what it was told', async () => {
+  it('answers without a stream, with a default text and with a given text', async () => {
     expect((await ask(user('hi'))).choices[0]?.message.content).toBe('Hello from the model.')
     expect((await ask(user('[[say a [b] ]c]]'))).choices[0]?.message.content).toBe('a [b] ]c')
     expect((await ask(user('grüß [[echo]]'))).choices[0]?.message.content).toBe('grüß')
@@ -107,7 +107,7 @@ describe('the model server', () => {
     expect(answer).toBe('all done')
   })
 
-  it('offers no calls to who has no tools', async () => {
+  it('makes no calls without tools', async () => {
     expect((await ask(user('[[tools 3 todo {}]]'))).choices[0]?.message.tool_calls).toBeUndefined()
   })
 
@@ -123,7 +123,7 @@ describe('the model server', () => {
     expect((await stream(prompt)).texts).toHaveLength(20)
   })
 
-  it('refuses as often as told, with the time to wait', async () => {
+  it('refuses the given number of times, with a retry time', async () => {
     const prompt = user('[[status 429 retry-after=1 times=2 nonce=s1]]')
     for (const _ of [1, 2]) {
       const failure: unknown = await ask(prompt).catch((error: unknown) => error)
@@ -133,7 +133,7 @@ describe('the model server', () => {
     expect((await ask(prompt)).choices[0]?.finish_reason).toBe('stop')
   })
 
-  it('never answers when told so, and notes that the client gave up', async () => {
+  it('never answers if directed, and records that the client aborted', async () => {
     const prompt = user('[[hang nonce=h1]]')
     await expect(
       client.chat.completions.create({ model: 'bench', messages: prompt }, { signal: AbortSignal.timeout(50) }),
@@ -145,7 +145,7 @@ describe('the model server', () => {
     ])
   })
 
-  it('keeps the pace it is told', async () => {
+  it('streams at the given pace', async () => {
     const start = performance.now()
     const { texts } = await stream(user('[[slow ttft=60 chunks=10 gap=10]]'))
     expect(texts).toHaveLength(10)
