@@ -381,7 +381,7 @@ describe('stop', () => {
     expect((await result).value).toMatchObject({ of: 'failure', failure: { kind: 'aborted' } })
   })
 
-  it('of an idle session returns false', async () => {
+  it('of an idle session returns the status idle', async () => {
     const { id } = await newSession()
     expect((await call('POST', `/api/sessions/${id}/stop`)).body).toEqual({ session_id: id, status: 'idle' })
   })

@@ -32,6 +32,7 @@ describe('preparing the first turn', () => {
   })
 
   it('waits for the promise of an RPC call, which is no Promise', async () => {
+    // oxlint-disable-next-line unicorn/no-thenable -- the promise of an RPC call is such an object
     const thenable = { then: (resolve: (text: string) => void) => resolve('From another object.') }
     expect(await prepareTurn(session(), [() => thenable as Promise<string>])).toEqual({
       prompt: 'From another object.',
