@@ -38,7 +38,7 @@ export type VerifiedKey = {
 export type ApiKeys = {
   /** `presented` is the complete key, which cannot be read again. Undefined when there is no such tenant. */
   readonly createKey: (
-    given: NewApiKey,
+    newKey: NewApiKey,
     now: number,
   ) => Promise<{ readonly key: ApiKey; readonly presented: string } | undefined>
   /** Undefined when the key is malformed, unknown, wrong, expired or revoked; the result does not reveal which. */

@@ -23,7 +23,7 @@ const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
 export type Tenants = ApiKeys & {
   /** Undefined when the id is taken; throws when it is invalid. Without an id, a random one is used. */
   readonly create: (
-    given: { readonly id?: string | undefined; readonly name: string },
+    newTenant: { readonly id?: string | undefined; readonly name: string },
     now: number,
   ) => Promise<Tenant | undefined>
   /** Oldest first. */

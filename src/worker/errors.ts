@@ -64,20 +64,20 @@ export const invalid = (message: string, param?: string): AppError =>
 export const invalidCursor = (): AppError => invalid('The cursor must be the next_cursor of another page.', 'cursor')
 
 export function renderError(error: unknown): Response {
-  const known = error instanceof AppError ? error : toUnexpectedError(error)
+  const appError = error instanceof AppError ? error : toUnexpectedError(error)
   const body = {
     error: {
-      message: known.message,
-      type: types[known.status] ?? 'server_error',
-      code: known.code,
-      param: known.param ?? null,
+      message: appError.message,
+      type: types[appError.status] ?? 'server_error',
+      code: appError.code,
+      param: appError.param ?? null,
     },
   }
   const headers: Record<string, string> = {}
-  if (known.retryAfter !== undefined) headers['retry-after'] = String(known.retryAfter)
-  else if (known.status === 503) headers['retry-after'] = '5'
-  if (known.status === 401) headers['www-authenticate'] = 'Bearer'
-  return Response.json(body, { status: known.status, headers })
+  if (appError.retryAfter !== undefined) headers['retry-after'] = String(appError.retryAfter)
+  else if (appError.status === 503) headers['retry-after'] = '5'
+  if (appError.status === 401) headers['www-authenticate'] = 'Bearer'
+  return Response.json(body, { status: appError.status, headers })
 }
 
 /** Transient errors of the platform may be retried. All others are defects: logged, and shown without details. */

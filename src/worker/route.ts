@@ -6,7 +6,7 @@
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import type { Scope } from '../db/schema.ts'
-import { tenantSnapshot, type TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
+import { fetchTenantSnapshot, type TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { authenticate, type Principal, requireScope } from './auth.ts'
 import { validate, parseJson, readText } from './body.ts'
 import type { RequestHeader } from './headers.ts'
@@ -70,7 +70,7 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
       const serve = async (web: Web): Promise<Response> => {
         const principal = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
         requireScope(principal, definition.scope)
-        const tenant = await tenantSnapshot(web.env, principal.tenantId)
+        const tenant = await fetchTenantSnapshot(web.env, principal.tenantId)
         await requireRequestAdmission(web.env, tenant)
         const query = (definition.query ? validate(definition.query, web.req.query(), 'query') : {}) as z.infer<Query>
         const bodyText = definition.body ? await readText(web.req.raw) : ''

@@ -4,9 +4,9 @@ const minSimilarity = 0.7
 /** A longer name is not a misspelled one. */
 const maxNameChars = 200
 
-export function repairToolName(name: string, known: Iterable<string>): string | undefined {
+export function repairToolName(name: string, toolNames: Iterable<string>): string | undefined {
   if (name.length > maxNameChars) return undefined
-  const names = [...known]
+  const names = [...toolNames]
   const has = new Set(names)
   for (const candidate of candidates(name)) if (has.has(candidate)) return candidate
   const plain = plainForm(name)

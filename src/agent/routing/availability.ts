@@ -67,8 +67,8 @@ export type ProviderKeys = { readonly tenant: readonly NamedKey[]; readonly depl
 /** Lists the keys of the tenant and those of the deployment, without duplicates. */
 export function listKeys(provider: Provider, { tenantKeys, variables }: Sources): ProviderKeys {
   const tenant = tenantKeys?.(provider.id, resolveBaseUrl(provider, variables)) ?? []
-  const known = new Set(tenant.map(({ key }) => key))
-  const deploymentKeys = [...new Set(listDeploymentKeys(provider, variables))].filter((key) => !known.has(key))
+  const tenantKeyTexts = new Set(tenant.map(({ key }) => key))
+  const deploymentKeys = [...new Set(listDeploymentKeys(provider, variables))].filter((key) => !tenantKeyTexts.has(key))
   return { tenant, deployment: deploymentKeys.map((key) => ({ id: keyIdOf(key), key })) }
 }
 

@@ -138,9 +138,9 @@ function lookUpFacts({ model, provider, modelSettings }: RouteTarget, sources: S
     catalog: sources.catalog,
     learnedWindow: sources.learnedWindows?.[`${provider.id}/${model}`],
   }
-  const known = lookUpModel({ ...query, settings: factsFromSettings(modelSettings) })
-  if (!known.prices || !usesDeploymentKey || sources.isOwner || provider.id.startsWith('custom:')) return known
-  return { ...known, prices: maxPrices(known.prices, lookUpModel(query).prices) }
+  const facts = lookUpModel({ ...query, settings: factsFromSettings(modelSettings) })
+  if (!facts.prices || !usesDeploymentKey || sources.isOwner || provider.id.startsWith('custom:')) return facts
+  return { ...facts, prices: maxPrices(facts.prices, lookUpModel(query).prices) }
 }
 
 const noKey: NamedKey = { id: keyIdOf(''), key: '' }

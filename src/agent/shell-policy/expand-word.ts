@@ -245,8 +245,8 @@ function parameterPieces(scope: Scope, part: Parameter, quoted: boolean): readon
   const value = part.prefix === '!' ? expandIndirect(scope, part) : expandIndexed(scope, part)
   const listSign = getListSign(part)
   if (listSign && !part.operation && !part.prefix) {
-    const known = value.candidates.includes(anyText) ? undefined : value.candidates
-    const list = /^[@*]$/.test(part.parameter) ? scope.shell.positional : (value.list ?? known)
+    const candidates = value.candidates.includes(anyText) ? undefined : value.candidates
+    const list = /^[@*]$/.test(part.parameter) ? scope.shell.positional : (value.list ?? candidates)
     return listPieces(list, quoted && listSign === '@', !quoted)
   }
   return applyParameterOperation(scope, part, {

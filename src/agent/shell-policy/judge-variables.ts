@@ -46,8 +46,8 @@ export function judgeVariable(call: Call, name: string, value: Field, isExported
 const steeringCache = new BoundedMap<string, boolean>(2_000)
 
 const isSteering = (name: string): boolean => {
-  const known = steeringCache.get(name)
-  if (known !== undefined) return known
+  const cached = steeringCache.get(name)
+  if (cached !== undefined) return cached
   const isMatch = steeringVariable.test(name)
   steeringCache.set(name, isMatch)
   return isMatch

@@ -111,8 +111,8 @@ const ownZones = new Set(['inside', 'temporary'])
 export const evalBuiltin: Policy = (call) => {
   const words = call.args[0] === '--' ? call.args.slice(1) : call.args
   if (words.length === 0) return ['']
-  const known = words.every((word) => !word.includes(anyWords))
-  return judgeText(call, known ? [words.join(' ')] : 'unknown')
+  const isKnownText = words.every((word) => !word.includes(anyWords))
+  return judgeText(call, isKnownText ? [words.join(' ')] : 'unknown')
 }
 
 export const sourceBuiltin: Policy = (call) => {

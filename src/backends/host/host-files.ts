@@ -183,9 +183,9 @@ async function withContext(host: Host, hits: readonly Hit[], context: number): P
       around.set(path, numberLines(new TextDecoder().decode(decodeBase64(printed[at] ?? '')), ranges))
   }
   return hits.map((hit) => {
-    const known = around.get(hit.path)
+    const existing = around.get(hit.path)
     const between = (from: number, to: number) =>
-      Array.from({ length: to - from + 1 }, (_, i) => known?.get(from + i)).flatMap((line) => line ?? [])
+      Array.from({ length: to - from + 1 }, (_, i) => existing?.get(from + i)).flatMap((line) => line ?? [])
     const { line } = hit
     return { ...hit, before: between(line - context, line - 1), after: between(line + 1, line + context) }
   })

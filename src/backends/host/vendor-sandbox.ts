@@ -34,7 +34,7 @@ export function openVendorSandbox<Connection>({ memory, create, wake }: VendorSa
   readonly get: () => Promise<Connection>
   readonly forget: () => void
 } {
-  let known: { readonly connection: Connection; readonly at: number } | undefined
+  let cached: { readonly connection: Connection; readonly at: number } | undefined
   let finding: Promise<Connection> | undefined
 
   async function find(): Promise<Connection> {
@@ -48,14 +48,14 @@ export function openVendorSandbox<Connection>({ memory, create, wake }: VendorSa
   }
 
   async function get(): Promise<Connection> {
-    if (known && Date.now() - known.at < awakeMs) return known.connection
+    if (cached && Date.now() - cached.at < awakeMs) return cached.connection
     finding ??= find().finally(() => (finding = undefined))
     const connection = await finding
-    known = { connection, at: Date.now() }
+    cached = { connection, at: Date.now() }
     return connection
   }
 
-  return { get, forget: () => (known = undefined) }
+  return { get, forget: () => (cached = undefined) }
 }
 
 /** Polls until the condition is true, and throws after the timeout. */

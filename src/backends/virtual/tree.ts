@@ -62,15 +62,15 @@ async function copyLink(store: Store, { ref }: Row, to: string): Promise<void> {
 }
 
 export async function move(store: Store, from: string, to: string): Promise<void> {
-  const [source, goal] = [store.resolveParent(from), store.resolveParent(to)]
+  const [source, target] = [store.resolveParent(from), store.resolveParent(to)]
   const row = requireRow(store, source, 'mv')
-  if (source === goal) return
-  if (isUnder(goal, source) || isBuiltIn(source)) throw new FileError('EINVAL', 'mv', from)
-  if (isSynthetic(goal)) throw new FileError('EROFS', 'mv', to)
-  if (requireRow(store, parentOf(goal), 'mv').kind !== 'directory') throw new FileError('ENOTDIR', 'mv', to)
-  const existing = store.at(goal)
+  if (source === target) return
+  if (isUnder(target, source) || isBuiltIn(source)) throw new FileError('EINVAL', 'mv', from)
+  if (isSynthetic(target)) throw new FileError('EROFS', 'mv', to)
+  if (requireRow(store, parentOf(target), 'mv').kind !== 'directory') throw new FileError('ENOTDIR', 'mv', to)
+  const existing = store.at(target)
   if (existing) clearTarget(store, existing, row)
-  store.rows.rename(row, parentOf(goal), nameOf(goal))
+  store.rows.rename(row, parentOf(target), nameOf(target))
   await deleteUnusedBlobs(store, [existing])
 }
 

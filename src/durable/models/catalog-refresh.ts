@@ -38,9 +38,9 @@ export async function loadCatalog(env: Env, now: number, tenantProviders = noPro
   const outdated = (await rows.claim(now, dayMs)) ? used : await findNewProviders(used, rows, stored, now)
   if (!outdated.length) return createCatalog(stored)
   const fetched = await fetchAll(outdated, address, variables)
-  const fresh = fetched.map(([name, body]): CatalogRow => ({ name, at: now, body }))
-  await rows.save(fresh)
-  return createCatalog([...stored, ...fresh])
+  const newRows = fetched.map(([name, body]): CatalogRow => ({ name, at: now, body }))
+  await rows.save(newRows)
+  return createCatalog([...stored, ...newRows])
 }
 
 const noProviders: ReadonlySet<string> = new Set()

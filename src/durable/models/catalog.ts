@@ -8,7 +8,7 @@ import type { KeySource } from '../../agent/routing/availability.ts'
 import { type Catalog, emptyCatalog } from '../../agent/providers/catalog/model-lookup.ts'
 import type { Sources } from '../../agent/routing/route.ts'
 import { ownerTenant } from '../../db/schema.ts'
-import { learnedWindows } from './learned-windows.ts'
+import { getLearnedWindows } from './learned-windows.ts'
 import { isOutdated, loadCatalog } from './catalog-refresh.ts'
 import { keySource, cachedKeys, providersWithKeys } from './credentials.ts'
 import { variablesOf } from '../platform/variables.ts'
@@ -58,6 +58,6 @@ export function sourcesFor(env: Env, tenant?: Tenant, runInBackground?: RunInBac
     isOwner: tenant?.id === ownerTenant,
     ...(tenant && { tenantKeys: tenant.tenantKeys ?? keySource(cachedKeys(tenant.id), tenant.settings) }),
     catalog: runInBackground ? getCatalog(env, runInBackground) : (copy?.catalog ?? emptyCatalog),
-    learnedWindows: tenant ? learnedWindows(tenant.id) : {},
+    learnedWindows: tenant ? getLearnedWindows(tenant.id) : {},
   }
 }

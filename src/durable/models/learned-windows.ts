@@ -15,11 +15,11 @@ const windowsByTenant = new BoundedMap<string, Windows>(5_000)
 const noWindows: Windows = {}
 
 /** Returns the same object until a window changes, so that callers can compare by identity. */
-export const learnedWindows = (tenantId: string): Windows => windowsByTenant.get(tenantId) ?? noWindows
+export const getLearnedWindows = (tenantId: string): Windows => windowsByTenant.get(tenantId) ?? noWindows
 
 /** Merges the windows that other isolates have learned. The smaller value is the later one. */
 export function mergeWindows(tenantId: string, stored: Windows = noWindows): void {
-  const cached = learnedWindows(tenantId)
+  const cached = getLearnedWindows(tenantId)
   const smaller = Object.entries(stored).filter(([id, window]) => window < (cached[id] ?? Infinity))
   if (!smaller.length) return
   windowsByTenant.set(tenantId, { ...cached, ...Object.fromEntries(smaller) })

@@ -20,11 +20,11 @@ export type RoutedSession = {
 type CachedRoutes = { readonly inputs: readonly unknown[]; readonly routes: readonly Route[] }
 
 const maxCachedModels = 100
-const bySettings = new WeakMap<Settings, Map<string, CachedRoutes>>()
+const routesBySettings = new WeakMap<Settings, Map<string, CachedRoutes>>()
 
 function getCache(settings: Settings): Map<string, CachedRoutes> {
-  let cache = bySettings.get(settings)
-  if (!cache) bySettings.set(settings, (cache = new Map()))
+  let cache = routesBySettings.get(settings)
+  if (!cache) routesBySettings.set(settings, (cache = new Map()))
   return cache
 }
 

@@ -214,10 +214,13 @@ export class Journal {
     return this.#newestTurn('run <> ?', runId)
   }
 
-  #newestTurn(where: 'run = ?' | 'run <> ?', runId: string): Turn | undefined {
+  #newestTurn(condition: 'run = ?' | 'run <> ?', runId: string): Turn | undefined {
     if (!this.#hasSteps) return undefined
     const [raw] = this.#sql
-      .exec<RawStep>(`SELECT * FROM step WHERE n > 0 AND ${where} AND turn IS NOT NULL ORDER BY n DESC LIMIT 1`, runId)
+      .exec<RawStep>(
+        `SELECT * FROM step WHERE n > 0 AND ${condition} AND turn IS NOT NULL ORDER BY n DESC LIMIT 1`,
+        runId,
+      )
       .toArray()
     return raw && turnOf(raw)
   }

@@ -36,7 +36,7 @@ export class SideCallNotes {
   }
 
   delete(ids: readonly number[]): void {
-    const gone = ids.filter((id) => this.#usages.delete(id))
-    if (gone.length) this.#journal.putSideCallNotes([...this.#usages])
+    const deleted = ids.filter((id) => this.#usages.delete(id))
+    if (deleted.length) this.#journal.putSideCallNotes([...this.#usages])
   }
 }

@@ -25,11 +25,11 @@ const maxEventsPerCall = 1_000_000
 const mayHaveUnwrittenEvents = ({ stage }: Turn) =>
   stage.at === 'calling-model' || (stage.at === 'tools' && stage.calls.some(({ state }) => state === 'running'))
 
-function lastNumbers(newest: StepRow | undefined, given: LastNumbers = { message: 0, event: 0 }): LastNumbers {
-  if (!newest) return given
+function lastNumbers(newest: StepRow | undefined, initial: LastNumbers = { message: 0, event: 0 }): LastNumbers {
+  if (!newest) return initial
   return {
-    message: Math.max(newest.entries.at(-1)?.seq ?? newest.n - 1, given.message),
-    event: Math.max(newest.events.at(-1)?.[0] ?? 0, given.event),
+    message: Math.max(newest.entries.at(-1)?.seq ?? newest.n - 1, initial.message),
+    event: Math.max(newest.events.at(-1)?.[0] ?? 0, initial.event),
   }
 }
 
@@ -300,16 +300,16 @@ export class SessionStore implements Store {
 
   /** Logs an event in full. The next write publishes it. */
   #logEvent(row: StepRow, event: Event) {
-    const where = this.#nextPosition(row)
-    row.events.push([where.seq, where.at, event])
-    this.#outgoing.push(toPlacedEvent(event, where))
+    const position = this.#nextPosition(row)
+    row.events.push([position.seq, position.at, event])
+    this.#outgoing.push(toPlacedEvent(event, position))
   }
 
   /** Logs a delta by its length: its text is a part of the message it will belong to. */
   #logDelta(row: StepRow, kind: 'm' | 'r', text: string): SessionEvent {
-    const where = this.#nextPosition(row)
-    row.events.push([where.seq, where.at, kind, text.length, 0])
-    return toPlacedEvent(createDelta(kind, text), where)
+    const position = this.#nextPosition(row)
+    row.events.push([position.seq, position.at, kind, text.length, 0])
+    return toPlacedEvent(createDelta(kind, text), position)
   }
 
   /** Stores the text of the deltas, because the final message differs from them. */

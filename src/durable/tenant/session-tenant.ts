@@ -7,7 +7,7 @@ import type { Perform } from '../../agent/model/ports.ts'
 import type { Limits } from '../../agent/model/settings.ts'
 import { noKeys, openKeys, type TenantKeys } from '../models/credentials.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
-import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, tenantSnapshot } from './tenant-snapshot.ts'
+import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapshot } from './tenant-snapshot.ts'
 import { clock } from '../platform/clock.ts'
 
 export class SessionTenant {
@@ -36,7 +36,7 @@ export class SessionTenant {
 
   /** Loads the snapshot after a wake-up without a request. */
   async load(): Promise<void> {
-    if (!this.snapshot) await this.update(await tenantSnapshot(this.#env, this.#id))
+    if (!this.snapshot) await this.update(await fetchTenantSnapshot(this.#env, this.#id))
   }
 
   /** Loads the snapshot. False when the tenant cannot be reached: the alarm that is set retries. */
@@ -61,7 +61,7 @@ export class SessionTenant {
   /** Loads a new snapshot. The old one stays in use while the tenant cannot be reached. */
   async refresh(): Promise<void> {
     try {
-      await this.update(await tenantSnapshot(this.#env, this.#id))
+      await this.update(await fetchTenantSnapshot(this.#env, this.#id))
     } catch (error) {
       console.warn('The tenant cannot be reached; the last snapshot stays in use.', error)
     }

@@ -40,7 +40,7 @@ const lastChanges = new Map<string, number>()
 let [changeCount, clearedAt] = [0, 0]
 const lastChange = (id: string): number => lastChanges.get(id) ?? clearedAt
 
-export async function tenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
+export async function fetchTenantSnapshot(env: Env, id: string): Promise<TenantSnapshot> {
   const now = clock.now()
   const cached = cache.get(id)
   if (cached && now - cached.at < refreshAfterMs) return cached.snapshot

@@ -145,12 +145,11 @@ export class ToolRuntime {
     const { env, tenantId, sessionId } = this.#options
     this.backend.begin(runId)
     const { backend, shell } = services
-    const place = () => `${backend.kind} ${shell.read().cwd}`
+    const describeLocation = () => `${backend.kind} ${shell.read().cwd}`
     const dispatchOptions: DispatchOptions = {
       toolbox: this.toolbox(settings),
       services,
-      permit: (call, tool) =>
-        checkPermission(call, tool, { services, describeLocation: place, now: clock.now, ...approvals }),
+      permit: (call, tool) => checkPermission(call, tool, { services, describeLocation, now: clock.now, ...approvals }),
       context: { sessionId, signal, clock, seesImages },
       usedChars,
       spill: (callId, text) => this.#spill(callId, text),

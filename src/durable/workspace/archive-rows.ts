@@ -43,10 +43,10 @@ export function archiveRows(sql: SqlStorage) {
     }))
   const newest = () => read('ORDER BY id DESC LIMIT 1')[0]
   const forget = ({ from, before }: { readonly from: number; readonly before?: number }): readonly string[] => {
-    const gone = read('WHERE id >= ? AND at < ?', from, before ?? Number.MAX_SAFE_INTEGER)
-    for (const { id } of gone)
+    const removed = read('WHERE id >= ? AND at < ?', from, before ?? Number.MAX_SAFE_INTEGER)
+    for (const { id } of removed)
       for (const table of ['archive', 'archive_hand']) all(`DELETE FROM ${table} WHERE id = ?`, id)
-    return gone.map(({ key }) => key)
+    return removed.map(({ key }) => key)
   }
   return {
     newest,

@@ -51,11 +51,11 @@ export async function storeImages<M extends MessageWithImages>(
 /** Deletes the stored images of a message that was rejected. */
 export async function discardImages(
   placed: MessageWithImages,
-  given: MessageWithImages,
+  original: MessageWithImages,
   blobs: R2Bucket | undefined,
 ): Promise<void> {
   const keys = placed.content.flatMap((part, i) =>
-    part.type === 'image' && part !== given.content[i] ? [part.data.slice(storedPrefix.length)] : [],
+    part.type === 'image' && part !== original.content[i] ? [part.data.slice(storedPrefix.length)] : [],
   )
   await blobs
     ?.delete(keys)

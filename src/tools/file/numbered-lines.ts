@@ -51,9 +51,9 @@ export function hasLineNumbers(text: string): boolean {
 
 /** Whether at least half of the lines, without their numbers, are lines of the file. */
 export function isNumberedCopyOf(text: string, file: string): boolean {
-  const known = new Set(splitLines(file).map((line) => line.trimEnd()))
+  const fileLines = new Set(splitLines(file).map((line) => line.trimEnd()))
   const lines = splitLines(text)
     .map((line) => line.replace(lineNumberPrefix, '').trimEnd())
     .filter((line) => line !== '')
-  return lines.length > 0 && lines.filter((line) => known.has(line)).length >= lines.length / 2
+  return lines.length > 0 && lines.filter((line) => fileLines.has(line)).length >= lines.length / 2
 }

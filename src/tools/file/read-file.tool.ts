@@ -74,8 +74,8 @@ function createHint({ lines, offset, next, size }: ReadPosition): string | undef
   if (lines === 0) return 'The file is empty.'
   if (offset > lines) return `The file ends at line ${lines}.`
   if (next === undefined) return undefined
-  const where = `Continue with offset ${next}.`
+  const hint = `Continue with offset ${next}.`
   return size > largeFileBytes
-    ? `Large file: find the place with search_files first, then read around it. ${where}`
-    : where
+    ? `Large file: find the place with search_files first, then read around it. ${hint}`
+    : hint
 }

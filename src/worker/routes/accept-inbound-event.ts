@@ -7,7 +7,7 @@ import type { BotAccount, InboundEvent } from '../../channels/channel.ts'
 import { classifyEvent, stripMention } from '../../channels/classify-event.ts'
 import { createConnections } from '../../db/channel-connections.ts'
 import { forgetConnection, type LoadedConnection } from '../../durable/channels/connection.ts'
-import { tenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { fetchTenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError } from '../errors.ts'
 import type { Web } from '../route.ts'
@@ -47,7 +47,7 @@ async function submitMessage(
     text,
     isUnaddressed,
     mode: settings.busy_mode,
-    tenant: await tenantSnapshot(env, tenantId),
+    tenant: await fetchTenantSnapshot(env, tenantId),
   })
   // The next delivery begins a new session.
   if (!submitted) throw new AppError(503, 'unavailable', 'This session is being deleted. Try again in a moment.')

@@ -44,8 +44,8 @@ const listNamedModels = (sources: Sources): readonly string[] => [
 
 /** Named models first, then the default model of each provider. */
 function listUsableRoutes(sources: Sources, health: KeyHealthById): readonly Route[] {
-  const known = providers.map((provider) => `${provider.id}/${provider.defaultModel}`)
-  const routes = [...listNamedModels(sources), ...known]
+  const ids = providers.map((provider) => `${provider.id}/${provider.defaultModel}`)
+  const routes = [...listNamedModels(sources), ...ids]
     .flatMap((id) => resolveRoute(id, sources) ?? [])
     .filter((one) => !hasTooSmallWindow(one) && !hasOnlyDeadKeys(one, health))
   return [...new Map(routes.map((one) => [one.id, one])).values()]
@@ -96,10 +96,10 @@ function listUnavailable(sources: Sources, health: KeyHealthById) {
   const aggregators = mixtureNames(settings).flatMap((id) => resolveMixture(id, settings)?.aggregator ?? [])
   const models = [...new Set([...listNamedModels(sources), ...aggregators])].flatMap((id) => {
     const [name, model] = splitModelId(id)
-    const known = resolveRoute(id, sources)
-    if (known && hasTooSmallWindow(known))
-      return [{ provider: known.provider, model, reason: explainSmallWindow(known) }]
-    const isKnown = known !== undefined || resolveMixture(id, settings) || findProvider(name, settings)
+    const resolved = resolveRoute(id, sources)
+    if (resolved && hasTooSmallWindow(resolved))
+      return [{ provider: resolved.provider, model, reason: explainSmallWindow(resolved) }]
+    const isKnown = resolved !== undefined || resolveMixture(id, settings) || findProvider(name, settings)
     return isKnown ? [] : [{ provider: name, model, reason: 'there is no provider of this name' }]
   })
   return [...closed, ...models]

@@ -34,7 +34,7 @@ async function prepare(call: Call<unknown, Chat>) {
   const { env, tenant, body, param } = call
   const sessionId = param('id')
   const session = sessionStub(env, tenant.id, sessionId)
-  const wishes = await readWithSessionSettings(session, tenant, (known) => parseTurnOptions(body, env, known))
+  const wishes = await readWithSessionSettings(session, tenant, (snapshot) => parseTurnOptions(body, env, snapshot))
   const instructions = joinSystemText([{ text: body.instructions ?? '', param: 'instructions' }])
   const message = parseUserMessage(body.input, body.attachments, 'input', instructions)
   const ids = await claimIds(call, sessionId)

@@ -34,8 +34,8 @@ export type CharacterSet = { readonly set: bigint; readonly end: number; readonl
 /** Parses an escape that matches one character; `at` is the index of its backslash. */
 export function parseEscape(source: string, at: number): CharacterSet {
   const letter = source[at + 1] ?? ''
-  const known = classes[letter]
-  if (known !== undefined) return { set: known, end: at + 2 }
+  const named = classes[letter]
+  if (named !== undefined) return { set: named, end: at + 2 }
   if (letter === 'p' || letter === 'P') return { set: allCharacters, end: endOfGroup(source, at + 2, '{', '}') }
   if (letter === 'x') return parseCodePoint(source.slice(at + 2, at + 4), at + 4)
   if (letter === 'u' && source[at + 2] === '{') {

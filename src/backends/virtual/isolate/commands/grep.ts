@@ -73,9 +73,9 @@ const isNamed = (flags: ReadonlySet<string>, files: number): boolean =>
 async function grepWithBacktracking(context: Context, args: readonly string[]): Promise<ExecResult | undefined> {
   const { flags, values, rest } = parse(args, 'emABC')
   const [source = '', names] = values.has('e') ? [values.get('e'), rest] : [rest[0], rest.slice(1)]
-  const known =
+  const isSupported =
     [...flags].every((flag) => supportedFlags.has(flag)) && [...values.keys()].every((name) => /^[em]$/.test(name))
-  if (!backtrackingSyntax.test(source) || !known) return undefined
+  if (!backtrackingSyntax.test(source) || !isSupported) return undefined
   const options = {
     pattern: compile(source, flags),
     flags,

@@ -86,14 +86,14 @@ async function run({ context, verb, args }: Invocation): Promise<ExecResult> {
   if (verb === 'help') return textResult(helpText, 1)
   const outside = withoutRepository[verb]
   if (outside) return textResult(await outside(context, parseArguments(args, 'bo')))
-  const known = subcommands[verb]
-  if (!known) throw new GitError(`git: '${verb}' is not available on this host. See 'git help'.`, 1)
+  const subcommand = subcommands[verb]
+  if (!subcommand) throw new GitError(`git: '${verb}' is not available on this host. See 'git help'.`, 1)
   const repository = await findRepository(context)
   const {
     stdout = '',
     stderr = '',
     exitCode = 0,
-  } = await known.run({ context, repository }, parseArguments(args, known.valued))
+  } = await subcommand.run({ context, repository }, parseArguments(args, subcommand.valued))
   return textResult(stdout, exitCode, stderr)
 }
 

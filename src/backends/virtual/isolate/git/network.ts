@@ -62,9 +62,9 @@ export async function clone(context: Context, options: Arguments): Promise<strin
 
 async function remoteOf(repository: Repository, name: string | undefined): Promise<{ remote: string; url: string }> {
   const remote = name ?? 'origin'
-  const known = (await git.listRemotes({ ...repository })).find((one) => one.remote === remote)
-  if (!known) throw fatal(`'${remote}' does not appear to be a git repository`)
-  return known
+  const configured = (await git.listRemotes({ ...repository })).find((one) => one.remote === remote)
+  if (!configured) throw fatal(`'${remote}' does not appear to be a git repository`)
+  return configured
 }
 
 export async function fetch({ context, repository }: Call, options: Arguments): Promise<GitOutput> {

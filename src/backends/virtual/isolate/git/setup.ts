@@ -73,7 +73,7 @@ function readOut(value: string | undefined): string {
 export async function remote({ repository }: Call, options: Arguments): Promise<string> {
   const [verb, name = '', url = ''] = options.rest
   const remotes = await git.listRemotes({ ...repository })
-  const known = remotes.find(({ remote: one }) => one === name)
+  const existing = remotes.find(({ remote: one }) => one === name)
   if (verb === undefined) {
     const lines = remotes.flatMap(({ remote: one, url: address }) =>
       options.flag('v', 'verbose') ? [`${one}\t${address} (fetch)`, `${one}\t${address} (push)`] : [one],
@@ -81,12 +81,12 @@ export async function remote({ repository }: Call, options: Arguments): Promise<
     return lines.map((line) => `${line}\n`).join('')
   }
   if (verb === 'add') {
-    if (known) throw new GitError(`error: remote ${name} already exists.`, 3)
+    if (existing) throw new GitError(`error: remote ${name} already exists.`, 3)
     await git.addRemote({ ...repository, remote: name, url })
     return ''
   }
-  if (!known) throw new GitError(`error: No such remote: '${name}'`, 2)
-  if (verb === 'get-url') return `${known.url}\n`
+  if (!existing) throw new GitError(`error: No such remote: '${name}'`, 2)
+  if (verb === 'get-url') return `${existing.url}\n`
   if (verb === 'set-url') await git.addRemote({ ...repository, remote: name, url, force: true })
   else if (verb === 'remove' || verb === 'rm') await git.deleteRemote({ ...repository, remote: name })
   else throw fatal(`git remote ${verb} is not available here`)

@@ -59,12 +59,12 @@ export async function statusOf(call: Call, paths: readonly string[] = []): Promi
 
 /** Replaces the files of an untracked directory by the directory. */
 function collapseFolders(untracked: readonly string[], tracked: readonly string[]): string[] {
-  const known = new Set(
+  const trackedPaths = new Set(
     tracked.flatMap((path) => path.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'))),
   )
   const names = untracked.map((path) => {
     const parts = path.split('/')
-    const depth = parts.findIndex((_, i) => i < parts.length - 1 && !known.has(parts.slice(0, i + 1).join('/')))
+    const depth = parts.findIndex((_, i) => i < parts.length - 1 && !trackedPaths.has(parts.slice(0, i + 1).join('/')))
     return depth < 0 ? path : `${parts.slice(0, depth + 1).join('/')}/`
   })
   return [...new Set(names)]
