@@ -66,7 +66,7 @@ function quoteCsv(source) {
 
 // Reports the output of each statement of the script at once, through `onStatement` of the shell. Keeps the final state
 // with its functions, so that a trap can run in it.
-function tellStatements(source) {
+function reportStatements(source) {
   const [made] = found(
     source,
     /let \w+=\{fs:this\.fs,commands:this\.commands,limits:this\.limits,executionScope:\w+,exec:/,
@@ -83,7 +83,7 @@ function tellStatements(source) {
   const [given] = found(source, /=class\{ctx;constructor\((\w),\w\)\{this\.ctx=\{state:/, 'constructor')
   const options = /constructor\((\w),/.exec(given)[1]
   const loop = /(async executeScript\((\w)\)\{.*?(\w)\.appendResult\((\w),[\w$]+\(\4\)\),)/
-  const [, , top, , result] = found(source, loop, tellStatements.name)
+  const [, , top, , result] = found(source, loop, reportStatements.name)
   const sink = `told:${depth}===0?{script:${script},by:this}:void 0,`
   const keep = `${depth}===0&&(this.finalState=${state});`
   return source
@@ -94,9 +94,9 @@ function tellStatements(source) {
 
 // A script that only computes would never yield, so nothing else would run and no timeout would fire. The patch calls
 // `pulse` of the shell before every statement, which may return a promise to wait for.
-function letOthersIn(source) {
+function yieldToEventLoop(source) {
   const context = /let [\w$]+=\{(?:told:[^,]*\?\{[^}]*\}:void 0,)?fs:this\.fs,commands:this\.commands,/
-  const [made] = found(source, context, letOthersIn.name)
+  const [made] = found(source, context, yieldToEventLoop.name)
   const interpreter = 'executeStatement:this.executeStatement.bind(this),'
   const [, options] = found(source, /=class\{ctx;constructor\((\w),\w\)\{this\.ctx=\{state:/, 'constructor')
   const [statement] = found(source, /async executeStatement\(\w\)\{/, 'statement')
@@ -106,6 +106,6 @@ function letOthersIn(source) {
     .replace(statement, () => `${statement}let pulse=this.ctx.pulse?.();if(pulse)await pulse;`)
 }
 
-const amendments = [reportFinalState, keepAbortedOutput, expandInArithmetic, quoteCsv, tellStatements, letOthersIn]
+const amendments = [reportFinalState, keepAbortedOutput, expandInArithmetic, quoteCsv, reportStatements, yieldToEventLoop]
 
 export const amended = (source) => amendments.reduce((text, amend) => amend(text), source)
