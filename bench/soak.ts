@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util'
 import { readFileSync } from 'node:fs'
 import { openStage, repository } from './stage.ts'
-import { call, json, sendMessage, type Target } from './client.ts'
+import { json, sendMessage, type Target } from './client.ts'
 import { openInspector } from './inspector.ts'
 import { freePort, holderOf } from './process.ts'
 import { median } from './stats.ts'

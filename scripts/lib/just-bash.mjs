@@ -106,6 +106,13 @@ function yieldToEventLoop(source) {
     .replace(statement, () => `${statement}let pulse=this.ctx.pulse?.();if(pulse)await pulse;`)
 }
 
-const amendments = [reportFinalState, keepAbortedOutput, expandInArithmetic, quoteCsv, reportStatements, yieldToEventLoop]
+const amendments = [
+  reportFinalState,
+  keepAbortedOutput,
+  expandInArithmetic,
+  quoteCsv,
+  reportStatements,
+  yieldToEventLoop,
+]
 
 export const amended = (source) => amendments.reduce((text, amend) => amend(text), source)

@@ -90,8 +90,6 @@ export class Session {
     this.projection = this.#createProjection()
   }
 
-  // --- identity and settings
-
   /** False also while a copy is arriving and while the session is being deleted. */
   get exists(): boolean {
     return this.#meta !== undefined && !this.#meta.arriving && !this.turns.isClosing
@@ -166,8 +164,6 @@ export class Session {
     this.projection.startAt(0, 'nothing')
   }
 
-  // --- services for the parts
-
   /** Loads the tenant when no request has provided its snapshot. */
   ensureTenant(): Promise<void> {
     return this.tenant.load()
@@ -185,8 +181,6 @@ export class Session {
   arm(): void {
     this.turns.arm()
   }
-
-  // --- the parts
 
   #openStore(): SessionStore {
     return new SessionStore(this.journal, {

@@ -58,8 +58,12 @@ async function admitAndStart(session: Session, intake: Intake): Promise<Submitte
   const admitting = session.billing.admit(intake.runId)
   const admission = admitting instanceof Promise ? await admitting : admitting
   if (!session.exists && !session.turns.isClosing && admission.ok) intake.create?.()
-  const outcome = await prepareAndStart(session, intake, admission)
-  if (admission.ok && outcome?.status !== 'running') session.turns.settle(intake.runId)
+  let outcome: Submitted | undefined
+  try {
+    outcome = await prepareAndStart(session, intake, admission)
+  } finally {
+    if (admission.ok && outcome?.status !== 'running') session.turns.settle(intake.runId)
+  }
   return outcome
 }
 
