@@ -5,6 +5,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { replaceClock } from '../../src/durable/platform/clock.ts'
 import { createApp } from '../../src/worker/app.ts'
 import { createSkippingClock } from '../support/clock.ts'
+import { objectOf } from '../durable/support/object.ts'
 import { Gate, until } from '../support/scripted-model.ts'
 import {
   adminKey,
@@ -317,7 +318,7 @@ describe('a call of a model', () => {
   })
 
   it('of a queued turn uses the keys at its start', async () => {
-    const { key } = await newTenant()
+    const { key, id: tenantId } = await newTenant()
     const { body: one } = await store({ provider: 'deepseek', key: 'own-key-0001' }, key)
     await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
     const { id } = await sessionWith('deepseek/deepseek-v4-flash', key)
@@ -331,7 +332,14 @@ describe('a call of a model', () => {
     const first = sendMessage(id, key)
     await gate.waitUntilReached()
     const second = sendMessage(id, key, { mode: 'queue' })
-    await until(() => heard.length === 1)
+    await until(() =>
+      runInDurableObject(objectOf(id, tenantId), (_object, { storage }) =>
+        storage.sql
+          .exec("SELECT name FROM sqlite_master WHERE name = 'inbox'")
+          .toArray()
+          .some(() => storage.sql.exec('SELECT 1 FROM inbox').toArray().length > 0),
+      ),
+    )
     await call('DELETE', `${path}/${one.id}`, { key })
     // A session reads its tenant again after five seconds.
     clock.pass(5_500)
