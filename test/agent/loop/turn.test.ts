@@ -3,7 +3,7 @@ import { drive } from '../../../src/agent/loop/drive.ts'
 import { allowCall, settlePendingCall, requestStop } from '../../../src/agent/loop/intake.ts'
 import { errorResult, type Message, textIn, userText } from '../../../src/agent/model/message.ts'
 import { LoopHarness, calls, Evicted, fails, says } from '../support/scripted.ts'
-import { askPerson, danger, failing, readFile, writeFile } from '../support/tools.ts'
+import { askPerson, delegate, danger, failing, readFile, writeFile } from '../support/tools.ts'
 
 const roles = (harness: LoopHarness) => harness.store.transcript().map((message) => message.role)
 const last = (harness: LoopHarness) => textIn(harness.store.transcript().at(-1) as Message)
@@ -299,6 +299,19 @@ describe('approval', () => {
     expect((await asked.run()).stage).toMatchObject({ at: 'done', outcome: 'stopped' })
     expect(roles(asked)).toEqual(['user', 'assistant', 'tool', 'assistant'])
   })
+})
+
+it('a call that waits for a child session publishes no request, and its result continues the turn', async () => {
+  const harness = new LoopHarness([calls('delegate'), says('done')], { tools: [delegate] })
+  const { stage } = await harness.run()
+  expect(stage).toMatchObject({ at: 'tools', calls: [{ state: 'away', awaits: { kind: 'child' } }] })
+  expect(harness.store.events.some((event) => /request/.test(event))).toBe(false)
+  harness.store.reload()
+  const content = [{ type: 'text' as const, text: 'the child is done' }]
+  const result = { role: 'tool' as const, callId: 'delegate-0', name: 'delegate', content, failed: false }
+  save(harness, settlePendingCall(harness.store.turn(), result, harness.view()))
+  expect((await harness.run()).stage).toMatchObject({ at: 'done', outcome: 'answered' })
+  expect(harness.store.transcript().map(textIn)).toEqual(['go', '', 'the child is done', 'done'])
 })
 
 describe('a pending call', () => {

@@ -50,3 +50,13 @@ export const failing = defineTool({
   effect: 'pure',
   run: async () => ({ content: [{ type: 'text', text: 'no' }], failed: true }),
 })
+
+/** The next case of a pending request: the call waits for a child session. */
+export const delegate = defineTool({
+  name: 'delegate',
+  toolset: 'clarify',
+  description: 'Hands a goal to a child session.',
+  input: z.object({}),
+  effect: 'keyed',
+  run: async () => ({ later: { kind: 'child', workId: 'ses_child' } }),
+})
