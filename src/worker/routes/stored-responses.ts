@@ -11,7 +11,7 @@ import {
 import type { SessionDO } from '../../durable/session/session-object.ts'
 import type { RunView } from '../../durable/session/api-views.ts'
 import { AppError, notFound } from '../errors.ts'
-import { deletedShape, inputItemsShape, responseShape } from '../response-shape.ts'
+import { deletedShape, inputItemsShape, responseShape } from '../responses/response-shape.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
 import { requireFound, sessionStub } from '../sessions.ts'

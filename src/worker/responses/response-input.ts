@@ -1,9 +1,9 @@
 /** Parses the input items of the Responses API into history, system text and the message to answer. */
 
 import * as z from 'zod'
-import type { AssistantMessage, Message, UserMessage } from '../agent/model/message.ts'
-import { parseCallArguments } from '../agent/providers/shared/call-arguments.ts'
-import { AppError, invalid } from './errors.ts'
+import type { AssistantMessage, Message, UserMessage } from '../../agent/model/message.ts'
+import { parseCallArguments } from '../../agent/providers/shared/call-arguments.ts'
+import { AppError, invalid } from '../errors.ts'
 import {
   type ContentPart,
   imageUrlSchema,
@@ -13,7 +13,7 @@ import {
   measureMessage,
   joinSystemText,
   parseUserMessage,
-} from './input.ts'
+} from '../input.ts'
 
 const textSchema = z.string().max(maxTextChars)
 const partSchema = z.discriminatedUnion('type', [
