@@ -60,9 +60,9 @@ const workerd = {
 const e2e = {
   test: {
     name: 'e2e',
-    maxWorkers: 2,
+    maxWorkers: 3,
     include: ['test/e2e/**/*.test.ts'],
-    // Files share a server; files that kill one start their own. Two run at a time, because they mostly wait.
+    // Files share a server; files that kill one start their own. Three run at a time, because they mostly wait.
     globalSetup: ['test/e2e/support/shared.ts'],
     // Runs after the other projects, so that nothing slows down the servers that it starts and kills.
     sequence: { groupOrder: 1 },
@@ -73,6 +73,6 @@ const e2e = {
 
 for (const stream of [process.stdout, process.stderr]) dropExpectedMessages(stream)
 
-// Three files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
+// Four files run at a time even on two cores, because a test waits as much as it computes. Console output is shown
 // only for tests that fail.
-export default defineConfig({ test: { maxWorkers: 3, silent: 'passed-only', projects: [pure, workerd, e2e] } })
+export default defineConfig({ test: { maxWorkers: 4, silent: 'passed-only', projects: [pure, workerd, e2e] } })

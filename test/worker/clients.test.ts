@@ -9,16 +9,16 @@ beforeAll(applyMigrations)
 const user = (content: unknown) => ({ role: 'user', content })
 type Completion = ErrorBody & { readonly choices: readonly { readonly message: object }[] }
 
-/** What the model was asked, and the status of the answer. */
+/** The request that the model received, and the status of the answer. */
 async function chat(messages: readonly object[], more: object = {}) {
-  let asked: ModelRequest | undefined
+  let received: ModelRequest | undefined
   const { id } = model((one) => {
-    asked = one
+    received = one
     return says('Yes.')
   })
   const body = { model: id, messages, ...more }
   const answer = await call<Completion>('POST', '/v1/chat/completions', { body })
-  return { status: answer.status, body: answer.body, asked, said: asked && listTexts(asked) }
+  return { status: answer.status, body: answer.body, received, said: received && listTexts(received) }
 }
 
 describe('a base address', () => {
@@ -78,14 +78,14 @@ describe('a chat completion', () => {
   })
 
   it('uses the reasoning effort of OpenRouter’s clients', async () => {
-    const { asked } = await chat([user('Sure?')], { reasoning: { effort: 'low' } })
-    expect(asked?.['reasoning_effort']).toBe('low')
+    const { received } = await chat([user('Sure?')], { reasoning: { effort: 'low' } })
+    expect(received?.['reasoning_effort']).toBe('low')
     const both = await chat([user('Sure?')], { reasoning: { effort: 'low' }, reasoning_effort: 'high' })
-    expect(both.asked?.['reasoning_effort']).toBe('high')
+    expect(both.received?.['reasoning_effort']).toBe('high')
   })
 
   it('may have messages without content, and in parts of more than their text', async () => {
-    const { status, said, asked } = await chat([
+    const { status, said, received } = await chat([
       { role: 'system', content: null },
       { role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }] },
       { ...user('Look.'), name: 'ann' },
@@ -95,7 +95,7 @@ describe('a chat completion', () => {
       user([{ type: 'text', text: 'Sure?', cache_control: { type: 'ephemeral' } }]),
     ])
     expect(status).toBe(200)
-    expect(asked?.messages[0]?.content).toMatch(/Be brief\.$/)
+    expect(received?.messages[0]?.content).toMatch(/Be brief\.$/)
     expect(said).toEqual(['user: Look.', 'assistant: → look', 'tool: ', 'assistant: No.', 'user: Sure?'])
   })
 

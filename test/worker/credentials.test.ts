@@ -41,7 +41,7 @@ const patch = (body: object, key: string) => call<ErrorBody>('PATCH', '/api/sett
 
 /** Every request to these hosts, with what names the one who pays; what is answered is the script's business. */
 type ReceivedRequest = { readonly url: string; readonly bearer: string | null; readonly apiKey: string | null }
-type Script = (heard: ReceivedRequest, nth: number) => Response | Promise<Response>
+type Script = (received: ReceivedRequest, nth: number) => Response | Promise<Response>
 
 const answer = (content: string) => {
   const frames = [{ delta: { content } }, { delta: {}, finish_reason: 'stop' }].map(
@@ -52,20 +52,20 @@ const answer = (content: string) => {
 const refusal = (status: number, message: string, headers: HeadersInit = {}) =>
   Response.json({ error: { message } }, { status, headers })
 
-let heard: ReceivedRequest[] = []
+let receivedRequests: ReceivedRequest[] = []
 let script: Script = () => answer('ok')
 const outside = globalThis.fetch
 const hosts = /^https:\/\/(?:model\.test|llm\.example\.com|evil\.example\.com|api\.deepseek\.com)\//
 
 beforeEach(() => {
-  heard = []
+  receivedRequests = []
   script = () => answer('ok')
   globalThis.fetch = async (input, init) => {
     const { url, headers } = new Request(input as RequestInfo, { ...init, signal: null, body: null })
     if (!hosts.test(url)) return outside(input as RequestInfo, init)
     const one = { url, bearer: headers.get('authorization'), apiKey: headers.get('x-api-key') }
-    heard.push(one)
-    return script(one, heard.length - 1)
+    receivedRequests.push(one)
+    return script(one, receivedRequests.length - 1)
   }
 })
 afterEach(() => {
@@ -77,7 +77,7 @@ const sendMessage = async (sessionId: string, key: string, more: object = {}) =>
   (await call<Run>('POST', `/api/sessions/${sessionId}/chat`, { key, body: { input: 'hi', ...more } })).body
 
 const sessionWith = (model: string, key: string, more: object = {}) => newSession({ model, ...more }, key)
-const bearers = () => heard.map(({ bearer }) => bearer)
+const bearers = () => receivedRequests.map(({ bearer }) => bearer)
 
 describe('POST /api/credentials', () => {
   it('answers with the credential and never with the key', async () => {
@@ -150,19 +150,19 @@ describe('POST /api/credentials', () => {
     'is refused while ENCRYPTION_KEY is %j, with what to do',
     async (ENCRYPTION_KEY) => {
       const context = createExecutionContext()
-      const asked = new Request(`https://talaria.test${path}`, {
+      const request = new Request(`https://talaria.test${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${adminKey}` },
         body: JSON.stringify({ provider: 'xai', key: 'some-key-0001' }),
       })
       const { ENCRYPTION_KEY: _set, ...rest } = bindings
-      const response = await createApp().fetch(asked, { ...rest, ...(ENCRYPTION_KEY && { ENCRYPTION_KEY }) }, context)
+      const response = await createApp().fetch(request, { ...rest, ...(ENCRYPTION_KEY && { ENCRYPTION_KEY }) }, context)
       await waitOnExecutionContext(context)
       const { error } = (await response.json()) as ErrorBody
       expect([response.status, error.code, error.param]).toEqual([503, 'not_configured', 'ENCRYPTION_KEY'])
       expect(error.message).toContain('openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY')
       expect(await listOf(adminKey)).toEqual([])
-      const health = new Request('https://talaria.test/health/detailed', { headers: asked.headers })
+      const health = new Request('https://talaria.test/health/detailed', { headers: request.headers })
       const answered = await createApp().fetch(health, { ...rest, ...(ENCRYPTION_KEY && { ENCRYPTION_KEY }) }, context)
       expect(await answered.json()).toMatchObject({ secrets: { ENCRYPTION_KEY: error.message } })
     },
@@ -301,7 +301,7 @@ describe('a call of a model', () => {
     })
     expect(listed.map(({ reason }) => reason)).toEqual(['Its rate limit was reached.', 'Its rate limit was reached.'])
     expect(Date.parse(listed[0]?.until ?? '')).toBeGreaterThan(Date.now())
-    heard = []
+    receivedRequests = []
     await sendMessage(id, key)
     expect(bearers()).toEqual(['Bearer test-router-key'])
   })
@@ -382,7 +382,7 @@ describe('a key that the provider has revoked', () => {
     await store({ provider: 'deepseek', key: 'own-key-0002' }, key)
     script = () => answer('ok')
     expect((await sendMessage(id, key)).output).toBe('ok')
-    expect(heard.at(-1)?.bearer).toBe('Bearer own-key-0002')
+    expect(receivedRequests.at(-1)?.bearer).toBe('Bearer own-key-0002')
     // Whoever enters it once more means it.
     await call('DELETE', `${path}/${dead.id}`, { key })
     expect((await store({ provider: 'deepseek', key: 'own-key-0001' }, key)).body.status).toBe('usable')
@@ -412,7 +412,7 @@ describe('a key for a provider of the tenant’s own', () => {
     const { id } = await sessionWith('custom:mine/some-model', key)
     script = () => refusal(400, 'That is all that is wanted.')
     await sendMessage(id, key)
-    expect(heard[0]).toMatchObject(expected)
+    expect(receivedRequests[0]).toMatchObject(expected)
   })
 
   it('is not sent where the settings of a session would have it', async () => {
@@ -422,8 +422,8 @@ describe('a key for a provider of the tenant’s own', () => {
     const settings = mine('https://evil.example.com/v1')
     const { id } = await sessionWith('custom:mine/some-model', key, { settings })
     await sendMessage(id, key)
-    expect(heard[0]?.url).toMatch(/^https:\/\/evil\.example\.com\//)
-    expect(JSON.stringify(heard)).not.toContain('my-own-key')
+    expect(receivedRequests[0]?.url).toMatch(/^https:\/\/evil\.example\.com\//)
+    expect(JSON.stringify(receivedRequests)).not.toContain('my-own-key')
   })
 
   it('stays at home, as do the headers that stand beside its address', async () => {
@@ -450,8 +450,8 @@ describe('a key for a provider of the tenant’s own', () => {
     for (const { key } of [one, two]) await patch(mine('https://llm.example.com/v1'), key)
     const { id } = await sessionWith('custom:mine/some-model', two.key)
     await sendMessage(id, two.key)
-    expect(heard).toHaveLength(1)
-    expect(JSON.stringify(heard)).not.toContain('my-own-key')
+    expect(receivedRequests).toHaveLength(1)
+    expect(JSON.stringify(receivedRequests)).not.toContain('my-own-key')
   })
 })
 

@@ -208,13 +208,13 @@ describe('a custom provider of a tenant', () => {
 
   it('is called at its address, with its headers, and with no key of the deployment', async () => {
     const { key } = await newTenant()
-    const heard: { url: string; headers: Headers; redirect: string; body: { model: string } }[] = []
+    const receivedRequests: { url: string; headers: Headers; redirect: string; body: { model: string } }[] = []
     const outside = globalThis.fetch
     globalThis.fetch = async (input, init) => {
-      const asked = new Request(input as RequestInfo, { ...init, signal: null })
-      if (!asked.url.startsWith('https://llm.example.com/')) return outside(input as RequestInfo, init)
-      const { url, headers, redirect } = asked
-      heard.push({ url, headers, redirect, body: await asked.json() })
+      const received = new Request(input as RequestInfo, { ...init, signal: null })
+      if (!received.url.startsWith('https://llm.example.com/')) return outside(input as RequestInfo, init)
+      const { url, headers, redirect } = received
+      receivedRequests.push({ url, headers, redirect, body: await received.json() })
       return Response.json({ choices: [{ message: { content: 'From afar.' }, finish_reason: 'stop' }] })
     }
     try {
@@ -225,12 +225,12 @@ describe('a custom provider of a tenant', () => {
     } finally {
       globalThis.fetch = outside
     }
-    const [asked] = heard
-    expect(asked?.url).toBe('https://llm.example.com/v1/chat/completions')
-    expect(asked?.headers.get('x-team')).toBe('a')
-    expect(asked?.redirect).toBe('manual')
-    expect(JSON.stringify([...asked!.headers])).not.toMatch(/test-key|test-router-key/)
-    expect(asked?.body.model).toBe('some/model')
+    const [received] = receivedRequests
+    expect(received?.url).toBe('https://llm.example.com/v1/chat/completions')
+    expect(received?.headers.get('x-team')).toBe('a')
+    expect(received?.redirect).toBe('manual')
+    expect(JSON.stringify([...received!.headers])).not.toMatch(/test-key|test-router-key/)
+    expect(received?.body.model).toBe('some/model')
   })
 
   it('belongs to its tenant alone', async () => {

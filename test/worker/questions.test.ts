@@ -10,9 +10,9 @@ beforeAll(applyMigrations)
 it.each([
   ['questions', { name: 'clarify', input: { question: 'Well?' } }, { answer: 'yes' }],
   ['approvals', { name: 'terminal', input: { command: 'rm -rf src' } }, { decision: 'deny' }],
-])('what was never asked is unknown to %s, a second answer is a conflict', async (list, asked, body) => {
+])('what was never asked is unknown to %s, a second answer is a conflict', async (list, input, body) => {
   const settings = { approvals: { mode: 'manual' } }
-  const { id } = await newSession({ model: model([calls({ id: 'q', ...asked }), says('Fine.')]).id, settings })
+  const { id } = await newSession({ model: model([calls({ id: 'q', ...input }), says('Fine.')]).id, settings })
   const answer = (named: string) => call<ErrorBody>('POST', `/api/${list}/${named}`, { body })
   expect((await answer(`${id}.q`)).status).toBe(404)
   const run = send(id, 'go')
@@ -32,8 +32,8 @@ it.each([
   ['an empty choice', ['yes', ' ']],
   ['no choice', []],
 ])('an answer of %s is refused, and the question stays open', async (_what, answer) => {
-  const asked = calls({ id: 'q', name: 'clarify', input: { question: 'Well?' } })
-  const { id } = await newSession({ model: model([asked, says('Fine.')]).id })
+  const question = calls({ id: 'q', name: 'clarify', input: { question: 'Well?' } })
+  const { id } = await newSession({ model: model([question, says('Fine.')]).id })
   const run = send(id, 'go')
   await until(async () => (await call('GET', `/api/sessions/${id}`)).body['status'] === 'waiting')
   const pending = await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/questions')

@@ -183,16 +183,16 @@ describe('methods and paths', () => {
   })
 
   it('a browser may send the headers of its SDK', async () => {
-    const asked = 'authorization,content-type,x-stainless-lang,x-stainless-retry-count,http-referer,x-title'
+    const requestedHeaders = 'authorization,content-type,x-stainless-lang,x-stainless-retry-count,http-referer,x-title'
     const { status, headers } = await request('OPTIONS', '/v1/chat/completions', {
       key: null,
       headers: {
         origin: 'https://app.test',
         'access-control-request-method': 'POST',
-        'access-control-request-headers': asked,
+        'access-control-request-headers': requestedHeaders,
       },
     })
-    expect([status, headers.get('access-control-allow-headers')?.split(',')]).toEqual([204, asked.split(',')])
+    expect([status, headers.get('access-control-allow-headers')?.split(',')]).toEqual([204, requestedHeaders.split(',')])
   })
 
   it.each([
@@ -463,17 +463,17 @@ describe('settings', () => {
 
   it('of a session override the tenant, and a request overrides both', async () => {
     const { key } = await newTenant()
-    const [tenants, sessions, asked] = [model([]), model([]), model([])]
+    const [tenants, sessions, requests] = [model([]), model([]), model([])]
     await patch(key, { model: { default: tenants.id } })
     const { id } = await newSession({}, key)
     const chat = (body: object) => call<Run>('POST', `/api/sessions/${id}/chat`, { key, body })
     await chat({ input: 'one' })
     await call('PATCH', `/api/sessions/${id}`, { key, body: { settings: { model: { default: sessions.id } } } })
     await chat({ input: 'two' })
-    await chat({ input: 'three', model: asked.id })
+    await chat({ input: 'three', model: requests.id })
     await call('PATCH', `/api/sessions/${id}`, { key, body: { settings: { model: null } } })
     await chat({ input: 'four' })
-    const lastSaid = [tenants, sessions, asked].map((one) => one.requests.map((request) => listTexts(request).at(-1)))
+    const lastSaid = [tenants, sessions, requests].map((one) => one.requests.map((request) => listTexts(request).at(-1)))
     expect(lastSaid).toEqual([['user: one', 'user: four'], ['user: two'], ['user: three']])
   })
 
@@ -487,12 +487,12 @@ describe('settings', () => {
       toolsets: { disabled: ['terminal'] },
     })
     await call('POST', `/api/sessions/${before.id}/chat`, { key, body: { input: 'hi' } })
-    const [asked] = scripted.requests
-    expect(String(asked?.messages[0]?.content)).toContain('Speak like a pirate.')
-    expect(asked?.tools?.map((tool) => tool.function.name)).not.toContain('terminal')
+    const [received] = scripted.requests
+    expect(String(received?.messages[0]?.content)).toContain('Speak like a pirate.')
+    expect(received?.tools?.map((tool) => tool.function.name)).not.toContain('terminal')
     await patch(key, { instructions: 'Speak like a judge.' })
     await call('POST', `/api/sessions/${before.id}/chat`, { key, body: { input: 'hi' } })
-    expect(scripted.requests[1]?.messages[0]).toEqual(asked?.messages[0])
+    expect(scripted.requests[1]?.messages[0]).toEqual(received?.messages[0])
   })
 
   it('limit the steps of a turn', async () => {

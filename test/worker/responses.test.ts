@@ -54,9 +54,9 @@ describe('a response', () => {
   })
 
   it('takes a history of items, and instructions', async () => {
-    let asked: ModelRequest | undefined
+    let received: ModelRequest | undefined
     const name = model((request_) => {
-      asked = request_
+      received = request_
       return says('Yes.')
     })
     const input = [
@@ -74,8 +74,8 @@ describe('a response', () => {
       { role: 'user', content: 'Sure?' },
     ]
     expect((await create({ model: name, input, instructions: 'Be kind.' })).status).toBe(200)
-    expect(asked?.messages[0]?.content).toMatch(/Be kind\.\n\nBe brief\.$/)
-    expect(asked?.messages.slice(1).map(({ role, content }) => [role, content])).toEqual([
+    expect(received?.messages[0]?.content).toMatch(/Be kind\.\n\nBe brief\.$/)
+    expect(received?.messages.slice(1).map(({ role, content }) => [role, content])).toEqual([
       ['user', 'Look.'],
       ['assistant', null],
       ['tool', 'a tree'],
@@ -132,10 +132,10 @@ describe('continuing', () => {
 
   it.each([false, true])('with the same response twice at once never mixes the two (stream: %s)', async (stream) => {
     const gate = new Gate()
-    let asked = 0
+    let requestCount = 0
     const name = model(({ messages }: ModelRequest) => {
       const users = messages.filter(({ role }) => role === 'user').length
-      return asked++ ? says(`${users} so far`) : says(gate, 'One.')
+      return requestCount++ ? says(`${users} so far`) : says(gate, 'One.')
     })
     const first = await create({ model: name, input: 'one', background: true })
     await gate.waitUntilReached()
@@ -365,8 +365,8 @@ describe('a response in progress', () => {
     const refused = await call<ErrorBody>('POST', `/v1/responses/${second.body.id}/cancel`)
     expect([second.body.status, refused.status, refused.body.error.code]).toEqual(['queued', 409, 'conflict'])
     gate.open()
-    const told = await request('GET', `/v1/responses/${second.body.id}?stream=true`)
-    expect((await eventsOf(told)).at(-1)?.type).toBe('response.completed')
+    const stream = await request('GET', `/v1/responses/${second.body.id}?stream=true`)
+    expect((await eventsOf(stream)).at(-1)?.type).toBe('response.completed')
     expect((await call<Response_>('POST', `/v1/responses/${first.body.id}/cancel`)).body.status).toBe('completed')
   })
 

@@ -60,10 +60,10 @@ describe('the report', () => {
     await chat(key, second.id, 'three')
     const { data, totals } = await reportOf(key, 3, '?group=model')
     expect(
-      data.map(({ key: name, turns, calls: asked, cost_usd, cost_status }) => [
+      data.map(({ key: name, turns, calls: callCount, cost_usd, cost_status }) => [
         name,
         turns,
-        asked,
+        callCount,
         cost_usd.toFixed(6),
         cost_status,
       ]),
@@ -450,13 +450,13 @@ describe('one request', () => {
     await chat(key, id, 'by fields', { max_tokens: 333, model_options: { temperature: 0.7, max_tokens: 444 } })
     const name = other.id.slice('openai/'.length)
     await chat(key, id, 'another model', { provider: 'openai', model: name })
-    const asked = [...own.requests, ...other.requests].map((one) => ({
+    const received = [...own.requests, ...other.requests].map((one) => ({
       model: one.model,
       temperature: one['temperature'],
       most: one['max_tokens'] ?? one['max_completion_tokens'],
     }))
     const mine = own.id.slice('openai/'.length)
-    expect(asked).toEqual([
+    expect(received).toEqual([
       { model: mine, temperature: 0.1, most: 222 },
       { model: mine, temperature: 0.7, most: 222 },
       { model: mine, temperature: 0.7, most: 333 },
@@ -470,8 +470,8 @@ describe('one request', () => {
     const { status } = await call('POST', '/v1/chat/completions', {
       body: { messages: [{ role: 'user', content: 'x' }], provider, model: name, model_options: { max_tokens: 9 } },
     })
-    const [asked] = scripted.requests
-    expect([status, asked?.['max_tokens'] ?? asked?.['max_completion_tokens']]).toEqual([200, 9])
+    const [received] = scripted.requests
+    expect([status, received?.['max_tokens'] ?? received?.['max_completion_tokens']]).toEqual([200, 9])
   })
 
   it('to the Responses API can set the same; its own fields win', async () => {
@@ -484,11 +484,11 @@ describe('one request', () => {
       await ask({ model_options: options, temperature: 0.2, max_output_tokens: 333 }),
     ]
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
-    const asked = scripted.requests.map((one) => [
+    const received = scripted.requests.map((one) => [
       one['temperature'],
       one['max_tokens'] ?? one['max_completion_tokens'],
     ])
-    expect(asked).toEqual([
+    expect(received).toEqual([
       [0.7, 444],
       [0.2, 333],
     ])

@@ -34,7 +34,7 @@ describe('acceptInboundEvent', () => {
   })
 
   it('runs one turn for each of a hundred concurrent events, some delivered twice', async () => {
-    const chat = await createChat((asked) => says(`re: ${String(asked.messages.at(-1)?.content)}`), {
+    const chat = await createChat((received) => says(`re: ${String(received.messages.at(-1)?.content)}`), {
       busy_mode: 'queue',
     })
     const updates = Array.from({ length: 100 }, (_, n) => createUpdate({ message: createMessage(`no. ${n}.`) }))

@@ -203,11 +203,11 @@ describe('/api/channels', () => {
     const at = `/api/channels/${body.id}`
     const gate = new Gate()
     api.overrideNext('getMe', gate)
-    const asked = call('POST', `${at}/test`)
+    const tested = call('POST', `${at}/test`)
     await gate.waitUntilReached()
     expect((await call('PATCH', at, { body: { secrets: { bot_token: '4711:zyxwvutsrq' } } })).status).toBe(200)
     gate.open()
-    expect((await asked).status).toBe(200)
+    expect((await tested).status).toBe(200)
     const row = await bindings.DB.prepare('SELECT account FROM channel WHERE id = ?').bind(body.id).first()
     expect(row).toEqual({ account: null })
   })

@@ -9,9 +9,9 @@ import type { Contender } from '../stage.ts'
 const lanes = 64
 const turnsPerLane = 3
 
-type Rush = { readonly perSecond: number; readonly cpu: number }
+type Throughput = { readonly perSecond: number; readonly cpu: number }
 
-const rush = async ({ target, running }: Contender): Promise<Rush> => {
+const measureThroughput = async ({ target, running }: Contender): Promise<Throughput> => {
   const turns = lanes * turnsPerLane
   const cpu = cpuOf(running.pid)
   const began = performance.now()
@@ -27,7 +27,7 @@ export const throughput: Metric = {
     const [ours, floor] = [await stage.ours(), await stage.floor()]
     const cpu = { ours: [] as number[], floor: [] as number[] }
     const run = async (contender: Contender, into: number[]): Promise<number> => {
-      const found = await rush(contender)
+      const found = await measureThroughput(contender)
       into.push(found.cpu)
       return found.perSecond
     }
