@@ -192,7 +192,10 @@ describe('methods and paths', () => {
         'access-control-request-headers': requestedHeaders,
       },
     })
-    expect([status, headers.get('access-control-allow-headers')?.split(',')]).toEqual([204, requestedHeaders.split(',')])
+    expect([status, headers.get('access-control-allow-headers')?.split(',')]).toEqual([
+      204,
+      requestedHeaders.split(','),
+    ])
   })
 
   it.each([
@@ -473,7 +476,9 @@ describe('settings', () => {
     await chat({ input: 'three', model: requests.id })
     await call('PATCH', `/api/sessions/${id}`, { key, body: { settings: { model: null } } })
     await chat({ input: 'four' })
-    const lastSaid = [tenants, sessions, requests].map((one) => one.requests.map((request) => listTexts(request).at(-1)))
+    const lastSaid = [tenants, sessions, requests].map((one) =>
+      one.requests.map((request) => listTexts(request).at(-1)),
+    )
     expect(lastSaid).toEqual([['user: one', 'user: four'], ['user: two'], ['user: three']])
   })
 
