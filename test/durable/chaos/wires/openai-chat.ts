@@ -17,7 +17,7 @@ export const fragment = (index: number, id: string, name: string, args: string):
 
 const reasons = { stop: 'stop', tools: 'tool_calls', filter: 'content_filter' } as const
 const counts = { prompt_tokens: 100, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 40 } }
-const said = text('All is well.')
+const answerText = text('All is well.')
 
 const bytewise = (content: string) =>
   stream(...[...new TextEncoder().encode(content)].map((byte) => new Uint8Array([byte])))
@@ -40,15 +40,15 @@ export const openaiChat: Wire = {
   unreadable: ['data: {"id":"c","created":NaN,"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n', done],
   own: [
     broken('no choices', stream('data: {"id":"c","choices":[]}\n\n', done)),
-    harmless('no [DONE]', stream(said, finish())),
+    harmless('no [DONE]', stream(answerText, finish())),
     halved('neither [DONE] nor a reason for the end', stream(text('Half of it: '))),
-    harmless('usage missing', stream(said, finish(), done)),
-    harmless('usage null', stream(said, finish(), 'data: {"choices":[],"usage":null}\n\n', done)),
+    harmless('usage missing', stream(answerText, finish(), done)),
+    harmless('usage null', stream(answerText, finish(), 'data: {"choices":[],"usage":null}\n\n', done)),
     harmless(
       'model switched in the middle',
       stream(text('All is', { model: 'a' }), text(' well.', { model: 'b' }), finish(), done),
     ),
-    harmless('an answer in bytes', bytewise(`${said}${finish()}${done}`)),
+    harmless('an answer in bytes', bytewise(`${answerText}${finish()}${done}`)),
   ],
 }
 
