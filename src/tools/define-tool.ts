@@ -4,6 +4,7 @@ import type * as z from 'zod'
 import type { Assessment } from '../agent/model/approval.ts'
 import type { CallContext, Effect, Risk, ServiceName, Services, Tool } from '../agent/model/tool.ts'
 import type { TouchedResources } from './group-calls.ts'
+import { defaultToolTimeoutMs } from './time-limit.ts'
 import { type ToolInput, zodInput } from './tool-input.ts'
 import { fail, resultOf, type ToolAnswer } from './tool-result.ts'
 
@@ -20,6 +21,8 @@ type Definition<Input, Need extends ServiceName> = {
   readonly assess?: (input: Input, services: Pick<Services, Need>) => Assessment
   readonly touches?: (input: Input, services: Pick<Services, Need>) => TouchedResources
   readonly maxResultChars?: number
+  /** For a tool that needs another time limit than the dispatcher's default. */
+  readonly timeoutMs?: (input: Input) => number
   /** A plain object becomes one JSON text. Expected failures are returned with `fail()`. */
   readonly run: (input: Input, context: CallContext & Pick<Services, Need>) => Promise<ToolAnswer>
 }
@@ -43,7 +46,7 @@ function createTool<Input, Need extends ServiceName>(
   input: ToolInput<Input>,
 ): Tool {
   const { name, toolset, description, needs = [], roles, effect, maxResultChars: maxResult } = definition
-  const { effectOf, risk, assess, touches } = definition
+  const { effectOf, risk, assess, touches, timeoutMs } = definition
   /** Input that does not fit the schema never runs, so it gets the answer for a call without consequences. */
   const ifValid = <Answer, Otherwise>(raw: unknown, use: (value: Input) => Answer, otherwise: Otherwise) => {
     const parsed = input.parse(raw)
@@ -65,6 +68,7 @@ function createTool<Input, Need extends ServiceName>(
     ...(assess && {
       assess: (raw, services) => ifValid(raw, (value) => assess(value, services as Pick<Services, Need>), undefined),
     }),
+    ...(timeoutMs && { timeoutMs: (raw) => ifValid(raw, timeoutMs, defaultToolTimeoutMs) }),
     touches: (raw, services) =>
       ifValid(
         raw,

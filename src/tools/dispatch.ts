@@ -1,18 +1,26 @@
 /**
  * Runs tool calls. Every call of every tool passes this dispatcher, which asks for permission, gives the tool its
- * services, turns errors into results and limits the size of results. The loop orders the results.
+ * services, turns errors into results and limits the time of calls and the size of results. The loop orders the results.
  */
 
+import type { ScheduleTimer } from '../agent/model/clock.ts'
 import { errorResult, type ToolMessage } from '../agent/model/message.ts'
 import type { CallContext, Services, Tool, Toolbox, ToolResult } from '../agent/model/tool.ts'
 import type { Result, ToolCall } from '../agent/model/turn.ts'
 import { groupCalls } from './group-calls.ts'
 import { type PermissionResult, type Refusal, renderRefusal } from './check-permission.ts'
+import { openProgress } from './progress.ts'
+import { runWithLimit } from './run-with-limit.ts'
+import { describeToolTimeout, limitToolTime } from './time-limit.ts'
 
 export type DispatchOptions = {
   readonly toolbox: Toolbox
   readonly services: Partial<Services>
-  readonly context: Omit<CallContext, 'callId'>
+  readonly context: Omit<CallContext, 'callId' | 'reportProgress'>
+  /** Starts the timers of time limits and of progress. */
+  readonly schedule: ScheduleTimer
+  /** Receives what running calls print. */
+  readonly onProgress?: (progress: CallProgress) => void
   /** Decides whether a call may run. */
   readonly permit: (call: ToolCall, tool: Tool) => PermissionResult | Promise<PermissionResult>
   /** Characters of earlier results of the same batch. A batch is dispatched in several groups. */
@@ -25,6 +33,9 @@ export type DispatchOptions = {
   readonly logError: (error: unknown, tool: string) => void
 }
 
+/** A piece of what a call prints: bounded, with secrets masked. */
+export type CallProgress = { readonly callId: string; readonly tool: string; readonly delta: string }
+
 const maxConcurrent = 8
 const defaultMaxResultChars = 100_000
 /** For all results of one batch. After it is used up, results longer than `minCharsPerResult` are spilled. */
@@ -34,7 +45,7 @@ const previewChars = 1_500
 
 /** Runs the calls concurrently and yields each result as soon as it exists. */
 export async function* dispatch(calls: readonly ToolCall[], options: DispatchOptions): AsyncGenerator<Result> {
-  const budget: BatchBudget = { remainingChars: maxBatchChars - (options.usedChars ?? 0) }
+  const budget: BatchBudget = { remainingChars: maxBatchChars - (options.usedChars ?? 0), calls: calls.length }
   const running = new Map(calls.map((call) => [call.id, runCall(call, options, budget)]))
   while (running.size) {
     const result = await Promise.race(running.values())
@@ -56,8 +67,8 @@ type CallResult = Extract<Result, { of: 'tool' | 'later' }>
 
 const callIdOf = (result: CallResult) => (result.of === 'tool' ? result.message.callId : result.callId)
 
-/** The calls of a batch share one budget for the characters of their results. */
-type BatchBudget = { remainingChars: number }
+/** The calls of a batch share one budget for the characters of their results, and one time limit. */
+type BatchBudget = { remainingChars: number; readonly calls: number }
 
 async function runCall(call: ToolCall, options: DispatchOptions, budget: BatchBudget): Promise<CallResult> {
   const tool = options.toolbox.get(call.name)
@@ -70,7 +81,7 @@ async function runCall(call: ToolCall, options: DispatchOptions, budget: BatchBu
   if (permitted.do === 'later') return { of: 'later', callId: call.id, awaits: permitted.awaits, ...decided }
   if (permitted.do === 'refuse') return { of: 'tool', message: refusalMessage(call, permitted.refusal), ...decided }
   await options.failpoint?.('before')
-  const outcome = await runTool(tool, call, options)
+  const outcome = await runTool(tool, call, options, limitToolTime(tool.timeoutMs?.(call.input), budget.calls))
   await options.failpoint?.('after')
   if ('later' in outcome) return { of: 'later', callId: call.id, awaits: outcome.later, ...decided }
   return { of: 'tool', message: await toMessage(call, outcome, options, chargeBudget(tool, budget)), ...decided }
@@ -84,18 +95,30 @@ const refusalMessage = ({ id, name }: ToolCall, refusal: Refusal): ToolMessage =
   failed: true,
 })
 
-async function runTool(tool: Tool, call: ToolCall, options: DispatchOptions): Promise<ToolResult> {
+async function runTool(tool: Tool, call: ToolCall, options: DispatchOptions, limitMs: number): Promise<ToolResult> {
+  const { context, schedule, services, onProgress } = options
+  const progress =
+    onProgress && openProgress(schedule, (delta) => onProgress({ callId: call.id, tool: tool.name, delta }))
+  const base = { ...context, callId: call.id, ...(progress && { reportProgress: progress.report }) }
   try {
-    const running = tool.run(call.input, { ...options.context, callId: call.id }, options.services)
-    await options.failpoint?.('during')
-    return await running
+    const run = await runWithLimit({ limitMs, stop: context.signal, schedule }, async (signal) => {
+      const running = tool.run(call.input, { ...base, signal }, services)
+      await options.failpoint?.('during')
+      return running
+    })
+    if ('result' in run) return run.result
+    return failed(run.abandoned === 'stopped' ? stoppedText : describeToolTimeout(limitMs, call.effect))
   } catch (error) {
-    if (options.context.signal.aborted) return failed('Stopped by the user before it ended. It may have taken effect.')
+    if (context.signal.aborted) return failed(stoppedText)
     // Tools return expected failures, so a thrown error is a defect. Its details stay out of the model's context.
     options.logError(error, tool.name)
     return failed(`${tool.name} failed inside. Try another way, or tell the user.`)
+  } finally {
+    progress?.end()
   }
 }
+
+const stoppedText = 'Stopped by the user before it ended. It may have taken effect.'
 
 const failed = (error: string): ToolResult => ({
   content: [{ type: 'text', text: JSON.stringify({ error }) }],

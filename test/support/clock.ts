@@ -10,7 +10,11 @@ export const settlePromises = async (): Promise<void> => {
   for (let n = 0; n < 50; n++) await Promise.resolve()
 }
 
-export type TestClock = Timers & { readonly pass: (ms: number) => Promise<void> }
+export type TestClock = Timers & {
+  readonly pass: (ms: number) => Promise<void>
+  /** The number of timers that have neither fired nor been cancelled. */
+  readonly pending: () => number
+}
 
 export function createTestClock(): TestClock {
   let now = 1_000_000
@@ -39,6 +43,7 @@ export function createTestClock(): TestClock {
     schedule,
     wait: (ms) => new Promise((resolve) => schedule(ms, () => resolve(undefined))),
     pass,
+    pending: () => set.length,
   }
 }
 

@@ -17,6 +17,7 @@ import { echoTool } from './support/echo-tool.ts'
 const sessionOf = (options: Pick<DispatchOptions, 'toolbox'> & Partial<DispatchOptions>): DispatchOptions => ({
   services: {},
   context: { sessionId: 's', signal: new AbortController().signal, clock: { now: () => 0 } },
+  schedule: () => () => {},
   permit: () => ({ do: 'run' }),
   spill: () => Promise.reject(new Error('no result is that long')),
   logError: () => {},

@@ -1,6 +1,7 @@
 /** Defines a tool and the services it may use. `defineTool` in src/tools creates tools. */
 
 import type { Assessment, Risk } from './approval.ts'
+import type { Authority } from './authority.ts'
 import type { ExecutionBackend } from './backend.ts'
 import type { Clock } from './clock.ts'
 import type { Documents } from './document.ts'
@@ -94,12 +95,16 @@ export type ServiceName = keyof Services
 
 export type CallContext = {
   readonly sessionId: string
+  /** For whom the call acts, and what it may do. */
+  readonly authority: Authority
   /** Unique per call and stable across repetitions, so tools use it as an idempotency key. */
   readonly callId: string
   readonly signal: AbortSignal
   readonly clock: Clock
   /** Whether the model can read images. */
   readonly seesImages?: boolean
+  /** Shows clients what the call prints while it runs. They get a bounded part of it, with secrets masked. */
+  readonly reportProgress?: (text: string) => void
 }
 
 export type Tool = {
@@ -125,6 +130,8 @@ export type Tool = {
   readonly touches: (input: unknown, services: Partial<Services>) => readonly string[] | 'nothing' | 'alone'
   /** Maximum characters of a result in the transcript; a longer one goes to a file. Infinity: the tool pages itself. */
   readonly maxResultChars?: number
+  /** Time that one call may take. Absent: the dispatcher's default. Infinity: the call waits for a person. */
+  readonly timeoutMs?: (input: unknown) => number
   /** Never throws for bad input or an expected failure: the result explains what to do. */
   readonly run: (input: unknown, context: CallContext, services: Partial<Services>) => Promise<ToolResult>
 }

@@ -1,12 +1,11 @@
 /** The clock and the timers of the objects, as a port that tests replace. All times are milliseconds. */
 
-import type { Clock } from '../../agent/model/clock.ts'
+import type { Clock, ScheduleTimer } from '../../agent/model/clock.ts'
 
 export type Timers = Clock & {
   /** Resolves after `ms`; rejects when `signal` aborts. */
   readonly wait: (ms: number, options?: { readonly signal?: AbortSignal }) => Promise<void>
-  /** Calls `work` after `ms`. The returned function cancels the timer. */
-  readonly schedule: (ms: number, work: () => void) => () => void
+  readonly schedule: ScheduleTimer
 }
 
 const platformTimers: Timers = {

@@ -1,6 +1,7 @@
 /** Provides the tools of one session and what they use: its backend, processes, todos, documents and history. */
 
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
+import type { Authority } from '../../agent/model/authority.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
 import { hash53 } from '../../agent/model/hash53.ts'
 import type { ToolSchema } from '../../agent/model/dialect.ts'
@@ -49,6 +50,8 @@ export type ToolRuntimeOptions = {
 
 export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly settings: Settings
+  /** That of the turn. */
+  readonly authority: Authority
   readonly signal: AbortSignal
   /** Stores the calls that programs make. */
   readonly programs: ProgramLog
@@ -139,7 +142,7 @@ export class ToolRuntime {
 
   run(
     calls: readonly ToolCall[],
-    { settings, signal, runId, programs, seesImages, usedChars, ...approvals }: RunOptions,
+    { settings, authority, signal, runId, programs, seesImages, usedChars, ...approvals }: RunOptions,
   ): AsyncIterable<Result> {
     const services = this.#services
     const { env, tenantId, sessionId } = this.#options
@@ -150,7 +153,8 @@ export class ToolRuntime {
       toolbox: this.toolbox(settings),
       services,
       permit: (call, tool) => checkPermission(call, tool, { services, describeLocation, now: clock.now, ...approvals }),
-      context: { sessionId, signal, clock, seesImages },
+      context: { sessionId, authority, signal, clock, seesImages },
+      schedule: clock.schedule,
       usedChars,
       spill: (callId, text) => this.#spill(callId, text),
       failpoint: (moment) => failpoint(`${moment}-tool`),

@@ -17,6 +17,8 @@ import {
 import { runPython } from './run-python.ts'
 
 const programTimeoutMs = 300_000
+/** For waiting until an isolate is free, compiling, and starting a host for Python. */
+const marginMs = 120_000
 
 const input = z.object({
   code: z.string().min(1),
@@ -36,6 +38,7 @@ const definition = defineTool({
   risk: ({ language }) => (language === 'python' ? 'exec' : 'none'),
   assess: ({ code, language }) => (language === 'python' ? assessPython(code) : allowProgram(code)),
   touches: () => 'alone',
+  timeoutMs: () => programTimeoutMs + marginMs,
   run: (request, context) => failOnBackendError(() => runProgram(request, context)),
 })
 

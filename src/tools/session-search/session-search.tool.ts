@@ -37,6 +37,7 @@ export default defineTool({
   needs: ['history'],
   effect: 'pure',
   risk: () => 'read',
+  timeoutMs: () => 30_000,
   run: async (request, { history, sessionId }) => {
     const { query, session_id, around_message_id } = request
     if (session_id !== undefined) return readSession(history, { ...request, session_id })

@@ -14,6 +14,8 @@ import { cleanOutput, truncateOutput } from './format-output.ts'
 
 const defaultWaitSeconds = 180
 const maxWaitSeconds = 600
+/** For the answers of a slow host. */
+const marginMs = 120_000
 const defaultLogLines = 200
 const maxPollChars = 4_000
 
@@ -41,6 +43,8 @@ export default defineTool({
   risk: ({ action }): Risk => (sendsInput(action) ? 'exec' : 'read'),
   assess,
   touches: () => 'alone',
+  timeoutMs: ({ action, timeout = defaultWaitSeconds }) =>
+    (action === 'wait' ? Math.min(timeout, maxWaitSeconds) * 1_000 : 0) + marginMs,
   run: (request, context) =>
     failOnBackendError(async () => {
       const { action, session_id: id } = request

@@ -16,6 +16,8 @@ import { renderScreen, withPty } from './pty-command.ts'
 
 const defaultTimeoutSeconds = 180
 const maxTimeoutSeconds = 600
+/** For starting a host, and for reporting the timeout of the command itself. */
+const marginMs = 120_000
 /** Per stream, from the host. More than the model sees, so that the rest can be read from a file. */
 const maxOutputBytes = 256 * 1024
 
@@ -45,6 +47,8 @@ export default defineTool({
   // A background process is named after its call, so a call that runs again finds it.
   effectOf: ({ background }) => (background ? 'keyed' : 'effect'),
   risk: () => 'exec',
+  timeoutMs: ({ background, timeout = defaultTimeoutSeconds }) =>
+    (background ? 0 : Math.min(timeout, maxTimeoutSeconds) * 1_000) + marginMs,
   assess: assessCall,
   touches: () => 'alone',
   run: (request, context) =>
@@ -94,7 +98,9 @@ async function runCommand(request: Input, context: Context) {
   if (request.background) return startInBackground(toBackgroundRequest(request, cwd), context)
   const options = { cwd, env: state.env, timeoutMs: timeout * 1000, signal, maxOutput: maxOutputBytes }
   const result = await backend.exec(request.pty ? withPty(command) : command, options)
-  shell.write({ cwd: workdir === undefined ? result.cwd : directory, env: mergeEnvironment(state.env, result) })
+  // A call that was stopped may return late, after other calls.
+  if (!signal.aborted)
+    shell.write({ cwd: workdir === undefined ? result.cwd : directory, env: mergeEnvironment(state.env, result) })
   return renderAnswer(request.pty ? { ...result, stdout: renderScreen(result.stdout) } : result, request, context)
 }
 
