@@ -49,6 +49,27 @@ function limitPrefixTerms(groups: readonly Group[]): readonly Group[] {
   return groups.map(({ all, none }) => ({ all: all.map(limitTerm), none: none.map(limitTerm) }))
 }
 
+/** The number of terms that a match may contain. */
+export const countTerms = (groups: readonly Group[]): number => groups.reduce((sum, { all }) => sum + all.length, 0)
+
+/** A part of a query, and how many of its latest rows are candidates. */
+export type CandidateQuery = { readonly groups: readonly Group[]; readonly limit: number }
+
+/**
+ * Splits a query with OR, so that its candidates include rows with all alternatives, and rows of a rare alternative that
+ * are older than those of a common one. The last part is the query itself, which fills the rest.
+ */
+export function splitAlternatives(groups: readonly Group[], limit: number): readonly CandidateQuery[] {
+  if (groups.length < 2) return [{ groups, limit }]
+  const share = Math.ceil(limit / (groups.length + 1))
+  const together: Group = { all: groups.flatMap(({ all }) => all), none: groups.flatMap(({ none }) => none) }
+  return [
+    { groups: [together], limit: share },
+    ...groups.map((group) => ({ groups: [group], limit: share })),
+    { groups, limit },
+  ]
+}
+
 /** Parses a term outside quotes. An unclosed quote is ignored. */
 function parseBareTerm(word: string): Term {
   const text = word.replace(/^-/, '').replaceAll('"', ' ')

@@ -1,6 +1,7 @@
 /**
  * Searches the history of a tenant. It queries the table `words` in one round trip, and only without a match the table
- * `pieces`. At most three rows are read for each requested result.
+ * `pieces`. Candidates are the latest rows of the tenant that match, and they are ranked by what they contain: no row of
+ * another tenant counts. Three rows are read for each candidate.
  */
 
 import type { Entry } from '../agent/model/history.ts'
@@ -8,7 +9,15 @@ import type { HistoryHit } from '../agent/model/tool.ts'
 import type { TenantDb } from './tenant-db.ts'
 import { normalizeText, getSearchableText, weekNumber } from './index-text.ts'
 import { decodeEntries, keysPerSession } from './page-row.ts'
-import { parseQuery, renderPiecesMatch, renderWordsMatch, type Group } from './search-query.ts'
+import {
+  type CandidateQuery,
+  countTerms,
+  parseQuery,
+  renderPiecesMatch,
+  renderWordsMatch,
+  splitAlternatives,
+} from './search-query.ts'
+import { type Candidate, rankCandidates, sumStrictness } from './search-rank.ts'
 import { findMatches, createMatchers, renderSnippet, type Matcher } from './snippet.ts'
 
 type MatchRow = {
@@ -23,6 +32,9 @@ type MatchRow = {
 type Sort = 'newest' | 'oldest' | undefined
 
 const maxHits = 50
+/** Several terms are ranked among more candidates than results: the best match is often not the latest. */
+const candidatesPerHit = 2
+const minCandidates = 20
 const recentWeeks = 6
 /** Bodies up to this size are part of the result rows. Longer ones are fetched one at a time, to limit memory. */
 const maxInlineBodyBytes = 65_536
@@ -45,39 +57,29 @@ const oldestFirst = (table: 'words' | 'pieces') => `${table}.rowid ASC`
 const selectLatest = `SELECT * FROM (${selectMatches('words', newestFirst('words'))})
   UNION ALL SELECT * FROM (${selectMatches('words', newestFirst('words'), '?4')}) LIMIT ?3`
 const selectOldest = selectMatches('words', oldestFirst('words'))
-const selectBest = selectMatches('words', 'rank')
-const selectPieces = {
-  best: selectMatches('pieces', 'rank'),
-  newest: selectMatches('pieces', newestFirst('pieces')),
-  oldest: selectMatches('pieces', oldestFirst('pieces')),
-}
+const selectLatestPieces = selectMatches('pieces', newestFirst('pieces'))
+const selectOldestPieces = selectMatches('pieces', oldestFirst('pieces'))
 
 /** Selects the page of a key. For a title it selects the first page of the session. */
 const selectBody = 'SELECT body FROM page WHERE tenant_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1'
+
+type SearchOptions = { readonly sort?: Sort; readonly now: number }
 
 export async function searchMessages(
   tenantDb: TenantDb,
   query: string,
   requested: number,
-  { sort, now }: { readonly sort?: Sort; readonly now: number },
+  options: SearchOptions,
 ): Promise<readonly HistoryHit[]> {
   const limit = Math.max(1, Math.min(Math.trunc(requested), maxHits))
   const groups = parseQuery(query)
-  const rows = await findWords(tenantDb, groups, limit, { sort, now })
-  const hits = await buildHits(
-    tenantDb,
-    rows.length > 0 ? rows : await findPieces(tenantDb, groups, limit, sort),
-    groups,
-  )
-  if (sort !== undefined) return hits.toSorted(byTime(sort)).map(({ hit }) => hit)
-  return (isRanked(groups) ? hits : hits.toSorted(byWeight)).map(({ hit }) => hit)
+  const isRanked = options.sort === undefined && countTerms(groups) > 1
+  const wanted = { groups, limit: isRanked ? Math.max(minCandidates, limit * candidatesPerHit) : limit }
+  const rows = await findWords(tenantDb, wanted, options)
+  const found = rows.length > 0 ? rows : await findPieces(tenantDb, wanted, options)
+  const candidates = await readCandidates(tenantDb, found, createMatchers(groups))
+  return takeFirstOfPages(sortCandidates(candidates, options)).slice(0, limit)
 }
-
-/**
- * Whether bm25 ranks the query. bm25 weighs several terms by how rare they are, and reads all matches of all tenants
- * for that. A single term gains nothing from it, so its latest matches are scored here instead.
- */
-const isRanked = (groups: readonly Group[]) => groups.flatMap((group) => group.all).length > 1
 
 /**
  * Finds rows in the table `words`. Keys are ordered by the creation of the session, not by time: a chat that began long
@@ -85,57 +87,65 @@ const isRanked = (groups: readonly Group[]) => groups.flatMap((group) => group.a
  */
 async function findWords(
   tenantDb: TenantDb,
-  groups: readonly Group[],
-  limit: number,
-  { sort, now }: { readonly sort?: Sort; readonly now: number },
+  { groups, limit }: CandidateQuery,
+  { sort, now }: SearchOptions,
 ): Promise<readonly MatchRow[]> {
-  const match = renderWordsMatch(groups, tenantDb.tenantId)
-  if (match === undefined) return []
-  if (sort === 'oldest') return tenantDb.read<MatchRow>(selectOldest, match, limit)
-  if (sort === undefined && isRanked(groups)) return tenantDb.read<MatchRow>(selectBest, match, limit)
+  const { tenantId, statement, read, readAll } = tenantDb
+  if (sort === 'oldest') {
+    const match = renderWordsMatch(groups, tenantId)
+    return match === undefined ? [] : read<MatchRow>(selectOldest, match, limit)
+  }
   const currentWeek = weekNumber(now)
   const weeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, currentWeek + 1 - i))
-  const renderMatch = (isWithin: boolean) => renderWordsMatch(groups, tenantDb.tenantId, { weeks, isWithin }) ?? match
-  return tenantDb.read<MatchRow>(selectLatest, renderMatch(true), limit, renderMatch(false))
+  const parts = sort === undefined ? splitAlternatives(groups, limit) : [{ groups, limit }]
+  const statements = parts.flatMap((part) => {
+    const recent = renderWordsMatch(part.groups, tenantId, { weeks, isWithin: true })
+    const earlier = renderWordsMatch(part.groups, tenantId, { weeks, isWithin: false })
+    return recent === undefined || earlier === undefined ? [] : statement(selectLatest, recent, part.limit, earlier)
+  })
+  return statements.length === 0 ? [] : (await readAll<MatchRow>(statements)).flat()
 }
 
 /** Finds rows in the table `pieces`. Common trigrams make this as slow as all tenants together, so it is the fallback. */
 async function findPieces(
   tenantDb: TenantDb,
-  groups: readonly Group[],
-  limit: number,
-  sort: Sort,
+  { groups, limit }: CandidateQuery,
+  { sort }: SearchOptions,
 ): Promise<readonly MatchRow[]> {
   const match = renderPiecesMatch(groups, tenantDb.tenantId)
-  return match === undefined ? [] : tenantDb.read<MatchRow>(selectPieces[sort ?? 'best'], match, limit)
+  if (match === undefined) return []
+  return tenantDb.read<MatchRow>(sort === 'oldest' ? selectOldestPieces : selectLatestPieces, match, limit)
 }
 
-/** A hit with its score. */
-type ScoredHit = { readonly hit: HistoryHit; readonly weight: number }
+/** A candidate with the key of its page: a title and the first message of its session are one hit. */
+type PageCandidate = Candidate & { readonly page: number }
 
-const byTime = (sort: 'newest' | 'oldest') => (a: ScoredHit, b: ScoredHit) =>
-  sort === 'newest' ? compareText(b.hit.at, a.hit.at) : compareText(a.hit.at, b.hit.at)
-const byWeight = (a: ScoredHit, b: ScoredHit) => b.weight - a.weight || compareText(b.hit.at, a.hit.at)
-const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+function sortCandidates(candidates: readonly PageCandidate[], { sort, now }: SearchOptions): readonly PageCandidate[] {
+  if (sort === undefined) return rankCandidates(candidates, now)
+  const direction = sort === 'newest' ? -1 : 1
+  return candidates.toSorted((a, b) => direction * (Date.parse(a.hit.at) - Date.parse(b.hit.at)))
+}
 
-/** Builds one hit for each page. Long bodies are held in memory one at a time. */
-async function buildHits(
+function takeFirstOfPages(candidates: readonly PageCandidate[]): readonly HistoryHit[] {
+  const hits = new Map<number, HistoryHit>()
+  for (const { page, hit } of candidates) if (!hits.has(page)) hits.set(page, hit)
+  return [...hits.values()]
+}
+
+/** Reads one candidate for each row. Long bodies are held in memory one at a time. */
+async function readCandidates(
   tenantDb: TenantDb,
   rows: readonly MatchRow[],
-  groups: readonly Group[],
-): Promise<readonly ScoredHit[]> {
-  const matchers = createMatchers(groups)
-  const hits = new Map<number, ScoredHit>()
+  matchers: readonly Matcher[],
+): Promise<readonly PageCandidate[]> {
+  const candidates = new Map<number, PageCandidate>()
   for (const row of rows) {
-    const pageKey = row.page ?? row.key
-    if (hits.has(pageKey)) continue
+    if (candidates.has(row.key)) continue
     const body = row.body ?? (await readBody(tenantDb, row.key))
-    hits.set(
-      pageKey,
-      row.key % keysPerSession === 0 ? buildTitleHit(row, body, matchers) : buildMessageHit(row, body, matchers),
-    )
+    const build = row.key % keysPerSession === 0 ? buildTitleCandidate : buildMessageCandidate
+    candidates.set(row.key, { ...build(row, body, matchers), page: row.page ?? row.key })
   }
-  return [...hits.values()]
+  return [...candidates.values()]
 }
 
 async function readBody({ read }: TenantDb, key: number): Promise<string> {
@@ -144,25 +154,28 @@ async function readBody({ read }: TenantDb, key: number): Promise<string> {
   return row?.body ?? '[]'
 }
 
-/** Builds the hit for the best message of the page. Messages rank before tool results. */
-function buildMessageHit(row: MatchRow, body: string, matchers: readonly Matcher[]): ScoredHit {
-  const scored = decodeEntries(body).map((entry) => {
+/** Builds the candidate for the best message of the page. Messages rank before tool results. */
+function buildMessageCandidate(row: MatchRow, body: string, matchers: readonly Matcher[]): Candidate {
+  const matches = decodeEntries(body).map((entry) => {
     const text = normalizeText(getSearchableText(entry))
-    const { score, ranges } = findMatches(text, matchers)
-    return { entry, text, ranges, weight: text === '' ? -1 : score * 2 + (entry.message.role === 'tool' ? 0 : 1) }
+    const { terms, ranges } = findMatches(text, matchers)
+    const weight = text === '' ? -1 : sumStrictness(terms) * 2 + (entry.message.role === 'tool' ? 0 : 1)
+    return { entry, text, terms, ranges, weight }
   })
-  const [best] = scored.toSorted((a, b) => b.weight - a.weight)
+  const [best] = matches.toSorted((a, b) => b.weight - a.weight)
   return {
     hit: buildHit(row, best?.entry, best ? renderSnippet(best.text, best.ranges) : ''),
-    weight: best?.weight ?? -1,
+    kind: best?.entry.message.role === 'tool' ? 'tool' : 'message',
+    terms: best?.terms ?? [],
+    length: best?.text.length ?? 0,
   }
 }
 
-/** Builds the hit for a title. With an equal score, a title ranks before messages. */
-function buildTitleHit(row: MatchRow, body: string, matchers: readonly Matcher[]): ScoredHit {
+function buildTitleCandidate(row: MatchRow, body: string, matchers: readonly Matcher[]): Candidate {
   const title = normalizeText(row.title ?? '')
-  const { score, ranges } = findMatches(title, matchers)
-  return { hit: buildHit(row, decodeEntries(body)[0], renderSnippet(title, ranges)), weight: score * 2 + 2 }
+  const { terms, ranges } = findMatches(title, matchers)
+  const hit = buildHit(row, decodeEntries(body)[0], renderSnippet(title, ranges))
+  return { hit, kind: 'title', terms, length: title.length }
 }
 
 const buildHit = (row: MatchRow, entry: Entry | undefined, snippet: string): HistoryHit => ({

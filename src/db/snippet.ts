@@ -48,22 +48,26 @@ function fold(text: string): string {
 
 type MatchRange = { readonly from: number; readonly to: number }
 
-/** Finds the matches of all terms and scores them. A stricter pattern scores higher. */
+/** How a term occurs in a text. `strictness` is 3 for the exact word and 0 when the term is missing. */
+export type TermMatch = { readonly strictness: number; readonly count: number }
+
+const noMatch: TermMatch = { strictness: 0, count: 0 }
+
+/** Finds the matches of all terms, each with the strictest of its patterns that matches. */
 export function findMatches(
   text: string,
   matchers: readonly Matcher[],
-): { score: number; ranges: readonly MatchRange[] } {
+): { readonly terms: readonly TermMatch[]; readonly ranges: readonly MatchRange[] } {
   const foldedText = fold(text)
-  let score = 0
   const ranges: MatchRange[] = []
-  for (const patterns of matchers) {
+  const terms = matchers.map((patterns): TermMatch => {
     const level = patterns.findIndex((pattern) => foldedText.search(pattern) >= 0)
-    if (level < 0) continue
-    score += patterns.length - level + 1
-    for (const match of foldedText.matchAll(patterns[level]!))
-      if (match[0] !== '') ranges.push({ from: match.index, to: match.index + match[0].length })
-  }
-  return { score, ranges: ranges.toSorted((a, b) => a.from - b.from) }
+    if (level < 0) return noMatch
+    const found = [...foldedText.matchAll(patterns[level]!)].filter(([match]) => match !== '')
+    for (const { 0: match, index } of found) ranges.push({ from: index, to: index + match.length })
+    return { strictness: patterns.length - level, count: found.length }
+  })
+  return { terms, ranges: ranges.toSorted((a, b) => a.from - b.from) }
 }
 
 /** Renders about 200 characters around the first match on one line, with matches in «» and truncation as …. */

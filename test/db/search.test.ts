@@ -286,29 +286,51 @@ describe('a hit', () => {
     }
   })
 
-  it('reads at most 60 rows for 20 hits', async () => {
+  it('for several words is the best of older matches too, not only one of the latest', async () => {
+    const { store } = await createCorpus(
+      'the token of the deploy: deploy token',
+      'a quokka',
+      ...Array.from({ length: 9 }, (_, i) => `a token ${'and other things '.repeat(9)} for the deploy ${i}`),
+      ...Array.from({ length: 30 }, (_, i) => `weather ${i}`),
+    )
+    expect((await store.search('deploy token', 3))[0]?.session_id).toBe('s0')
+    expect((await store.search('weather OR quokka', 3))[0]?.session_id).toBe('s1')
+    expect((await store.search('weather OR missing', 20)).length).toBe(20)
+  })
+
+  it('for several words prefers titles, then messages, then results of tools', async () => {
+    const { store } = await createCorpus(
+      createPage(1, ['look', toolResult('deploy token')]),
+      'deploy token',
+      createPage(1, ['look', 'ok']),
+    )
+    await store.append(createRecord('s2', { title: 'deploy token' }), [])
+    expect((await store.search('deploy token', 20)).map((hit) => hit.session_id)).toEqual(['s2', 's1', 's0'])
+  })
+
+  it('reads three rows for each candidate: 20 for one word, 40 for several, and more for alternatives', async () => {
     const count = newRowCount()
     const store = createD1History(countD1(database, count), newTenant())
     for (let i = 0; i < 60; i++)
       await store.append(createRecord(`s${i}`, { title: i < 20 ? `Common title ${i}` : null }), [
         createPage(1, [`common text number${i % 15 === 0 ? ' rarely' : ''}${i}`, 'ok']),
       ])
-    for (const [query, sort] of [
-      ['common'],
-      ['common', 'newest'],
-      ['common', 'oldest'],
-      ['rarely*'],
-      ['ommo'],
-      ['number1*'],
-      ['missing'],
-      ['title'],
-      ['text common'],
-      ['common OR missing'],
-      ['number0 OR title', 'newest'],
+    for (const [maxRows, query, sort] of [
+      [60, 'common'],
+      [60, 'common', 'newest'],
+      [60, 'common', 'oldest'],
+      [60, 'rarely*'],
+      [60, 'ommo'],
+      [60, 'number1*'],
+      [60, 'missing'],
+      [60, 'title'],
+      [60, 'number0 OR title', 'newest'],
+      [120, 'text common'],
+      [180, 'common OR missing'],
     ] as const) {
       count.read = 0
       const hits = await store.search(query, 20, sort)
-      expect(count.read, `${query} ${sort ?? ''}: ${hits.length} hits`).toBeLessThanOrEqual(60)
+      expect(count.read, `${query} ${sort ?? ''}: ${hits.length} hits`).toBeLessThanOrEqual(maxRows)
     }
   })
 })
