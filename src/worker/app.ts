@@ -19,6 +19,7 @@ import { modelRoutes } from './routes/models.ts'
 import { createOpenRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
 import { responseRoutes } from './routes/responses.ts'
+import { runRoutes } from './routes/runs.ts'
 import { storedResponseRoutes } from './routes/stored-responses.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
 import { sessionRoutes } from './routes/sessions.ts'
@@ -33,6 +34,7 @@ export const routes: readonly Route[] = [
   ...chatRoutes,
   ...responseRoutes,
   ...storedResponseRoutes,
+  ...runRoutes,
   ...sessionRoutes,
   ...sessionChatRoutes,
   ...fileRoutes,

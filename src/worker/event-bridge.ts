@@ -5,12 +5,22 @@
 
 import type { SessionEvent } from '../agent/model/event.ts'
 import type { EventPage } from '../durable/session/read-session.ts'
+import { invalid } from './errors.ts'
+import type { Web } from './route.ts'
 import { eventStreamHeaders } from './routes/chat-completions.ts'
 
 const keepAliveMs = 15_000
 /** A reader with more unread bytes is disconnected. It can reconnect with Last-Event-ID. */
 const maxPendingBytes = 4 * 1024 * 1024
 const encoder = new TextEncoder()
+
+/** The event after which a stream continues: the header, else the query parameter `after`. */
+export function readLastEventId({ req }: Web, after: number | undefined): number | undefined {
+  const last = req.header('last-event-id')
+  if (last === undefined) return after
+  if (!/^\d{1,15}$/.test(last)) throw invalid('Last-Event-ID must be the id of an event.', 'Last-Event-ID')
+  return Number(last)
+}
 
 /** Both return undefined when the session does not exist. */
 export type SessionEventSource = {

@@ -20,7 +20,8 @@ export type RequestIds = {
 
 /** Returns the ids for a request. Without `sessionId` the session is a new one. */
 export async function claimIds(call: Call<unknown, unknown>, sessionId?: string): Promise<RequestIds> {
-  const newIds = { sessionId: sessionId ?? newSessionId(), runId: newRunId() }
+  const session = sessionId ?? newSessionId()
+  const newIds = { sessionId: session, runId: newRunId(session) }
   const key = call.web.req.header('idempotency-key')
   if (key === undefined) return { ...newIds, repeatable: false, replayed: false, release: async () => {} }
   if (!key.trim() || key.length > 255)

@@ -7,14 +7,20 @@ import { createResponseRenderer } from '../../agent/public-api/responses-stream.
 import type { Render } from './streams.ts'
 
 export type Format =
-  | { readonly as: 'events' }
+  /** Only events behind the number `after`. */
+  | { readonly as: 'events'; readonly after?: number | undefined }
   | { readonly as: 'chat'; readonly head: CompletionHead; readonly usage: boolean }
   | { readonly as: 'response'; readonly head: ResponseHead; readonly after?: number | undefined }
 
 export function renderOf(format: Format): Render {
-  if (format.as === 'events') return renderServerSentEvent
+  if (format.as === 'events') return renderEventsAfter(format.after ?? 0)
   return format.as === 'chat' ? chunksOf(format) : createResponseRenderer(format.head, format.after)
 }
+
+const renderEventsAfter =
+  (after: number): Render =>
+  (event) =>
+    event.seq > after ? renderServerSentEvent(event) : ''
 
 /** The time is that of the run's first event, so that repeated streams are equal. */
 function chunksOf({ head, usage }: Extract<Format, { as: 'chat' }>): Render {

@@ -1,5 +1,23 @@
-/** Creates the ids that the API shows: random and opaque. */
+/** Creates the ids that the API shows, and finds the session of a run by its id. Clients treat ids as opaque. */
 
-export const newSessionId = (): string => `ses_${crypto.randomUUID().replaceAll('-', '')}`
-export const newRunId = (): string => `run_${crypto.randomUUID().replaceAll('-', '')}`
-export const newCredentialId = (): string => `cred_${crypto.randomUUID().replaceAll('-', '')}`
+const randomHex = (): string => crypto.randomUUID().replaceAll('-', '')
+
+export const newSessionId = (): string => `ses_${randomHex()}`
+export const newCredentialId = (): string => `cred_${randomHex()}`
+
+/** Characters of a run id that differ between the runs of a session. */
+const uniqueChars = 16
+const generatedSession = /^ses_([0-9a-f]{32})$/
+const runPattern = /^run_[0-9a-f]{16}(?:([0-9a-f]{32})|_([A-Za-z0-9_-]{1,128}))$/
+
+/** The id contains the session's, so that no table has to map runs to sessions. `unique`: hexadecimal digits. */
+export function newRunId(sessionId: string, unique: string = randomHex()): string {
+  const [, generated] = generatedSession.exec(sessionId) ?? []
+  return `run_${unique.slice(0, uniqueChars)}${generated ?? `_${sessionId}`}`
+}
+
+/** Undefined for a malformed id. The session need not exist. */
+export function sessionOfRun(runId: string): string | undefined {
+  const [, generated, named] = runPattern.exec(runId) ?? []
+  return generated === undefined ? named : `ses_${generated}`
+}

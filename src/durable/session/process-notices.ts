@@ -21,7 +21,7 @@ export async function pollProcesses(session: Session): Promise<void> {
 async function submitNotices(session: Session): Promise<void> {
   const { processes } = session.toolRuntime
   if (!isIdle(session) || !processes.hasNotice()) return
-  const command = { kind: 'process-notice' as const, runId: newRunId() }
+  const command = { kind: 'process-notice' as const, runId: newRunId(session.sessionId) }
   const outcome = await submit(session, command).catch(() => ({ status: 'over-limit' as const }))
   if (outcome?.status === 'over-limit') processes.postponeNotice()
 }

@@ -95,6 +95,10 @@ export class SessionStore implements Store {
 
   // --- reading
 
+  get sessionId(): string {
+    return this.#options.sessionId
+  }
+
   get hasOpenTurn(): boolean {
     return !isOver(this.#turn)
   }

@@ -24,7 +24,7 @@ export function nextTurn(store: SessionStore): TurnRequest | undefined {
     store.removeFromInbox([first.id])
     // A repeated request finds the turn: the first message by the run id, the others by their events.
     const drain = others.map(({ id }) => id)
-    return { runId: first.requestId ?? newRunId(), message: joinMessages(late), options, drain }
+    return { runId: first.requestId ?? newRunId(store.sessionId), message: joinMessages(late), options, drain }
   }
   store.removeFromInbox(late.map(({ id }) => id))
   const [queued] = store.queued()

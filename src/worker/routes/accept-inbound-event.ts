@@ -7,6 +7,7 @@ import type { BotAccount, InboundEvent } from '../../channels/channel.ts'
 import { classifyEvent, stripMention } from '../../channels/classify-event.ts'
 import { createConnections } from '../../db/channel-connections.ts'
 import { forgetConnection, type LoadedConnection } from '../../durable/channels/connection.ts'
+import { newRunId } from '../../durable/platform/ids.ts'
 import { fetchTenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError } from '../errors.ts'
@@ -36,11 +37,12 @@ async function submitMessage(
 ): Promise<void> {
   const { event, isUnaddressed, text } = message
   const { id, tenantId, channel, settings } = connection
-  const session = sessionStub(env, tenantId, await sessionIdFor(id, event))
+  const sessionId = await sessionIdFor(id, event)
+  const session = sessionStub(env, tenantId, sessionId)
   const submitted = await session.inbound.submit({
     kind: 'inbound',
     key: event.key,
-    runId: `run_${await hashOf([id, event.key])}`,
+    runId: newRunId(sessionId, await hashOf([id, event.key])),
     origin: { connection: id, platform: channel.platform, isGroup: event.isGroup, ...event.address },
     asker: { person: event.sender.id, message: event.messageId },
     name: event.sender.name,

@@ -5,7 +5,7 @@ import { listApprovalChoices } from '../../agent/model/approval.ts'
 import { isApproval } from '../../durable/turn/pending-requests.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
-import { route } from '../route.ts'
+import { type Call, route } from '../route.ts'
 import { sessionStub, splitRequestId } from '../sessions.ts'
 import { listOf, ok } from '../shapes.ts'
 
@@ -23,6 +23,11 @@ const approvalShape = z.object({
 })
 
 const answerShape = z.object({ id: z.string(), status: z.literal('decided'), decision: z.string() })
+
+export const decisionSchema = z.strictObject({
+  decision: z.enum(['once', 'session', 'always', 'deny']),
+  reason: z.string().max(280).optional().describe('Shown to the agent with a denial.'),
+})
 
 export const approvalRoutes = [
   route({
@@ -57,20 +62,26 @@ export const approvalRoutes = [
     scope: 'approve',
     tag: 'Approvals',
     summary: 'Allow or deny a call',
-    body: z.strictObject({
-      decision: z.enum(['once', 'session', 'always', 'deny']),
-      reason: z.string().max(280).optional().describe('Shown to the agent with a denial.'),
-    }),
+    body: decisionSchema,
     responses: ok('Decided', answerShape),
-    handle: async ({ env, tenant, param, body }) => {
-      const [sessionId, request] = splitRequestId(param('id'))
-      const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(request, body)
-      if (decided === undefined) throw notFound()
-      if (decided === 'once-only')
-        throw invalid('This call can only be allowed once: no safe rule covers it.', 'decision')
-      if (decided === 'gone')
-        throw new AppError(409, 'conflict', 'This approval has already been decided, or the turn has ended.')
-      return Response.json({ id: param('id'), status: 'decided', decision: body.decision })
+    handle: async (call) => {
+      const id = call.param('id')
+      await decideApproval(call, id, call.body)
+      return Response.json({ id, status: 'decided', decision: call.body.decision })
     },
   }),
 ]
+
+/** Throws 404 for an approval that never was, and 409 for one that is decided. */
+export async function decideApproval(
+  { env, tenant }: Call<unknown, unknown>,
+  id: string,
+  answer: z.infer<typeof decisionSchema>,
+): Promise<void> {
+  const [sessionId, request] = splitRequestId(id)
+  const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(request, answer)
+  if (decided === undefined) throw notFound()
+  if (decided === 'once-only') throw invalid('This call can only be allowed once: no safe rule covers it.', 'decision')
+  if (decided === 'gone')
+    throw new AppError(409, 'conflict', 'This approval has already been decided, or the turn has ended.')
+}

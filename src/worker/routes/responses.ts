@@ -83,7 +83,24 @@ export const responseRoutes = [
   }),
 ]
 
-async function create(call: CreateCall): Promise<Response> {
+function create(call: CreateCall): Promise<Response> {
+  return submitResponse(call, ({ ids, command, conversation }) => {
+    const id = createResponseId(ids.runId, call.body.store === false ? undefined : ids.sessionId)
+    return submitAndRender(call, ids, command, createHead(call.body, id, conversation))
+  })
+}
+
+type SubmittedResponse = {
+  readonly ids: RequestIds
+  readonly command: RequestCommand
+  readonly conversation: string | null
+}
+
+/** Parses the request, finds or forks its session, and lets `submitCommand` submit and answer. */
+export async function submitResponse(
+  call: CreateCall,
+  submitCommand: (submitted: SubmittedResponse) => Promise<Response>,
+): Promise<Response> {
   const { tenant, body: request } = call
   refuseUnsupported(request)
   const parsed = parseInput(request.input, request.instructions ?? '')
@@ -111,8 +128,7 @@ async function create(call: CreateCall): Promise<Response> {
       isNewId: !conversation && !ids.replayed,
     }),
   }
-  const head = createHead(request, createResponseId(ids.runId, isStored ? ids.sessionId : undefined), conversation)
-  const submitRequest = () => submitAndRender(call, ids, command, head)
+  const submitRequest = () => submitCommand({ ids, command, conversation })
   const answer = await (branchOf
     ? submitInFork(call, { from: branchOf, ids, ephemeral }, submitRequest)
     : submitRequest())

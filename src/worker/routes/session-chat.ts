@@ -3,8 +3,8 @@
 import * as z from 'zod'
 import type { RequestCommand } from '../../durable/session/intake/request.ts'
 import { runHeader } from '../../durable/session/serve-stream.ts'
-import { streamEvents } from '../event-bridge.ts'
-import { AppError, invalid } from '../errors.ts'
+import { readLastEventId, streamEvents } from '../event-bridge.ts'
+import { AppError } from '../errors.ts'
 import { idempotencyKeyHeader, lastEventIdHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { attachmentSchema, inputSchema, joinSystemText, parseUserMessage } from '../input.ts'
@@ -98,10 +98,7 @@ export const sessionChatRoutes = [
     responses: sse,
     handle: async ({ env, tenant, param, query, web }) => {
       const session = sessionStub(env, tenant.id, param('id'))
-      const last = web.req.header('last-event-id')
-      if (last !== undefined && !/^\d{1,16}$/.test(last))
-        throw invalid('Last-Event-ID must be the id of an event.', 'Last-Event-ID')
-      const after = last === undefined ? query.after : Number(last)
+      const after = readLastEventId(web, query.after)
       const listen = async (from?: number): Promise<Response> => {
         const url = new URL('https://session/events')
         if (from !== undefined) url.searchParams.set('after', String(from))

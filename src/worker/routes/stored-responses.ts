@@ -98,7 +98,7 @@ export const createResponseId = (runId: string, sessionId?: string) =>
   `resp_${runId.replace(/^run_/, '')}${sessionId === undefined ? '' : `.${sessionId}`}`
 
 export function locateResponse(env: Env, tenantId: string, id: string): ResponseLocation {
-  const [, run, sessionId] = /^resp_([\w-]{1,64})\.([\w-]{1,128})$/.exec(id) ?? []
+  const [, run, sessionId] = /^resp_([\w-]{1,160})\.([\w-]{1,128})$/.exec(id) ?? []
   if (!run || !sessionId) throw notFound()
   return { session: sessionStub(env, tenantId, sessionId), sessionId, runId: `run_${run}` }
 }
