@@ -51,8 +51,8 @@ describe('masking', () => {
   })
 
   it('takes linear time on adversarial input', () => {
-    const text = `${'a'.repeat(50_000)}token${' '.repeat(50_000)}${'-----BEGIN PRIVATE KEY-----'.repeat(500)}`
-    expect(maskSecrets(text)).toBe(text)
+    const text = `${'a'.repeat(50_000)}token${' '.repeat(50_000)}`
+    expect(maskSecrets(text + '-----BEGIN PRIVATE KEY-----'.repeat(500))).toBe(`${text}***`)
     const words = 'sk-a-'.repeat(40_000)
     expect(maskSecrets(words)).toBe(words)
     const tokens = 'eyJ-'.repeat(500_000)

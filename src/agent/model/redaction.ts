@@ -1,0 +1,235 @@
+/**
+ * Replaces secrets in everything that leaves the system: exact values that the caller knows, in the encodings in which
+ * they leak, and formats of secrets (secret-formats.ts). It is the only place that masks secrets (docs/design/redaction.md).
+ */
+
+import { identifiableFormats, namedFormats, type SecretFormat } from './secret-formats.ts'
+
+export type Redactor = {
+  readonly redact: (text: string) => string
+  /** For contents of files: masks what identifies itself, but no values that only their names make suspicious. */
+  readonly redactFile: (text: string) => string
+  /** Masks only the exact values. */
+  readonly redactExact: (text: string) => string
+  /** Redacts all texts of a JSON value, and the values of fields named like a secret. */
+  readonly redactValue: (value: unknown) => unknown
+  /** For text that arrives in pieces: a secret that is split over pieces is found. */
+  readonly stream: () => RedactionStream
+}
+
+export type RedactionStream = {
+  /** Returns the text that may be shown now. The rest is kept until it cannot be part of a secret any more. */
+  readonly push: (piece: string) => string
+  /** Returns the rest. */
+  readonly flush: () => string
+}
+
+const mask = '***'
+/** Shorter values would mask ordinary words. */
+const minExactChars = 8
+const maxValues = 2_000
+/** The longest text that a stream keeps. Private keys have up to 13 KB. */
+const maxHeldChars = 32_768
+
+type Span = readonly [start: number, end: number]
+
+export function createRedactor(secrets: Iterable<string>): Redactor {
+  const needles = listForms(secrets)
+  const all = [...identifiableFormats, ...namedFormats]
+  const find = (text: string) => [...findExact(text, needles), ...findFormats(text, all)]
+  const redact = (text: string) => replaceSpans(text, find(text))
+  return {
+    redact,
+    redactFile: (text) => replaceSpans(text, [...findExact(text, needles), ...findFormats(text, identifiableFormats)]),
+    redactExact: (text) => replaceSpans(text, findExact(text, needles)),
+    redactValue: (value) => redactValue(value, redact),
+    stream: () => createStream(find, needles),
+  }
+}
+
+/** Lists the secrets as they may appear in text: plain, escaped for JSON and URLs, and within base64. Longest first. */
+function listForms(secrets: Iterable<string>): readonly string[] {
+  const forms = new Set<string>()
+  for (const secret of [...secrets].slice(0, maxValues))
+    if (secret.length >= minExactChars)
+      for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeForUrl(secret), ...encodeBase64(secret)])
+        forms.add(form)
+  return [...forms].toSorted((one, other) => other.length - one.length)
+}
+
+function encodeForUrl(secret: string): string {
+  return secret.isWellFormed() ? encodeURIComponent(secret) : secret
+}
+
+/** The characters of base64 that depend on the secret alone, for each of the three positions that it may begin at. */
+function encodeBase64(secret: string): readonly string[] {
+  const bytes = [...new TextEncoder().encode(secret)]
+  const forms = [0, 1, 2].map((offset) => {
+    const text = btoa(String.fromCharCode(...Array<number>(offset).fill(0), ...bytes))
+    return text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
+  })
+  const urlSafe = forms.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'))
+  return [...forms, ...urlSafe].filter((form) => form.length >= minExactChars)
+}
+
+function findExact(text: string, needles: readonly string[]): readonly Span[] {
+  const spans: Span[] = []
+  for (const needle of needles)
+    for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + needle.length))
+      spans.push([at, at + needle.length])
+  return spans
+}
+
+/** Most texts have neither a long word nor a name of a secret: one test instead of seventy. */
+const suspicious =
+  /[A-Za-z0-9_+/=.~%:-]{16}|passw|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|:\/\/|auth|cookie|-u\s|--(?:proxy-)?user/i
+
+function findFormats(text: string, formats: readonly SecretFormat[]): readonly Span[] {
+  if (!suspicious.test(text)) return []
+  const spans: Span[] = [...findPrivateKeys(text)]
+  for (const { pattern, accepts } of formats)
+    for (const { 0: whole, 1: before = '', index } of text.matchAll(pattern))
+      if (!accepts || accepts(whole.slice(before.length), before, text.charAt(index + whole.length)))
+        spans.push([index + before.length, index + whole.length])
+  return spans
+}
+
+const keyHeader = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
+const keyFooter = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+/** The body of a key whose end is missing. Backslashes and letters are line ends within JSON. */
+const keyBody = /(?:(?:\\[nr]|[\s"',])*[A-Za-z0-9+/=]{16,})*(?:(?:\\[nr]|[\s"',])*[A-Za-z0-9+/]{1,15}={1,2})?/y
+
+function findPrivateKeys(text: string): readonly Span[] {
+  const spans: Span[] = []
+  let start = text.indexOf('-----BEGIN ')
+  let footer = -1
+  while (start >= 0) {
+    keyHeader.lastIndex = start
+    let next = start + 1
+    if (keyHeader.test(text)) {
+      const bodyStart = keyHeader.lastIndex
+      if (footer !== Infinity && footer < bodyStart) footer = findFooter(text, bodyStart)
+      next = footer - bodyStart <= maxHeldChars ? footer : endOfKeyBody(text, bodyStart)
+      spans.push([start, next])
+    }
+    start = text.indexOf('-----BEGIN ', next)
+  }
+  return spans
+}
+
+function findFooter(text: string, from: number): number {
+  keyFooter.lastIndex = from
+  return keyFooter.test(text) ? keyFooter.lastIndex : Infinity
+}
+
+function endOfKeyBody(text: string, from: number): number {
+  keyBody.lastIndex = from
+  keyBody.test(text)
+  return Math.max(from, keyBody.lastIndex)
+}
+
+const mergeSpans = (spans: readonly Span[]): readonly Span[] => {
+  const merged: [number, number][] = []
+  for (const [start, end] of spans.toSorted((one, other) => one[0] - other[0])) {
+    const last = merged.at(-1)
+    if (last && start <= last[1]) last[1] = Math.max(last[1], end)
+    else merged.push([start, end])
+  }
+  return merged
+}
+
+function replaceSpans(text: string, spans: readonly Span[]): string {
+  if (!spans.length) return text
+  let result = ''
+  let shown = 0
+  for (const [start, end] of mergeSpans(spans)) {
+    result += text.slice(shown, start) + mask
+    shown = end
+  }
+  return result + text.slice(shown)
+}
+
+function redactValue(value: unknown, redact: (text: string) => string, name = ''): unknown {
+  if (typeof value === 'string') return isSecretName(name) && value ? mask : redact(value)
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, redact, name))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactValue(item, redact, key)]))
+}
+
+const isSecretName = (name: string) => /^(?:.*[_-])?(?:api[_-]?key|secret|passw(?:or)?d|credentials?)$/i.test(name)
+
+/** Text after which the next word may be a secret. */
+const openings =
+  /(?:(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credential|private[_-]?key|access[_-]?key|authorization|bearer|basic|digest|cookie)[\w-]{0,20}["']?\s{0,3}(?:[:=]\s{0,3}["']?)?|(?:^|\s)--?[\w-]{1,20}\s{1,3}["']?|\blogin\s{1,3}\S{0,200}\s{0,3}(?:password\s{0,3})?)$/i
+/** An opening has at most this many characters. */
+const maxOpeningChars = 260
+const authorizationOpening = /authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:\w{1,6}\s{0,3})?$/i
+
+function createStream(find: (text: string) => readonly Span[], needles: readonly string[]): RedactionStream {
+  /** Other needles are part of the last word, which is always kept. */
+  const spaced = needles.filter((needle) => /[^!-~]/.test(needle))
+  let held = ''
+  return {
+    push(piece) {
+      held += piece
+      const spans = mergeSpans(find(held))
+      let cut = Math.max(findSafeEnd(held, spaced), held.length - maxHeldChars)
+      const across = spans.find(([start, end]) => start < cut && end > cut)
+      if (across) cut = across[0]
+      // A secret that is longer than all that is kept is masked, whatever follows.
+      if (cut === 0 && held.length > 2 * maxHeldChars) cut = held.length
+      const shown = replaceSpans(
+        held.slice(0, cut),
+        spans.filter(([start]) => start < cut),
+      )
+      held = held.slice(cut)
+      return shown
+    },
+    flush() {
+      const rest = replaceSpans(held, find(held))
+      held = ''
+      return rest
+    },
+  }
+}
+
+/** Returns the position before which no secret can begin that the next piece completes. */
+function findSafeEnd(text: string, spaced: readonly string[]): number {
+  const word = findLastWord(text)
+  const from = Math.max(0, word - maxOpeningChars)
+  const before = text.slice(from, word)
+  const starts = [word]
+  for (const opening of [openings, authorizationOpening]) {
+    const found = opening.exec(before)
+    if (found) starts.push(from + found.index)
+  }
+  const key = findOpenKey(text)
+  if (key >= 0) starts.push(key)
+  for (const needle of spaced) {
+    const length = overlap(text, needle)
+    if (length) starts.push(text.length - length)
+  }
+  return Math.min(...starts)
+}
+
+/** Returns where the last run of printable ASCII without spaces begins. */
+function findLastWord(text: string): number {
+  let at = text.length
+  while (at > 0 && isWordCode(text.charCodeAt(at - 1))) at--
+  return at
+}
+
+const isWordCode = (code: number): boolean => code > 0x20 && code < 0x7f
+
+/** Returns where a private key begins that has no end yet. */
+function findOpenKey(text: string): number {
+  const start = text.lastIndexOf('-----BEGIN ')
+  return start >= 0 && !/-----END [A-Z0-9 ]{0,60}-----/.test(text.slice(start)) ? start : -1
+}
+
+/** The number of characters at the end of the text with which the needle begins. */
+function overlap(text: string, needle: string): number {
+  for (let length = Math.min(needle.length - 1, text.length); length > 0; length--)
+    if (text.endsWith(needle.slice(0, length))) return length
+  return 0
+}
