@@ -95,6 +95,9 @@ export const pageQuery = {
   cursor: z.string().max(500).optional(),
 }
 
+/** For lists whose items are small. */
+export const longPageQuery = { ...pageQuery, limit: z.coerce.number().int().min(1).max(1_000).default(1_000) }
+
 /** Describes a 200 response. */
 export const ok = (description: string, schema?: z.ZodType) => ({ 200: { description, ...(schema && { schema }) } })
 export const created = (description: string, schema: z.ZodType) => ({ 201: { description, schema } })

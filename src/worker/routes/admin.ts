@@ -10,8 +10,9 @@ import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { clearKeyCache } from '../auth.ts'
 import { AppError } from '../errors.ts'
 import { route } from '../route.ts'
+import { pageByKey } from '../page.ts'
 import { requireFound } from '../sessions.ts'
-import { created, listOf, ok } from '../shapes.ts'
+import { created, listOf, ok, pageQuery } from '../shapes.ts'
 
 const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case letters, digits and hyphens, at most 63.')
 const tenantShape = z.object({
@@ -53,10 +54,11 @@ export const adminRoutes = [
     scope: 'admin',
     tag,
     summary: 'All tenants',
+    query: z.strictObject(pageQuery),
     responses: ok('Tenants, newest first', listOf(tenantShape)),
-    handle: async ({ env }) => {
-      const all = await createTenants(env.DB).list()
-      return Response.json({ data: all.map(toTenantView).toReversed(), next_cursor: null })
+    handle: async ({ env, query }) => {
+      const page = pageByKey(await createTenants(env.DB).list(), query, ({ createdAt, id }) => [createdAt, id])
+      return Response.json({ ...page, data: page.data.map(toTenantView) })
     },
   }),
   route({
@@ -111,12 +113,13 @@ export const adminRoutes = [
     scope: 'admin',
     tag,
     summary: 'Keys, without their secrets',
-    query: z.strictObject({ tenant_id: tenantId.optional() }),
+    query: z.strictObject({ ...pageQuery, tenant_id: tenantId.optional() }),
     responses: ok('Keys, newest first', listOf(keyShape)),
     handle: async ({ env, query }) => {
       const all = await createTenants(env.DB).listKeys(query.tenant_id)
       const open = all.filter(({ revokedAt }) => revokedAt === null)
-      return Response.json({ data: open.map(toKeyView).toReversed(), next_cursor: null })
+      const page = pageByKey(open, query, ({ createdAt, id }) => [createdAt, id])
+      return Response.json({ ...page, data: page.data.map(toKeyView) })
     },
   }),
   route({

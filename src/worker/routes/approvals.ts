@@ -5,9 +5,10 @@ import { listApprovalChoices } from '../../agent/model/approval.ts'
 import { isApproval } from '../../durable/turn/pending-requests.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
+import { pageByKey } from '../page.ts'
 import { type Call, route } from '../route.ts'
 import { sessionStub, splitRequestId } from '../sessions.ts'
-import { listOf, ok } from '../shapes.ts'
+import { listOf, ok, pageQuery } from '../shapes.ts'
 
 const approvalShape = z.object({
   id: z.string(),
@@ -36,24 +37,24 @@ export const approvalRoutes = [
     scope: 'read',
     tag: 'Approvals',
     summary: 'Tool calls that wait for approval',
-    responses: ok('Pending approvals', listOf(approvalShape)),
-    handle: async ({ env, tenant }) => {
-      const waiting = await tenantStub(env, tenant.id).pending.list()
-      const data = waiting
-        .filter(isApproval)
-        .map(({ id, session_id, run_id, call_id, tool, input, risk, reasons, rule, since }) => ({
-          id,
-          session_id,
-          run_id,
-          call_id,
-          tool,
-          input: JSON.parse(input) as unknown,
-          risk,
-          reasons,
-          choices: listApprovalChoices(rule),
-          created_at: new Date(since).toISOString(),
-        }))
-      return Response.json({ data, next_cursor: null })
+    query: z.strictObject(pageQuery),
+    responses: ok('Pending approvals, newest first', listOf(approvalShape)),
+    handle: async ({ env, tenant, query }) => {
+      const waiting = (await tenantStub(env, tenant.id).pending.list()).filter(isApproval)
+      const page = pageByKey(waiting, query, ({ since, id }) => [since, id])
+      const data = page.data.map(({ id, session_id, run_id, call_id, tool, input, risk, reasons, rule, since }) => ({
+        id,
+        session_id,
+        run_id,
+        call_id,
+        tool,
+        input: JSON.parse(input) as unknown,
+        risk,
+        reasons,
+        choices: listApprovalChoices(rule),
+        created_at: new Date(since).toISOString(),
+      }))
+      return Response.json({ ...page, data })
     },
   }),
   route({

@@ -3,10 +3,11 @@
 import * as z from 'zod'
 import type { Unreachable } from '../../durable/session/checkpoints.ts'
 import { AppError } from '../errors.ts'
+import { pageByPosition } from '../page.ts'
 import { route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { busyError } from './sessions.ts'
-import { listOf, ok } from '../shapes.ts'
+import { listOf, ok, pageQuery } from '../shapes.ts'
 
 const tag = 'Checkpoints'
 const paths = z.array(z.string())
@@ -53,10 +54,11 @@ export const checkpointRoutes = [
     scope: 'read',
     tag,
     summary: 'States of the workspace before turns that changed it, newest first',
+    query: z.strictObject(pageQuery),
     responses: ok('The checkpoints', listOf(checkpointShape)),
-    handle: async ({ env, tenant, param }) => {
+    handle: async ({ env, tenant, param, query }) => {
       const data = requireReachable(requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.list()))
-      return Response.json({ data, next_cursor: null })
+      return Response.json(pageByPosition(data, query))
     },
   }),
   route({

@@ -21,10 +21,11 @@ import { fingerprintSecret, unseal, seal } from '../../durable/platform/seal.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid } from '../errors.ts'
+import { pageByKey } from '../page.ts'
 import { route } from '../route.ts'
 import { requireEncryptionKey } from '../require-encryption-key.ts'
 import { requireFound } from '../sessions.ts'
-import { created, listOf, ok } from '../shapes.ts'
+import { created, listOf, ok, pageQuery } from '../shapes.ts'
 
 const tag = 'Credentials'
 
@@ -102,14 +103,16 @@ export const credentialRoutes = [
     scope: 'read',
     tag,
     summary: 'Keys of providers that belong to the tenant, without their secrets',
+    query: z.strictObject(pageQuery),
     responses: ok('Credentials, newest first', listOf(credentialShape)),
     handle: async (call) => {
       const { list, health } = await tenantStub(call.env, call.tenant.id).credentials.list()
       const { env, tenant } = call
+      const page = pageByKey(list, call.query, ({ createdAt, id }) => [createdAt, id])
       const data = await Promise.all(
-        list.map(async (one) => toCredentialView(one, await getCredentialStatus(env, tenant.id, one, health))),
+        page.data.map(async (one) => toCredentialView(one, await getCredentialStatus(env, tenant.id, one, health))),
       )
-      return Response.json({ data: data.toReversed(), next_cursor: null })
+      return Response.json({ ...page, data })
     },
   }),
   route({

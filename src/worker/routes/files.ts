@@ -6,9 +6,10 @@ import type { FileResult } from '../../durable/session/files.ts'
 import { readBytes } from '../body.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { requireStorageAdmission } from '../limits.ts'
+import { pageByPosition } from '../page.ts'
 import { type Call, route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
-import { listOf, ok } from '../shapes.ts'
+import { listOf, longPageQuery, ok } from '../shapes.ts'
 
 const path = '/api/sessions/:id/files/:path{.*}'
 /** Counted, because the session may be called `files` too, or the word may be percent-encoded. */
@@ -59,6 +60,7 @@ export const fileRoutes = [
     scope: 'read',
     tag,
     summary: 'Read a file, or list a directory',
+    query: z.strictObject(longPageQuery).describe('For directories.'),
     responses: {
       200: {
         description: 'Bytes of the file, or the entries of the directory',
@@ -70,7 +72,7 @@ export const fileRoutes = [
       const answer = requireFound(
         await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(parseFilePath(call)),
       )
-      if (answer.kind === 'directory') return Response.json({ data: answer.entries.map(toEntry), next_cursor: null })
+      if (answer.kind === 'directory') return Response.json(pageByPosition(answer.entries.map(toEntry), call.query))
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'file') throw notFound()
       return new Response(answer.bytes, {

@@ -14,8 +14,9 @@ import { mixtureNames, resolveMixture } from '../../durable/models/mixture-of-ag
 import { isVirtualModel, listModelIds } from '../../durable/models/model-routes.ts'
 import { effectiveSettings, type TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { AppError } from '../errors.ts'
+import { pageByPosition } from '../page.ts'
 import { type Call, route } from '../route.ts'
-import { ok } from '../shapes.ts'
+import { longPageQuery, ok } from '../shapes.ts'
 
 const toModelObject = (id: string, owner: string) => ({ id, object: 'model', created: 0, owned_by: owner })
 
@@ -223,6 +224,7 @@ export const modelRoutes = [
     tag: 'Settings',
     summary: 'Facts about usable models, and why others are unavailable',
     query: z.strictObject({
+      ...longPageQuery,
       provider: z
         .string()
         .max(100)
@@ -231,7 +233,7 @@ export const modelRoutes = [
     }),
     responses: ok(
       'Usable models, the default first, and the unavailable providers and named models',
-      z.object({ data: z.array(usableShape), unavailable: z.array(missingShape), next_cursor: z.null() }),
+      z.object({ data: z.array(usableShape), unavailable: z.array(missingShape), next_cursor: z.string().nullable() }),
     ),
     handle: async (call) => {
       const sources = getSources(call)
@@ -240,9 +242,8 @@ export const modelRoutes = [
         ? listProviderRoutes(call.query.provider, sources, health)
         : [...listUsableRoutes(sources, health), ...listUsableMixtures(sources)]
       return Response.json({
-        data: routes.map(toModelView),
+        ...pageByPosition(routes.map(toModelView), call.query),
         unavailable: listUnavailable(sources, health),
-        next_cursor: null,
       })
     },
   }),

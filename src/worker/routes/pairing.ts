@@ -4,8 +4,9 @@ import * as z from 'zod'
 import type { PairedPerson } from '../../durable/tenant/pairing.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
+import { pageByKey } from '../page.ts'
 import { route } from '../route.ts'
-import { listOf, ok } from '../shapes.ts'
+import { listOf, ok, pageQuery } from '../shapes.ts'
 
 const tag = 'Channels'
 
@@ -33,10 +34,12 @@ export const pairingRoutes = [
     scope: 'read',
     tag,
     summary: 'Pending and approved people, without their codes',
+    query: z.strictObject(pageQuery),
     responses: ok('People, newest first', listOf(personShape)),
     handle: async (call) => {
       const people = await tenantStub(call.env, call.tenant.id).pairing.list()
-      return Response.json({ data: people.map(view), next_cursor: null })
+      const page = pageByKey(people, call.query, ({ at, platform, person }) => [at, `${platform}:${person}`])
+      return Response.json({ ...page, data: page.data.map(view) })
     },
   }),
   route({

@@ -7,10 +7,11 @@ import { isQuestion } from '../../durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
+import { pageByKey, pageByPosition, readPosition } from '../page.ts'
 import { route } from '../route.ts'
 import { validatePatch, settingsError } from '../settings-patch.ts'
 import { sessionStub, splitRequestId } from '../sessions.ts'
-import { listOf, ok } from '../shapes.ts'
+import { listOf, ok, pageQuery } from '../shapes.ts'
 
 const questionShape = z.object({
   id: z.string(),
@@ -65,12 +66,15 @@ export const tenantRoutes = [
     query: z.strictObject({
       q: z.string().trim().min(1).max(500),
       limit: z.coerce.number().int().min(1).max(20).default(20),
+      cursor: pageQuery.cursor,
       sort: z.enum(['newest', 'oldest']).optional().describe('Default: best match first.'),
     }),
     responses: ok('The best message of each turn that matches', listOf(hitShape)),
     handle: async ({ env, tenant, query }) => {
-      const hits = await createD1History(env.DB, tenant.id).search(query.q, query.limit, query.sort)
-      return Response.json({ data: hits, next_cursor: null })
+      // One more than the page, to tell whether there is another.
+      const wanted = readPosition(query.cursor) + query.limit + 1
+      const hits = await createD1History(env.DB, tenant.id).search(query.q, wanted, query.sort)
+      return Response.json(pageByPosition(hits, query))
     },
   }),
   route({
@@ -79,10 +83,12 @@ export const tenantRoutes = [
     scope: 'read',
     tag: 'Questions',
     summary: 'Questions of the agent that wait for an answer',
+    query: z.strictObject(pageQuery),
     responses: ok('Open questions', listOf(questionShape)),
-    handle: async ({ env, tenant }) => {
-      const waiting = await tenantStub(env, tenant.id).pending.list()
-      const data = waiting.filter(isQuestion).map(({ id, session_id, run_id, question, choices, multiSelect }) => ({
+    handle: async ({ env, tenant, query }) => {
+      const waiting = (await tenantStub(env, tenant.id).pending.list()).filter(isQuestion)
+      const page = pageByKey(waiting, query, ({ id }) => [0, id])
+      const data = page.data.map(({ id, session_id, run_id, question, choices, multiSelect }) => ({
         id,
         session_id,
         run_id,
@@ -90,7 +96,7 @@ export const tenantRoutes = [
         choices,
         multi_select: multiSelect,
       }))
-      return Response.json({ data, next_cursor: null })
+      return Response.json({ ...page, data })
     },
   }),
   route({
