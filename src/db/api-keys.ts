@@ -5,7 +5,8 @@
 
 import { and, eq, isNull } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
-import { apiKey, scopes, tenant, type Scope } from './schema.ts'
+import { type Scope, scopes } from '../agent/model/authority.ts'
+import { apiKey, tenant } from './schema.ts'
 
 export type ApiKey = {
   readonly id: string
@@ -47,8 +48,8 @@ export type ApiKeys = {
   readonly touch: (keyId: string, now: number) => Promise<void>
   /** Lists keys, oldest first, including revoked ones; only those of `tenantId` when given. */
   readonly listKeys: (tenantId?: string) => Promise<readonly ApiKey[]>
-  /** Returns true when the key existed and was not revoked yet. */
-  readonly revokeKey: (id: string, now: number) => Promise<boolean>
+  /** Undefined when there is no such key. `isNew`: it was not revoked before. */
+  readonly revokeKey: (id: string, now: number) => Promise<{ readonly tenantId: string; readonly isNew: boolean } | undefined>
 }
 
 const hourMs = 60 * 60 * 1000
@@ -68,7 +69,8 @@ const columns = {
 }
 
 const selectKey = `SELECT hash, tenant_id, scopes, expires_at, revoked_at, status
-  FROM api_key JOIN tenant ON tenant.id = api_key.tenant_id WHERE api_key.id = ?1`
+  FROM api_key JOIN tenant ON tenant.id = api_key.tenant_id WHERE api_key.id = ?1
+  AND status <> 'deleting'`
 type KeyRow = {
   readonly hash: string
   readonly tenant_id: string
@@ -111,8 +113,9 @@ export function createApiKeys(db: D1Database): ApiKeys {
         .orderBy(apiKey.createdAt, apiKey.id),
     revokeKey: async (id, now) => {
       const isActive = and(eq(apiKey.id, id), isNull(apiKey.revokedAt))
-      const revoked = await orm.update(apiKey).set({ revokedAt: now }).where(isActive).returning({ id: apiKey.id })
-      return revoked.length > 0
+      const [revoked] = await orm.update(apiKey).set({ revokedAt: now }).where(isActive).returning({ id: apiKey.id })
+      const [key] = await orm.select({ tenantId: apiKey.tenantId }).from(apiKey).where(eq(apiKey.id, id))
+      return key && { ...key, isNew: revoked !== undefined }
     },
   }
 }

@@ -4,11 +4,9 @@
  */
 
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { Scope } from '../agent/model/authority.ts'
 import type { Limits } from '../agent/model/settings.ts'
 import type { Usage } from '../agent/model/usage.ts'
-
-export const scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin'] as const
-export type Scope = (typeof scopes)[number]
 
 export const session = sqliteTable(
   'session',
@@ -73,7 +71,8 @@ export const ownerTenant = 'default'
 export const tenant = sqliteTable('tenant', {
   id: text('id').primaryKey(),
   name: text('name').notNull(),
-  status: text('status', { enum: ['active', 'suspended'] }).notNull(),
+  // `deleting`: the tenant does not exist any more for requests, but its data is not all gone.
+  status: text('status', { enum: ['active', 'suspended', 'deleting'] }).notNull(),
   limits: text('limits', { mode: 'json' }).$type<Limits>().notNull(),
   createdAt: integer('created_at').notNull(),
 })

@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
+import { fetchTenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { AppError, notFound, renderError } from './errors.ts'
 import { renderOpenapi } from './openapi.ts'
 import type { App, OpenRoute, Route, Web } from './route.ts'
@@ -24,8 +25,10 @@ import { storedResponseRoutes } from './routes/stored-responses.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { tenantRoutes } from './routes/tenant.ts'
+import { createToolRoutes } from './routes/tools.ts'
 import { usageRoutes } from './routes/usage.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
+import { requireAccess } from './access.ts'
 import { authenticate } from './auth.ts'
 import { cors } from './cors.ts'
 
@@ -47,6 +50,7 @@ export const routes: readonly Route[] = [
   ...channelRoutes,
   ...pairingRoutes,
   ...usageRoutes,
+  ...createToolRoutes(() => [...openRoutes, ...routes]),
   ...adminRoutes,
   ...healthRoutes,
 ]
@@ -84,7 +88,8 @@ async function respondToUnmatched({ req, env, executionCtx }: Web): Promise<Resp
   const publicMethods = listMethods(pathname, publicPatterns)
   if (publicMethods.length) return methodNotAllowed(req.method, publicMethods)
   if (!requiresKey(pathname)) return (await fetchStaticFile(req.raw, env)) ?? renderError(notFound())
-  await authenticate(req.raw, env, (work) => executionCtx.waitUntil(work))
+  const authority = await authenticate(req.raw, env, (work) => executionCtx.waitUntil(work))
+  requireAccess(await fetchTenantSnapshot(env, authority.tenantId), authority)
   const allowed = listMethods(pathname, patterns)
   return allowed.length ? methodNotAllowed(req.method, allowed) : renderError(notFound())
 }

@@ -1,18 +1,13 @@
 /**
- * Authenticates requests. Only the key decides the tenant. Valid keys are cached in the isolate, so a revoked key stops
- * working within `keyCacheMs`.
+ * Authenticates requests. Only the key decides the tenant. Valid keys are cached in the isolate for `keyCacheMs`;
+ * `requireAccess` (access.ts) refuses those that were revoked meanwhile.
  */
 
+import { type Authority, hasScope, type Scope, scopes } from '../agent/model/authority.ts'
 import { BoundedMap } from '../agent/model/bounded-map.ts'
 import { createTenants } from '../db/tenants.ts'
-import { ownerTenant, type Scope } from '../db/schema.ts'
+import { ownerTenant } from '../db/schema.ts'
 import { AppError } from './errors.ts'
-
-export type Principal = {
-  readonly tenantId: string
-  readonly keyId: string
-  readonly scopes: ReadonlySet<Scope>
-}
 
 const keyCacheMs = 30_000
 const minKeyLength = 16
@@ -20,19 +15,23 @@ const encoder = new TextEncoder()
 /** Only valid keys are cached. The admin key is part of the entry, so that changing it invalidates all of them. */
 const keyCache = new BoundedMap<
   string,
-  { readonly principal: Principal; readonly until: number; readonly adminKey: string }
+  { readonly authority: Authority; readonly until: number; readonly adminKey: string }
 >(10_000)
-const owner: Principal = {
-  tenantId: ownerTenant,
-  keyId: 'admin',
-  scopes: new Set(['chat', 'read', 'write', 'jobs', 'approve', 'admin']),
-}
+
+const keyAuthority = (tenantId: string, id: string, held: readonly Scope[]): Authority => ({
+  tenantId,
+  principal: { kind: 'key', id },
+  scopes: held,
+  taint: 'none',
+})
+
+const owner = keyAuthority(ownerTenant, 'admin', scopes)
 
 export async function authenticate(
   request: Request,
   env: Env,
   waitUntil: (work: Promise<unknown>) => void,
-): Promise<Principal> {
+): Promise<Authority> {
   if (!env.ADMIN_KEY || env.ADMIN_KEY.length < minKeyLength)
     throw new AppError(
       503,
@@ -43,40 +42,39 @@ export async function authenticate(
   if (!presented || presented.length > 512) throw unauthorised()
   const now = Date.now()
   const cached = keyCache.get(presented)
-  if (cached && cached.until > now && cached.adminKey === env.ADMIN_KEY) return cached.principal
-  const { principal, expiresAt } = await resolvePrincipal(presented, env, now, waitUntil)
+  if (cached && cached.until > now && cached.adminKey === env.ADMIN_KEY) return cached.authority
+  const { authority, expiresAt } = await resolveKey(presented, env, now, waitUntil)
   const until = Math.min(now + keyCacheMs, expiresAt ?? Infinity)
-  keyCache.set(presented, { principal, until, adminKey: env.ADMIN_KEY })
-  return principal
+  keyCache.set(presented, { authority, until, adminKey: env.ADMIN_KEY })
+  return authority
 }
 
-export function requireScope(principal: Principal, scope: Scope): void {
-  if (!principal.scopes.has(scope))
+export function requireScope(authority: Authority, scope: Scope): void {
+  if (!hasScope(authority, scope))
     throw new AppError(403, 'insufficient_scope', `This key lacks the scope "${scope}".`, { param: scope })
-  if (scope === 'admin' && principal.tenantId !== ownerTenant)
+  if (scope === 'admin' && authority.tenantId !== ownerTenant)
     throw new AppError(403, 'insufficient_scope', 'Only the owner of the deployment may do this.', { param: scope })
 }
 
 /** Called in the isolate that revokes a key or suspends a tenant, and by tests. */
 export const clearKeyCache = (): void => keyCache.clear()
 
-type VerifiedKey = { readonly principal: Principal; readonly expiresAt: number | null }
+type VerifiedKey = { readonly authority: Authority; readonly expiresAt: number | null }
 
-async function resolvePrincipal(
+async function resolveKey(
   presented: string,
   env: Env,
   now: number,
   later: (work: Promise<unknown>) => void,
 ): Promise<VerifiedKey> {
-  if (await isAdminKey(presented, env.ADMIN_KEY ?? '')) return { principal: owner, expiresAt: null }
+  if (await isAdminKey(presented, env.ADMIN_KEY ?? '')) return { authority: owner, expiresAt: null }
   const repository = createTenants(env.DB)
   const found = await repository.verify(presented, now)
   if (!found) throw unauthorised()
   if (found.status === 'suspended')
     throw new AppError(403, 'tenant_suspended', 'This tenant is suspended. Ask the operator of this deployment.')
   later(repository.touch(found.keyId, now))
-  const principal = { tenantId: found.tenantId, keyId: found.keyId, scopes: new Set(found.scopes) }
-  return { principal, expiresAt: found.expiresAt }
+  return { authority: keyAuthority(found.tenantId, found.keyId, found.scopes), expiresAt: found.expiresAt }
 }
 
 const unauthorised = () =>

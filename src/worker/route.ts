@@ -5,9 +5,10 @@
 
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import type { Scope } from '../db/schema.ts'
+import type { Authority, Scope } from '../agent/model/authority.ts'
 import { fetchTenantSnapshot, type TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
-import { authenticate, type Principal, requireScope } from './auth.ts'
+import { requireAccess } from './access.ts'
+import { authenticate, requireScope } from './auth.ts'
 import { validate, parseJson, readText } from './body.ts'
 import type { RequestHeader } from './headers.ts'
 import { requireRequestAdmission } from './limits.ts'
@@ -19,7 +20,8 @@ export type Web = Context<{ Bindings: Env }>
 export type Call<Query, Body> = {
   readonly web: Web
   readonly env: Env
-  readonly principal: Principal
+  /** Of the key that sent the request. */
+  readonly authority: Authority
   readonly tenant: TenantSnapshot
   readonly query: Query
   readonly body: Body
@@ -68,9 +70,10 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
       // A named wildcard would make Hono use a slower router for all routes.
       const path = definition.path.replace(/:\w+\{\.\*\}$/, '*')
       const serve = async (web: Web): Promise<Response> => {
-        const principal = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
-        requireScope(principal, definition.scope)
-        const tenant = await fetchTenantSnapshot(web.env, principal.tenantId)
+        const authority = await authenticate(web.req.raw, web.env, (work) => web.executionCtx.waitUntil(work))
+        const tenant = await fetchTenantSnapshot(web.env, authority.tenantId)
+        requireAccess(tenant, authority)
+        requireScope(authority, definition.scope)
         await requireRequestAdmission(web.env, tenant)
         const query = (definition.query ? validate(definition.query, web.req.query(), 'query') : {}) as z.infer<Query>
         const bodyText = definition.body ? await readText(web.req.raw) : ''
@@ -78,7 +81,7 @@ export function route<Query extends z.ZodType = typeof noQuery, Body extends z.Z
           definition.body ? validate(definition.body, bodyText.trim() ? parseJson(bodyText) : {}) : undefined
         ) as z.infer<Body>
         const param = (name: string) => web.req.param(name) ?? ''
-        return handle({ web, env: web.env, principal, tenant, query, body, bodyText, param })
+        return handle({ web, env: web.env, authority, tenant, query, body, bodyText, param })
       }
       app.on(definition.method.toUpperCase(), path, serve)
     },

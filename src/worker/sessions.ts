@@ -1,5 +1,6 @@
 /** Addresses session objects by the tenant of the key and the session id, and asks several of them for their status. */
 
+import type { Authority } from '../agent/model/authority.ts'
 import type { SessionDO } from '../durable/session/session-object.ts'
 import type { SessionStatus } from '../durable/session/api-views.ts'
 import { notFound } from './errors.ts'
@@ -30,8 +31,7 @@ const statusTimeoutMs = 2_000
 
 /** Asks the objects of a list for their status. Objects that fail or exceed the timeout are missing in the result. */
 export async function getStatuses(
-  env: Env,
-  tenantId: string,
+  { env, authority }: { readonly env: Env; readonly authority: Authority },
   sessions: readonly { readonly id: string }[],
 ): Promise<ReadonlyMap<string, SessionStatus>> {
   const statuses = new Map<string, SessionStatus>()
@@ -39,7 +39,7 @@ export async function getStatuses(
   const askNext = async () => {
     for (let session = open.shift(); session; session = open.shift())
       try {
-        statuses.set(session.id, await sessionStub(env, tenantId, session.id).info.status())
+        statuses.set(session.id, await sessionStub(env, authority.tenantId, session.id).info.status(authority))
       } catch (error) {
         console.warn('The status of a session cannot be read.', error)
       }

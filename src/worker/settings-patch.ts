@@ -1,6 +1,7 @@
 /** Validates patches of settings, and reads requests with the settings that only the session has. */
 
 import type * as z from 'zod'
+import type { Authority } from '../agent/model/authority.ts'
 import { mergeSettings, type Settings, type SettingsFault, settingsSchema } from '../agent/model/settings.ts'
 import type { SessionDO } from '../durable/session/session-object.ts'
 import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
@@ -39,14 +40,14 @@ export const withoutModel = (settings: Settings | undefined): object => ({
  */
 export async function readWithSessionSettings<T>(
   session: DurableObjectStub<SessionDO>,
-  tenant: TenantSnapshot,
+  { authority, tenant }: { readonly authority: Authority; readonly tenant: TenantSnapshot },
   read: (tenant: TenantSnapshot) => T,
   patch: object = {},
 ): Promise<T> {
   try {
     return read(tenant)
   } catch (error) {
-    const own = error instanceof AppError ? await session.info.get() : undefined
+    const own = error instanceof AppError ? await session.info.get(authority) : undefined
     if (!own) throw error
     const settings = own.model ? mergeSettings(own.settings, { model: { default: own.model } }) : own.settings
     return read(mergeSessionSettings(tenant, mergeSettings(settings, patch)))

@@ -5,6 +5,7 @@ import { adminKey, call, request } from '../worker/client.ts'
 import { listMessages, type Run } from '../worker/listen.ts'
 import { model, type Reply, type Script, until } from './scripted-model.ts'
 import { type TelegramApi, createTelegramApi } from './telegram-api.ts'
+import { ownerAuthority } from './authority.ts'
 
 export const secret = 'webhook_secret-1'
 
@@ -99,7 +100,7 @@ export const listOutboxStates = async (session: string) => (await listOutbox(ses
 /** Runs the alarm until no turn runs and every outbox row is settled. */
 export const settleDeliveries = (session: string) =>
   until(async () => {
-    const isRunning = (await objectOf(session).info.status()) === 'running'
+    const isRunning = (await objectOf(session).info.status(ownerAuthority())) === 'running'
     const states = await listOutboxStates(session)
     const isSettled = states.length > 0 && states.every((state) => state !== 'prepared' && state !== 'sending')
     if (isSettled && !isRunning) return true

@@ -13,10 +13,16 @@ import { tools } from '../../src/tools/index.ts'
 import { checkPermission } from '../../src/tools/check-permission.ts'
 import { toolsFor } from '../../src/tools/tools-for.ts'
 import { echoTool } from './support/echo-tool.ts'
+import { ownerAuthority } from '../support/authority.ts'
 
 const sessionOf = (options: Pick<DispatchOptions, 'toolbox'> & Partial<DispatchOptions>): DispatchOptions => ({
   services: {},
-  context: { sessionId: 's', signal: new AbortController().signal, clock: { now: () => 0 } },
+  context: {
+    sessionId: 's',
+    authority: ownerAuthority(),
+    signal: new AbortController().signal,
+    clock: { now: () => 0 },
+  },
   schedule: () => () => {},
   permit: () => ({ do: 'run' }),
   spill: () => Promise.reject(new Error('no result is that long')),

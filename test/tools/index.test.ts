@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Tool } from '../../src/agent/model/tool.ts'
 import { tools } from '../../src/tools/index.ts'
+import { ownerAuthority } from '../support/authority.ts'
 
 const found = import.meta.glob<Tool>('../../src/tools/**/*.tool.ts', { eager: true, import: 'default' })
 
@@ -21,7 +22,11 @@ it('keeps the built-in file, terminal and conversation tools within 7 KB of prom
 
 it.each(tools.map((tool) => [tool.name, tool] as const))('%s returns a result for invalid input', async (_, tool) => {
   const signal = new AbortController().signal
-  const result = await tool.run([], { sessionId: 's', callId: 'c', signal, clock: { now: () => 0 } }, {})
+  const result = await tool.run(
+    [],
+    { sessionId: 's', authority: ownerAuthority(), callId: 'c', signal, clock: { now: () => 0 } },
+    {},
+  )
   expect('failed' in result || 'later' in result).toBe(true)
   expect(tool.touches([], {})).toBeDefined()
 })

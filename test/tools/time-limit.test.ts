@@ -8,6 +8,7 @@ import { defineTool } from '../../src/tools/define-tool.ts'
 import { type DispatchOptions, dispatch } from '../../src/tools/dispatch.ts'
 import { tools } from '../../src/tools/index.ts'
 import { createTestClock } from '../support/clock.ts'
+import { ownerAuthority } from '../support/authority.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -48,7 +49,7 @@ function start(calls: readonly ToolCall[], list: readonly Tool[], more: Partial<
     for await (const result of dispatch(calls, {
       toolbox: new Map(list.map((tool) => [tool.name, tool])),
       services: {},
-      context: { sessionId: 's', signal: stop.signal, clock: { now: timers.now } },
+      context: { sessionId: 's', authority: ownerAuthority(), signal: stop.signal, clock: { now: timers.now } },
       schedule: timers.schedule,
       permit: () => ({ do: 'run' }),
       spill: () => Promise.reject(new Error('no result is that long')),

@@ -2,7 +2,7 @@
 
 import { createExecutionContext, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { scopes } from '../../src/db/schema.ts'
+import { scopes } from '../../src/agent/model/authority.ts'
 import { createApp, routes } from '../../src/worker/app.ts'
 import { clearKeyCache } from '../../src/worker/auth.ts'
 import { calls, model, says, until } from '../support/scripted-model.ts'

@@ -14,6 +14,7 @@ import {
   type Session,
 } from './client.ts'
 import { listLines, listMessages, send } from './listen.ts'
+import { ownerAuthority } from '../support/authority.ts'
 
 beforeAll(applyMigrations)
 
@@ -207,7 +208,7 @@ describe('an import', () => {
   it('belongs to the tenant of the key', async () => {
     const { id: tenantId, key } = await newTenant()
     const { body } = await imported(JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] }), { key })
-    expect(await objectOf(body.id, tenantId).info.get()).toMatchObject({ id: body.id })
+    expect(await objectOf(body.id, tenantId).info.get(ownerAuthority(tenantId))).toMatchObject({ id: body.id })
     expect((await call('GET', `/api/sessions/${body.id}/export`)).status).toBe(404)
   })
 

@@ -2,6 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { getStatuses } from '../../src/worker/sessions.ts'
+import { ownerAuthority } from '../support/authority.ts'
 
 it('a session without a status does not affect the others', async () => {
   const sessions = Array.from({ length: 30 }, (_, i) => ({ id: `ses_${i}` }))
@@ -15,6 +16,9 @@ it('a session without a status does not affect the others', async () => {
       },
     },
   })
-  const statuses = await getStatuses({ SESSION: { getByName } } as unknown as Env, 'default', sessions)
+  const statuses = await getStatuses(
+    { env: { SESSION: { getByName } } as unknown as Env, authority: ownerAuthority() },
+    sessions,
+  )
   expect(sessions.filter(({ id }) => statuses.get(id) !== 'running')).toEqual([{ id: 'ses_0' }])
 })

@@ -1,11 +1,27 @@
 /** Changes an open turn from outside. Each change is safe at any stage, and a repetition changes nothing. */
 
+import type { AccessRefusal } from '../model/access.ts'
+import { type Authority, narrow } from '../model/authority.ts'
 import type { ToolMessage } from '../model/message.ts'
 import type { View } from '../model/ports.ts'
 import { type Commit, type CompressionRequest, mapCalls, type Turn } from '../model/turn.ts'
 import { settleCall } from './settle.ts'
 
-export const requestStop = (turn: Turn): Commit => ({ turn: { ...turn, stopRequested: true } })
+/** `reason` is given when tenant or key may not go on; a person needs none. */
+export const requestStop = (turn: Turn, reason?: AccessRefusal): Commit => ({
+  turn: { ...turn, stopRequested: true, ...(reason && { stopReason: reason }) },
+})
+
+/** Narrows the authority of the turn by that of a message that joins it. Undefined when nothing changes. */
+export function narrowTurn(turn: Turn, by: Authority): Commit | undefined {
+  const { authority } = turn.options
+  const narrowed = authority && narrow(authority, by)
+  const isSame =
+    narrowed?.scopes.length === authority?.scopes.length &&
+    narrowed?.taint === authority?.taint &&
+    narrowed?.channel === authority?.channel
+  return isSame || !narrowed ? undefined : { turn: { ...turn, options: { ...turn.options, authority: narrowed } } }
+}
 
 /** Requests a compression of the context before the next model call. */
 export const requestCompression = (turn: Turn, compress: CompressionRequest): Commit => ({

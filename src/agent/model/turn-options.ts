@@ -1,5 +1,9 @@
-/** Defines the options of one request. They are stored with the turn, so that they survive a restart. */
+/**
+ * Defines the options of one request, and the authority that it acts with. They are stored with the turn, so that they
+ * survive a restart.
+ */
 
+import type { Authority } from './authority.ts'
 import type { ChatAuthor } from './delivery.ts'
 
 export type TurnOptions = {
@@ -13,4 +17,6 @@ export type TurnOptions = {
   readonly reasoningEffort?: string
   /** The author of the chat message that the turn answers. */
   readonly asker?: ChatAuthor
+  /** Absent in turns that were stored before there were authorities. */
+  readonly authority?: Authority
 }

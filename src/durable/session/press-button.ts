@@ -1,11 +1,12 @@
 /** Applies the press of a button under the message of a pending request. */
 
 import type { ApprovalAnswer } from '../../agent/model/approval.ts'
+import type { Authority } from '../../agent/model/authority.ts'
 import { parseButtonData } from '../channels/pending-request-message.ts'
 import { findPending, isQuestion } from '../turn/pending-requests.ts'
 import type { Session } from './session.ts'
 
-export type Press = { readonly data: string; readonly person: string; readonly isAdmin: boolean }
+export type Press = { readonly authority: Authority; readonly data: string }
 
 /** The text shown to the person who pressed, and the new text of the message, if it changes. */
 export type PressAnswer = { readonly toast: string; readonly ends?: string }
@@ -22,7 +23,7 @@ export async function pressButton(session: Session, press: Press, effects: Press
   const button = findButton(session, press.data)
   if (!button) return expired
   const { asks, text, choice } = button
-  if (!press.isAdmin && asks.person !== press.person) return { toast: 'Only who asked, or an admin, may answer this.' }
+  if (!mayAnswer(press.authority, asks.person)) return { toast: 'Only who asked, or an admin, may answer this.' }
   const pending = findPending(session, asks.request)
   if (!pending) return expired
   const isAccepted = isQuestion(pending)
@@ -30,6 +31,9 @@ export async function pressButton(session: Session, press: Press, effects: Press
     : (await effects.decide(asks.request, { decision: choice as ApprovalAnswer['decision'] })) === 'decided'
   return isAccepted ? { toast: `Taken: ${choice}`.slice(0, 190), ends: `${text}\n\n→ ${choice}` } : expired
 }
+
+const mayAnswer = ({ principal }: Authority, asker: string | undefined): boolean =>
+  principal.kind === 'person' && (principal.isAdmin || principal.person === asker)
 
 /** The outbox row that shows the button, and the choice that the button stands for. */
 function findButton(session: Session, data: string) {

@@ -1,9 +1,12 @@
 /**
  * Serves the streams of a session over `fetch`, because a response body is piped without an RPC message per chunk.
  * A POST submits a message and streams its run, or streams a run that exists. A GET upgrades to a WebSocket with all
- * events, which hibernates with the object; `?after=N` resumes behind event N.
+ * events, which hibernates with the object; `?after=N` resumes behind event N. Its header `authorityHeader` has the
+ * authority of the reader.
  */
 
+import { keyOf } from '../../agent/model/access.ts'
+import type { Authority } from '../../agent/model/authority.ts'
 import { toPublicEvent } from '../../agent/public-api/server-sent-events.ts'
 import { type Format, renderOf } from '../events/stream-format.ts'
 import { maxSubscribers } from '../events/streams.ts'
@@ -17,10 +20,16 @@ import { submit } from './submit.ts'
 export type StreamRequest = { readonly command: RequestCommand; readonly format: Format }
 
 /** Streams a run that exists, from its first event. */
-export type FollowRequest = { readonly runId: string; readonly format: Format }
+export type FollowRequest = { readonly authority: Authority; readonly runId: string; readonly format: Format }
 
 /** Names the run in the response of a stream. */
 export const runHeader = 'x-talaria-run-id'
+/** Carries the authority of a request without a body. Only the worker reaches the object, so it is not signed. */
+export const authorityHeader = 'x-talaria-authority'
+export const encodeAuthority = (authority: Authority): string => encodeURIComponent(JSON.stringify(authority))
+const decodeAuthority = (header: string | null): Authority | undefined =>
+  header === null ? undefined : (JSON.parse(decodeURIComponent(header)) as Authority)
+
 /** Marks a response that holds the JSON of a `Submitted` which was not accepted, instead of a stream. */
 export const notAcceptedStatus = 409
 
@@ -39,24 +48,29 @@ async function submitAndStream(host: SessionHost, { command, format }: StreamReq
   // A run that began before this request is streamed from its beginning: the request is a repeat.
   const past = status === 'queued' ? [] : eventsOf(session, runId)
   const headers = { 'content-type': 'text/event-stream; charset=utf-8', [runHeader]: runId }
-  return new Response(session.streams.open(renderOf(format), past, runId), { headers })
+  session.access.startChecks()
+  return new Response(session.streams.open(renderOf(format), past, runId, keyOf(command.authority)), { headers })
 }
 
-async function follow(host: SessionHost, { runId, format }: FollowRequest): Promise<Response> {
-  const session = await host.find()
+async function follow(host: SessionHost, { authority, runId, format }: FollowRequest): Promise<Response> {
+  const session = host.isOwn(authority) ? await host.find() : undefined
   if (!session) return new Response(null, { status: 404 })
-  const body = session.streams.open(renderOf(format), eventsOf(session, runId), runId)
+  const body = session.streams.open(renderOf(format), eventsOf(session, runId), runId, keyOf(authority))
+  session.access.startChecks()
   session.turns.resumeIfUndriven()
   return new Response(body)
 }
 
 async function openSocket(host: SessionHost, request: Request): Promise<Response> {
-  const session = await host.find()
+  const authority = decodeAuthority(request.headers.get(authorityHeader))
+  const session = authority && host.isOwn(authority) ? await host.find() : undefined
   if (!session) return new Response(null, { status: 404 })
   if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })
   if (host.ctx.getWebSockets().length >= maxSubscribers) return new Response(null, { status: 429 })
+  // Registered first: no change of the access is missed while the object hibernates.
+  await session.access.watch()
   const { 0: client, 1: server } = new WebSocketPair()
-  host.ctx.acceptWebSocket(server)
+  host.ctx.acceptWebSocket(server, [keyOf(authority) ?? ''])
   const after = new URL(request.url).searchParams.get('after')
   const seq = after === null ? session.store.lastEventSeq() : Number(after)
   for (const event of session.store.eventsSince(seq)) server.send(JSON.stringify(toPublicEvent(event)))

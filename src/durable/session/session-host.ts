@@ -1,9 +1,11 @@
 /** Holds the session of one object, and replaces it when its storage was emptied. */
 
+import type { Authority } from '../../agent/model/authority.ts'
 import { clock } from '../platform/clock.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { leaseMs } from '../platform/schedule.ts'
 import { sessionView, type SessionView } from './api-views.ts'
+import { isOwnTenant } from './own-tenant.ts'
 import { endSession, deleteOutside } from './deletion.ts'
 import { IncomingCopy } from './fork.ts'
 import { statusOf } from './read-session.ts'
@@ -21,7 +23,7 @@ export class SessionHost {
   constructor(ctx: DurableObjectState, env: Env) {
     this.ctx = ctx
     this.env = env
-    this.#session = new Session(ctx, env)
+    this.#session = this.#newSession()
     const forgetMemory = () => this.#forgetMemory()
     this.incomingCopy = new IncomingCopy({
       session: () => this.#session,
@@ -29,6 +31,10 @@ export class SessionHost {
       blobs: env.BLOBS,
       forgetMemory,
     })
+  }
+
+  #newSession(): Session {
+    return new Session(this.ctx, this.env, () => this.expire())
   }
 
   /** Read it again after each wait: it is replaced when the session was deleted. */
@@ -41,9 +47,14 @@ export class SessionHost {
     return this.#session.exists || (await this.#session.load()) ? this.#session : undefined
   }
 
-  /** Calls `work` with the session; undefined when there is none. */
-  async with<T>(work: (session: Session) => T | Promise<T>): Promise<T | undefined> {
-    const session = await this.find()
+  /** Whether a call is for the tenant of this object. Every other call is answered as if there were no session. */
+  isOwn(authority: Authority): boolean {
+    return isOwnTenant(this.#session, authority)
+  }
+
+  /** Calls `work` with the session; undefined when there is none for this authority. */
+  async with<T>(authority: Authority, work: (session: Session) => T | Promise<T>): Promise<T | undefined> {
+    const session = this.isOwn(authority) ? await this.find() : undefined
     return session && work(session)
   }
 
@@ -94,6 +105,6 @@ export class SessionHost {
   #forgetMemory(): void {
     if (this.#session.driver.isDriving)
       this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The session was deleted.')))
-    else this.#session = new Session(this.ctx, this.env)
+    else this.#session = this.#newSession()
   }
 }

@@ -3,8 +3,10 @@
  * admits the turn against the limits, and then starts a turn or passes the message to the open one.
  */
 
+import { isOwnTenant } from './own-tenant.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import type { Admission } from '../tenant/effective-limits.ts'
+import { isSelfStarted, isUnattendedTurn } from '../../agent/policy/unattended.ts'
 import { prepareTurn } from '../turn/prepare-turn.ts'
 import { type InboundCommand, inboundIntake } from './intake/inbound.ts'
 import type { Intake, Submitted } from './intake/intake.ts'
@@ -29,7 +31,7 @@ function intakeOf(session: Session, command: SubmitCommand, blobs: R2Bucket | un
 }
 
 /**
- * Undefined when there is no such session. An accepted message is durable before the promise resolves. Rejects when
+ * Undefined when there is no such session for the authority of the command. An accepted message is durable before the promise resolves. Rejects when
  * a limit must be checked and the tenant's object cannot be reached.
  */
 export async function submit(
@@ -37,6 +39,7 @@ export async function submit(
   command: SubmitCommand,
   blobs?: R2Bucket,
 ): Promise<Submitted | undefined> {
+  if (!isOwnTenant(session, command.authority)) return undefined
   const intake = intakeOf(session, command, blobs)
   const refused = intake.validate?.()
   if (refused) return refused
@@ -45,17 +48,17 @@ export async function submit(
   const earlier = state === 'exists' ? intake.findOutcome(false) : undefined
   if (earlier) return earlier
   await intake.prepare?.()
-  const outcome = await admitAndStart(session, intake)
+  const outcome = await admitAndStart(session, intake, command)
   const isAccepted = outcome && ['running', 'queued', 'joined'].includes(outcome.status)
   if (!isAccepted) await intake.discard?.()
   return outcome
 }
 
 /** Reserves a slot among the tenant's turns if a turn would start, and releases it when none did. */
-async function admitAndStart(session: Session, intake: Intake): Promise<Submitted | undefined> {
+async function admitAndStart(session: Session, intake: Intake, command: SubmitCommand): Promise<Submitted | undefined> {
   if (session.store.hasOpenTurn) return startOrJoin(session, intake, { ok: true })
   // Without limits nothing is awaited: creating the session and its first turn are one write.
-  const admitting = session.billing.admit(intake.runId)
+  const admitting = session.billing.admit(intake.runId, unattendedTurnOf(session, command))
   const admission = admitting instanceof Promise ? await admitting : admitting
   if (!session.exists && !session.turns.isClosing && admission.ok) intake.create?.()
   let outcome: Submitted | undefined
@@ -65,6 +68,14 @@ async function admitAndStart(session: Session, intake: Intake): Promise<Submitte
     if (admission.ok && outcome?.status !== 'running') session.turns.settle(intake.runId)
   }
   return outcome
+}
+
+/** Undefined when a person has sent the command. */
+function unattendedTurnOf(session: Session, { authority, kind, ...command }: SubmitCommand) {
+  const spec = 'target' in command && command.target.kind === 'create' ? command.target.spec : undefined
+  const source = session.exists ? session.meta.source : spec?.source
+  if (!isUnattendedTurn(source ?? '', authority)) return undefined
+  return { sessionId: session.sessionId, isSelfStarted: kind === 'process-notice' || isSelfStarted(authority) }
 }
 
 function prepareAndStart(session: Session, intake: Intake, admission: Admission) {

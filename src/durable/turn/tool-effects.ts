@@ -6,6 +6,7 @@ import type { Route } from '../../agent/routing/route.ts'
 import { askApprovalJudge, createApprovalPolicy } from './approval-policy.ts'
 import type { ToolEffects } from './effects.ts'
 import { createProgramLog } from './programs.ts'
+import { turnAuthority } from './turn-authority.ts'
 import type { TurnSession } from './turn-session.ts'
 
 export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => readonly Route[]): ToolEffects => ({
@@ -13,12 +14,21 @@ export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) =
   run: (calls) =>
     session.toolRuntime.run(calls, {
       settings: session.settings,
+      authority: turnAuthority(session),
       signal: session.driver.abortable().signal,
       runId: session.store.turn().id,
       usedChars: settledChars(session.store.turn()),
       seesImages: seesImages(session, routesOf(session.store.turn())),
       policy: () => createApprovalPolicy(session.settings, session.meta, session.store.current()),
       judge: (call) => askApprovalJudge(session, call),
+      onProgress: ({ callId, tool, delta, parent }) =>
+        session.store.publishProgress({
+          type: 'tool.progress',
+          call_id: callId,
+          tool,
+          delta,
+          ...(parent !== undefined && { parent_call_id: parent }),
+        }),
       programs: createProgramLog(
         () => session.store,
         () => session.driver.view(),

@@ -11,7 +11,7 @@ import { type SystemPromptParts, renderSystemPrompt } from '../../agent/prompt/s
 import { createD1History } from '../../db/history.ts'
 import { openDocuments } from '../../backends/pdf/pdf.ts'
 import { openPrograms, type RunProgram } from '../../backends/isolate/programs.ts'
-import { type DispatchOptions, dispatch, concurrentCalls } from '../../tools/dispatch.ts'
+import { type CallProgress, type DispatchOptions, dispatch, concurrentCalls } from '../../tools/dispatch.ts'
 import { checkPermission, type PermissionContext } from '../../tools/check-permission.ts'
 import { attachmentPrefix, storeResultImages } from '../workspace/attachments.ts'
 import { noCapabilities, openBackend, resolveBackendKind } from '../workspace/open-backend.ts'
@@ -29,6 +29,7 @@ import {
 } from '../workspace/session-backend.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import { clock } from '../platform/clock.ts'
+import { redactorFor } from '../platform/redaction.ts'
 
 export type ToolRuntimeOptions = {
   readonly env: Env
@@ -59,6 +60,8 @@ export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly usedChars: number
   /** The run that makes the calls. */
   readonly runId: string
+  /** Publishes what running calls print. */
+  readonly onProgress: (progress: CallProgress) => void
   /** Whether the model of the turn reads images. */
   readonly seesImages: boolean
 }
@@ -142,7 +145,7 @@ export class ToolRuntime {
 
   run(
     calls: readonly ToolCall[],
-    { settings, authority, signal, runId, programs, seesImages, usedChars, ...approvals }: RunOptions,
+    { settings, authority, signal, runId, programs, seesImages, usedChars, onProgress, ...approvals }: RunOptions,
   ): AsyncIterable<Result> {
     const services = this.#services
     const { env, tenantId, sessionId } = this.#options
@@ -155,6 +158,7 @@ export class ToolRuntime {
       permit: (call, tool) => checkPermission(call, tool, { services, describeLocation, now: clock.now, ...approvals }),
       context: { sessionId, authority, signal, clock, seesImages },
       schedule: clock.schedule,
+      progress: { emit: onProgress, openRedaction: () => redactorFor(env, tenantId).stream() },
       usedChars,
       spill: (callId, text) => this.#spill(callId, text),
       failpoint: (moment) => failpoint(`${moment}-tool`),

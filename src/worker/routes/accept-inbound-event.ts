@@ -5,6 +5,7 @@
 
 import type { BotAccount, InboundEvent } from '../../channels/channel.ts'
 import { classifyEvent, stripMention } from '../../channels/classify-event.ts'
+import type { Authority } from '../../agent/model/authority.ts'
 import { createConnections } from '../../db/channel-connections.ts'
 import { forgetConnection, type LoadedConnection } from '../../durable/channels/connection.ts'
 import { newRunId } from '../../durable/platform/ids.ts'
@@ -41,6 +42,7 @@ async function submitMessage(
   const session = sessionStub(env, tenantId, sessionId)
   const submitted = await session.inbound.submit({
     kind: 'inbound',
+    authority: authorityOf(connection, event),
     key: event.key,
     runId: newRunId(sessionId, await hashOf([id, event.key])),
     origin: { connection: id, platform: channel.platform, isGroup: event.isGroup, ...event.address },
@@ -84,10 +86,9 @@ async function fetchAccount(env: Env, connection: LoadedConnection): Promise<Bot
 
 /** The result is durable before the press is answered. Showing it may fail without harm. */
 async function acceptPress(web: Web, connection: LoadedConnection, event: PressEvent): Promise<void> {
-  const { settings, tenantId } = connection
+  const { tenantId } = connection
   const session = sessionStub(web.env, tenantId, await sessionIdFor(connection.id, event))
-  const isAdmin = settings.admins.includes(event.sender.id)
-  const answer = await session.pending.press({ data: event.data, person: event.sender.id, isAdmin })
+  const answer = await session.pending.press(authorityOf(connection, event), event.data)
   const shown = showPressAnswer(connection, event, answer ?? { toast: 'Expired: there is no such session any more.' })
   web.executionCtx.waitUntil(shown.catch((error: unknown) => console.warn('A button press was not answered.', error)))
 }
@@ -101,6 +102,18 @@ async function showPressAnswer(
   await channel.answerPress(connection, pressId, toast)
   const [chunk] = ends === undefined ? [] : channel.render(ends, 'plain')
   if (chunk) await channel.send(connection, { address, chunk, editedMessageId: messageId }, `press:${key}`)
+}
+
+/** A person may chat in this chat and nothing else; an admin of the channel also holds the policy scope. */
+function authorityOf({ id, tenantId, settings }: LoadedConnection, { sender, address }: InboundEvent): Authority {
+  const isAdmin = settings.admins.includes(sender.id)
+  return {
+    tenantId,
+    principal: { kind: 'person', connection: id, person: sender.id, isAdmin },
+    scopes: isAdmin ? ['chat', 'approve'] : ['chat'],
+    channel: { connection: id, chat: address.chat },
+    taint: 'none',
+  }
 }
 
 /** One session for each chat and thread of a connection. */

@@ -1,14 +1,15 @@
 /** `/api/admin`: manages tenants and API keys, for the owner of the deployment. */
 
 import * as z from 'zod'
+import { scopes } from '../../agent/model/authority.ts'
 import { limitsSchema } from '../../agent/model/settings.ts'
-import { ownerTenant, scopes } from '../../db/schema.ts'
+import { ownerTenant } from '../../db/schema.ts'
 import type { ApiKey } from '../../db/api-keys.ts'
 import { type Tenant, createTenants } from '../../db/tenants.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { clearKeyCache } from '../auth.ts'
-import { AppError } from '../errors.ts'
+import { AppError, notFound } from '../errors.ts'
 import { route } from '../route.ts'
 import { pageByKey } from '../page.ts'
 import { requireFound } from '../sessions.ts'
@@ -18,7 +19,7 @@ const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case lette
 const tenantShape = z.object({
   id: z.string(),
   name: z.string(),
-  status: z.enum(['active', 'suspended']),
+  status: z.enum(['active', 'suspended', 'deleting']),
   limits: limitsSchema,
   created_at: z.iso.datetime(),
 })
@@ -102,6 +103,7 @@ export const adminRoutes = [
       const change = { ...(name && { name }), ...(status && { status }), ...(limits && { limits }) }
       const tenant = requireFound(await createTenants(env.DB).update(param('id'), change))
       if (limits) await tenantStub(env, tenant.id).limits.set(limits)
+      if (status) await tenantStub(env, tenant.id).access.setStatus(status)
       forgetSnapshot(tenant.id)
       clearKeyCache()
       return Response.json(toTenantView(tenant))
@@ -152,8 +154,12 @@ export const adminRoutes = [
     summary: 'Revoke a key',
     responses: { 204: { description: 'Revoked' } },
     handle: async ({ env, param }) => {
-      requireFound((await createTenants(env.DB).revokeKey(param('id'), Date.now())) || undefined)
+      const { tenantId: owner, isNew } = requireFound(await createTenants(env.DB).revokeKey(param('id'), Date.now()))
+      // Also for a key that was revoked before: an earlier request may have failed here.
+      await tenantStub(env, owner).access.revokeKey(param('id'))
+      forgetSnapshot(owner)
       clearKeyCache()
+      if (!isNew) throw notFound()
       return new Response(null, { status: 204 })
     },
   }),

@@ -75,12 +75,12 @@ export const approvalRoutes = [
 
 /** Throws 404 for an approval that never was, and 409 for one that is decided. */
 export async function decideApproval(
-  { env, tenant }: Call<unknown, unknown>,
+  { env, authority, tenant }: Call<unknown, unknown>,
   id: string,
   answer: z.infer<typeof decisionSchema>,
 ): Promise<void> {
   const [sessionId, request] = splitRequestId(id)
-  const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(request, answer)
+  const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(authority, request, answer)
   if (decided === undefined) throw notFound()
   if (decided === 'once-only') throw invalid('This call can only be allowed once: no safe rule covers it.', 'decision')
   if (decided === 'gone')

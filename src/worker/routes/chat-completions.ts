@@ -139,7 +139,7 @@ async function chat(call: ChatCall): Promise<Response> {
   const message = parseUserMessage(last, [], 'messages', instructions)
   const named = stored === undefined ? undefined : sessionStub(env, tenant.id, stored)
   const read = (snapshot: TenantSnapshot) => parseTurnOptions(body, env, snapshot)
-  const wishes = named ? await readWithSessionSettings(named, tenant, read) : read(tenant)
+  const wishes = named ? await readWithSessionSettings(named, call, read) : read(tenant)
   // Elsewhere the path names the session. Here it is a header, so it becomes part of the hashed body.
   const ids = await claimIds(
     { ...call, bodyText: stored === undefined ? call.bodyText : `${stored}\n${call.bodyText}` },
@@ -148,6 +148,7 @@ async function chat(call: ChatCall): Promise<Response> {
   const session = named ?? sessionStub(env, tenant.id, ids.sessionId)
   const command: RequestCommand = {
     kind: 'request',
+    authority: call.authority,
     runId: ids.runId,
     message: message,
     busyMode: 'queue',

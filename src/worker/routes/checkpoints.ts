@@ -56,8 +56,10 @@ export const checkpointRoutes = [
     summary: 'States of the workspace before turns that changed it, newest first',
     query: z.strictObject(pageQuery),
     responses: ok('The checkpoints', listOf(checkpointShape)),
-    handle: async ({ env, tenant, param, query }) => {
-      const data = requireReachable(requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.list()))
+    handle: async ({ env, authority, tenant, param, query }) => {
+      const data = requireReachable(
+        requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.list(authority)),
+      )
       return Response.json(pageByPosition(data, query))
     },
   }),
@@ -68,9 +70,11 @@ export const checkpointRoutes = [
     tag,
     summary: 'Changes since a checkpoint, as a unified diff',
     responses: ok('The differences', differenceShape),
-    handle: async ({ env, tenant, param }) => {
+    handle: async ({ env, authority, tenant, param }) => {
       const session = sessionStub(env, tenant.id, param('id'))
-      const difference = requireReachable(requireFound(await session.checkpoints.diff(Number(param('n')) || 0)))
+      const difference = requireReachable(
+        requireFound(await session.checkpoints.diff(authority, Number(param('n')) || 0)),
+      )
       if (!difference) throw checkpointNotFound()
       return Response.json(difference)
     },
@@ -83,9 +87,9 @@ export const checkpointRoutes = [
     summary: 'Restore files and conversation to the state before a turn',
     body: rollbackSchema,
     responses: ok('The restored files and removed turns', rollbackShape),
-    handle: async ({ env, tenant, param, body }) => {
+    handle: async ({ env, authority, tenant, param, body }) => {
       const { kind, ...result } = requireReachable(
-        requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.rollback(body)),
+        requireFound(await sessionStub(env, tenant.id, param('id')).checkpoints.rollback(authority, body)),
       )
       if (kind === 'busy') throw busyError()
       if (kind === 'missing') throw checkpointNotFound()

@@ -103,8 +103,8 @@ export const exportRoutes = [
     summary: 'The conversation as json, jsonl, md, html or sharegpt',
     query: z.strictObject({ format: z.enum(exportFormats).default('json') }),
     responses: { 200: { description: 'The conversation, nothing masked', type: 'application/json' } },
-    handle: async ({ env, tenant, param, query: { format } }) => {
-      const body = requireFound(await sessionStub(env, tenant.id, param('id')).transfer.export(format))
+    handle: async ({ env, authority, tenant, param, query: { format } }) => {
+      const body = requireFound(await sessionStub(env, tenant.id, param('id')).transfer.export(authority, format))
       return new Response(body, {
         headers: {
           'content-type': mediaTypes[format],
@@ -125,18 +125,18 @@ export const exportRoutes = [
     bytes: true,
     responses: created('The new session', sessionShape),
     handle: async (call) => {
-      const { env, tenant } = call
+      const { env, authority, tenant } = call
       const bodyText = await readText(call.web.req.raw)
       const imported = parseImportedSession(bodyText, call)
       const ids = await claimIds({ ...call, bodyText })
       const target = sessionStub(env, tenant.id, ids.sessionId)
       const take = async () => {
         await requireStorageAdmission(env, tenant, utf8Bytes(bodyText))
-        const result = await target.transfer.import(imported, tenant)
+        const result = requireFound(await target.transfer.import(authority, imported, tenant))
         if (result.kind === 'too-large') throw tooLarge(`messages.${result.message}`)
         return result.view
       }
-      const view = (ids.replayed && (await target.info.get())) || (await releaseOnError(ids, take))
+      const view = (ids.replayed && (await target.info.get(authority))) || (await releaseOnError(ids, take))
       return Response.json(view, { status: 201, headers: replayHeaders(ids) })
     },
   }),

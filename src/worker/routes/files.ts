@@ -70,7 +70,7 @@ export const fileRoutes = [
     },
     handle: async (call) => {
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(parseFilePath(call)),
+        await sessionStub(call.env, call.tenant.id, call.param('id')).files.read(call.authority, parseFilePath(call)),
       )
       if (answer.kind === 'directory') return Response.json(pageByPosition(answer.entries.map(toEntry), call.query))
       if (answer.kind === 'refused') throw fileError(answer)
@@ -97,7 +97,11 @@ export const fileRoutes = [
       const bytes = await readBytes(call.web.req.raw)
       await requireStorageAdmission(call.env, call.tenant, bytes.byteLength)
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.write(parseFilePath(call), bytes),
+        await sessionStub(call.env, call.tenant.id, call.param('id')).files.write(
+          call.authority,
+          parseFilePath(call),
+          bytes,
+        ),
       )
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'written' || !answer.stat) throw notFound()
@@ -113,7 +117,7 @@ export const fileRoutes = [
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
       const answer = requireFound(
-        await sessionStub(call.env, call.tenant.id, call.param('id')).files.delete(parseFilePath(call)),
+        await sessionStub(call.env, call.tenant.id, call.param('id')).files.delete(call.authority, parseFilePath(call)),
       )
       if (answer.kind === 'refused') throw fileError(answer)
       if (answer.kind !== 'removed') throw notFound()

@@ -114,6 +114,7 @@ export async function submitResponse(
   const ephemeral = !isStored && !ids.repeatable
   const command: RequestCommand = {
     kind: 'request',
+    authority: call.authority,
     runId: ids.runId,
     message: parsed.message,
     busyMode: 'queue',
@@ -173,12 +174,13 @@ function refuseUnsupported({ tools, conversation, previous_response_id: previous
 }
 
 /** Uses the settings of a continued session, which may have providers of its own. */
-function readTurnOptions({ env, tenant, body: request }: CreateCall): Promise<RunOptions> | RunOptions {
+function readTurnOptions(call: CreateCall): Promise<RunOptions> | RunOptions {
+  const { env, tenant, body: request } = call
   const read = (snapshot: TenantSnapshot) => parseTurnOptions(request, env, snapshot)
   const { previous_response_id: previous, conversation } = request
-  if (previous) return readWithSessionSettings(locateResponse(env, tenant.id, previous).session, tenant, read)
+  if (previous) return readWithSessionSettings(locateResponse(call, previous).session, call, read)
   return conversation
-    ? readWithSessionSettings(sessionStub(env, tenant.id, getConversationName(conversation)), tenant, read)
+    ? readWithSessionSettings(sessionStub(env, tenant.id, getConversationName(conversation)), call, read)
     : read(tenant)
 }
 
@@ -209,24 +211,24 @@ type ResolvedTarget = {
 
 /** Continues in the session of the previous response while that is its last one, else in a fork up to it. */
 async function resolveTarget(call: CreateCall): Promise<ResolvedTarget> {
-  const { env, tenant, body: request } = call
+  const { body: request } = call
   const { previous_response_id: previous, conversation } = request
   if (conversation) {
     const name = getConversationName(conversation)
     return { ids: await claimIds(call, name), conversation: name }
   }
   if (!previous) return { ids: await claimIds(call), conversation: null }
-  const from = locateResponse(env, tenant.id, previous)
+  const from = locateResponse(call, previous)
   const ids = await claimIds(call, (await isLastResponse(from, request.store !== false)) ? from.sessionId : undefined)
   return { ids, conversation: null, ...(ids.sessionId === from.sessionId ? { after: from } : { branchOf: from }) }
 }
 
 /** Whether the session itself can continue: this is its last response, and the new one is stored. */
-async function isLastResponse({ session, runId }: ResponseLocation, isStored: boolean): Promise<boolean> {
-  const run = requireFound((await session.runs.get(runId)) ?? undefined)
+async function isLastResponse({ session, authority, runId }: ResponseLocation, isStored: boolean): Promise<boolean> {
+  const run = requireFound((await session.runs.get(authority, runId)) ?? undefined)
   if (run.exit_reason === null && !isStored)
     throw new AppError(409, 'conflict', 'The previous response is not complete yet.', { param: 'previous_response_id' })
-  const last = (await session.conversation.messages({ limit: 1 }))?.data[0]
+  const last = (await session.conversation.messages(authority, { limit: 1 }))?.data[0]
   return isStored && (last?.run_id === runId || run.exit_reason === null)
 }
 
@@ -234,16 +236,16 @@ type Branch = { readonly from: ResponseLocation; readonly ids: RequestIds; reado
 
 /** Submits in a fork, which is deleted when the request is refused. */
 async function submitInFork<T>(call: CreateCall, { from, ids, ephemeral }: Branch, submitRequest: () => Promise<T>) {
-  const { env, tenant } = call
+  const { env, authority, tenant } = call
   const to = sessionStub(env, tenant.id, ids.sessionId)
   // A repeated request finds the fork of the first one.
-  if (await to.info.get()) return submitRequest()
+  if (await to.info.get(authority)) return submitRequest()
   const spec = { source: 'api', parentId: from.sessionId, ephemeral }
   await releaseOnError(ids, () => forkSession(call, from.session, to, { spec, upTo: from.runId }))
   try {
     return await submitRequest()
   } catch (error) {
-    if (error instanceof AppError) await to.info.delete()
+    if (error instanceof AppError) await to.info.delete(authority)
     throw error
   }
 }
@@ -257,12 +259,15 @@ async function submitAndRender(call: CreateCall, ids: RequestIds, command: Reque
   }
   if (call.body.background) {
     await submitNow(session, command, ids)
-    return Response.json(renderRun(await getStoredRun(session, ids.runId), head), { headers })
+    return Response.json(
+      renderRun(await getStoredRun({ session, authority: call.authority, runId: ids.runId }), head),
+      { headers },
+    )
   }
   const { end, run } = await submitAndWait(session, command, ids)
   const whole = renderResponse(withStartTime(run, head), {
     status: resolveStatus(end),
-    output: renderRunItems(await listRunMessages(session, ids.runId)),
+    output: renderRunItems(await listRunMessages({ session, authority: call.authority, runId: ids.runId })),
     usage: toPublicUsage(end.usage),
     error: end.error,
     exitReason: end.exit_reason,
@@ -274,8 +279,12 @@ async function submitAndRender(call: CreateCall, ids: RequestIds, command: Reque
  * Deletes the session after the response was sent or the reader disconnected. When the isolate stops before that, the
  * ephemeral session expires at its time.
  */
-function deleteAfterResponse({ web, env, tenant }: CreateCall, { sessionId }: RequestIds, answer: Response): Response {
-  const deleteSession = async () => void (await sessionStub(env, tenant.id, sessionId).info.delete())
+function deleteAfterResponse(
+  { web, env, authority, tenant }: CreateCall,
+  { sessionId }: RequestIds,
+  answer: Response,
+): Response {
+  const deleteSession = async () => void (await sessionStub(env, tenant.id, sessionId).info.delete(authority))
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream') || !answer.body) {
     web.executionCtx.waitUntil(deleteSession())
     return answer

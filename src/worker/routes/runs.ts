@@ -76,7 +76,11 @@ export const runRoutes = [
     handle: async (call) => {
       const after = readLastEventId(call.web, call.query.after)
       const { session, run } = await findRun(call)
-      const answer = await follow(session, { runId: run.run_id, format: { as: 'events', after } })
+      const answer = await follow(session, {
+        authority: call.authority,
+        runId: run.run_id,
+        format: { as: 'events', after },
+      })
       return new Response(answer.body, { headers: eventStreamHeaders })
     },
   }),
@@ -91,7 +95,7 @@ export const runRoutes = [
     handle: async (call) => {
       const { session, run } = await findRun(call)
       if (run.status === 'queued') throw queuedError()
-      const isStopped = await session.runs.stop(run.run_id)
+      const isStopped = await session.runs.stop(call.authority, run.run_id)
       const answer = { run_id: run.run_id, session_id: run.session_id, status: isStopped ? 'stopping' : run.status }
       return Response.json(answer, { status: 202 })
     },
@@ -134,12 +138,12 @@ const queuedError = () =>
 type FoundRun = { readonly session: DurableObjectStub<SessionDO>; readonly run: RunView }
 
 /** Throws the same 404 for an unknown run, a malformed id and a run of another tenant. */
-async function findRun({ env, tenant, param }: Call<unknown, unknown>): Promise<FoundRun> {
+async function findRun({ env, authority, tenant, param }: Call<unknown, unknown>): Promise<FoundRun> {
   const id = param('id')
   const sessionId = sessionOfRun(id)
   if (sessionId === undefined) throw notFound()
   const session = sessionStub(env, tenant.id, sessionId)
-  return { session, run: requireFound((await session.runs.get(id)) ?? undefined) }
+  return { session, run: requireFound((await session.runs.get(authority, id)) ?? undefined) }
 }
 
 function startRun(call: Call<unknown, z.infer<typeof newRun>>): Promise<Response> {
@@ -166,6 +170,7 @@ async function steerRun(call: Call<unknown, { readonly input: z.infer<typeof inp
   const ids = await claimIds(call, run.session_id)
   const command: RequestCommand = {
     kind: 'request',
+    authority: call.authority,
     runId: ids.runId,
     message: parseUserMessage(call.body.input),
     busyMode: 'steer',

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { RequestCommand } from '../../durable/session/intake/request.ts'
-import { runHeader } from '../../durable/session/serve-stream.ts'
+import { authorityHeader, encodeAuthority, runHeader } from '../../durable/session/serve-stream.ts'
 import { readLastEventId, streamEvents } from '../event-bridge.ts'
 import { AppError } from '../errors.ts'
 import { idempotencyKeyHeader, lastEventIdHeader } from '../headers.ts'
@@ -31,15 +31,16 @@ const stoppedShape = z.object({ session_id: z.string(), status: z.enum(['stoppin
 const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
 
 async function prepare(call: Call<unknown, Chat>) {
-  const { env, tenant, body, param } = call
+  const { env, authority, tenant, body, param } = call
   const sessionId = param('id')
   const session = sessionStub(env, tenant.id, sessionId)
-  const wishes = await readWithSessionSettings(session, tenant, (snapshot) => parseTurnOptions(body, env, snapshot))
+  const wishes = await readWithSessionSettings(session, call, (snapshot) => parseTurnOptions(body, env, snapshot))
   const instructions = joinSystemText([{ text: body.instructions ?? '', param: 'instructions' }])
   const message = parseUserMessage(body.input, body.attachments, 'input', instructions)
   const ids = await claimIds(call, sessionId)
   const command: RequestCommand = {
     kind: 'request',
+    authority,
     runId: ids.runId,
     message,
     busyMode: body.mode,
@@ -96,13 +97,15 @@ export const sessionChatRoutes = [
     headers: [lastEventIdHeader],
     query: z.strictObject({ after: z.coerce.number().int().min(0).optional() }),
     responses: sse,
-    handle: async ({ env, tenant, param, query, web }) => {
+    handle: async ({ env, authority, tenant, param, query, web }) => {
       const session = sessionStub(env, tenant.id, param('id'))
       const after = readLastEventId(web, query.after)
       const listen = async (from?: number): Promise<Response> => {
         const url = new URL('https://session/events')
         if (from !== undefined) url.searchParams.set('after', String(from))
-        const answer = await session.fetch(new Request(url, { headers: { upgrade: 'websocket' } }))
+        const answer = await session.fetch(
+          new Request(url, { headers: { upgrade: 'websocket', [authorityHeader]: encodeAuthority(authority) } }),
+        )
         if (answer.status === 429)
           throw new AppError(429, 'limit_exceeded', 'This session has too many subscribers.', { retryAfter: 15 })
         return answer
@@ -113,7 +116,7 @@ export const sessionChatRoutes = [
         return answer
       }
       const socket = async (from?: number) => (await listen(from)).webSocket ?? undefined
-      const source = { page: (from: number) => session.conversation.events(from), socket }
+      const source = { page: (from: number) => session.conversation.events(authority, from), socket }
       return requireFound(await streamEvents(source, after, web.req.raw.signal))
     },
   }),
@@ -124,8 +127,10 @@ export const sessionChatRoutes = [
     tag,
     summary: 'One run of the session: status, activity, result',
     responses: ok('The run', runShape),
-    handle: async ({ env, tenant, param }) =>
-      Response.json(requireFound(requireFound(await sessionStub(env, tenant.id, param('id')).runs.get(param('run'))))),
+    handle: async ({ env, authority, tenant, param }) =>
+      Response.json(
+        requireFound(requireFound(await sessionStub(env, tenant.id, param('id')).runs.get(authority, param('run')))),
+      ),
   }),
   route({
     method: 'post',
@@ -135,8 +140,8 @@ export const sessionChatRoutes = [
     summary: 'Stop the running turn; its messages so far are kept',
     body: z.strictObject({}),
     responses: { 202: { description: 'Stopping, or nothing was running', schema: stoppedShape } },
-    handle: async ({ env, tenant, param }) => {
-      const stopped = requireFound(await sessionStub(env, tenant.id, param('id')).runs.stop())
+    handle: async ({ env, authority, tenant, param }) => {
+      const stopped = requireFound(await sessionStub(env, tenant.id, param('id')).runs.stop(authority))
       return Response.json({ session_id: param('id'), status: stopped ? 'stopping' : 'idle' }, { status: 202 })
     },
   }),
@@ -150,12 +155,13 @@ export const sessionChatRoutes = [
     body: z.strictObject({ input: inputSchema }),
     responses: { 202: { description: 'Accepted', schema: acceptedShape } },
     handle: async (call) => {
-      const { env, tenant, param, body } = call
+      const { env, authority, tenant, param, body } = call
       const session = sessionStub(env, tenant.id, param('id'))
       const message = parseUserMessage(body.input)
       const ids = await claimIds(call, param('id'))
       const command: RequestCommand = {
         kind: 'request',
+        authority,
         runId: ids.runId,
         message,
         busyMode: 'steer',
@@ -179,11 +185,11 @@ export const sessionChatRoutes = [
     body: z.strictObject({}),
     responses: { 202: { description: 'The new run', schema: acceptedShape } },
     handle: async (call) => {
-      const { env, tenant, param } = call
+      const { env, authority, tenant, param } = call
       const session = sessionStub(env, tenant.id, param('id'))
       const ids = await claimIds(call, param('id'))
       await releaseOnError(ids, async () =>
-        accepted(requireFound(await session.runs.retry(ids.runId, tenant)), 'input'),
+        accepted(requireFound(await session.runs.retry(authority, ids.runId, tenant)), 'input'),
       )
       const answer = { run_id: ids.runId, session_id: param('id'), status: 'running' }
       return Response.json(answer, { status: 202, headers: replayHeaders(ids) })

@@ -49,10 +49,10 @@ export const sessionRoutes = [
     summary: 'Sessions, newest first',
     query: z.strictObject({ ...pageQuery, source: z.string().max(64).optional(), q: z.string().max(200).optional() }),
     responses: ok('A page of sessions', listOf(sessionShape)),
-    handle: async ({ env, tenant, query }) => {
+    handle: async ({ env, authority, tenant, query }) => {
       if (query.cursor !== undefined && !decodeCursor(query.cursor)) throw invalidCursor()
       const { data, nextCursor } = await createD1History(env.DB, tenant.id).listSessions(query)
-      const statuses = await getStatuses(env, tenant.id, data)
+      const statuses = await getStatuses({ env, authority }, data)
       return Response.json({
         data: data.map((record) => sessionView(record, statuses.get(record.id) ?? 'idle')),
         next_cursor: nextCursor,
@@ -69,12 +69,16 @@ export const sessionRoutes = [
     body: newSession,
     responses: created('The session', sessionShape),
     handle: async (call) => {
-      const { env, tenant, body } = call
+      const { env, authority, tenant, body } = call
       if (body.settings) validateAddresses(body.settings)
       resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
       const ids = await claimIds(call)
-      const view = await sessionStub(env, tenant.id, ids.sessionId).info.create({ ...body, source: 'api' }, tenant)
-      return Response.json(view, { status: 201, headers: replayHeaders(ids) })
+      const view = await sessionStub(env, tenant.id, ids.sessionId).info.create(
+        authority,
+        { ...body, source: 'api' },
+        tenant,
+      )
+      return Response.json(requireFound(view), { status: 201, headers: replayHeaders(ids) })
     },
   }),
   route({
@@ -84,8 +88,8 @@ export const sessionRoutes = [
     tag,
     summary: 'One session',
     responses: ok('The session', sessionShape),
-    handle: async ({ env, tenant, param }) =>
-      Response.json(requireFound(await sessionStub(env, tenant.id, param('id')).info.get())),
+    handle: async ({ env, authority, tenant, param }) =>
+      Response.json(requireFound(await sessionStub(env, tenant.id, param('id')).info.get(authority))),
   }),
   route({
     method: 'patch',
@@ -95,15 +99,20 @@ export const sessionRoutes = [
     summary: 'Change title, model or settings',
     body: change,
     responses: ok('The session', sessionShape),
-    handle: async ({ env, tenant, param, body }) => {
+    handle: async ({ env, authority, tenant, param, body }) => {
       const { title: newTitle, model, settings } = body
       if (settings) validatePatch(settings)
       const session = sessionStub(env, tenant.id, param('id'))
       const read = (snapshot: TenantSnapshot) => resolveRequestedModel(model ?? undefined, env, snapshot)
       if (model !== undefined)
-        await readWithSessionSettings(session, tenant, read, model === null ? withoutModel(settings) : settings)
+        await readWithSessionSettings(
+          session,
+          { authority, tenant },
+          read,
+          model === null ? withoutModel(settings) : settings,
+        )
       const updated = requireFound(
-        await session.info.update({
+        await session.info.update(authority, {
           ...(newTitle !== undefined && { title: newTitle }),
           ...(model !== undefined && { model }),
           ...(settings && { settings }),
@@ -120,8 +129,8 @@ export const sessionRoutes = [
     tag,
     summary: 'Delete a session and everything that belongs to it',
     responses: { 204: { description: 'Deleted' } },
-    handle: async ({ env, tenant, param }) => {
-      requireFound((await sessionStub(env, tenant.id, param('id')).info.delete()) || undefined)
+    handle: async ({ env, authority, tenant, param }) => {
+      requireFound((await sessionStub(env, tenant.id, param('id')).info.delete(authority)) || undefined)
       return new Response(null, { status: 204 })
     },
   }),
@@ -133,10 +142,10 @@ export const sessionRoutes = [
     summary: 'Messages, newest last; the cursor leads to older ones',
     query: z.strictObject({ ...pageQuery, cursor: z.coerce.number().int().min(1).optional() }),
     responses: ok('A page of messages', listOf(messageShape)),
-    handle: async ({ env, tenant, param, query }) =>
+    handle: async ({ env, authority, tenant, param, query }) =>
       Response.json(
         requireFound(
-          await sessionStub(env, tenant.id, param('id')).conversation.messages({
+          await sessionStub(env, tenant.id, param('id')).conversation.messages(authority, {
             limit: query.limit,
             before: query.cursor,
           }),
@@ -153,13 +162,13 @@ export const sessionRoutes = [
     body: z.strictObject({ title: title.optional() }),
     responses: created('The new session', sessionShape),
     handle: async (call) => {
-      const { env, tenant, param, body } = call
+      const { env, authority, tenant, param, body } = call
       const source = sessionStub(env, tenant.id, param('id'))
       const ids = await claimIds(call)
       const target = sessionStub(env, tenant.id, ids.sessionId)
       const forked = () => forkSession(call, source, target, { spec: { title: body.title, parentId: param('id') } })
       // For a repeated request the original may be deleted already.
-      const view = (ids.replayed && (await target.info.get())) || (await releaseOnError(ids, forked))
+      const view = (ids.replayed && (await target.info.get(authority))) || (await releaseOnError(ids, forked))
       return Response.json(view, { status: 201, headers: replayHeaders(ids) })
     },
   }),
@@ -171,8 +180,8 @@ export const sessionRoutes = [
     summary: 'Undo the last turns',
     body: z.strictObject({ n: z.int().min(1).max(1_000).default(1) }),
     responses: ok('The removed user messages', z.object({ undone: z.int(), messages: z.array(z.string()) })),
-    handle: async ({ env, tenant, param, body }) => {
-      const result = requireFound(await sessionStub(env, tenant.id, param('id')).conversation.undo(body.n))
+    handle: async ({ env, authority, tenant, param, body }) => {
+      const result = requireFound(await sessionStub(env, tenant.id, param('id')).conversation.undo(authority, body.n))
       if (!result) throw busyError()
       return Response.json({ undone: result.turns.length, messages: result.turns.map(({ text }) => text) })
     },
@@ -193,8 +202,10 @@ export const sessionRoutes = [
         schema: z.object({ session_id: z.string(), status: z.literal('requested') }),
       },
     },
-    handle: async ({ env, tenant, param, body }) => {
-      const result = requireFound(await sessionStub(env, tenant.id, param('id')).conversation.compress(body.focus))
+    handle: async ({ env, authority, tenant, param, body }) => {
+      const result = requireFound(
+        await sessionStub(env, tenant.id, param('id')).conversation.compress(authority, body.focus),
+      )
       if (result.kind === 'busy') throw busyError()
       if (result.kind === 'limit-reached') requireAdmission({ ok: false, limit: result.limit, retryAfter: 3_600 })
       if (result.kind === 'requested')

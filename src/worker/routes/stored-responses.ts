@@ -8,11 +8,12 @@ import {
   renderResponse,
   type StoredMessage,
 } from '../../agent/public-api/responses.ts'
+import type { Authority } from '../../agent/model/authority.ts'
 import type { SessionDO } from '../../durable/session/session-object.ts'
 import type { RunView } from '../../durable/session/api-views.ts'
 import { AppError, notFound } from '../errors.ts'
 import { deletedShape, inputItemsShape, responseShape } from '../responses/response-shape.ts'
-import { route } from '../route.ts'
+import { type Call, route } from '../route.ts'
 import { ok } from '../shapes.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { follow } from '../submit.ts'
@@ -46,10 +47,10 @@ export const storedResponseRoutes = [
         type: 'text/event-stream',
       },
     },
-    handle: async ({ env, tenant, param, query }) => {
-      const location = locateResponse(env, tenant.id, param('id'))
+    handle: async ({ env, authority, param, query }) => {
+      const location = locateResponse({ env, authority }, param('id'))
       if (query.stream === 'true') return followResponse(location, param('id'), query.starting_after)
-      return Response.json(await renderStoredResponse(location.session, location.runId, param('id')))
+      return Response.json(await renderStoredResponse(location, param('id')))
     },
   }),
   route({
@@ -59,8 +60,8 @@ export const storedResponseRoutes = [
     tag,
     summary: 'Delete the last response of a conversation',
     responses: ok('Deleted', deletedShape),
-    handle: async ({ env, tenant, param }) => {
-      await deleteResponse(locateResponse(env, tenant.id, param('id')))
+    handle: async ({ env, authority, param }) => {
+      await deleteResponse(locateResponse({ env, authority }, param('id')))
       return Response.json({ id: param('id'), object: 'response', deleted: true })
     },
   }),
@@ -71,10 +72,10 @@ export const storedResponseRoutes = [
     tag,
     summary: 'Cancel a response in progress',
     responses: ok('The response as it ended', responseShape),
-    handle: async ({ env, tenant, param }) => {
-      const location = locateResponse(env, tenant.id, param('id'))
+    handle: async ({ env, authority, param }) => {
+      const location = locateResponse({ env, authority }, param('id'))
       await cancelResponse(location)
-      return Response.json(await renderStoredResponse(location.session, location.runId, param('id')))
+      return Response.json(await renderStoredResponse(location, param('id')))
     },
   }),
   route({
@@ -85,31 +86,39 @@ export const storedResponseRoutes = [
     summary: 'User messages of a response',
     query: inputQuery,
     responses: ok('OpenAI list, newest first', inputItemsShape),
-    handle: async ({ env, tenant, param, query }) =>
-      Response.json(await listInputItems(locateResponse(env, tenant.id, param('id')), query)),
+    handle: async ({ env, authority, param, query }) =>
+      Response.json(await listInputItems(locateResponse({ env, authority }, param('id')), query)),
   }),
 ]
 
-type Session = DurableObjectStub<SessionDO>
-export type ResponseLocation = { readonly session: Session; readonly sessionId: string; readonly runId: string }
+/** A run of a session, for the authority that asks. */
+type RunLocation = {
+  readonly session: DurableObjectStub<SessionDO>
+  readonly authority: Authority
+  readonly runId: string
+}
+export type ResponseLocation = RunLocation & { readonly sessionId: string }
 
 /** The id of a response that is not stored contains no session, so it cannot be requested. */
 export const createResponseId = (runId: string, sessionId?: string) =>
   `resp_${runId.replace(/^run_/, '')}${sessionId === undefined ? '' : `.${sessionId}`}`
 
-export function locateResponse(env: Env, tenantId: string, id: string): ResponseLocation {
+export function locateResponse(
+  { env, authority }: Pick<Call<unknown, unknown>, 'env' | 'authority'>,
+  id: string,
+): ResponseLocation {
   const [, run, sessionId] = /^resp_([\w-]{1,160})\.([\w-]{1,128})$/.exec(id) ?? []
   if (!run || !sessionId) throw notFound()
-  return { session: sessionStub(env, tenantId, sessionId), sessionId, runId: `run_${run}` }
+  return { session: sessionStub(env, authority.tenantId, sessionId), authority, sessionId, runId: `run_${run}` }
 }
 
 const pageSize = 200
 
 /** Lists the messages of a run. They are consecutive, and usually the last of the session. */
-export async function listRunMessages(session: Session, runId: string): Promise<readonly StoredMessage[]> {
+export async function listRunMessages({ session, authority, runId }: RunLocation): Promise<readonly StoredMessage[]> {
   const own: StoredMessage[] = []
   for (let before: number | undefined; ;) {
-    const page = await session.conversation.messages({ limit: pageSize, before })
+    const page = await session.conversation.messages(authority, { limit: pageSize, before })
     own.unshift(...(page?.data.filter((message) => message.run_id === runId) ?? []))
     const isPast = own.length > 0 && page?.data[0]?.run_id !== runId
     if (!page?.next_cursor || isPast) return own
@@ -124,9 +133,10 @@ export const withStartTime = ({ started_at: at }: RunView, head: ResponseHead): 
 type Stored = { readonly run: RunView; readonly messages: readonly StoredMessage[] }
 
 /** Throws 404 for a run that was undone: it has no messages. */
-export async function getStoredRun(session: Session, runId: string): Promise<Stored> {
-  const run = requireFound((await session.runs.get(runId)) ?? undefined)
-  const messages = await listRunMessages(session, runId)
+export async function getStoredRun(location: RunLocation): Promise<Stored> {
+  const { session, authority, runId } = location
+  const run = requireFound((await session.runs.get(authority, runId)) ?? undefined)
+  const messages = await listRunMessages(location)
   if (run.exit_reason !== null && !messages.length) throw notFound()
   return { run, messages }
 }
@@ -149,11 +159,11 @@ function resolveRunStatus({ status, completed }: RunView) {
 }
 
 /** Sessions do not store the metadata and instructions of a request. */
-async function getHead(session: Session, id: string): Promise<ResponseHead> {
+async function getHead({ session, authority }: RunLocation, id: string): Promise<ResponseHead> {
   return {
     id,
     createdAt: Math.floor(Date.now() / 1_000),
-    model: (await session.info.get())?.model ?? 'talaria',
+    model: (await session.info.get(authority))?.model ?? 'talaria',
     previousId: null,
     conversation: null,
     instructions: null,
@@ -162,30 +172,33 @@ async function getHead(session: Session, id: string): Promise<ResponseHead> {
   }
 }
 
-const renderStoredResponse = async (session: Session, runId: string, id: string) =>
-  renderRun(await getStoredRun(session, runId), await getHead(session, id))
+const renderStoredResponse = async (location: RunLocation, id: string) =>
+  renderRun(await getStoredRun(location), await getHead(location, id))
 
 /** Streams all events of a response, or those after the given number. */
-async function followResponse({ session, runId }: ResponseLocation, id: string, after?: number): Promise<Response> {
-  await getStoredRun(session, runId)
-  const answer = await follow(session, { runId, format: { as: 'response', head: await getHead(session, id), after } })
+async function followResponse(location: ResponseLocation, id: string, after?: number): Promise<Response> {
+  await getStoredRun(location)
+  const { session, authority, runId } = location
+  const format = { as: 'response', head: await getHead(location, id), after } as const
+  const answer = await follow(session, { authority, runId, format })
   return new Response(answer.body, { headers: eventStreamHeaders })
 }
 
 /** Does nothing for an ended response. A queued one cannot be cancelled. */
-async function cancelResponse({ session, runId }: ResponseLocation): Promise<void> {
-  const { run } = await getStoredRun(session, runId)
+async function cancelResponse(location: ResponseLocation): Promise<void> {
+  const { session, authority, runId } = location
+  const { run } = await getStoredRun(location)
   if (run.exit_reason !== null) return
   if (run.status === 'queued')
     throw new AppError(409, 'conflict', 'This response is queued behind another one and cannot be cancelled yet.')
-  if (await session.runs.stop(runId)) await session.runs.wait(runId)
+  if (await session.runs.stop(authority, runId)) await session.runs.wait(authority, runId)
 }
 
 type Page = { readonly limit: number; readonly order: 'asc' | 'desc'; readonly after?: string | undefined }
 
 /** Lists the user messages of a run, paged like OpenAI does. */
-async function listInputItems({ session, runId }: ResponseLocation, { limit, order, after }: Page) {
-  const { messages } = await getStoredRun(session, runId)
+async function listInputItems(location: ResponseLocation, { limit, order, after }: Page) {
+  const { messages } = await getStoredRun(location)
   const items = renderInputItems(messages)
   const ordered = order === 'asc' ? items : items.toReversed()
   const rest = ordered.slice(ordered.findIndex(({ id }) => id === after) + 1)
@@ -199,15 +212,16 @@ async function listInputItems({ session, runId }: ResponseLocation, { limit, ord
   }
 }
 
-async function deleteResponse({ session, runId }: ResponseLocation): Promise<void> {
-  await getStoredRun(session, runId)
-  const page = requireFound(await session.conversation.messages({ limit: pageSize }))
+async function deleteResponse(location: ResponseLocation): Promise<void> {
+  const { session, authority, runId } = location
+  await getStoredRun(location)
+  const page = requireFound(await session.conversation.messages(authority, { limit: pageSize }))
   if (page.data.at(-1)?.run_id !== runId)
     throw new AppError(409, 'conflict', 'Other responses continue from this one. Delete them first.')
   if (!page.next_cursor && page.data.every((message) => message.run_id === runId)) {
-    requireFound((await session.info.delete()) || undefined)
+    requireFound((await session.info.delete(authority)) || undefined)
     return
   }
-  const undone = await session.conversation.undo(1)
+  const undone = await session.conversation.undo(authority, 1)
   if (!undone) throw new AppError(409, 'conflict', 'This response is not complete yet. Stop it first, or wait.')
 }

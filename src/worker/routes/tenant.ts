@@ -112,10 +112,10 @@ export const tenantRoutes = [
       ]),
     }),
     responses: ok('Answered', z.object({ id: z.string(), status: z.literal('answered') })),
-    handle: async ({ env, tenant, param, body }) => {
+    handle: async ({ env, authority, tenant, param, body }) => {
       const [sessionId, request] = splitRequestId(param('id'))
       const answer = typeof body.answer === 'string' ? body.answer : body.answer.join(', ')
-      const answered = await sessionStub(env, tenant.id, sessionId).pending.answer(request, answer)
+      const answered = await sessionStub(env, tenant.id, sessionId).pending.answer(authority, request, answer)
       if (answered === undefined) throw notFound()
       if (!answered) throw new AppError(409, 'conflict', 'This question has been answered, or the turn has ended.')
       return Response.json({ id: param('id'), status: 'answered' })

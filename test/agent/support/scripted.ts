@@ -19,6 +19,7 @@ import type { Risk, Tool } from '../../../src/agent/model/tool.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
 import { announce } from '../../../src/agent/loop/announce.ts'
 import { drive } from '../../../src/agent/loop/drive.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 
 export const says = (text: string): AssistantMessage => ({
   role: 'assistant',
@@ -190,6 +191,7 @@ export class LoopHarness {
         this.ran.push(call.name)
         const context = {
           sessionId: 's',
+          authority: ownerAuthority(),
           callId: call.id,
           signal: new AbortController().signal,
           clock: this.clock,

@@ -5,6 +5,7 @@ import { outage } from '../../support/outage.ts'
 import { Gate, model, says, until } from '../../support/scripted-model.ts'
 import { call, applyMigrations } from '../../worker/client.ts'
 import { alarmOf, evict, inObject, kill, objectOf, fireAlarm } from '../support/object.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => {
@@ -40,7 +41,7 @@ async function abandoned() {
   await kill(id)
   expect((await lost).status).toBe(503)
   await fireAlarm(id)
-  await until(async () => (await objectOf(id).info.status()) === 'idle')
+  await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'idle')
   return { id, kept }
 }
 
@@ -72,7 +73,7 @@ describe('a response that is not stored, and whose request broke', () => {
 
 it('one without a turn goes too, and a copy of it stays', async () => {
   const snapshot = { id: 'default', settings: {}, limits: {}, keys: {}, windows: {} }
-  await objectOf('alone').info.create({ ephemeral: true }, snapshot)
+  await objectOf('alone').info.create(ownerAuthority(), { ephemeral: true }, snapshot)
   const { body } = await call<{ id: string }>('POST', '/api/sessions/alone/fork', { body: {} })
   for (const id of ['alone', body.id]) await later(id)
   expect([await fireAlarm('alone'), await fireAlarm(body.id)]).toEqual([true, false])

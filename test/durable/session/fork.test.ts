@@ -6,6 +6,7 @@ import { calls, Gate, model, says, until } from '../../support/scripted-model.ts
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, send } from '../../worker/listen.ts'
 import { kill, objectOf, fireAlarm } from '../support/object.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 
 beforeAll(applyMigrations)
 
@@ -16,7 +17,7 @@ const put = async (id: string, path: string) =>
 const sizeOf = async (id: string, path: string) =>
   (await (await request('GET', `/api/sessions/${id}/files/${path}`)).arrayBuffer()).byteLength
 const stored = async (id: string) => (await bindings.BLOBS?.list({ prefix: `t/default/s/${id}/` }))?.objects.length
-const isThere = async (id: string) => (await objectOf(id).info.get()) !== undefined
+const isThere = async (id: string) => (await objectOf(id).info.get(ownerAuthority())) !== undefined
 
 /** Bytes up to the middle of the second file. */
 const half = 1_000_000
@@ -50,7 +51,7 @@ describe('a copy of a session', () => {
     for (const path of ['a', 'b']) await put(source, path)
   })
 
-  const copy = async () => (await objectOf(source).transfer.copy()) as unknown as SessionCopy
+  const copy = async () => (await objectOf(source).transfer.copy(ownerAuthority())) as unknown as SessionCopy
   const become = async (from: SessionCopy, gate: Gate, ending: 'whole' | 'broken' = 'whole') => {
     // The bytes pass between objects as they would without a test in between.
     const { readable, writable } = new IdentityTransformStream()
@@ -58,7 +59,7 @@ describe('a copy of a session', () => {
       .pipeThrough(through(gate, ending))
       .pipeTo(writable)
       .catch(() => undefined)
-    return await objectOf(target).transfer.paste({ ...from, files: readable }, spec)
+    return await objectOf(target).transfer.paste(ownerAuthority(), { ...from, files: readable }, spec)
   }
   const whole = async () => [await listLines(target), await sizeOf(target, 'a'), await sizeOf(target, 'b')]
   const all = [['user: first', 'assistant: one'], content.length, content.length]
@@ -82,8 +83,8 @@ describe('a copy of a session', () => {
     expect(await isThere(target)).toBe(false)
     expect(isOver).toBe(false)
     gate.open()
-    expect((await first).id).toBe(target)
-    expect((await second).id).toBe(target)
+    expect((await first)?.id).toBe(target)
+    expect((await second)?.id).toBe(target)
     expect(await whole()).toEqual(all)
   })
 

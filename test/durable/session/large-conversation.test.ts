@@ -7,6 +7,7 @@ import { cancelCopy, type SessionCopy } from '../../../src/durable/session/fork.
 import { model, says } from '../../support/scripted-model.ts'
 import { type Answer, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { evict, inObject, objectOf } from '../support/object.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 
 const rows = 40
 /** Characters of a message. */
@@ -77,7 +78,7 @@ describe('a vast conversation', () => {
 
   it('gives a branch no more room than it takes', async () => {
     const bytesOf = async (upTo?: string) => {
-      const copy = (await objectOf(id).transfer.copy(upTo)) as unknown as SessionCopy
+      const copy = (await objectOf(id).transfer.copy(ownerAuthority(), upTo)) as unknown as SessionCopy
       await cancelCopy(copy)
       return copy.bytes
     }

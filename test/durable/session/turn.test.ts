@@ -11,6 +11,7 @@ import { calls, fails, Gate, model, listTexts, says, until } from '../../support
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { sendAndStream, listLines, subscribe, listMessages, type Run, send } from '../../worker/listen.ts'
 import { alarmOf, evict, inObject, kill, objectOf, fireAlarm, requestCommand } from '../support/object.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 
 beforeAll(applyMigrations)
 
@@ -606,7 +607,7 @@ describe('delete', () => {
     await scheduler.wait(100)
     expect(await traces(id)).toMatchObject({ sessions: 0, blobs: 0, tables: [] })
     expect(await alarmOf(id)).toBe(null)
-    expect(await objectOf(id).info.get()).toBe(undefined)
+    expect(await objectOf(id).info.get(ownerAuthority())).toBe(undefined)
   })
 
   it('ends the wait for a queued run: there is no such session', async () => {

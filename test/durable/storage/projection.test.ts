@@ -9,6 +9,7 @@ import { calls, Gate, model, listTexts, says, until } from '../../support/script
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { listLines, subscribe, readEvents, listMessages, send } from '../../worker/listen.ts'
 import { alarmOf, billedRows, kill, objectOf, fireAlarm, wipe } from '../support/object.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 
 beforeAll(applyMigrations)
 afterEach(() => {
@@ -289,7 +290,7 @@ describe('an object that lost its storage', () => {
   })
 
   it('is unknown when history does not have it', async () => {
-    expect(await objectOf('ses_none').info.get()).toBe(undefined)
+    expect(await objectOf('ses_none').info.get(ownerAuthority())).toBe(undefined)
     expect((await request('GET', '/api/sessions/ses_none')).status).toBe(404)
   })
 })

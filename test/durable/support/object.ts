@@ -6,6 +6,7 @@ import { newRunId } from '../../../src/durable/platform/ids.ts'
 import type { RequestCommand } from '../../../src/durable/session/intake/request.ts'
 import type { SessionDO } from '../../../src/durable/session/session-object.ts'
 import type { NewSession } from '../../../src/durable/storage/session-metadata.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 import type { BilledRows } from '../../support/billed-rows.ts'
 import { bindings } from '../../worker/client.ts'
 
@@ -57,6 +58,7 @@ export const requestCommand = (
   fields: Partial<RequestCommand> = {},
 ): RequestCommand => ({
   kind: 'request',
+  authority: ownerAuthority(),
   runId: newRunId(),
   message: typeof message === 'string' ? userText(message) : message,
   options: {},

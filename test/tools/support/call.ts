@@ -1,8 +1,15 @@
 /** Calls a tool as the dispatcher does and parses its result. */
 
 import type { CallContext, Services, Tool, ToolResult } from '../../../src/agent/model/tool.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 
-const context = { sessionId: 'now', callId: 'call-1', signal: new AbortController().signal, clock: { now: () => 0 } }
+const context = {
+  sessionId: 'now',
+  authority: ownerAuthority(),
+  callId: 'call-1',
+  signal: new AbortController().signal,
+  clock: { now: () => 0 },
+}
 
 // oxlint-disable-next-line typescript/no-explicit-any -- answers are JSON, tests look into them
 export type Answer = { failed: boolean; result: Record<string, any>; raw: ToolResult }

@@ -3,6 +3,7 @@
  * stretch: however often and however concurrently the platform delivers an event, it counts once.
  */
 
+import type { Authority } from '../../../agent/model/authority.ts'
 import type { ChatAuthor, ChatOrigin } from '../../../agent/model/delivery.ts'
 import { userText } from '../../../agent/model/message.ts'
 import { clock } from '../../platform/clock.ts'
@@ -14,6 +15,8 @@ import type { Intake, Submitted } from './intake.ts'
 
 export type InboundCommand = {
   readonly kind: 'inbound'
+  /** That of the person who wrote the message. */
+  readonly authority: Authority
   /** The same for every delivery of the same event. */
   readonly key: string
   /** The id of the run that the event starts: also the same for every delivery. */
@@ -30,7 +33,7 @@ export type InboundCommand = {
 }
 
 export function inboundIntake(session: Session, command: InboundCommand): Intake {
-  const { key, runId, origin, asker, tenant } = command
+  const { key, runId, origin, asker, authority, tenant } = command
   const { inboundEvents } = session.delivery
   return {
     runId,
@@ -44,7 +47,7 @@ export function inboundIntake(session: Session, command: InboundCommand): Intake
       if (inboundEvents.has(key)) return { runId, status: 'duplicate' }
       return command.isUnaddressed && !isRecheck ? storeUnaddressed(session, command) : undefined
     },
-    compose: () => ({ message: composeMessage(session, command), options: { asker } }),
+    compose: () => ({ message: composeMessage(session, command), options: { asker, authority } }),
     join: () => join(session, command),
     refuse: () => {
       inboundEvents.record(key, clock.now())
@@ -78,11 +81,12 @@ function composeMessage(session: Session, command: InboundCommand) {
 }
 
 function join(session: Session, command: InboundCommand): Submitted {
+  const { asker, authority } = command
   const message = composeMessage(session, command)
   // While a question is open, a message of the person is its answer in every busy mode.
   const hasQuestion = pendingRequests(session).some(isQuestion)
   const mode = hasQuestion ? 'steer' : command.mode
-  const outcome = joinOpenTurn(session, { runId: command.runId, mode, options: { asker: command.asker } }, message)
+  const outcome = joinOpenTurn(session, { runId: command.runId, mode, options: { asker, authority } }, message)
   if (outcome.status === 'too-large')
     session.delivery.sendNotice('Too many messages wait already, so this was not accepted. Please send it again later.')
   return outcome

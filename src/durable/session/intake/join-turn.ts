@@ -1,5 +1,7 @@
 /** Passes a message to the open turn: queues it behind the turn, steers or interrupts it, or answers its question. */
 
+import { narrowTurn } from '../../../agent/loop/intake.ts'
+import type { Authority } from '../../../agent/model/authority.ts'
 import { textIn, type UserMessage } from '../../../agent/model/message.ts'
 import type { TurnOptions } from '../../../agent/model/turn-options.ts'
 import { defaultSettings } from '../../../agent/model/settings.ts'
@@ -28,6 +30,7 @@ export function joinOpenTurn(session: Session, { runId, mode, options }: Joining
   // The turn joins all steering messages into one.
   const waiting = session.store.inbox().map((item) => item.message)
   if (!fitsRow([...waiting, message])) return { runId, status: 'too-large' }
+  narrowOpenTurn(session, options.authority)
   const question = onlyQuestion(session)
   const isText = message.content.every(({ type }) => type === 'text')
   // A text that arrives while one question is open is its answer.
@@ -35,6 +38,14 @@ export function joinOpenTurn(session: Session, { runId, mode, options }: Joining
   else session.store.addToInbox({ kind: 'said', mode: chosen === 'steer' ? 'steer' : 'redirect', runId, message })
   if (chosen === 'interrupt' && session.store.turn().stage.at === 'calling-model') session.driver.abort()
   return accepted(session, { runId: session.store.turn().id, status: 'joined' })
+}
+
+/** From here on the turn may do only what everybody may whose message it contains. */
+function narrowOpenTurn({ store }: Session, authority: Authority | undefined): void {
+  const narrowed = authority && narrowTurn(store.turn(), authority)
+  if (!narrowed) return
+  store.save(narrowed)
+  store.write()
 }
 
 function accepted(session: Session, outcome: Submitted): Submitted {

@@ -1,18 +1,23 @@
 /** Submits the notices of background processes as a message of the system. */
 
+import type { Authority } from '../../../agent/model/authority.ts'
 import type { Session } from '../session.ts'
 import type { Intake } from './intake.ts'
 
-export type ProcessNoticeCommand = { readonly kind: 'process-notice'; readonly runId: string }
+export type ProcessNoticeCommand = {
+  readonly kind: 'process-notice'
+  readonly authority: Authority
+  readonly runId: string
+}
 
-export const processNoticeIntake = (session: Session, { runId }: ProcessNoticeCommand): Intake => ({
+export const processNoticeIntake = (session: Session, { authority, runId }: ProcessNoticeCommand): Intake => ({
   runId,
   open: async () => session.exists && 'exists',
   findOutcome: () => undefined,
   // The notices count as delivered with the write that opens the turn: no await is between them.
   compose: () => {
     const message = isIdle(session) ? session.toolRuntime.processes.takeNotice() : undefined
-    return message && { message, options: session.store.current()?.options ?? {} }
+    return message && { message, options: { ...session.store.current()?.options, authority } }
   },
   join: () => ({ runId, status: 'busy' }),
 })

@@ -1,5 +1,6 @@
 /** Submits a message that came with a request to the API. */
 
+import type { Authority } from '../../../agent/model/authority.ts'
 import type { Message, UserMessage } from '../../../agent/model/message.ts'
 import type { TurnOptions } from '../../../agent/model/turn-options.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
@@ -12,6 +13,7 @@ import type { Intake, Submitted } from './intake.ts'
 
 export type RequestCommand = {
   readonly kind: 'request'
+  readonly authority: Authority
   /** The id of the run that the request starts. A repeat of the request has the same one. */
   readonly runId: string
   readonly tenant: TenantSnapshot
@@ -37,7 +39,8 @@ export type RequestTarget =
     }
 
 export function requestIntake(session: Session, command: RequestCommand, blobs: R2Bucket | undefined): Intake {
-  const { runId, message, options, busyMode, target, tenant } = command
+  const { runId, message, busyMode, target, tenant } = command
+  const options = { ...command.options, authority: command.authority }
   const history = target.kind === 'create' ? target.history : []
   let stored = message
   // An earlier try may have joined a run at any time; a concurrent one only since this one began.

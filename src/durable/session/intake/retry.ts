@@ -1,14 +1,20 @@
 /** Submits the last turn once more: its messages are undone, and its user message starts a new run. */
 
+import type { Authority } from '../../../agent/model/authority.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
 import type { Intake } from './intake.ts'
 import { undoTurns } from '../undo.ts'
 
-export type RetryCommand = { readonly kind: 'retry'; readonly runId: string; readonly tenant: TenantSnapshot }
+export type RetryCommand = {
+  readonly kind: 'retry'
+  readonly authority: Authority
+  readonly runId: string
+  readonly tenant: TenantSnapshot
+}
 
-export function retryIntake(session: Session, { runId, tenant }: RetryCommand): Intake {
+export function retryIntake(session: Session, { authority, runId, tenant }: RetryCommand): Intake {
   return {
     runId,
     open: async () => {
@@ -18,7 +24,11 @@ export function retryIntake(session: Session, { runId, tenant }: RetryCommand): 
     },
     // A repeated request finds the run that the first one started.
     findOutcome: () => (runOf(session, runId) ? { runId, status: 'ended' } : undefined),
-    compose: () => undoTurns(session, 1).turns[0],
+    compose: () => {
+      const [last] = undoTurns(session, 1).turns
+      // Whoever repeats a turn does not get the rights of the one who began it.
+      return last && { message: last.message, options: { ...last.options, authority } }
+    },
     join: () => ({ runId, status: 'busy' }),
   }
 }

@@ -1,6 +1,7 @@
 /** RPC subject `checkpoints`: lists the states of the workspace, compares with them and restores them. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/authority.ts'
 import {
   type CheckpointView,
   type CheckpointDiff,
@@ -22,16 +23,18 @@ export class CheckpointsSubject extends RpcTarget {
     this.#host = host
   }
 
-  list(): Promise<readonly CheckpointView[] | Unreachable | undefined> {
-    return this.#host.with((session) => orUnreachable(() => listCheckpoints(session)))
+  list(authority: Authority): Promise<readonly CheckpointView[] | Unreachable | undefined> {
+    return this.#host.with(authority, (session) => orUnreachable(() => listCheckpoints(session)))
   }
 
   /** The changes since checkpoint `n`; 1 is the newest. Null: there is no such checkpoint. */
-  diff(n: number): Promise<CheckpointDiff | null | Unreachable | undefined> {
-    return this.#host.with((session) => orUnreachable(() => diffSince(session, n)))
+  diff(authority: Authority, n: number): Promise<CheckpointDiff | null | Unreachable | undefined> {
+    return this.#host.with(authority, (session) => orUnreachable(() => diffSince(session, n)))
   }
 
-  rollback(request: RollbackRequest): Promise<RollbackResult | Unreachable | undefined> {
-    return this.#host.with((session) => orUnreachable(() => rollback(session, this.#host.ctx.storage, request)))
+  rollback(authority: Authority, request: RollbackRequest): Promise<RollbackResult | Unreachable | undefined> {
+    return this.#host.with(authority, (session) =>
+      orUnreachable(() => rollback(session, this.#host.ctx.storage, request)),
+    )
   }
 }

@@ -1,6 +1,7 @@
 /** RPC subject `conversation`: lists messages and events, undoes turns and compacts the context. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/authority.ts'
 import { compressNow, type CompressResult } from '../compress.ts'
 import { type EventPage, eventsAfter, listMessages, type MessagePage } from '../read-session.ts'
 import { type UndoResult, undoTurns } from '../undo.ts'
@@ -14,22 +15,22 @@ export class ConversationSubject extends RpcTarget {
     this.#host = host
   }
 
-  messages(page: MessagePage): Promise<ReturnType<typeof listMessages> | undefined> {
-    return this.#host.with((session) => listMessages(session, page))
+  messages(authority: Authority, page: MessagePage): Promise<ReturnType<typeof listMessages> | undefined> {
+    return this.#host.with(authority, (session) => listMessages(session, page))
   }
 
   /** The events behind the one with the number `after`. */
-  events(after: number): Promise<EventPage | undefined> {
-    return this.#host.with((session) => eventsAfter(session, after))
+  events(authority: Authority, after: number): Promise<EventPage | undefined> {
+    return this.#host.with(authority, (session) => eventsAfter(session, after))
   }
 
   /** Removes the last n turns and returns their user messages. False while a turn is open. */
-  undo(n: number): Promise<UndoResult | false | undefined> {
-    return this.#host.with((session) => !session.store.hasOpenTurn && undoTurns(session, n))
+  undo(authority: Authority, n: number): Promise<UndoResult | false | undefined> {
+    return this.#host.with(authority, (session) => !session.store.hasOpenTurn && undoTurns(session, n))
   }
 
   /** Compacts the context: now between turns, else before the next model call. */
-  compress(focus?: string): Promise<CompressResult | undefined> {
-    return this.#host.with((session) => compressNow(session, focus))
+  compress(authority: Authority, focus?: string): Promise<CompressResult | undefined> {
+    return this.#host.with(authority, (session) => compressNow(session, focus))
   }
 }

@@ -1,6 +1,7 @@
 /** RPC subject `files`: reads and changes the workspace of a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/authority.ts'
 import { type FileResult, workspaceFiles } from '../files.ts'
 import type { SessionHost } from '../session-host.ts'
 
@@ -13,15 +14,15 @@ export class FilesSubject extends RpcTarget {
   }
 
   /** The bytes of a file, or the entries of a directory. */
-  read(path: string): Promise<FileResult | undefined> {
-    return this.#host.with((session) => workspaceFiles(session).read(path))
+  read(authority: Authority, path: string): Promise<FileResult | undefined> {
+    return this.#host.with(authority, (session) => workspaceFiles(session).read(path))
   }
 
-  write(path: string, bytes: Uint8Array): Promise<FileResult | undefined> {
-    return this.#host.with((session) => workspaceFiles(session).write(path, bytes))
+  write(authority: Authority, path: string, bytes: Uint8Array): Promise<FileResult | undefined> {
+    return this.#host.with(authority, (session) => workspaceFiles(session).write(path, bytes))
   }
 
-  delete(path: string): Promise<FileResult | undefined> {
-    return this.#host.with((session) => workspaceFiles(session).remove(path))
+  delete(authority: Authority, path: string): Promise<FileResult | undefined> {
+    return this.#host.with(authority, (session) => workspaceFiles(session).remove(path))
   }
 }

@@ -1,6 +1,7 @@
 /** RPC subject `info`: reads, creates, updates and deletes a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/authority.ts'
 import { patchSettings, type SettingsFault } from '../../../agent/model/settings.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
@@ -16,18 +17,19 @@ export class InfoSubject extends RpcTarget {
     this.#host = host
   }
 
-  get(): Promise<SessionView | undefined> {
-    return this.#host.with((session) => sessionView(session.record(), statusOf(session)))
+  get(authority: Authority): Promise<SessionView | undefined> {
+    return this.#host.with(authority, (session) => sessionView(session.record(), statusOf(session)))
   }
 
   /** Does not read history, because lists call it for many sessions. */
-  status(): SessionStatus {
+  status(authority: Authority): SessionStatus {
     const { session } = this.#host
-    return session.exists ? statusOf(session) : 'idle'
+    return this.#host.isOwn(authority) && session.exists ? statusOf(session) : 'idle'
   }
 
   /** Creating a session that exists changes nothing. */
-  async create(spec: NewSession, tenant: TenantSnapshot): Promise<SessionView> {
+  async create(authority: Authority, spec: NewSession, tenant: TenantSnapshot): Promise<SessionView | undefined> {
+    if (!this.#host.isOwn(authority)) return undefined
     const { session } = this.#host
     await session.tenant.update(tenant)
     session.create(spec)
@@ -36,12 +38,11 @@ export class InfoSubject extends RpcTarget {
   }
 
   /** Absent fields are unchanged. `settings` is a patch: null resets a value. */
-  update(change: {
-    title?: string | null
-    model?: string | null
-    settings?: object
-  }): Promise<{ kind: 'updated'; view: SessionView } | SettingsFault | undefined> {
-    return this.#host.with(async (session) => {
+  update(
+    authority: Authority,
+    change: { title?: string | null; model?: string | null; settings?: object },
+  ): Promise<{ kind: 'updated'; view: SessionView } | SettingsFault | undefined> {
+    return this.#host.with(authority, async (session) => {
       const patched = change.settings && patchSettings(session.meta.settings, change.settings)
       if (patched?.kind === 'wrong') return patched
       session.updateMeta({ ...change, settings: patched ? patched.settings : session.meta.settings })
@@ -50,7 +51,7 @@ export class InfoSubject extends RpcTarget {
   }
 
   /** False when there is no such session. Can be repeated after a failure. */
-  delete(): Promise<boolean> {
-    return this.#host.delete()
+  async delete(authority: Authority): Promise<boolean> {
+    return this.#host.isOwn(authority) && this.#host.delete()
   }
 }

@@ -2,10 +2,11 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { ApprovalAnswer } from '../../../agent/model/approval.ts'
+import type { Authority } from '../../../agent/model/authority.ts'
 import { tenantStub } from '../../tenant/tenant-stub.ts'
 import { deliverAnswer, findPending, isQuestion, wasCalled } from '../../turn/pending-requests.ts'
 import { type DecideResult, decideApproval } from '../approvals.ts'
-import { type Press, type PressAnswer, pressButton } from '../press-button.ts'
+import { type PressAnswer, pressButton } from '../press-button.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class PendingSubject extends RpcTarget {
@@ -17,8 +18,8 @@ export class PendingSubject extends RpcTarget {
   }
 
   /** Answers a question. False when it does not wait any more, undefined when there never was such a question. */
-  answer(request: string, answer: string): Promise<boolean | undefined> {
-    return this.#host.with(async (session) => {
+  answer(authority: Authority, request: string, answer: string): Promise<boolean | undefined> {
+    return this.#host.with(authority, async (session) => {
       await session.ensureTenant()
       const item = findPending(session, request)
       const isAnswered = item !== undefined && isQuestion(item)
@@ -29,8 +30,8 @@ export class PendingSubject extends RpcTarget {
   }
 
   /** Decides an approval. Undefined also when there never was such a call. */
-  decide(request: string, answer: ApprovalAnswer): Promise<DecideResult | undefined> {
-    return this.#host.with(async (session) => {
+  decide(authority: Authority, request: string, answer: ApprovalAnswer): Promise<DecideResult | undefined> {
+    return this.#host.with(authority, async (session) => {
       await session.ensureTenant()
       const tenant = tenantStub(this.#host.env, session.tenantId)
       const decided = await decideApproval(session, tenant, request, answer)
@@ -40,7 +41,11 @@ export class PendingSubject extends RpcTarget {
   }
 
   /** Applies the press of a button in a chat. */
-  press(press: Press): Promise<PressAnswer | undefined> {
-    return this.#host.with((session) => pressButton(session, press, this))
+  press(authority: Authority, data: string): Promise<PressAnswer | undefined> {
+    const effects = {
+      answer: (request: string, text: string) => this.answer(authority, request, text),
+      decide: (request: string, answer: ApprovalAnswer) => this.decide(authority, request, answer),
+    }
+    return this.#host.with(authority, (session) => pressButton(session, { authority, data }, effects))
   }
 }

@@ -1,6 +1,7 @@
 /** RPC subject `runs`: submits messages, and waits for, reads and stops runs. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/authority.ts'
 import type { RunEnded } from '../../../agent/model/event.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import type { RunView } from '../api-views.ts'
@@ -29,19 +30,19 @@ export class RunsSubject extends RpcTarget {
     const submitted = await this.submit(command)
     if (!submitted) return undefined
     if (isNotAccepted(submitted)) return { submitted }
-    const run = await this.wait(submitted.runId)
+    const run = await this.wait(command.authority, submitted.runId)
     const end = endOf(this.#host.session, submitted.runId)
     return run && end && { submitted, run, end }
   }
 
   /** A run in any state. Undefined also when the session has no such run. */
-  get(runId: string): Promise<RunView | undefined> {
-    return this.#host.with((session) => runOf(session, runId))
+  get(authority: Authority, runId: string): Promise<RunView | undefined> {
+    return this.#host.with(authority, (session) => runOf(session, runId))
   }
 
   /** The run once it has ended; also a queued one. */
-  wait(runId: string): Promise<RunView | undefined> {
-    return this.#host.with(async (session) => {
+  wait(authority: Authority, runId: string): Promise<RunView | undefined> {
+    return this.#host.with(authority, async (session) => {
       const run = runOf(session, runId)
       if (run?.exit_reason !== null) return run
       // Subscribes before the turn is resumed: it may end at once.
@@ -53,15 +54,15 @@ export class RunsSubject extends RpcTarget {
   }
 
   /** Stops the open turn, or only this run. False when it is not running. */
-  stop(runId?: string): Promise<boolean | undefined> {
-    return this.#host.with(({ store, turns }) => {
+  stop(authority: Authority, runId?: string): Promise<boolean | undefined> {
+    return this.#host.with(authority, ({ store, turns }) => {
       if (runId !== undefined && !(store.hasOpenTurn && store.turn().id === runId)) return false
       return turns.stop()
     })
   }
 
   /** Undoes the last turn and submits its message again. `busy`, `nothing`: a turn is open, or there is none to repeat. */
-  retry(runId: string, tenant: TenantSnapshot): Promise<Submitted | undefined> {
-    return submit(this.#host.session, { kind: 'retry', runId, tenant })
+  retry(authority: Authority, runId: string, tenant: TenantSnapshot): Promise<Submitted | undefined> {
+    return submit(this.#host.session, { kind: 'retry', authority, runId, tenant })
   }
 }

@@ -1,12 +1,13 @@
 /** RPC subject `transfer`: copies, exports and imports a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../../agent/model/authority.ts'
 import type { ExportFormat } from '../../../agent/public-api/export.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import type { SessionView } from '../api-views.ts'
 import { exportSession, type ImportedSession, importSession } from '../export.ts'
-import { copySession, type SessionCopy } from '../fork.ts'
+import { cancelCopy, copySession, type SessionCopy } from '../fork.ts'
 import type { SessionHost } from '../session-host.ts'
 
 export class TransferSubject extends RpcTarget {
@@ -18,25 +19,28 @@ export class TransferSubject extends RpcTarget {
   }
 
   /** Returns a copy for `paste`, up to a run if one is given. The caller reads or cancels its streams. */
-  copy(upTo?: string): Promise<SessionCopy | undefined> {
-    return this.#host.with((session) => copySession(session, upTo))
+  copy(authority: Authority, upTo?: string): Promise<SessionCopy | undefined> {
+    return this.#host.with(authority, (session) => copySession(session, upTo))
   }
 
   /** Creates this session from the copy; the fields of `spec` have precedence. Repeating it changes nothing. */
-  async paste(copy: SessionCopy, spec: NewSession): Promise<SessionView> {
+  async paste(authority: Authority, copy: SessionCopy, spec: NewSession): Promise<SessionView | undefined> {
+    if (!this.#host.isOwn(authority)) return void (await cancelCopy(copy))
     await this.#host.incomingCopy.receive(copy, spec)
     return this.#host.view()
   }
 
-  export(format: ExportFormat): Promise<ReturnType<typeof exportSession> | undefined> {
-    return this.#host.with((session) => exportSession(session, format, this.#host.env.BLOBS))
+  export(authority: Authority, format: ExportFormat): Promise<ReturnType<typeof exportSession> | undefined> {
+    return this.#host.with(authority, (session) => exportSession(session, format, this.#host.env.BLOBS))
   }
 
   /** `message`: the index of the first message that no row can hold; nothing is imported then. */
   async import(
+    authority: Authority,
     given: ImportedSession,
     tenant: TenantSnapshot,
-  ): Promise<{ kind: 'imported'; view: SessionView } | { kind: 'too-large'; message: number }> {
+  ): Promise<{ kind: 'imported'; view: SessionView } | { kind: 'too-large'; message: number } | undefined> {
+    if (!this.#host.isOwn(authority)) return undefined
     const { session, env } = this.#host
     await session.tenant.update(tenant)
     const message = await importSession(session, given, env.BLOBS)

@@ -3,6 +3,7 @@ import { parseXml, decodeEntities } from '../../../../src/tools/file/documents/x
 import readFile from '../../../../src/tools/file/read-file.tool.ts'
 import { call } from '../../support/call.ts'
 import { memoryBackend } from '../../support/memory-backend.ts'
+import { ownerAuthority } from '../../../support/authority.ts'
 
 const deflated = async (text: string): Promise<Uint8Array> => {
   const stream = new Response(text).body?.pipeThrough(new CompressionStream('deflate-raw'))
@@ -164,7 +165,13 @@ describe('repeated reads', () => {
     const backend = await once(change)
     return readFile.run(
       input,
-      { sessionId: 's', callId, signal: new AbortController().signal, clock: { now: () => 0 } },
+      {
+        sessionId: 's',
+        authority: ownerAuthority(),
+        callId,
+        signal: new AbortController().signal,
+        clock: { now: () => 0 },
+      },
       { backend },
     )
   }
@@ -188,7 +195,12 @@ describe('repeated reads', () => {
 
   it('show an omitted page on the third read', async () => {
     const backend = await once()
-    const context = { sessionId: 's', signal: new AbortController().signal, clock: { now: () => 0 } }
+    const context = {
+      sessionId: 's',
+      authority: ownerAuthority(),
+      signal: new AbortController().signal,
+      clock: { now: () => 0 },
+    }
     const isShown: boolean[] = []
     for (const callId of ['b', 'c', 'd'])
       isShown.push(

@@ -1,0 +1,58 @@
+/**
+ * Defines an authority: for whom a call acts, and what it may do. It is made where a request enters, travels with every
+ * command, is stored with the turn and reaches every tool. It is only ever narrowed.
+ */
+
+export const scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin'] as const
+export type Scope = (typeof scopes)[number]
+
+export type Principal =
+  | { readonly kind: 'key'; readonly id: string }
+  /** A person in a chat, by the id of the platform. */
+  | { readonly kind: 'person'; readonly connection: string; readonly person: string; readonly isAdmin: boolean }
+  | { readonly kind: 'job'; readonly id: string }
+  /** A background process; `id` is the session that started it. */
+  | { readonly kind: 'process'; readonly id: string }
+  /** The parent session of a child. */
+  | { readonly kind: 'session'; readonly id: string }
+
+export type Authority = {
+  readonly tenantId: string
+  readonly principal: Principal
+  readonly scopes: readonly Scope[]
+  /** The chat to which the authority is limited. */
+  readonly channel?: { readonly connection: string; readonly chat: string }
+  /** `untrusted`: content that strangers wrote has reached the call. */
+  readonly taint: 'none' | 'untrusted'
+}
+
+export const hasScope = ({ scopes: held }: Pick<Authority, 'scopes'>, scope: Scope): boolean => held.includes(scope)
+
+/**
+ * Intersects the scopes, and adds a channel or a taint. Tenant, principal and a channel that is there stay. `by` may be
+ * the authority of a message that joins a turn: the result may then do only what both may.
+ */
+export function narrow(authority: Authority, by: Partial<Pick<Authority, 'scopes' | 'channel' | 'taint'>>): Authority {
+  const channel = authority.channel ?? by.channel
+  const common = by.scopes && authority.scopes.filter((scope) => by.scopes?.includes(scope))
+  return {
+    ...authority,
+    scopes: common ?? authority.scopes,
+    ...(channel && { channel }),
+    taint: by.taint === 'untrusted' ? by.taint : authority.taint,
+  }
+}
+
+/** Returns the same rights in the name of another principal: a process, a job or a child of the turn. */
+export const actAs = (authority: Authority, principal: Principal): Authority => ({ ...authority, principal })
+
+/** The earlier sessions that may be read: all of the tenant, those of one chat, or none but the current one. */
+export type HistoryReach =
+  | { readonly kind: 'tenant' }
+  | { readonly kind: 'chat'; readonly connection: string; readonly chat: string }
+  | { readonly kind: 'session' }
+
+export function historyReach({ scopes: held, channel }: Pick<Authority, 'scopes' | 'channel'>): HistoryReach {
+  if (held.includes('read')) return { kind: 'tenant' }
+  return channel ? { kind: 'chat', connection: channel.connection, chat: channel.chat } : { kind: 'session' }
+}

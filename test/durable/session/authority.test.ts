@@ -1,0 +1,105 @@
+/** Tests that a session answers only its own tenant, and that a turn keeps the narrowest authority of its messages. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Authority } from '../../../src/agent/model/authority.ts'
+import type { Turn } from '../../../src/agent/model/turn.ts'
+import { newSessionId } from '../../../src/durable/platform/ids.ts'
+import { authorityHeader, encodeAuthority } from '../../../src/durable/session/serve-stream.ts'
+import type { SessionDO } from '../../../src/durable/session/session-object.ts'
+import { ownerAuthority } from '../../support/authority.ts'
+import { calls, model, says, until } from '../../support/scripted-model.ts'
+import { applyMigrations, call, newSession } from '../../worker/client.ts'
+import { creating, inObject, objectOf, requestCommand } from '../support/object.ts'
+
+beforeAll(applyMigrations)
+
+const foreign = ownerAuthority('another')
+
+/** The names of the methods of each subject, read from the classes, so that a new one is covered. */
+const listMethods = (object: SessionDO): readonly (readonly [subject: string, method: string])[] =>
+  Object.getOwnPropertyNames(Object.getPrototypeOf(Object.getPrototypeOf(object)) as object)
+    .filter((name) => typeof (object as unknown as Record<string, unknown>)[name] === 'object')
+    // The tenant's own object calls `access`, for no request of anybody.
+    .filter((name) => !['ctx', 'env', 'access'].includes(name))
+    .flatMap((name) => {
+      const subject = (object as unknown as Record<string, object>)[name]!
+      const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(subject) as object)
+      return methods.filter((method) => method !== 'constructor').map((method) => [name, method] as const)
+    })
+
+describe('a call of another tenant', () => {
+  it('is answered as for an unknown session, whatever it calls', async () => {
+    const scripted = model([says('secret')])
+    const { id } = await newSession({ model: scripted.id, title: 'secret' })
+    await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'secret' } })
+    const methods = await inObject(id, listMethods)
+    expect(methods.length).toBeGreaterThan(25)
+    const ask = (object: string, [subject, method]: (typeof methods)[number]) => {
+      const target = (objectOf(object) as unknown as Record<string, Record<string, (...args: unknown[]) => unknown>>)[
+        subject
+      ]!
+      const streams = () => new ReadableStream({ type: 'bytes', start: (controller) => controller.close() })
+      if (method === 'submit' || method === 'submitAndWait')
+        return target[method]!(requestCommand('hi', { authority: foreign, target: { kind: 'existing' } }))
+      if (method === 'paste') return target[method]!(foreign, { meta: {}, rows: streams(), files: streams() }, {})
+      return target[method]!(foreign)
+    }
+    for (const method of methods) {
+      const answer = await ask(id, method)
+      expect([method, answer]).toEqual([method, await ask('ses_unknown', method)])
+      expect([undefined, false, 'idle']).toContain(answer)
+    }
+    expect((await call('GET', `/api/sessions/${id}`)).body).toMatchObject({ title: 'secret', status: 'idle' })
+    expect((await call<{ data: object[] }>('GET', `/api/sessions/${id}/messages`)).body.data).toHaveLength(2)
+  })
+
+  it('opens no stream and no socket', async () => {
+    const { id } = await newSession({})
+    const object = objectOf(id)
+    const post = (body: object) => object.fetch('https://session/', { method: 'POST', body: JSON.stringify(body) })
+    const format = { as: 'events' }
+    const socket = (headers: Record<string, string>) =>
+      object.fetch('https://session/', { headers: { upgrade: 'websocket', ...headers } })
+    const answers = await Promise.all([
+      post({ command: requestCommand('hi', { authority: foreign }), format }),
+      post({ authority: foreign, runId: 'run_x', format }),
+      socket({ [authorityHeader]: encodeAuthority(foreign) }),
+      socket({}),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+  })
+})
+
+describe('the authority of a turn', () => {
+  const waiting = [calls({ id: 'q', name: 'clarify', input: { question: 'Which?' } }), says('Done.')]
+  const turnOf = (id: string) =>
+    inObject(id, (_object, { storage: { sql } }) => {
+      const [row] = sql.exec<{ turn: string }>('SELECT turn FROM step ORDER BY n DESC LIMIT 1').toArray()
+      return JSON.parse(row!.turn) as Turn
+    })
+  const withScopes = (scopes: Authority['scopes']): Authority => ({ ...ownerAuthority(), scopes })
+
+  it('is stored with it, and is narrowed by a message that joins it', async () => {
+    const scripted = model(waiting)
+    const id = newSessionId()
+    const target = creating({ model: scripted.id })
+    await objectOf(id).runs.submit(requestCommand('go', { target, authority: withScopes(['chat', 'read']) }))
+    await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'waiting')
+    expect((await turnOf(id)).options.authority).toEqual(withScopes(['chat', 'read']))
+    const joining = requestCommand('that one', { busyMode: 'steer', authority: withScopes(['chat', 'approve']) })
+    expect(await objectOf(id).runs.submit(joining)).toMatchObject({ status: 'joined' })
+    await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'idle')
+    expect((await turnOf(id)).options.authority).toEqual(withScopes(['chat']))
+  })
+
+  it('is that of the key which repeats it', async () => {
+    const scripted = model([says('one'), says('two')])
+    const id = newSessionId()
+    const target = creating({ model: scripted.id })
+    await objectOf(id).runs.submitAndWait(requestCommand('go', { target }))
+    const tenant = { id: 'default', settings: {}, keys: {}, windows: {}, limits: {} }
+    await objectOf(id).runs.retry(withScopes(['chat']), 'run_again', tenant)
+    await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'idle')
+    expect((await turnOf(id)).options.authority).toEqual(withScopes(['chat']))
+  })
+})
