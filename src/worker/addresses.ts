@@ -16,4 +16,4 @@ export function validateAddresses({ providers }: Settings): void {
 
 /** Plain braces look like a template variable, which is never filled in. Real addresses encode them. */
 const explainRefusal = (address: string): string | undefined =>
-  /[{}]/.test(address) ? 'it contains braces' : checkPublicAddress(address)
+  /[{}]/.test(address) ? 'it contains braces' : checkPublicAddress(address, { ports: 'service' })
