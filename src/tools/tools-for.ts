@@ -48,6 +48,13 @@ export function toolsFor(sources: ToolSources): SessionTools {
   return { toolbox: new Map(usable.map((tool) => [tool.name, tool])), unknown: [...unknown] }
 }
 
+/** Lists the built-in tools of a toolset. */
+export function listToolsetMembers(builtIn: readonly Tool[], name: string): readonly string[] {
+  const expansion: ToolsetExpansion = { members: new Set(), unknown: new Set(), visited: new Set() }
+  expandToolset(builtIn, name, expansion, toolsets)
+  return builtIn.flatMap((tool) => (expansion.members.has(tool.name) ? [tool.name] : []))
+}
+
 /**
  * Sorted by name. Of two tools with one name the first stays, and a built-in tool keeps its name even when disabled.
  */

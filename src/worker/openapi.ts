@@ -3,6 +3,8 @@
 import * as z from 'zod'
 import type { OpenRoute, Route } from './route.ts'
 
+export const apiVersion = '0.1.0'
+
 export const errorShape = z.object({
   error: z.object({ message: z.string(), type: z.string(), code: z.string(), param: z.string().nullable() }),
 })
@@ -24,7 +26,7 @@ export function renderOpenapi(routes: readonly (Route | OpenRoute)[], origin: st
     openapi: '3.1.0',
     info: {
       title: 'Talaria',
-      version: '0.1.0',
+      version: apiVersion,
       description: 'An always-on AI agent at the edge. Send your key as: Authorization: Bearer KEY.',
     },
     servers: [{ url: origin }],

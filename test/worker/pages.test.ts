@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import * as fc from 'fast-check'
 import { pageByKey, pageByPosition } from '../../src/worker/page.ts'
-import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from './client.ts'
+import { type Answer, applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, request } from './client.ts'
 
 beforeAll(applyMigrations)
 
@@ -15,9 +15,14 @@ const keyOf = ({ at, id }: Item) => [at, id] as const
 /** Follows the cursors of a list. `between` runs after each page. */
 async function follow(path: string, key?: string, between = async () => {}): Promise<List['data']> {
   const found: List['data'][number][] = []
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const query = cursor && `&cursor=${encodeURIComponent(cursor)}`
-    const { status, body } = await call<List>('GET', `${path}limit=2${query}`, key === undefined ? {} : { key })
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const query: string = cursor && `&cursor=${encodeURIComponent(cursor)}`
+    const { status, body }: Answer<List> = await call<List>(
+      'GET',
+      `${path}limit=2${query}`,
+      key === undefined ? {} : { key },
+    )
     expect(status).toBe(200)
     expect(body.data.length).toBeLessThanOrEqual(2)
     found.push(...body.data)

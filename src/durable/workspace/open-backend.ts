@@ -89,6 +89,9 @@ export function resolveBackendKind({ terminal }: Settings, { SANDBOX_BACKEND }: 
   )
 }
 
+/** A sentence that says what to set, or undefined when the backend can be used. */
+export const explainMissingBackend = (kind: BackendKind, env: Env): string | undefined => kinds[kind].missing(env)
+
 export function openBackend(kind: BackendKind, context: BackendContext): PortableBackend {
   const missing = kinds[kind].missing(context.env)
   if (missing !== undefined) throw new BackendError('unavailable', `The backend ${kind} is not set up.`, missing)

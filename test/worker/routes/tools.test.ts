@@ -1,0 +1,70 @@
+/** Tests the lists of tools, toolsets and capabilities. */
+
+import { createExecutionContext } from 'cloudflare:test'
+import { beforeAll, expect, it } from 'vitest'
+import { createApp } from '../../../src/worker/app.ts'
+import { adminKey, applyMigrations, bindings, call, newTenant } from '../client.ts'
+
+beforeAll(applyMigrations)
+
+type ToolView = {
+  readonly name: string
+  readonly available: boolean
+  readonly by: string | null
+  reason: string | null
+}
+type Tools = { readonly data: readonly ToolView[] }
+
+const listTools = async (key?: string) =>
+  (await call<Tools>('GET', '/api/tools', key === undefined ? {} : { key })).body.data
+
+async function listToolsWith(env: Partial<Env>): Promise<readonly ToolView[]> {
+  const request = new Request('https://talaria.test/api/tools', { headers: { authorization: `Bearer ${adminKey}` } })
+  const answer = await createApp().fetch(request, { ...bindings, ...env } as Env, createExecutionContext())
+  return (await answer.json<Tools>()).data
+}
+
+const find = (tools: readonly ToolView[], name: string) => tools.find((tool) => tool.name === name)
+
+it('tools are available, sorted, and name what runs them', async () => {
+  const tools = await listTools()
+  expect(tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name).toSorted())
+  expect(find(tools, 'terminal')).toMatchObject({ available: true, by: 'virtual', reason: null, toolset: 'terminal' })
+  expect(find(tools, 'todo')).toMatchObject({ available: true, by: 'talaria' })
+})
+
+it('a tool without its binding or backend says what is missing', async () => {
+  expect(find(await listToolsWith({ LOADER: undefined } as unknown as Partial<Env>), 'execute_code')).toMatchObject({
+    available: false,
+    by: null,
+    reason: expect.stringContaining('LOADER'),
+  })
+  const remote = await listToolsWith({ SANDBOX_BACKEND: 'http', SANDBOX_HTTP_URL: '' } as Partial<Env>)
+  expect(find(remote, 'terminal')?.reason).toContain('SANDBOX_HTTP_URL')
+  expect(find(await listToolsWith({ SANDBOX_BACKEND: 'nonsense' } as Partial<Env>), 'terminal')?.available).toBe(false)
+})
+
+it('a toolset that the settings leave out is not enabled, and its tools are not available', async () => {
+  const { key } = await newTenant()
+  await call('PATCH', '/api/settings', { key, body: { toolsets: { disabled: ['terminal'] } } })
+  expect(find(await listTools(key), 'terminal')).toMatchObject({ available: false, by: 'virtual' })
+  const { body } = await call<{ data: { name: string; tools: string[]; enabled: boolean }[] }>('GET', '/v1/toolsets', {
+    key,
+  })
+  const named = Object.fromEntries(body.data.map((one) => [one.name, one]))
+  expect(named['terminal']).toMatchObject({ tools: ['process', 'terminal'], enabled: false })
+  expect(named['file']).toMatchObject({ enabled: true })
+  expect(named['debugging']?.tools).toContain('read_file')
+})
+
+it('capabilities name only endpoints that exist', async () => {
+  const { body } = await call<{ endpoints: Record<string, { method: string; path: string }> }>(
+    'GET',
+    '/v1/capabilities',
+  )
+  const document = await call<{ paths: Record<string, object> }>('GET', '/openapi.json', { key: null })
+  expect(body.endpoints['run_events']).toEqual({ method: 'GET', path: '/v1/runs/{id}/events' })
+  expect(body.endpoints['runs']?.method).toBe('POST')
+  for (const { method, path } of Object.values(body.endpoints))
+    expect(document.body.paths[path]).toHaveProperty(method.toLowerCase())
+})
