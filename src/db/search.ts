@@ -98,12 +98,15 @@ async function findWords(
   const currentWeek = weekNumber(now)
   const weeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, currentWeek + 1 - i))
   const parts = sort === undefined ? splitAlternatives(groups, limit) : [{ groups, limit }]
-  const statements = parts.flatMap((part) => {
+  const bindings = parts.flatMap((part) => {
     const recent = renderWordsMatch(part.groups, tenantId, { weeks, isWithin: true })
     const earlier = renderWordsMatch(part.groups, tenantId, { weeks, isWithin: false })
-    return recent === undefined || earlier === undefined ? [] : statement(selectLatest, recent, part.limit, earlier)
+    return recent === undefined || earlier === undefined ? [] : [[recent, part.limit, earlier] as const]
   })
-  return statements.length === 0 ? [] : (await readAll<MatchRow>(statements)).flat()
+  const [first] = bindings
+  if (!first) return []
+  if (bindings.length === 1) return read<MatchRow>(selectLatest, ...first)
+  return (await readAll<MatchRow>(bindings.map((values) => statement(selectLatest, ...values)))).flat()
 }
 
 /** Finds rows in the table `pieces`. Common trigrams make this as slow as all tenants together, so it is the fallback. */

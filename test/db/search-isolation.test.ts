@@ -82,7 +82,7 @@ describe('with and without any rows of others', () => {
       expect(await answer(among)).toEqual(expected)
     }
     await fc.assert(fc.asyncProperty(corpus, othersCorpus, fc.array(query, { minLength: 1, maxLength: 3 }), check), {
-      numRuns: 30,
+      numRuns: 15,
     })
   }, 60_000)
 })
