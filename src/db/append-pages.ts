@@ -4,7 +4,7 @@
  */
 
 import type { KnownRecord, Page, SessionRecord } from '../agent/model/history.ts'
-import { auditStatements } from './audit-log.ts'
+import { decisionStatements } from './audit-log.ts'
 import type { TenantDb } from './tenant-db.ts'
 import {
   getPagePieces,
@@ -78,7 +78,7 @@ export async function appendPages(
     await tenantDb.write([
       ...recordStatements(tenantDb, { record, through: Math.max(0, ...batch.map((page) => page.last)), before }),
       ...batch.flatMap((page) => pageStatements(tenantDb, record.id, page)),
-      ...batch.flatMap(({ page }) => auditStatements(tenantDb, record.id, page)),
+      ...batch.flatMap(({ page }) => decisionStatements(tenantDb, record.id, page)),
     ])
     before = record
   }

@@ -3,6 +3,7 @@
  * keys, because a table rebuild on D1 would delete the referring rows. Every row with tenant data has a tenant id.
  */
 
+import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { Scope } from '../agent/model/authority.ts'
 import type { Limits } from '../agent/model/settings.ts'
@@ -94,7 +95,7 @@ export const apiKey = sqliteTable(
   (table) => [index('api_key_tenant').on(table.tenantId)],
 )
 
-/** The decisions about tool calls, except calls that need no decision. Append-only. */
+/** Who did what: decisions about tool calls, except calls that need none, and actions of keys and people. Append-only. */
 export const audit = sqliteTable(
   'audit',
   {
@@ -103,13 +104,20 @@ export const audit = sqliteTable(
     sessionId: text('session_id').notNull(),
     runId: text('run_id').notNull(),
     at: integer('at').notNull(),
-    // A hash of `body`, which holds the rest of the decision. Distinguishes two decisions of the same time.
+    // A hash of what the entry says. Distinguishes two entries of the same time.
     mark: integer('mark').notNull(),
     body: text('body', { mode: 'json' }).$type<unknown>().notNull(),
+    kind: text('kind').notNull().default('approval.decided'),
+    // Empty when the system decided by its rules.
+    actor: text('actor').notNull().default(''),
   },
   (table) => [
     uniqueIndex('audit_tenant_at').on(table.tenantId, table.at, table.runId, table.mark),
     index('audit_tenant_session').on(table.tenantId, table.sessionId, table.at),
+    index('audit_tenant_kind').on(table.tenantId, table.kind, table.at),
+    index('audit_tenant_actor')
+      .on(table.tenantId, table.actor, table.at)
+      .where(sql`actor <> ''`),
   ],
 )
 

@@ -33,7 +33,7 @@ async function withRetry<T>(query: () => Promise<T>): Promise<T> {
 export function createTenantDb(db: D1Database, tenantId: string): TenantDb {
   if (tenantId === '') throw new Error('The tenant id is missing.')
   const statement: TenantDb['statement'] = (sql, ...values) => {
-    if (!/tenant_id(?: = |.*VALUES \()\?1\b/s.test(sql))
+    if (!/tenant_id(?: = |.*(?:VALUES \(|SELECT ))\?1\b/s.test(sql))
       throw new Error(`The statement does not compare tenant_id: ${sql}`)
     return db.prepare(sql).bind(tenantId, ...values)
   }

@@ -45,6 +45,8 @@ export type ApprovalDecision = {
   readonly did: 'asked' | 'allowed' | 'denied' | 'refused'
   readonly by: 'hardline' | 'rule' | 'grant' | 'judge' | 'person' | 'mode' | 'denials' | 'nobody'
   readonly choice?: ApprovalChoice
+  /** Who decided, as in the audit log. Absent: no person or key did. */
+  readonly actor?: string
   readonly reason: string
   /** The action, shortened and with secrets masked. */
   readonly subject: string

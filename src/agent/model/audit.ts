@@ -1,0 +1,103 @@
+/** Defines the entries of the audit log: what was done in a tenant, to what, when and by whom. */
+
+import type { ApprovalDecision } from './approval.ts'
+import { maskSecrets, maskSecretsInValue } from './mask-secrets.ts'
+
+/** Actions of people, keys and the operator. */
+export const auditActions = [
+  'key.created',
+  'key.revoked',
+  'tenant.created',
+  'tenant.changed',
+  'settings.changed',
+  'credential.added',
+  'credential.removed',
+  'channel.created',
+  'channel.changed',
+  'channel.deleted',
+  'pairing.approved',
+  'pairing.removed',
+  'session.exported',
+  'session.deleted',
+] as const
+export type AuditAction = (typeof auditActions)[number]
+
+/** Decisions about tool calls. */
+export const auditDecisions = ['approval.asked', 'approval.decided'] as const
+export type AuditDecision = (typeof auditDecisions)[number]
+
+export type AuditEvent = {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** `key:<id>`, `person:<connection>:<id>` or another principal. Empty: the system decided by its rules. */
+  readonly actor: string
+  /** Empty when the event belongs to no session. */
+  readonly sessionId: string
+  readonly runId: string
+} & (
+  | { readonly kind: AuditAction; readonly body: AuditedAction }
+  | { readonly kind: AuditDecision; readonly body: ApprovalDecision }
+)
+
+export type AuditedAction = {
+  /** The id of what was changed. */
+  readonly subject: string
+  /** Facts about the action. They never contain a secret. */
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly changes?: readonly AuditedChange[]
+}
+
+/** A field with its values; null when it has none. */
+export type AuditedChange = { readonly field: string; readonly before: unknown; readonly after: unknown }
+
+export type NewAuditEvent = AuditedAction & {
+  readonly at: number
+  readonly kind: AuditAction
+  readonly actor: string
+  readonly sessionId?: string
+}
+
+export const createAuditEvent = ({ at, kind, actor, sessionId = '', ...body }: NewAuditEvent): AuditEvent => ({
+  at,
+  kind,
+  actor,
+  sessionId,
+  runId: '',
+  body,
+})
+
+/** Only a person has a name in the log; rules, modes and models decide for the system. */
+export const createDecisionEvent = (sessionId: string, runId: string, decision: ApprovalDecision): AuditEvent => ({
+  at: decision.at,
+  kind: decision.did === 'asked' ? 'approval.asked' : 'approval.decided',
+  actor: decision.actor ?? '',
+  sessionId,
+  runId,
+  body: decision,
+})
+
+const maxChanges = 100
+const maxValueChars = 500
+/** Headers of providers often contain keys under any name. */
+const secretField = /^providers\.[^.]*\.headers(?:\.|$)/
+
+/** Lists the changed fields of two JSON objects, with secrets masked and long values truncated. */
+export function listChanges(before: unknown, after: unknown, path = ''): readonly AuditedChange[] {
+  if (JSON.stringify(before) === JSON.stringify(after)) return []
+  if (!isPlain(before) || !isPlain(after))
+    return [{ field: path, before: toLogged(before, path), after: toLogged(after, path) }]
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  const nested = keys.flatMap((key) => listChanges(before[key], after[key], path ? `${path}.${key}` : key))
+  return nested.slice(0, maxChanges)
+}
+
+function toLogged(value: unknown, path: string): unknown {
+  if (value === undefined) return null
+  if (secretField.test(path)) return '***'
+  const masked = maskSecretsInValue(value)
+  const text = JSON.stringify(masked)
+  return text.length > maxValueChars ? `${maskSecrets(text).slice(0, maxValueChars)}…` : masked
+}
+
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
