@@ -5,6 +5,7 @@
 
 import type { ScheduleTimer } from '../agent/model/clock.ts'
 import { errorResult, type ToolMessage } from '../agent/model/message.ts'
+import type { RedactionStream } from '../agent/model/redaction.ts'
 import type { CallContext, Services, Tool, Toolbox, ToolResult } from '../agent/model/tool.ts'
 import type { Result, ToolCall } from '../agent/model/turn.ts'
 import { groupCalls } from './group-calls.ts'
@@ -19,8 +20,11 @@ export type DispatchOptions = {
   readonly context: Omit<CallContext, 'callId' | 'reportProgress'>
   /** Starts the timers of time limits and of progress. */
   readonly schedule: ScheduleTimer
-  /** Receives what running calls print. */
-  readonly onProgress?: (progress: CallProgress) => void
+  /** Receives what running calls print, and redacts it. */
+  readonly progress?: {
+    readonly emit: (progress: CallProgress) => void
+    readonly openRedaction: () => RedactionStream
+  }
   /** Decides whether a call may run. */
   readonly permit: (call: ToolCall, tool: Tool) => PermissionResult | Promise<PermissionResult>
   /** Characters of earlier results of the same batch. A batch is dispatched in several groups. */
@@ -34,7 +38,13 @@ export type DispatchOptions = {
 }
 
 /** A piece of what a call prints: bounded, with secrets masked. */
-export type CallProgress = { readonly callId: string; readonly tool: string; readonly delta: string }
+export type CallProgress = {
+  readonly callId: string
+  readonly tool: string
+  readonly delta: string
+  /** The call of the program that made this call. */
+  readonly parent?: string
+}
 
 const maxConcurrent = 8
 const defaultMaxResultChars = 100_000
@@ -96,9 +106,8 @@ const refusalMessage = ({ id, name }: ToolCall, refusal: Refusal): ToolMessage =
 })
 
 async function runTool(tool: Tool, call: ToolCall, options: DispatchOptions, limitMs: number): Promise<ToolResult> {
-  const { context, schedule, services, onProgress } = options
-  const progress =
-    onProgress && openProgress(schedule, (delta) => onProgress({ callId: call.id, tool: tool.name, delta }))
+  const { context, schedule, services } = options
+  const progress = options.progress && openCallProgress(call, options.progress, schedule)
   const base = { ...context, callId: call.id, ...(progress && { reportProgress: progress.report }) }
   try {
     const run = await runWithLimit({ limitMs, stop: context.signal, schedule }, async (signal) => {
@@ -117,6 +126,12 @@ async function runTool(tool: Tool, call: ToolCall, options: DispatchOptions, lim
     progress?.end()
   }
 }
+
+const openCallProgress = (
+  { id: callId, name: tool }: ToolCall,
+  { emit, openRedaction }: NonNullable<DispatchOptions['progress']>,
+  schedule: ScheduleTimer,
+) => openProgress({ schedule, openRedaction, emit: (delta) => emit({ callId, tool, delta }) })
 
 const stoppedText = 'Stopped by the user before it ended. It may have taken effect.'
 

@@ -1,20 +1,24 @@
 /**
- * Reports what a running call prints: the end of it, in whole lines, with secrets masked, at most 2 KB per interval.
- * The interval grows after some events, so that a long command stays cheap for the object and its subscribers.
+ * Reports what a running call prints: the end of it, redacted, at most 2 KB per interval. The interval grows after some
+ * events, so that a long command stays cheap for the object and its subscribers.
  */
 
 import type { ScheduleTimer } from '../agent/model/clock.ts'
-import { maskSecrets } from '../agent/model/mask-secrets.ts'
+import type { RedactionStream } from '../agent/model/redaction.ts'
 
 const intervalMs = 200
 /** After `frequentEvents` of one call. */
 const slowIntervalMs = 1_000
 const frequentEvents = 50
 const maxDeltaChars = 2_000
-/** A line without an end, such as a prompt, is reported after this many intervals. */
-const maxHeldIntervals = 5
-/** More than the longest secret, so that one at the cut is masked as a whole. */
-const maxBufferedChars = 32_000
+/** Longer than a private key, so that the end of one whose beginning is dropped is not shown. */
+const maxBufferedChars = 20_000
+
+type ProgressOptions = {
+  readonly schedule: ScheduleTimer
+  readonly openRedaction: () => RedactionStream
+  readonly emit: (delta: string) => void
+}
 
 type Progress = {
   readonly report: (text: string) => void
@@ -22,55 +26,37 @@ type Progress = {
   readonly end: () => void
 }
 
-export function openProgress(schedule: ScheduleTimer, emit: (delta: string) => void): Progress {
-  let [buffer, omitted, events, held] = ['', 0, 0, 0]
+export function openProgress({ schedule, openRedaction, emit }: ProgressOptions): Progress {
+  let redaction = openRedaction()
+  let [buffer, omittedChars, events, isOver] = ['', 0, 0, false]
   let cancelTimer: (() => void) | undefined
-  let isOver = false
 
-  const startTimer = () => {
-    cancelTimer ??= schedule(events < frequentEvents ? intervalMs : slowIntervalMs, () => {
-      cancelTimer = undefined
-      flush()
-    })
-  }
   const flush = () => {
-    const complete = completeLength(buffer)
-    const isHeldTooLong = complete === 0 && ++held >= maxHeldIntervals
-    const text = isHeldTooLong ? buffer : buffer.slice(0, complete)
-    buffer = buffer.slice(text.length)
-    if (text !== '') {
-      held = 0
-      events++
-      emit(shorten(maskSecrets(text), omitted))
-      omitted = 0
-    }
-    if (buffer !== '') startTimer()
+    cancelTimer = undefined
+    const shown = redaction.push(buffer)
+    buffer = ''
+    if (shown === '') return
+    events++
+    const omitted = omittedChars + Math.max(0, shown.length - maxDeltaChars)
+    omittedChars = 0
+    emit((omitted > 0 ? `[... ${omitted} characters left out ...]\n` : '') + shown.slice(-maxDeltaChars))
+  }
+  const drop = (chars: number) => {
+    omittedChars += chars
+    buffer = buffer.slice(chars)
+    // What it keeps does not continue in the buffer.
+    redaction = openRedaction()
   }
   return {
     report(text) {
       if (isOver || text === '') return
       buffer += text
-      if (buffer.length > maxBufferedChars) {
-        omitted += buffer.length - maxBufferedChars
-        buffer = buffer.slice(-maxBufferedChars)
-      }
-      startTimer()
+      if (buffer.length > 2 * maxBufferedChars) drop(buffer.length - maxBufferedChars)
+      cancelTimer ??= schedule(events < frequentEvents ? intervalMs : slowIntervalMs, flush)
     },
     end() {
       isOver = true
       cancelTimer?.()
     },
   }
-}
-
-/** The characters up to the last line end. A key in several lines is complete when its last line is. */
-function completeLength(text: string): number {
-  const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1
-  const key = text.lastIndexOf('-----BEGIN ')
-  return key >= 0 && key < end && !text.slice(key, end).includes('-----END ') ? key : end
-}
-
-function shorten(text: string, omittedBefore: number): string {
-  const left = omittedBefore + Math.max(0, text.length - maxDeltaChars)
-  return left > 0 ? `[... ${left} characters left out ...]\n${text.slice(-maxDeltaChars)}` : text
 }

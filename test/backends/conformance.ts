@@ -77,6 +77,21 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(result.stdout.length).toBeLessThan(2200)
     })
 
+    on('sends output while the command runs, if it streams', async (backend) => {
+      if (!backend.capabilities.streaming) return
+      let isReleased = false
+      const onOutput = (_: string, chunk: string) => {
+        if (!chunk.includes('first') || isReleased) return
+        isReleased = true
+        void backend.files.write('go', bytes('x'))
+      }
+      const result = await backend.exec('echo first; while [ ! -e go ]; do sleep 0.02; done; echo last', {
+        ...T,
+        onOutput,
+      })
+      expect(result).toMatchObject({ exitCode: 0, stdout: 'first\nlast\n' })
+    })
+
     on('shares its files with the file operations', async (backend) => {
       await backend.files.write('from-tool.txt', bytes('tool\n'))
       expect((await backend.exec('cat from-tool.txt; echo shell > from-shell.txt', T)).stdout).toBe('tool\n')

@@ -27,6 +27,7 @@ export type ExecOptions = {
   readonly signal?: AbortSignal
   /** Maximum bytes of each stream. The middle of a longer stream is dropped and `truncated` is set. */
   readonly maxOutput?: number
+  /** Receives output while the command runs, where the backend streams. The virtual shell does not tell streams apart. */
   readonly onOutput?: (stream: 'out' | 'err', chunk: string) => void
 }
 

@@ -15,7 +15,14 @@ export type Event =
       /** The call of the program that made this call. */
       readonly parent_call_id?: string
     }
-  | { readonly type: 'tool.progress'; readonly call_id: string; readonly tool: string; readonly delta: string }
+  /** The end of what a running call prints. It is sent, but not stored. */
+  | {
+      readonly type: 'tool.progress'
+      readonly call_id: string
+      readonly tool: string
+      readonly delta: string
+      readonly parent_call_id?: string
+    }
   | {
       readonly type: 'tool.completed'
       readonly call_id: string

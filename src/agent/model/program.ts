@@ -18,6 +18,8 @@ export type Program = {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly call: (name: string, input: unknown) => Promise<ProgramAnswer>
+  /** Receives what the program prints while it runs; of much output only the end. */
+  readonly onOutput?: ((text: string) => void) | undefined
 }
 
 export type ProgramStatus = 'success' | 'error' | 'timeout' | 'interrupted'

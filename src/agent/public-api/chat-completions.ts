@@ -46,7 +46,7 @@ export function createChunkRenderer(head: CompletionHead, withUsage: boolean): (
   return (event) => {
     if (event.type === 'message.delta') return chunk({ ...role(), content: event.delta }, null)
     if (event.type === 'reasoning.delta') return chunk({ ...role(), reasoning_content: event.delta }, null)
-    if (event.type === 'tool.started' || event.type === 'tool.completed')
+    if (event.type === 'tool.started' || event.type === 'tool.progress' || event.type === 'tool.completed')
       return `event: hermes.tool.progress\n${chunk(role(), null, renderToolProgress(event))}`
     if (!isRunEnd(event)) return ''
     return `${chunk(role(), resolveFinishReason(event))}${usageChunk(event)}data: [DONE]\n\n`
@@ -54,10 +54,13 @@ export function createChunkRenderer(head: CompletionHead, withUsage: boolean): (
 }
 
 /** Renders the progress of a tool. It is added to a chunk, because SDKs parse every event as a chunk. */
-function renderToolProgress(event: Extract<SessionEvent, { type: 'tool.started' | 'tool.completed' }>): object {
-  const status = event.type === 'tool.started' ? 'running' : event.failed ? 'failed' : 'completed'
-  return { tool: event.tool, call_id: event.call_id, status }
+function renderToolProgress(event: ToolEvent): object {
+  const { tool, call_id } = event
+  if (event.type === 'tool.completed') return { tool, call_id, status: event.failed ? 'failed' : 'completed' }
+  return { tool, call_id, status: 'running', ...(event.type === 'tool.progress' && { output: event.delta }) }
 }
+
+type ToolEvent = Extract<SessionEvent, { type: 'tool.started' | 'tool.progress' | 'tool.completed' }>
 
 export const renderChatCompletion = (head: CompletionHead, end: RunEnded): object => ({
   id: head.id,

@@ -90,7 +90,7 @@ async function execute(loader: WorkerLoader, code: string, program: Program): Pr
 type StoppableHost = ProgramHost & { readonly stop: () => void; readonly printed: () => string }
 
 /** After `stop` all calls fail, so that a program that still runs cannot do anything. */
-function createHost({ call }: Program): StoppableHost {
+function createHost({ call, onOutput }: Program): StoppableHost {
   let over = false
   let printed = ''
   let stop = (): void => {}
@@ -104,6 +104,9 @@ function createHost({ call }: Program): StoppableHost {
     stop: () => stop(),
     stopped: () => stopped,
     printed: () => printed,
+    async print(text) {
+      if (!over) onOutput?.(text)
+    },
     async call(name, input, newOutput) {
       if (printed.length < maxOutputChars) printed += newOutput
       return over ? { error: 'the program has been stopped' } : call(name, input)
@@ -120,6 +123,9 @@ class RemoteHost extends RpcTarget {
   }
   call(name: string, input: unknown, printed: string): Promise<CallAnswer> {
     return this.#host.call(name, input, printed)
+  }
+  print(text: string): Promise<void> {
+    return this.#host.print(text)
   }
   stopped(): Promise<void> {
     return this.#host.stopped()

@@ -27,6 +27,8 @@ export type ComputeLimits = {
 /** The operations that the session offers to a running program. After its end, calls fail. */
 export type ProgramHost = {
   readonly call: (name: string, input: unknown, printed: string) => Promise<CallAnswer>
+  /** Sends the newest output, while the program runs. */
+  readonly print: (text: string) => Promise<void>
   /** Resolves when the program has to stop. */
   readonly stopped: () => Promise<void>
 }

@@ -38,7 +38,8 @@ export function openJobs({ sql, shell, now }: JobsOptions): Jobs {
   const begin = (id: string, command: string, { cwd = workspaceRoot, env = {}, timeoutMs }: JobOptions): Running => {
     const abort = new AbortController()
     const printer = bufferOutput(now, (bytes) => rows.append(id, bytes))
-    const request = { command, cwd: resolvePath(cwd), env, timeoutMs, maxOutput: maxOutputBytes, streams: true }
+    const shared = { env, timeoutMs, maxOutput: maxOutputBytes, streams: 'moved' } as const
+    const request = { ...shared, command, cwd: resolvePath(cwd) }
     const exit = shell(request, abort.signal, printer.print).then(({ stdout, stderr, exitCode, killed }) => {
       printer.print(stdout + stderr)
       return killed || abort.signal.aborted ? killedCode : exitCode

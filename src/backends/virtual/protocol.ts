@@ -10,8 +10,8 @@ export type ShellRequest = {
   readonly stdin?: string | undefined
   readonly timeoutMs: number
   readonly maxOutput: number
-  /** Output is sent after each statement with `ShellHost.print`; the answer has the rest. */
-  readonly streams?: boolean
+  /** Output is sent after each statement with `ShellHost.print`. `moved`: the answer has only the rest. */
+  readonly streams?: 'moved' | 'copied' | undefined
   /** The session has a network: `ShellHost.fetch` can be used. */
   readonly network?: boolean
 }

@@ -3,7 +3,7 @@
  * still runs cannot change anything.
  */
 
-import { fetchPublic, type Network } from './network.ts'
+import type { Network } from './network.ts'
 import type { FileAnswer, ShellHost } from './protocol.ts'
 import type { Entry, SqlFiles } from './sql-files.ts'
 
@@ -80,7 +80,7 @@ export function shellHost(files: SqlFiles, { yields, onOutput: listen, network }
     async fetch(request): Promise<FileAnswer> {
       if (!network) return { error: 'this host has no network' }
       if (over) return { error: 'interrupted' }
-      return fetchPublic(network, request, ended.signal).then(
+      return network.fetch(request, ended.signal).then(
         (ok) => ({ ok }),
         (error: unknown) => ({ error: messageOf(error) }),
       )

@@ -62,7 +62,7 @@ patch, tar, ...). It has ${network}, no package manager, no compilers or interpr
 after the other, loops end after 50 000 commands, sed knows no \\U.`.replaceAll('\n', ' ')
 
 const offlineCapabilities: Capabilities = {
-  streaming: false,
+  streaming: true,
   background: true,
   pty: false,
   network: 'none',
@@ -116,16 +116,11 @@ async function exec(shell: Shell, files: SqlFiles, command: string, options: Exe
     throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or omit the directory.')
   const start = performance.now()
   const { env = {}, stdin, timeoutMs, maxOutput = defaultMaxOutput } = options
-  const { killed, ...answer } = await shell({ command, cwd, env, stdin, timeoutMs, maxOutput }, options.signal)
-  sendOutput(options.onOutput, answer)
-  const aborted = killed || options.signal?.aborted
+  const { onOutput, signal } = options
+  const request = { command, cwd, env, stdin, timeoutMs, maxOutput, streams: onOutput && ('copied' as const) }
+  const { killed, ...answer } = await shell(request, signal, onOutput && ((text) => onOutput('out', text)))
+  const aborted = killed || signal?.aborted
   return { ...answer, exitCode: aborted ? null : answer.exitCode, ms: Math.round(performance.now() - start) }
-}
-
-/** Commands do not stream: the listener gets the whole output at the end. */
-function sendOutput(listener: ExecOptions['onOutput'], { stdout, stderr }: { stdout: string; stderr: string }): void {
-  if (stdout) listener?.('out', stdout)
-  if (stderr) listener?.('err', stderr)
 }
 
 const statOf = ({ path, kind, size, modified }: Entry): FileStat => ({ path, type: kind, size, modified })

@@ -15,6 +15,8 @@ import type { Usage } from '../../agent/model/usage.ts'
 import { createSummaryMessage } from '../../agent/prompt/compression.ts'
 import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
 import type { LastNumbers } from './session-metadata.ts'
+import { addToContext, type Context } from './context.ts'
+import { RecentProgress } from './recent-progress.ts'
 import { createDelta, isDelta, withStepIds, toPlacedEvent, type EventPosition, replay } from './event-log.ts'
 import { importRunId, type InboxItem, type Journal, type StepRow, type InboxRow } from './journal.ts'
 
@@ -58,8 +60,6 @@ const isAnswered = (row: StepRow) => row.entries.at(-1)?.message.role === 'assis
 const hasRoom = (row: StepRow) => row.texts.reduce((sum, text) => sum + text.length, 0) < importRowLength
 const importRowLength = 32 * 1024
 
-const hasImage = ({ role, content }: Message) => role !== 'assistant' && content.some(({ type }) => type === 'image')
-
 export class SessionStore implements Store {
   readonly #journal: Journal
   readonly #options: StoreOptions
@@ -78,6 +78,7 @@ export class SessionStore implements Store {
   #dirty = new Map<number, StepRow>()
   #drained: number[] = []
   #outgoing: SessionEvent[] = []
+  readonly #progress = new RecentProgress()
 
   constructor(journal: Journal, options: StoreOptions) {
     this.#journal = journal
@@ -182,6 +183,13 @@ export class SessionStore implements Store {
     this.#options.publish([this.#logDelta(this.#openRow(), kind, text)])
   }
 
+  /** Publishes what a running call prints. It is not stored. */
+  publishProgress(event: Extract<Event, { type: 'tool.progress' }>): void {
+    const placed = toPlacedEvent(event, this.#nextPosition(this.#openRow()))
+    this.#progress.add(placed)
+    this.#options.publish([placed])
+  }
+
   write(): void {
     for (const row of this.#dirty.values()) this.#journal.putStep(row, row === this.#row ? this.#turn : undefined)
     this.#dirty.clear()
@@ -199,17 +207,22 @@ export class SessionStore implements Store {
   }
 
   #eventsOf(row: StepRow, after: number): SessionEvent[] {
-    return replay(row, this.#options.sessionId, this.#answer).filter(({ seq }) => seq > after)
+    return this.#replay(row).filter(({ seq }) => seq > after)
+  }
+
+  #replay(row: StepRow): SessionEvent[] {
+    const events = replay(row, this.#options.sessionId, this.#answer)
+    return row === this.#row ? this.#progress.addTo(events) : events
   }
 
   /** All events of a run. Of the open run, the newest row is in memory. */
   eventsOfRun(runId: string): SessionEvent[] {
     const current = this.#row
     if (current?.runId === runId && this.#turn?.id === runId && current.n === this.#firstRow)
-      return replay(current, this.#options.sessionId, this.#answer)
+      return this.#replay(current)
     const rows = this.#journal.rowsOfRun(runId).filter(({ n }) => n !== current?.n)
     if (current?.runId === runId) rows.push(current)
-    return rows.flatMap((row) => replay(row, this.#options.sessionId, this.#answer))
+    return rows.flatMap((row) => this.#replay(row))
   }
 
   /** Removes the turns from message `from` on from the conversation. */
@@ -239,6 +252,7 @@ export class SessionStore implements Store {
     this.removeFromInbox(drain)
     const row = this.#openRow()
     for (const event of events) this.#logEvent(row, event)
+    this.#progress.dropEnded(events, commit.turn)
     // A continued answer keeps its text; any other one starts empty.
     if (commit.turn.stage.at === 'calling-model' && before?.stage !== commit.turn.stage) this.#openAnswer(commit.turn)
     this.#markDirty(row)
@@ -376,14 +390,4 @@ export class SessionStore implements Store {
     }
     return { newestFirst, summary }
   }
-}
-
-/** The messages that models get. */
-type Context = { readonly entries: Entry[]; readonly messages: Message[]; tokens: number; images: number }
-
-function addToContext(context: Context, entry: Entry): void {
-  context.entries.push(entry)
-  context.messages.push(entry.message)
-  context.tokens += entry.tokens
-  if (hasImage(entry.message)) context.images++
 }

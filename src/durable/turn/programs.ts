@@ -62,7 +62,7 @@ async function dispatchNested(request: NestedRequest, options: DispatchOptions, 
   const spent = log.explainLimit(tool.name)
   if (spent !== undefined) return errorResult(call, spent)
   log.started(parent, { id, name: tool.name, input: truncateTexts(maskSecretsInValue(input)), since })
-  const message = await dispatchOne(call, nestedOptions(options, signal), log)
+  const message = await dispatchOne(call, nestedOptions(options, signal, parent), log)
   log.ended(parent, id, message)
   return message
 }
@@ -76,10 +76,12 @@ async function dispatchOne(call: ToolCall, options: DispatchOptions, log: Progra
   throw new Error(`${call.name} brought no result to the program.`)
 }
 
-function nestedOptions(options: DispatchOptions, signal: AbortSignal): DispatchOptions {
+function nestedOptions(options: DispatchOptions, signal: AbortSignal, parent: string): DispatchOptions {
+  const { progress } = options
   const { backend } = options.services
   return {
     ...options,
+    ...(progress && { progress: { ...progress, emit: (one) => progress.emit({ ...one, parent }) } }),
     // A program gets no images: no model looks at what it reads.
     context: { ...options.context, signal, seesImages: false },
     // The model has not seen the files that the program reads: the record of shown files is a separate one.

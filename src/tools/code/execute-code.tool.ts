@@ -57,7 +57,7 @@ const assessPython = (code: string): Assessment => ({
 async function runProgram({ code, language }: Input, context: Context): Promise<ToolResult> {
   const { programs, backend, clock, callId, signal } = context
   const startedAt = clock.now()
-  const options = { source: code, timeoutMs: programTimeoutMs, signal }
+  const options = { source: code, timeoutMs: programTimeoutMs, signal, onOutput: context.reportProgress }
   if (language === 'python')
     return renderAnswer(await runPython(backend, { ...options, callId }), 0, clock.now() - startedAt)
   // Calls that still run when the program ends are stopped.

@@ -11,6 +11,7 @@ export type Script = {
   readonly callId: string
   readonly timeoutMs: number
   readonly signal: AbortSignal
+  readonly onOutput?: ((text: string) => void) | undefined
 }
 
 export async function runPython(backend: ExecutionBackend, script: Script): Promise<ProgramEnd> {
@@ -20,11 +21,12 @@ export async function runPython(backend: ExecutionBackend, script: Script): Prom
       output: '',
       error: `There is no Python on the ${backend.kind} backend. Write it in JavaScript, or ask the user for a backend with Python.`,
     }
-  const { source, callId, timeoutMs, signal } = script
+  const { source, callId, timeoutMs, signal, onOutput } = script
   const file = `/tmp/programs/${callId.replace(/[^\w-]/g, '_').slice(0, 64)}.py`
   await backend.files.write(file, new TextEncoder().encode(source))
   try {
-    const options = { cwd: backend.capabilities.root, timeoutMs, signal, maxOutput: maxOutputBytes }
+    const show = onOutput && { onOutput: (_: string, text: string) => onOutput(text) }
+    const options = { cwd: backend.capabilities.root, timeoutMs, signal, maxOutput: maxOutputBytes, ...show }
     const { exitCode, stdout, stderr, timedOut } = await backend.exec(`python3 ${file}`, options)
     if (timedOut) return { status: 'timeout', output: stdout, error: `Stopped after ${timeoutMs / 1000} s.` }
     if (signal.aborted) return { status: 'interrupted', output: stdout, error: 'Stopped by the user.' }

@@ -90,13 +90,20 @@ function assessCall({ command, workdir }: Input, services: Pick<Services, 'backe
 type Context = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>
 
 async function runCommand(request: Input, context: Context) {
-  const { backend, shell, signal } = context
+  const { backend, shell, signal, reportProgress } = context
   const { command, timeout = defaultTimeoutSeconds, workdir } = request
   const state = shell.read()
   const directory = await existingDirectory(backend, state.cwd)
   const cwd = workdir === undefined ? directory : backend.resolve(workdir, directory)
   if (request.background) return startInBackground(toBackgroundRequest(request, cwd), context)
-  const options = { cwd, env: state.env, timeoutMs: timeout * 1000, signal, maxOutput: maxOutputBytes }
+  const options = {
+    cwd,
+    env: state.env,
+    timeoutMs: timeout * 1000,
+    signal,
+    maxOutput: maxOutputBytes,
+    ...(reportProgress && { onOutput: (_: string, text: string) => reportProgress(text) }),
+  }
   const result = await backend.exec(request.pty ? withPty(command) : command, options)
   // A call that was stopped may return late, after other calls.
   if (!signal.aborted)

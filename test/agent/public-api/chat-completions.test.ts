@@ -61,6 +61,13 @@ describe('a chat completion', () => {
     expect(all.filter((frame) => frame.startsWith('event: hermes.tool.progress\n'))).toHaveLength(2)
   })
 
+  it('has what a tool prints while it runs', () => {
+    const render = createChunkRenderer(head, false)
+    const frame = render({ ...position, type: 'tool.progress', tool: 'terminal', call_id: 'c', delta: 'a line\n' })
+    expect(frame.startsWith('event: hermes.tool.progress\n')).toBe(true)
+    expect(dataOf(frame)).toMatchObject({ tool: 'terminal', call_id: 'c', status: 'running', output: 'a line\n' })
+  })
+
   it('starts with the role when the first event is a tool', () => {
     const first = createChunkRenderer(
       head,

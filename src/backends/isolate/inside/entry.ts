@@ -10,6 +10,7 @@ import type { ProgramHost, RunAnswer, RunRequest } from '../protocol.ts'
 import { limitBuiltIns, countSpread } from './limit-built-ins.ts'
 import { type Guard, createGuard } from './guard.ts'
 import { formatError, createOutput, type Output, formatValue } from './output.ts'
+import { createPrinter } from './printer.ts'
 import { trackPendingWork, type PendingWork } from './pending-work.ts'
 import { type Call, createToolFunctions } from './tools.ts'
 
@@ -28,7 +29,7 @@ type End = Pick<RunAnswer, 'status' | 'error'>
 export class Runner extends WorkerEntrypoint {
   async run(host: ProgramHost, request: RunRequest): Promise<RunAnswer> {
     const later = setTimeout
-    const output = createOutput(request.maxOutput)
+    const output = createOutput(request.maxOutput, createPrinter(host, later))
     const unhandled: unknown[] = []
     const pending = trackPendingWork((error) => unhandled.push(error))
     let finish = (_end: End): void => {}

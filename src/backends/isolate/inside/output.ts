@@ -9,7 +9,8 @@ export type Output = {
 
 const headShare = 0.4
 
-export function createOutput(maxChars: number): Output {
+/** `onPrint` receives each printed text. */
+export function createOutput(maxChars: number, onPrint: (text: string) => void): Output {
   const maxHeadChars = Math.floor(maxChars * headShare)
   const maxTailChars = maxChars - maxHeadChars
   let head = ''
@@ -19,6 +20,7 @@ export function createOutput(maxChars: number): Output {
   return {
     print(values) {
       let text = `${values.map((value) => formatValue(value)).join(' ')}\n`
+      onPrint(text)
       if (head.length < maxHeadChars) {
         const part = text.slice(0, maxHeadChars - head.length)
         head += part

@@ -40,7 +40,8 @@ export const runShell: RunShell = async (host, request) => {
   const bash = openBash(host, request, trap.command)
   const withoutSent = request.streams ? streamOutput(bash, host) : undefined
   const { result: whole, timedOut } = await runWithTimeout(bash, host, { ...request, atExit: trap.handler })
-  const result = withoutSent ? await withoutSent(whole) : whole
+  const unsent = withoutSent ? await withoutSent(whole) : whole
+  const result = request.streams === 'moved' ? unsent : whole
   const stdout = clip(describeBinary(result.stdout), request.maxOutput)
   const stderr = clip(result.stderr, request.maxOutput)
   return {
