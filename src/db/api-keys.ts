@@ -49,7 +49,10 @@ export type ApiKeys = {
   /** Lists keys, oldest first, including revoked ones; only those of `tenantId` when given. */
   readonly listKeys: (tenantId?: string) => Promise<readonly ApiKey[]>
   /** Undefined when there is no such key. `isNew`: it was not revoked before. */
-  readonly revokeKey: (id: string, now: number) => Promise<{ readonly tenantId: string; readonly isNew: boolean } | undefined>
+  readonly revokeKey: (
+    id: string,
+    now: number,
+  ) => Promise<{ readonly tenantId: string; readonly isNew: boolean } | undefined>
 }
 
 const hourMs = 60 * 60 * 1000

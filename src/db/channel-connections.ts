@@ -135,5 +135,6 @@ export async function getConnectionById(db: D1Database, id: string): Promise<Con
   const row = await db.prepare(selectWithTenant).bind(id).first<Row & { readonly standing: string | null }>()
   if (!row) return undefined
   const connection = parseRow(row)
+  if (row.standing === 'deleting') return undefined
   return row.standing === 'suspended' ? { ...connection, status: 'paused' } : connection
 }

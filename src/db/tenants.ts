@@ -1,7 +1,8 @@
 /** Creates, lists and updates tenants and their API keys. Used by the admin routes and by authentication only. */
 
-import { eq } from 'drizzle-orm'
+import { and, eq, ne } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
+import type { TenantStatus } from '../agent/model/access.ts'
 import { createApiKeys, type ApiKeys } from './api-keys.ts'
 import type { Limits } from '../agent/model/settings.ts'
 import { tenant } from './schema.ts'
@@ -9,13 +10,13 @@ import { tenant } from './schema.ts'
 export type Tenant = {
   readonly id: string
   readonly name: string
-  readonly status: 'active' | 'suspended'
+  readonly status: TenantStatus
   /** Limits that the operator sets. */
   readonly limits: Limits
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
-export type TenantChange = Partial<Pick<Tenant, 'name' | 'status' | 'limits'>>
+export type TenantChange = Partial<Pick<Tenant, 'name' | 'limits'>> & { readonly status?: 'active' | 'suspended' }
 
 /** A tenant id is part of object names and R2 keys. */
 const tenantIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
@@ -29,9 +30,11 @@ export type Tenants = ApiKeys & {
   /** Oldest first. */
   readonly list: () => Promise<readonly Tenant[]>
   readonly get: (id: string) => Promise<Tenant | undefined>
-  /** Undefined when the tenant does not exist. `limits` replaces all limits. */
+  /** Undefined when the tenant does not exist or is being deleted. `limits` replaces all limits. */
   readonly update: (id: string, change: TenantChange) => Promise<Tenant | undefined>
 }
+
+const isUndeleted = (id: string) => and(eq(tenant.id, id), ne(tenant.status, 'deleting'))
 
 export function createTenants(db: D1Database): Tenants {
   const orm = drizzle(db)
@@ -49,8 +52,8 @@ export function createTenants(db: D1Database): Tenants {
       const change = { ...(name !== undefined && { name }), ...(status && { status }), ...(limits && { limits }) }
       const query =
         Object.keys(change).length === 0
-          ? orm.select().from(tenant).where(eq(tenant.id, id))
-          : orm.update(tenant).set(change).where(eq(tenant.id, id)).returning()
+          ? orm.select().from(tenant).where(isUndeleted(id))
+          : orm.update(tenant).set(change).where(isUndeleted(id)).returning()
       return (await query)[0]
     },
   }

@@ -3,6 +3,8 @@
  * hibernating WebSocket, so that an idle subscriber does not keep the object awake; keep-alive comments are written here.
  */
 
+import { closeCodes, renderRefusalEvent } from '../agent/public-api/access-refusal.ts'
+import type { AccessRefusal } from '../agent/model/access.ts'
 import type { SessionEvent } from '../agent/model/event.ts'
 import type { EventPage } from '../durable/session/read-session.ts'
 import { invalid } from './errors.ts'
@@ -63,6 +65,10 @@ async function writePastEvents(
   return undefined
 }
 
+/** Finds why the session has closed the socket, if its reader may not read any more. */
+const refusalOf = (code: number) =>
+  (Object.keys(closeCodes) as AccessRefusal[]).find((refusal) => closeCodes[refusal] === code)
+
 function relaySocket(socket: WebSocket, writer: WritableStreamDefaultWriter<Uint8Array>, signal: AbortSignal): void {
   const keepAlive = setInterval(() => write(': idle\n\n'), keepAliveMs)
   const end = () => {
@@ -87,7 +93,11 @@ function relaySocket(socket: WebSocket, writer: WritableStreamDefaultWriter<Uint
     const event = JSON.parse(String(data)) as SessionEvent
     write(`id: ${event.seq}\nevent: ${event.type}\ndata: ${String(data)}\n\n`)
   })
-  socket.addEventListener('close', end)
+  socket.addEventListener('close', ({ code }) => {
+    const refusal = refusalOf(code)
+    if (refusal) write(renderRefusalEvent(refusal))
+    end()
+  })
   socket.addEventListener('error', end)
   signal.addEventListener('abort', end)
   socket.accept()

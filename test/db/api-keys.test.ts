@@ -63,8 +63,8 @@ describe('an API key', () => {
 
   it('does not verify after it is revoked', async () => {
     const { tenantId, key, presented } = await createTenantWithKey()
-    expect(await tenants.revokeKey(key.id, noonMs + 1)).toBe(true)
-    expect(await tenants.revokeKey(key.id, noonMs + 2)).toBe(false)
+    expect(await tenants.revokeKey(key.id, noonMs + 1)).toEqual({ tenantId: key.tenantId, isNew: true })
+    expect(await tenants.revokeKey(key.id, noonMs + 2)).toEqual({ tenantId: key.tenantId, isNew: false })
     expect(await tenants.verify(presented, noonMs + 3)).toBeUndefined()
     expect(await tenants.listKeys(tenantId)).toEqual([{ ...key, revokedAt: noonMs + 1 }])
   })

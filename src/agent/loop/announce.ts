@@ -8,7 +8,7 @@ import type { Event, RunEnded } from '../model/event.ts'
 import { type Message, textIn } from '../model/message.ts'
 import type { InboxMessage } from '../model/ports.ts'
 import { type PersonRequest, waitsForPerson } from '../model/pending-request.ts'
-import { type Commit, describeRestart, type Stage, type ToolCall, type Turn } from '../model/turn.ts'
+import { type Commit, describeRestart, isCancelled, type Stage, type ToolCall, type Turn } from '../model/turn.ts'
 import { nestedEvents } from './nested.ts'
 
 /** `drained`: the inbox messages that the commit drains. `fromSeq`: the last event before the discarded answer. */
@@ -135,7 +135,7 @@ function stageEvents(earlier: Stage | undefined, commit: Commit): Event[] {
 export function createRunEnded(turn: Turn, messages: readonly Message[]): RunEnded {
   if (turn.stage.at !== 'done') throw new Error('The turn is not over.')
   const { outcome, failure } = turn.stage
-  const type = outcome === 'failed' ? 'run.failed' : outcome === 'stopped' ? 'run.cancelled' : 'run.completed'
+  const type = outcome === 'failed' ? 'run.failed' : isCancelled(outcome) ? 'run.cancelled' : 'run.completed'
   const last = messages.findLast((message) => message.role === 'assistant')
   return {
     type,

@@ -5,7 +5,7 @@
 
 import type { View } from '../model/ports.ts'
 import type { Step } from '../model/step.ts'
-import type { Turn } from '../model/turn.ts'
+import { stopOutcome, type Turn } from '../model/turn.ts'
 import { beforeModel } from './policies.ts'
 
 export function next(turn: Turn, view: View): Step {
@@ -20,7 +20,7 @@ export function next(turn: Turn, view: View): Step {
         : stepBeforeModel(turn, view)
 
     case 'tools': {
-      if (turn.stopRequested) return { do: 'finish', outcome: 'stopped' }
+      if (turn.stopRequested) return { do: 'finish', outcome: stopOutcome(turn) }
       const calls = stage.calls.filter((call) => call.state === 'planned')
       return calls.length ? { do: 'run-tools', calls: view.selectConcurrent(calls) } : { do: 'rest' }
     }

@@ -3,6 +3,7 @@
  * transcript alone.
  */
 
+import type { AccessRefusal } from './access.ts'
 import type { ApprovalDecision } from './approval.ts'
 import type { Failure } from './failure.ts'
 import type { AssistantMessage, Message, ToolMessage } from './message.ts'
@@ -46,7 +47,7 @@ export type Stage =
   | { readonly at: 'done'; readonly outcome: Outcome; readonly endedAt: number; readonly failure?: Failure }
 
 /** `partial`: the answer was cut off and could not be completed. */
-export type Outcome = 'answered' | 'partial' | 'stopped' | 'out-of-budget' | 'failed'
+export type Outcome = 'answered' | 'partial' | 'stopped' | 'out-of-budget' | 'failed' | AccessRefusal
 
 /** Changes to the requests of this turn, because a provider rejected them. */
 export type Repairs = {
@@ -116,6 +117,8 @@ export type Turn = {
   /** The usage of the session at the start of this turn. */
   readonly usageBefore: Usage
   readonly stopRequested: boolean
+  /** Why it is stopped. Absent: a person stopped it. */
+  readonly stopReason?: AccessRefusal
   /** A person's request to compress the context before the next model call. */
   readonly compress?: CompressionRequest
 }
@@ -216,6 +219,14 @@ export function endTurn(turn: Turn, outcome: Outcome, now: number, failure?: Fai
   const { draft: _draft, say: _say, ...rest } = turn
   return { ...rest, stage: { at: 'done', outcome, endedAt: now, ...(failure && { failure }) } }
 }
+
+/** The outcome of a turn that is stopped now. */
+export const stopOutcome = ({ stopReason }: Turn): Outcome => stopReason ?? 'stopped'
+
+const cancelled: ReadonlySet<Outcome> = new Set(['stopped', 'tenant-suspended', 'tenant-deleted', 'key-revoked'])
+
+/** Whether the turn was stopped before its end. */
+export const isCancelled = (outcome: Outcome): boolean => cancelled.has(outcome)
 
 /** Names the effects that are in flight, for notes and events; undefined when there are none. */
 export function describeInFlight({ stage }: Turn): string | undefined {

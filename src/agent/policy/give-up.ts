@@ -2,7 +2,7 @@
 
 import type { Failure, FailureKind } from '../model/failure.ts'
 import { type AssistantMessage, notice } from '../model/message.ts'
-import { type Commit, endTurn, type Turn } from '../model/turn.ts'
+import { type Commit, endTurn, stopOutcome, type Turn } from '../model/turn.ts'
 
 const reasons: Record<FailureKind, string> = {
   auth: 'the provider refused the API key',
@@ -61,7 +61,7 @@ export function endCancelledCall(turn: Turn, partial: string | undefined, now: n
     : undefined
   const { draft: _draft, ...rest } = turn
   if (!turn.stopRequested) return { turn: { ...rest, stage: { at: 'ready' } }, append: message ? [message] : [] }
-  return { turn: endTurn(rest, 'stopped', now), append: [message ?? notice('Stopped before there was an answer.')] }
+  return { turn: endTurn(rest, stopOutcome(rest), now), append: [message ?? notice('Stopped before there was an answer.')] }
 }
 
 /** Puts the text of an unfinished answer before the message. */

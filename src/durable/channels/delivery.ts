@@ -34,6 +34,8 @@ type DeliverySession = {
   readonly store: SessionStore
   readonly exists: boolean
   readonly meta: { readonly origin?: ChatOrigin }
+  /** While the tenant is suspended nothing is sent. */
+  readonly access: { readonly isPaused: boolean }
   readonly runInBackground: (work: Promise<unknown>) => void
   readonly arm: () => void
   /** Aborts the object, and with it all writes since the last await. */
@@ -269,7 +271,7 @@ export class Delivery {
   async #processNext(): Promise<boolean> {
     const [row] = this.outbox.listOpen()
     const origin = this.#chat?.origin
-    if (!row || !origin || this.#isClosed) return false
+    if (!row || !origin || this.#isClosed || this.#session.access.isPaused) return false
     const options = this.#optionsOf(row)
     const step = policy.nextDeliveryStep(row.custody, options, clock.now())
     if (step.do === 'wait') return false

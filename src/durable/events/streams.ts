@@ -4,7 +4,9 @@
  * grows too large.
  */
 
+import type { AccessRefusal } from '../../agent/model/access.ts'
 import { isRunEnd, type SessionEvent } from '../../agent/model/event.ts'
+import { renderRefusalEvent } from '../../agent/public-api/access-refusal.ts'
 import { toPublicEvent } from '../../agent/public-api/server-sent-events.ts'
 
 export type Render = (event: SessionEvent) => string
@@ -13,6 +15,8 @@ type Subscriber = {
   readonly render: Render
   /** The stream ends with this run. */
   readonly runId: string
+  /** The key that reads the stream. */
+  readonly keyId: string | undefined
   readonly writer: WritableStreamDefaultWriter<Uint8Array>
   /** Bytes of past events that are still unread. They do not count against the buffer limit. */
   pastBytes: number
@@ -38,11 +42,11 @@ export class Streams {
   }
 
   /** Opens a stream of one run. `past` comes first; a run that is over ends the stream at once. */
-  open(render: Render, past: readonly SessionEvent[], runId: string): ReadableStream<Uint8Array> {
+  open(render: Render, past: readonly SessionEvent[], runId: string, keyId?: string): ReadableStream<Uint8Array> {
     // The runtime pipes an identity stream natively; a JavaScript source would be called for every chunk.
     const { readable, writable } = new IdentityTransformStream({ highWaterMark: maxBufferedBytes })
     const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>
-    const subscriber: Subscriber = { render, runId, writer, pastBytes: 0 }
+    const subscriber: Subscriber = { render, runId, keyId, writer, pastBytes: 0 }
     this.#makeRoom()
     this.#subscribers.add(subscriber)
     this.#keepAlive ??= setInterval(() => this.#sendKeepAlive(), keepAliveMs)
@@ -79,6 +83,18 @@ export class Streams {
   end(): void {
     for (const runId of this.#waiters.keys()) this.#runEnded(runId)
     for (const subscriber of this.#subscribers) this.#close(subscriber)
+  }
+
+  get isOpen(): boolean {
+    return this.#subscribers.size > 0
+  }
+
+  /** Ends the streams whose readers may not read any more, with an error as the last frame. */
+  closeRefused(refusalOf: (keyId: string | undefined) => AccessRefusal | undefined): void {
+    for (const subscriber of this.#subscribers) {
+      const refusal = refusalOf(subscriber.keyId)
+      if (refusal && this.#write(subscriber, renderRefusalEvent(refusal))) this.#close(subscriber)
+    }
   }
 
   #runEnded(runId: string) {

@@ -5,10 +5,13 @@ import { leaseMs, segmentMs } from '../platform/schedule.ts'
 import { pollProcesses } from './process-notices.ts'
 import type { Session } from './session.ts'
 
+/** Nothing is started while the tenant is suspended. Answers still leave while it cannot be reached. */
 export async function handleAlarm(session: Session): Promise<void> {
   const { turns, driver, delivery, store, toolRuntime } = session
+  const isTenantKnown = await session.tenant.tryLoad()
+  if (isTenantKnown && (await session.access.pausesAlarm())) return
   const sent = delivery.start()
-  if (!(await session.tenant.tryLoad())) return
+  if (!isTenantKnown) return
   if (!turns.isSettled && store.hasOpenTurn) turns.resume()
   else if (!turns.isSettled) turns.settle()
   await pollProcesses(session)

@@ -4,7 +4,7 @@ import type { Entry, SessionRecord } from '../../agent/model/history.ts'
 import { callsIn, textIn, thinkingIn, type UserMessage } from '../../agent/model/message.ts'
 import { createRunEnded } from '../../agent/loop/announce.ts'
 import type { TurnOptions } from '../../agent/model/turn-options.ts'
-import { modelCallUse, newTurn, timesUsed, type Turn } from '../../agent/model/turn.ts'
+import { isCancelled, modelCallUse, newTurn, timesUsed, type Turn } from '../../agent/model/turn.ts'
 import { toPublicTallies, toPublicUsage } from '../../agent/public-api/usage.ts'
 import { isWaitingForPerson } from '../turn/pending-requests.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
@@ -118,7 +118,7 @@ type RunStatus = 'queued' | 'running' | 'waiting' | 'stopping' | 'completed' | '
 
 function statusOf({ stage, stopRequested }: Turn): RunStatus {
   if (stage.at === 'done')
-    return stage.outcome === 'failed' ? 'failed' : stage.outcome === 'stopped' ? 'cancelled' : 'completed'
+    return stage.outcome === 'failed' ? 'failed' : isCancelled(stage.outcome) ? 'cancelled' : 'completed'
   if (stopRequested) return 'stopping'
   return isWaitingForPerson(stage) ? 'waiting' : 'running'
 }

@@ -7,6 +7,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { clock } from '../platform/clock.ts'
 import { armFailpoints } from '../platform/failpoint.ts'
 import { handleAlarm } from './alarm.ts'
+import { AccessSubject } from './rpc/access.ts'
 import { CheckpointsSubject } from './rpc/checkpoints.ts'
 import { ConversationSubject } from './rpc/conversation.ts'
 import { FilesSubject } from './rpc/files.ts'
@@ -63,6 +64,10 @@ export class SessionDO extends DurableObject<Env> {
     return this.#subjects.checkpoints
   }
 
+  get access(): AccessSubject {
+    return this.#subjects.access
+  }
+
   override fetch(request: Request): Promise<Response> {
     return serveStream(this.#host, request)
   }
@@ -71,8 +76,9 @@ export class SessionDO extends DurableObject<Env> {
     // Sockets only receive events. Messages go through the API, where they are checked and counted.
   }
 
-  override webSocketClose(socket: WebSocket, code: number): void {
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     socket.close(code === 1005 || code === 1006 ? 1000 : code)
+    if (this.#host.session.exists) await this.#host.session.access.unwatch()
   }
 
   /** Application errors end here; an error of an object that is being reset is rethrown, so that the runtime calls the alarm again. */
@@ -95,4 +101,5 @@ const subjectsOf = (host: SessionHost) => ({
   transfer: new TransferSubject(host),
   files: new FilesSubject(host),
   checkpoints: new CheckpointsSubject(host),
+  access: new AccessSubject(host),
 })

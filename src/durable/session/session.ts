@@ -30,6 +30,7 @@ import { Driver } from '../turn/driver.ts'
 import { PendingList } from '../turn/pending-list.ts'
 import { ToolRuntime } from '../turn/tool-runtime.ts'
 import { createTurnMachine } from '../turn/turn-machine.ts'
+import { SessionAccess } from './access.ts'
 import { Titles } from './title.ts'
 import { TurnControl } from './turn-control.ts'
 
@@ -56,6 +57,7 @@ export class Session {
   readonly driver: Driver
   readonly projection: Projection
   readonly turns: TurnControl
+  readonly access: SessionAccess
   /** The turn that was open when the object woke. */
   readonly openAtWake: string | undefined
   /** Replaced when the session is rebuilt: read it again after each wait. */
@@ -65,7 +67,8 @@ export class Session {
   #meta: SessionMetadata | undefined
   #settings: { readonly tenant: Settings; readonly session: Settings; readonly value: Settings } | undefined
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  /** `deleteSession` is called when the tenant is being deleted. */
+  constructor(ctx: DurableObjectState, env: Env, deleteSession: () => Promise<unknown>) {
     this.#ctx = ctx
     this.#env = env
     const [, tenantId = '', sessionId = ''] = /^t\/([^/]+)\/s\/([^/]+)$/.exec(ctx.id.name ?? '') ?? []
@@ -84,6 +87,7 @@ export class Session {
     this.delivery = new Delivery(this, env)
     this.titles = new Titles(this, env)
     this.turns = new TurnControl(this, ctx.storage)
+    this.access = this.#createAccess(deleteSession)
     const machine = createTurnMachine(this, env)
     this.side = machine.side
     this.driver = this.#createDriver(machine)
@@ -217,6 +221,15 @@ export class Session {
       notes: new SideCallNotes(this.journal),
       addLateUsage: (run, usage) => this.updateMeta(addLateUsage(this.meta, run, usage)),
       sessionBytes: () => ({ sessionId: this.sessionId, bytes: storedBytes(this.sql) }),
+    })
+  }
+
+  #createAccess(deleteSession: () => Promise<unknown>): SessionAccess {
+    return new SessionAccess({
+      session: this,
+      tenantStub: () => tenantStub(this.#env, this.tenantId),
+      sockets: () => this.#ctx.getWebSockets().map((socket) => ({ socket, keyId: this.#ctx.getTags(socket)[0] })),
+      deleteSession,
     })
   }
 

@@ -3,6 +3,7 @@
  * Everything that changes the schedule of a session is here.
  */
 
+import type { AccessRefusal } from '../../agent/model/access.ts'
 import { requestStop } from '../../agent/loop/intake.ts'
 import { maxTurns } from '../tenant/tenant-snapshot.ts'
 import type { Settings } from '../../agent/model/settings.ts'
@@ -35,6 +36,7 @@ type ControlledSession = {
   readonly projection: Projection
   readonly pendingList: PendingList
   readonly titles: Titles
+  readonly access: { readonly isPaused: boolean; readonly stopChecks: () => void }
   readonly delivery: { readonly getNextWake: (now: number) => number | undefined }
   readonly toolRuntime: { readonly processes: { readonly getNextWake: (isIdle: boolean) => number | undefined } }
   readonly expiresAt: number | undefined
@@ -66,11 +68,14 @@ export class TurnControl {
     this.resume()
   }
 
-  /** Cancels the open turn: a model call at once, a tool as soon as it reacts. False when no turn is open. */
-  stop(): boolean {
+  /**
+   * Cancels the open turn: a model call at once, a tool as soon as it reacts. False when no turn is open. `reason` is
+   * given when the tenant or the key may not go on.
+   */
+  stop(reason?: AccessRefusal): boolean {
     const { store, driver } = this.#session
     if (!store.hasOpenTurn) return false
-    store.save(requestStop(store.turn()))
+    store.save(requestStop(store.turn(), reason))
     store.write()
     driver.abort()
     this.resume()
@@ -93,10 +98,21 @@ export class TurnControl {
     if (isIdle && schedules.canDrive(this.#schedule, this.#facts())) this.resume()
   }
 
-  /** Opens the next turn of the queue after one has ended. False when there is none. */
-  openQueued(): boolean {
+  /** Starts what a suspension of the tenant held back: the open turn or the queue now, everything else by the alarm. */
+  continueAfterPause(): void {
     const { store } = this.#session
-    this.settle(store.turn().id)
+    if (this.isClosing) return
+    if (!store.hasOpenTurn && store.queued().length) this.openQueued()
+    this.resumeIfUndriven()
+    this.#session.runInBackground(this.rearm(clock.now()))
+  }
+
+  /** Opens the next turn of the queue after one has ended. False when there is none, or while the tenant is suspended. */
+  openQueued(): boolean {
+    const { store, access } = this.#session
+    const ended = store.current()
+    if (ended) this.settle(ended.id)
+    if (access.isPaused) return false
     const next = nextTurn(store)
     if (next) this.#open(next)
     return next !== undefined
@@ -104,6 +120,7 @@ export class TurnControl {
 
   /** Called when the driver has stopped. */
   handleDriverStop(until: number | undefined): void {
+    this.#session.access.stopChecks()
     const hasTurn = this.#session.store.current() !== undefined
     if (until === undefined && !hasTurn) return this.arm()
     this.#schedule = schedules.driverStopped(this.#schedule, until, clock.now())

@@ -3,16 +3,26 @@
  * new one when the last one is too old.
  */
 
+import { type Access, fullAccess } from '../../agent/model/access.ts'
+import { errorResult } from '../../agent/model/message.ts'
 import type { Perform } from '../../agent/model/ports.ts'
 import type { Limits } from '../../agent/model/settings.ts'
+import type { ToolCall } from '../../agent/model/turn.ts'
 import { noKeys, openKeys, type TenantKeys } from '../models/credentials.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
 import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapshot } from './tenant-snapshot.ts'
 import { clock } from '../platform/clock.ts'
 
+/** The age at which a new turn loads new settings. */
+const settingsMaxAgeMs = 5_000
+
 export class SessionTenant {
   snapshot: TenantSnapshot | undefined
   keys: TenantKeys = noKeys
+  #access: Access = fullAccess
+  /** When the load of this access began, and the last try to load one. */
+  #accessAt = 0
+  #accessTriedAt = 0
   readonly #env: Env
   readonly #id: string
   #loadedAt = 0
@@ -21,6 +31,11 @@ export class SessionTenant {
   constructor(env: Env, id: string) {
     this.#env = env
     this.#id = id
+  }
+
+  /** Whether the tenant may act, and its revoked keys: newer than the snapshot, which stays as it is for a turn. */
+  get access(): Access {
+    return this.#access
   }
 
   get limits(): Limits | undefined {
@@ -32,6 +47,32 @@ export class SessionTenant {
     this.keys = await openKeys(this.#env, snapshot)
     this.snapshot = shareSettings(snapshot)
     this.#loadedAt = clock.now()
+    this.setAccess(snapshot.access ?? fullAccess, snapshot.loadedAt)
+  }
+
+  /** Replaces the access, unless a newer one is here already. */
+  setAccess(access: Access, at = clock.now()): void {
+    if (at < this.#accessAt) return
+    this.#access = access
+    this.#accessAt = at
+  }
+
+  /** Whether the access is too old to begin another step. */
+  get isAccessStale(): boolean {
+    return clock.now() - Math.max(this.#accessAt, this.#accessTriedAt) > snapshotMaxAgeMs
+  }
+
+  /** Loads the access when it is too old. The last one stays in use while the tenant cannot be reached. */
+  async refreshAccess(): Promise<void> {
+    if (!this.isAccessStale) return
+    this.#accessTriedAt = clock.now()
+    try {
+      const { access = fullAccess, loadedAt } = await fetchTenantSnapshot(this.#env, this.#id)
+      this.setAccess(access, loadedAt)
+    } catch (error) {
+      if (isOwnReset(error)) throw error
+      console.warn('The tenant cannot be reached; its last access stays in use.', error)
+    }
   }
 
   /** Loads the snapshot after a wake-up without a request. */
@@ -55,7 +96,7 @@ export class SessionTenant {
   needsRefresh(turn: string): boolean {
     const isNew = turn !== this.#lastTurnId
     this.#lastTurnId = turn
-    return isNew && clock.now() - this.#loadedAt > snapshotMaxAgeMs
+    return isNew && clock.now() - this.#loadedAt > settingsMaxAgeMs
   }
 
   /** Loads a new snapshot. The old one stays in use while the tenant cannot be reached. */
@@ -68,15 +109,38 @@ export class SessionTenant {
   }
 }
 
-type Session = { readonly tenant: SessionTenant; readonly driver: { readonly abortable: () => AbortController } }
+type Session = {
+  readonly tenant: SessionTenant
+  readonly driver: { readonly abortable: () => AbortController }
+  readonly access: TurnAccess
+}
 
-/** Refreshes the tenant before the first model call of a turn that was queued or that no request started. */
+/** Both methods stop the turn when its tenant or its key may not go on, and return whether it is stopped. */
+export type TurnAccess = {
+  readonly startChecks: () => void
+  readonly check: () => Promise<boolean>
+  readonly apply: () => boolean
+}
+
+/**
+ * Refreshes the tenant before the first model call of a turn that was queued or that no request started, and checks
+ * before every step that the turn may go on. Nothing is awaited while both are known.
+ */
 export const withFreshTenant = (session: Session, perform: Perform): Perform =>
   async function* (step, turn) {
-    if (step.do === 'call-model' && session.tenant.needsRefresh(turn.id)) {
-      const { signal } = session.driver.abortable()
-      await session.tenant.refresh()
-      if (signal.aborted) return yield { of: 'failure', failure: { kind: 'aborted', message: '' } }
+    const { access, tenant, driver } = session
+    access.startChecks()
+    let isStopped = false
+    if (step.do === 'call-model' && tenant.needsRefresh(turn.id)) {
+      const { signal } = driver.abortable()
+      await tenant.refresh()
+      isStopped = signal.aborted
     }
-    yield* perform(step, turn)
+    if (tenant.isAccessStale) isStopped = (await access.check()) || isStopped
+    else isStopped = access.apply() || isStopped
+    if (!isStopped) return yield* perform(step, turn)
+    if (step.do === 'run-tools') yield* step.calls.map((call) => ({ of: 'tool' as const, message: notRun(call) }))
+    else if (step.do !== 'finish') yield { of: 'failure', failure: { kind: 'aborted', message: '' } }
   }
+
+const notRun = (call: ToolCall) => errorResult(call, 'Not run: the turn was stopped.')

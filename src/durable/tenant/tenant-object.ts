@@ -4,6 +4,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { TenantAccess } from './access.ts'
 import { type ScheduledParts, TenantAlarm } from './alarm.ts'
 import { TenantBilling } from './billing.ts'
 import { TenantClaims } from './claims.ts'
@@ -35,7 +36,20 @@ export class TenantDO extends DurableObject<Env> {
   readonly #windows = new TenantWindows(this.#values)
   readonly #pending = new TenantPending(this.#sql)
   readonly #pairing = new TenantPairing(this.#sql)
-  readonly #alarm = new TenantAlarm(this.ctx.storage, () => this.scheduledParts)
+  readonly #access = new TenantAccess({
+    sql: this.#sql,
+    values: this.#values,
+    announce: (sessionId, access) => this.env.SESSION.getByName(`t/${this.#id}/s/${sessionId}`).access.change(access),
+    armAlarm: () => this.armAlarm(),
+  })
+  readonly #alarm = new TenantAlarm(this.ctx.storage, () => ({
+    access: this.#access,
+    ...(this.#access.get().status === 'active' && this.scheduledParts),
+  }))
+
+  get access(): TenantAccess {
+    return this.#access
+  }
 
   get settings(): TenantSettings {
     return this.#settings
@@ -82,6 +96,7 @@ export class TenantDO extends DurableObject<Env> {
       keys: this.#keyHealth.list(),
       windows: this.#windows.list(),
       limits: this.#limits.get(),
+      access: this.#access.get(),
       ...(credentials && { credentials }),
     }
   }
@@ -90,7 +105,7 @@ export class TenantDO extends DurableObject<Env> {
     return this.#alarm.run()
   }
 
-  /** Parts that have work to do at a time of their own. There is none yet. */
+  /** Parts that have work to do at a time of their own, while the tenant is active. There is none yet. */
   protected get scheduledParts(): ScheduledParts {
     return {}
   }

@@ -1,8 +1,10 @@
 /**
  * Caches the snapshot of a tenant in the isolate for a few seconds, so that the usual turn does not wait for the
- * tenant's object. A change is visible at once in the isolate that made it, and within `snapshotMaxAgeMs` elsewhere.
+ * tenant's object. A change is visible at once in the isolate that made it, and within `snapshotMaxAgeMs` elsewhere:
+ * together with the checks of running sessions this keeps the promise that a suspension acts within two seconds.
  */
 
+import type { Access } from '../../agent/model/access.ts'
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import { defaultSettings, type Limits, mergeSettings, type Settings } from '../../agent/model/settings.ts'
 import { mergeWindows, type Windows } from '../models/learned-windows.ts'
@@ -16,6 +18,10 @@ export type TenantSnapshot = {
   readonly settings: Settings
   /** The effective limits: the stricter of the operator's and the tenant's. */
   readonly limits: Limits
+  /** Whether the tenant may act, and its revoked keys. Absent: no restriction. */
+  readonly access?: Access | undefined
+  /** When the load began. Absent: just now. */
+  readonly loadedAt?: number | undefined
   /** Suspended and dead provider keys. */
   readonly keys: StoredKeyHealth
   /** Context windows that calls have learned. */
@@ -24,10 +30,10 @@ export type TenantSnapshot = {
   readonly credentials?: SealedKeys | undefined
 }
 
-export const snapshotMaxAgeMs = 5_000
+export const snapshotMaxAgeMs = 1_000
 const maxCached = 5_000
 /** At this age one request loads a new snapshot; the others use the old one until it arrives. */
-const refreshAfterMs = 2_500
+const refreshAfterMs = 500
 
 /** `refreshedAt`: when the last load of a newer snapshot began. */
 type CachedSnapshot = { readonly snapshot: TenantSnapshot; readonly at: number; refreshedAt: number }
@@ -48,7 +54,7 @@ export async function fetchTenantSnapshot(env: Env, id: string): Promise<TenantS
   if (cached && now - cached.at < snapshotMaxAgeMs && now - cached.refreshedAt < refreshAfterMs) return cached.snapshot
   if (cached) cached.refreshedAt = now
   const before = lastChange(id)
-  const snapshot = await tenantStub(env, id).snapshot()
+  const snapshot = { ...(await tenantStub(env, id).snapshot()), loadedAt: now }
   mergeHealth(id, snapshot.keys)
   mergeWindows(id, snapshot.windows)
   await openKeys(env, snapshot)

@@ -4,7 +4,7 @@ import type { Settings } from '../../agent/model/settings.ts'
 import type { SideCall } from '../models/side-call.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { SessionTenant } from '../tenant/session-tenant.ts'
+import type { SessionTenant, TurnAccess } from '../tenant/session-tenant.ts'
 import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Driver } from './driver.ts'
 import type { ToolRuntime } from './tool-runtime.ts'
@@ -21,6 +21,7 @@ export type TurnSession = {
   readonly tenant: SessionTenant
   readonly billing: SessionBilling
   readonly toolRuntime: ToolRuntime
+  readonly access: TurnAccess
   readonly driver: Driver
   readonly side: SideCall
   /** Runs work in the background; the platform keeps the object alive for it. */

@@ -5,6 +5,7 @@
  */
 
 import { loadConnection } from '../../durable/channels/connection.ts'
+import { isTenantActive } from '../access.ts'
 import { readLimited } from '../body.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { OpenRoute, Web } from '../route.ts'
@@ -56,6 +57,8 @@ async function receiveWebhook(web: Web): Promise<Response> {
   const request = { method, url: new URL(web.req.url), headers, body, receivedAt }
   const { response, events } = await channel.receive(request, connection)
   // In order, and none after a failed one: the platform repeats the request, and events that were accepted count once.
-  if (status === 'active') for (const event of events) await acceptInboundEvent(web, connection, event)
+  // Connections are cached for longer than the status of their tenant.
+  const isActive = status === 'active' && events.length > 0 && (await isTenantActive(web.env, connection.tenantId))
+  if (isActive) for (const event of events) await acceptInboundEvent(web, connection, event)
   return response ?? new Response(null, { status: 200 })
 }

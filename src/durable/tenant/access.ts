@@ -1,0 +1,130 @@
+/**
+ * Stores whether the tenant may act and which of its keys are revoked, and announces changes to the sessions that asked
+ * for it. Other sessions see a change with their next snapshot. An announcement is repeated until it has arrived.
+ */
+
+import { RpcTarget } from 'cloudflare:workers'
+import { type Access, fullAccess, type TenantStatus } from '../../agent/model/access.ts'
+import { clock } from '../platform/clock.ts'
+import type { ScheduledPart } from './alarm.ts'
+import type { StoredValues } from './stored-values.ts'
+
+export type TenantAccessOptions = {
+  readonly sql: SqlStorage
+  readonly values: StoredValues
+  /** Tells a session about the change. Resolves to whether the session still watches. */
+  readonly announce: (sessionId: string, access: Access) => Promise<boolean>
+  readonly armAlarm: () => void
+}
+
+/** `watcher`: sessions that do not look by themselves, because they hibernate. */
+const schema = [
+  'CREATE TABLE IF NOT EXISTS revoked_key (id TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID',
+  'CREATE TABLE IF NOT EXISTS watcher (session TEXT PRIMARY KEY) WITHOUT ROWID',
+]
+
+/** Older ones have left every cache long ago. */
+const maxRevokedKeys = 1_000
+const maxConcurrent = 50
+/** The alarm repeats an announcement after this time. */
+const retryMs = 2_000
+/** Names of stored values. */
+const statusName = 'status'
+const announcedName = 'announce'
+
+export class TenantAccess extends RpcTarget implements ScheduledPart {
+  readonly #options: TenantAccessOptions
+  #hasTables = false
+  #access: Access | undefined
+
+  constructor(options: TenantAccessOptions) {
+    super()
+    this.#options = options
+  }
+
+  get(): Access {
+    return (this.#access ??= this.#read())
+  }
+
+  /** Resolves when the watching sessions know the new status, or the alarm repeats the announcement. */
+  setStatus(status: TenantStatus): Promise<void> {
+    if (this.get().status !== status) this.#options.values.set(statusName, status)
+    return this.#announce()
+  }
+
+  revokeKey(id: string): Promise<void> {
+    this.#sql.exec('INSERT INTO revoked_key VALUES (?, ?) ON CONFLICT DO NOTHING', id, clock.now())
+    return this.#announce()
+  }
+
+  /** Registers a session that has to be told about changes. Returns the access as it is now. */
+  watch(sessionId: string): Access {
+    this.#sql.exec('INSERT INTO watcher VALUES (?) ON CONFLICT DO NOTHING', sessionId)
+    return this.get()
+  }
+
+  unwatch(sessionId: string): void {
+    this.#sql.exec('DELETE FROM watcher WHERE session = ?', sessionId)
+  }
+
+  watchers(): readonly string[] {
+    return this.#sql
+      .exec<{ session: string }>('SELECT session FROM watcher')
+      .toArray()
+      .map(({ session }) => session)
+  }
+
+  wakeAt(): number | undefined {
+    return this.#options.values.get<number>(announcedName) || undefined
+  }
+
+  async wake(): Promise<void> {
+    const since = this.wakeAt()
+    const [access, sessions] = [this.get(), [...this.watchers()]]
+    const failures: unknown[] = []
+    const tellNext = async () => {
+      for (let id = sessions.pop(); id !== undefined; id = sessions.pop())
+        await this.#tell(id, access).catch((error: unknown) => failures.push(error))
+    }
+    await Promise.all(Array.from({ length: maxConcurrent }, tellNext))
+    if (failures.length) throw new Error(`${failures.length} sessions could not be told.`, { cause: failures[0] })
+    // A change during the announcement is announced again.
+    if (this.wakeAt() === since) this.#options.values.set(announcedName, 0)
+  }
+
+  async #tell(sessionId: string, access: Access): Promise<void> {
+    if (!(await this.#options.announce(sessionId, access))) this.unwatch(sessionId)
+  }
+
+  /** The intent is stored first: the alarm repeats an announcement that fails or is interrupted. */
+  async #announce(): Promise<void> {
+    this.#access = undefined
+    const { values, armAlarm } = this.#options
+    values.set(announcedName, Math.max(clock.now() + retryMs, (this.wakeAt() ?? 0) + 1))
+    armAlarm()
+    try {
+      await this.wake()
+      armAlarm()
+    } catch (error) {
+      console.warn('A change of access is announced again.', error)
+    }
+  }
+
+  #read(): Access {
+    const status = this.#options.values.get<TenantStatus>(statusName) ?? fullAccess.status
+    const query = 'SELECT id FROM revoked_key ORDER BY at DESC LIMIT ?'
+    const revokedKeys = this.#sql
+      .exec<{ id: string }>(query, maxRevokedKeys)
+      .toArray()
+      .map(({ id }) => id)
+    return { status, revokedKeys }
+  }
+
+  /** Creates the tables at the first use. */
+  get #sql(): SqlStorage {
+    const { sql } = this.#options
+    if (!this.#hasTables) for (const statement of schema) sql.exec(statement)
+    this.#hasTables = true
+    return sql
+  }
+}
