@@ -6,6 +6,8 @@ interface Env {
   readonly LOADER?: WorkerLoader
   readonly IMAGES?: ImagesBinding
   readonly ASSETS?: Fetcher
+  /** Limits requests with unknown keys. */
+  readonly SHIELD?: RateLimit
   readonly AI?: Ai
   readonly AI_GATEWAY_ID?: string
   readonly ADMIN_KEY?: string

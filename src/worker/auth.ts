@@ -8,6 +8,7 @@ import { BoundedMap } from '../agent/model/bounded-map.ts'
 import { createTenants } from '../db/tenants.ts'
 import { ownerTenant } from '../db/schema.ts'
 import { AppError } from './errors.ts'
+import { requireShield } from './shield.ts'
 
 const keyCacheMs = 30_000
 const minKeyLength = 16
@@ -43,6 +44,7 @@ export async function authenticate(
   const now = Date.now()
   const cached = keyCache.get(presented)
   if (cached && cached.until > now && cached.adminKey === env.ADMIN_KEY) return cached.authority
+  await requireShield(env, request)
   const { authority, expiresAt } = await resolveKey(presented, env, now, waitUntil)
   const until = Math.min(now + keyCacheMs, expiresAt ?? Infinity)
   keyCache.set(presented, { authority, until, adminKey: env.ADMIN_KEY })

@@ -288,7 +288,8 @@ describe('a limit', () => {
     outage.isTenantDown = true
     first.open()
     const { run_id: run } = (await one).body
-    await second.waitUntilReached()
+    // The end of the first run, and the first call of the second one.
+    await until(() => outage.refusedCount > 1)
     const died = runInDurableObject(object, (_object, state) => state.abort('killed by a test'))
     await died.catch(() => undefined)
     outage.restore()

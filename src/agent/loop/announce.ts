@@ -8,7 +8,15 @@ import type { Event, RunEnded } from '../model/event.ts'
 import { type Message, textIn } from '../model/message.ts'
 import type { InboxMessage } from '../model/ports.ts'
 import { type PersonRequest, waitsForPerson } from '../model/pending-request.ts'
-import { type Commit, describeRestart, isCancelled, type Stage, type ToolCall, type Turn } from '../model/turn.ts'
+import {
+  type Commit,
+  describeRestart,
+  isCancelled,
+  type Stage,
+  type ToolCall,
+  type Turn,
+  warningNote,
+} from '../model/turn.ts'
 import { nestedEvents } from './nested.ts'
 
 /** `drained`: the inbox messages that the commit drains. `fromSeq`: the last event before the discarded answer. */
@@ -43,15 +51,16 @@ function recoveryEvents(before: Turn, turn: Turn, fromSeq: number): Event[] {
     events.push({ type: 'turn.restarted', from_seq: fromSeq, reason: turn.restarts.reason })
   else if (wasInterrupted)
     events.push({ type: 'status', state: 'resumed', detail: `${describeRestart(before)}; the turn goes on` })
-  if (before.route.model !== turn.route.model)
-    events.push({ type: 'provider.fallback', from: before.route.model, to: turn.route.model, reason: lastReason(turn) })
-  const last = turn.notes.at(-1)
-  if (last && last !== before.notes.at(-1) && !(wasInterrupted && last.did === 'go on'))
+  const { fallback } = turn.route
+  if (fallback && before.route.model !== turn.route.model) events.push({ type: 'provider.fallback', ...fallback })
+  const known = new Set(before.notes)
+  for (const note of turn.notes.filter((one) => one.did === warningNote && !known.has(one)))
+    events.push({ type: 'status', state: 'warning', detail: note.why })
+  const last = turn.notes.findLast(({ did }) => did !== warningNote)
+  if (last && !known.has(last) && !(wasInterrupted && last.did === 'go on'))
     events.push({ type: 'status', state: 'recovering', detail: `${last.did} (${last.why})` })
   return events
 }
-
-const lastReason = ({ notes }: Turn) => notes.at(-1)?.why ?? 'failed'
 
 function callEvents(before: Turn | undefined, { turn, append = [], requestId }: Commit, now: number): Event[] {
   const earlier = new Map(callsOf(before).map((call) => [call.id, call]))

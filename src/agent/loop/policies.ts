@@ -12,7 +12,7 @@ import { planCalls } from '../policy/plan-calls.ts'
 import type { AfterEffect, BeforeModel, OnEnter, OnReply } from '../policy/policy.ts'
 import { recordDecision } from '../policy/record-decision.ts'
 import { recover } from '../policy/recover.ts'
-import { recordHalt, stopAtSpendingLimit } from '../policy/spending-limit.ts'
+import { recordHalt, settleRefusedCall, stopAtSpendingLimit, warnNearLimit } from '../policy/spending-limit.ts'
 import { stopOnRequest } from '../policy/stop-on-request.ts'
 import { repairToolCalls } from '../policy/repair-tool-calls.ts'
 import { stopAtTimeLimit } from '../policy/time-limit.ts'
@@ -34,6 +34,7 @@ export const onEnter: readonly OnEnter[] = [recordHalt, refundUnusedWait, select
 
 /** For every reply of a model. */
 export const onReply: readonly OnReply[] = [
+  warnNearLimit,
   repairToolCalls,
   retryIncompleteReply,
   completeReply,
@@ -46,4 +47,10 @@ export const onReply: readonly OnReply[] = [
 ]
 
 /** For every other result: of a tool, a summary or a failed call. */
-export const afterEffect: readonly AfterEffect[] = [recordDecision, continueBrokenStream, recover, guardToolLoops]
+export const afterEffect: readonly AfterEffect[] = [
+  settleRefusedCall,
+  recordDecision,
+  continueBrokenStream,
+  recover,
+  guardToolLoops,
+]

@@ -55,13 +55,13 @@ export type Event =
   | { readonly type: 'question.answered'; readonly question_id: string; readonly request_id?: string }
   | {
       readonly type: 'status'
-      readonly state: 'waiting' | 'compressing' | 'resumed' | 'recovering'
+      readonly state: 'waiting' | 'compressing' | 'resumed' | 'recovering' | 'warning'
       readonly detail?: string
       /** The end of the pause in the state `waiting`. */
       readonly until?: number
     }
-  /** `from`, `to`: indexes in the turn's chain of models. */
-  | { readonly type: 'provider.fallback'; readonly from: number; readonly to: number; readonly reason: string }
+  /** `from`, `to`: `provider/model`. */
+  | { readonly type: 'provider.fallback'; readonly from: string; readonly to: string; readonly reason: string }
   | { readonly type: 'context.compressed' }
   /** Deltas between `from_seq` and this event belong to a discarded answer. */
   | { readonly type: 'turn.restarted'; readonly from_seq: number; readonly reason: string }

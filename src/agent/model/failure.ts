@@ -27,6 +27,8 @@ export type FailureKind =
   | 'refused' // the model or its provider declines to answer
   | 'account-policy' // the account's own rules exclude every provider of this model
   | 'tool-content' // tool results may only be text
+  | 'no-stream' // the model or the account cannot stream answers
+  | 'no-images' // the model cannot see images
   | 'thinking-signature' // the signature of earlier thinking is rejected
   | 'encrypted-reasoning' // earlier reasoning cannot be decrypted
   | 'grammar' // the server cannot compile a tool schema
@@ -36,6 +38,8 @@ export type FailureKind =
   | 'interrupted' // the object stopped during the call
   | 'aborted' // a stop or a new message cancelled the call
   | 'unconfigured' // no model is available
+  | 'limit' // a spending limit has no room for the call
+  | 'unpriced' // a limit in USD is set, and the model has no known price
   | 'unknown'
 
 export type Failure = {

@@ -83,6 +83,8 @@ export type View = {
   readonly limits: LoopLimits
   /** The spending limit that is reached. */
   readonly limitReached?: string
+  /** A spending limit of which most is used. */
+  readonly limitWarning?: { readonly limit: string; readonly percent: number } | undefined
   /** The estimated usage of the call in flight, in case its result is lost. */
   readonly lostCall?: { readonly usage: Usage }
   /** Whether the transcript contains images. */

@@ -51,7 +51,8 @@ export type Outcome = 'answered' | 'partial' | 'stopped' | 'out-of-budget' | 'fa
 
 /** Changes to the requests of this turn, because a provider rejected them. */
 export type Repairs = {
-  readonly images?: 'left-out'
+  /** `unseen`: the model cannot see them. */
+  readonly images?: 'left-out' | 'unseen'
   /** Images are sent in a smaller size. */
   readonly imageSize?: 'small'
   readonly thinking?: 'left-out'
@@ -59,6 +60,8 @@ export type Repairs = {
   readonly toolContent?: 'text'
   readonly longContext?: 'off'
   readonly maxTokens?: number
+  /** The provider is asked for the whole answer at once. */
+  readonly stream?: 'off'
 }
 
 /** An entry in the record of the turn: a remedy and its reason. */
@@ -89,7 +92,13 @@ export type Turn = {
   /** Counted replies, their limit, and the progress of the final calls after the limit. */
   readonly budget: { readonly spent: number; readonly limit: number; readonly closing: 'no' | 'grace' | 'summary' }
   /** The model of the next call, keys to avoid, and attempts since the last success. */
-  readonly route: { readonly model: number; readonly avoid: readonly string[]; readonly attempt: number }
+  readonly route: {
+    readonly model: number
+    readonly avoid: readonly string[]
+    readonly attempt: number
+    /** The last change of the model, by model ids. */
+    readonly fallback?: { readonly from: string; readonly to: string; readonly reason: string }
+  }
   /** Uses of each remedy in this turn. Each has a maximum. */
   readonly used: Readonly<Record<string, number>>
   readonly repairs: Repairs
@@ -184,6 +193,9 @@ export const newTurn = (id: string, startedAt: number, limit: number, options: T
 })
 
 const maxNotes = 50
+
+/** What the note about a limit that is nearly used up says was done. */
+export const warningNote = 'warn'
 
 export const addNote = (turn: Turn, at: number, did: string, why: string): Turn => ({
   ...turn,

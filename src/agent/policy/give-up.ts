@@ -36,6 +36,10 @@ const reasons: Record<FailureKind, string> = {
   interrupted: 'the system restarted again and again at the same step',
   aborted: 'the call was cancelled',
   unconfigured: 'none of the models that are named can be asked',
+  limit: 'a spending limit is reached',
+  unpriced: 'a limit in USD is set, and the price of the model is unknown',
+  'no-stream': 'the model cannot stream its answers, and could not be asked without streaming',
+  'no-images': 'the model cannot see images',
   unknown: 'the provider kept failing',
 }
 
@@ -61,9 +65,12 @@ export function endCancelledCall(turn: Turn, partial: string | undefined, now: n
     : undefined
   const { draft: _draft, ...rest } = turn
   if (!turn.stopRequested) return { turn: { ...rest, stage: { at: 'ready' } }, append: message ? [message] : [] }
-  return { turn: endTurn(rest, stopOutcome(rest), now), append: [message ?? notice('Stopped before there was an answer.')] }
+  return {
+    turn: endTurn(rest, stopOutcome(rest), now),
+    append: [message ?? notice('Stopped before there was an answer.')],
+  }
 }
 
 /** Puts the text of an unfinished answer before the message. */
-const withDraft = ({ draft }: Turn, message: AssistantMessage): AssistantMessage =>
+export const withDraft = ({ draft }: Turn, message: AssistantMessage): AssistantMessage =>
   draft ? { ...message, content: [{ type: 'text', text: `${draft}\n\n` }, ...message.content] } : message

@@ -14,6 +14,7 @@ import {
   repeatStep,
   compress,
   compressOlder,
+  hideImages,
   leaveOutImages,
   leaveOutThinking,
   lessOutput,
@@ -30,6 +31,7 @@ import {
   wait,
   waitSlowly,
   waitTwice,
+  withoutStreaming,
 } from './remedies.ts'
 
 const remedies: Record<FailureKind, readonly Remedy[]> = {
@@ -64,6 +66,11 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   interrupted: [repeatStep],
   aborted: [],
   unconfigured: [nextModel],
+  // `settleRefusedCall` comes first.
+  limit: [],
+  unpriced: [nextModel],
+  'no-stream': [withoutStreaming, nextModel],
+  'no-images': [hideImages, leaveOutImages, nextModel],
   unknown: [wait, nextModel],
 }
 

@@ -8,7 +8,7 @@ import type { View } from '../model/ports.ts'
 import { addNote, countUse, describeRestart, type Repairs, timesUsed, type Turn } from '../model/turn.ts'
 import { maxCompressions } from './compress-context.ts'
 import { isTimeOver } from './time-limit.ts'
-import { findUsableModel } from './usable-model.ts'
+import { findUsableModel, moveToModel } from './usable-model.ts'
 
 /** `key`: the name of the key of the call. */
 export type FailedCall = { readonly failure: Failure; readonly key?: string | undefined }
@@ -92,7 +92,8 @@ export const nextKey: Remedy = (turn, { failure, key }, view) => {
 export const nextModel: Remedy = (turn, { failure }, view) => {
   const next = findUsableModel(turn, view, turn.route.model + 1)
   if (next === undefined) return undefined
-  const moved = { ...turn, route: { ...turn.route, model: next, attempt: 0 }, stage: ready }
+  const { route, ...rest } = moveToModel(turn, view, next, failure.kind)
+  const moved: Turn = { ...rest, route: { ...route, attempt: 0 }, stage: ready }
   return addNote(moved, view.now, `fall back to ${view.chain[next]?.id ?? 'the next model'}`, failure.kind)
 }
 
@@ -127,6 +128,11 @@ export const leaveOutImages: Remedy = (turn, call, view) =>
 /** Makes images smaller, where the deployment can do so. */
 export const shrinkImages: Remedy = (turn, call, view) =>
   view.hasImages && view.canShrinkImages ? repair('shrink images', { imageSize: 'small' })(turn, call, view) : undefined
+/** Replaces images by a note that the model cannot see them. */
+export const hideImages: Remedy = (turn, call, view) =>
+  view.hasImages ? repair('hide images', { images: 'unseen' })(turn, call, view) : undefined
+/** Asks for the whole answer at once. */
+export const withoutStreaming = repair('ask without streaming', { stream: 'off' })
 export const leaveOutThinking = repair('leave out thinking', { thinking: 'left-out' })
 export const plainSchemas = repair('plain schemas', { schemas: 'plain' })
 export const resultsAsText = repair('results as text', { toolContent: 'text' })

@@ -74,6 +74,8 @@ const taskFailures = new Set<FailureKind>([
   'tool-content',
   'grammar',
   'invalid',
+  'unpriced',
+  'no-images',
 ])
 
 /** Failures that another key of the same provider may avoid. */
@@ -84,7 +86,7 @@ export type AfterFailure =
   | { readonly do: 'again'; readonly afterMs: number }
   /** Asks the next model, and suspends this one. */
   | { readonly do: 'next'; readonly suspendMs: number }
-  /** The call was cancelled. */
+  /** The call was cancelled, or a limit refuses it. */
   | { readonly do: 'stop' }
 
 const suspendMs = 600_000
@@ -101,6 +103,11 @@ type Failed = {
 
 export function afterFailure({ kind, tries, keys, retryAfterMs = 0 }: Failed): AfterFailure {
   if (kind === 'aborted') return { do: 'stop' }
+  // Every model has the same limits. A limit that other calls have reserved may have room again soon.
+  if (kind === 'limit')
+    return retryAfterMs > 0 && tries <= maxRetries ? { do: 'again', afterMs: retryAfterMs } : { do: 'stop' }
+  // The next request asks without streaming.
+  if (kind === 'no-stream' && tries === 1) return { do: 'again', afterMs: 0 }
   if (taskFailures.has(kind)) return { do: 'next', suspendMs: 0 }
   if (keyFailures.has(kind) && tries < keys) return { do: 'again', afterMs: 0 }
   if (transientFailures.has(kind) && tries <= maxRetries && retryAfterMs <= maxRetryAfterMs)

@@ -1,40 +1,118 @@
 /**
- * Stops a turn at a spending limit: of the turn, the session, or the tenant per day or month. The model gets one call
- * without tools for its answer. A turn that has not begun gets none.
+ * Stops a turn at a spending limit: of the turn, the session, or the tenant per day or month. A call is reserved before
+ * it is sent, so nothing is sent any more once a limit is used up. The turn ends with a notice that names the limit.
  */
 
 import type { Limits } from '../model/settings.ts'
-import type { Counts } from '../model/usage.ts'
+import {
+  addNote,
+  type Commit,
+  endTurn,
+  modelCallUse,
+  type Result,
+  timesUsed,
+  type Turn,
+  warningNote,
+} from '../model/turn.ts'
+import { type Counts, tokensUsed } from '../model/usage.ts'
+import type { View } from '../model/ports.ts'
 import { noticeOfWork } from './budget.ts'
-import type { BeforeModel, OnEnter } from './policy.ts'
+import { withDraft } from './give-up.ts'
+import type { AfterEffect, BeforeModel, OnEnter, OnReply } from './policy.ts'
+import { isTimeOver } from './time-limit.ts'
 
-/** A limit that the tenant has reached, as its object reports it. `until` is in milliseconds since 1970. */
-export type ReachedLimit = { readonly limit: keyof Limits; readonly until: number }
+export type Spent = { readonly turn: Counts; readonly session: Counts }
 
-export type Spent = { readonly turn: Counts; readonly session: Counts; readonly reached?: ReachedLimit | undefined }
+/** A limit that is nearly used up. */
+export type LimitWarning = { readonly limit: keyof Limits; readonly percent: number }
 
-/** Names the limit that is reached. Unknown costs count as zero: `tokens_per_day` limits those calls. */
-export function findReachedLimit(
-  limits: Limits,
-  { turn, session, reached }: Spent,
-  now: number,
-): keyof Limits | undefined {
-  if (turn.costUsd >= (limits.usd_per_turn ?? Infinity)) return 'usd_per_turn'
-  if (session.costUsd >= (limits.usd_per_session ?? Infinity)) return 'usd_per_session'
-  return reached && now < reached.until ? reached.limit : undefined
+/** The limits that a session checks itself, in the order in which they are checked. */
+const ownLimits = [
+  { limit: 'tokens_per_turn', of: 'turn', unit: 'tokens' },
+  { limit: 'usd_per_turn', of: 'turn', unit: 'usd' },
+  { limit: 'tokens_per_session', of: 'session', unit: 'tokens' },
+  { limit: 'usd_per_session', of: 'session', unit: 'usd' },
+] as const satisfies readonly { limit: keyof Limits; of: keyof Spent; unit: 'tokens' | 'usd' }[]
+
+const amountOf = (counts: Counts, unit: 'tokens' | 'usd') => (unit === 'usd' ? counts.costUsd : tokensUsed(counts))
+
+/** Names the limit of the turn or the session that is used up. */
+export const findReachedLimit = (limits: Limits, spent: Spent): keyof Limits | undefined =>
+  ownLimits.find(({ limit, of, unit }) => amountOf(spent[of], unit) >= (limits[limit] ?? Infinity))?.limit
+
+const warningPercent = 80
+
+/** Finds a limit of the turn or the session of which 80 % are used, and were not before the turn. */
+export function findNearLimit(limits: Limits, spent: Spent, sessionBefore: Counts): LimitWarning | undefined {
+  for (const { limit, of, unit } of ownLimits) {
+    const max = limits[limit]
+    if (max === undefined) continue
+    const percentOf = (counts: Counts) => Math.floor((amountOf(counts, unit) / max) * 100)
+    const percent = percentOf(spent[of])
+    if (percent >= warningPercent && (of === 'turn' || percentOf(sessionBefore) < warningPercent))
+      return { limit, percent }
+  }
+  return undefined
 }
 
-const askForAnswer = 'Tools are switched off. Give your final answer now, from what you have.'
+const usdLimits = ['usd_per_turn', 'usd_per_session', 'usd_per_day', 'usd_per_month'] as const
+
+/** Whether a limit in USD is set for the turn. A call without a known price cannot be checked against it. */
+export const hasUsdLimit = (limits: Limits, isUnattended: boolean): boolean =>
+  usdLimits.some((limit) => limits[limit] !== undefined) ||
+  (isUnattended && limits.unattended_usd_per_day !== undefined)
 
 export const stopAtSpendingLimit: BeforeModel = (turn, { limitReached }) => {
   if (limitReached === undefined) return undefined
-  const halted = `The limit ${limitReached} is reached.`
-  const hasBegun = turn.budget.spent > 0 || turn.usage.by !== undefined
-  if (!hasBegun || turn.budget.closing !== 'no')
-    return { do: 'finish', outcome: 'out-of-budget', halted, notice: noticeOfWork(turn, halted) }
-  return { do: 'call-model', tools: false, say: `${halted} ${askForAnswer}`, halted }
+  const halted = explainLimit(limitReached)
+  return { do: 'finish', outcome: 'out-of-budget', halted, notice: noticeOfWork(turn, halted) }
 }
+
+export const explainLimit = (limit: string): string => `The limit ${limit} is reached.`
 
 /** Records the reason when a step halts the tools: the turn winds up as if its budget were spent. */
 export const recordHalt: OnEnter = (turn, step) =>
   'halted' in step && step.halted !== undefined ? { ...turn, guard: { ...turn.guard, halted: step.halted } } : turn
+
+/** Notes once that a limit is nearly used up. The event log gets it as a `status` event. */
+export const warnNearLimit: OnReply = ({ turn }, { limitWarning, now }) => {
+  if (!limitWarning) return undefined
+  const { limit, percent } = limitWarning
+  const isNoted = turn.notes.some(({ did, why }) => did === warningNote && why.endsWith(` ${limit}`))
+  return isNoted ? undefined : { turn: addNote(turn, now, warningNote, `${percent} % of ${limit}`) }
+}
+
+/**
+ * Settles a call that was not sent, because no limit had room for it. It waits while other calls have reserved the rest,
+ * else it ends the turn.
+ */
+export const settleRefusedCall: AfterEffect = ({ turn, result }, view) =>
+  isRefused(result) ? { commit: waitForRoom(turn, result, view) ?? endOutOfBudget(turn, result, view) } : undefined
+
+type Refused = Extract<Result, { of: 'failure' }>
+const isRefused = (result: Result): result is Refused => result.of === 'failure' && result.failure.kind === 'limit'
+
+function waitForRoom(turn: Turn, { failure }: Refused, view: View): Commit | undefined {
+  if (failure.retryAfterMs === undefined || turn.stopRequested) return undefined
+  const delayMs = Math.round(failure.retryAfterMs * (1 + view.random))
+  const until = view.now + delayMs
+  const waited = turn.waited + delayMs
+  if (waited > view.limits.maxWaitMs || isTimeOver(turn, view, until)) return undefined
+  const stage = { at: 'waiting', since: view.now, until, why: failure.kind } as const
+  return { turn: { ...withoutCall(turn), waited, stage } }
+}
+
+function endOutOfBudget(turn: Turn, { failure }: Refused, view: View): Commit {
+  const ended = endTurn(withoutCall(turn), turn.stopRequested ? 'stopped' : 'out-of-budget', view.now)
+  const notice = noticeOfWork(turn, failure.message)
+  return {
+    turn: { ...ended, guard: { ...ended.guard, halted: failure.message } },
+    append: [withDraft(turn, notice)],
+  }
+}
+
+/** The call was not sent, so it does not count as an attempt. */
+const withoutCall = (turn: Turn): Turn =>
+  turn.stage.at === 'calling-model'
+    ? { ...turn, used: { ...turn.used, [modelCallUse]: timesUsed(turn, modelCallUse) - 1 } }
+    : turn

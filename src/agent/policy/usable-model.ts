@@ -6,7 +6,15 @@ import type { OnEnter } from './policy.ts'
 
 export const selectUsableModel: OnEnter = (turn, step, view) => {
   if (step.do !== 'call-model') return turn
-  return { ...turn, route: { ...turn.route, model: findUsableModel(turn, view, turn.route.model) ?? turn.route.model } }
+  const model = findUsableModel(turn, view, turn.route.model) ?? turn.route.model
+  return model === turn.route.model ? turn : moveToModel(turn, view, model, 'no usable key')
+}
+
+/** Changes the model of the turn, and records the names of both. */
+export function moveToModel(turn: Turn, { chain }: View, model: number, reason: string): Turn {
+  const nameOf = (index: number) => chain[index]?.id ?? ''
+  const fallback = { from: nameOf(turn.route.model), to: nameOf(model), reason }
+  return { ...turn, route: { ...turn.route, model, fallback } }
 }
 
 /** Finds the first model from this index on that has a key which the turn does not avoid. */

@@ -1,6 +1,6 @@
 /** Calculates the cost of a call: as the provider reports it, else from known prices, else unknown. */
 
-import { type Counts, usageOfCall, tallyKey, tokensUsed, type Usage } from '../../agent/model/usage.ts'
+import { type Counts, noUsage, usageOfCall, tallyKey, tokensUsed, type Usage } from '../../agent/model/usage.ts'
 import type { Prices, Rates } from '../../agent/providers/catalog/model-facts.ts'
 import type { Route } from '../../agent/routing/route.ts'
 
@@ -47,3 +47,10 @@ export function billCall(usage: Usage, estimate: Counts, { route, task }: Billed
 /** Bills an interrupted call by its prompt and the part of the answer that was received. */
 export const billInterrupted = (estimate: Counts, { route, task }: BilledCall): Usage =>
   usageOfCall(addCost(estimate, route), tallyKey(route.id, task), true)
+
+/** The most that a call can cost, before it is sent. `usd` is undefined when the price of the model is unknown. */
+export function highestCost(route: Pick<Route, 'id' | 'dialect' | 'prices'>, input: number, output: number) {
+  const isFree = route.dialect === 'demo'
+  const { costUsd } = addCost({ ...noUsage, input, output, costStatus: 'unknown' }, route)
+  return { model: route.id, tokens: input + output, usd: route.prices || isFree ? costUsd : undefined }
+}

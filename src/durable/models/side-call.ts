@@ -14,7 +14,8 @@ import { estimateTokens, estimateMessageTokens } from '../../agent/prompt/estima
 import { type CallContext, classifyError } from '../../agent/providers/errors/classify-error.ts'
 import { getProvider, providers } from '../../agent/providers/profiles/providers.ts'
 import type { Route } from '../../agent/routing/route.ts'
-import { billCall, billInterrupted } from './pricing.ts'
+import { billCall, billInterrupted, highestCost } from './pricing.ts'
+import { repairsFor } from './learned-traits.ts'
 import { clock } from '../platform/clock.ts'
 
 export type SideCallRequest = {
@@ -54,9 +55,15 @@ export type SideCallContext = {
   ) => { readonly endpoint: Endpoint; readonly end: (failure?: Failure) => void } | undefined
   /** Stores the cost to bill if a crash loses this call. Called before each attempt. */
   readonly recordEstimate: (usage: Usage) => void
+  /** Reserves the most that an attempt can cost. */
+  readonly reserve: (cost: ReturnType<typeof highestCost>) => Promise<ReservedSideCall> | ReservedSideCall
   /** Creates a controller that is aborted when the turn is stopped. One for all attempts. */
   readonly abortable: () => AbortController
 }
+
+type ReservedSideCall =
+  | { readonly ok: true; readonly release: () => void }
+  | { readonly ok: false; readonly failure: Failure }
 
 /** The value of `AUX_MODEL` that switches off optional side calls. */
 export const noAuxModel = 'none'
@@ -156,6 +163,28 @@ async function attempt(
   { task, route, request, timeoutMs, signal, spent }: Attempt,
   context: SideCallContext,
 ): Promise<SideCallResult> {
+  const transcript = renderTranscript(route, request)
+  const promptTokens = countTokens(request.system, transcript)
+  const cost = highestCost(route, promptTokens, request.maxTokens ?? defaultAnswerTokens)
+  const reserving = context.reserve(cost)
+  const reserved = reserving instanceof Promise ? await reserving : reserving
+  if (!reserved.ok) return { kind: 'failed', failure: reserved.failure, usage: noUsage }
+  try {
+    return await attemptReserved({ task, route, request, timeoutMs, signal, spent, transcript, promptTokens }, context)
+  } finally {
+    reserved.release()
+  }
+}
+
+const countTokens = (system: string, transcript: readonly Message[]): number =>
+  transcript.reduce((sum, message) => sum + estimateMessageTokens(message), estimateTokens(system))
+
+type ReservedAttempt = Attempt & { readonly transcript: readonly Message[]; readonly promptTokens: number }
+
+async function attemptReserved(
+  { task, route, request, timeoutMs, signal, spent, transcript, promptTokens }: ReservedAttempt,
+  context: SideCallContext,
+): Promise<SideCallResult> {
   const dialect = context.dialects[route.dialect]
   const leased = dialect && context.lease(route)
   if (!dialect || !leased) {
@@ -163,8 +192,6 @@ async function attempt(
     return { kind: 'failed', failure, usage: noUsage }
   }
   const { system, maxTokens } = request
-  const transcript = renderTranscript(route, request)
-  const promptTokens = transcript.reduce((sum, message) => sum + estimateMessageTokens(message), estimateTokens(system))
   let received = ''
   const estimate = () => ({
     ...noUsage,
@@ -181,7 +208,7 @@ async function attempt(
   })
   try {
     const { message, usage } = await dialect.call(
-      { model: route.model, system, transcript, tools: [], maxTokens },
+      { model: route.model, system, transcript, tools: [], maxTokens, repairs: repairsFor(context.tenantId, route) },
       leased.endpoint,
       {
         signal: AbortSignal.any([signal, controller.signal]),

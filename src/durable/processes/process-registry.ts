@@ -211,9 +211,9 @@ export class SessionProcesses implements Processes {
     return userText(renderNotice(due), 'process')
   }
 
-  /** Postpones the notice, when it cannot be delivered now. */
-  postponeNotice(): void {
-    this.#noticeAfter = this.#now() + pollIntervals.afterFailureMs
+  /** Postpones the notices, when they cannot be delivered now. */
+  postponeNotice(ms: number): void {
+    this.#noticeAfter = this.#now() + ms
   }
 
   async killAll(): Promise<void> {

@@ -11,7 +11,6 @@ import { createSummaryMessage } from '../../agent/prompt/compression.ts'
 import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
 import type { Session } from './session.ts'
 import { protectedMessages, summarise, type SummariseResult } from '../turn/summarise.ts'
-import { clock } from '../platform/clock.ts'
 
 export type CompressResult =
   | { readonly kind: 'requested' | 'nothing' | 'busy' }
@@ -32,7 +31,7 @@ export async function compressNow(session: Session, focus: string | undefined): 
     session.turns.resumeIfUndriven()
     return { kind: 'requested' }
   }
-  const limit = session.billing.reachedLimit(turn, clock.now())
+  const limit = session.billing.reachedLimit(turn)
   if (limit !== undefined) return { kind: 'limit-reached', limit }
   const transcript = store.transcript()
   const { length } = transcript

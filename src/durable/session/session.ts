@@ -6,6 +6,7 @@ import type { Message } from '../../agent/model/message.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import { noUsage } from '../../agent/model/usage.ts'
+import { isUnattendedTurn } from '../../agent/policy/unattended.ts'
 import { createD1History } from '../../db/history.ts'
 import { Delivery } from '../channels/delivery.ts'
 import { Streams } from '../events/streams.ts'
@@ -29,8 +30,8 @@ import { tenantStub } from '../tenant/tenant-stub.ts'
 import { Driver } from '../turn/driver.ts'
 import { PendingList } from '../turn/pending-list.ts'
 import { ToolRuntime } from '../turn/tool-runtime.ts'
-import { createTurnMachine } from '../turn/turn-machine.ts'
 import { SessionAccess } from './access.ts'
+import { createTurnMachine } from '../turn/turn-machine.ts'
 import { Titles } from './title.ts'
 import { TurnControl } from './turn-control.ts'
 
@@ -107,9 +108,9 @@ export class Session {
   /** The effective settings: the session's own over the tenant's. */
   get settings(): Settings {
     const tenant = this.tenant.snapshot?.settings ?? {}
-    const session = this.meta.settings
+    const { settings: session, isPolicyChecked = false } = this.meta
     if (this.#settings?.tenant !== tenant || this.#settings.session !== session)
-      this.#settings = { tenant, session, value: effectiveSettings(tenant, session) }
+      this.#settings = { tenant, session, value: effectiveSettings(tenant, session, isPolicyChecked) }
     return this.#settings.value
   }
 
@@ -209,6 +210,7 @@ export class Session {
       meta: () => this.meta,
       settings: { now: () => this.settings, limits: () => this.tenant.limits, load: () => this.ensureTenant() },
       updateMeta: (change) => this.updateMeta(change),
+      runInBackground: (work) => this.runInBackground(work),
       processes: { rows: processRows(sql, journal.hasTable('process')), step: () => this.store.lastMessageSeq() },
     })
   }
@@ -221,6 +223,8 @@ export class Session {
       notes: new SideCallNotes(this.journal),
       addLateUsage: (run, usage) => this.updateMeta(addLateUsage(this.meta, run, usage)),
       sessionBytes: () => ({ sessionId: this.sessionId, bytes: storedBytes(this.sql) }),
+      isUnattended: ({ options }) => isUnattendedTurn(this.meta.source, options.authority),
+      runInBackground: (work) => this.runInBackground(work),
     })
   }
 

@@ -1,14 +1,26 @@
 /**
- * Counts what the runs of a tenant spend and checks it against the limits of its day and month. Nothing is counted
- * while there is no such limit.
+ * Reserves and counts what the runs of a tenant spend, against the limits of its day and month and of unattended turns.
+ * Nothing is counted for the turns of persons while there is no such limit.
  */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { LimitWarning } from '../../agent/policy/spending-limit.ts'
 import { sumUsageSince } from '../../db/usage-totals.ts'
 import { clock } from '../platform/clock.ts'
 import { type Admission, effectiveLimits } from './effective-limits.ts'
-import { type Amount, countsSpending, spansOf, Spending } from './spending.ts'
+import {
+  type Amount,
+  countsSpending,
+  type LimitUse,
+  noAmount,
+  type Over,
+  plus,
+  type RunSpending,
+  spansOf,
+  Spending,
+} from './spending.ts'
 import type { StoredValues } from './stored-values.ts'
+import { type UnattendedTurn, UnattendedTurns } from './unattended-turns.ts'
 
 export type BillingOptions = {
   readonly tenantId: string
@@ -20,26 +32,59 @@ export type BillingOptions = {
 /** The final amount of a run and the time it ended. */
 export type SettledRun = Amount & { readonly at: number }
 
+/** `isReserved`: calls in flight have reserved what is left, so a later try may succeed. */
+export type Reservation = (Extract<Admission, { ok: true }> | (Over & { readonly ok: false })) & {
+  readonly warning?: LimitWarning
+}
+
+/** Share of a limit from which a warning is given, in percent. */
+const warningPercent = 80
+/** Name of the stored times of the warnings: the start of the day or month, by limit. */
+const warnedName = 'warned'
+
 export class TenantBilling extends RpcTarget {
   readonly #options: BillingOptions
   readonly #spending: Spending
+  readonly #unattended: UnattendedTurns
 
   constructor(options: BillingOptions) {
     super()
     this.#options = options
     this.#spending = new Spending(options.sql)
+    this.#unattended = new UnattendedTurns(options.sql)
   }
 
-  /** Records the cost of an open run so far. Returns whether the run may continue. */
-  async report(runId: string, amount: Amount): Promise<Admission> {
+  /** Reserves the most that a call can cost, before it is sent. `spent` and `held` are those of the whole run. */
+  async reserve(runId: string, demand: RunSpending & { readonly call: Amount }): Promise<Reservation> {
     await this.startCounting(runId)
-    this.#spending.report(runId, amount, clock.now())
-    return this.check()
+    const now = clock.now()
+    const { spent, held, call } = demand
+    this.#unattended.record(runId, plus(spent, held))
+    const refused =
+      this.#unattended.over(runId, this.#limits, now) ??
+      (this.#isLimited ? this.#spending.reserve(runId, demand, this.#limits, now) : undefined)
+    if (!refused) this.#unattended.record(runId, plus(spent, plus(held, call)))
+    return { ...(refused ? { ok: false, ...refused } : { ok: true }), ...this.#takeWarning(now) }
+  }
+
+  /** Records the cost of an open run so far, and what its calls in flight have reserved. */
+  async report(runId: string, spent: Amount, held = noAmount): Promise<Reservation> {
+    await this.startCounting(runId)
+    const now = clock.now()
+    this.#unattended.record(runId, plus(spent, held))
+    if (this.#isLimited) this.#spending.report(runId, { spent, held }, now)
+    return { ...this.check(), ...this.#takeWarning(now) }
   }
 
   /** Records the final amount of a run. Repeating it changes nothing. */
   settle(runId: string, { at, ...amount }: SettledRun): void {
+    this.#unattended.record(runId, amount)
     if (this.#isLimited) this.#spending.settle(runId, amount, at)
+  }
+
+  /** Removes a run that belongs to no turn: the next turn counts what it has spent. */
+  release(runId: string): void {
+    this.#spending.release(runId)
   }
 
   /** Checks what was spent against the limits of the day and the month. */
@@ -48,9 +93,22 @@ export class TenantBilling extends RpcTarget {
     return over ? { ok: false, ...over } : { ok: true }
   }
 
+  /** Counts a turn that no person has started, unless a limit refuses it. */
+  admitUnattended(runId: string, turn: UnattendedTurn): Admission {
+    const over = this.#unattended.admit(runId, turn, this.#limits, clock.now())
+    return over ? { ok: false, ...over } : { ok: true }
+  }
+
+  /** How much of each limit of the day and the month is used. */
+  async listUse(): Promise<readonly LimitUse[]> {
+    if (!this.#isLimited) return []
+    await this.startCounting('')
+    return this.#spending.listUse(this.#limits, clock.now())
+  }
+
   /**
    * Starts the counters with the totals of history, once. `runId` is left out of them: the caller reports it. While
-   * history is unreachable nothing is counted, and the next call tries again.
+   * history is unreachable only reported runs are counted, and the next call tries again.
    */
   async startCounting(runId: string): Promise<void> {
     if (this.#spending.isCounting || !this.#isLimited) return
@@ -68,6 +126,18 @@ export class TenantBilling extends RpcTarget {
   /** Stops counting when the last limit is gone: a later limit starts with the totals of history again. */
   limitsChanged(): void {
     if (this.#spending.isCounting && !this.#isLimited) this.#spending.stop()
+  }
+
+  /** Returns a limit that is nearly used up: each limit once in its day or month. */
+  #takeWarning(now: number): { readonly warning?: LimitWarning } {
+    if (!this.#isLimited) return {}
+    const warned = this.#options.values.get<Record<string, number>>(warnedName) ?? {}
+    const near = this.#spending
+      .listUse(this.#limits, now)
+      .find(({ limit, used, max, from }) => used * 100 >= max * warningPercent && warned[limit] !== from)
+    if (!near) return {}
+    this.#options.values.set(warnedName, { ...warned, [near.limit]: near.from })
+    return { warning: { limit: near.limit, percent: Math.floor((near.used / near.max) * 100) } }
   }
 
   get #limits() {

@@ -6,6 +6,7 @@ import { clock } from '../platform/clock.ts'
 import type { SettledRun, TenantBilling } from './billing.ts'
 import { type Admission, effectiveLimits } from './effective-limits.ts'
 import type { StoredValues } from './stored-values.ts'
+import type { UnattendedTurn } from './unattended-turns.ts'
 
 /** Bytes that a session stores. */
 export type SessionBytes = { readonly sessionId: string; readonly bytes: number }
@@ -66,14 +67,25 @@ export class TenantLimits extends RpcTarget {
     return { ok: true }
   }
 
-  /** Checks whether a turn may start and takes one of the `concurrent_turns` slots. A run takes at most one slot. */
-  async admitTurn(runId: string): Promise<Admission> {
+  /**
+   * Checks whether a turn may start and takes one of the `concurrent_turns` slots. A run takes at most one slot.
+   * `unattended`: no person has started the turn.
+   */
+  async admitTurn(runId: string, unattended?: UnattendedTurn): Promise<Admission> {
     await this.#billing.startCounting(runId)
     // One synchronous stretch from here on: two turns cannot take the same slot.
     const spending = this.#billing.check()
     if (!spending.ok) return spending
     const storage = this.admitBytes(0)
     if (!storage.ok) return storage
+    const slot = this.#takeSlot(runId)
+    if (!slot.ok || !unattended) return slot
+    const admission = this.#billing.admitUnattended(runId, unattended)
+    if (!admission.ok) this.releaseTurn(runId)
+    return admission
+  }
+
+  #takeSlot(runId: string): Admission {
     const { concurrent_turns: slots } = this.get()
     if (slots === undefined) return { ok: true }
     this.#sql.exec('DELETE FROM active WHERE at < ?', clock.now() - slotTimeoutMs)

@@ -1,19 +1,27 @@
 /**
  * Checks a session against its limits and reports its cost to the tenant's object. While the tenant has a limit for
- * the day or month, every model call is reported. The usage of side calls is held until a turn adds it to its own.
+ * the day or month, every model call is reserved there before it is sent, and settled after it. The usage of side calls
+ * is held until a turn adds it to its own.
  */
 
+import type { Failure } from '../../agent/model/failure.ts'
 import type { Limits } from '../../agent/model/settings.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import { addUsage, noUsage, tokensUsed, type Usage } from '../../agent/model/usage.ts'
-import { findReachedLimit, type ReachedLimit } from '../../agent/policy/spending-limit.ts'
-import { countsSpending } from './spending.ts'
+import {
+  explainLimit,
+  findNearLimit,
+  findReachedLimit,
+  hasUsdLimit,
+  type LimitWarning,
+} from '../../agent/policy/spending-limit.ts'
+import { type Amount, countsSpending, noAmount, plus } from './spending.ts'
 import type { SideCallNote, SideCallNotes } from '../storage/side-call-notes.ts'
-import type { SettledRun } from './billing.ts'
+import type { Reservation, SettledRun } from './billing.ts'
+import type { UnattendedTurn } from './unattended-turns.ts'
 import type { Admission } from './effective-limits.ts'
 import type { SessionBytes } from './limits.ts'
 import type { TenantDO } from './tenant-object.ts'
-import { clock } from '../platform/clock.ts'
 
 export type SessionBillingOptions = {
   readonly tenant: () => DurableObjectStub<TenantDO>
@@ -25,10 +33,26 @@ export type SessionBillingOptions = {
   /** Adds usage to a run that has ended. */
   readonly addLateUsage: (runId: string, usage: Usage) => void
   readonly notes: SideCallNotes
+  /** Whether no person has started the turn. */
+  readonly isUnattended: (turn: Turn) => boolean
+  /** Runs work in the background; the platform keeps the object alive for it. */
+  readonly runInBackground: (work: Promise<unknown>) => void
 }
 
 /** The usage of a run, and the time it is counted at. */
-type RunCost = { readonly usage: Usage; readonly at: number }
+export type RunCost = { readonly usage: Usage; readonly at: number; readonly isUnattended?: boolean }
+
+/** The most that a call can cost. `usd` is undefined when its price is unknown. */
+export type CallCost = { readonly model: string; readonly tokens: number; readonly usd: number | undefined }
+
+/** `release` is called when the call has ended, before its usage is reported. */
+export type Reserved =
+  | { readonly ok: true; readonly release: () => void }
+  | { readonly ok: false; readonly failure: Failure }
+
+const unlimited: Reserved = { ok: true, release: () => undefined }
+/** The pause before the next try while the tenant's object cannot be reached. */
+const unreachableRetryMs = 5_000
 
 const amountOf = (usage: Usage) => ({ tokens: tokensUsed(usage), usd: usage.costUsd })
 
@@ -43,7 +67,12 @@ export class SessionBilling {
   #sideNotes: number[] = []
   /** Claimed notes. They are deleted when a turn with another usage than `before` is written. */
   #claimed: { readonly notes: readonly number[]; readonly before: Usage | undefined } | undefined
-  #reached: ReachedLimit | undefined
+  /** The most that each call in flight can cost. */
+  readonly #held = new Set<Amount>()
+  /** The last request to the tenant's object: they are sent one after the other, because each replaces the one before. */
+  #sending: Promise<unknown> = Promise.resolve()
+  /** A limit of the tenant that is nearly used up, and the run that was told. */
+  #warning: { readonly runId: string; readonly warning: LimitWarning } | undefined
   /** Ended runs to report to the tenant's object: the final amount, or only that the slot is free. */
   readonly #unreported = new Map<string, SettledRun | 'slot'>()
 
@@ -85,41 +114,121 @@ export class SessionBilling {
   }
 
   /** Returns the limit that stops the next model call of this turn. */
-  reachedLimit(turn: Turn, now: number): keyof Limits | undefined {
+  reachedLimit(turn: Turn): keyof Limits | undefined {
     const limits = this.#options.limits()
-    // Checked before every call: the session is only summed when it has a limit.
-    const session = limits.usd_per_session === undefined ? noUsage : this.#options.usage()
-    return findReachedLimit(limits, { turn: turn.usage, session, reached: this.#reached }, now)
+    return findReachedLimit(limits, this.#spentOf(turn, limits))
+  }
+
+  /** Returns a limit of which most is used: of the turn, the session or the tenant. */
+  nearLimit(turn: Turn): LimitWarning | undefined {
+    const limits = this.#options.limits()
+    const own = findNearLimit(limits, this.#spentOf(turn, limits), turn.usageBefore)
+    return own ?? (this.#warning?.runId === turn.id ? this.#warning.warning : undefined)
+  }
+
+  /** The session is only summed when it has a limit, because this is asked before every call. */
+  #spentOf(turn: Turn, { usd_per_session: usd, tokens_per_session: tokens }: Limits) {
+    return { turn: turn.usage, session: usd === undefined && tokens === undefined ? noUsage : this.#options.usage() }
+  }
+
+  /**
+   * Reserves the most that a call of this turn can cost, before it is sent. Returns at once when no limit needs the
+   * tenant's object. `turn` is undefined for a side call after the turn.
+   */
+  reserve(turn: Turn | undefined, { model, tokens, usd }: CallCost): Promise<Reserved> | Reserved {
+    const limits = this.#options.limits()
+    const isUnattended = turn !== undefined && this.#options.isUnattended(turn)
+    if (usd === undefined && hasUsdLimit(limits, isUnattended)) return { ok: false, failure: explainUnpriced(model) }
+    const reached = turn && this.reachedLimit(turn)
+    if (reached) return refuse(reached)
+    if (!countsSpending(limits) && !isUnattended) return unlimited
+    return this.#reserveAtTenant(turn, { tokens, usd: usd ?? 0 })
+  }
+
+  async #reserveAtTenant(turn: Turn | undefined, call: Amount): Promise<Reserved> {
+    const runId = turn?.id ?? this.#sideRunId
+    try {
+      const answer = await this.#send(async (): Promise<Reservation> =>
+        this.#options.tenant().billing.reserve(runId, { ...this.#runSpending(turn), call }),
+      )
+      this.#noteWarning(runId, answer)
+      if (!answer.ok) return refuse(answer.limit, answer.isReserved && answer.retryAfter * 1_000)
+    } catch (error) {
+      // The call waits: without the tenant's object nobody knows whether there is room for it.
+      console.warn('The tenant cannot be reached; the call waits.', error)
+      const message = 'The spending limits could not be checked.'
+      return { ok: false, failure: { kind: 'limit', message, retryAfterMs: unreachableRetryMs } }
+    }
+    // A new object: equal amounts are different calls.
+    const held = { ...call }
+    this.#held.add(held)
+    return { ok: true, release: () => void this.#held.delete(held) }
+  }
+
+  /** What the run has spent so far, with side calls that no turn has claimed, and its other calls in flight. */
+  #runSpending(turn: Turn | undefined, usage = noUsage) {
+    const held = [...this.#held].reduce<Amount>(plus, noAmount)
+    if (!turn) return { spent: noAmount, held }
+    return { spent: amountOf(addUsage(addUsage(turn.usage, usage), this.#sideUsage ?? noUsage)), held }
+  }
+
+  /** Side calls after a turn count as a run until the next turn claims them. */
+  get #sideRunId(): string {
+    return `side ${this.#options.sessionBytes().sessionId}`
+  }
+
+  #send<T>(request: () => Promise<T>): Promise<T> {
+    const sent = this.#sending.then(request)
+    this.#sending = sent.catch(() => undefined)
+    return sent
+  }
+
+  #noteWarning(runId: string, { warning }: Reservation): void {
+    if (warning) this.#warning = { runId, warning }
   }
 
   /**
    * Admits a run against the limits and takes a slot among the tenant's turns. Returns at once when no limit needs the
    * tenant's object. Rejects when that cannot be reached.
    */
-  admit(runId: string): Promise<Admission> | Admission {
+  admit(runId: string, unattended?: UnattendedTurn): Promise<Admission> | Admission {
     const limits = this.#options.limits()
-    const { usd_per_session: usd = Infinity, concurrent_turns: turns, storage_bytes: bytes } = limits
-    if (usd < Infinity && this.#options.usage().costUsd >= usd)
-      return { ok: false, limit: 'usd_per_session', retryAfter: sessionLimitRetrySeconds }
-    if (!countsSpending(limits) && turns === undefined && bytes === undefined) return { ok: true }
-    return this.#admitAtTenant(runId)
+    const { usd_per_session: usd, tokens_per_session: tokens, concurrent_turns: turns, storage_bytes: bytes } = limits
+    const session = usd === undefined && tokens === undefined ? noUsage : this.#options.usage()
+    const reached = findReachedLimit(limits, { turn: noUsage, session })
+    if (reached) return { ok: false, limit: reached, retryAfter: sessionLimitRetrySeconds }
+    if (!countsSpending(limits) && turns === undefined && bytes === undefined && !unattended) return { ok: true }
+    return this.#admitAtTenant(runId, unattended)
   }
 
   /** Async, because the promise of an RPC call is no `Promise`: callers could not distinguish it from an admission. */
-  async #admitAtTenant(runId: string): Promise<Admission> {
-    return this.#options.tenant().limits.admitTurn(runId)
+  async #admitAtTenant(runId: string, unattended: UnattendedTurn | undefined): Promise<Admission> {
+    return this.#options.tenant().limits.admitTurn(runId, unattended)
   }
 
-  /** Reports the cost of the turn so far, before the next call is decided. */
-  async report(turn: Turn, usage: Usage): Promise<void> {
-    if (!countsSpending(this.#options.limits())) return
+  /** Reports the cost of the turn so far, after a call. Nothing waits for it: the next call is reserved anyway. */
+  report(turn: Turn, usage: Usage): void {
+    if (countsSpending(this.#options.limits()) || this.#options.isUnattended(turn))
+      this.#options.runInBackground(this.#reportRun(turn.id, this.#runSpending(turn, usage)))
+  }
+
+  async #reportRun(runId: string, { spent, held }: { readonly spent: Amount; readonly held: Amount }): Promise<void> {
     try {
-      const answer = await this.#options.tenant().billing.report(turn.id, amountOf(addUsage(turn.usage, usage)))
-      this.#reached = answer.ok ? undefined : { limit: answer.limit, until: clock.now() + answer.retryAfter * 1_000 }
+      const request = async (): Promise<Reservation> => this.#options.tenant().billing.report(runId, spent, held)
+      this.#noteWarning(runId, await this.#send(request))
     } catch (error) {
       // Each report has the total of its run: the next one replaces this one.
       console.warn('The cost of a turn could not be reported to the tenant.', error)
     }
+  }
+
+  /** Ends the reservations of side calls after a turn: the next turn counts what they have cost. */
+  releaseSideCalls(): void {
+    if (!countsSpending(this.#options.limits())) return
+    const released = this.#send(async () => this.#options.tenant().billing.release(this.#sideRunId))
+    this.#options.runInBackground(
+      released.catch((error: unknown) => console.warn('A reservation could not be released; it expires.', error)),
+    )
   }
 
   /** Reports the end of a run: its slot is free, and its cost is final. Rejects when the tenant cannot be reached. */
@@ -142,7 +251,7 @@ export class SessionBilling {
   /** Enqueues only what a limit of the tenant needs. */
   #enqueue(runId: string, cost: RunCost | undefined): void {
     const limits = this.#options.limits()
-    const counts = countsSpending(limits) || limits.storage_bytes !== undefined
+    const counts = countsSpending(limits) || limits.storage_bytes !== undefined || cost?.isUnattended
     if (cost && counts) this.#unreported.set(runId, { ...amountOf(cost.usage), at: cost.at })
     else if (limits.concurrent_turns !== undefined && !this.#unreported.has(runId)) this.#unreported.set(runId, 'slot')
   }
@@ -166,9 +275,22 @@ export class SessionBilling {
   /** Sends the queued reports. Rejects when the tenant cannot be reached; unsent reports stay queued. */
   async flush(): Promise<void> {
     for (const [runId, report] of this.#unreported) {
-      if (report === 'slot') await this.#options.tenant().limits.releaseTurn(runId)
-      else await this.#options.tenant().limits.settleTurn(runId, report, this.#options.sessionBytes())
+      await this.#send(async () =>
+        report === 'slot'
+          ? this.#options.tenant().limits.releaseTurn(runId)
+          : this.#options.tenant().limits.settleTurn(runId, report, this.#options.sessionBytes()),
+      )
       if (this.#unreported.get(runId) === report) this.#unreported.delete(runId)
     }
   }
 }
+
+const refuse = (limit: keyof Limits, retryAfterMs?: number): Reserved => ({
+  ok: false,
+  failure: { kind: 'limit', message: explainLimit(limit), ...(retryAfterMs !== undefined && { retryAfterMs }) },
+})
+
+const explainUnpriced = (model: string): Failure => ({
+  kind: 'unpriced',
+  message: `A limit in USD holds, and the price of ${model} is unknown. Set models["${model}"].prices, with 0 for a free model, or limit tokens instead`,
+})

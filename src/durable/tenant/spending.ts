@@ -1,6 +1,7 @@
 /**
- * Sums what a tenant has spent today and this month. A run has one row, written when it ends. Reports of open runs stay
- * in memory: each one holds the total of its run, so that a lost one is replaced by the next.
+ * Sums what a tenant has spent today and this month. A run has one row in `spent`, written when it ends. An open run has
+ * one row in `open_run`: what it has spent so far, and the most that its calls in flight can cost. That row is written
+ * before each call, so that no crash loses the cost of a call.
  */
 
 import type { Limits } from '../../agent/model/settings.ts'
@@ -8,8 +9,12 @@ import type { Limits } from '../../agent/model/settings.ts'
 export type Amount = { readonly tokens: number; readonly usd: number }
 export type Totals = { readonly day: Amount; readonly month: Amount }
 
-const schema = `CREATE TABLE IF NOT EXISTS spent (run TEXT PRIMARY KEY, at INTEGER NOT NULL, tokens INTEGER NOT NULL,
-  usd REAL NOT NULL) WITHOUT ROWID`
+const schema = [
+  `CREATE TABLE IF NOT EXISTS spent (run TEXT PRIMARY KEY, at INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    usd REAL NOT NULL) WITHOUT ROWID`,
+  `CREATE TABLE IF NOT EXISTS open_run (run TEXT PRIMARY KEY, at INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    usd REAL NOT NULL, held_tokens INTEGER NOT NULL, held_usd REAL NOT NULL) WITHOUT ROWID`,
+]
 
 /** Start and end of the UTC day and month of a time. */
 export function spansOf(now: number) {
@@ -21,28 +26,62 @@ export function spansOf(now: number) {
   }
 }
 
-/** Whether any limit of the day or the month needs counters. */
-export const countsSpending = ({ tokens_per_day: tokens, usd_per_day: day, usd_per_month: month }: Limits): boolean =>
-  tokens !== undefined || day !== undefined || month !== undefined
+/** The limits that need counters, in the order in which they are checked. */
+const counted = [
+  { limit: 'tokens_per_day', span: 'day', unit: 'tokens' },
+  { limit: 'usd_per_day', span: 'day', unit: 'usd' },
+  { limit: 'tokens_per_month', span: 'month', unit: 'tokens' },
+  { limit: 'usd_per_month', span: 'month', unit: 'usd' },
+] as const satisfies readonly { limit: keyof Limits; span: keyof Totals; unit: keyof Amount }[]
 
-/** A reached limit. `retryAfter` is in seconds. */
-export type Over = { readonly limit: keyof Limits; readonly retryAfter: number }
+/** Whether any limit of the day or the month needs counters. */
+export const countsSpending = (limits: Limits): boolean => counted.some(({ limit }) => limits[limit] !== undefined)
+
+/** A reached limit. `retryAfter` is in seconds. `isReserved`: calls in flight have reserved what is left. */
+export type Over = { readonly limit: keyof Limits; readonly retryAfter: number; readonly isReserved?: true }
+
+/** How much of a limit is used up. `from` and `to` are the ends of its day or month. */
+export type LimitUse = {
+  readonly limit: keyof Limits
+  readonly max: number
+  readonly used: number
+  readonly reserved: number
+  readonly from: number
+  readonly to: number
+}
+
+/** What an open run has spent, and what its calls in flight have reserved. */
+export type RunSpending = { readonly spent: Amount; readonly held: Amount }
+
+type OpenRun = RunSpending & { readonly at: number }
+type OpenRow = { run: string; at: number; tokens: number; usd: number; held_tokens: number; held_usd: number }
+
+/** After this time a reservation counts as spent: its session has crashed, or reports a very long call later. */
+const reservationMs = 300_000
+/** A call in flight is usually settled by then. */
+const reservedRetrySeconds = 1
 
 export class Spending {
   readonly #sql: SqlStorage
   /** Cached sums of the rows, for the day that began at `since`. */
   #sums: { readonly since: number; day: Amount; month: Amount } | undefined
-  /** Open runs with all that they have spent so far. `at` is the time of the last report. */
-  readonly #running = new Map<string, Amount & { readonly at: number }>()
+  /** Cached rows of open runs. */
+  readonly #open: Map<string, OpenRun>
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
-    sql.exec(schema)
+    for (const statement of schema) sql.exec(statement)
+    this.#open = new Map(
+      sql
+        .exec<OpenRow>('SELECT * FROM open_run')
+        .toArray()
+        .map((row) => [row.run, toOpenRun(row)]),
+    )
   }
 
   /** Whether the counters are complete since they were started. */
   get isCounting(): boolean {
-    return this.#sql.exec('SELECT 1 FROM spent WHERE run = ?', markerRow).toArray().length > 0
+    return this.#hasEnded(markerRow)
   }
 
   /** Starts the counters with the totals of history. */
@@ -58,18 +97,31 @@ export class Spending {
   /** Deletes all counters. */
   stop(): void {
     this.#sql.exec('DELETE FROM spent')
-    this.#running.clear()
+    this.#sql.exec('DELETE FROM open_run')
+    this.#open.clear()
     this.#sums = undefined
   }
 
-  /** Keeps all that an open run has spent so far, in memory. */
-  report(run: string, amount: Amount, now: number): void {
-    this.#running.set(run, { ...amount, at: now })
+  /** Records all that an open run has spent so far, and what its calls in flight have reserved. */
+  report(run: string, { spent, held }: RunSpending, now: number): void {
+    // A late report must not count an ended run twice.
+    if (!this.#hasEnded(run)) this.#putOpen(run, { spent, held, at: now })
   }
 
-  /** Writes the final amount of a run. Repeating it changes noAmount. */
+  /**
+   * Reserves the most that a call can cost. Returns the limit that refuses it: one that is used up, or one whose rest
+   * other calls have reserved. The last call may exceed a limit, because its cost is known only afterwards.
+   */
+  reserve(run: string, { spent, held, call }: RunSpending & { readonly call: Amount }, limits: Limits, now: number) {
+    this.#open.set(run, { spent, held, at: now })
+    const refused = this.over(limits, now) ?? this.#overReserved(limits, now)
+    this.#putOpen(run, { spent, held: refused ? held : plus(held, call), at: now })
+    return refused
+  }
+
+  /** Writes the final amount of a run. Repeating it changes nothing. */
   settle(run: string, amount: Amount, at: number): void {
-    this.#running.delete(run)
+    if (this.#open.delete(run)) this.#sql.exec('DELETE FROM open_run WHERE run = ?', run)
     const [known = noAmount] = this.#sql.exec<Amount>('SELECT tokens, usd FROM spent WHERE run = ?', run).toArray()
     this.#put(run, at, amount)
     if (this.#sums?.since !== spansOf(at).day.from) return void (this.#sums = undefined)
@@ -78,18 +130,33 @@ export class Spending {
     this.#sums = { since, day: plus(day, more), month: plus(month, more) }
   }
 
-  /** Returns the first limit that is reached. */
+  /** Removes an open run that belongs to no turn: another run counts what it has spent. */
+  release(run: string): void {
+    if (this.#open.delete(run)) this.#sql.exec('DELETE FROM open_run WHERE run = ?', run)
+  }
+
+  /** Returns the first limit that is used up. */
   over(limits: Limits, now: number): Over | undefined {
-    const { day, month } = this.totals(now)
+    const reached = this.listUse(limits, now).find(({ used, max }) => used >= max)
+    return reached && { limit: reached.limit, retryAfter: Math.max(1, Math.ceil((reached.to - now) / 1_000)) }
+  }
+
+  #overReserved(limits: Limits, now: number): Over | undefined {
+    const reached = this.listUse(limits, now).find(({ used, reserved, max }) => used + reserved >= max)
+    return reached && { limit: reached.limit, retryAfter: reservedRetrySeconds, isReserved: true }
+  }
+
+  /** Lists the limits of the day and the month that are set, with what is used and reserved. */
+  listUse(limits: Limits, now: number): readonly LimitUse[] {
+    const totals = this.totals(now)
+    const reserved = this.#reserved(now)
     const spans = spansOf(now)
-    const secondsUntil = (to: number) => Math.max(1, Math.ceil((to - now) / 1_000))
-    if (day.tokens >= (limits.tokens_per_day ?? Infinity))
-      return { limit: 'tokens_per_day', retryAfter: secondsUntil(spans.day.to) }
-    if (day.usd >= (limits.usd_per_day ?? Infinity))
-      return { limit: 'usd_per_day', retryAfter: secondsUntil(spans.day.to) }
-    if (month.usd >= (limits.usd_per_month ?? Infinity))
-      return { limit: 'usd_per_month', retryAfter: secondsUntil(spans.month.to) }
-    return undefined
+    return counted.flatMap(({ limit, span, unit }) => {
+      const max = limits[limit]
+      return max === undefined
+        ? []
+        : [{ limit, max, used: totals[span][unit], reserved: reserved[unit], ...spans[span] }]
+    })
   }
 
   totals(now: number): Totals {
@@ -99,12 +166,20 @@ export class Spending {
       this.#sums = { since: spans.day.from, day: this.#sum(spans.day.from), month: this.#sum(spans.month.from) }
     }
     let { day, month } = this.#sums
-    for (const [run, amount] of this.#running) {
-      // An open run reports after each model call: without a report for a day it is lost.
-      if (amount.at < now - dayMs) this.#running.delete(run)
-      else [day, month] = [plus(day, amount), plus(month, amount)]
+    for (const [run, open] of this.#open) {
+      const amount = isExpired(open, now) ? plus(open.spent, open.held) : open.spent
+      // An open run counts when it has reported last: without a report for a month it is lost.
+      if (open.at < spans.month.from) this.release(run)
+      else month = plus(month, amount)
+      if (open.at >= spans.day.from) day = plus(day, amount)
     }
     return { day, month }
+  }
+
+  #reserved(now: number): Amount {
+    return [...this.#open.values()]
+      .filter((open) => !isExpired(open, now))
+      .reduce<Amount>((sum, { held }) => plus(sum, held), noAmount)
   }
 
   #sum(from: number): Amount {
@@ -114,6 +189,10 @@ export class Spending {
         from,
       )
       .one()
+  }
+
+  #hasEnded(run: string): boolean {
+    return this.#sql.exec('SELECT 1 FROM spent WHERE run = ?', run).toArray().length > 0
   }
 
   #put(run: string, at: number, { tokens, usd }: Amount): void {
@@ -127,13 +206,27 @@ export class Spending {
       usd,
     )
   }
+
+  #putOpen(run: string, open: OpenRun): void {
+    const { spent, held, at } = open
+    this.#open.set(run, open)
+    const values = [run, at, spent.tokens, spent.usd, held.tokens, held.usd]
+    this.#sql.exec('INSERT OR REPLACE INTO open_run VALUES (?, ?, ?, ?, ?, ?)', ...values)
+  }
 }
 
-const dayMs = 86_400_000
+const toOpenRun = ({ at, tokens, usd, held_tokens, held_usd }: OpenRow): OpenRun => ({
+  at,
+  spent: { tokens, usd },
+  held: { tokens: held_tokens, usd: held_usd },
+})
+
+const isExpired = ({ at }: OpenRun, now: number): boolean => now - at >= reservationMs
+
 /** The row that exists while the counters are complete. */
 const markerRow = 'counting'
-const noAmount: Amount = { tokens: 0, usd: 0 }
-const plus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd })
+export const noAmount: Amount = { tokens: 0, usd: 0 }
+export const plus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd })
 const minus = (a: Amount, b: Amount): Amount => ({
   tokens: Math.max(0, a.tokens - b.tokens),
   usd: Math.max(0, a.usd - b.usd),

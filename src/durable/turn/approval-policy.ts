@@ -15,10 +15,8 @@ import {
   type Judgement,
   renderJudgeQuestion,
 } from '../../agent/policy/approval-judge.ts'
+import { isUnattendedSource } from '../../agent/policy/unattended.ts'
 import type { SideCall } from '../models/side-call.ts'
-
-/** Sources of sessions in which no person is present to answer an approval. */
-const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'subagent', 'webhook'])
 
 const maxJudgeTokens = 512
 
@@ -36,7 +34,7 @@ export function createApprovalPolicy(
     rules: rules.filter((rule) => appliesToSession(rule, origin)),
     grants: origin.grants ?? [],
     decisions: turn?.decisions ?? [],
-    ...(unattendedSources.has(origin.source) && { unattended }),
+    ...(isUnattendedSource(origin.source) && { unattended }),
   }
 }
 

@@ -14,15 +14,17 @@ import { type AssistantMessage, callsIn, type Message, textIn } from '../../agen
 import type { Perform } from '../../agent/model/ports.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Step } from '../../agent/model/step.ts'
-import type { Result, ToolCall, Turn } from '../../agent/model/turn.ts'
+import type { Repairs, Result, ToolCall, Turn } from '../../agent/model/turn.ts'
 import { addUsage, noUsage, type Usage } from '../../agent/model/usage.ts'
 import { type CallContext, classifyError } from '../../agent/providers/errors/classify-error.ts'
+import { hideImages } from '../../agent/providers/shared/hide-images.ts'
 import { isTooDeeplyNested, maxNesting } from '../../agent/providers/shared/nesting.ts'
 import type { Route } from '../../agent/routing/route.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { type IdleLimits, Stalled, withIdleTimeout } from '../models/idle-timeout.ts'
 import { billCall, billInterrupted } from '../models/pricing.ts'
 import type { SideCall } from '../models/side-call.ts'
+import type { Reserved } from '../tenant/session-billing.ts'
 import { summarise } from './summarise.ts'
 import { clock } from '../platform/clock.ts'
 
@@ -47,6 +49,8 @@ export type ModelEffects = {
   /** The context in which the error of a call is classified. */
   readonly errorContext: (route: Route, stalled: boolean) => CallContext
   readonly idleLimits: (route: Route) => IdleLimits
+  /** The changes that every request to the model needs, besides those of the turn. */
+  readonly repairsFor: (route: Route) => Repairs
   /** Makes a side call, which a stop of the turn cancels. */
   readonly side: SideCall
   /** The number of last messages that no summary replaces; undefined: the default. */
@@ -69,8 +73,10 @@ export type BillingEffects = {
   readonly estimate: (output: string) => Usage
   /** Takes the usage of the side calls since the last call. */
   readonly takeSideUsage: () => Usage | undefined
-  /** Reports usage that the turn does not contain yet. Resolves when it counts for the tenant's limits. */
-  readonly report: (turn: Turn, usage: Usage) => Promise<void>
+  /** Reserves the most that a call can cost. Without a limit that needs it nothing is awaited. */
+  readonly reserve: (turn: Turn, chosen: Chosen) => Promise<Reserved> | Reserved
+  /** Reports usage that the turn does not contain yet. */
+  readonly report: (turn: Turn, usage: Usage) => void
 }
 
 export type TurnEffects = {
@@ -87,22 +93,21 @@ export function createPerform(effects: TurnEffects): Perform {
 }
 
 async function* perform(step: Step, turn: Turn, effects: TurnEffects): AsyncGenerator<Result> {
-  if (step.do === 'call-model') yield await reportUsage(await callModel(step, turn, effects), turn, effects.billing)
+  if (step.do === 'call-model') yield reportUsage(await callModel(step, turn, effects), turn, effects.billing)
   else if (step.do === 'run-tools') yield* effects.tools.run(step.calls)
-  else if (step.do === 'compress') yield await reportUsage(await compress(turn, effects), turn, effects.billing)
+  else if (step.do === 'compress') yield reportUsage(await compress(turn, effects), turn, effects.billing)
 }
 
-/** Reports the usage of a call before the next step is decided, so that limits apply to it. */
-async function reportUsage<R extends Extract<Result, { of: 'model' | 'summary' | 'failure' }>>(
+/** Reports the usage of a call, with that of side calls. */
+function reportUsage<R extends Extract<Result, { of: 'model' | 'summary' | 'failure' }>>(
   result: R,
   turn: Turn,
   billing: BillingEffects,
-): Promise<R> {
+): R {
   const sideUsage = billing.takeSideUsage()
   const usage = sideUsage ? addUsage(result.usage ?? noUsage, sideUsage) : result.usage
-  if (!usage) return result
-  await billing.report(turn, usage)
-  return { ...result, usage }
+  billing.report(turn, usage ?? noUsage)
+  return usage ? { ...result, usage } : result
 }
 
 type ModelStep = Extract<Step, { do: 'call-model' }>
@@ -110,9 +115,28 @@ type ModelStep = Extract<Step, { do: 'call-model' }>
 type ModelResult = Extract<Result, { of: 'model' | 'failure' }>
 
 async function callModel(step: ModelStep, turn: Turn, effects: TurnEffects): Promise<ModelResult> {
-  const { model, stream, billing } = effects
+  const { model, billing } = effects
   const chosen = model.choose(turn)
   if (!chosen) return { of: 'failure', failure: { kind: 'unconfigured', message: model.explainUnavailable(turn) } }
+  // Created before the first wait, because a stop aborts only the controllers that exist.
+  const controller = model.abortable()
+  const reserving = billing.reserve(turn, chosen)
+  const reserved = reserving instanceof Promise ? await reserving : reserving
+  if (!reserved.ok) return { of: 'failure', failure: reserved.failure, key: chosen.endpoint.id }
+  try {
+    return await callReserved(step, turn, effects, { chosen, controller })
+  } finally {
+    reserved.release()
+  }
+}
+
+async function callReserved(
+  step: ModelStep,
+  turn: Turn,
+  effects: TurnEffects,
+  { chosen, controller }: { readonly chosen: Chosen; readonly controller: AbortController },
+): Promise<ModelResult> {
+  const { model, stream, billing } = effects
   const output = { text: '', thinking: '', isRequested: false, isOver: false }
   const onDelta = (delta: Delta) => {
     // Drops the deltas of an attempt that has failed or was cancelled.
@@ -121,9 +145,8 @@ async function callModel(step: ModelStep, turn: Turn, effects: TurnEffects): Pro
     stream.append(delta)
   }
   const release = model.lease(chosen)
-  // Created before the first wait, because a stop aborts only the controllers that exist.
-  const controller = model.abortable()
   try {
+    controller.signal.throwIfAborted()
     await failpoint('before-model')
     const request = await requestFor(step, turn, effects, chosen)
     output.isRequested = true
@@ -165,9 +188,11 @@ async function requestFor(
   { model, tools }: TurnEffects,
   { route }: Chosen,
 ): Promise<ModelRequest> {
-  const { options, repairs, draft } = turn
+  const { options, draft } = turn
+  const repairs = { ...model.repairsFor(route), ...turn.repairs }
   const defaults = model.defaults()
-  const transcript = await model.transcript()
+  const whole = await model.transcript()
+  const transcript = repairs.images === 'unseen' ? hideImages(whole) : whole
   const say = [await model.references(turn, transcript), step.say].filter((text) => text !== undefined)
   return {
     model: route.model,

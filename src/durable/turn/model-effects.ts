@@ -9,12 +9,14 @@ import type { Route } from '../../agent/routing/route.ts'
 import { createDialects } from '../models/dialects.ts'
 import { type IdleLimits, idleLimits } from '../models/idle-timeout.ts'
 import { suspendKey, recordOutcome, leaseKey } from '../models/key-pool.ts'
+import { learnTrait, repairsFor } from '../models/learned-traits.ts'
 import { learnWindow } from '../models/learned-windows.ts'
 import { withAggregator } from '../models/mixture-of-agents.ts'
 import { createChain } from '../models/model-routes.ts'
 import { explainMissingForTurn, createSessionRoutes } from '../models/session-routes.ts'
 import { clock } from '../platform/clock.ts'
 import { variablesOf } from '../platform/variables.ts'
+import { createTenantFetch } from '../tenant/tenant-fetch.ts'
 import { tenantStub } from '../tenant/tenant-stub.ts'
 import { tenantImagePrefix, loadImages } from '../workspace/attachments.ts'
 import { imageShrinker, shrinkOversizedImages, shrinkImages } from '../workspace/shrink-images.ts'
@@ -29,7 +31,8 @@ import type { TurnSession } from './turn-session.ts'
 export type TurnModels = ModelEffects & { readonly routesOf: (turn: Turn) => readonly Route[] }
 
 export function createModelEffects(session: TurnSession, env: Env): TurnModels {
-  const dialects = createDialects(env)
+  const guardedFetch = createTenantFetch(env, session.tenantId, (work) => session.runInBackground(work))
+  const dialects = createDialects(env, guardedFetch)
   const variables = variablesOf(env)
   const routesOfModel = createSessionRoutes(session, env)
   /** A turn that names a mixture of models uses the routes of its aggregator. */
@@ -48,6 +51,7 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     defaults: () => session.settings.model ?? {},
     errorContext: (route, stalled) => errorContextOf(session, route, stalled),
     idleLimits: (route) => idleLimitsOf(session, route),
+    repairsFor: (route) => repairsFor(session.tenantId, route),
     protectedMessages: () => protectedMessages(session.settings),
     ...createSideCalls(session, { dialects, variables, routes: routesOf, lease }),
   }
@@ -95,6 +99,7 @@ function leaseChosen(session: TurnSession, env: Env, { route, endpoint }: Chosen
   return (failure?: Failure) => {
     end()
     recordOutcome(session.tenantId, route.id, failure)
+    learnTrait(session.tenantId, route, failure)
     const window = failure && learnWindow(session.tenantId, route, failure)
     if (window) session.runInBackground(tenantStub(env, session.tenantId).windows.record(route.id, window))
     if (!failure || !endpoint.key) return

@@ -1,5 +1,7 @@
 /** Reports the cost of an ended run to the tenant's object, which releases its slot. */
 
+import type { Turn } from '../../agent/model/turn.ts'
+import { isUnattendedTurn } from '../../agent/policy/unattended.ts'
 import type { SessionBilling } from '../tenant/session-billing.ts'
 import type { Journal } from '../storage/journal.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
@@ -21,10 +23,15 @@ export function settleRun(session: SettledSession, runId: string): Promise<void>
   const turn = store.current()
   // The object may have died between the end of this run and its report, with the next run already open.
   if (runId === session.openAtWake) billing.restore(findEndedRun(session, runId))
-  return billing.settle(runId, turn?.id === runId ? runCost(meta, turn) : undefined)
+  return billing.settle(runId, turn?.id === runId ? costOf(meta, turn) : undefined)
 }
 
 function findEndedRun({ journal, meta }: SettledSession, runId: string) {
   const turn = journal.turnBefore(runId)
-  return turn && { id: turn.id, ...runCost(meta, turn) }
+  return turn && { id: turn.id, ...costOf(meta, turn) }
 }
+
+const costOf = (meta: SessionMetadata, turn: Turn) => ({
+  ...runCost(meta, turn),
+  isUnattended: isUnattendedTurn(meta.source, turn.options.authority),
+})

@@ -8,6 +8,7 @@ import { resolveModelId, type Route, type Variables } from '../../agent/routing/
 import { resolveMixture, askReferences } from '../models/mixture-of-agents.ts'
 import type { Chosen, ModelEffects } from './effects.ts'
 import { createChain } from '../models/model-routes.ts'
+import type { CallCost, Reserved } from '../tenant/session-billing.ts'
 import type { TurnSession } from './turn-session.ts'
 import { type SideCall, runSideCall, type SideCallContext } from '../models/side-call.ts'
 
@@ -18,6 +19,9 @@ export type SideCallOptions = {
   readonly lease: (chosen: Chosen) => (failure?: Failure) => void
 }
 
+/** For a call of a session that is deleted meanwhile. */
+const notReserved: Reserved = { ok: true, release: () => undefined }
+
 type SideCalls = Pick<ModelEffects, 'side' | 'references'>
 
 export function createSideCalls(session: TurnSession, options: SideCallOptions): SideCalls {
@@ -25,10 +29,14 @@ export function createSideCalls(session: TurnSession, options: SideCallOptions):
   const afterTurn = contextOf(session, options, () => new AbortController())
   const side: SideCall = async (task, request) => {
     const note = session.billing.notes.nextId()
-    const context = session.store.hasOpenTurn ? inTurn : afterTurn
+    const isInTurn = session.store.hasOpenTurn
+    const context = isInTurn ? inTurn : afterTurn
     const recordEstimate = (usage: Usage) => void (session.exists && session.billing.notes.set({ id: note, usage }))
-    const answer = await runSideCall(task, request, { ...context, recordEstimate: recordEstimate })
+    const reserve = (cost: CallCost) =>
+      session.exists ? session.billing.reserve(isInTurn ? session.store.current() : undefined, cost) : notReserved
+    const answer = await runSideCall(task, request, { ...context, recordEstimate, reserve })
     if (request.billedBy !== 'caller' && session.exists) session.billing.addSideCall({ id: note, usage: answer.usage })
+    if (!isInTurn && session.exists) session.billing.releaseSideCalls()
     return { ...answer, note }
   }
   let cached: { readonly turn: string; readonly answers: Promise<string | undefined> } | undefined
@@ -52,7 +60,7 @@ function contextOf(
   session: TurnSession,
   options: SideCallOptions,
   abortable: () => AbortController,
-): Omit<SideCallContext, 'recordEstimate'> {
+): Omit<SideCallContext, 'recordEstimate' | 'reserve'> {
   const { dialects, variables, routes, lease } = options
   const { tenantId } = session
   const turnOf = () => session.store.current() ?? newTurn('', 0, 0)

@@ -59,17 +59,18 @@ function createView(session: TurnSession, routes: readonly Route[], env: Env): V
   }
 }
 
-/** Reads the spending limit that is reached, and the estimated cost of a call in flight in case its result is lost. */
+/** Reads the spending limits that are reached or near, and the estimated cost of a call in flight in case its result is lost. */
 function spendingOf(
   session: TurnSession,
   turn: Turn,
   route: Route | undefined,
-): Pick<View, 'limitReached' | 'lostCall'> {
-  const over = session.billing.reachedLimit(turn, clock.now())
+): Pick<View, 'limitReached' | 'limitWarning' | 'lostCall'> {
+  const over = session.billing.reachedLimit(turn)
   // A summary in flight is a side call, which keeps its own note.
   const isInFlight = turn.stage.at === 'calling-model'
   return {
     ...(over && { limitReached: over }),
+    limitWarning: session.billing.nearLimit(turn),
     ...(isInFlight && route && { lostCall: { usage: billInterrupted(estimateUsage(session, ''), { route }) } }),
   }
 }

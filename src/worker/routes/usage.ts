@@ -2,6 +2,9 @@
 
 import * as z from 'zod'
 import { type UsageCursor, usageGroups, reportUsage } from '../../db/usage-report.ts'
+import { countsSpending } from '../../durable/tenant/spending.ts'
+import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { invalid, invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
 import { ok, pageQuery, usageShape } from '../shapes.ts'
@@ -18,6 +21,18 @@ const reportShape = z.object({
   to: z.iso.datetime(),
   data: z.array(z.object({ key: z.string(), ...sums })),
   totals: z.object(sums).describe('Sums of the whole span, not of this page.'),
+  limits: z
+    .array(
+      z.object({
+        limit: z.string(),
+        max: z.number(),
+        used: z.number(),
+        reserved: z.number().describe('The most that calls in flight can cost.'),
+        status: z.enum(['ok', 'warning', 'reached']),
+        resets_at: z.iso.datetime(),
+      }),
+    )
+    .describe('The limits of the day and the month that are set.'),
   next_cursor: z.string().nullable(),
 })
 
@@ -51,11 +66,28 @@ export const usageRoutes = [
         to: new Date(span.to).toISOString(),
         data,
         totals,
+        limits: await listLimits(env, tenant),
         next_cursor: next ? btoa(encodeURIComponent(JSON.stringify(next))) : null,
       })
     },
   }),
 ]
+
+/** Share of a limit from which it counts as nearly used up. */
+const warningShare = 0.8
+
+async function listLimits(env: Env, { id, limits }: TenantSnapshot) {
+  if (!countsSpending(limits)) return []
+  const list = await tenantStub(env, id).billing.listUse()
+  return list.map(({ limit, max, used, reserved, to }) => ({
+    limit,
+    max,
+    used,
+    reserved,
+    status: used >= max ? 'reached' : used >= max * warningShare ? 'warning' : 'ok',
+    resets_at: new Date(to).toISOString(),
+  }))
+}
 
 function resolveSpan(from: string | undefined, to: string | undefined, now: number) {
   const isDay = to !== undefined && !to.includes('T')

@@ -50,6 +50,7 @@ function runFor(
     routeOf,
     lease: ({ endpoints: [endpoint] }) => endpoint && { endpoint, end: () => {} },
     recordEstimate: (usage) => void notes.push(usage),
+    reserve: () => ({ ok: true, release: () => undefined }),
     abortable: () => stopper,
   })
 }
@@ -101,6 +102,7 @@ describe('a side call', () => {
         return endpoint && { endpoint, end: () => leased-- }
       },
       recordEstimate: () => {},
+      reserve: () => ({ ok: true, release: () => undefined }),
       abortable: () => new AbortController(),
     })
     expect([textOrFailure(answer), leased]).toEqual(['unconfigured', 0])

@@ -305,7 +305,7 @@ describe('the processes of a session', () => {
     expect(live().getNextWake(true)).toBe(at.now + 1_000)
     expect(live().getNextWake(false)).toBeUndefined()
     const processes = live()
-    processes.postponeNotice()
+    processes.postponeNotice(60_000)
     expect(processes.getNextWake(true)).toBe(at.now + minute)
   })
 })

@@ -6,9 +6,11 @@ import { newTurn } from '../../../src/agent/model/turn.ts'
 import { addUsage, noUsage, usageOfCall, type Usage } from '../../../src/agent/model/usage.ts'
 import { SessionBilling, type SessionBillingOptions } from '../../../src/durable/tenant/session-billing.ts'
 import type { SideCallNote, SideCallNotes } from '../../../src/durable/storage/side-call-notes.ts'
-import type { Admission } from '../../../src/durable/tenant/effective-limits.ts'
+import type { Reservation } from '../../../src/durable/tenant/billing.ts'
+import type { Amount } from '../../../src/durable/tenant/spending.ts'
 
 const paid = (model: string, input: number, costUsd = 0) => usageOfCall({ ...noUsage, input, costUsd }, model)
+const call = { model: 'a/one', tokens: 50, usd: 0.5 }
 const turn = { ...newTurn('r1', 0, 9), usage: paid('a/one', 100, 1) }
 
 /** The notes of side calls, in memory. */
@@ -26,18 +28,24 @@ class Notes {
 }
 
 /** Creates a session's billing and a tenant that logs the reports it receives. */
-function open(limits: Limits, answer: Admission = { ok: true }, left: readonly SideCallNote[] = []) {
+function open(limits: Limits, answer: Reservation = { ok: true }, left: readonly SideCallNote[] = []) {
   const notes = new Notes(left)
   const reports: string[] = []
   const late: [string, Usage][] = []
   const outage = { isAway: false }
+  const options = { isUnattended: false }
+  const background: Promise<unknown>[] = []
   const receive = async (report: string) => {
     if (outage.isAway) throw new Error('The tenant is unreachable.')
     reports.push(report)
   }
   const tenantBilling = {
-    report: async (run: string, { tokens }: { tokens: number }) => {
-      reports.push(`report ${run} ${tokens}`)
+    report: async (run: string, { tokens }: Amount, held: Amount) => {
+      reports.push(`report ${run} ${tokens}${held.tokens ? ` and ${held.tokens} held` : ''}`)
+      return answer
+    },
+    reserve: async (run: string, { spent, held, call }: Record<'spent' | 'held' | 'call', Amount>) => {
+      await receive(`reserve ${run} ${spent.tokens} + ${held.tokens} + ${call.tokens}`)
       return answer
     },
   }
@@ -54,22 +62,26 @@ function open(limits: Limits, answer: Admission = { ok: true }, left: readonly S
     sessionBytes: () => ({ sessionId: 's', bytes: 1 }),
     addLateUsage: (run, usage) => void late.push([run, usage]),
     notes: notes as unknown as SideCallNotes,
+    isUnattended: () => options.isUnattended,
+    runInBackground: (work) => void background.push(work),
   })
-  return { billing, reports, late, notes, outage }
+  const settled = () => Promise.all(background)
+  return { options, settled, billing, reports, late, notes, outage }
 }
 
 describe('the billing of a session', () => {
   it('reports nothing without a limit', async () => {
     const { billing, reports } = open({})
-    await billing.report(turn, paid('a/one', 5))
+    billing.report(turn, paid('a/one', 5))
+    expect(billing.reserve(turn, call)).toMatchObject({ ok: true })
     await billing.settle('r1', { usage: turn.usage, at: 7 })
     expect(reports).toEqual([])
-    expect(billing.reachedLimit(turn, 0)).toBeUndefined()
+    expect(billing.reachedLimit(turn)).toBeUndefined()
   })
 
   it('reports the cost of the whole turn after each call and at its end', async () => {
     const { billing, reports } = open({ tokens_per_day: 1_000 })
-    await billing.report(turn, paid('a/one', 5))
+    billing.report(turn, paid('a/one', 5))
     await billing.settle('r1', { usage: turn.usage, at: 7 })
     expect(reports).toEqual(['report r1 105', 'settle r1 100 at 7'])
   })
@@ -97,11 +109,68 @@ describe('the billing of a session', () => {
     expect(reports).toEqual(expected)
   })
 
-  it('returns the limit that a report has reached until the time is over', async () => {
-    const { billing } = open({ usd_per_day: 1 }, { ok: false, limit: 'usd_per_day', retryAfter: 60 })
-    await billing.report(turn, noUsage)
-    expect(billing.reachedLimit(turn, Date.now())).toBe('usd_per_day')
-    expect(billing.reachedLimit(turn, Date.now() + 61_000)).toBeUndefined()
+  it('reserves a call beside what the turn has spent and the other calls in flight', async () => {
+    const { billing, reports, settled } = open({ usd_per_day: 1 })
+    const first = await billing.reserve(turn, call)
+    billing.addSideCall({ id: 1, usage: paid('b/two vision', 3) })
+    const second = await billing.reserve(turn, call)
+    if (first.ok) first.release()
+    billing.report(turn, paid('a/one', 5))
+    if (second.ok) second.release()
+    billing.report(turn, paid('a/one', 6))
+    await settled()
+    expect(reports).toEqual([
+      'reserve r1 100 + 0 + 50',
+      'reserve r1 103 + 50 + 50',
+      'report r1 108 and 50 held',
+      'report r1 109',
+    ])
+  })
+
+  it.each<readonly [string, Reservation, object]>([
+    ['is refused', { ok: false, limit: 'usd_per_day', retryAfter: 60 }, { kind: 'limit' }],
+    [
+      'waits for the other calls',
+      { ok: false, limit: 'usd_per_day', retryAfter: 1, isReserved: true },
+      { kind: 'limit', retryAfterMs: 1_000 },
+    ],
+  ])('a call %s', async (_what, answer, failure) => {
+    const { billing } = open({ usd_per_day: 1 }, answer)
+    const message = 'The limit usd_per_day is reached.'
+    expect(await billing.reserve(turn, call)).toEqual({ ok: false, failure: { ...failure, message } })
+  })
+
+  it('a call waits while the tenant is unreachable', async () => {
+    const { billing, outage } = open({ usd_per_day: 1 })
+    outage.isAway = true
+    expect(await billing.reserve(turn, call)).toMatchObject({
+      ok: false,
+      failure: { kind: 'limit', retryAfterMs: 5_000 },
+    })
+  })
+
+  it('a call without a known price is refused under a limit in USD, and not under one of tokens', async () => {
+    const unpriced = { ...call, usd: undefined }
+    expect(open({ usd_per_turn: 1 }).billing.reserve(turn, unpriced)).toMatchObject({
+      failure: { kind: 'unpriced', message: expect.stringContaining('models["a/one"].prices') },
+    })
+    expect(await open({ tokens_per_day: 1_000 }).billing.reserve(turn, unpriced)).toMatchObject({ ok: true })
+  })
+
+  it('reserves the calls of an unattended turn without any limit', async () => {
+    const { billing, reports, options } = open({})
+    options.isUnattended = true
+    await billing.reserve(turn, { ...call, usd: undefined })
+    await billing.settle('r1', { usage: turn.usage, at: 7, isUnattended: true })
+    expect(reports).toEqual(['reserve r1 100 + 0 + 50', 'settle r1 100 at 7'])
+  })
+
+  it('shows the warning of the tenant to the turn that got it', async () => {
+    const warning = { limit: 'usd_per_day', percent: 85 } as const
+    const { billing } = open({ usd_per_day: 1 }, { ok: true, warning })
+    await billing.reserve(turn, call)
+    expect(billing.nearLimit(turn)).toEqual(warning)
+    expect(billing.nearLimit({ ...turn, id: 'r2' })).toBeUndefined()
   })
 
   it('hands the usage of side calls to the next call of the turn, once', () => {

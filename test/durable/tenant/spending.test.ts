@@ -8,6 +8,7 @@ import { bindings } from '../../worker/client.ts'
 const noon = Date.UTC(2026, 10, 21, 12)
 const hour = 3_600_000
 const some = (tokens: number, usd = 0) => ({ tokens, usd })
+const none = some(0)
 let names = 0
 
 /** Runs `test` with a counter in the storage of a new object. `reopen` reads the same storage again. */
@@ -20,8 +21,8 @@ describe('spending', () => {
   it('sums ended and open runs, each counted once', () =>
     withSpending((spending, reopen) => {
       spending.settle('r1', some(100, 1), noon)
-      spending.report('r2', some(10, 0.1), noon)
-      spending.report('r2', some(30, 0.3), noon)
+      spending.report('r2', { spent: some(10, 0.1), held: none }, noon)
+      spending.report('r2', { spent: some(30, 0.3), held: none }, noon)
       expect(spending.totals(noon).day).toEqual(some(130, 1.3))
       spending.settle('r2', some(40, 0.5), noon)
       spending.settle('r2', some(40, 0.5), noon)
@@ -67,9 +68,50 @@ describe('spending', () => {
       expect([reopen().isCounting, spending.totals(noon).month]).toEqual([false, some(0)])
     }))
 
+  it('refuses a call when a limit is used up, or others have reserved the rest', () =>
+    withSpending((spending, reopen) => {
+      const limits = { usd_per_day: 1 }
+      const reserve = (run: string, usd: number, spent = none, at = noon) =>
+        spending.reserve(run, { spent, held: none, call: some(1, usd) }, limits, at)
+      expect(reserve('r1', 0.6)).toBeUndefined()
+      expect(reserve('r2', 0.6)).toBeUndefined()
+      const reserved = { limit: 'usd_per_day', retryAfter: 1, isReserved: true }
+      expect([reserve('r3', 0.1), spending.totals(noon).day]).toEqual([reserved, none])
+      expect(reopen().totals(noon + 300_000).day).toEqual(some(2, 1.2))
+      spending.report('r1', { spent: some(1, 0.25), held: none }, noon)
+      expect(reserve('r3', 0.1)).toBeUndefined()
+      spending.report('r2', { spent: some(1, 0.5), held: none }, noon)
+      spending.report('r3', { spent: some(1, 0.25), held: none }, noon)
+      expect(reserve('r1', 0.1, some(1, 0.25))).toEqual({ limit: 'usd_per_day', retryAfter: 12 * 3_600 })
+      spending.settle('r1', some(1, 0.25), noon)
+      spending.report('r1', { spent: some(1, 0.25), held: none }, noon)
+      expect(spending.totals(noon).day.usd).toBeCloseTo(1)
+    }))
+
+  it('counts a reservation of a crashed run as spent until the run reports', () =>
+    withSpending((spending, reopen) => {
+      const limits = { usd_per_day: 1 }
+      spending.reserve('crashed', { spent: none, held: none, call: some(9, 1) }, limits, noon)
+      const after = reopen()
+      expect(after.over(limits, noon)).toBeUndefined()
+      expect(after.over(limits, noon + 300_000)).toMatchObject({ limit: 'usd_per_day' })
+      after.report('crashed', { spent: some(2, 0.25), held: none }, noon + 300_000)
+      expect(after.totals(noon + 300_000).day).toEqual(some(2, 0.25))
+    }))
+
+  it('lists what is used and reserved of each limit', () =>
+    withSpending((spending) => {
+      spending.settle('r1', some(100, 1), noon)
+      spending.reserve('r2', { spent: none, held: none, call: some(50, 0.5) }, {}, noon)
+      expect(spending.listUse({ usd_per_month: 4, tokens_per_day: 1_000 }, noon)).toMatchObject([
+        { limit: 'tokens_per_day', max: 1_000, used: 100, reserved: 50, from: Date.UTC(2026, 10, 21) },
+        { limit: 'usd_per_month', max: 4, used: 1, reserved: 0.5, from: Date.UTC(2026, 10, 1) },
+      ])
+    }))
+
   it('drops an open run after a day without a report', () =>
     withSpending((spending) => {
-      spending.report('lost', some(7), noon)
+      spending.report('lost', { spent: some(7), held: none }, noon)
       expect(spending.totals(noon + hour).day).toEqual(some(7))
       expect(spending.totals(noon + 25 * hour).day).toEqual(some(0))
     }))

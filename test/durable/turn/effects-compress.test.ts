@@ -10,7 +10,7 @@ it('fails like a model call when the conversation cannot be read', async () => {
     transcript: () => Promise.reject(new Error('get: Network connection lost. (10001)')),
     errorContext: () => ({ promptTokens: 1, contextWindow: 100, messages: 1, now: 0, stalled: false }) as never,
   }
-  const effects = { model, billing: { takeSideUsage: () => undefined } } as unknown as TurnEffects
+  const effects = { model, billing: { takeSideUsage: () => undefined, report: () => {} } } as unknown as TurnEffects
   const results: Result[] = []
   for await (const result of createPerform(effects)({ do: 'compress' }, newTurn('t', 0, 1))) results.push(result)
   expect(results).toMatchObject([{ of: 'failure', failure: { kind: 'network' } }])

@@ -28,6 +28,7 @@ async function attempt(call: Call): Promise<{ readonly streamed: string; readonl
     transcript: async () => [],
     references: async () => undefined,
     defaults: () => ({}),
+    repairsFor: () => ({}),
     idleLimits: () => ({ first: silence, next: silence, totalMs: 60_000, remainingMs: Infinity }),
     errorContext: () => ({ promptTokens: 1, contextWindow: 100, messages: 1, now: 0, stalled: false }) as never,
   }
@@ -38,7 +39,12 @@ async function attempt(call: Call): Promise<{ readonly streamed: string; readonl
     },
     end: () => {},
   }
-  const billing: BillingEffects = { estimate: () => noUsage, takeSideUsage: () => undefined, report: async () => {} }
+  const billing: BillingEffects = {
+    estimate: () => noUsage,
+    takeSideUsage: () => undefined,
+    report: () => {},
+    reserve: () => ({ ok: true, release: () => {} }),
+  }
   const effects = { model, stream, billing, tools: { schemas: () => [] } } as unknown as TurnEffects
   let result: Result | undefined
   const step = { do: 'call-model', tools: true } as const

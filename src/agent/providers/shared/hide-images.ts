@@ -1,0 +1,23 @@
+/** Replaces images by a note, for models that cannot see them. */
+
+import type { Message } from '../../model/message.ts'
+
+const unseenImageText = '[an image: the model in use cannot see images]'
+
+const hiddenTranscripts = new WeakMap<readonly Message[], Message[]>()
+
+/** Returns the same growing array for a growing transcript, because renderings are cached by that array. */
+export function hideImages(transcript: readonly Message[]): readonly Message[] {
+  let hidden = hiddenTranscripts.get(transcript)
+  if (!hidden || hidden.length > transcript.length) hiddenTranscripts.set(transcript, (hidden = []))
+  hidden.push(...transcript.slice(hidden.length).map(withoutImages))
+  return hidden
+}
+
+function withoutImages(message: Message): Message {
+  if (message.role === 'assistant' || !message.content.some(({ type }) => type === 'image')) return message
+  const content = message.content.map((part) =>
+    part.type === 'image' ? ({ type: 'text', text: unseenImageText } as const) : part,
+  )
+  return { ...message, content }
+}
