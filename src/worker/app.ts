@@ -8,6 +8,7 @@ import { renderOpenapi } from './openapi.ts'
 import type { App, OpenRoute, Route, Web } from './route.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { approvalRoutes } from './routes/approvals.ts'
+import { attachmentRoutes } from './routes/attachments.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { channelRoutes } from './routes/channels.ts'
 import { chatRoutes } from './routes/chat-completions.ts'
@@ -16,6 +17,7 @@ import { credentialRoutes } from './routes/credentials.ts'
 import { exportRoutes } from './routes/export.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
+import { linkedFileRoutes } from './routes/linked-files.ts'
 import { modelRoutes } from './routes/models.ts'
 import { createOpenRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
@@ -41,6 +43,7 @@ export const routes: readonly Route[] = [
   ...sessionRoutes,
   ...sessionChatRoutes,
   ...fileRoutes,
+  ...attachmentRoutes,
   ...checkpointRoutes,
   ...exportRoutes,
   ...tenantRoutes,
@@ -58,6 +61,7 @@ export const routes: readonly Route[] = [
 /** Routes that need no key. */
 export const openRoutes: readonly OpenRoute[] = [
   ...webhookRoutes,
+  ...linkedFileRoutes,
   ...createOpenRoutes((origin) => renderOpenapi([...routes, ...openRoutes], origin)),
 ]
 

@@ -46,7 +46,7 @@ const partShape = z.union([
   z.object({
     type: z.literal('image_url'),
     image_url: z.object({
-      url: z.string().describe('The address of the image. For an image sent as data: its type in parentheses.'),
+      url: z.string().describe('The address of the image. For an image sent as data: its path in this API.'),
     }),
   }),
 ])
@@ -84,6 +84,9 @@ export const runShape = z.object({
   attempts: z.int().describe('Model calls including retries.'),
   waited_ms: z.number().describe('Pauses between attempts.'),
   notes: z.array(z.object({ at: time, did: z.string(), why: z.string() })).describe('Recovery actions.'),
+  attachments: z
+    .array(z.object({ path: z.string(), mime: z.string(), bytes: z.int(), url: z.string() }))
+    .describe('Files that the answer gives to the user. `url` is a signed link of at most one hour.'),
 })
 
 export const acceptedShape = z.object({ run_id: z.string(), session_id: z.string(), status: z.string() })

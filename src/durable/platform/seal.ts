@@ -95,14 +95,15 @@ async function keyFor(master: Uint8Array, tenant: string, use: 'seal' | 'mark'):
   )
 }
 
-function masterKey(text: string | undefined): Uint8Array | undefined {
+/** The bytes of `ENCRYPTION_KEY`; undefined when it is missing or invalid. */
+export function masterKey(text: string | undefined): Uint8Array<ArrayBuffer> | undefined {
   const bytes = fromBase64(text?.trim() ?? '')
   return bytes?.length === 32 ? bytes : undefined
 }
 
 const toBase64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes))
 
-function fromBase64(text: string): Uint8Array | undefined {
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     // The URL-safe alphabet is accepted too.
     return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))

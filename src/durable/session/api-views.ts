@@ -6,6 +6,7 @@ import { createRunEnded } from '../../agent/loop/announce.ts'
 import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import { isCancelled, modelCallUse, newTurn, timesUsed, type Turn } from '../../agent/model/turn.ts'
 import { toPublicTallies, toPublicUsage } from '../../agent/public-api/usage.ts'
+import type { AnswerFile } from '../../agent/public-api/answer-attachments.ts'
 import { isWaitingForPerson } from '../turn/pending-requests.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
 
@@ -30,14 +31,20 @@ export function sessionView(record: SessionRecord, status: SessionStatus) {
 }
 export type SessionView = ReturnType<typeof sessionView>
 
-export function messageView({ id, seq, runId, at, message }: Entry, compactedThrough: number) {
+export function messageView(
+  { id, seq, runId, at, message }: Entry,
+  { sessionId, compactedThrough }: { readonly sessionId: string; readonly compactedThrough: number },
+) {
   const thinking = message.role === 'assistant' ? thinkingIn(message) : ''
   return {
     id,
     seq,
     run_id: runId,
     role: message.role,
-    content: message.role === 'user' ? userContent(message) : textIn(message) || null,
+    content:
+      message.role === 'user'
+        ? userContent(message, `/api/sessions/${sessionId}/attachments/${id}`)
+        : textIn(message) || null,
     ...(message.role === 'assistant' &&
       callsIn(message).length && {
         tool_calls: callsIn(message).map(({ id: callId, name, input, raw }) => ({
@@ -55,13 +62,16 @@ export function messageView({ id, seq, runId, at, message }: Entry, compactedThr
 }
 export type MessageView = ReturnType<typeof messageView>
 
-/** Returns a string for text alone, else the parts, with images as URLs. */
-function userContent({ content }: UserMessage) {
+/** Returns a string for text alone, else the parts, with images as addresses; stored ones below `attachments`. */
+function userContent({ content }: UserMessage, attachments: string) {
   if (content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('')
-  return content.map((part) =>
+  return content.map((part, n) =>
     part.type === 'text'
       ? part
-      : { type: 'image_url', image_url: { url: part.mediaType.endsWith(';url') ? part.data : `(${part.mediaType})` } },
+      : {
+          type: 'image_url',
+          image_url: { url: part.mediaType.endsWith(';url') ? part.data : `${attachments}.${n}` },
+        },
   )
 }
 
@@ -84,6 +94,7 @@ export function runView(turn: Turn, sessionId: string, entries: readonly Entry[]
     attempts: timesUsed(turn, modelCallUse),
     waited_ms: turn.waited,
     notes: turn.notes.map(({ at, did, why }) => ({ at: iso(at), did, why })),
+    attachments: [] as readonly AnswerFile[],
   }
   if (stage.at !== 'done') return base
   const end = createRunEnded(

@@ -20,7 +20,7 @@ export type MessagePage = { readonly limit: number; readonly before?: number | u
 const maxPageChars = 4_000_000
 
 export function listMessages(
-  { journal }: Session,
+  { journal, sessionId }: Session,
   { limit, before = Number.MAX_SAFE_INTEGER }: MessagePage,
 ): { readonly data: MessageView[]; readonly next_cursor: string | null } {
   const newestFirst: Entry[] = []
@@ -38,7 +38,7 @@ export function listMessages(
   more ||= newestFirst.length > limit
   const page = newestFirst.slice(0, limit).toReversed()
   return {
-    data: page.map((entry) => messageView(entry, compactedThrough)),
+    data: page.map((entry) => messageView(entry, { sessionId, compactedThrough })),
     next_cursor: more ? String(page[0]?.seq ?? 0) : null,
   }
 }

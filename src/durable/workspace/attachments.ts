@@ -111,16 +111,27 @@ const hasStored = (message: Message): boolean =>
   message.role !== 'assistant' &&
   message.content.some((part) => part.type === 'image' && part.data.startsWith(storedPrefix))
 
+/** The base64 of an image, which may be in R2. Undefined when it is not stored any more. */
+export async function loadImage(
+  { data }: ImagePart,
+  blobs: R2Bucket | undefined,
+  within: string,
+): Promise<string | undefined> {
+  if (!data.startsWith(storedPrefix)) return data
+  const key = data.slice(storedPrefix.length)
+  const object = key.startsWith(within) ? await blobs?.get(key) : undefined
+  return object?.text()
+}
+
 async function loadMessage(message: Message, blobs: R2Bucket | undefined, within: string): Promise<Message> {
   const cached = loadedMessages.get(message)
   if (cached || message.role === 'assistant') return cached ?? message
   const content = await Promise.all(
     message.content.map(async (part) => {
       if (part.type !== 'image' || !part.data.startsWith(storedPrefix)) return part
-      const key = part.data.slice(storedPrefix.length)
-      const object = key.startsWith(within) ? await blobs?.get(key) : undefined
-      return object
-        ? { ...part, data: await object.text() }
+      const data = await loadImage(part, blobs, within)
+      return data !== undefined
+        ? { ...part, data }
         : ({ type: 'text', text: '[an image that is no longer available]' } as const)
     }),
   )

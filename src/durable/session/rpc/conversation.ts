@@ -3,6 +3,7 @@
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '../../../agent/model/authority.ts'
 import { compressNow, type CompressResult } from '../compress.ts'
+import { type Attachment, readAttachment } from '../message-attachments.ts'
 import { type EventPage, eventsAfter, listMessages, type MessagePage } from '../read-session.ts'
 import { type UndoResult, undoTurns } from '../undo.ts'
 import type { SessionHost } from '../session-host.ts'
@@ -17,6 +18,14 @@ export class ConversationSubject extends RpcTarget {
 
   messages(authority: Authority, page: MessagePage): Promise<ReturnType<typeof listMessages> | undefined> {
     return this.#host.with(authority, (session) => listMessages(session, page))
+  }
+
+  /** Null when no message shows such an image. */
+  attachment(authority: Authority, id: string): Promise<Attachment | null | undefined> {
+    return this.#host.with(
+      authority,
+      async (session) => (await readAttachment(session, id, this.#host.env.BLOBS)) ?? null,
+    )
   }
 
   /** The events behind the one with the number `after`. */

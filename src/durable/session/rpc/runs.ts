@@ -5,6 +5,7 @@ import type { Authority } from '../../../agent/model/authority.ts'
 import type { RunEnded } from '../../../agent/model/event.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import type { RunView } from '../api-views.ts'
+import { withAnswerFiles } from '../answer-files.ts'
 import { endOf, runOf } from '../read-session.ts'
 import type { RequestCommand } from '../intake/request.ts'
 import { isNotAccepted, type Submitted } from '../intake/intake.ts'
@@ -37,20 +38,26 @@ export class RunsSubject extends RpcTarget {
 
   /** A run in any state. Undefined also when the session has no such run. */
   get(authority: Authority, runId: string): Promise<RunView | undefined> {
-    return this.#host.with(authority, (session) => runOf(session, runId))
+    return this.#host.with(authority, () => this.#find(runId))
   }
 
   /** The run once it has ended; also a queued one. */
   wait(authority: Authority, runId: string): Promise<RunView | undefined> {
     return this.#host.with(authority, async (session) => {
       const run = runOf(session, runId)
-      if (run?.exit_reason !== null) return run
+      if (run?.exit_reason !== null) return this.#find(runId)
       // Subscribes before the turn is resumed: it may end at once.
       const ended = session.streams.ended(runId)
       session.turns.resumeIfUndriven()
       await ended
-      return runOf(this.#host.session, runId)
+      return this.#find(runId)
     })
+  }
+
+  async #find(runId: string): Promise<RunView | undefined> {
+    const { session, env } = this.#host
+    const run = runOf(session, runId)
+    return run && withAnswerFiles(session, env, run)
   }
 
   /** Stops the open turn, or only this run. False when it is not running. */

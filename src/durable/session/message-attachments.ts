@@ -1,0 +1,29 @@
+/** Finds an image of a stored message by the id that its message shows. */
+
+import type { ImagePart } from '../../agent/model/message.ts'
+import { loadImage, tenantImagePrefix } from '../workspace/attachments.ts'
+import type { Session } from './session.ts'
+
+export type Attachment = { readonly mediaType: string; readonly bytes: Uint8Array }
+
+/** The id of the part with this number of a message. */
+export const attachmentId = (messageId: string, part: number): string => `${messageId}.${part}`
+
+/** Undefined for an unknown id, and for an image that is an address or is no longer stored. */
+export async function readAttachment(
+  { journal, tenantId }: Session,
+  id: string,
+  blobs: R2Bucket | undefined,
+): Promise<Attachment | undefined> {
+  const [, seq, part] = /^msg_(\d{1,15})\.(\d{1,4})$/.exec(id) ?? []
+  if (seq === undefined) return undefined
+  const [row] = journal.entriesNewestFirst(Number(seq) + 1)
+  const message = row?.entries.find((entry) => entry.seq === Number(seq))?.message
+  const image = message?.role === 'assistant' ? undefined : message?.content[Number(part)]
+  if (image?.type !== 'image' || image.mediaType.endsWith(';url')) return undefined
+  const data = await loadImage(image satisfies ImagePart, blobs, tenantImagePrefix(tenantId))
+  return data === undefined ? undefined : { mediaType: image.mediaType, bytes: decodeBase64(data) }
+}
+
+const decodeBase64 = (text: string): Uint8Array =>
+  Uint8Array.from(atob(text.replace(/\s+/g, '')), (char) => char.charCodeAt(0))

@@ -1,0 +1,22 @@
+/** `/api/sessions/{id}/attachments/{id}`: the images that messages of a session show. */
+
+import { respondWithFile } from '../file-response.ts'
+import { route } from '../route.ts'
+import { requireFound, sessionStub } from '../sessions.ts'
+
+export const attachmentRoutes = [
+  route({
+    method: 'get',
+    path: '/api/sessions/:id/attachments/:attachment',
+    scope: 'read',
+    tag: 'Files',
+    summary: 'An image of a message',
+    responses: { 200: { description: 'The image', type: 'application/octet-stream' } },
+    handle: async ({ env, authority, tenant, param }) => {
+      const id = param('attachment')
+      const found = await sessionStub(env, tenant.id, param('id')).conversation.attachment(authority, id)
+      const { bytes, mediaType } = requireFound(found ?? undefined)
+      return respondWithFile(bytes, mediaType, id)
+    },
+  }),
+]

@@ -1,0 +1,105 @@
+/** Tests the files of answers, their signed links, and the images of messages. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { calls, model, says } from '../../support/scripted-model.ts'
+import { applyMigrations, call, newSession, newTenant, request } from '../client.ts'
+
+beforeAll(applyMigrations)
+
+type Run = {
+  readonly run_id: string
+  readonly attachments: readonly { path: string; url: string; mime: string; bytes: number }[]
+}
+
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+async function answerWith(text: string, files: Readonly<Record<string, string>>, key: string) {
+  const written = Object.entries(files).map(([path, content], n) =>
+    calls({ id: `w${n}`, name: 'write_file', input: { path, content } }),
+  )
+  const { id } = await newSession({ model: model([...written, says(text)]).id }, key)
+  const { body } = await call<Run>('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'go' } })
+  return { id, run: body }
+}
+
+describe('the files of an answer', () => {
+  it('are listed with a link that needs no key', async () => {
+    const { key } = await newTenant()
+    const files = { 'out/r.html': '<script>1</script>', 'a.txt': 'x' }
+    const { run } = await answerWith('[r](out/r.html) MEDIA:missing.png [x](a.txt)', files, key)
+    expect(run.attachments).toEqual([
+      {
+        path: 'out/r.html',
+        mime: 'text/html',
+        bytes: 18,
+        url: expect.stringMatching(/^\/files\/[\w-]+\?exp=\d+&sig=[\w-]+$/),
+      },
+      expect.objectContaining({ path: 'a.txt', mime: 'text/plain', bytes: 1 }),
+    ])
+    const [first] = run.attachments
+    const served = await request('GET', first?.url ?? '', { key: null })
+    expect([served.status, await served.text()]).toEqual([200, '<script>1</script>'])
+    expect(Object.fromEntries(served.headers)).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': "attachment; filename*=UTF-8''r.html",
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'cache-control': 'private, no-store',
+    })
+    const again = await call<Run>('GET', `/v1/runs/${run.run_id}`, { key })
+    expect(again.body.attachments.map(({ path }) => path)).toEqual(['out/r.html', 'a.txt'])
+  })
+
+  it('are gone with the file, with the session, and while the tenant is suspended', async () => {
+    const { id: tenant, key } = await newTenant()
+    const { id, run } = await answerWith('[x](a.txt)', { 'a.txt': 'x' }, key)
+    const url = run.attachments[0]?.url ?? ''
+    const statusOf = async () => {
+      const answer = await request('GET', url, { key: null })
+      await answer.body?.cancel()
+      return answer.status
+    }
+    expect(await statusOf()).toBe(200)
+    await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { status: 'suspended' } })
+    expect(await statusOf()).toBe(404)
+    await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { status: 'active' } })
+    await request('DELETE', `/api/sessions/${id}/files/a.txt`, { key })
+    expect(await statusOf()).toBe(404)
+    await request('DELETE', `/api/sessions/${id}`, { key })
+    expect(await statusOf()).toBe(404)
+  })
+
+  it('have links that open nothing when they are changed', async () => {
+    for (const path of ['/files/x', '/files/x?exp=9999999999&sig=x', '/files/%00?exp=1&sig=a'])
+      expect((await call('GET', path, { key: null })).status).toBe(404)
+  })
+})
+
+describe('an image of a message', () => {
+  it('is served below its session, small or large, and to no other tenant', async () => {
+    const [{ key }, other] = [await newTenant(), await newTenant()]
+    const { id } = await newSession({ model: model([says('a'), says('b')]).id }, key)
+    const large = btoa(`\u0089PNG${'x'.repeat(20_000)}`)
+    for (const data of [pixel, large])
+      await call('POST', `/api/sessions/${id}/chat`, {
+        key,
+        body: { input: 'see', attachments: [{ type: 'image', url: `data:image/png;base64,${data}` }] },
+      })
+    type Part = { type: string; image_url?: { url: string } }
+    const { body } = await call<{ data: { content: string | Part[] }[] }>('GET', `/api/sessions/${id}/messages`, {
+      key,
+    })
+    const urls = body.data.flatMap(({ content }) =>
+      typeof content === 'string' ? [] : (content ?? []).flatMap(({ image_url: image }) => image?.url ?? []),
+    )
+    expect(urls).toHaveLength(2)
+    for (const [n, data] of [pixel, large].entries()) {
+      const served = await request('GET', urls[n] ?? '', { key })
+      expect([served.status, served.headers.get('content-type')]).toEqual([200, 'image/png'])
+      expect(btoa(String.fromCharCode(...new Uint8Array(await served.arrayBuffer())))).toBe(data)
+      expect((await call('GET', urls[n] ?? '', { key: other.key })).status).toBe(404)
+    }
+    for (const bad of ['msg_1.7', 'msg_999.0', 'x', 'msg_1.0.0'])
+      expect((await call('GET', `/api/sessions/${id}/attachments/${bad}`, { key })).status).toBe(404)
+  })
+})
