@@ -3,7 +3,7 @@
  * as its SHA-256, so a stolen table gives no access. A check takes one query and compares digests in constant time.
  */
 
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, eq, isNull, ne } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import { type Scope, scopes } from '../agent/model/authority.ts'
 import { apiKey, tenant } from './schema.ts'
@@ -87,7 +87,10 @@ export function createApiKeys(db: D1Database): ApiKeys {
   const orm = drizzle(db)
   return {
     createKey: async (newKey, now) => {
-      const [owner] = await orm.select({ id: tenant.id }).from(tenant).where(eq(tenant.id, newKey.tenantId))
+      const [owner] = await orm
+        .select({ id: tenant.id })
+        .from(tenant)
+        .where(and(eq(tenant.id, newKey.tenantId), ne(tenant.status, 'deleting')))
       if (!owner) return undefined
       const [id, secret] = [randomId(), randomSecret()]
       const key: ApiKey = {

@@ -32,6 +32,9 @@ const retryMs = 2_000
 const statusName = 'status'
 const announcedName = 'announce'
 
+/** The tables of all parts with a column `session`. */
+const sessionTables = ['claim', 'stored', 'waiting', 'watcher']
+
 export class TenantAccess extends RpcTarget implements ScheduledPart {
   readonly #options: TenantAccessOptions
   #hasTables = false
@@ -48,7 +51,8 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
 
   /** Resolves when the watching sessions know the new status, or the alarm repeats the announcement. */
   setStatus(status: TenantStatus): Promise<void> {
-    if (this.get().status !== status) this.#options.values.set(statusName, status)
+    if (this.get().status === status) return Promise.resolve()
+    this.#options.values.set(statusName, status)
     return this.#announce()
   }
 
@@ -72,6 +76,19 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
       .exec<{ session: string }>('SELECT session FROM watcher')
       .toArray()
       .map(({ session }) => session)
+  }
+
+  /** Some of the sessions that this object knows: history may not have all of them. */
+  listSessions(limit: number): string[] {
+    const listIn = (table: string) =>
+      this.#sql.exec<{ id: string }>(`SELECT DISTINCT session AS id FROM ${table} LIMIT ?`, limit).toArray()
+    return sessionTables.flatMap(listIn).map(({ id }) => id)
+  }
+
+  /** Forgets sessions that were deleted with the tenant. */
+  forgetSessions(ids: readonly string[]): void {
+    for (const table of sessionTables)
+      for (const id of ids) this.#sql.exec(`DELETE FROM ${table} WHERE session = ?`, id)
   }
 
   wakeAt(): number | undefined {

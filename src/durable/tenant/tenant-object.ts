@@ -4,11 +4,14 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { ownerTenant } from '../../db/schema.ts'
+import { clock } from '../platform/clock.ts'
 import { TenantAccess } from './access.ts'
 import { type ScheduledParts, TenantAlarm } from './alarm.ts'
 import { TenantBilling } from './billing.ts'
 import { TenantClaims } from './claims.ts'
 import { TenantCredentials } from './credentials.ts'
+import { TenantDeletions } from './deletions.ts'
 import { TenantKeyHealth } from './key-health.ts'
 import { TenantLimits } from './limits.ts'
 import { TenantPairing } from './pairing.ts'
@@ -44,8 +47,16 @@ export class TenantDO extends DurableObject<Env> {
   })
   readonly #alarm = new TenantAlarm(this.ctx.storage, () => ({
     access: this.#access,
+    ...(this.#id === ownerTenant && { deletions: this.#deletions }),
     ...(this.#access.get().status === 'active' && this.scheduledParts),
   }))
+
+  /** Only the owner's tenant has this work, because its object is never deleted. */
+  readonly #deletions = new TenantDeletions({ sql: this.#sql, env: this.env, armAlarm: () => this.armAlarm() })
+
+  get deletions(): TenantDeletions {
+    return this.#deletions
+  }
 
   get access(): TenantAccess {
     return this.#access
@@ -99,6 +110,13 @@ export class TenantDO extends DurableObject<Env> {
       access: this.#access.get(),
       ...(credentials && { credentials }),
     }
+  }
+
+  /** Deletes everything that is stored here, and then this instance. */
+  async erase(): Promise<void> {
+    await this.ctx.storage.deleteAlarm()
+    await this.ctx.storage.deleteAll()
+    this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The tenant was deleted.')))
   }
 
   override alarm(): Promise<void> {

@@ -110,6 +110,30 @@ export const adminRoutes = [
     },
   }),
   route({
+    method: 'delete',
+    path: '/api/admin/tenants/:id',
+    scope: 'admin',
+    tag,
+    summary:
+      'Delete a tenant with everything it has. It is refused like an unknown one at once; its data goes step by step',
+    responses: {
+      202: {
+        description: 'The deletion has begun. GET shows the status deleting, and 404 when nothing is left',
+        schema: z.object({ id: z.string(), status: z.literal('deleting') }),
+      },
+    },
+    handle: async ({ env, param }) => {
+      const id = param('id')
+      if (id === ownerTenant) throw new AppError(409, 'conflict', `The tenant ${ownerTenant} cannot be deleted.`)
+      requireFound(
+        (tenantId.safeParse(id).success && (await tenantStub(env, ownerTenant).deletions.start(id))) || undefined,
+      )
+      forgetSnapshot(id)
+      clearKeyCache()
+      return Response.json({ id, status: 'deleting' }, { status: 202 })
+    },
+  }),
+  route({
     method: 'get',
     path: '/api/admin/keys',
     scope: 'admin',

@@ -13,6 +13,14 @@ export class AccessSubject extends RpcTarget {
     this.#host = host
   }
 
+  /** Deletes the session with its tenant: also one that does not exist for callers. */
+  async erase(): Promise<void> {
+    if (this.#host.session.turns.isClosing) throw new Error('The session is being deleted already.')
+    if (await this.#host.delete()) return
+    await this.#host.ctx.storage.deleteAlarm()
+    await this.#host.ctx.storage.deleteAll()
+  }
+
   /** Resolves to whether this session needs the next report too. */
   change(access: Access): Promise<boolean> {
     forgetSnapshot(this.#host.session.tenantId)

@@ -1,0 +1,144 @@
+/**
+ * Deletes tenants with everything they have: sessions, rows, files and the tenant's object, in this order. The object of
+ * the owner's tenant has this part, because it survives. The alarm repeats a deletion until nothing is left.
+ */
+
+import { RpcTarget } from 'cloudflare:workers'
+import { createTenantRemoval, type TenantRemoval } from '../../db/delete-tenant.ts'
+import { clock } from '../platform/clock.ts'
+import type { ScheduledPart } from './alarm.ts'
+import { tenantStub } from './tenant-stub.ts'
+
+export type TenantDeletionsOptions = {
+  readonly sql: SqlStorage
+  readonly env: Pick<Env, 'DB' | 'BLOBS' | 'SESSION' | 'TENANT'>
+  readonly armAlarm: () => void
+}
+
+/** `marked`: the tombstone exists. A missing one then means that the deletion is complete. */
+const schema = `CREATE TABLE IF NOT EXISTS tenant_deletion (tenant TEXT PRIMARY KEY, at INTEGER NOT NULL,
+  marked INTEGER NOT NULL) WITHOUT ROWID`
+
+type Deletion = { readonly tenant: string; readonly at: number; readonly marked: number }
+
+/** Longer than an isolate caches a key or a snapshot: until then an old request may still write. */
+const minTombstoneMs = 35_000
+/** Pause before the next look when nothing is left but the tombstone. */
+const pauseMs = 5_000
+const maxConcurrent = 10
+const sessionsPerStep = 100
+
+export class TenantDeletions extends RpcTarget implements ScheduledPart {
+  readonly #options: TenantDeletionsOptions
+  #hasTable = false
+  #wakeAt = 0
+
+  constructor(options: TenantDeletionsOptions) {
+    super()
+    this.#options = options
+  }
+
+  /** Begins to delete a tenant. False when there is none. Repeating it changes nothing. */
+  async start(tenantId: string): Promise<boolean> {
+    // The intent first: after a crash the alarm marks the tenant.
+    this.#sql.exec('INSERT INTO tenant_deletion VALUES (?, ?, 0) ON CONFLICT DO NOTHING', tenantId, clock.now())
+    this.#wakeAt = clock.now()
+    this.#options.armAlarm()
+    return this.#mark(tenantId)
+  }
+
+  wakeAt(): number | undefined {
+    return this.#list().length ? this.#wakeAt : undefined
+  }
+
+  /** Works on every deletion for one step. */
+  async wake(): Promise<void> {
+    this.#wakeAt = clock.now() + pauseMs
+    const results = await Promise.allSettled(this.#list().map((deletion) => this.#continue(deletion)))
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed) throw failed.reason
+    // There is more to delete now.
+    if (results.some((result) => result.status === 'fulfilled' && result.value === 'more')) this.#wakeAt = clock.now()
+  }
+
+  async #mark(tenantId: string): Promise<boolean> {
+    const exists = await this.#removalOf(tenantId).mark()
+    if (!exists) this.#sql.exec('DELETE FROM tenant_deletion WHERE tenant = ?', tenantId)
+    else this.#sql.exec('UPDATE tenant_deletion SET marked = 1 WHERE tenant = ?', tenantId)
+    // Requests and turns of the tenant end within seconds.
+    if (exists) await tenantStub(this.#options.env, tenantId).access.setStatus('deleting')
+    return exists
+  }
+
+  async #continue({ tenant, at, marked }: Deletion): Promise<'more' | 'wait' | 'done'> {
+    if (!marked && !(await this.#mark(tenant))) return 'done'
+    const removal = this.#removalOf(tenant)
+    if (await removal.isMarked()) {
+      const left = await this.#deleteStep(tenant, removal)
+      if (left || clock.now() - at < minTombstoneMs) return left ? 'more' : 'wait'
+      await tenantStub(this.#options.env, tenant).erase()
+      await removal.finish()
+    }
+    this.#sql.exec('DELETE FROM tenant_deletion WHERE tenant = ?', tenant)
+    return 'done'
+  }
+
+  /** Deletes a part of what is left. Returns whether there may be more. */
+  async #deleteStep(tenant: string, removal: TenantRemoval): Promise<boolean> {
+    const { env } = this.#options
+    const { access } = tenantStub(env, tenant)
+    await access.setStatus('deleting')
+    const known = await access.listSessions(sessionsPerStep)
+    const stored = await removal.listSessions(sessionsPerStep)
+    const sessions = new Set([...known, ...stored, ...(await listSessionsInBlobs(env.BLOBS, tenant, sessionsPerStep))])
+    await this.#eraseSessions(tenant, [...sessions])
+    await access.forgetSessions(known)
+    if (sessions.size) return true
+    const hasRows = !(await removal.deleteRows())
+    const hasBlobs = await deleteBlobs(env.BLOBS, tenant)
+    return hasRows || hasBlobs
+  }
+
+  /** Rejects when a session could not be deleted, after all others were tried. */
+  async #eraseSessions(tenant: string, sessions: readonly string[]): Promise<void> {
+    const open = [...sessions]
+    const failures: unknown[] = []
+    const eraseNext = async () => {
+      for (let id = open.pop(); id !== undefined; id = open.pop())
+        await this.#options.env.SESSION.getByName(`t/${tenant}/s/${id}`)
+          .access.erase()
+          .catch((error: unknown) => failures.push(error))
+    }
+    await Promise.all(Array.from({ length: maxConcurrent }, eraseNext))
+    if (failures.length) throw new Error(`${failures.length} sessions could not be deleted.`, { cause: failures[0] })
+  }
+
+  #removalOf(tenantId: string): TenantRemoval {
+    return createTenantRemoval(this.#options.env.DB, tenantId)
+  }
+
+  #list(): readonly Deletion[] {
+    return this.#sql.exec<Deletion>('SELECT tenant, at, marked FROM tenant_deletion').toArray()
+  }
+
+  get #sql(): SqlStorage {
+    if (!this.#hasTable) this.#options.sql.exec(schema)
+    this.#hasTable = true
+    return this.#options.sql
+  }
+}
+
+/** Sessions that have files in R2, although history may not know them. */
+async function listSessionsInBlobs(blobs: R2Bucket | undefined, tenant: string, limit: number): Promise<string[]> {
+  const prefix = `t/${tenant}/s/`
+  const found = await blobs?.list({ prefix, delimiter: '/', limit })
+  return (found?.delimitedPrefixes ?? []).map((path) => path.slice(prefix.length, -1))
+}
+
+/** Deletes a page of the tenant's files. Returns whether there were any. */
+async function deleteBlobs(blobs: R2Bucket | undefined, tenant: string): Promise<boolean> {
+  const found = await blobs?.list({ prefix: `t/${tenant}/` })
+  if (!found?.objects.length) return false
+  await blobs?.delete(found.objects.map(({ key }) => key))
+  return true
+}
