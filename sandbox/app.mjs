@@ -9,6 +9,8 @@ import { openFiles, rangeOf, streamOf } from './files.mjs'
 import { openJobs } from './jobs.mjs'
 import { ProtocolError } from './protocol-error.mjs'
 import { openSearch } from './search.mjs'
+import { openSlots } from './slots.mjs'
+import { openTenants } from './tenants.mjs'
 import { openWorkspaces } from './workspaces.mjs'
 
 export const protocol = 1
@@ -19,19 +21,27 @@ const measureIntervalMs = 3_000
 
 export function createApp({ root, token, sandbox, limits, version }) {
   const workspaces = openWorkspaces(root, limits)
-  const execs = openExecs({ workspaces, sandbox, limits })
+  const tenants = openTenants()
+  const slots = openSlots({
+    limits,
+    tenantOf: tenants.of,
+    limitsMemory: !sandbox.cgroups,
+    workspacesWithJobs: () => parts.jobs.workspaces(),
+  })
   const parts = {
     workspaces,
-    execs,
+    tenants,
+    slots,
+    execs: openExecs({ workspaces, sandbox, limits, tenants, slots }),
     sandbox,
     limits,
     version,
     token,
     boot: randomUUID(),
-    jobs: openJobs({ workspaces, sandbox, limits }),
+    jobs: openJobs({ workspaces, sandbox, limits, tenants, slots }),
     files: openFiles({ workspaces, limits }),
-    search: openSearch({ workspaces, limits, acquireSlot: execs.acquireSlot }),
-    archive: openArchive({ workspaces, sandbox, limits, acquireSlot: execs.acquireSlot }),
+    search: openSearch({ workspaces, limits, slots }),
+    archive: openArchive({ workspaces, sandbox, limits, tenants, slots }),
   }
   const server = createServer({ maxHeaderSize: 16_384, requestTimeout: 600_000, headersTimeout: 20_000 })
   server.on('request', (request, response) => void handleRequest(parts, request, response))
@@ -57,6 +67,7 @@ async function handleRequest(parts, request, response) {
     const url = new URL(request.url, 'http://server')
     if (!isAuthorized(request, parts.token)) return sendError(response, unauthorized())
     const route = matchRoute(request.method, url.pathname)
+    parts.tenants.assign(route.names.ws ?? '', request.headers['x-talaria-tenant'])
     const call = { ...parts, request, response, query: url.searchParams, body: () => readJson(request, parts.limits) }
     const result = await route.handle({ ...call, ...route.names })
     if (result !== undefined) send(response, 200, result)
@@ -165,8 +176,8 @@ function pathOf(query) {
   return path
 }
 
-function health({ sandbox, limits, version, boot, execs }) {
-  const { isolation, limiting, network } = sandbox
+function health({ sandbox, limits, version, boot, slots }) {
+  const { isolation, limiting, network, egress } = sandbox
   const lowerLimits = Object.fromEntries(Object.entries(limits).map(([name, value]) => [name.toLowerCase(), value]))
   return {
     status: 'ok',
@@ -176,8 +187,10 @@ function health({ sandbox, limits, version, boot, execs }) {
     isolation,
     limiting,
     network,
+    egress,
     root: '/workspace',
-    running: execs.count(),
+    running: slots.count(),
+    waiting: slots.waiting(),
     limits: lowerLimits,
   }
 }

@@ -13,11 +13,11 @@ const maxErrorChars = 2_000
 const format = '--format=posix --pax-option=delete=atime,delete=ctime,delete=mtime'
 const namePattern = /^[\w.@+ -]{1,100}$/
 
-export function openArchive({ workspaces, sandbox, limits, acquireSlot }) {
+export function openArchive({ workspaces, sandbox, limits, tenants, slots }) {
   async function launch(name, { path, command }) {
     const workspace = await workspaces.open(name)
     const cwd = absolute(path)
-    const line = commandLine({ workspace, sandbox, limits, env: {}, cwd, ms: timeoutMs })
+    const line = commandLine({ workspace, tenant: tenants.of(name), sandbox, limits, env: {}, cwd, ms: timeoutMs })
     const child = spawn(line.file, line.args, {
       cwd: '/',
       env: line.env,
@@ -43,7 +43,7 @@ export function openArchive({ workspaces, sandbox, limits, acquireSlot }) {
   async function read(name, { path, exclude }, response) {
     for (const each of exclude)
       if (!namePattern.test(each)) throw new ProtocolError('invalid', `This name cannot be excluded: ${each}`)
-    const release = acquireSlot(name)
+    const release = await slots.acquire(name)
     try {
       const excluded = exclude.map((each) => `--exclude='${each}'`).join(' ')
       const { child, ended } = await launch(name, { path, command: `tar ${format} ${excluded} -cf - .` })
@@ -61,7 +61,7 @@ export function openArchive({ workspaces, sandbox, limits, acquireSlot }) {
   }
 
   async function write(name, { path, body, length }) {
-    const release = acquireSlot(name)
+    const release = await slots.acquire(name)
     try {
       const workspace = await workspaces.open(name)
       if (length > limits.DISK_BYTES)

@@ -1,16 +1,27 @@
-// Limits memory, processes and CPU time of a workspace with control groups: version 2, or version 1 where the kernel
-// has only that. One group per workspace.
+// Limits memory, processes and CPU time with control groups: version 2, or version 1 where the kernel has only that. One
+// group holds everything that the server runs, with one group per tenant inside, and one per workspace inside of that.
+// Tenants have the same weight, so busy ones share the processors equally.
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 const period = 100_000
 const prefix = 'talaria-'
+/** A process joins its group within this time. Until then an empty group stays, also for other servers of this host. */
+const minAgeMs = 30_000
 
-/** Undefined when this process is not allowed to create groups. */
-export function openCgroups(limits, mount = '/sys/fs/cgroup') {
-  return version2(limits, mount) ?? version1(limits, mount)
+/** Undefined when this process is not allowed to create groups. `removeGroup` removes an empty group. */
+export function openCgroups(limits, { mount = '/sys/fs/cgroup', removeGroup = rmdirSync, now = Date.now } = {}) {
+  const options = { limits, mount, removeGroup, now }
+  return version2(options) ?? version1(options)
 }
+
+/** The limits of the three levels. A level without a value has none. */
+const levelsOf = (limits) => [
+  { memory: limits.ALL_MEMORY_BYTES },
+  { memory: limits.TENANT_MEMORY_BYTES, weight: 100 },
+  { memory: limits.MEMORY_BYTES, processes: limits.PROCESSES, cpu: limits.CPU_PERCENT },
+]
 
 /** Reads our own group per controller from lines like `4:memory:/a/b` and `0::/a/b`. */
 function ownGroups() {
@@ -23,7 +34,7 @@ function ownGroups() {
   )
 }
 
-function version2(limits, mount) {
+function version2({ limits, mount, ...options }) {
   try {
     if (!existsSync(join(mount, 'cgroup.controllers'))) return undefined
     const base = join(mount, ownGroups().get('') ?? '/')
@@ -32,28 +43,34 @@ function version2(limits, mount) {
     mkdirSync(own, { recursive: true })
     writeFileSync(join(own, 'cgroup.procs'), String(process.pid))
     writeFileSync(join(base, 'cgroup.subtree_control'), '+memory +pids +cpu')
-    const set = (folder) => {
-      write(folder, 'memory.max', limits.MEMORY_BYTES)
+    const set = (folder, { memory, processes, cpu, weight }) => {
+      write(folder, 'memory.max', memory)
       writeIfThere(folder, 'memory.swap.max', 0)
-      write(folder, 'pids.max', limits.PROCESSES)
-      write(folder, 'cpu.max', `${(limits.CPU_PERCENT * period) / 100} ${period}`)
+      if (processes) write(folder, 'pids.max', processes)
+      if (cpu) write(folder, 'cpu.max', `${(cpu * period) / 100} ${period}`)
+      if (weight) write(folder, 'cpu.weight', weight)
+      // The group of a workspace has processes, so it can have no controlled groups below.
+      if (!processes) write(folder, 'cgroup.subtree_control', '+memory +pids +cpu')
     }
-    return groups({ level: 'cgroup2', bases: [base], set: [set] })
+    return groups({ level: 'cgroup2', bases: [base], set: [set], levels: levelsOf(limits), ...options })
   } catch {
     return undefined // for example in a container without delegation, or without write access
   }
 }
 
-function version1(limits, mount) {
+function version1({ limits, mount, ...options }) {
   const settings = {
-    memory: (folder) => {
-      write(folder, 'memory.limit_in_bytes', limits.MEMORY_BYTES)
-      writeIfThere(folder, 'memory.memsw.limit_in_bytes', limits.MEMORY_BYTES)
+    memory: (folder, { memory }) => {
+      writeIfThere(folder, 'memory.use_hierarchy', 1)
+      write(folder, 'memory.limit_in_bytes', memory)
+      writeIfThere(folder, 'memory.memsw.limit_in_bytes', memory)
     },
-    pids: (folder) => write(folder, 'pids.max', limits.PROCESSES),
-    cpu: (folder) => {
+    pids: (folder, { processes }) => processes && write(folder, 'pids.max', processes),
+    cpu: (folder, { cpu, weight }) => {
+      if (weight) write(folder, 'cpu.shares', weight * 10)
+      if (!cpu) return
       write(folder, 'cpu.cfs_period_us', period)
-      write(folder, 'cpu.cfs_quota_us', (limits.CPU_PERCENT * period) / 100)
+      write(folder, 'cpu.cfs_quota_us', (cpu * period) / 100)
     },
   }
   try {
@@ -63,44 +80,62 @@ function version1(limits, mount) {
       const below = join(mount, name, own.get(name) ?? '/')
       return existsSync(below) ? below : join(mount, name)
     })
-    return groups({ level: 'cgroup1', bases, set: Object.values(settings) })
+    return groups({ level: 'cgroup1', bases, set: Object.values(settings), levels: levelsOf(limits), ...options })
   } catch {
     return undefined
   }
 }
 
-function groups({ level, bases, set }) {
-  const folders = (name) => bases.map((base) => join(base, prefix + name))
+function groups({ level, bases, set, levels, removeGroup, now }) {
+  /** The path of the group of a workspace, from the outermost group on. */
+  const pathOf = (name, tenant) => [`${prefix}sandboxes`, prefix + tenant, prefix + name]
 
   /** Creates the groups of a workspace and returns the files into which a process writes its id to join them. */
-  function enter(name) {
-    folders(name).forEach((folder, i) => {
-      mkdirSync(folder, { recursive: true })
-      set[i](folder)
+  function enter(name, tenant = name) {
+    return bases.map((base, i) => {
+      let folder = base
+      for (const [depth, part] of pathOf(name, tenant).entries()) {
+        folder = join(folder, part)
+        mkdirSync(folder, { recursive: true })
+        markUsed(folder)
+        set[i](folder, levels[depth])
+      }
+      return join(folder, 'cgroup.procs')
     })
-    return folders(name).map((folder) => join(folder, 'cgroup.procs'))
   }
 
+  function markUsed(folder) {
+    const seconds = now() / 1_000
+    utimesSync(folder, seconds, seconds)
+  }
+
+  const isOld = (folder) => now() - statSync(folder).mtimeMs > minAgeMs
   const isEmpty = (folder) => readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim() === ''
 
   /** Removes empty groups. Groups with jobs of an earlier server stay until the jobs end. */
   function sweep() {
-    for (const base of bases)
-      for (const name of readdirSync(base))
-        if (name.startsWith(prefix) && name !== `${prefix}server`) removeEmpty(join(base, name))
+    for (const base of bases) removeEmptyBelow(base)
+  }
+
+  function removeEmptyBelow(folder) {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const { name } = entry
+      if (!entry.isDirectory() || !name.startsWith(prefix) || name === `${prefix}server`) continue
+      removeEmptyBelow(join(folder, name))
+      removeEmpty(join(folder, name))
+    }
   }
 
   function removeEmpty(folder) {
     try {
-      if (isEmpty(folder)) rmdirSync(folder)
+      if (isOld(folder) && isEmpty(folder)) removeGroup(folder)
     } catch {
-      // a process joined at this moment, or the group is already removed
+      // a process joined at this moment, a group inside has one, or the group is already removed
     }
   }
 
   // Fails now if any of this is not allowed.
-  enter(`probe-${process.pid}`)
-  for (const folder of folders(`probe-${process.pid}`)) rmdirSync(folder)
+  for (const file of enter(`probe-${process.pid}`)) removeGroup(dirname(file))
   return { level, enter, sweep }
 }
 

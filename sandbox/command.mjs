@@ -3,6 +3,7 @@
 // not limited by the length of arguments.
 
 import { fileURLToPath } from 'node:url'
+import { inside } from './egress.mjs'
 import { bareEnvironment, baseEnvironment } from './isolation.mjs'
 import { ProtocolError } from './protocol-error.mjs'
 
@@ -26,6 +27,9 @@ const jobShell = `cd -- "$1" 2>/dev/null || { echo "No such directory: $1" >&2; 
 __talaria=$(cat <&4); exec 4<&-; set --
 eval "unset __talaria; $__talaria"`
 
+/** Returns when the forwarder listens. It must not hold the descriptors of the command open. */
+const startForwarder = `/usr/bin/perl ${inside.folder}/forward.pl ${inside.port} ${inside.folder}/egress/proxy.sock </dev/null >/dev/null 2>&1 3>&- 4<&- 5<&-`
+
 export function checkEnvironment(given = {}) {
   for (const [name, value] of Object.entries(given)) {
     if (!variablePattern.test(name)) throw new ProtocolError('invalid', `This is not a valid variable name: ${name}`)
@@ -36,16 +40,17 @@ export function checkEnvironment(given = {}) {
 }
 
 /** Returns file, arguments and environment for `spawn`, and the options of bubblewrap for descriptor 5. */
-export function commandLine({ workspace, sandbox, limits, env, cwd, ms, job = false }) {
-  const environment = { ...baseEnvironment(workspace, sandbox.isolation), ...env }
+export function commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms, job = false }) {
+  const environment = { ...baseEnvironment(workspace, sandbox), ...env }
   const { args, prefix } = sandbox.wrap(workspace, environment)
-  const groups = sandbox.cgroups?.enter(workspace.name).join(' ') ?? ''
+  const groups = sandbox.cgroups?.enter(workspace.name, tenant).join(' ') ?? ''
   const alone = sandbox.limiting === 'rlimits'
   const memoryKiB = alone ? Math.ceil(limits.MEMORY_BYTES / 1024) : 0
   // RLIMIT_NPROC counts all processes of the user, including the server, so it only prevents an endless flood.
   const processes = alone ? limits.PROCESSES + 512 : 0
   const seconds = Math.ceil((ms / 1000) * 2) + 1
-  const inner = ['/bin/bash', '-c', job ? jobShell : shell, 'bash', toReal(cwd, workspace, sandbox)]
+  const script = sandbox.egress === 'filtered' ? `${startForwarder}\n` : ''
+  const inner = ['/bin/bash', '-c', script + (job ? jobShell : shell), 'bash', toReal(cwd, workspace, sandbox)]
   return {
     file: '/bin/bash',
     args: [

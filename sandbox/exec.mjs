@@ -12,29 +12,7 @@ const beatIntervalMs = 5_000
 /** Time for remaining output after the process has ended. */
 const drainTimeoutMs = 2_000
 
-export function openExecs({ workspaces, sandbox, limits }) {
-  const running = new Map()
-  let all = 0
-
-  /** Reserves a slot for a command or a search. Returns a function that releases it. */
-  function acquireSlot(name) {
-    const here = running.get(name) ?? 0
-    if (here >= limits.EXECS || all >= limits.ALL_EXECS)
-      throw new ProtocolError(
-        'busy',
-        `Too many commands run at once (${here} in this workspace, ${all} in total).`,
-        'Try again in a moment.',
-      )
-    running.set(name, here + 1)
-    all++
-    return () => {
-      all--
-      const left = running.get(name) - 1
-      if (left > 0) running.set(name, left)
-      else running.delete(name)
-    }
-  }
-
+export function openExecs({ workspaces, sandbox, limits, tenants, slots }) {
   async function prepare(name, request) {
     if (typeof request.command !== 'string' || request.command.includes('\0'))
       throw new ProtocolError('invalid', '`command` must be text without NUL.')
@@ -50,16 +28,17 @@ export function openExecs({ workspaces, sandbox, limits }) {
 
   /** Resolves when the command has ended. `emit` receives events, `signal` kills the command. */
   async function exec(name, request, { emit, signal }) {
-    const release = acquireSlot(name)
+    const prepared = await prepare(name, request)
+    const release = await slots.acquire(name, signal)
     try {
-      const prepared = await prepare(name, request)
-      await runCommand({ ...prepared, request, emit, signal, sandbox, limits, workspaces })
+      const tenant = tenants.of(name)
+      await runCommand({ ...prepared, tenant, request, emit, signal, sandbox, limits, workspaces })
     } finally {
       release()
     }
   }
 
-  return { exec, acquireSlot, count: () => all }
+  return { exec }
 }
 
 export function bounded(name, value, max = Number.MAX_SAFE_INTEGER) {
@@ -69,8 +48,8 @@ export function bounded(name, value, max = Number.MAX_SAFE_INTEGER) {
 }
 
 async function runCommand(task) {
-  const { workspace, ms, maxOutput, cwd, env, request, emit, signal, sandbox, limits } = task
-  const line = commandLine({ workspace, sandbox, limits, env, cwd, ms })
+  const { workspace, tenant, ms, maxOutput, cwd, env, request, emit, signal, sandbox, limits } = task
+  const line = commandLine({ workspace, tenant, sandbox, limits, env, cwd, ms })
   const started = performance.now()
   const child = spawn(line.file, line.args, {
     cwd: '/',

@@ -2,14 +2,18 @@
 // mounts) and control groups. Missing ones are replaced by weaker means, with a warning.
 
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { openCgroups } from './cgroups.mjs'
+import { inside } from './egress.mjs'
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** The environment of bubblewrap: it is visible inside the sandbox as /proc/1/environ, so it has no secrets. */
 export const bareEnvironment = { PATH: searchPath }
 
-const readOnly = ['/etc/alternatives', '/etc/ssl', '/etc/ca-certificates', '/etc/pki', '/etc/mime.types', '/opt']
-const lookups = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf']
+/** All that a sandbox sees of the host beside its workspace and what SANDBOX_BIND names; read-only. */
+const readOnly = ['/usr', '/etc/alternatives', '/etc/ssl', '/etc/ca-certificates', '/etc/pki', '/etc/mime.types']
+const forwarder = fileURLToPath(new URL('forward.pl', import.meta.url))
 
 const works = (command, args) =>
   spawnSync(command, args, { env: bareEnvironment, stdio: 'ignore', timeout: 10_000 }).status === 0
@@ -17,7 +21,8 @@ const works = (command, args) =>
 /** Options that not every version or kernel allows, from strict to lenient. */
 const bubblewrapVariants = [['--disable-userns'], []]
 
-export function detectIsolation({ limits, network, plain = false }) {
+/** `egressFolder` holds the socket of the proxy; `binds` are further paths of the host that commands may read. */
+export function detectIsolation({ limits, network, plain = false, egressFolder, binds = [] }) {
   const variant = plain ? undefined : bubblewrapVariants.find((more) => works('bwrap', probe(more)))
   const cgroups = openCgroups(limits)
   const systemd = !cgroups && works('systemd-run', ['--user', '--scope', '--quiet', 'true'])
@@ -25,9 +30,12 @@ export function detectIsolation({ limits, network, plain = false }) {
     isolation: variant ? 'bubblewrap' : 'none',
     limiting: cgroups?.level ?? (systemd ? 'systemd' : 'rlimits'),
     network: variant ? network : true,
+    egress: variant ? (network ? 'filtered' : 'none') : 'open',
     cgroups,
     wrap: (workspace, environment) => ({
-      args: variant ? bubblewrapArgs({ workspace, environment, network, more: variant }) : undefined,
+      args: variant
+        ? bubblewrapArgs({ workspace, environment, egressFolder: network && egressFolder, binds, more: variant })
+        : undefined,
       prefix: systemd ? systemdPrefix(limits) : [],
     }),
   }
@@ -38,13 +46,13 @@ const probe = (more) => [
   ...['--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', ...namespaces, '--unshare-net', ...more, 'true'],
 ]
 
-function bubblewrapArgs({ workspace, environment, network, more }) {
+function bubblewrapArgs({ workspace, environment, egressFolder, binds, more }) {
   const bind = (paths) => paths.flatMap((path) => ['--ro-bind-try', path, path])
   return [
-    ...['--ro-bind', '/usr', '/usr'],
     ...['bin', 'sbin', 'lib', 'lib64', 'lib32'].flatMap((name) => ['--symlink', `usr/${name}`, `/${name}`]),
-    ...bind(readOnly),
-    ...(network ? bind(lookups) : ['--unshare-net']),
+    ...bind([...readOnly, ...binds]),
+    '--unshare-net',
+    ...(egressFolder ? egressBinds(egressFolder) : []),
     ...['--proc', '/proc', '--dev', '/dev'],
     ...['--bind', workspace.tmp, '/tmp', '--bind', workspace.home, '/workspace'],
     ...namespaces,
@@ -54,6 +62,15 @@ function bubblewrapArgs({ workspace, environment, network, more }) {
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
   ]
 }
+
+const egressBinds = (folder) => [
+  ...['--ro-bind', forwarder, `${inside.folder}/forward.pl`],
+  ...['--ro-bind', folder, `${inside.folder}/egress`],
+]
+
+/** Why commands cannot have a network here; undefined when they can. */
+export const explainMissingForwarder = () =>
+  existsSync('/usr/bin/perl') ? undefined : '--net needs /usr/bin/perl (apt-get install perl-base).'
 
 const systemdPrefix = ({ MEMORY_BYTES, PROCESSES, CPU_PERCENT }) => [
   ...['systemd-run', '--user', '--scope', '--quiet', '-p', `MemoryMax=${MEMORY_BYTES}`, '-p', 'MemorySwapMax=0'],
@@ -77,7 +94,7 @@ export function warnings({ isolation, limiting }) {
 }
 
 /** The environment of a command, before the variables of the request. */
-export const baseEnvironment = (workspace, isolation) => ({
+export const baseEnvironment = (workspace, { isolation, egress }) => ({
   PATH: searchPath,
   HOME: isolation === 'none' ? workspace.home : '/workspace',
   TMPDIR: isolation === 'none' ? workspace.tmp : '/tmp',
@@ -85,4 +102,12 @@ export const baseEnvironment = (workspace, isolation) => ({
   SHELL: '/bin/bash',
   TERM: 'dumb',
   USER: 'sandbox',
+  ...(egress === 'filtered' && proxyEnvironment),
 })
+
+const proxy = `http://127.0.0.1:${inside.port}`
+const proxyEnvironment = Object.fromEntries(
+  ['http_proxy', 'https_proxy', 'all_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
+    .map((name) => [name, proxy])
+    .concat(['no_proxy', 'NO_PROXY'].map((name) => [name, 'localhost,127.0.0.1,::1'])),
+)

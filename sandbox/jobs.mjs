@@ -27,10 +27,12 @@ const textOf = (path) =>
     () => undefined,
   )
 
-export function openJobs({ workspaces, sandbox, limits }) {
+export function openJobs({ workspaces, sandbox, limits, tenants, slots }) {
   /** Names of workspaces in which jobs may run. Those of earlier servers are added once. */
   const busy = new Set()
   let hasScanned = false
+  /** Starts take turns, so that two cannot take the same last place. */
+  let starting = Promise.resolve()
 
   function folderOf(workspace, id) {
     if (!idPattern.test(id))
@@ -38,7 +40,13 @@ export function openJobs({ workspaces, sandbox, limits }) {
     return join(workspace.jobs, id)
   }
 
-  async function start(name, id, request) {
+  function start(name, id, request) {
+    const started = starting.then(() => startNext(name, id, request))
+    starting = started.catch(() => undefined)
+    return started
+  }
+
+  async function startNext(name, id, request) {
     if (typeof request.command !== 'string' || request.command.includes('\0'))
       throw new ProtocolError('invalid', '`command` must be text without NUL.')
     const ms = bounded('timeoutMs', request.timeoutMs ?? requestDefaults.jobMs, limits.JOB_MS)
@@ -48,8 +56,10 @@ export function openJobs({ workspaces, sandbox, limits }) {
     if (known) return { created: false, ...known, pid: await pidOf(folder) }
     await workspaces.requireSpace(workspace)
     await makeRoom(workspace)
+    await requirePlace(name)
     const env = checkEnvironment(request.env)
-    const line = commandLine({ workspace, sandbox, limits, env, cwd: absolute(request.cwd), ms, job: true })
+    const where = { workspace, tenant: tenants.of(name), sandbox, limits }
+    const line = commandLine({ ...where, env, cwd: absolute(request.cwd), ms, job: true })
     if (!(await claim(folder, { command: request.command, options: line.options })))
       return { created: false, ...(await stateOf(folder)), pid: await pidOf(folder) }
     const words = [supervisor, folder, String(Math.ceil(ms / 1000)), String(limits.JOB_OUTPUT_BYTES)]
@@ -90,6 +100,28 @@ export function openJobs({ workspaces, sandbox, limits }) {
     const over = all.filter(({ state }) => state.at !== 'running').toSorted((a, b) => a.startedAt - b.startedAt)
     for (const { id } of over.slice(0, Math.max(0, over.length - maxEnded)))
       await rm(folderOf(workspace, id), { recursive: true, force: true })
+  }
+
+  /** Throws when the tenant, or all tenants together, have as many jobs as they may. */
+  async function requirePlace(name) {
+    await scan()
+    const counts = await Promise.all([...busy].map(async (each) => [each, await countRunning(each)]))
+    const sumOf = (isCounted) => counts.reduce((sum, [each, count]) => sum + (isCounted(each) ? count : 0), 0)
+    const ofTenant = sumOf((each) => tenants.of(each) === tenants.of(name))
+    if (ofTenant >= limits.TENANT_JOBS)
+      throw new ProtocolError('busy', `${ofTenant} jobs of this tenant run already.`, 'Wait for one to end.')
+    const all = sumOf(() => true)
+    if (all >= limits.ALL_JOBS || !slots.hasMemory(name))
+      throw new ProtocolError('busy', `This server runs as many jobs as it can (${all}).`, 'Try again later.')
+  }
+
+  const countRunning = async (name) =>
+    (await list(workspaces.at(name))).filter(({ state }) => state.at === 'running').length
+
+  /** Finds the jobs of earlier servers once. */
+  async function scan() {
+    if (!hasScanned) for (const name of await workspaces.names()) busy.add(name)
+    hasScanned = true
   }
 
   async function list(workspace) {
@@ -156,8 +188,7 @@ export function openJobs({ workspaces, sandbox, limits }) {
 
   /** Kills the jobs of every workspace that exceeds its disk limit. */
   async function killOverLimit() {
-    if (!hasScanned) for (const name of await workspaces.names()) busy.add(name)
-    hasScanned = true
+    await scan()
     for (const name of [...busy]) {
       const workspace = workspaces.at(name)
       busy.delete(name)
@@ -173,6 +204,8 @@ export function openJobs({ workspaces, sandbox, limits }) {
   }
 
   return {
+    /** Workspaces in which jobs may run. */
+    workspaces: () => busy,
     start,
     killOverLimit,
     output,

@@ -1,4 +1,6 @@
-// Defines the limits of a workspace and reads them from environment variables with the prefix SANDBOX_.
+// Defines the limits of workspaces, tenants and the server, and reads them from variables with the prefix SANDBOX_.
+
+import { totalmem } from 'node:os'
 
 const MiB = 1024 * 1024
 
@@ -27,8 +29,18 @@ export const defaults = {
   EXECS: 8,
   /** Concurrent jobs of one workspace. */
   JOBS: 16,
-  /** Concurrent commands and searches of all workspaces. */
+  /** Concurrent commands and searches of all workspaces of a tenant, and of all tenants. */
+  TENANT_EXECS: 32,
   ALL_EXECS: 64,
+  /** Commands of a tenant that may wait for a slot, and for how long. */
+  QUEUE: 64,
+  QUEUE_MS: 10_000,
+  /** Concurrent jobs of a tenant, and of all tenants. */
+  TENANT_JOBS: 64,
+  ALL_JOBS: 256,
+  /** Memory of all workspaces of a tenant, and of all tenants. */
+  TENANT_MEMORY_BYTES: Math.floor(totalmem() / 2),
+  ALL_MEMORY_BYTES: Math.floor(totalmem() * 0.8),
   /** Maximum size of a JSON request. */
   BODY_BYTES: 8 * MiB,
 }

@@ -8,11 +8,11 @@ import { withRealPath } from './paths.mjs'
 const maxLimit = 1_000
 const maxContext = 50
 
-export function openSearch({ workspaces, limits, acquireSlot }) {
+export function openSearch({ workspaces, limits, slots }) {
   return async function search(name, query) {
     const checkedQuery = checkQuery(query)
     const workspace = await workspaces.open(name)
-    const release = acquireSlot(name)
+    const release = await slots.acquire(name)
     try {
       return await withRealPath(workspace, checkedQuery.path, {}, ({ real, path, isRoot }) =>
         inThread({ ...checkedQuery, real: isRoot ? `${real}/` : real, path }, limits.SEARCH_MS),

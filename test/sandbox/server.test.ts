@@ -401,6 +401,22 @@ describe.skipIf(!hasBubblewrap)('jobs of a sandbox (needs bubblewrap)', () => {
     expect(await ask(server, at(ws, 'never'))).toMatchObject({ status: 404 })
   })
 
+  it('are limited for each tenant and for the whole server', async () => {
+    const small = await startSandbox({ env: { SANDBOX_TENANT_JOBS: '1', SANDBOX_ALL_JOBS: '2' } })
+    try {
+      const statusFor = async (tenant: string) => {
+        const headers = { 'x-talaria-tenant': `tenant-${tenant}` }
+        const request = { ...put({ command: 'read line' }), headers }
+        return (await ask(small, at(newWorkspace(), 'job'), request)).status
+      }
+      const both = await Promise.all([statusFor('a'), statusFor('a')])
+      expect(both.toSorted()).toEqual([200, 429])
+      expect([await statusFor('b'), await statusFor('c')]).toEqual([200, 429])
+    } finally {
+      await small.stop()
+    }
+  })
+
   it('are limited in number and output', async () => {
     const small = await startSandbox({ env: { SANDBOX_JOBS: '1', SANDBOX_JOB_OUTPUT_BYTES: '1000' } })
     try {

@@ -23,6 +23,8 @@ export type HttpOptions = {
   readonly token: string
   /** 8 to 80 of a-z, 0-9, _ and -. */
   readonly workspace: string | Promise<string>
+  /** Written like a workspace. */
+  readonly tenant?: string | Promise<string>
   readonly network?: Capabilities['network']
   readonly languages?: readonly string[]
   readonly fetch?: typeof fetch
@@ -44,8 +46,8 @@ export type Health = {
 }
 
 export function httpBackend(options: HttpOptions): PortableBackend & { readonly health: () => Promise<Health> } {
-  const { url, token, workspace, languages = ['bash'] } = options
-  const server: SandboxServer = { url, token, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
+  const { url, token, workspace, tenant, languages = ['bash'] } = options
+  const server: SandboxServer = { url, token, tenant, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
   const workspacePath = async (path: string) => `/v1/w/${await workspace}${path}`
   const call = async (path: string, request?: RequestOptions) => sendRequest(server, await workspacePath(path), request)
   const files = filesOf(call)

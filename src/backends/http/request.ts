@@ -5,7 +5,13 @@
 
 import { BackendError } from '../../agent/model/backend.ts'
 
-export type SandboxServer = { readonly url: string; readonly token: string; readonly fetch: typeof fetch }
+export type SandboxServer = {
+  readonly url: string
+  readonly token: string
+  /** Shares the server fairly with other tenants. */
+  readonly tenant?: string | Promise<string> | undefined
+  readonly fetch: typeof fetch
+}
 
 export type RequestOptions = {
   readonly method?: 'GET' | 'PUT' | 'POST' | 'DELETE'
@@ -47,7 +53,7 @@ async function sendOnce(server: SandboxServer, path: string, request: RequestOpt
   const timer = setTimeout(() => timeout.abort(), timeoutMs)
   try {
     const response = await server.fetch(requestUrl(server, path, request.query ?? {}), {
-      ...requestInit(server, request),
+      ...(await requestInit(server, request)),
       // A redirect must not send the key to another address.
       redirect: 'manual',
       signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
@@ -63,11 +69,14 @@ async function sendOnce(server: SandboxServer, path: string, request: RequestOpt
   }
 }
 
-function requestInit(
-  { token }: SandboxServer,
+async function requestInit(
+  { token, tenant }: SandboxServer,
   { method = 'GET', json, body }: RequestOptions,
-): RequestInit & { duplex?: 'half' } {
-  const headers = { authorization: `Bearer ${token}` }
+): Promise<RequestInit & { duplex?: 'half' }> {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(tenant !== undefined && { 'x-talaria-tenant': await tenant }),
+  }
   if (json) return { method, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(json) }
   return { method, headers, ...(body !== undefined && { body, duplex: 'half' }) }
 }

@@ -163,16 +163,17 @@ function openVirtual({ env, sql, tenantId, sessionId, settings, limits }: Backen
 }
 
 function openHttp({ env, tenantId, sessionId }: BackendContext): PortableBackend {
-  return openHttpServer(env, hashedName(tenantId, sessionId))
+  return openHttpServer(env, hashedName(tenantId, sessionId), hashedName(tenantId, ''))
 }
 
-function openHttpServer(env: Env, workspace: string | Promise<string>) {
+function openHttpServer(env: Env, workspace: string | Promise<string>, tenant?: Promise<string>) {
   const { SANDBOX_HTTP_URL = '', SANDBOX_HTTP_TOKEN = '', SANDBOX_NETWORK } = env
   const network = (['none', 'allowlist', 'full'] as const).find((each) => each === SANDBOX_NETWORK)
   return httpBackend({
     url: SANDBOX_HTTP_URL,
     token: SANDBOX_HTTP_TOKEN,
     workspace,
+    ...(tenant && { tenant }),
     ...languagesOf(env),
     ...(network && { network }),
   })
