@@ -67,7 +67,14 @@ export type Endpoint = {
   readonly key: string
   readonly headers: Readonly<Record<string, string>>
   readonly quirks?: Quirks
+  /** `bedrock-converse`: the region to sign for, where the address names none. */
+  readonly region?: string
+  /** The tenant has named the address, so requests to it are guarded. */
+  readonly isTenantAddress?: true
 }
+
+/** Sends a request unchanged, like `fetch`. */
+export type SendRequest = (request: Request) => Promise<Response>
 
 export type Delta = { readonly of: 'text' | 'thinking'; readonly text: string }
 
@@ -79,6 +86,8 @@ export type CallOptions = {
   /** Called for every received part of the answer, or for a `keep-alive`, which carries none. Resets the idle timeout. */
   readonly onActivity: (sign?: Activity) => void
   readonly sleep: (ms: number) => Promise<void>
+  /** Replaces the platform's `fetch` for this call. */
+  readonly send?: SendRequest | undefined
 }
 
 export type DialectReply = { readonly message: AssistantMessage; readonly usage: Usage }

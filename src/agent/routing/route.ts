@@ -109,6 +109,7 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
     profile: choice.quirks,
     maxOutput: modelSettings?.max_output,
   })
+  const region = provider.regionVariables?.map((name) => sources.variables[name]?.trim()).find(Boolean)
   return omitUndefined<Route>({
     id,
     dialect: choice.dialect,
@@ -116,7 +117,14 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
     provider: provider.id,
     isAggregator: provider.isAggregator ?? false,
     isReasoning: facts.reasoning ?? reasoningModels.test(model),
-    endpoints: keys.map((key) => ({ ...key, baseUrl: choice.baseUrl, headers: choice.headers, quirks })),
+    endpoints: keys.map((key) => ({
+      ...key,
+      baseUrl: choice.baseUrl,
+      headers: choice.headers,
+      quirks,
+      ...(region && { region }),
+      ...(provider.id.startsWith('custom:') && { isTenantAddress: true as const }),
+    })),
     tenantKeyCount,
     overloadMs: provider.overloadMs,
     contextWindow: facts.contextWindow,

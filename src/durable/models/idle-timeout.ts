@@ -28,11 +28,17 @@ const closingCallMs = 60_000
 /** Settings override the defaults. By default a reasoning model and a long prompt get more time. */
 export function idleLimits(
   set: { readonly first_byte_timeout?: number | undefined; readonly idle_timeout?: number | undefined } | undefined,
-  around: { readonly reasoning: boolean; readonly promptTokens: number; readonly remainingMs: number },
+  around: {
+    readonly reasoning: boolean
+    readonly promptTokens: number
+    readonly remainingMs: number
+    /** The answer is not streamed: nothing arrives before all of it. */
+    readonly isWhole?: boolean
+  },
 ): IdleLimits {
   const isClosing = around.remainingMs <= 0
   const long = around.promptTokens > 100_000 ? 300_000 : around.promptTokens > 50_000 ? 240_000 : 180_000
-  const usual = around.reasoning ? Math.max(long, 300_000) : long
+  const usual = around.isWhole ? defaultKeptAliveMs : around.reasoning ? Math.max(long, 300_000) : long
   const standard = isClosing
     ? { silentMs: closingCallMs, keptAliveMs: closingCallMs }
     : { silentMs: usual, keptAliveMs: defaultKeptAliveMs }

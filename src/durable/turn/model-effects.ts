@@ -71,9 +71,12 @@ function errorContextOf(session: TurnSession, route: Route, isStalled: boolean):
   }
 }
 
-function idleLimitsOf(session: TurnSession, { isReasoning: reasoning }: Route): IdleLimits {
-  const remainingMs = getTimeLeftMs(session.store.turn(), loopLimits(session.settings), clock.now())
-  return idleLimits(session.settings.agent, { reasoning, promptTokens: contextTokens(session), remainingMs })
+function idleLimitsOf(session: TurnSession, route: Route): IdleLimits {
+  const turn = session.store.turn()
+  const remainingMs = getTimeLeftMs(turn, loopLimits(session.settings), clock.now())
+  const isWhole = (turn.repairs.stream ?? repairsFor(session.tenantId, route).stream) === 'off'
+  const around = { reasoning: route.isReasoning, promptTokens: contextTokens(session), remainingMs, isWhole }
+  return idleLimits(session.settings.agent, around)
 }
 
 async function transcriptOf(session: TurnSession, env: Env): Promise<readonly Message[]> {

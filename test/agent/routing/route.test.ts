@@ -108,6 +108,16 @@ describe('resolveRoute()', () => {
     })
   })
 
+  it('signs for AWS_REGION at any address', () => {
+    const variables = { AWS_ACCESS_KEY_ID: 'A', AWS_SECRET_ACCESS_KEY: 'S', BEDROCK_BASE_URL: 'https://proxy.test/aws' }
+    expect(firstEndpoint('bedrock/x', sourcesOf({ ...variables, AWS_REGION: 'eu-central-1' }))).toMatchObject({
+      baseUrl: 'https://proxy.test/aws',
+      region: 'eu-central-1',
+    })
+    expect(firstEndpoint('bedrock/x', sourcesOf(variables))).not.toHaveProperty('region')
+    expect(firstEndpoint('openai/x', sourcesOf({ OPENAI_API_KEY: 'k', AWS_REGION: 'x' }))).not.toHaveProperty('region')
+  })
+
   it('never sends a key of the deployment to a provider of a tenant', () => {
     const settings: Settings = {
       providers: { 'custom:mine': { base_url: 'https://llm.example.com/anthropic', headers: { 'x-team': 'a' } } },

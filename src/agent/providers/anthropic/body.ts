@@ -55,10 +55,10 @@ function renderHead(
   transcript: readonly Message[],
   addMark: AddMark = skipMark,
 ): string {
-  const { model, system } = request
+  const { model, system, repairs } = request
   const text = toWellFormed(system)
   const systemJson = /\S/.test(text) ? `,"system":[${addMark(JSON.stringify({ type: 'text', text }))}]` : ''
-  const fields = JSON.stringify({ model, stream: true, ...options }).slice(0, -1)
+  const fields = JSON.stringify({ model, stream: repairs?.stream !== 'off', ...options }).slice(0, -1)
   return `${fields}${renderTools(request, transcript, addMark)}${systemJson},"messages":[`
 }
 

@@ -5,17 +5,17 @@
 
 import { BoundedMap } from '../../model/bounded-map.ts'
 import { AwsClient } from 'aws4fetch'
-import type { Dialect, Endpoint } from '../../model/dialect.ts'
+import type { Dialect, Endpoint, SendRequest } from '../../model/dialect.ts'
 import { renderConverseBody } from './body.ts'
 import { limitBody } from '../shared/limit-body.ts'
-import { readConverseStream } from './stream.ts'
+import { readConverseReply, readConverseStream } from './stream.ts'
 
-/** Sends a request unchanged, like `fetch`. `src/agent` has no access to the network. */
-export type SendRequest = (request: Request) => Promise<Response>
-
-export const bedrockConverse = (send: SendRequest): Dialect => ({
-  async call(request, endpoint, { signal, ...readOptions }) {
-    const url = `${endpoint.baseUrl.replace(/\/+$/, '')}/model/${encodeURIComponent(request.model)}/converse-stream`
+/** `platformSend` is the platform's `fetch`: `src/agent` has no access to the network. */
+export const bedrockConverse = (platformSend: SendRequest): Dialect => ({
+  async call(request, endpoint, { signal, send = platformSend, ...readOptions }) {
+    const isWhole = request.repairs?.stream === 'off'
+    const path = `/model/${encodeURIComponent(request.model)}/${isWhole ? 'converse' : 'converse-stream'}`
+    const url = endpoint.baseUrl.replace(/\/+$/, '') + path
     const init = {
       method: 'POST',
       // The base URL was checked before. A redirect would bypass that check.
@@ -23,27 +23,28 @@ export const bedrockConverse = (send: SendRequest): Dialect => ({
       headers: {
         ...endpoint.headers,
         'content-type': 'application/json',
-        accept: 'application/vnd.amazon.eventstream',
+        accept: isWhole ? 'application/json' : 'application/vnd.amazon.eventstream',
       },
       body: renderConverseBody(request, endpoint.quirks),
       signal,
     }
-    return readConverseStream(limitBody(await send(await authorize(url, init, endpoint))), readOptions)
+    const response = limitBody(await send(await authorize(url, init, endpoint)))
+    return (isWhole ? readConverseReply : readConverseStream)(response, readOptions)
   },
 })
 
 type Init = RequestInit & { readonly headers: Readonly<Record<string, string>> }
 
 /** A key `ACCESS_KEY_ID:SECRET[:SESSION_TOKEN]` signs the request. A key without a colon is a bearer token. */
-async function authorize(url: string, init: Init, { baseUrl, key }: Endpoint): Promise<Request> {
-  const signer = key.includes(':') ? getSigner(key, parseRegion(baseUrl)) : undefined
+async function authorize(url: string, init: Init, { baseUrl, key, region = 'us-east-1' }: Endpoint): Promise<Request> {
+  const signer = key.includes(':') ? getSigner(key, parseRegion(baseUrl) ?? region) : undefined
   if (signer) return signer.sign(url, init)
   return new Request(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } })
 }
 
 /** Parses the region of `https://bedrock-runtime.<region>.amazonaws.com`, also with a prefix or suffix. */
-export const parseRegion = (baseUrl: string): string =>
-  /bedrock-runtime[\w-]*\.([a-z\d-]+)\./.exec(baseUrl)?.[1] ?? 'us-east-1'
+export const parseRegion = (baseUrl: string): string | undefined =>
+  /bedrock-runtime[\w-]*\.([a-z\d-]+)\./.exec(baseUrl)?.[1]
 
 /** One signer per key and isolate, because it caches the signing key that it derives for each day. */
 const signers = new BoundedMap<string, AwsClient>(200)

@@ -27,6 +27,28 @@ export async function readConverseStream(
   return readReply(response.body, builder, { feed, providerError: BedrockError, sleep })
 }
 
+/** Reads the answer of Converse, which is not streamed. */
+export async function readConverseReply(response: Response, { onDelta }: ReadOptions): Promise<DialectReply> {
+  if (!response.ok) throw await readBedrockError(response)
+  const builder = new ConverseReplyBuilder(onDelta)
+  builder.addWhole((await response.json()) as WholeReply)
+  return builder.build()
+}
+
+type WholeReply = {
+  readonly output?: { readonly message?: { readonly content?: readonly WholeBlock[] } }
+  readonly stopReason?: string
+  readonly usage?: Partial<UsageFields>
+}
+type WholeBlock = {
+  readonly text?: string
+  readonly toolUse?: { readonly toolUseId?: string; readonly name?: string; readonly input?: unknown }
+  readonly reasoningContent?: {
+    readonly reasoningText?: { readonly text?: string; readonly signature?: string }
+    readonly redactedContent?: string
+  }
+}
+
 type CallStart = {
   readonly contentBlockIndex?: number
   readonly start?: { readonly toolUse?: { readonly toolUseId?: string; readonly name?: string } }
@@ -90,6 +112,23 @@ class ConverseReplyBuilder implements ReplyBuilder {
         this.#usage = parseUsage((event as { readonly usage?: Partial<UsageFields> }).usage ?? {})
         this.isClosed = this.isComplete
     }
+  }
+
+  addWhole({ output, stopReason, usage }: WholeReply): void {
+    for (const [contentBlockIndex, block] of (output?.message?.content ?? []).entries()) {
+      const { text, toolUse, reasoningContent: reasoning } = block
+      if (toolUse) this.#startCall({ contentBlockIndex, start: { toolUse } })
+      this.#extendPart({
+        contentBlockIndex,
+        delta: {
+          ...(text !== undefined && { text }),
+          ...(toolUse && { toolUse: { input: JSON.stringify(toolUse.input ?? {}) } }),
+          ...(reasoning && { reasoningContent: reasoning.reasoningText ?? reasoning }),
+        },
+      })
+    }
+    this.#stopReason = stopReason
+    this.#usage = parseUsage(usage ?? {})
   }
 
   #startCall({ contentBlockIndex = 0, start }: CallStart): void {

@@ -110,9 +110,16 @@ const oSeries = {
 } as const
 
 const openai: readonly BuiltInModel[] = [
-  { family: 'gpt-3-5-turbo', maker: 'openai', reasoning: false, contextWindow: 16_385, maxOutput: 4_096 },
-  { family: 'gpt-4', maker: 'openai', reasoning: false, contextWindow: 8_192, maxOutput: 8_192 },
-  { family: 'gpt-4-32k', maker: 'openai', reasoning: false, contextWindow: 32_768 },
+  {
+    family: 'gpt-3-5-turbo',
+    maker: 'openai',
+    images: false,
+    reasoning: false,
+    contextWindow: 16_385,
+    maxOutput: 4_096,
+  },
+  { family: 'gpt-4', maker: 'openai', images: false, reasoning: false, contextWindow: 8_192, maxOutput: 8_192 },
+  { family: 'gpt-4-32k', maker: 'openai', images: false, reasoning: false, contextWindow: 32_768 },
   { family: 'gpt-4-turbo', ...gpt, reasoning: false, contextWindow: 128_000, maxOutput: 4_096 },
   { family: 'gpt-4-5', ...gpt, reasoning: false, contextWindow: 128_000, maxOutput: 16_384 },
   { family: 'gpt-4-1', ...gpt41, prices: perMillion(2, 8, 0.5) },
@@ -160,11 +167,23 @@ const gemini: readonly BuiltInModel[] = [
   { family: 'gemini-3-5-flash', ...geminiModel, prices: perMillion(1.5, 9, 0.15), knowledge: '2025-01' },
 ]
 
+const textOnly = { images: false } as const
+
 const others: readonly BuiltInModel[] = [
-  { family: 'deepseek-v4', maker: 'deepseek', contextWindow: million, reasoning: true, tools: true, caching: true },
+  { family: 'deepseek', maker: 'deepseek', ...textOnly },
+  {
+    family: 'deepseek-v4',
+    maker: 'deepseek',
+    ...textOnly,
+    contextWindow: million,
+    reasoning: true,
+    tools: true,
+    caching: true,
+  },
   {
     family: 'deepseek-v4-pro',
     maker: 'deepseek',
+    images: false,
     contextWindow: million,
     reasoning: true,
     tools: true,
@@ -175,6 +194,7 @@ const others: readonly BuiltInModel[] = [
   {
     family: 'deepseek-v4-flash',
     maker: 'deepseek',
+    images: false,
     contextWindow: million,
     reasoning: true,
     tools: true,
@@ -192,7 +212,7 @@ const others: readonly BuiltInModel[] = [
     prices: perMillion(0.95, 4, 0.16),
     knowledge: '2025-01',
   },
-  { family: 'kimi-k2', maker: 'kimi-coding', contextWindow: 262_144, reasoning: true, tools: true },
+  { family: 'kimi-k2', maker: 'kimi-coding', ...textOnly, contextWindow: 262_144, reasoning: true, tools: true },
   {
     family: 'kimi-k3',
     maker: 'kimi-coding',
@@ -213,7 +233,15 @@ const others: readonly BuiltInModel[] = [
     prices: perMillion(0.6, 2.2, 0.11),
     knowledge: '2025-04',
   },
-  { family: 'glm-5', maker: 'zai', contextWindow: 204_800, maxOutput: 131_072, reasoning: true, tools: true },
+  {
+    family: 'glm-5',
+    maker: 'zai',
+    ...textOnly,
+    contextWindow: 204_800,
+    maxOutput: 131_072,
+    reasoning: true,
+    tools: true,
+  },
   {
     family: 'grok-4-5',
     maker: 'xai',

@@ -107,12 +107,16 @@ const matchUsageLimit: Rule = ({ text }) => {
   return containsPhrase(text, 'transient') ? 'rate' : 'quota'
 }
 
+/** The names of the field: OpenAI's old and new one, that of the Responses API, Google's and Bedrock's. */
+const outputLimitName = /max_(?:completion_|output_)?tokens|max(?:output)?tokens|maximum tokens you requested/
+
 const matchOutputCap: Rule = ({ text }) => {
-  if (!text.includes('max_tokens')) return undefined
+  if (!outputLimitName.test(text)) return undefined
   const remaining = parseRemainingTokens(text)
   if (remaining !== undefined) return remaining < minOutputTokens ? 'too-long' : 'output-cap'
   const isOutputCap =
-    /(available|maximum|at most|less than|supports)/.test(text) && parseAvailableTokens(text) !== undefined
+    /(available|maximum|at most|less than|supports|limit of|range|<=)/.test(text) &&
+    parseAvailableTokens(text) !== undefined
   return isOutputCap ? 'output-cap' : undefined
 }
 
@@ -137,15 +141,25 @@ function parseRemainingTokens(text: string): number | undefined {
 function parseAvailableTokens(text: string): number | undefined {
   const remaining = parseRemainingTokens(text)
   if (remaining !== undefined) return remaining
-  const digits =
-    /(?:available(?: tokens)?|at most|maximum(?: of| is| output tokens(?: is)?)?|less than or equal to|supports(?: at most)?|<=)\D{0,30}?(\d[\d,]{1,9})/.exec(
-      text,
-    )?.[1]
+  const digits = availablePatterns.map((pattern) => pattern.exec(text)?.[1]).find(Boolean)
   return digits === undefined ? undefined : Number(digits.replaceAll(',', ''))
 }
 
+const availablePatterns = [
+  /> ?(\d[\d,]{1,9}), which is the maximum/, // Anthropic
+  /(?:valid range of \w{0,40} is \[\d{1,3}, ?|range is from 1 \(inclusive\) to |model limit of )(\d[\d,]{1,9})/, // DeepSeek, Google, Bedrock
+  /(?:available(?: tokens)?|at most|maximum(?: of| is| output tokens(?: is)?)?|less than or equal to|supports(?: at most)?|<=)\D{0,30}?(\d[\d,]{1,9})/,
+]
+
 const matchRate: Rule = ({ text }, { isAggregator }) =>
   isAggregator && /upstream|provider returned|temporarily rate-limited/.test(text) ? 'upstream-rate' : 'rate'
+
+/** "Too many tokens" is a rate limit when waiting helps, and a prompt that is too long otherwise. */
+const matchTokenRate: Rule = ({ text, codes }) => {
+  if (!text.includes('too many tokens')) return undefined
+  const isRate = /\b(?:wait|rate|throttl\w*|try again|retry|slow down|per (?:second|minute|hour|day))\b/.test(text)
+  return isRate || codes.some((code) => /throttl|rate_?limit/.test(code)) ? 'rate' : undefined
+}
 
 /** Aggregators and gateways answer an oversized prompt with a short 400 without a reason. */
 const matchBareBadRequest: Rule = ({ text }, { promptTokens, contextWindow, messageCount }) => {
@@ -250,6 +264,9 @@ const matchFaultCode: Rule = (details, context) => {
 
 const rules: readonly Rule[] = [
   matchRefusal,
+  whenPhrase('no-stream', 'noStream'),
+  whenPhrase('no-images', 'noImages'),
+  ({ status, ...details }, context) => (status === 429 ? undefined : matchTokenRate({ status, ...details }, context)),
   whenStatus([400], whenPhrase('thinking-signature', 'thinkingSignature')),
   whenStatus([429], whenPhrase('long-context-tier', 'longContextTier')),
   whenStatus([400], whenPhrase('long-context-beta', 'longContextBeta')),

@@ -54,6 +54,31 @@ export const phrases = {
     'unsupported json schema', // vLLM
     'error compiling grammar', // vLLM with xgrammar
   ],
+  /** The model, or the account, cannot stream answers. */
+  noStream: [
+    'verified to stream this model', // OpenAI: "Your organization must be verified to stream this model"
+    "'stream' does not support true", // OpenAI
+    'does not support streaming', // usual, Bedrock
+    "doesn't support streaming", // usual
+    'streaming is not supported', // usual
+    'streaming not supported', // usual
+    'unsupported for streaming', // Bedrock
+    'tool use in streaming mode', // Bedrock: "This model doesn't support tool use in streaming mode"
+    'not supported in streaming', // gateways
+    'stream is not supported', // gateways
+  ],
+  /** The model cannot see images. */
+  noImages: [
+    'image_url is only supported by', // OpenAI: "… by certain models"
+    'support image input', // OpenRouter: "No endpoints found that support image input"
+    'image input is not supported', // llama.cpp
+    'does not support image', // usual
+    "doesn't support the image", // Bedrock: "… the image content block that you provided"
+    'images are not supported', // usual
+    'does not support vision', // gateways
+    'is not a multimodal model', // vLLM
+    'unknown variant `image_url`', // DeepSeek and other servers in Rust
+  ],
   billing: [
     'insufficient credits', // OpenRouter, 402
     'insufficient_quota', // OpenAI, code

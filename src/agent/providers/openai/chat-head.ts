@@ -9,7 +9,9 @@ import { toWellFormed } from '../shared/well-formed.ts'
 
 /** Returns unfinished JSON that ends after the system message. */
 export function renderChatHead(request: ModelRequest, quirks: Quirks, style: RenderStyle): string {
-  const head = JSON.stringify({ model: request.model, stream: true, stream_options: { include_usage: true } })
+  const isWhole = request.repairs?.stream === 'off'
+  const streaming = isWhole ? { stream: false } : { stream: true, stream_options: { include_usage: true } }
+  const head = JSON.stringify({ model: request.model, ...streaming })
   const tools = request.tools.length
     ? `,"tools":[${request.tools.map(createToolRenderer(request, quirks)).join(',')}]`
     : ''

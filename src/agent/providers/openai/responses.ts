@@ -16,16 +16,18 @@ import { Utf8Builder } from '../shared/utf8-builder.ts'
 import { getClient } from './client.ts'
 import { renderInputItems } from './responses-input.ts'
 import { readResponsesStream } from './responses-stream.ts'
+import { sendOption } from '../shared/send-option.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
 import { toWellFormed } from '../shared/well-formed.ts'
 
 export const openaiResponses: Dialect = {
-  async call(request, endpoint, { signal, ...readOptions }) {
+  async call(request, endpoint, { signal, send, ...readOptions }) {
     const host = URL.parse(endpoint.baseUrl)?.hostname
     const response = await getClient(endpoint)
       .post('/responses', {
+        ...sendOption(send),
         body: renderResponsesBody(request, endpoint.quirks, host),
         headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
         stream: true,
@@ -37,7 +39,7 @@ export const openaiResponses: Dialect = {
   },
 }
 
-type RequestFields = Omit<OpenAI.Responses.ResponseCreateParamsStreaming, 'input' | 'tools'>
+type RequestFields = Omit<OpenAI.Responses.ResponseCreateParams, 'input' | 'tools'>
 
 /**
  * Returns the request as UTF-8 JSON. The stable part comes first, and of a growing transcript only new messages are
@@ -58,7 +60,7 @@ function renderHead(request: ModelRequest, quirks: Quirks, first: Message | unde
   const { model, system, tools, repairs } = request
   const head: RequestFields = {
     model,
-    stream: true,
+    stream: repairs?.stream !== 'off',
     store: false,
     ...renderOptions(request, quirks),
     ...(quirks.cacheMarks !== 'none' && { prompt_cache_key: derivePromptCacheKey(system, first) }),

@@ -19,6 +19,8 @@ export type Provider = {
   readonly keyParts?: readonly string[]
   /** Usable without a key once its address is set. */
   readonly isKeyOptional?: true
+  /** Variables that name the region to sign for; the first that is set wins. */
+  readonly regionVariables?: readonly string[]
   /** Name of the Worker binding that replaces a key. */
   readonly binding?: 'AI'
   readonly headers: Readonly<Record<string, string>>

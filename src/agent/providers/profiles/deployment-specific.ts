@@ -19,6 +19,7 @@ export const bedrock = defineProvider({
   dialect: 'bedrock-converse',
   baseUrl: '',
   baseUrlTemplate: 'https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION|us-east-1}.amazonaws.com',
+  regionVariables: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
   keys: ['BEDROCK_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK'],
   keyParts: ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
   rules: [{ model: /anthropic\.claude|amazon\.nova/, quirks: { cacheMarks: 'native' } }],

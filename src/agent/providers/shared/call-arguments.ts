@@ -9,12 +9,44 @@ export type CallArguments = { readonly input: unknown } | { readonly input: unkn
 export function parseCallArguments(text: string): CallArguments {
   const trimmed = text.trim()
   if (trimmed === '' || trimmed === 'null' || trimmed === 'None') return { input: {} }
-  const input = parseJson(trimmed) ?? (/[}\]]$/.test(trimmed) ? parseLenientJson(trimmed) : undefined)
+  const isEnded = /[}\]]$/.test(trimmed)
+  const input = parseJson(trimmed) ?? (isEnded ? (parseRepeated(trimmed) ?? parseLenientJson(trimmed)) : undefined)
   return isJsonObject(input) && !isTooDeeplyNested(input) ? { input } : { input: {}, raw: text }
 }
 
 const isJsonObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Objects in one text that are read. Models repeat themselves once or twice. */
+const maxObjects = 8
+
+/** Parses equal objects in a row, and empty ones before them. Different objects are not guessed at. */
+function parseRepeated(text: string): object | undefined {
+  const objects = splitObjects(text)?.map(parseJson)
+  const texts = objects?.map((object) => JSON.stringify(object))
+  const distinct = [...new Set(texts)].filter((json) => json !== '{}')
+  const at = distinct.length === 1 ? texts?.indexOf(distinct[0] ?? '') : undefined
+  const object = at === undefined ? undefined : objects?.[at]
+  return isJsonObject(object) ? object : undefined
+}
+
+/** Splits a text of two or more objects with nothing between them. It reads the text once. */
+function splitObjects(text: string): readonly string[] | undefined {
+  const objects: string[] = []
+  let [depth, start, isInString] = [0, 0, false]
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    if (isInString) {
+      if (char === '\\') at++
+      else if (char === '"') isInString = false
+    } else if (char === '"' && depth > 0) isInString = true
+    else if (char === '{' && depth++ === 0) start = at
+    else if (char === '}' && --depth === 0) objects.push(text.slice(start, at + 1))
+    else if (depth <= 0 && !/\s/.test(char ?? '')) return undefined
+    if (objects.length > maxObjects) return undefined
+  }
+  return depth === 0 && objects.length > 1 ? objects : undefined
+}
 
 function parseJson(text: string): unknown {
   try {

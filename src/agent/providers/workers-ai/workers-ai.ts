@@ -63,7 +63,7 @@ export function renderInputs(request: ModelRequest, quirks: Quirks = {}): Readon
   const { gateway: _gateway, ...body } = quirks.body ?? {}
   return {
     ...(tools.length && { tools: tools.map(repairs?.schemas ? toSimplifiedTool : toTool) }),
-    stream: true,
+    stream: repairs?.stream !== 'off',
     [getTokensField(quirks)]: maxTokens,
     ...renderTemperature(request, quirks),
     ...renderEffort(request, quirks),

@@ -42,6 +42,15 @@ describe('a request', () => {
     expect(headers).not.toHaveProperty('x-amz-date')
   })
 
+  it('is signed for the region of the endpoint where the address names none', async () => {
+    const exchange = exchangeOverHttp(
+      bedrockConverse((outgoing) => fetch(outgoing)),
+      { key: 'AKIAEXAMPLE:secret', contentType: 'application/vnd.amazon.eventstream', region: 'eu-central-1' },
+    )
+    const { headers } = await exchange(request(), bedrockRecordings.text)
+    expect(headers['authorization']).toContain('/eu-central-1/bedrock/aws4_request')
+  })
+
   it('is not sent to the target of a redirect', async () => {
     const redirect = { status: 302, headers: { location: 'http://127.0.0.1:9/' }, body: '' }
     const { error } = await exchangeOverHttp(bedrockConverse((outgoing) => fetch(outgoing)))(request(), redirect)
@@ -58,7 +67,7 @@ describe('a request', () => {
     ['https://bedrock-runtime.eu-west-3.amazonaws.com', 'eu-west-3'],
     ['https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com', 'us-gov-west-1'],
     ['https://vpce-1-2.bedrock-runtime.ap-south-1.vpce.amazonaws.com/', 'ap-south-1'],
-    ['http://127.0.0.1:9', 'us-east-1'],
+    ['http://127.0.0.1:9', undefined],
   ])('is signed for the region of %s', (baseUrl, region) => {
     expect(parseRegion(baseUrl)).toBe(region)
   })

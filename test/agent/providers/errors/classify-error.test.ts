@@ -48,6 +48,10 @@ describe('classifyError() reads the status together with the message', () => {
     ['a prompt that is too long', 400, "This model's maximum context length is 128000 tokens", 'too-long'],
     ['a prompt that is too long, in Chinese', 400, '输入超过最大长度', 'too-long'],
     ['throttling that counts tokens', 429, 'Throttling: too many tokens, please slow down', 'rate'],
+    ['throttling of tokens under 400', 400, 'Too many tokens, please wait before trying again.', 'rate'],
+    ['throttling of tokens under 500', 500, 'ThrottlingException: Too many tokens per day', 'rate'],
+    ['throttling of tokens without a status', undefined, 'Request was throttled: too many tokens', 'rate'],
+    ['too many tokens in a prompt', 400, 'too many tokens: max 128000, got 130000 generated', 'too-long'],
     ['an image that is too large', 400, 'image exceeds 5 MB maximum', 'image-too-large'],
     ['tool results that must be text', 400, 'tool message content must be a string', 'tool-content'],
     ['a thinking signature that does not verify', 400, 'Invalid `signature` in thinking block', 'thinking-signature'],
@@ -164,6 +168,27 @@ describe('the output tokens that are left', () => {
     })
   })
 
+  it.each([
+    [
+      'max_completion_tokens is too large: 200000. This model supports at most 128000 completion tokens, whereas you provided 200000.',
+      128_000,
+    ],
+    ['`max_completion_tokens` must be less than or equal to `32768`, the maximum value for this model', 32_768],
+    [
+      "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 128000, but got 200000 instead.",
+      128_000,
+    ],
+    ['Invalid max_tokens value, the valid range of max_tokens is [1, 8192]', 8_192],
+    [
+      'Unable to submit request because it has a maxOutputTokens value of 100000 but the supported range is from 1 (inclusive) to 65537 (exclusive).',
+      65_537,
+    ],
+    ['The maximum tokens you requested exceeds the model limit of 4096. Try again with a lower value.', 4_096],
+    ['max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5', 64_000],
+  ])('are those of the model: %s', (message, available) => {
+    expect(classifyError(error(400, message), smallCall)).toMatchObject({ kind: 'output-cap', available })
+  })
+
   const window = "This model's maximum context length is 32768 tokens"
   it.each([
     [
@@ -239,6 +264,8 @@ describe('each phrase alone decides the kind', () => {
     longContextTier: { kind: 'long-context-tier', status: 429 },
     longContextBeta: { kind: 'long-context-beta', status: 400 },
     grammar: { kind: 'grammar', status: 400 },
+    noStream: { kind: 'no-stream', status: 400 },
+    noImages: { kind: 'no-images', status: 404 },
     billing: { kind: 'quota' },
     rate: { kind: 'rate' },
     usageLimit: { kind: 'quota', status: 402 },

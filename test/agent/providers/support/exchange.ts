@@ -9,6 +9,7 @@ type HttpOptions = {
   readonly headers?: Readonly<Record<string, string>>
   readonly key?: string
   readonly contentType?: string
+  readonly region?: string
   /** Derives the base URL from the origin of the server. */
   readonly toBaseUrl?: (origin: string) => string
 }
@@ -40,6 +41,7 @@ export const exchangeOverHttp =
           baseUrl: httpOptions.toBaseUrl?.(origin) ?? origin,
           key: httpOptions.key ?? 'key-1',
           headers: httpOptions.headers ?? {},
+          ...(httpOptions.region && { region: httpOptions.region }),
           ...(quirks && { quirks }),
         },
         {
