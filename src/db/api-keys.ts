@@ -6,6 +6,7 @@
 import { and, eq, isNull, ne } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import { type Scope, scopes } from '../agent/model/authority.ts'
+import { createAdminAudit } from './admin-audit.ts'
 import { apiKey, tenant } from './schema.ts'
 
 export type ApiKey = {
@@ -83,8 +84,10 @@ type KeyRow = {
   readonly status: 'active' | 'suspended'
 }
 
-export function createApiKeys(db: D1Database): ApiKeys {
+/** `actor`: who makes the changes, for the audit log. */
+export function createApiKeys(db: D1Database, actor: string): ApiKeys {
   const orm = drizzle(db)
+  const audit = createAdminAudit(db, actor)
   return {
     createKey: async (newKey, now) => {
       const [owner] = await orm
@@ -103,7 +106,9 @@ export function createApiKeys(db: D1Database): ApiKeys {
         lastUsedAt: null,
         revokedAt: null,
       }
-      await orm.insert(apiKey).values({ ...key, hash: encodeHex(await hashSecret(secret)) })
+      const insert = orm.insert(apiKey).values({ ...key, hash: encodeHex(await hashSecret(secret)) })
+      const details = { name: key.name, scopes: key.scopes, expires_at: key.expiresAt }
+      await audit.run(insert.toSQL(), { kind: 'key.created', at: now, tenantId: key.tenantId, subject: id, details })
       return { key, presented: `tal_${id}_${secret}` }
     },
     verify: (presented, now) => verify(db, presented, now),
@@ -119,9 +124,13 @@ export function createApiKeys(db: D1Database): ApiKeys {
         .orderBy(apiKey.createdAt, apiKey.id),
     revokeKey: async (id, now) => {
       const isActive = and(eq(apiKey.id, id), isNull(apiKey.revokedAt))
-      const [revoked] = await orm.update(apiKey).set({ revokedAt: now }).where(isActive).returning({ id: apiKey.id })
-      const [key] = await orm.select({ tenantId: apiKey.tenantId }).from(apiKey).where(eq(apiKey.id, id))
-      return key && { ...key, isNew: revoked !== undefined }
+      const query = orm.select({ tenantId: apiKey.tenantId, name: apiKey.name }).from(apiKey).where(eq(apiKey.id, id))
+      const [key] = await query
+      if (!key) return undefined
+      const { tenantId, name } = key
+      const update = orm.update(apiKey).set({ revokedAt: now }).where(isActive)
+      const event = { kind: 'key.revoked', at: now, tenantId, subject: id, details: { name } } as const
+      return { tenantId, isNew: await audit.run(update.toSQL(), event) }
     },
   }
 }

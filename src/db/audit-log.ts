@@ -31,8 +31,8 @@ export const auditStatement = ({ statement }: TenantDb, event: AuditEvent): D1Pr
   statement(insertEntry, ...valuesOf(event))
 
 /** Writes the entry only if the statement before it in the same batch has changed a row. */
-export const auditStatementIfChanged = (db: D1Database, tenantId: string, event: AuditEvent): D1PreparedStatement =>
-  createTenantDb(db, tenantId).statement(insertEntryIfChanged, ...valuesOf(event))
+export const auditStatementIfChanged = ({ statement }: TenantDb, event: AuditEvent): D1PreparedStatement =>
+  statement(insertEntryIfChanged, ...valuesOf(event))
 
 /** The decisions of a turn, which its last page contains. They may have been written before. */
 export function decisionStatements(

@@ -3,6 +3,14 @@
  * its address contains just the id. The webhook then verifies that the sender has the secret of the connection.
  */
 
+import {
+  type AuditAction,
+  type AuditedAction,
+  type AuditedChange,
+  createAuditEvent,
+  listChanges,
+} from '../agent/model/audit.ts'
+import { auditStatementIfChanged } from './audit-log.ts'
 import { createTenantDb } from './tenant-db.ts'
 
 export type Connection = {
@@ -58,11 +66,11 @@ export type Connections = {
   readonly get: (id: string) => Promise<Connection | undefined>
   readonly create: (connection: Omit<Connection, 'tenantId'>) => Promise<void>
   /** Updates the given fields only. Undefined when the connection does not exist or its secrets changed meanwhile. */
-  readonly update: (id: string, change: ConnectionChange) => Promise<Connection | undefined>
+  readonly update: (id: string, change: ConnectionChange, now?: number) => Promise<Connection | undefined>
   /** Stores the account that the secrets belong to. Does nothing when the secrets changed meanwhile. */
   readonly setAccount: (connection: Pick<Connection, 'id' | 'secrets'>, account: unknown) => Promise<void>
   /** Returns false when the connection did not exist. */
-  readonly delete: (id: string) => Promise<boolean>
+  readonly delete: (id: string, now?: number) => Promise<boolean>
 }
 
 /**
@@ -87,12 +95,30 @@ const updateConnection = `UPDATE channel SET name = coalesce(?3, name), status =
 const selectNewest = `SELECT * FROM channel WHERE tenant_id = ?1 AND (created_at, id) < (?2, ?3)
   ORDER BY created_at DESC, id DESC LIMIT ?4`
 
-export function createConnections(db: D1Database, tenantId: string): Connections {
-  const { read, statement, write } = createTenantDb(db, tenantId)
+type FieldChange = { readonly name: string | null; readonly status: string | null; readonly settings: object }
+
+function changesOf(before: Connection, { name, status, settings }: FieldChange): readonly AuditedChange[] {
+  const old = { name: before.name, status: before.status, settings: before.settings as object }
+  const changed = { name: name ?? old.name, status: status ?? old.status, settings: { ...old.settings, ...settings } }
+  return listChanges(old, changed)
+}
+
+/** `actor`: who makes the changes, for the audit log. */
+export function createConnections(db: D1Database, tenantId: string, actor = ''): Connections {
+  const tenantDb = createTenantDb(db, tenantId)
+  const { read, statement, write } = tenantDb
+  const get = async (id: string) =>
+    (await read<Row>('SELECT * FROM channel WHERE tenant_id = ?1 AND id = ?2', id)).map(parseRow)[0]
+  /** Writes the change and, if it took place, its entry in the audit log. */
+  const change = async (changing: D1PreparedStatement, kind: AuditAction, action: AuditedAction, at: number) => {
+    const entry = auditStatementIfChanged(tenantDb, createAuditEvent({ at, kind, actor, ...action }))
+    const [result] = await write([changing, entry])
+    return result
+  }
   return {
     list: async ({ limit, before = { at: Number.MAX_SAFE_INTEGER, id: '' } }) =>
       (await read<Row>(selectNewest, before.at, before.id, limit)).map(parseRow),
-    get: async (id) => (await read<Row>('SELECT * FROM channel WHERE tenant_id = ?1 AND id = ?2', id)).map(parseRow)[0],
+    get,
     create: async (connection) => {
       const { id, platform, name, status, createdAt, webhookUrl, secrets } = connection
       const [settings, endings] = [connection.settings, connection.endings].map((value) => JSON.stringify(value))
@@ -109,19 +135,29 @@ export function createConnections(db: D1Database, tenantId: string): Connections
         endings ?? '{}',
         account,
       ]
-      await write([statement(insertConnection, ...values)])
+      const action = { subject: id, details: { platform, name } }
+      await change(statement(insertConnection, ...values), 'channel.created', action, createdAt)
     },
-    update: async (id, { name = null, status = null, settings = {}, secrets }) => {
+    update: async (id, { name = null, status = null, settings = {}, secrets }, now = Date.now()) => {
+      const before = await get(id)
+      if (!before) return undefined
       const sealed = secrets ? [secrets.secrets, JSON.stringify(secrets.endings), secrets.before] : [null, null, null]
-      const [result] = await write([statement(updateConnection, id, name, status, JSON.stringify(settings), ...sealed)])
+      const changing = statement(updateConnection, id, name, status, JSON.stringify(settings), ...sealed)
+      const action = {
+        subject: id,
+        changes: changesOf(before, { name, status, settings }),
+        details: { secrets: !!secrets },
+      }
+      const result = await change(changing, 'channel.changed', action, now)
       return (result?.results as readonly Row[] | undefined)?.map(parseRow)[0]
     },
     setAccount: async ({ id, secrets }, account) => {
       const set = 'UPDATE channel SET account = ?3 WHERE tenant_id = ?1 AND id = ?2 AND secrets = ?4'
       await write([statement(set, id, JSON.stringify(account), secrets)])
     },
-    delete: async (id) => {
-      const [result] = await write([statement('DELETE FROM channel WHERE tenant_id = ?1 AND id = ?2', id)])
+    delete: async (id, now = Date.now()) => {
+      const deleting = statement('DELETE FROM channel WHERE tenant_id = ?1 AND id = ?2', id)
+      const result = await change(deleting, 'channel.deleted', { subject: id }, now)
       return (result?.meta.changes ?? 0) > 0
     },
   }

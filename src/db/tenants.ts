@@ -3,8 +3,10 @@
 import { and, eq, ne } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import type { TenantStatus } from '../agent/model/access.ts'
+import { listChanges } from '../agent/model/audit.ts'
 import { createApiKeys, type ApiKeys } from './api-keys.ts'
 import type { Limits } from '../agent/model/settings.ts'
+import { createAdminAudit } from './admin-audit.ts'
 import { tenant } from './schema.ts'
 
 export type Tenant = {
@@ -31,30 +33,36 @@ export type Tenants = ApiKeys & {
   readonly list: () => Promise<readonly Tenant[]>
   readonly get: (id: string) => Promise<Tenant | undefined>
   /** Undefined when the tenant does not exist or is being deleted. `limits` replaces all limits. */
-  readonly update: (id: string, change: TenantChange) => Promise<Tenant | undefined>
+  readonly update: (id: string, change: TenantChange, now?: number) => Promise<Tenant | undefined>
 }
 
 const isUndeleted = (id: string) => and(eq(tenant.id, id), ne(tenant.status, 'deleting'))
 
-export function createTenants(db: D1Database): Tenants {
+/** `actor`: who makes the changes, for the audit log. */
+export function createTenants(db: D1Database, actor = ''): Tenants {
   const orm = drizzle(db)
+  const audit = createAdminAudit(db, actor)
   return {
-    ...createApiKeys(db),
+    ...createApiKeys(db, actor),
     create: async ({ id = crypto.randomUUID(), name }, now) => {
       if (!tenantIdPattern.test(id)) throw new Error(`${JSON.stringify(id)} is not a valid tenant id.`)
       const row: Tenant = { id, name, status: 'active', limits: {}, createdAt: now }
-      const inserted = await orm.insert(tenant).values(row).onConflictDoNothing().returning({ id: tenant.id })
-      return inserted.length > 0 ? row : undefined
+      const insert = orm.insert(tenant).values(row).onConflictDoNothing()
+      const event = { kind: 'tenant.created', at: now, tenantId: id, subject: id, details: { name } } as const
+      return (await audit.run(insert.toSQL(), event)) ? row : undefined
     },
     list: () => orm.select().from(tenant).orderBy(tenant.createdAt, tenant.id),
     get: async (id) => (await orm.select().from(tenant).where(eq(tenant.id, id)))[0],
-    update: async (id, { name, status, limits }) => {
+    update: async (id, { name, status, limits }, now = Date.now()) => {
       const change = { ...(name !== undefined && { name }), ...(status && { status }), ...(limits && { limits }) }
-      const query =
-        Object.keys(change).length === 0
-          ? orm.select().from(tenant).where(isUndeleted(id))
-          : orm.update(tenant).set(change).where(isUndeleted(id)).returning()
-      return (await query)[0]
+      const read = async () => (await orm.select().from(tenant).where(isUndeleted(id)))[0]
+      const before = await read()
+      if (!before || Object.keys(change).length === 0) return before
+      const update = orm.update(tenant).set(change).where(isUndeleted(id))
+      const changes = listChanges(before, { ...before, ...change })
+      if (changes.length === 0) return before
+      await audit.run(update.toSQL(), { kind: 'tenant.changed', at: now, tenantId: id, subject: id, changes })
+      return read()
     },
   }
 }

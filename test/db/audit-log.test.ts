@@ -7,6 +7,7 @@ import {
   listAuditEntries,
   writeAuditEvents,
 } from '../../src/db/audit-log.ts'
+import { createTenantDb } from '../../src/db/tenant-db.ts'
 import { createD1History } from '../../src/db/history.ts'
 import { database, applyMigrations, newTenant, noonMs, createPage, createRecord } from './fixtures.ts'
 import { countD1, newRowCount } from '../support/billed-rows.ts'
@@ -87,7 +88,7 @@ it('has an entry exactly when the change before it in the batch took place', asy
   for (const [i, id] of ['default', 'unknown'].entries())
     await database.batch([
       change(id),
-      auditStatementIfChanged(database, tenant, action({ at: noonMs + i, subject: id })),
+      auditStatementIfChanged(createTenantDb(database, tenant), action({ at: noonMs + i, subject: id })),
     ])
   expect((await listAuditEntries(database, tenant, { limit: 9 })).map(({ body }) => body.subject)).toEqual(['default'])
 })

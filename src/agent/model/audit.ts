@@ -1,6 +1,7 @@
 /** Defines the entries of the audit log: what was done in a tenant, to what, when and by whom. */
 
 import type { ApprovalDecision } from './approval.ts'
+import type { Authority } from './authority.ts'
 import { maskSecrets, maskSecretsInValue } from './mask-secrets.ts'
 
 /** Actions of people, keys and the operator. */
@@ -65,6 +66,12 @@ export const createAuditEvent = ({ at, kind, actor, sessionId = '', ...body }: N
   runId: '',
   body,
 })
+
+/** Names the principal of an authority in the log. */
+export function actorOf({ principal }: Pick<Authority, 'principal'>): string {
+  if (principal.kind === 'person') return `person:${principal.connection}:${principal.person}`
+  return `${principal.kind}:${principal.id}`
+}
 
 /** Only a person has a name in the log; rules, modes and models decide for the system. */
 export const createDecisionEvent = (sessionId: string, runId: string, decision: ApprovalDecision): AuditEvent => ({

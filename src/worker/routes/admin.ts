@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { scopes } from '../../agent/model/authority.ts'
+import { actorOf } from '../../agent/model/audit.ts'
 import { limitsSchema } from '../../agent/model/settings.ts'
 import { ownerTenant } from '../../db/schema.ts'
 import type { ApiKey } from '../../db/api-keys.ts'
@@ -70,8 +71,8 @@ export const adminRoutes = [
     summary: 'Create a tenant',
     body: z.strictObject({ id: tenantId.optional(), name: z.string().trim().min(1).max(200) }),
     responses: created('The tenant', tenantShape),
-    handle: async ({ env, body }) => {
-      const tenant = await createTenants(env.DB).create(body, Date.now())
+    handle: async ({ env, authority, body }) => {
+      const tenant = await createTenants(env.DB, actorOf(authority)).create(body, Date.now())
       if (!tenant) throw tenantExists(body.id ?? '')
       return Response.json(toTenantView(tenant), { status: 201 })
     },
@@ -98,10 +99,10 @@ export const adminRoutes = [
       limits: limitsSchema.optional(),
     }),
     responses: ok('The tenant', tenantShape),
-    handle: async ({ env, param, body }) => {
+    handle: async ({ env, authority, param, body }) => {
       const { limits, name, status } = body
       const change = { ...(name && { name }), ...(status && { status }), ...(limits && { limits }) }
-      const tenant = requireFound(await createTenants(env.DB).update(param('id'), change))
+      const tenant = requireFound(await createTenants(env.DB, actorOf(authority)).update(param('id'), change))
       if (limits) await tenantStub(env, tenant.id).limits.set(limits)
       if (status) await tenantStub(env, tenant.id).access.setStatus(status)
       forgetSnapshot(tenant.id)
@@ -161,11 +162,11 @@ export const adminRoutes = [
       expires_at: z.iso.datetime().optional(),
     }),
     responses: created('The key, with its secret', keyShape),
-    handle: async ({ env, body }) => {
+    handle: async ({ env, authority, body }) => {
       const { tenant_id: owner, name = '', expires_at: expires } = body
       if (owner === ownerTenant) await createTenants(env.DB).create({ id: owner, name: owner }, Date.now())
       const newKey = { tenantId: owner, name, scopes: body.scopes, expiresAt: expires ? Date.parse(expires) : null }
-      const made = await createTenants(env.DB).createKey(newKey, Date.now())
+      const made = await createTenants(env.DB, actorOf(authority)).createKey(newKey, Date.now())
       if (!made) throw new AppError(404, 'not_found', `There is no tenant ${body.tenant_id}.`, { param: 'tenant_id' })
       return Response.json({ ...toKeyView(made.key), key: made.presented }, { status: 201 })
     },
@@ -177,8 +178,9 @@ export const adminRoutes = [
     tag,
     summary: 'Revoke a key',
     responses: { 204: { description: 'Revoked' } },
-    handle: async ({ env, param }) => {
-      const { tenantId: owner, isNew } = requireFound(await createTenants(env.DB).revokeKey(param('id'), Date.now()))
+    handle: async ({ env, authority, param }) => {
+      const tenants = createTenants(env.DB, actorOf(authority))
+      const { tenantId: owner, isNew } = requireFound(await tenants.revokeKey(param('id'), Date.now()))
       // Also for a key that was revoked before: an earlier request may have failed here.
       await tenantStub(env, owner).access.revokeKey(param('id'))
       forgetSnapshot(owner)

@@ -1,6 +1,7 @@
 /** Serves `/api/channels`: the tenant's connections to messaging platforms. No response contains a secret. */
 
 import * as z from 'zod'
+import { actorOf } from '../../agent/model/audit.ts'
 import type { Channel, Secrets } from '../../channels/channel.ts'
 import { findChannel, listChannels } from '../../channels/channels.ts'
 import { channelSettings, settingsChange } from '../../channels/settings.ts'
@@ -70,10 +71,10 @@ const getConnection = ({ env, tenant, param }: Call<unknown, unknown>): Promise<
   createConnections(env.DB, tenant.id).get(param('id')).then(requireFound)
 
 async function changeConnection(
-  { env, tenant, param }: Call<unknown, unknown>,
+  { env, authority, tenant, param }: Call<unknown, unknown>,
   to: ConnectionChange,
 ): Promise<Response> {
-  const changed = requireFound(await createConnections(env.DB, tenant.id).update(param('id'), to))
+  const changed = requireFound(await createConnections(env.DB, tenant.id, actorOf(authority)).update(param('id'), to))
   forgetConnection(changed.id)
   return Response.json(view(changed))
 }
@@ -90,7 +91,7 @@ async function changeSecrets(
   secrets: Secrets,
   changes: ConnectionChange,
 ): Promise<Connection> {
-  const { env, tenant } = call
+  const { env, authority, tenant } = call
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const stored = await getConnection(call)
     // Secrets that cannot be opened any more are missing here, so the request must give all of them.
@@ -98,7 +99,7 @@ async function changeSecrets(
     const merged = validateSecrets(requireChannel(stored.platform), { ...current, ...secrets })
     const sealed = await sealSecrets(env, tenant.id, stored.id, merged)
     const to = { ...changes, secrets: { secrets: sealed, endings: endingsOf(merged), before: stored.secrets } }
-    const changed = await createConnections(env.DB, tenant.id).update(stored.id, to)
+    const changed = await createConnections(env.DB, tenant.id, actorOf(authority)).update(stored.id, to)
     if (changed) return changed
   }
   throw new AppError(409, 'conflict', 'These secrets are being changed by another request. Try again.', {
@@ -148,7 +149,7 @@ export const channelRoutes = [
     }),
     responses: created('The channel', channelShape),
     handle: async (call) => {
-      const { env, tenant, body } = call
+      const { env, authority, tenant, body } = call
       const channel = requireChannel(body.platform)
       const secrets = validateSecrets(channel, body.secrets)
       requireEncryptionKey(env)
@@ -166,7 +167,7 @@ export const channelRoutes = [
         endings: endingsOf(secrets),
         account: null,
       }
-      await createConnections(env.DB, tenant.id).create(made)
+      await createConnections(env.DB, tenant.id, actorOf(authority)).create(made)
       return Response.json(view(made), { status: 201 })
     },
   }),
@@ -208,8 +209,9 @@ export const channelRoutes = [
     tag,
     summary: 'Remove a channel; its sessions stay',
     responses: { 204: { description: 'Removed' } },
-    handle: async ({ env, tenant, param }) => {
-      requireFound((await createConnections(env.DB, tenant.id).delete(param('id'))) || undefined)
+    handle: async ({ env, authority, tenant, param }) => {
+      const connections = createConnections(env.DB, tenant.id, actorOf(authority))
+      requireFound((await connections.delete(param('id'))) || undefined)
       forgetConnection(param('id'))
       return new Response(null, { status: 204 })
     },
