@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { help, readArguments } from './lib/arguments.mjs'
+import { startResolver } from './lib/local-resolver.mjs'
 import { migrateLocally } from './lib/migrations.mjs'
 import { requirePort } from './lib/ports.mjs'
 import { root } from './lib/root.mjs'
@@ -15,6 +16,7 @@ const startTimeoutMs = 120_000
 async function start(options) {
   await requirePort(options.port, options.host)
   const settings = readSettings(join(root, '.dev.vars'), process.env)
+  settings.DNS_RESOLVER_URL ??= await startResolver()
   const persistTo = resolve(root, options.persistTo)
   requireWritable(persistTo)
   await Promise.all([migrateLocally(persistTo), build()])

@@ -22,6 +22,9 @@ const names = new Set([
   'VERCEL_TEAM_ID',
   'CORS_ORIGINS',
   'PUBLIC_URL',
+  'WEB_HOST_MAP',
+  'DNS_RESOLVER_URL',
+  'ENCRYPTION_KEY_PREVIOUS',
   'FAILPOINTS',
 ])
 const kinds = /^[A-Z0-9_]+_(API_KEY|BASE_URL|API_BASE)$|^SANDBOX_[A-Z0-9_]+$/

@@ -33,6 +33,7 @@ import { webhookRoutes } from './routes/webhooks.ts'
 import { requireAccess } from './access.ts'
 import { authenticate } from './auth.ts'
 import { cors } from './cors.ts'
+import { refuseLoops } from './refuse-loops.ts'
 
 export const routes: readonly Route[] = [
   ...modelRoutes,
@@ -69,6 +70,7 @@ export function createApp(): App {
   const app: App = new Hono({ getPath: normalizePath })
   app.onError((error) => renderError(error))
   app.use(cors)
+  app.use(refuseLoops)
   for (const route of [...openRoutes, ...routes]) route.mount(app)
   // An error thrown here would skip the CORS middleware, and browsers of other origins could not read it.
   app.notFound((web) => respondToUnmatched(web).catch(renderError))

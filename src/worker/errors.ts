@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'idempotency_key_conflict'
   | 'body_too_large'
   | 'limit_exceeded'
+  | 'loop_detected'
   | 'not_configured'
   | 'unavailable'
   | 'internal_error'

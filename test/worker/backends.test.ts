@@ -3,8 +3,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runInDurableObject } from 'cloudflare:test'
 import type { Settings } from '../../src/agent/model/settings.ts'
+import { createGuardedFetch } from '../../src/durable/platform/guarded-fetch.ts'
 import { listBackendStates, openBackend, resolveBackendKind } from '../../src/durable/workspace/open-backend.ts'
-import { bindings, call, applyMigrations, newSession, type ErrorBody, request } from '../worker/client.ts'
+import { bindings, call, applyMigrations, newSession, newTenant, type ErrorBody, request } from '../worker/client.ts'
 
 beforeAll(applyMigrations)
 
@@ -58,10 +59,10 @@ describe('the choice of a backend', () => {
   })
 
   it('accepts only host names as allowed hosts of containers', async () => {
-    const { id } = await newSession()
+    const { key } = await newTenant()
     const change = async (host: string) => {
-      const settings = { terminal: { allowed_hosts: [host] } }
-      return (await call('PATCH', `/api/sessions/${id}`, { body: { settings } })).status
+      const body = { terminal: { allowed_hosts: [host] } }
+      return (await call('PATCH', '/api/settings', { key, body })).status
     }
     expect(await change('*.example.org')).toBe(200)
     for (const host of ['*', '*.com/x', '10.0.0.1', 'localhost', 'https://example.org', '*.*.org'])
@@ -91,6 +92,7 @@ describe('the virtual backend of a session', () => {
           memory: { read: () => ({}), write: () => {} },
           settings: () => world.settings,
           limits: () => world.limits,
+          guardedFetch: createGuardedFetch(bindings),
         })
       const [machine, closed] = [opened(), opened({ SANDBOX_NETWORK: 'off' })]
       const fetchPrivate = async (of = machine) => (await of.exec('curl -sS http://10.0.0.1/', T)).stderr

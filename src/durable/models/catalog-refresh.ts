@@ -10,8 +10,8 @@ import { type Catalog, emptyCatalog } from '../../agent/providers/catalog/model-
 import { parseModelsDev } from '../../agent/providers/catalog/models-dev.ts'
 import { parseOpenRouter } from '../../agent/providers/catalog/openrouter.ts'
 import { type Provider, providers } from '../../agent/providers/profiles/providers.ts'
-import type { Variables } from '../../agent/routing/route.ts'
 import { type CatalogRow, type ModelCatalog, createModelCatalog } from '../../db/model-catalog.ts'
+import { createGuardedFetch, type GuardedFetch } from '../platform/guarded-fetch.ts'
 import { variablesOf } from '../platform/variables.ts'
 
 const dayMs = 86_400_000
@@ -37,7 +37,7 @@ export async function loadCatalog(env: Env, now: number, tenantProviders = noPro
   const stored = await rows.list()
   const outdated = (await rows.claim(now, dayMs)) ? used : await findNewProviders(used, rows, stored, now)
   if (!outdated.length) return createCatalog(stored)
-  const fetched = await fetchAll(outdated, address, variables)
+  const fetched = await fetchAll(outdated, address, env)
   const newRows = fetched.map(([name, body]): CatalogRow => ({ name, at: now, body }))
   await rows.save(newRows)
   return createCatalog([...stored, ...newRows])
@@ -72,11 +72,12 @@ function createCatalog(rows: readonly CatalogRow[]): Catalog {
 
 type Named = readonly [name: string, table: ModelTable]
 
-async function fetchAll(used: readonly Provider[], address: string, variables: Variables): Promise<readonly Named[]> {
+async function fetchAll(used: readonly Provider[], address: string, env: Env): Promise<readonly Named[]> {
   const router = used.find(({ id }) => id === 'openrouter')
+  const guardedFetch = createGuardedFetch(env)
   const [live, listed] = await Promise.all([
-    router && fetchJson(`${resolveBaseUrl(router, variables)}/models`),
-    fetchJson(address),
+    router && fetchJson(`${resolveBaseUrl(router, variablesOf(env))}/models`, guardedFetch),
+    fetchJson(address, guardedFetch),
   ])
   const table = live === undefined ? {} : parseOpenRouter(live)
   const named = used.flatMap(({ id, catalog = '' }): readonly Named[] => {
@@ -87,27 +88,16 @@ async function fetchAll(used: readonly Provider[], address: string, variables: V
 }
 
 /** Undefined when the request fails or the answer is not JSON. */
-async function fetchJson(address: string): Promise<unknown> {
+async function fetchJson(url: string, guardedFetch: GuardedFetch): Promise<unknown> {
   try {
-    const response = await fetch(address, { signal: AbortSignal.timeout(fetchTimeoutMs) })
-    if (response.ok) return JSON.parse(await readText(response)) as unknown
+    // The address is the deployment's, but its redirects are the server's.
+    const limits = { timeoutMs: fetchTimeoutMs, maxBytes: maxCatalogBytes }
+    const { response, url: address } = await guardedFetch({ url, follow: true, isTrusted: true, ...limits })
+    if (response.ok) return (await response.json()) as unknown
     console.warn(`The model catalog at ${new URL(address).host} answered ${response.status}.`)
     await response.body?.cancel()
   } catch (error) {
     console.warn('A model catalog could not be fetched.', error instanceof Error ? error.message : error)
   }
   return undefined
-}
-
-/** Reads a body of limited size. */
-async function readText(response: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  let size = 0
-  for await (const bytes of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += bytes.length
-    if (size > maxCatalogBytes) throw new Error(`The catalog is larger than ${maxCatalogBytes} bytes.`)
-    text += decoder.decode(bytes, { stream: true })
-  }
-  return text + decoder.decode()
 }

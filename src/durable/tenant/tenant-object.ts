@@ -14,6 +14,7 @@ import { TenantCredentials } from './credentials.ts'
 import { TenantDeletions } from './deletions.ts'
 import { TenantKeyHealth } from './key-health.ts'
 import { TenantLimits } from './limits.ts'
+import { TenantNetwork } from './network.ts'
 import { TenantPairing } from './pairing.ts'
 import { TenantPending } from './pending.ts'
 import { TenantSettings } from './settings.ts'
@@ -39,6 +40,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #windows = new TenantWindows(this.#values)
   readonly #pending = new TenantPending(this.#sql)
   readonly #pairing = new TenantPairing(this.#sql)
+  readonly #network = new TenantNetwork(this.#sql)
   readonly #access = new TenantAccess({
     sql: this.#sql,
     values: this.#values,
@@ -92,6 +94,10 @@ export class TenantDO extends DurableObject<Env> {
 
   get pending(): TenantPending {
     return this.#pending
+  }
+
+  get network(): TenantNetwork {
+    return this.#network
   }
 
   get pairing(): TenantPairing {

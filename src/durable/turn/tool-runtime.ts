@@ -28,6 +28,7 @@ import {
   type SessionBackendOptions,
 } from '../workspace/session-backend.ts'
 import type { SessionMetadata } from '../storage/session-metadata.ts'
+import { createTenantFetch } from '../tenant/tenant-fetch.ts'
 import { clock } from '../platform/clock.ts'
 import { redactorFor } from '../platform/redaction.ts'
 
@@ -44,6 +45,7 @@ export type ToolRuntimeOptions = {
     readonly load: () => Promise<void>
   }
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
+  readonly runInBackground: (work: Promise<unknown>) => void
   readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
   /** Tools of MCP servers, plugins and skills: the same array as long as they are the same. Absent: there are none. */
   readonly tenantTools?: () => readonly Tool[]
@@ -85,7 +87,8 @@ export class ToolRuntime {
       write: (machine) => updateMeta({ machine }),
     }
     const { now, limits } = options.settings
-    const context = { env, sql, tenantId, sessionId, settings: now, limits }
+    const guardedFetch = createTenantFetch(env, tenantId, options.runInBackground)
+    const context = { env, sql, tenantId, sessionId, settings: now, limits, guardedFetch }
     this.backend = sessionBackend({
       ...recordAccess,
       open: (kind) => openBackend(kind, { ...context, memory: hostMemory(kind, recordAccess) }),

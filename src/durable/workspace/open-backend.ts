@@ -12,9 +12,10 @@ import { httpBackend } from '../../backends/http/http.ts'
 import type { HostMemory } from '../../backends/host/host-port.ts'
 import type { PortableBackend } from '../../backends/portable-backend.ts'
 import { vercelBackend } from '../../backends/vercel/vercel.ts'
-import type { Network } from '../../backends/virtual/network.ts'
 import { defaultQuotaBytes, virtualBackend } from '../../backends/virtual/virtual.ts'
 import { clock } from '../platform/clock.ts'
+import type { GuardedFetch } from '../platform/guarded-fetch.ts'
+import { shellNetwork } from './shell-network.ts'
 
 export type BackendContext = {
   readonly env: Env
@@ -26,6 +27,7 @@ export type BackendContext = {
   /** Both may change while a backend is in use. */
   readonly settings: () => Settings
   readonly limits: () => Limits | undefined
+  readonly guardedFetch: GuardedFetch
 }
 
 type Kind = {
@@ -116,13 +118,11 @@ async function stateOf(kind: BackendKind, env: Env): Promise<string> {
   }
 }
 
-/** Addresses are checked before each request (network.ts). */
-const internet: Network = { fetch: (request) => fetch(request) }
-
 /** Whether the deployment forbids all network access. */
 const isNetworkOff = ({ SANDBOX_NETWORK }: Env): boolean => SANDBOX_NETWORK === 'off'
 
-function openVirtual({ env, sql, tenantId, sessionId, settings, limits }: BackendContext): PortableBackend {
+function openVirtual({ env, sql, tenantId, sessionId, settings, limits, guardedFetch }: BackendContext): PortableBackend {
+  const internet = shellNetwork(guardedFetch)
   const backend = virtualBackend({
     sql,
     prefix: `t/${tenantId}/s/${sessionId}/files/`,

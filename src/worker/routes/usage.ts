@@ -7,7 +7,7 @@ import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { invalid, invalidCursor } from '../errors.ts'
 import { route } from '../route.ts'
-import { ok, pageQuery, usageShape } from '../shapes.ts'
+import { listOf, ok, pageQuery, usageShape } from '../shapes.ts'
 
 const sums = {
   turns: z.int(),
@@ -47,7 +47,29 @@ const query = z.strictObject({
   group: z.enum(usageGroups).default('day').describe('Days are those of UTC.'),
 })
 
+const hostShape = z.object({
+  host: z.string(),
+  requests: z.number(),
+  bytes: z.number(),
+  refused: z.number().describe('Requests that the guard of the network has refused.'),
+  last_at: z.iso.datetime(),
+})
+
 export const usageRoutes = [
+  route({
+    method: 'get',
+    path: '/api/usage/hosts',
+    scope: 'read',
+    tag: 'Usage',
+    summary: 'Hosts that agents of the tenant have called',
+    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(100) }),
+    responses: ok('The hosts called last first', listOf(hostShape)),
+    handle: async ({ env, tenant, query: { limit } }) => {
+      const hosts = await tenantStub(env, tenant.id).network.list(limit)
+      const data = hosts.map(({ lastAt, ...host }) => ({ ...host, last_at: new Date(lastAt).toISOString() }))
+      return Response.json({ data, next_cursor: null })
+    },
+  }),
   route({
     method: 'get',
     path: '/api/usage',

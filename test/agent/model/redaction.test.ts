@@ -1,3 +1,5 @@
+/** Tests that secrets are masked in texts and streams, that harmless text stays, and that patterns take linear time. */
+
 import { describe, expect, it } from 'vitest'
 import { createRedactor } from '../../../src/agent/model/redaction.ts'
 import { identifiableFormats, namedFormats } from '../../../src/agent/model/secret-formats.ts'

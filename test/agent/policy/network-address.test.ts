@@ -1,3 +1,5 @@
+/** Tests which addresses may be called: a table of hostile ones, and one of good ones. */
+
 import { describe, expect, it } from 'vitest'
 import { checkPublicAddress } from '../../../src/agent/policy/network-address.ts'
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { createGuardedFetch } from '../../../src/durable/platform/guarded-fetch.ts'
+import { shellNetwork } from '../../../src/durable/workspace/shell-network.ts'
 import { bindings, inWorkspace } from '../support/workspace.ts'
 
 type Seen = { readonly url: string; readonly method: string; readonly body: string; readonly headers: Headers }
+
+/** The guarded network of a session, with this function behind the guard. */
+const guarded = (send: (request: Request) => Promise<Response>) => () =>
+  shellNetwork(createGuardedFetch({} as Env, { send }))
 
 /** Runs a command with this function as network, and returns the requests. */
 async function online(command: string, answer: (url: string) => Response, loader?: WorkerLoader) {
@@ -11,7 +17,7 @@ async function online(command: string, answer: (url: string) => Response, loader
     return answer(request.url)
   }
   let told = { output: '', exitCode: null as number | null }
-  await inWorkspace({ network: () => ({ fetch }), loader }, async ({ backend }) => {
+  await inWorkspace({ network: guarded(fetch), loader }, async ({ backend }) => {
     const { stdout, stderr, exitCode } = await backend.exec(command, { timeoutMs: 20_000 })
     told = { output: stdout + stderr, exitCode }
   })
@@ -80,18 +86,18 @@ describe('the network of the virtual shell', () => {
   })
 
   it('drops credentials on a redirect to another origin', async () => {
-    const { seen } = await online(`curl -sL -H 'authorization: Bearer s' -H 'x-kept: 1' https://one.example/`, (url) =>
-      url.includes('one') ? to('https://two.example/') : hello(),
-    )
-    expect(seen.map(({ headers }) => [headers.get('authorization'), headers.get('x-kept')])).toEqual([
-      ['Bearer s', '1'],
-      [null, '1'],
+    const command = `curl -sL -H 'authorization: Bearer s' -H 'x-key: 1' -H 'accept: text/html' https://one.example/`
+    const { seen } = await online(command, (url) => (url.includes('one') ? to('https://two.example/') : hello()))
+    const names = ['authorization', 'x-key', 'accept']
+    expect(seen.map(({ headers }) => names.map((name) => headers.get(name)))).toEqual([
+      ['Bearer s', '1', 'text/html'],
+      [null, null, 'text/html'],
     ])
   })
 
   it('fails on redirect loops and responses that are too large', async () => {
     const circle = await online('curl -sSL https://example.com/', () => to('https://example.com/'))
-    expect(circle.seen).toHaveLength(11)
+    expect(circle.seen).toHaveLength(6)
     expect(circle.exitCode).not.toBe(0)
     const large = await online('curl -sS https://example.com/', () => new Response(new Uint8Array(21 * 1024 * 1024)))
     expect(large.exitCode).not.toBe(0)
@@ -108,7 +114,7 @@ describe('the network of the virtual shell', () => {
   })
 
   it('appears in the description of the backend', () =>
-    inWorkspace({ network: () => ({ fetch: async () => hello() }) }, async ({ backend, open }) => {
+    inWorkspace({ network: guarded(async () => hello()) }, async ({ backend, open }) => {
       expect([backend.capabilities.network, open({ network: undefined }).capabilities.network]).toEqual([
         'full',
         'none',
@@ -119,7 +125,8 @@ describe('the network of the virtual shell', () => {
 
   it('is available as long as the setting allows it', async () => {
     let allowed = true
-    const network = () => (allowed ? { fetch: async () => hello() } : undefined)
+    const online = guarded(async () => hello())
+    const network = () => (allowed ? online() : undefined)
     await inWorkspace({ network }, async ({ backend }) => {
       const tried = async () => (await backend.exec('curl -s https://example.com/', { timeoutMs: 20_000 })).stdout
       expect(await tried()).toBe('hello\n')

@@ -60,3 +60,31 @@ describe('the demo model', () => {
     expect(signs.filter((_, at) => at % 2)).toEqual(Array(signs.length / 2).fill('pulse'))
   })
 })
+
+describe('an address that the tenant has named', () => {
+  const names = ['openai-chat', 'openai-responses', 'anthropic', 'bedrock-converse'] as const
+  const baseUrl = 'https://model.example.com/v1'
+
+  const callAt = async (name: (typeof names)[number]) => {
+    const guarded: string[] = []
+    const dialects = createDialects({} as Env, ({ url, headers }) => {
+      guarded.push(`${url} ${new Headers(headers).get('x-own') ?? ''}`)
+      return Promise.reject(new Error('it may not be called'))
+    })
+    const options = {
+      signal: AbortSignal.timeout(5_000),
+      onDelta: () => {},
+      onActivity: () => {},
+      sleep: async () => {},
+    }
+    const called = { id: '', baseUrl, key: 'k', headers: { 'x-own': '1' }, isTenantAddress: true } as const
+    const failed = dialects[name]?.call(request, called, options).catch((error: unknown) => String(error))
+    return { guarded, failed: await failed }
+  }
+
+  it.each(names)('is called through the guard, %s', async (name) => {
+    const { guarded, failed } = await callAt(name)
+    expect(guarded).toEqual([expect.stringMatching(/^https:\/\/model\.example\.com\/(v1\/)?\S+ 1$/)])
+    expect(failed).toMatch(/error|may not/i)
+  })
+})

@@ -1,3 +1,5 @@
+/** Tests which exact values the redactor of a tenant masks. */
+
 import { expect, it } from 'vitest'
 import { redactorFor, rememberSecrets } from '../../../src/durable/platform/redaction.ts'
 

@@ -10,13 +10,15 @@ import type { Dialect, Endpoint } from '../../model/dialect.ts'
 import { resolveSealIssuer } from './blocks.ts'
 import { renderMessagesBody } from './body.ts'
 import { limitBody } from '../shared/limit-body.ts'
+import { sendOption, sendWithOption } from '../shared/send-option.ts'
 import { readMessagesStream } from './stream.ts'
 
 export const anthropic: Dialect = {
-  async call(request, endpoint, { signal, ...readOptions }) {
+  async call(request, endpoint, { signal, send, ...readOptions }) {
     const issuer = resolveSealIssuer(request.model, endpoint.baseUrl)
     const response = await getClient(endpoint)
       .post('/v1/messages', {
+        ...sendOption(send),
         body: renderMessagesBody(request, endpoint.quirks, issuer),
         headers: {
           'content-type': 'application/json',
@@ -38,10 +40,11 @@ export const anthropic: Dialect = {
  */
 const apiVersion = '2023-06-01'
 
-/** The SDK reads whole error bodies. This limits them. */
+/** Limits error bodies, which the SDK reads as a whole, and sends through the `send` of a call. */
 class BoundedClient extends BaseAnthropic {
   override async fetchWithTimeout(...request: Parameters<BaseAnthropic['fetchWithTimeout']>): Promise<Response> {
-    return limitBody(await super.fetchWithTimeout(...request))
+    const [url, init, , controller] = request
+    return limitBody(await (sendWithOption(url, init, controller) ?? super.fetchWithTimeout(...request)))
   }
 }
 

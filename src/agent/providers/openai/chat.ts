@@ -12,13 +12,15 @@ import { renderChatHead, resolveCacheMark } from './chat-head.ts'
 import { type RenderStyle, resolveStyle, renderMessageAt, renderMessages } from './chat-messages.ts'
 import { readChatStream } from './chat-stream.ts'
 import { getClient } from './client.ts'
+import { sendOption } from '../shared/send-option.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
 
 export const openaiChat: Dialect = {
-  async call(request, endpoint, { signal, ...readOptions }) {
+  async call(request, endpoint, { signal, send, ...readOptions }) {
     const response = await getClient(endpoint)
       .post('/chat/completions', {
+        ...sendOption(send),
         body: renderChatBody(request, endpoint.quirks),
         headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
         stream: true,

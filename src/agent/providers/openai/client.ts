@@ -3,12 +3,14 @@
 import { BoundedMap } from '../../model/bounded-map.ts'
 import OpenAI from 'openai'
 import { limitBody } from '../shared/limit-body.ts'
+import { sendWithOption } from '../shared/send-option.ts'
 import type { Endpoint } from '../../model/dialect.ts'
 
-/** The SDK reads whole error bodies. This limits them. */
+/** Limits error bodies, which the SDK reads as a whole, and sends through the `send` of a call. */
 class BoundedClient extends OpenAI {
   override async fetchWithTimeout(...request: Parameters<OpenAI['fetchWithTimeout']>): Promise<Response> {
-    return limitBody(await super.fetchWithTimeout(...request))
+    const [url, init, , controller] = request
+    return limitBody(await (sendWithOption(url, init, controller) ?? super.fetchWithTimeout(...request)))
   }
 }
 

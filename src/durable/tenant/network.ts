@@ -1,0 +1,53 @@
+/** Counts the requests that a tenant sends to hosts of the internet. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import { clock } from '../platform/clock.ts'
+import type { HostUse } from '../platform/guarded-fetch.ts'
+
+export type HostTotals = {
+  readonly host: string
+  readonly requests: number
+  readonly bytes: number
+  readonly refused: number
+  /** Milliseconds since 1970. */
+  readonly lastAt: number
+}
+
+/** Beyond them, the hosts that were not called for longest are forgotten. */
+const maxHosts = 1_000
+
+const schema = `CREATE TABLE IF NOT EXISTS network (
+  host TEXT PRIMARY KEY, requests INTEGER NOT NULL, bytes INTEGER NOT NULL, refused INTEGER NOT NULL,
+  lastAt INTEGER NOT NULL) WITHOUT ROWID`
+
+export class TenantNetwork extends RpcTarget {
+  readonly #sql: SqlStorage
+
+  constructor(sql: SqlStorage) {
+    super()
+    this.#sql = sql
+    sql.exec(schema)
+  }
+
+  record(uses: readonly HostUse[]): void {
+    for (const { host, bytes, isRefused } of uses)
+      this.#sql.exec(
+        `INSERT INTO network VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,
+         bytes = bytes + excluded.bytes, refused = refused + excluded.refused, lastAt = excluded.lastAt`,
+        host,
+        isRefused ? 0 : 1,
+        bytes,
+        isRefused ? 1 : 0,
+        clock.now(),
+      )
+    this.#sql.exec(
+      'DELETE FROM network WHERE host IN (SELECT host FROM network ORDER BY lastAt DESC LIMIT -1 OFFSET ?)',
+      maxHosts,
+    )
+  }
+
+  /** The last called hosts first. */
+  list(limit: number): readonly HostTotals[] {
+    return this.#sql.exec<HostTotals>('SELECT * FROM network ORDER BY lastAt DESC, host LIMIT ?', limit).toArray()
+  }
+}
