@@ -154,6 +154,7 @@ it('goes on after crashes at any time, and while D1 fails', async () => {
   }
   await finish(tenant, clock)
   await expectNothingLeft(tenant, sessions)
+  expect(await statusOf(tenant)).toBe(404)
 })
 
 it('ends running turns and deletes sessions that history does not have yet', async () => {

@@ -14,6 +14,7 @@ import { AppError, notFound } from '../errors.ts'
 import { route } from '../route.ts'
 import { pageByKey } from '../page.ts'
 import { requireFound } from '../sessions.ts'
+import { exportTenant } from '../tenant-export.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 
 const tenantId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Lower-case letters, digits and hyphens, at most 63.')
@@ -108,6 +109,23 @@ export const adminRoutes = [
       forgetSnapshot(tenant.id)
       clearKeyCache()
       return Response.json(toTenantView(tenant))
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/admin/tenants/:id/export',
+    scope: 'admin',
+    tag,
+    summary: 'Everything of a tenant as lines of JSON, without secrets. The last line has the type end',
+    responses: { 200: { description: 'Lines of JSON', type: 'application/x-ndjson' } },
+    handle: async ({ env, param }) => {
+      const tenant = requireFound(await createTenants(env.DB).get(param('id')))
+      const headers = {
+        'content-type': 'application/x-ndjson; charset=utf-8',
+        'content-disposition': `attachment; filename="${tenant.id}.jsonl"`,
+        'x-content-type-options': 'nosniff',
+      }
+      return new Response(exportTenant(env, tenant), { headers })
     },
   }),
   route({

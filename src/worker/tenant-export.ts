@@ -1,0 +1,197 @@
+/**
+ * Exports everything of one tenant as lines of JSON, without secrets. Every line has a `type`. Only one page of rows or
+ * one message is in memory at a time. The last line is `end`: without it the export is not complete.
+ */
+
+import { type Authority, scopes } from '../agent/model/authority.ts'
+import type { Settings } from '../agent/model/settings.ts'
+import { listAuditEntries } from '../db/audit-log.ts'
+import { createConnections } from '../db/channel-connections.ts'
+import { createD1History } from '../db/history.ts'
+import { createTenants, type Tenant } from '../db/tenants.ts'
+import { reportUsage, type UsageCursor, usageGroups } from '../db/usage-report.ts'
+import { textStream } from '../durable/platform/byte-stream.ts'
+import { tenantStub } from '../durable/tenant/tenant-stub.ts'
+import { sessionStub } from './sessions.ts'
+
+const pageSize = 100
+const iso = (ms: number) => new Date(ms).toISOString()
+const line = (type: string, fields: object): string => `${JSON.stringify({ type, ...fields })}\n`
+
+export const exportTenant = (env: Env, tenant: Tenant): ReadableStream<Uint8Array> => textStream(lines(env, tenant))
+
+async function* lines(env: Env, tenant: Tenant): AsyncGenerator<string> {
+  const { id, createdAt, ...fields } = tenant
+  yield line('export', { format: 'talaria.tenant', version: 1, tenant_id: id, at: iso(Date.now()) })
+  yield line('tenant', { id, ...fields, created_at: iso(createdAt) })
+  yield* tenantLines(env, id)
+  yield* keyLines(env, id)
+  yield* channelLines(env, id)
+  yield* usageLines(env, id)
+  yield* auditLines(env, id)
+  const failed: string[] = []
+  for await (const sessionId of sessionIds(env, id)) yield* sessionLines(env, id, sessionId, failed)
+  yield* blobLines(env, id)
+  yield line('end', { failed_sessions: failed })
+}
+
+async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  const tenant = tenantStub(env, tenantId)
+  const [settings, credentials, people] = await Promise.all([
+    tenant.settings.get(),
+    tenant.credentials.list(),
+    tenant.pairing.list(),
+  ])
+  yield line('settings', { settings: withoutHeaders(settings) })
+  for (const { id, provider, name, lastFour, createdAt } of credentials.list)
+    yield line('credential', { id, provider, name, last_four: lastFour, created_at: iso(createdAt) })
+  for (const person of people) yield line('person', { ...person, at: iso(person.at) })
+}
+
+/** The headers for providers may be secrets: only their names are exported. */
+function withoutHeaders(settings: Settings): Settings {
+  const providers = Object.entries(settings.providers ?? {}).map(([name, provider]) => [
+    name,
+    provider.headers ? { ...provider, headers: maskValues(provider.headers) } : provider,
+  ])
+  return settings.providers
+    ? { ...settings, providers: Object.fromEntries(providers) as Settings['providers'] }
+    : settings
+}
+
+const maskValues = (values: object) => Object.fromEntries(Object.keys(values).map((name) => [name, '****']))
+
+async function* keyLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  for (const key of await createTenants(env.DB).listKeys(tenantId))
+    yield line('key', {
+      id: key.id,
+      name: key.name,
+      scopes: key.scopes,
+      created_at: iso(key.createdAt),
+      expires_at: key.expiresAt && iso(key.expiresAt),
+      revoked_at: key.revokedAt && iso(key.revokedAt),
+    })
+}
+
+async function* channelLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  const connections = createConnections(env.DB, tenantId)
+  let before: { at: number; id: string } | undefined
+  do {
+    const page = await connections.list({ limit: pageSize, before })
+    for (const { id, platform, name, status, createdAt, webhookUrl, settings, endings } of page)
+      yield line('channel', {
+        id,
+        platform,
+        name,
+        status,
+        created_at: iso(createdAt),
+        webhook_url: webhookUrl,
+        settings,
+        secrets: endings,
+      })
+    const last = page.at(-1)
+    before = page.length === pageSize && last ? { at: last.createdAt, id: last.id } : undefined
+  } while (before)
+}
+
+async function* usageLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  for (const group of usageGroups) {
+    let cursor: UsageCursor | undefined
+    do {
+      const filter = { group, from: 0, to: Date.now() + 1, limit: pageSize, cursor }
+      const { data, next } = await reportUsage(env.DB, tenantId, filter)
+      for (const sums of data) yield line('usage', { group, ...sums })
+      cursor = next
+    } while (cursor)
+  }
+}
+
+async function* auditLines(env: Env, tenantId: string): AsyncGenerator<string> {
+  let before: { at: number; num: number } | undefined
+  do {
+    const page = await listAuditEntries(env.DB, tenantId, { limit: pageSize, before })
+    for (const { num: _num, at, ...entry } of page) yield line('audit', { at: iso(at), ...entry })
+    const last = page.at(-1)
+    before = page.length === pageSize ? last : undefined
+  } while (before)
+}
+
+async function* sessionIds(env: Env, tenantId: string): AsyncGenerator<string> {
+  const history = createD1History(env.DB, tenantId)
+  let cursor: string | undefined
+  do {
+    const { data, nextCursor } = await history.listSessions({ limit: pageSize, cursor })
+    for (const { id } of data) yield id
+    cursor = nextCursor ?? undefined
+  } while (cursor)
+}
+
+/** A session that cannot be read is named in the last line, and the export goes on. */
+async function* sessionLines(env: Env, tenantId: string, id: string, failed: string[]): AsyncGenerator<string> {
+  try {
+    const session = sessionStub(env, tenantId, id)
+    const exported = await session.transfer.export(operatorOf(tenantId), 'jsonl')
+    if (!exported) return
+    let type = 'session'
+    for await (const text of textLines(exported)) {
+      // The first line describes the session, and each other one is a message: they are JSON already.
+      yield `{"type":"${type}","session_id":${JSON.stringify(id)},"${type}":${text}}\n`
+      type = 'message'
+    }
+    yield* fileLines(env, tenantId, id)
+  } catch (error) {
+    console.warn('A session could not be exported.', error)
+    failed.push(id)
+  }
+}
+
+async function* textLines(bytes: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  let open = ''
+  for await (const text of bytes.pipeThrough(new TextDecoderStream())) {
+    const [first = '', ...others] = text.split('\n')
+    open += first
+    for (const next of others) {
+      if (open) yield open
+      open = next
+    }
+  }
+  if (open) yield open
+}
+
+/** Deeper or more files than these are not listed. */
+const maxDepth = 20
+const maxFiles = 20_000
+
+/** The names and sizes of the files in a workspace. */
+async function* fileLines(env: Env, tenantId: string, id: string): AsyncGenerator<string> {
+  const { files } = sessionStub(env, tenantId, id)
+  const open = [{ path: '.', depth: 0 }]
+  let count = 0
+  for (let folder = open.pop(); folder && count < maxFiles; folder = open.pop()) {
+    const found = await files.read(operatorOf(tenantId), folder.path)
+    if (found?.kind !== 'directory') continue
+    for (const { path, type, size, modified } of found.entries) {
+      if (type === 'directory' && folder.depth < maxDepth) open.push({ path, depth: folder.depth + 1 })
+      else if (count++ < maxFiles) yield line('file', { session_id: id, path, size, modified: iso(modified) })
+    }
+  }
+}
+
+/** The objects in R2: attachments, results and checkpoints. */
+async function* blobLines({ BLOBS }: Env, tenantId: string): AsyncGenerator<string> {
+  let cursor: string | undefined
+  do {
+    const page = await BLOBS?.list({ prefix: `t/${tenantId}/`, limit: pageSize, ...(cursor && { cursor }) })
+    for (const { key, size, uploaded } of page?.objects ?? [])
+      yield line('blob', { key, size, uploaded: uploaded.toISOString() })
+    cursor = page?.truncated ? page.cursor : undefined
+  } while (cursor)
+}
+
+/** The owner of the deployment acts for the tenant. */
+const operatorOf = (tenantId: string): Authority => ({
+  tenantId,
+  principal: { kind: 'key', id: 'admin' },
+  scopes,
+  taint: 'none',
+})
