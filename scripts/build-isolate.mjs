@@ -38,6 +38,7 @@ const inputs = [
   join(root, 'node_modules/openai/package.json'),
   join(root, 'node_modules/unpdf/package.json'),
   join(backends, 'tar.ts'),
+  join(backends, 'omitted-output.ts'),
   ...rooms.flatMap((room) =>
     readdirSync(room, { recursive: true })
       .filter((name) => name.endsWith('.ts'))

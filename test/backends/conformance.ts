@@ -2,6 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 import type { ExecutionBackend, Jobs, JobState } from '../../src/agent/model/backend.ts'
+import readFile from '../../src/tools/file/read-file.tool.ts'
+import terminal from '../../src/tools/terminal/terminal.tool.ts'
+import { call } from '../tools/support/call.ts'
 import { renderScreen, withPty } from '../../src/tools/terminal/pty-command.ts'
 
 export type WithBackend = (work: (backend: ExecutionBackend) => Promise<void>) => Promise<void>
@@ -9,6 +12,28 @@ export type WithBackend = (work: (backend: ExecutionBackend) => Promise<void>) =
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)
 const T = { timeoutMs: 10_000 }
+
+/** 80 bytes. */
+const line = `${'0123456789abcde '.repeat(5).slice(0, 79)}\n`
+
+/** Runs a command as the model does. */
+function runTerminal(backend: ExecutionBackend, command: string) {
+  let shell = { cwd: backend.capabilities.root, env: {} }
+  const state = { read: () => shell, write: (next: typeof shell) => void (shell = next) }
+  return call(terminal, { command }, { backend, shell: state })
+}
+
+/** Reads the file with the output of a command page by page. */
+async function runAndRead(backend: ExecutionBackend, command: string) {
+  const { result } = await runTerminal(backend, command)
+  let pages = ''
+  for (let offset: number | undefined = 1; offset !== undefined;) {
+    const page = await call(readFile, { path: result['output_file'], offset }, { backend })
+    pages += `${String(page.result['content']).replaceAll(/^\d+\|/gm, '')}\n`
+    offset = page.result['next_offset'] as number | undefined
+  }
+  return { result, pages: pages.slice(0, -1) }
+}
 
 export function conforms(name: string, withBackend: WithBackend): void {
   // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- both are given by the lines below
@@ -75,6 +100,25 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(result.stdout.startsWith('1\n2\n')).toBe(true)
       expect(result.stdout.endsWith('19999\n20000\n')).toBe(true)
       expect(result.stdout.length).toBeLessThan(2200)
+    })
+
+    on('keeps 1 MiB of output whole, and its last line is read by paging', async (backend) => {
+      const { result, pages } = await runAndRead(backend, `yes '${line.trimEnd()}' | head -n 13106; echo the last line`)
+      expect(result).toMatchObject({ exit_code: 0, truncated: true })
+      expect(result['note']).toBe('output_file has 13107 lines: read it with read_file and offset.')
+      expect(pages).toBe(`${line.repeat(13_106)}the last line`)
+    })
+
+    on('of more output keeps head and tail, and says what is missing', async (backend) => {
+      const { result } = await runTerminal(backend, 'for i in 1 2 3 4; do seq 1 90000; done')
+      const stored = text(await backend.files.read(String(result['output_file']))) ?? ''
+      const all = Array.from({ length: 360_000 }, (_, i) => (i % 90_000) + 1).join('\n')
+      const [, bytes = 0, lines = 0] = /(\d+) bytes and (\d+) lines in the middle/.exec(String(result['note'])) ?? []
+      const [gap = ''] = /\n\[\.\.\. \d+ bytes, \d+ lines left out \.\.\.\]\n/.exec(stored) ?? []
+      const [head = '', tail = ''] = stored.split(gap)
+      expect(all.startsWith(head) && all.endsWith(tail) && gap !== '').toBe(true)
+      expect(head.length + Number(bytes) + tail.length).toBe(all.length)
+      expect(Number(lines)).toBe(all.slice(head.length, -tail.length).split('\n').length - 1)
     })
 
     on('sends output while the command runs, if it streams', async (backend) => {

@@ -31,12 +31,16 @@ export type ExecOptions = {
   readonly onOutput?: (stream: 'out' | 'err', chunk: string) => void
 }
 
+export type OmittedOutput = { readonly bytes: number; readonly lines: number }
+
 /** `exitCode` is null when the command was killed, and 124 after a timeout as with coreutils. */
 export type ExecResult = {
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string
   readonly truncated: boolean
+  /** What is missing in the middle of truncated streams, in total. */
+  readonly omitted?: OmittedOutput | undefined
   readonly timedOut: boolean
   /** The working directory at the end. The next command starts there. */
   readonly cwd: string

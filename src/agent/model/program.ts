@@ -1,5 +1,7 @@
 /** Defines programs that a model writes, and their results. */
 
+import type { OmittedOutput } from './backend.ts'
+
 export type ProgramLanguage = 'javascript' | 'typescript'
 
 /** The answer to a tool call of a program: a result, or the error to throw with the result of the failed call. */
@@ -24,4 +26,10 @@ export type Program = {
 
 export type ProgramStatus = 'success' | 'error' | 'timeout' | 'interrupted'
 
-export type ProgramEnd = { readonly status: ProgramStatus; readonly output: string; readonly error?: string }
+export type ProgramEnd = {
+  readonly status: ProgramStatus
+  readonly output: string
+  /** What is missing in the middle of the output. */
+  readonly omitted?: OmittedOutput | undefined
+  readonly error?: string
+}

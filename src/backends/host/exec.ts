@@ -1,6 +1,7 @@
 /** Runs a command on a host and parses its result. */
 
-import { BackendError, type ExecOptions, type ExecResult } from '../../agent/model/backend.ts'
+import { BackendError, type ExecOptions, type ExecResult, type OmittedOutput } from '../../agent/model/backend.ts'
+import { addOmitted, countLineEnds, describeOmitted } from '../omitted-output.ts'
 import type { HostPort } from './host-port.ts'
 import { runCommand, exportStatements, noDirectoryCode, quote, stopCommand } from './scripts.ts'
 import { decodeBase64, type ScriptRunner } from './script-runner.ts'
@@ -98,25 +99,27 @@ const unknownOutcome = (): BackendError =>
     'Look at the files it should change before you run it again.',
   )
 
-/** Parses the lines of `runCommand`: four numbers, head and tail of both streams, last directory, variables. */
+/** Parses the lines of `runCommand`: four numbers, three lines for each stream, last directory, variables. */
 function parseOutput(
   output: string,
   { cwd, env }: { readonly cwd: string; readonly env: ExecResult['env'] },
 ): ExecResult {
   const [head = '', ...rest] = output.split('\n')
-  if (!/^\d+ \d+ \d+ \d+$/.test(head) || rest.length < 8) throw unknownOutcome()
+  if (!/^\d+ \d+ \d+ \d+$/.test(head) || rest.length < 10) throw unknownOutcome()
   const [code, ms, outSize, errSize] = head.split(' ').map(Number) as [number, number, number, number]
-  const [end, after, before] = rest.slice(4).map(decodeText) as [string, string, string]
+  const [end, after, before] = rest.slice(6).map(decodeText) as [string, string, string]
   if (code === noDirectoryCode && before === '')
     throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or omit the directory.')
   // A command that exits, with any code, has written its directory; one that `timeout` killed has not.
   const timedOut = code === 137 && end === ''
-  const [out, err] = [parseStream(rest, 0, outSize), parseStream(rest, 2, errSize)]
+  const [out, err] = [parseStream(rest, 0, outSize), parseStream(rest, 3, errSize)]
+  const omitted = addOmitted(out.omitted, err.omitted)
   return {
     exitCode: timedOut ? 124 : code,
     stdout: out.text,
     stderr: err.text,
-    truncated: out.isTruncated || err.isTruncated,
+    truncated: omitted !== undefined,
+    omitted,
     timedOut,
     cwd: end.replace(/\n$/, '') || cwd,
     env: changedVariables(parseVariables(before), parseVariables(after)),
@@ -127,14 +130,16 @@ function parseOutput(
 
 const decodeText = (base64: string): string => new TextDecoder().decode(decodeBase64(base64))
 
-type Stream = { readonly text: string; readonly isTruncated: boolean }
+type Stream = { readonly text: string; readonly omitted?: OmittedOutput }
 
 function parseStream(lines: readonly string[], at: number, size: number): Stream {
   const [first, last] = [decodeBase64(lines[at] ?? ''), decodeBase64(lines[at + 1] ?? '')]
   const missing = size - first.length - last.length
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
-  if (missing <= 0) return { text: decode(first) + decode(last), isTruncated: false }
-  return { text: `${decode(first)}\n[… ${missing} bytes left out …]\n${decode(last)}`, isTruncated: true }
+  if (missing <= 0) return { text: decode(first) + decode(last) }
+  const lineEnds = Number(lines[at + 2] ?? 0) - countLineEnds(first) - countLineEnds(last)
+  const omitted = { bytes: missing, lines: Math.max(0, lineEnds) }
+  return { text: `${decode(first)}\n${describeOmitted(omitted)}\n${decode(last)}`, omitted }
 }
 
 function parseVariables(listed: string): ReadonlyMap<string, string> {

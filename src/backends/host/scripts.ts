@@ -39,8 +39,8 @@ export const exportStatements = (env: Variables): string =>
     .join('\n')
 
 /**
- * Runs a command to its end and prints lines: exit code, milliseconds and sizes of both streams; then in base64 head
- * and tail of each stream, the last working directory, and the exported variables after and before. Output goes to
+ * Runs a command to its end and prints lines: exit code, milliseconds and sizes of both streams; then of each stream
+ * head and tail in base64 and, if it is truncated, its number of line ends; then in base64 the last working directory, and the exported variables after and before. Output goes to
  * files, so that a background child cannot block the call. `timeout` makes a process group, which is killed at the end.
  */
 export function runCommand({ at, command: text, cwd, exports, stdin, timeoutMs, maxOutput }: CommandScript): string {
@@ -64,8 +64,8 @@ kill -KILL -- -$p 2>/dev/null
 echo "$code $(( (\${EPOCHREALTIME/./} - t0) / 1000 )) $(stat -c %s "$D/out") $(stat -c %s "$D/err")"
 for f in out err; do
   n=$(stat -c %s "$D/$f")
-  if [ "$n" -le ${maxOutput} ]; then base64 -w0 "$D/$f"; echo; echo
-  else head -c ${half} "$D/$f" | base64 -w0; echo; tail -c ${maxOutput - half} "$D/$f" | base64 -w0; echo; fi
+  if [ "$n" -le ${maxOutput} ]; then base64 -w0 "$D/$f"; echo; echo; echo
+  else head -c ${half} "$D/$f" | base64 -w0; echo; tail -c ${maxOutput - half} "$D/$f" | base64 -w0; echo; wc -l < "$D/$f"; fi
 done
 head -n 1 "$D/end" 2>/dev/null | base64 -w0; echo
 { tail -n +2 "$D/end" | head -c 262144; } 2>/dev/null | base64 -w0; echo

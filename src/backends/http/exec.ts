@@ -1,6 +1,7 @@
 /** Runs a command on a sandbox server and reads its events, lines of JSON. Without an `exit` event the outcome is unknown. */
 
-import { BackendError, type ExecOptions, type ExecResult } from '../../agent/model/backend.ts'
+import { BackendError, type ExecOptions, type ExecResult, type OmittedOutput } from '../../agent/model/backend.ts'
+import { addOmitted, describeOmitted } from '../omitted-output.ts'
 import { sendRequest, toBackendError, isRefusal, type ErrorBody, type SandboxServer } from './request.ts'
 
 /** Additional time for the server beyond the command's timeout. */
@@ -14,7 +15,7 @@ const maxLineChars = 4 * 1024 * 1024
 type Event =
   | { readonly t: 'start' | 'beat' }
   | { readonly t: 'out' | 'err'; readonly d: string }
-  | { readonly t: 'gap'; readonly s: 'out' | 'err'; readonly bytes: number }
+  | { readonly t: 'gap'; readonly s: 'out' | 'err'; readonly bytes: number; readonly lines?: number }
   | ({ readonly t: 'error' } & ErrorBody)
   | ({ readonly t: 'exit'; readonly code: number | null; readonly reason?: string } & Pick<
       ExecResult,
@@ -22,7 +23,7 @@ type Event =
     >)
 type Exit = Extract<Event, { t: 'exit' }>
 
-type CollectedOutput = { out: string; err: string }
+type CollectedOutput = { out: string; err: string; omitted: OmittedOutput | undefined }
 
 export async function exec(
   server: SandboxServer,
@@ -31,7 +32,7 @@ export async function exec(
   options: ExecOptions,
 ): Promise<ExecResult> {
   const { cwd, env, stdin, timeoutMs, maxOutput = defaultMaxOutput, signal } = options
-  const output: CollectedOutput = { out: '', err: '' }
+  const output: CollectedOutput = { out: '', err: '', omitted: undefined }
   const started = performance.now()
   const stopped = () => ({
     exitCode: null,
@@ -70,12 +71,13 @@ export async function exec(
 
 const toResult = (
   { code, timedOut, truncated, cwd, env, unset = [], ms }: Exit,
-  { out, err }: CollectedOutput,
+  { out, err, omitted }: CollectedOutput,
 ): ExecResult => ({
   exitCode: code,
   stdout: out,
   stderr: err,
   truncated,
+  omitted,
   timedOut,
   cwd,
   env,
@@ -157,6 +159,10 @@ function applyEvent(event: Event, output: CollectedOutput, { onOutput }: ExecOpt
     output[event.t] += event.d
     onOutput?.(event.t, event.d)
   }
-  if (event.t === 'gap') output[event.s] += `\n[… ${event.bytes} bytes left out …]\n`
+  if (event.t === 'gap') {
+    const { bytes, lines = 0 } = event
+    output[event.s] += `\n${describeOmitted({ bytes, lines })}\n`
+    output.omitted = addOmitted(output.omitted, { bytes, lines })
+  }
   return undefined
 }

@@ -22,7 +22,10 @@ const compatibility = { compatibilityDate: '2026-10-20', compatibilityFlags: ['n
 /** Enforced only by the deployed platform; locally the limits of the guard apply. */
 const isolateLimits = { cpuMs: 30_000, subRequests: 1_000 }
 const computeLimits = { maxBlockingMs: 500, maxTotalMs: 3_000 }
-const maxOutputChars = 50_000
+/** The tool stores it in a file and shows the beginning and the end. */
+const maxOutputChars = 1024 * 1024
+/** Output that is kept here, in case the isolate crashes. */
+const maxPrintedChars = 50_000
 const maxErrorChars = 10_000
 const maxSourceChars = 500_000
 /** Additional time for the isolate to report its own timeout. */
@@ -75,10 +78,11 @@ async function execute(loader: WorkerLoader, code: string, program: Program): Pr
     const request = { tools, timeoutMs, limits: computeLimits, maxOutput: maxOutputChars }
     const answer = await Promise.race([entry.run(new RemoteHost(host), request).catch(crashed), giveUp.reached])
     // Copied, because RPC results are disposed with the call. Truncated again, because the program can change its limit.
-    const { status, output, error } = answer
+    const { status, output, omitted, error } = answer
     return {
       status,
       output: (output || host.printed()).slice(0, maxOutputChars * 2),
+      ...(omitted && { omitted: { bytes: Number(omitted.bytes), lines: Number(omitted.lines) } }),
       ...(error !== undefined && { error: truncate(error) }),
     }
   } finally {
@@ -108,7 +112,7 @@ function createHost({ call, onOutput }: Program): StoppableHost {
       if (!over) onOutput?.(text)
     },
     async call(name, input, newOutput) {
-      if (printed.length < maxOutputChars) printed += newOutput
+      if (printed.length < maxPrintedChars) printed += newOutput
       return over ? { error: 'the program has been stopped' } : call(name, input)
     },
   }

@@ -3,6 +3,8 @@
  * because the other isolate would report a thrown one as uncaught.
  */
 
+import type { OmittedOutput } from '../../agent/model/backend.ts'
+
 export type ShellRequest = {
   readonly command: string
   readonly cwd: string
@@ -21,6 +23,7 @@ export type ShellAnswer = {
   readonly stdout: string
   readonly stderr: string
   readonly truncated: boolean
+  readonly omitted?: OmittedOutput | undefined
   readonly timedOut: boolean
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>

@@ -88,7 +88,8 @@ async function runInIsolate(loader: WorkerLoader, prefix: string): Promise<RunSh
   return async (host, request) => {
     const answer = await entry.run(new RemoteHost(host), request)
     // Copied, because RPC results are disposed with the call.
-    return { ...answer, env: { ...answer.env }, unset: [...answer.unset] }
+    const { env, unset, omitted, ...plain } = answer
+    return { ...plain, env: { ...env }, unset: [...unset], ...(omitted && { omitted: { ...omitted } }) }
   }
 }
 

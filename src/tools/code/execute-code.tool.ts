@@ -7,6 +7,7 @@ import type { CallContext, Services, Toolbox, ToolResult } from '../../agent/mod
 import { defineTool } from '../define-tool.ts'
 import { failWith } from '../tool-result.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
+import { keepOutput } from '../kept-output.ts'
 import {
   findCallableTools,
   renderDeclarations,
@@ -59,7 +60,7 @@ async function runProgram({ code, language }: Input, context: Context): Promise<
   const startedAt = clock.now()
   const options = { source: code, timeoutMs: programTimeoutMs, signal, onOutput: context.reportProgress }
   if (language === 'python')
-    return renderAnswer(await runPython(backend, { ...options, callId }), 0, clock.now() - startedAt)
+    return renderAnswer({ end: await runPython(backend, { ...options, callId }), callCount: 0, startedAt }, context)
   // Calls that still run when the program ends are stopped.
   const programEnd = new AbortController()
   const calls = createProgramCalls({ parent: callId, programs, signal: AbortSignal.any([signal, programEnd.signal]) })
@@ -67,7 +68,7 @@ async function runProgram({ code, language }: Input, context: Context): Promise<
   const result = await programs.run({ ...options, tools, call: calls.call, ...(language && { language }) })
   programEnd.abort()
   await calls.waitForAll()
-  return renderAnswer(addPythonHint(result, code), calls.count(), clock.now() - startedAt)
+  return renderAnswer({ end: addPythonHint(result, code), callCount: calls.count(), startedAt }, context)
 }
 
 const pythonSyntax = /^(?:def \w+\(.*:|from [\w.]+ import |import \w+$|[^\S\n]*print\(.*\)$|(?:for|if|with) .*:$)/m
@@ -78,10 +79,15 @@ function addPythonHint(result: ProgramEnd, code: string): ProgramEnd {
   return isMeant ? { ...result, error: `${result.error}. Programs are JavaScript or TypeScript.` } : result
 }
 
-function renderAnswer({ status, output, error }: ProgramEnd, callCount: number, durationMs: number): ToolResult {
+type Finished = { readonly end: ProgramEnd; readonly callCount: number; readonly startedAt: number }
+
+async function renderAnswer({ end, callCount, startedAt }: Finished, context: Context): Promise<ToolResult> {
+  const { status, output, omitted, error } = end
+  const { backend, callId, clock } = context
+  const durationMs = clock.now() - startedAt
   const answer = {
     status,
-    output: output.trimEnd(),
+    ...(await keepOutput(output.trimEnd(), { backend, callId, name: 'program', omitted })),
     tool_calls_made: callCount,
     duration_seconds: Math.round(durationMs / 10) / 100,
     ...(error !== undefined && { error }),

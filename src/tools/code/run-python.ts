@@ -2,8 +2,8 @@
 
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import type { ProgramEnd } from '../../agent/model/program.ts'
+import { maxKeptBytes } from '../kept-output.ts'
 
-const maxOutputBytes = 50_000
 const maxErrorChars = 10_000
 
 export type Script = {
@@ -26,12 +26,12 @@ export async function runPython(backend: ExecutionBackend, script: Script): Prom
   await backend.files.write(file, new TextEncoder().encode(source))
   try {
     const show = onOutput && { onOutput: (_: string, text: string) => onOutput(text) }
-    const options = { cwd: backend.capabilities.root, timeoutMs, signal, maxOutput: maxOutputBytes, ...show }
-    const { exitCode, stdout, stderr, timedOut } = await backend.exec(`python3 ${file}`, options)
-    if (timedOut) return { status: 'timeout', output: stdout, error: `Stopped after ${timeoutMs / 1000} s.` }
-    if (signal.aborted) return { status: 'interrupted', output: stdout, error: 'Stopped by the user.' }
+    const options = { cwd: backend.capabilities.root, timeoutMs, signal, maxOutput: maxKeptBytes, ...show }
+    const { exitCode, stdout, stderr, timedOut, omitted } = await backend.exec(`python3 ${file}`, options)
+    if (timedOut) return { status: 'timeout', output: stdout, omitted, error: `Stopped after ${timeoutMs / 1000} s.` }
+    if (signal.aborted) return { status: 'interrupted', output: stdout, omitted, error: 'Stopped by the user.' }
     const status = exitCode === 0 ? 'success' : 'error'
-    return { status, output: stdout, ...(stderr && { error: stderr.slice(-maxErrorChars) }) }
+    return { status, output: stdout, omitted, ...(stderr && { error: stderr.slice(-maxErrorChars) }) }
   } finally {
     await backend.files.remove(file)
   }

@@ -1,6 +1,8 @@
 /** Renders a text as numbered lines for a model, and detects such numbers in a text that a model writes. */
 
 const maxLineChars = 2000
+/** Of a line that is read alone. */
+const maxSingleLineChars = 99_000
 
 /** A newline at the end of the text does not start another line. */
 export function splitLines(text: string): string[] {
@@ -23,10 +25,11 @@ export function renderNumberedLines(
   limit: number,
   maxChars: number,
 ): NumberedLines {
+  const maxLine = limit === 1 ? maxSingleLineChars : maxLineChars
   const shown: string[] = []
   let chars = 0
   for (let i = offset - 1; i < Math.min(lines.length, offset - 1 + limit); i++) {
-    const line = `${i + 1}|${truncateLine(lines[i] ?? '')}`
+    const line = `${i + 1}|${truncateLine(lines[i] ?? '', maxLine)}`
     chars += line.length + 1
     if (chars > maxChars) break
     shown.push(line)
@@ -35,9 +38,11 @@ export function renderNumberedLines(
   return { content: shown.join('\n'), ...(next <= lines.length && { nextLine: next }) }
 }
 
-const truncateLine = (line: string): string => {
+const truncateLine = (line: string, max: number): string => {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line
-  return text.length <= maxLineChars ? text : `${text.slice(0, maxLineChars)}... [line cut, ${text.length} characters]`
+  if (text.length <= max) return text
+  const advice = max === maxLineChars ? '; limit 1 shows more' : ''
+  return `${text.slice(0, max)}... [line cut, ${text.length} characters${advice}]`
 }
 
 const lineNumberPrefix = /^\s*(\d+)\|/

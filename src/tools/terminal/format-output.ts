@@ -1,5 +1,6 @@
 /** Prepares the output of a command for a model: removes colours, masks secrets, truncates. */
 
+import type { OmittedOutput } from '../../agent/model/backend.ts'
 import { maskSecrets } from '../../agent/model/mask-secrets.ts'
 
 const maxBytes = 50_000
@@ -45,14 +46,21 @@ function truncateLines(lines: readonly string[]): string {
   return [...lines.slice(0, head), `[... ${missing} lines left out ...]`, ...lines.slice(head - maxLines)].join('\n')
 }
 
-function truncateBytes(text: string): string {
-  if (text.length * 4 <= maxBytes) return text
+const truncateBytes = (text: string): string => truncateMiddle(text, maxBytes).text
+
+type TruncatedMiddle = { readonly text: string; readonly omitted?: OmittedOutput }
+
+/** Leaves out the middle of a text that has more bytes than `max`. */
+export function truncateMiddle(text: string, max: number): TruncatedMiddle {
+  if (text.length * 3 <= max) return { text }
   const bytes = new TextEncoder().encode(text)
-  if (bytes.byteLength <= maxBytes) return text
-  const head = Math.floor(maxBytes * headShare)
-  const from = bytes.byteLength - (maxBytes - head)
+  if (bytes.byteLength <= max) return { text }
+  const head = Math.floor(max * headShare)
+  const from = bytes.byteLength - (max - head)
+  const lines = decodePart(bytes.subarray(head, from)).split('\n').length - 1
   const missing = `\n[... ${from - head} bytes left out ...]\n`
-  return decodePart(bytes.subarray(0, head)) + missing + decodePart(bytes.subarray(from))
+  const shown = decodePart(bytes.subarray(0, head)) + missing + decodePart(bytes.subarray(from))
+  return { text: shown, omitted: { bytes: from - head, lines } }
 }
 
 /** A character that was split at the edge is left out. */

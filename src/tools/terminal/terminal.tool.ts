@@ -2,24 +2,22 @@
 
 import * as z from 'zod'
 import type { Assessment } from '../../agent/model/approval.ts'
-import { BackendError, type ExecResult, type ExecutionBackend } from '../../agent/model/backend.ts'
-import { hash53 } from '../../agent/model/hash53.ts'
+import type { ExecResult, ExecutionBackend } from '../../agent/model/backend.ts'
 import type { CallContext, Services, ShellState } from '../../agent/model/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail, failWith } from '../tool-result.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
+import { keepOutput, maxKeptBytes } from '../kept-output.ts'
 import { assessCommand } from './assess-command.ts'
 import { maxBackgroundSeconds, getForegroundRefusal, startInBackground } from './start-in-background.ts'
 import { explainExitCode } from './exit-code-meaning.ts'
-import { cleanOutput, truncateOutput, replaceBinary } from './format-output.ts'
+import { cleanOutput, replaceBinary } from './format-output.ts'
 import { renderScreen, withPty } from './pty-command.ts'
 
 const defaultTimeoutSeconds = 180
 const maxTimeoutSeconds = 600
 /** For starting a host, and for reporting the timeout of the command itself. */
 const marginMs = 120_000
-/** Per stream, from the host. More than the model sees, so that the rest can be read from a file. */
-const maxOutputBytes = 256 * 1024
 
 const input = z.object({
   command: z.string().min(1),
@@ -101,7 +99,7 @@ async function runCommand(request: Input, context: Context) {
     env: state.env,
     timeoutMs: timeout * 1000,
     signal,
-    maxOutput: maxOutputBytes,
+    maxOutput: maxKeptBytes,
     ...(reportProgress && { onOutput: (_: string, text: string) => reportProgress(text) }),
   }
   const result = await backend.exec(request.pty ? withPty(command) : command, options)
@@ -133,14 +131,14 @@ async function renderAnswer(result: ExecResult, { command, timeout = defaultTime
   const exitCode = result.exitCode ?? 137
   const meaning = explainExitCode({ command, exitCode, stderr, languages })
   const fullOutput = cleanOutput(joinOutput(replaceBinary(stdout), stderr))
-  const { text, truncated } = truncateOutput(fullOutput)
+  const { backend, callId } = context
+  const kept = await keepOutput(fullOutput, { backend, callId, name: 'terminal', omitted: result.omitted })
   const answer = {
-    output: text,
+    ...kept,
     exit_code: exitCode,
     ...(timedOut && { error: `The command was stopped after ${timeout} seconds.` }),
     ...(meaning && { exit_code_meaning: meaning.text }),
-    ...((truncated || result.truncated) && { truncated: true }),
-    ...(truncated && (await spillOutput(fullOutput, context))),
+    ...(result.truncated && { truncated: true }),
     cwd,
   }
   return exitCode === 0 || meaning?.isSuccess ? answer : failWith(answer)
@@ -148,15 +146,3 @@ async function renderAnswer(result: ExecResult, { command, timeout = defaultTime
 
 const joinOutput = (stdout: string, stderr: string): string =>
   stdout === '' || stderr === '' || stdout.endsWith('\n') ? stdout + stderr : `${stdout}\n${stderr}`
-
-/** Writes the whole output to a file for read_file. When that fails, the answer names no file. */
-async function spillOutput(text: string, { backend, callId }: Context): Promise<{ readonly output_file?: string }> {
-  const path = `/tmp/results/terminal-${callId.replace(/[^\w-]/g, '_').slice(0, 64)}-${hash53(text).toString(36)}.txt`
-  try {
-    await backend.files.write(path, new TextEncoder().encode(text))
-    return { output_file: path }
-  } catch (error) {
-    if (error instanceof BackendError) return {}
-    throw error
-  }
-}

@@ -58,9 +58,9 @@ describe('a command', () => {
   it('marks missing output', async () => {
     const exit = { t: 'exit', code: 0, timedOut: false, truncated: true, cwd: '/', env: {}, ms: 1 }
     const { backend } = scripted(
-      lines({ t: 'out', d: 'a' }, { t: 'gap', s: 'out', bytes: 7 }, { t: 'out', d: 'z' }, exit),
+      lines({ t: 'out', d: 'a' }, { t: 'gap', s: 'out', bytes: 7, lines: 2 }, { t: 'out', d: 'z' }, exit),
     )
-    expect(await backend.exec('x', T)).toMatchObject({ stdout: 'a\n[… 7 bytes left out …]\nz', truncated: true })
+    expect(await backend.exec('x', T)).toMatchObject({ stdout: 'a\n[... 7 bytes, 2 lines left out ...]\nz', truncated: true })
   })
 
   it('that is aborted before it is sent is not sent', async () => {

@@ -58,10 +58,14 @@ describe('the output of a program', () => {
   })
 
   it('keeps head and tail when it is too long', async () => {
-    const { status, output } = await running('for (let i = 0; i < 200000; i++) console.log("line", i)')
+    const { status, output, omitted } = await running('for (let i = 0; i < 200000; i++) console.log("line", i)')
     expect(status).toBe('success')
-    expect(output.length).toBeLessThan(51_000)
-    expect(output).toMatch(/^line 0\nline 1\n[\s\S]*characters left out[\s\S]*line 199999\n$/)
+    expect(output.length).toBeLessThan(1024 * 1024 + 100)
+    const printed = Array.from({ length: 200_000 }, (_, i) => `line ${i}\n`).join('')
+    const note = /\n\[\.\.\. \d+ bytes, \d+ lines left out \.\.\.\]\n/.exec(output)?.[0] ?? ''
+    expect(omitted?.bytes).toBe(printed.length - (output.length - note.length))
+    expect(omitted?.lines).toBe(200_000 - (output.replace(note, '').split('\n').length - 1))
+    expect(output).toMatch(/^line 0\nline 1\n[\s\S]*lines left out[\s\S]*line 199999\n$/)
   })
 })
 

@@ -39,7 +39,7 @@ describe('read_file', () => {
     expect(result['truncated']).toBe(true)
     expect(result['hint']).toContain(`offset ${result['next_offset']}`)
     const long = await read({ path: 'f' }, { f: 'z'.repeat(5000) })
-    expect(long.result['content']).toMatch(/^1\|z{2000}\.\.\. \[line cut, 5000 characters\]$/)
+    expect(long.result['content']).toMatch(/^1\|z{2000}\.\.\. \[line cut, 5000 characters; limit 1 shows more\]$/)
   })
 
   it('names similar files for a missing one', async () => {

@@ -87,6 +87,18 @@ describe('terminal', () => {
     expect(result['output']).toContain('line 799\n[... 1000 lines left out ...]\nline 1800\n')
     expect(result['truncated']).toBe(true)
     expect(backend.texts()[result['output_file']]).toBe(lines.join('\n'))
+    expect(result['note']).toBe('output_file has 3000 lines: read it with read_file and offset.')
+  })
+
+  it('says what the host has left out, and keeps at most 1 MiB of both streams', async () => {
+    const stream = `${'x'.repeat(99)}\n`.repeat(10_000)
+    const { run, backend } = setUp({ stdout: stream, stderr: stream, truncated: true, omitted: { bytes: 7, lines: 2 } })
+    const { result } = await run({ command: 'x' })
+    expect(result['note']).toMatch(
+      /7 bytes and 2 lines in the middle of the output are lost\. 9\d{5} bytes and 9\d{3} lines/,
+    )
+    const stored = backend.texts()[result['output_file']] ?? ''
+    expect(new TextEncoder().encode(stored).byteLength).toBeLessThan(1024 * 1024 + 1_100)
   })
 
   it('truncates lines at 2000 characters and output at 50 000 bytes', async () => {

@@ -50,7 +50,7 @@ export class Runner extends WorkerEntrypoint {
     }
     prepareGlobals({ host, request, output, pending, guard, exit })
     const end = await Promise.race([ended, runProgram({ output, pending, guard, unhandled })])
-    return { ...end, output: output.readAll() }
+    return { ...end, output: output.readAll(), omitted: output.omitted() }
   }
 }
 

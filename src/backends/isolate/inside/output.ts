@@ -1,10 +1,15 @@
 /** Collects the output of a program: its head and tail, with a note about the omitted middle. */
 
+import type { OmittedOutput } from '../../../agent/model/backend.ts'
+import { countLineEnds, describeOmitted } from '../../omitted-output.ts'
+
 export type Output = {
   readonly print: (values: readonly unknown[]) => void
   /** Returns the part of the head that was printed since the last call. */
   readonly readNew: () => string
   readonly readAll: () => string
+  /** What `readAll` leaves out. */
+  readonly omitted: () => OmittedOutput | undefined
 }
 
 const headShare = 0.4
@@ -15,8 +20,14 @@ export function createOutput(maxChars: number, onPrint: (text: string) => void):
   const maxTailChars = maxChars - maxHeadChars
   let head = ''
   let tail = ''
-  let dropped = 0
+  const dropped = { bytes: 0, lines: 0 }
   let readChars = 0
+  const shortenTail = () => {
+    const bytes = new TextEncoder().encode(tail.slice(0, -maxTailChars))
+    dropped.bytes += bytes.byteLength
+    dropped.lines += countLineEnds(bytes)
+    tail = tail.slice(-maxTailChars)
+  }
   return {
     print(values) {
       let text = `${values.map((value) => formatValue(value)).join(' ')}\n`
@@ -28,10 +39,7 @@ export function createOutput(maxChars: number, onPrint: (text: string) => void):
       }
       tail += text
       // Truncated only now and then, for speed.
-      if (tail.length > maxTailChars * 2) {
-        dropped += tail.length - maxTailChars
-        tail = tail.slice(-maxTailChars)
-      }
+      if (tail.length > maxTailChars * 2) shortenTail()
     },
     readNew() {
       const from = readChars
@@ -39,9 +47,10 @@ export function createOutput(maxChars: number, onPrint: (text: string) => void):
       return head.slice(from)
     },
     readAll() {
-      const missing = dropped + Math.max(0, tail.length - maxTailChars)
-      return missing ? `${head}\n[… ${missing} characters left out …]\n${tail.slice(-maxTailChars)}` : head + tail
+      if (tail.length > maxTailChars) shortenTail()
+      return dropped.bytes ? `${head}\n${describeOmitted(dropped)}\n${tail}` : head + tail
     },
+    omitted: () => (dropped.bytes ? { ...dropped } : undefined),
   }
 }
 

@@ -1,5 +1,8 @@
 /** Decodes the output of commands and truncates it in the middle. */
 
+import type { OmittedOutput } from '../../../agent/model/backend.ts'
+import { countLineEnds, describeOmitted } from '../../omitted-output.ts'
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
@@ -27,18 +30,19 @@ export function describeBinary(output: string): string {
   return `[binary output, ${output.length} bytes, not shown: write it to a file, or look at it with xxd, od or file]\n`
 }
 
-export type ClippedText = { readonly text: string; readonly clipped: boolean }
+export type ClippedText = { readonly text: string; readonly omitted?: OmittedOutput }
 
 export function clip(text: string, maxBytes: number): ClippedText {
   // A character is at least a byte and at most three per UTF-16 unit.
-  if (text.length * 3 <= maxBytes) return { text, clipped: false }
+  if (text.length * 3 <= maxBytes) return { text }
   const bytes = encoder.encode(text)
-  if (bytes.byteLength <= maxBytes) return { text, clipped: false }
+  if (bytes.byteLength <= maxBytes) return { text }
   const head = nextCharacter(bytes, Math.floor(maxBytes * 0.4))
   const tail = nextCharacter(bytes, bytes.byteLength - (maxBytes - head))
   const start = decoder.decode(bytes.subarray(0, head))
   const end = decoder.decode(bytes.subarray(tail))
-  return { text: `${start}\n[... ${tail - head} bytes left out ...]\n${end}`, clipped: true }
+  const omitted = { bytes: tail - head, lines: countLineEnds(bytes.subarray(head, tail)) }
+  return { text: `${start}\n${describeOmitted(omitted)}\n${end}`, omitted }
 }
 
 /** Returns the first index at or after `at` where a character begins. */

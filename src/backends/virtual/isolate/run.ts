@@ -10,6 +10,7 @@ import { commands } from './commands/index.ts'
 import { exitTrap } from './commands/trap.ts'
 import { wget } from './commands/wget.ts'
 import { shellFiles } from './files.ts'
+import { addOmitted } from '../../omitted-output.ts'
 import { describeBinary, clip, decodeOutput } from './output.ts'
 
 const executionLimits = {
@@ -44,11 +45,13 @@ export const runShell: RunShell = async (host, request) => {
   const result = request.streams === 'moved' ? unsent : whole
   const stdout = clip(describeBinary(result.stdout), request.maxOutput)
   const stderr = clip(result.stderr, request.maxOutput)
+  const omitted = addOmitted(stdout.omitted, stderr.omitted)
   return {
     exitCode: timedOut ? 124 : result.exitCode,
     stdout: stdout.text,
     stderr: stderr.text.replaceAll(unavailableCommand, 'command not found').replace(abortedMessage, ''),
-    truncated: stdout.clipped || stderr.clipped,
+    truncated: omitted !== undefined,
+    omitted,
     timedOut,
     cwd: result.env['PWD'] ?? request.cwd,
     env: exportedVariables(bash, result.env, request.env),
