@@ -67,8 +67,10 @@ export type Channel = {
   readonly platform: string
   /** The default API address, and the variable of the deployment that replaces it. */
   readonly apiBase: { readonly variable: string; readonly url: string }
-  /** The secrets that a connection needs, with the shape of each. */
-  readonly secrets: Readonly<Record<string, { readonly shape: RegExp; readonly hint: string }>>
+  /** The secrets that a connection needs, with the shape of each. `isGenerated`: a missing one is generated. */
+  readonly secrets: Readonly<
+    Record<string, { readonly shape: RegExp; readonly hint: string; readonly isGenerated?: true }>
+  >
   /** The platform stores a message once, however often `send` repeats its key. */
   readonly hasIdempotencyKeys: boolean
   /** Pause between two edits of one message. */

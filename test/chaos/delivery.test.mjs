@@ -17,7 +17,7 @@ afterAll(async () => {
   await telegram.close()
 })
 
-const secret = 'a-webhook-secret'
+const secret = 'a-webhook-secret-with-32-characters'
 const channels = {}
 let updates = 5_000
 

@@ -7,7 +7,7 @@ import { model, type Reply, type Script, until } from './scripted-model.ts'
 import { type TelegramApi, createTelegramApi } from './telegram-api.ts'
 import { ownerAuthority } from './authority.ts'
 
-export const secret = 'webhook_secret-1'
+export const secret = 'webhook_secret-of-32-characters-1'
 
 export type ChatFixture = {
   readonly api: TelegramApi

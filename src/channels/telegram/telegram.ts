@@ -16,7 +16,11 @@ export const telegram: Channel = {
   apiBase: { variable: 'TELEGRAM_API_BASE', url: 'https://api.telegram.org' },
   secrets: {
     bot_token: { shape: /^[A-Za-z0-9_:-]{1,200}$/, hint: 'The token that @BotFather gave, like 123456:ABC-DEF.' },
-    webhook_secret: { shape: /^[A-Za-z0-9_-]{1,256}$/, hint: '1 to 256 letters, digits, "_" and "-".' },
+    webhook_secret: {
+      shape: /^[A-Za-z0-9_-]{32,256}$/,
+      hint: '32 to 256 letters, digits, "_" and "-"; generated when it is not given.',
+      isGenerated: true,
+    },
   },
   hasIdempotencyKeys: false,
   editIntervalMs: (isGroup) => (isGroup ? 3_100 : 1_100),

@@ -23,6 +23,7 @@ const channelShape = z.object({
   webhook_url: z.string().describe('The address to which the platform has to send its updates.'),
   settings: channelSettings,
   secrets: z.record(z.string(), z.string()).describe('The last four characters of each.'),
+  generated: z.record(z.string(), z.string()).optional().describe('Secrets that were generated. Shown only here.'),
   created_at: z.iso.datetime(),
 })
 
@@ -51,6 +52,16 @@ function validateSecrets({ platform, secrets: required }: Channel, secrets: Secr
   }
   return secrets
 }
+
+/** Generates the secrets that are not given and that need not come from the platform. */
+const generateSecrets = ({ secrets }: Channel, given: Secrets): Secrets =>
+  Object.fromEntries(
+    Object.entries(secrets)
+      .filter(([key, { isGenerated }]) => isGenerated && !Object.hasOwn(given, key))
+      .map(([key]) => [key, [...crypto.getRandomValues(new Uint8Array(32))].map(toHex).join('')]),
+  )
+
+const toHex = (byte: number) => byte.toString(16).padStart(2, '0')
 
 /** The end of a short secret would reveal too much of it. */
 const endingsOf = (secrets: Secrets) =>
@@ -151,7 +162,8 @@ export const channelRoutes = [
     handle: async (call) => {
       const { env, authority, tenant, body } = call
       const channel = requireChannel(body.platform)
-      const secrets = validateSecrets(channel, body.secrets)
+      const generated = generateSecrets(channel, body.secrets)
+      const secrets = validateSecrets(channel, { ...body.secrets, ...generated })
       requireEncryptionKey(env)
       const id = `ch_${crypto.randomUUID().replaceAll('-', '')}`
       const made: Connection = {
@@ -168,7 +180,8 @@ export const channelRoutes = [
         account: null,
       }
       await createConnections(env.DB, tenant.id, actorOf(authority)).create(made)
-      return Response.json(view(made), { status: 201 })
+      const shown = Object.keys(generated).length ? { ...view(made), generated } : view(made)
+      return Response.json(shown, { status: 201 })
     },
   }),
   route({

@@ -1,25 +1,29 @@
 /** `/health/detailed`: shows which bindings, providers and secrets the deployment has, and whether D1 answers. */
 
 import * as z from 'zod'
-import { getMissingRequirement } from '../../agent/routing/availability.ts'
-import { resolveDefaultModel } from '../../agent/routing/route.ts'
-import { providers } from '../../agent/providers/profiles/providers.ts'
+import { hasScope } from '../../agent/model/authority.ts'
+import { getMissingRequirement, type Sources } from '../../agent/routing/availability.ts'
+import { chooseModel, explainModelless, resolveDefaultModel } from '../../agent/routing/default-model.ts'
+import { type Provider, providers } from '../../agent/providers/profiles/providers.ts'
+import { ownerTenant } from '../../db/schema.ts'
 import { listBackendStates } from '../../durable/workspace/open-backend.ts'
-import { explainMissingKey } from '../../durable/platform/seal.ts'
-import { variablesOf } from '../../durable/platform/variables.ts'
+import { explainMissingKey } from '../../durable/platform/master-key.ts'
+import { sourcesFor } from '../../durable/models/catalog.ts'
 import { route } from '../route.ts'
 import { ok } from '../shapes.ts'
 
-const detailsShape = z.object({
-  status: z.enum(['ok', 'degraded']),
+const facts = z.object({
   database: z.enum(['ok', 'unreachable']),
-  model: z.string().describe('The default model.'),
-  providers: z.record(z.string(), z.string()).describe('`usable`, or the missing setting.'),
+  model: z.string().describe('The default model; without a name when no model of the provider is known.'),
+  providers: z
+    .record(z.string(), z.string())
+    .describe('`usable`, with the setting that names a model when none is known, or the missing setting.'),
   backends: z.record(z.string(), z.string()).describe('The state of each backend, as text.'),
   backend: z.string().describe('The default backend.'),
   bindings: z.record(z.string(), z.string()),
   secrets: z.record(z.string(), z.string()),
 })
+const detailsShape = z.object({ status: z.enum(['ok', 'degraded']) }).extend(facts.partial().shape)
 
 export const renderHealth = (env: Env): Response =>
   Response.json({ status: 'ok', service: 'talaria', configured: (env.ADMIN_KEY?.length ?? 0) >= 16 })
@@ -31,17 +35,18 @@ export const healthRoutes = [
     scope: 'read',
     tag: 'Health',
     summary: 'Bindings, providers and the database',
-    responses: ok('The state of the deployment', detailsShape),
-    handle: async ({ env }) => {
-      const variables = variablesOf(env)
+    responses: ok('The state; how the deployment is made is shown to its owner', detailsShape),
+    handle: async ({ env, authority }) => {
+      const sources = sourcesFor(env)
       const database = await isReachable(env.DB)
+      const status = database ? 'ok' : 'degraded'
+      // How the deployment is made concerns only its owner.
+      if (!hasScope(authority, 'admin') || authority.tenantId !== ownerTenant) return Response.json({ status })
       return Response.json({
-        status: database ? 'ok' : 'degraded',
+        status,
         database: database ? 'ok' : 'unreachable',
-        model: resolveDefaultModel({ variables }),
-        providers: Object.fromEntries(
-          providers.map((provider) => [provider.id, getMissingRequirement(provider, { variables }) ?? 'usable']),
-        ),
+        model: resolveDefaultModel(sources),
+        providers: Object.fromEntries(providers.map((provider) => [provider.id, describeProvider(provider, sources)])),
         backends: await listBackendStates(env),
         backend: env.SANDBOX_BACKEND || 'virtual',
         bindings: {
@@ -56,6 +61,12 @@ export const healthRoutes = [
     },
   }),
 ]
+
+function describeProvider(provider: Provider, sources: Sources): string {
+  const missing = getMissingRequirement(provider, sources)
+  if (missing) return missing
+  return chooseModel(provider, sources) ? 'usable' : `usable; ${explainModelless(provider)}`
+}
 
 async function isReachable(db: D1Database): Promise<boolean> {
   try {

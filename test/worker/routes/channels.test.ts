@@ -48,7 +48,7 @@ describe('/api/channels', () => {
         streaming: false,
         burst_ms: 0,
       },
-      secrets: { bot_token: 'mnop', webhook_secret: 'et-1' },
+      secrets: { bot_token: 'mnop', webhook_secret: 'rs-1' },
       created_at: expect.any(String),
     })
     expect((await call('GET', `/api/channels/${id}`)).body).toEqual(made.body)
@@ -58,7 +58,7 @@ describe('/api/channels', () => {
     expect(changed.body).toMatchObject({
       name: 'Ours',
       settings: { allow_users: ['5', '6'], streaming: true },
-      secrets: { bot_token: 'tsrq', webhook_secret: 'et-1' },
+      secrets: { bot_token: 'tsrq', webhook_secret: 'rs-1' },
     })
     expect((await call<Channel>('POST', `/api/channels/${id}/pause`)).body.status).toBe('paused')
     expect((await call<Channel>('POST', `/api/channels/${id}/resume`)).body.status).toBe('active')
@@ -90,7 +90,8 @@ describe('/api/channels', () => {
   it('applies concurrent changes of different secrets', async () => {
     const { body } = await create({ platform: 'telegram', secrets })
     const at = `/api/channels/${body.id}`
-    const other = () => call('PATCH', at, { body: { secrets: { webhook_secret: 'another-secret-2' } } })
+    const other = () =>
+      call('PATCH', at, { body: { secrets: { webhook_secret: 'another-secret-with-32-characters-2' } } })
     const answer = await createApp().fetch(
       new Request(`https://talaria.test${at}`, {
         method: 'PATCH',
@@ -100,9 +101,18 @@ describe('/api/channels', () => {
       { ...bindings, DB: overtakenDatabase('UPDATE channel', other) },
       createExecutionContext(),
     )
-    const now = { bot_token: 'tsrq', webhook_secret: 'et-2' }
+    const now = { bot_token: 'tsrq', webhook_secret: 'rs-2' }
     expect([answer.status, (await answer.json<Channel>())['secrets']]).toEqual([200, now])
     expect((await call<Channel>('GET', at)).body['secrets']).toEqual(now)
+  })
+
+  it('generates a webhook secret that is not given, and shows it once', async () => {
+    const { status, body } = await create({ platform: 'telegram', secrets: { bot_token: '1:a' } })
+    const { generated = {} } = body as { generated?: Record<string, string> }
+    expect([status, generated]).toEqual([201, { webhook_secret: expect.stringMatching(/^[0-9a-f]{64}$/) }])
+    expect(body['secrets']).toMatchObject({ webhook_secret: generated['webhook_secret']?.slice(-4) })
+    expect((await call('GET', `/api/channels/${body.id}`)).body).not.toHaveProperty('generated')
+    expect((await create({ platform: 'telegram', secrets })).body).not.toHaveProperty('generated')
   })
 
   it('stores secrets sealed', async () => {
@@ -115,7 +125,11 @@ describe('/api/channels', () => {
   it.each([
     ['an unknown platform', { platform: 'slack', secrets: {} }, 'platform'],
     ['a missing token', { platform: 'telegram', secrets: { webhook_secret: secret } }, 'secrets.bot_token'],
-    ['a missing secret', { platform: 'telegram', secrets: { bot_token: '1:a' } }, 'secrets.webhook_secret'],
+    [
+      'a short secret',
+      { platform: 'telegram', secrets: { ...secrets, webhook_secret: 'a'.repeat(31) } },
+      'secrets.webhook_secret',
+    ],
     ['an empty token', { platform: 'telegram', secrets: { ...secrets, bot_token: '' } }, 'secrets.bot_token'],
     [
       'a token with a path',
