@@ -1,14 +1,16 @@
 /** Chooses the tools of a session from the built-in ones and from those that its tenant brings. */
 
 import type { ServiceName, Tool, Toolbox } from '../agent/model/tool.ts'
-import { expandToolset, tenantToolset, type ToolsetExpansion, toolsets } from './toolsets.ts'
-
-const defaultToolsets = ['talaria-cli']
+import type { ExpandToolsets } from '../agent/policy/settings/setting-classes.ts'
+import { tools as builtInTools } from './index.ts'
+import { expandToolset, presetBounds, presetOf, tenantToolset, type ToolsetExpansion, toolsets } from './toolsets.ts'
 
 export type ToolSources = {
   readonly builtIn: readonly Tool[]
   /** Tools of MCP servers, plugins and skills. One with the name of a built-in tool is ignored. */
   readonly tenantTools?: readonly Tool[]
+  /** The source of the session, whose preset is the default. */
+  readonly source?: string | undefined
   /** Names of toolsets and of tools. */
   readonly enabled?: readonly string[] | undefined
   /** Wins over `enabled`. */
@@ -27,7 +29,9 @@ export type SessionTools = {
 }
 
 export function toolsFor(sources: ToolSources): SessionTools {
-  const { builtIn, enabled = defaultToolsets, disabled = [], services, roles = [] } = sources
+  const preset = presetOf(sources.source ?? '')
+  const { builtIn, enabled = [preset], disabled = [], services, roles = [] } = sources
+  const { only, never = [] } = presetBounds[preset] ?? {}
   const tenantTools = distinctTenantTools(builtIn, sources.tenantTools ?? [])
   const tools = [...builtIn, ...tenantTools]
   const sets = { ...toolsets, [tenantToolset]: { tools: tenantTools.map(({ name }) => name) } }
@@ -37,11 +41,13 @@ export function toolsFor(sources: ToolSources): SessionTools {
     for (const name of names) expandToolset(tools, name, expansion, sets)
     return expansion.members
   }
-  const [included, excluded] = [membersOf(enabled), membersOf(disabled)]
+  const [included, excluded] = [membersOf(enabled), membersOf([...disabled, ...never])]
+  const bound = only && membersOf(only)
   const usable = tools.filter(
     (tool) =>
       included.has(tool.name) &&
       !excluded.has(tool.name) &&
+      (!bound || bound.has(tool.name)) &&
       tool.needs.every((need) => services.has(need)) &&
       (!tool.roles || tool.roles.some((role) => roles.includes(role))),
   )
@@ -53,6 +59,23 @@ export function listToolsetMembers(builtIn: readonly Tool[], name: string): read
   const expansion: ToolsetExpansion = { members: new Set(), unknown: new Set(), visited: new Set() }
   expandToolset(builtIn, name, expansion, toolsets)
   return builtIn.flatMap((tool) => (expansion.members.has(tool.name) ? [tool.name] : []))
+}
+
+const everything: ReadonlySet<string> = new Set(['all', '*'])
+
+/**
+ * The names of the tools that toolsets stand for, whether they exist here or not. A name that is no toolset stands for
+ * itself: it may become a tool of the tenant.
+ */
+export const expandToolsets: ExpandToolsets = (names = [presetOf('')]) => {
+  const members = new Set<string>()
+  const sets = { ...toolsets, [tenantToolset]: {} }
+  for (const name of names.flatMap((each) => (everything.has(each) ? [each, ...Object.keys(toolsets)] : [each]))) {
+    const expansion: ToolsetExpansion = { members, unknown: new Set(), visited: new Set() }
+    expandToolset(builtInTools, name, expansion, sets)
+    for (const unknown of expansion.unknown) members.add(unknown)
+  }
+  return members
 }
 
 /**

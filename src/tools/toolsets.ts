@@ -89,9 +89,7 @@ const presets: Readonly<Record<string, Toolset>> = {
   ...Object.fromEntries(platforms.map((name) => [`talaria-${name}`, { includes: core }])),
   'talaria-acp': coreWithout('clarify', 'cronjob', 'image_gen', 'tts', 'homeassistant'),
   'talaria-api-server': coreWithout('clarify', 'tts'),
-  // A job has no person who could answer, and a job that creates jobs may never end.
   'talaria-cron': coreWithout('clarify', 'cronjob'),
-  // Strangers write the input of a webhook.
   'talaria-webhook': { tools: ['web_search', 'web_extract', 'vision_analyze', 'clarify'] },
   'talaria-gateway': { includes: core },
 }
@@ -100,6 +98,32 @@ export const toolsets: Readonly<Record<string, Toolset>> = { ...groups, ...compo
 
 /** Toolsets whose tools may be absent. Their names are never reported as unknown. */
 const optionalToolsets: ReadonlySet<string> = new Set(['all', '*', 'browser', 'browser-cdp', 'kanban', 'a2a'])
+
+/** Whether this is the name of a toolset. `hermes-` stands for `talaria-`. */
+export const isToolsetName = (name: string): boolean =>
+  optionalToolsets.has(name) || Object.hasOwn(toolsets, withOwnPrefix(name))
+
+const withOwnPrefix = (name: string): string => name.replace(/^hermes-/, 'talaria-')
+
+/** Sources whose preset has another name. */
+const presetAliases: Readonly<Record<string, string>> = { job: 'cron' }
+
+/** The toolset that a session has by default: that of its source, else that of the command line. */
+export function presetOf(source: string): string {
+  const name = `talaria-${presetAliases[source] ?? source}`
+  return Object.hasOwn(presets, name) ? name : 'talaria-cli'
+}
+
+/**
+ * What settings cannot change for a source. Strangers write the input of a webhook, so that it has the tools of its preset
+ * at most. Nobody could answer a job, and a job that creates jobs may never end.
+ */
+export const presetBounds: Readonly<
+  Record<string, { readonly only?: readonly string[]; readonly never?: readonly string[] }>
+> = {
+  'talaria-webhook': { only: ['talaria-webhook'] },
+  'talaria-cron': { never: ['clarify', 'cronjob'] },
+}
 
 /** `*` and `all` leave this toolset out: it has to be enabled by its name. */
 const explicitToolset = 'kanban'
@@ -120,7 +144,7 @@ export function expandToolset(
   expansion: ToolsetExpansion,
   sets: Readonly<Record<string, Toolset>>,
 ): void {
-  const name = requestedName.replace(/^hermes-/, 'talaria-')
+  const name = withOwnPrefix(requestedName)
   if (expansion.visited.has(name)) return
   expansion.visited.add(name)
   const ownMembers = tools.filter((tool) => belongsTo(tool, name)).map((tool) => tool.name)

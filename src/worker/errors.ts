@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'unsupported'
   | 'invalid_api_key'
   | 'insufficient_scope'
+  | 'policy'
   | 'tenant_suspended'
   | 'not_found'
   | 'model_not_found'

@@ -1,7 +1,9 @@
 /** Validates patches of settings, and reads requests with the settings that only the session has. */
 
 import type * as z from 'zod'
-import type { Authority } from '../agent/model/authority.ts'
+import { type Authority, hasScope } from '../agent/model/authority.ts'
+import { findLoosening } from '../agent/policy/settings/tighten-settings.ts'
+import { expandToolsets } from '../tools/tools-for.ts'
 import { mergeSettings, type Settings, type SettingsFault, settingsSchema } from '../agent/model/settings.ts'
 import type { SessionDO } from '../durable/session/session-object.ts'
 import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
@@ -27,6 +29,23 @@ const getValueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((inside, key) => (inside as Record<PropertyKey, unknown> | null | undefined)?.[key], value)
 
 export const settingsError = ({ at, message }: SettingsFault): AppError => invalid(`${at}: ${message}`, at)
+
+export const policyError = (field: string, reason: string): AppError =>
+  new AppError(403, 'policy', `${field} is policy of the tenant. ${reason}`, { param: field })
+
+/**
+ * Refuses settings of a session that would loosen the tenant's policy. Settings without an order, such as the backend,
+ * may differ where the key holds the scope `approve`.
+ */
+export function requireTighter(
+  { authority, tenant }: { readonly authority: Authority; readonly tenant: TenantSnapshot },
+  settings: object,
+): void {
+  const mayDiffer = hasScope(authority, 'approve')
+  const field = findLoosening(tenant.settings, settings, { expand: expandToolsets, mayDiffer })
+  if (field !== undefined)
+    throw policyError(field, 'A session may only tighten it: change it with PATCH /api/settings.')
+}
 
 /** Settings of a session without its own model, so that the tenant's default applies. */
 export const withoutModel = (settings: Settings | undefined): object => ({

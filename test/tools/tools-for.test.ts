@@ -35,6 +35,23 @@ const sortedNamesFor = (choice: Partial<ToolSources>) => namesFor(choice).toSort
 
 const fileTools = ['patch', 'read_file', 'search_files', 'write_file']
 
+describe('the source of a session', () => {
+  it.each([
+    ['telegram', undefined, ['clarify', 'terminal'], []],
+    ['api', undefined, ['clarify', 'terminal'], []],
+    ['an unknown source', undefined, ['clarify', 'terminal'], []],
+    ['cron', undefined, ['terminal'], ['clarify', 'cronjob']],
+    ['job', ['all'], ['terminal'], ['clarify', 'cronjob']],
+    ['webhook', undefined, ['web_search', 'clarify'], ['terminal', 'read_file', 'execute_code']],
+    ['webhook', ['all', 'terminal'], ['web_search'], ['terminal', 'read_file', 'execute_code']],
+    ['webhook', ['web'], ['web_search'], ['clarify']],
+  ])('%s with the setting %j chooses its tools', (source, enabled, has, hasNot) => {
+    const names = namesFor({ source, enabled })
+    expect(names).toEqual(expect.arrayContaining(has))
+    for (const name of hasNot) expect(names).not.toContain(name)
+  })
+})
+
 describe('toolsets', () => {
   it.each([
     [['file'], [], fileTools],

@@ -6,7 +6,10 @@ import { countRows, evict, inObject, kill } from '../durable/support/object.ts'
 import { call, applyMigrations, newSession, type ErrorBody, request } from './client.ts'
 import { listLines, send } from './listen.ts'
 
-beforeAll(applyMigrations)
+beforeAll(async () => {
+  await applyMigrations()
+  await call('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
+})
 
 const write = (path: string, content: string) => calls({ name: 'write_file', input: { path, content } })
 const shell = (command: string) => calls({ name: 'terminal', input: { command } })
@@ -14,7 +17,7 @@ const shell = (command: string) => calls({ name: 'terminal', input: { command } 
 /** A session whose turns are these: each one tool call and an answer. */
 async function session(...turns: readonly ReturnType<typeof calls>[]): Promise<string> {
   const scripted = model(turns.flatMap((turn, i) => [turn, says(`done ${i + 1}`)]))
-  const { id } = await newSession({ model: scripted.id, settings: { approvals: { mode: 'off' } } })
+  const { id } = await newSession({ model: scripted.id })
   for (let i = 1; i <= turns.length; i++) await send(id, `ask ${i}`)
   return id
 }

@@ -60,6 +60,67 @@ describe.each(['tenant', 'session'])('a part of the settings of a %s', (whose) =
   })
 })
 
+describe('settings that would have no effect', () => {
+  it.each<[string, string, object]>([
+    ['toolsets.enabled', 'terminl', { toolsets: { enabled: ['file', 'terminl'] } }],
+    ['toolsets.disabled', 'wbe', { toolsets: { disabled: ['wbe'] } }],
+    ['approvals.rules.0.tool', 'write_fil', { approvals: { rules: [{ do: 'deny', tool: 'write_fil' }] } }],
+    [
+      'approvals.rules.1.tool',
+      'toolset:fil',
+      {
+        approvals: {
+          rules: [
+            { do: 'deny', tool: '*' },
+            { do: 'deny', tool: 'toolset:fil' },
+          ],
+        },
+      },
+    ],
+    ['limits.sandboxes', 'limits.sandboxes', { limits: { sandboxes: 1 } }],
+    ['auxiliary.titel', 'auxiliary.titel', { auxiliary: { titel: { timeout: 1 } } }],
+  ])('are refused: %s names %s', async (param, name, settings) => {
+    const { key } = await newTenant()
+    const { id } = await newSession({}, key)
+    const answers = [
+      await call<ErrorBody>('PATCH', '/api/settings', { key, body: settings }),
+      await call<ErrorBody>('PATCH', `/api/sessions/${id}`, { key, body: { settings } }),
+    ]
+    // Without a tenant's limits and rules every one of these is tighter, so that policy does not refuse it before.
+    for (const { status, body } of answers.slice(0, param === 'toolsets.enabled' ? 1 : 2)) {
+      expect([status, body.error.param]).toEqual([400, param])
+      expect(body.error.message).toContain(name)
+    }
+  })
+
+  it.each([
+    [
+      'toolset',
+      { toolsets: { disabled: ['hermes-webhook', 'talaria-telegram', 'mcp__git__log', 'all', 'read_file'] } },
+    ],
+    [
+      'pattern',
+      {
+        approvals: {
+          rules: ['*', 'web_*', 'toolset:file', 'toolset:*', 'mcp__git__*'].map((tool) => ({ do: 'ask', tool })),
+        },
+      },
+    ],
+  ])('are not those with a known %s', async (_what, body) => {
+    const { key } = await newTenant()
+    expect((await call('PATCH', '/api/settings', { key, body })).status).toBe(200)
+  })
+
+  it('of a session are limits of the whole tenant, which the operator may still set', async () => {
+    const { id: tenant, key } = await newTenant()
+    const settings = { limits: { usd_per_day: 1 } }
+    const made = await call<ErrorBody>('POST', '/api/sessions', { key, body: { settings } })
+    expect([made.status, made.body.error.param]).toEqual([400, 'limits.usd_per_day'])
+    const limits = { jobs: 1, children: 1, sandboxes: 1 }
+    expect((await call('PATCH', `/api/admin/tenants/${tenant}`, { body: { limits } })).body).toMatchObject({ limits })
+  })
+})
+
 describe('a provider that only the settings of a session name', () => {
   it('can be requested in this session', async () => {
     const { key } = await newTenant()

@@ -54,6 +54,11 @@ export type ApprovalDecision = {
   readonly hash: string
 }
 
-/** Lists the possible answers. Without a rule nothing can be allowed for longer than this call. */
-export const listApprovalChoices = (rule: string | undefined): readonly ApprovalChoice[] =>
-  rule === undefined ? ['once', 'deny'] : ['once', 'session', 'always', 'deny']
+/**
+ * Lists the possible answers. Without a rule nothing can be allowed for longer than this call; "always" changes policy,
+ * so that it needs the scope `approve`.
+ */
+export function listApprovalChoices(rule: string | undefined, mayChangePolicy = true): readonly ApprovalChoice[] {
+  if (rule === undefined) return ['once', 'deny']
+  return mayChangePolicy ? ['once', 'session', 'always', 'deny'] : ['once', 'session', 'deny']
+}

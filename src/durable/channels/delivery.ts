@@ -4,6 +4,7 @@
  * agent/policy decides. After a crash, that policy also decides whether an interrupted row is sent again.
  */
 
+import { hasScope } from '../../agent/model/authority.ts'
 import type { ChatAuthor, MessageChunk, DeliveryRecord, ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
 import type { SessionEvent } from '../../agent/model/event.ts'
 import type { MessageSource } from '../../agent/model/message.ts'
@@ -196,7 +197,7 @@ export class Delivery {
     this.#presence.end()
     const pending = personRequests(this.#session).find((one) => one.id === id)
     if (!pending) return
-    const { text, buttons, choices } = renderPendingRequest(pending)
+    const { text, buttons, choices } = renderPendingRequest(pending, this.#mayAskerChangePolicy())
     const person = this.#asker()?.person
     const request = id.slice(this.#session.sessionId.length + 1)
     const chunks = channel.render(text, 'plain')
@@ -215,6 +216,11 @@ export class Delivery {
   /** The person who began the open or last turn. */
   #asker(): ChatAuthor | undefined {
     return this.#session.store.current()?.options.asker
+  }
+
+  #mayAskerChangePolicy(): boolean {
+    const authority = this.#session.store.current()?.options.authority
+    return authority !== undefined && hasScope(authority, 'approve')
   }
 
   #previewOf(run: string): OutboxRow | undefined {

@@ -14,14 +14,15 @@ type PendingRequestMessage = {
 const labels = { once: 'Allow once', session: 'Allow in this session', always: 'Always allow', deny: 'Deny' } as const
 const maxLabelChars = 60
 
-export function renderPendingRequest(pending: PersonRequest): PendingRequestMessage {
+/** `mayChangePolicy`: who is asked may allow the call always. */
+export function renderPendingRequest(pending: PersonRequest, mayChangePolicy: boolean): PendingRequestMessage {
   if (pending.kind === 'question') {
     const { question, choices } = pending
     const hint = choices.length ? 'Press a button, or write an answer.' : 'Write an answer.'
     return { text: `${question}\n\n${hint}`, choices, buttons: choices.map((choice, n) => [buttonOf(choice, n)]) }
   }
   const { tool, input, reasons, rule } = pending
-  const choices = listApprovalChoices(rule)
+  const choices = listApprovalChoices(rule, mayChangePolicy)
   const why = reasons.length ? `\nWhy this is asked: ${reasons.join('; ')}` : ''
   return {
     text: `May ${tool} be called with this?\n\n${input}\n${why}\n\nOnly a button answers this; words do not.`,

@@ -2,6 +2,7 @@
 
 import { allowCall, settlePendingCall } from '../../agent/loop/intake.ts'
 import type { ApprovalAnswer, ApprovalDecision } from '../../agent/model/approval.ts'
+import { type Authority, hasScope } from '../../agent/model/authority.ts'
 import { maskSecrets } from '../../agent/model/mask-secrets.ts'
 import type { ApprovalRequest } from '../../agent/model/pending-request.ts'
 import { addDecision, type ToolCall } from '../../agent/model/turn.ts'
@@ -24,8 +25,14 @@ function findPendingCall(session: Session, request: string): PendingCall | undef
   return calls.filter(isPendingApproval).find(({ id }) => id === callId)
 }
 
-/** `gone`: the call does not wait any more. `once-only`: it can be allowed once, but not for the session or always. */
-export type DecideResult = 'decided' | 'gone' | 'once-only'
+/**
+ * `gone`: the call does not wait any more. `once-only`: it can be allowed once, but not for the session or always.
+ * `policy`: only a holder of the scope `approve` may allow it always.
+ */
+export type DecideResult = 'decided' | 'gone' | 'once-only' | 'policy'
+
+/** Who decides, and the tenant whose rules the decision may add to. */
+export type Decider = { readonly authority: Authority; readonly tenant: DurableObjectStub<TenantDO> }
 
 /**
  * Applies a person's decision. A grant beyond this call is stored first: after a crash in between, the same decision
@@ -33,14 +40,15 @@ export type DecideResult = 'decided' | 'gone' | 'once-only'
  */
 export async function decideApproval(
   session: Session,
-  tenant: DurableObjectStub<TenantDO>,
+  decider: Decider,
   request: string,
   answer: ApprovalAnswer,
 ): Promise<DecideResult> {
   const call = findPendingCall(session, request)
   if (!call) return 'gone'
   if (lasts(answer) && call.awaits.rule === undefined) return 'once-only'
-  await storeGrant(session, tenant, call, answer)
+  if (answer.decision === 'always' && !hasScope(decider.authority, 'approve')) return 'policy'
+  await storeGrant(session, decider, call, answer)
   // Another decision may have been applied during the wait.
   if (findPendingCall(session, request)?.awaits !== call.awaits) return 'gone'
   const decision = createDecision(answer, call)
@@ -59,7 +67,7 @@ const lasts = ({ decision }: ApprovalAnswer) => decision === 'session' || decisi
 
 async function storeGrant(
   session: Session,
-  tenant: DurableObjectStub<TenantDO>,
+  { authority, tenant }: Decider,
   { awaits: { tool, rule } }: PendingCall,
   { decision }: ApprovalAnswer,
 ): Promise<void> {
@@ -70,7 +78,14 @@ async function storeGrant(
     if (!grants.includes(grant)) session.updateMeta({ grants: [...grants, grant].slice(-500) })
   }
   if (decision !== 'always') return
-  await tenant.settings.addApprovalRule({ do: 'allow', tool, ...(rule !== '*' && { match: rule }) })
+  const { channel } = authority
+  await tenant.settings.addApprovalRule(authority, {
+    do: 'allow',
+    tool,
+    ...(rule !== '*' && { match: rule }),
+    // What is granted in a chat holds for that chat.
+    ...(channel && { channel: `${channel.connection}:${channel.chat}` }),
+  })
   forgetSnapshot(session.tenantId)
 }
 

@@ -154,8 +154,8 @@ async function receiveCopy(
   spec: NewSession,
   blobs: R2Bucket | undefined,
 ): Promise<void> {
-  // The chat and the expiry belong to the original.
-  const { origin: _origin, ephemeral: _ephemeral, ...copied } = meta
+  // The chat, the expiry, and what a person has allowed belong to the original.
+  const { origin: _origin, ephemeral: _ephemeral, grants: _grants, ...copied } = meta
   const arriving = {
     ...copied,
     id: session.sessionId,

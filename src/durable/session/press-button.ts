@@ -26,10 +26,11 @@ export async function pressButton(session: Session, press: Press, effects: Press
   if (!mayAnswer(press.authority, asks.person)) return { toast: 'Only who asked, or an admin, may answer this.' }
   const pending = findPending(session, asks.request)
   if (!pending) return expired
-  const isAccepted = isQuestion(pending)
+  const outcome = isQuestion(pending)
     ? await effects.answer(asks.request, choice)
-    : (await effects.decide(asks.request, { decision: choice as ApprovalAnswer['decision'] })) === 'decided'
-  return isAccepted ? { toast: `Taken: ${choice}`.slice(0, 190), ends: `${text}\n\n→ ${choice}` } : expired
+    : await effects.decide(asks.request, { decision: choice as ApprovalAnswer['decision'] })
+  if (outcome === 'policy') return { toast: 'Only an admin may allow this always.' }
+  return outcome === true || outcome === 'decided' ? { toast: `Taken: ${choice}`.slice(0, 190), ends: `${text}\n\n→ ${choice}` } : expired
 }
 
 const mayAnswer = ({ principal }: Authority, asker: string | undefined): boolean =>

@@ -43,6 +43,8 @@ export type SessionMetadata = {
   readonly parentId: string | null
   readonly createdAt: number
   readonly settings: Settings
+  /** The settings passed the check of policy. Absent in sessions that are older than the check. */
+  readonly isPolicyChecked?: true
   /** The system prompt: built when the first turn starts, then sent unchanged. */
   readonly prompt?: string
   readonly todos: readonly Todo[]
@@ -78,6 +80,7 @@ export const createMetadata = (
   parentId: parentId ?? null,
   createdAt: now,
   settings: settings ?? {},
+  isPolicyChecked: true,
   todos: [],
   usageBefore: noUsage,
   ...(origin && { origin }),

@@ -2,16 +2,25 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { ApprovalRule } from '../../agent/model/approval.ts'
+import { findPolicyChange } from '../../agent/policy/settings/tighten-settings.ts'
+import { type Authority, hasScope } from '../../agent/model/authority.ts'
 import { type PatchResult, patchSettings, type Settings } from '../../agent/model/settings.ts'
 import type { StoredValues } from './stored-values.ts'
 
+export type TenantPatchResult =
+  | PatchResult
+  | { readonly kind: 'policy'; readonly at: string }
+  | { readonly kind: 'foreign' }
+
 export class TenantSettings extends RpcTarget {
+  readonly #tenantId: string
   readonly #values: StoredValues
   readonly #onChange: () => void
 
   /** `onChange` is called in the same synchronous stretch as each write. */
-  constructor(values: StoredValues, onChange: () => void) {
+  constructor(tenantId: string, values: StoredValues, onChange: () => void) {
     super()
+    this.#tenantId = tenantId
     this.#values = values
     this.#onChange = onChange
   }
@@ -20,18 +29,23 @@ export class TenantSettings extends RpcTarget {
     return this.#values.get<Settings>('settings') ?? {}
   }
 
-  patch(patch: object): PatchResult {
-    const patched = patchSettings(this.get(), patch)
+  /** `policy`: the authority may not change the setting that `at` names. `foreign`: it is for another tenant. */
+  patch(authority: Authority, patch: object): TenantPatchResult {
+    const before = this.get()
+    const patched = patchSettings(before, patch)
     if (patched.kind === 'wrong') return patched
+    if (authority.tenantId !== this.#tenantId) return { kind: 'foreign' }
+    const at = hasScope(authority, 'approve') ? undefined : findPolicyChange(before, patched.settings)
+    if (at !== undefined) return { kind: 'policy', at }
     this.#values.set('settings', patched.settings)
     this.#onChange()
     return patched
   }
 
   /** Adds a rule that a person chose with "always". A rule that exists is not added again. */
-  addApprovalRule(rule: ApprovalRule): void {
+  addApprovalRule(authority: Authority, rule: ApprovalRule): void {
     const { rules = [] } = this.get().approvals ?? {}
     const exists = rules.some((other) => JSON.stringify(other) === JSON.stringify(rule))
-    if (!exists) this.patch({ approvals: { rules: [...rules, rule] } })
+    if (!exists) this.patch(authority, { approvals: { rules: [...rules, rule] } })
   }
 }

@@ -11,6 +11,7 @@ import { type ScheduledParts, TenantAlarm } from './alarm.ts'
 import { TenantBilling } from './billing.ts'
 import { TenantClaims } from './claims.ts'
 import { TenantCredentials } from './credentials.ts'
+import { TenantDataKeys } from './data-keys.ts'
 import { TenantDeletions } from './deletions.ts'
 import { TenantKeyHealth } from './key-health.ts'
 import { TenantLimits } from './limits.ts'
@@ -33,10 +34,11 @@ export class TenantDO extends DurableObject<Env> {
     history: this.env.DB,
   })
   readonly #limits = new TenantLimits({ sql: this.#sql, values: this.#values, billing: this.#billing })
-  readonly #settings = new TenantSettings(this.#values, () => this.#billing.limitsChanged())
+  readonly #settings = new TenantSettings(this.#id, this.#values, () => this.#billing.limitsChanged())
   readonly #claims = new TenantClaims(this.#sql, this.#values)
   readonly #keyHealth = new TenantKeyHealth(this.#values)
   readonly #credentials = new TenantCredentials(this.#values, this.#keyHealth)
+  readonly #dataKeys = new TenantDataKeys(this.#values)
   readonly #windows = new TenantWindows(this.#values)
   readonly #pending = new TenantPending(this.#sql)
   readonly #pairing = new TenantPairing(this.#sql)
@@ -86,6 +88,10 @@ export class TenantDO extends DurableObject<Env> {
 
   get credentials(): TenantCredentials {
     return this.#credentials
+  }
+
+  get dataKeys(): TenantDataKeys {
+    return this.#dataKeys
   }
 
   get windows(): TenantWindows {

@@ -7,6 +7,8 @@
 import type { Access } from '../../agent/model/access.ts'
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import { defaultSettings, type Limits, mergeSettings, type Settings } from '../../agent/model/settings.ts'
+import { tightenSettings } from '../../agent/policy/settings/tighten-settings.ts'
+import { expandToolsets } from '../../tools/tools-for.ts'
 import { mergeWindows, type Windows } from '../models/learned-windows.ts'
 import { isSameAddress, openKeys, type SealedKeys } from '../models/credentials.ts'
 import { type StoredKeyHealth, mergeHealth } from '../models/key-pool.ts'
@@ -87,9 +89,13 @@ export function shareSettings(snapshot: TenantSnapshot): TenantSnapshot {
   return snapshot
 }
 
-/** Merges the settings of a session over the tenant's. The session's approval rules come before the tenant's. */
-export function effectiveSettings(tenant: Settings, session: Settings): Settings {
-  if (!Object.keys(session).length) return tenant
+/**
+ * Merges the settings of a session over the tenant's. What would loosen the tenant's policy is left out, however it was
+ * stored. The session's approval rules come before the tenant's.
+ */
+export function effectiveSettings(tenant: Settings, stored: Settings, mayDiffer: boolean): Settings {
+  if (!Object.keys(stored).length) return tenant
+  const session = tightenSettings(tenant, stored, { expand: expandToolsets, mayDiffer })
   const merged = mergeSettings(withoutHeaders(tenant, session), session)
   const rules = [...(session.approvals?.rules ?? []), ...(tenant.approvals?.rules ?? [])]
   return rules.length ? { ...merged, approvals: { ...merged.approvals, rules } } : merged

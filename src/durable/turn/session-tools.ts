@@ -5,6 +5,7 @@ import type { ToolSchema } from '../../agent/model/dialect.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
 import { tools as builtIn } from '../../tools/index.ts'
+import { presetOf } from '../../tools/toolsets.ts'
 import { toolsFor } from '../../tools/tools-for.ts'
 
 export type SessionTools = { readonly tools: Toolbox; readonly schemas: readonly ToolSchema[] }
@@ -17,25 +18,26 @@ const choices = new WeakMap<readonly Tool[], BoundedMap<string, SessionTools>>()
 /** `tenantTools`: the same array as long as the tools are the same. */
 export function sessionTools(
   { toolsets }: Settings,
-  services: readonly ServiceName[],
+  { source, services }: { readonly source: string; readonly services: readonly ServiceName[] },
   tenantTools: readonly Tool[] = noTenantTools,
 ): SessionTools {
   let cached = choices.get(tenantTools)
   if (!cached) choices.set(tenantTools, (cached = new BoundedMap(maxChoices)))
-  const key = JSON.stringify([toolsets ?? {}, services])
+  const key = JSON.stringify([toolsets ?? {}, presetOf(source), services])
   let chosen = cached.get(key)
-  if (!chosen) cached.set(key, (chosen = choose({ toolsets }, services, tenantTools)))
+  if (!chosen) cached.set(key, (chosen = choose({ toolsets }, { source, services }, tenantTools)))
   return chosen
 }
 
 function choose(
   { toolsets }: Pick<Settings, 'toolsets'>,
-  services: readonly ServiceName[],
+  { source, services }: { readonly source: string; readonly services: readonly ServiceName[] },
   tenantTools: readonly Tool[],
 ): SessionTools {
   const { toolbox } = toolsFor({
     builtIn,
     tenantTools,
+    source,
     enabled: toolsets?.enabled,
     disabled: toolsets?.disabled,
     services: new Set(services),

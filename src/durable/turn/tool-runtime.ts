@@ -200,7 +200,15 @@ export class ToolRuntime {
   #sessionTools(settings: Settings): SessionTools {
     const tenantTools = this.#options.tenantTools?.()
     if (this.#toolbox?.of !== settings || this.#toolbox.tenantTools !== tenantTools)
-      this.#toolbox = { of: settings, tenantTools, selected: sessionTools(settings, this.#serviceNames(), tenantTools) }
+      this.#toolbox = {
+        of: settings,
+        tenantTools,
+        selected: sessionTools(
+          settings,
+          { source: this.#options.meta().source, services: this.#serviceNames() },
+          tenantTools,
+        ),
+      }
     return this.#toolbox.selected
   }
 }

@@ -9,6 +9,7 @@ import { pageByKey } from '../page.ts'
 import { type Call, route } from '../route.ts'
 import { sessionStub, splitRequestId } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
+import { policyError } from '../settings-patch.ts'
 
 const approvalShape = z.object({
   id: z.string(),
@@ -83,6 +84,7 @@ export async function decideApproval(
   const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(authority, request, answer)
   if (decided === undefined) throw notFound()
   if (decided === 'once-only') throw invalid('This call can only be allowed once: no safe rule covers it.', 'decision')
+  if (decided === 'policy') throw policyError('approvals.rules', 'A key with the scope "approve" may allow calls always.')
   if (decided === 'gone')
     throw new AppError(409, 'conflict', 'This approval has already been decided, or the turn has ended.')
 }

@@ -7,7 +7,15 @@ import { listModelNames, emptyCatalog } from '../../agent/providers/catalog/mode
 import { minWindow } from '../../agent/providers/catalog/context-window.ts'
 import type { KeyHealthById } from '../../agent/routing/key-selection.ts'
 import { type Provider, providers } from '../../agent/providers/profiles/providers.ts'
-import { type Prices, type Route, resolveRoute, type Sources, splitModelId } from '../../agent/routing/route.ts'
+import { chooseModel, explainModelless } from '../../agent/routing/default-model.ts'
+import {
+  getModelRequirement,
+  type Prices,
+  type Route,
+  resolveRoute,
+  type Sources,
+  splitModelId,
+} from '../../agent/routing/route.ts'
 import { sourcesFor } from '../../durable/models/catalog.ts'
 import { getHealth } from '../../durable/models/key-pool.ts'
 import { mixtureNames, resolveMixture } from '../../durable/models/mixture-of-agents.ts'
@@ -31,11 +39,15 @@ const hasOnlyDeadKeys = ({ endpoints }: Route, health: KeyHealthById): boolean =
 function explainUnavailable(provider: Provider, sources: Sources, health: KeyHealthById): string | undefined {
   const missing = getMissingRequirement(provider, sources)
   if (missing) return missing
+  if (!hasNamedModel(provider, sources) && !chooseModel(provider, sources)) return explainModelless(provider)
   const any = resolveRoute(`${provider.id}/any`, sources)
   return any && hasOnlyDeadKeys(any, health)
     ? 'the provider refuses every key for it; GET /api/credentials shows the state of your own'
     : undefined
 }
+
+const hasNamedModel = ({ id }: Provider, sources: Sources): boolean =>
+  listNamedModels(sources).some((name) => name.length > id.length + 1 && name.startsWith(`${id}/`))
 
 /** Models that the settings or the deployment name. */
 const listNamedModels = (sources: Sources): readonly string[] => [
@@ -43,9 +55,12 @@ const listNamedModels = (sources: Sources): readonly string[] => [
   ...Object.keys(sources.settings?.models ?? {}),
 ]
 
-/** Named models first, then the default model of each provider. */
+/** Named models first, then one model of each provider. */
 function listUsableRoutes(sources: Sources, health: KeyHealthById): readonly Route[] {
-  const ids = providers.map((provider) => `${provider.id}/${provider.defaultModel}`)
+  const ids = providers.flatMap((provider) => {
+    const model = chooseModel(provider, sources)
+    return model ? [`${provider.id}/${model}`] : []
+  })
   const routes = [...listNamedModels(sources), ...ids]
     .flatMap((id) => resolveRoute(id, sources) ?? [])
     .filter((one) => !hasTooSmallWindow(one) && !hasOnlyDeadKeys(one, health))
@@ -108,7 +123,7 @@ function listUnavailable(sources: Sources, health: KeyHealthById) {
 
 function modelNotFound(id: string, sources: Sources, param: string): AppError {
   const provider = findProvider(splitModelId(id)[0], sources.settings)
-  const missing = provider && getMissingRequirement(provider, sources)
+  const missing = provider && getModelRequirement(id, sources)
   return new AppError(
     404,
     'model_not_found',
@@ -251,4 +266,4 @@ export const modelRoutes = [
 
 /** The tenant with a session's settings merged over its own. */
 export const mergeSessionSettings = (tenant: TenantSnapshot, settings: Settings | undefined): TenantSnapshot =>
-  settings ? { ...tenant, settings: effectiveSettings(tenant.settings, settings) } : tenant
+  settings ? { ...tenant, settings: effectiveSettings(tenant.settings, settings, true) } : tenant

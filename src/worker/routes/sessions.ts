@@ -1,7 +1,7 @@
 /** `/api/sessions`: the directory, and each session as an object: create, read, change, delete, fork, undo. */
 
 import * as z from 'zod'
-import { modelId, settingsSchema } from '../../agent/model/settings.ts'
+import { modelId, type Settings, settingsSchema } from '../../agent/model/settings.ts'
 import { sessionView } from '../../durable/session/api-views.ts'
 import { decodeCursor } from '../../db/session-directory.ts'
 import { createD1History } from '../../db/history.ts'
@@ -14,9 +14,16 @@ import { requireAdmission } from '../limits.ts'
 import { route } from '../route.ts'
 import { requireFound, sessionStub, getStatuses } from '../sessions.ts'
 import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
+import { requireKnownSettings } from '../known-settings.ts'
 import { resolveRequestedModel, mergeSessionSettings } from './models.ts'
 import { validateAddresses } from '../addresses.ts'
-import { validatePatch, readWithSessionSettings, settingsError, withoutModel } from '../settings-patch.ts'
+import {
+  requireTighter,
+  validatePatch,
+  readWithSessionSettings,
+  settingsError,
+  withoutModel,
+} from '../settings-patch.ts'
 
 const title = z.string().trim().min(1).max(100)
 const newSession = z.strictObject({
@@ -70,7 +77,11 @@ export const sessionRoutes = [
     responses: created('The session', sessionShape),
     handle: async (call) => {
       const { env, authority, tenant, body } = call
-      if (body.settings) validateAddresses(body.settings)
+      if (body.settings) {
+        validateAddresses(body.settings)
+        requireTighter(call, body.settings)
+        requireKnownSettings(body.settings, 'session')
+      }
       resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
       const ids = await claimIds(call)
       const view = await sessionStub(env, tenant.id, ids.sessionId).info.create(
@@ -101,7 +112,11 @@ export const sessionRoutes = [
     responses: ok('The session', sessionShape),
     handle: async ({ env, authority, tenant, param, body }) => {
       const { title: newTitle, model, settings } = body
-      if (settings) validatePatch(settings)
+      if (settings) {
+        validatePatch(settings)
+        requireTighter({ authority, tenant }, settings)
+        requireKnownSettings(settings as Settings, 'session')
+      }
       const session = sessionStub(env, tenant.id, param('id'))
       const read = (snapshot: TenantSnapshot) => resolveRequestedModel(model ?? undefined, env, snapshot)
       if (model !== undefined)

@@ -1,7 +1,7 @@
 /** Routes of the whole tenant: settings, search, and questions of the agent. */
 
 import * as z from 'zod'
-import { settingsSchema } from '../../agent/model/settings.ts'
+import { type Settings, settingsSchema } from '../../agent/model/settings.ts'
 import { createD1History } from '../../db/history.ts'
 import { isQuestion } from '../../durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
@@ -9,7 +9,8 @@ import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
 import { pageByKey, pageByPosition, readPosition } from '../page.ts'
 import { route } from '../route.ts'
-import { validatePatch, settingsError } from '../settings-patch.ts'
+import { requireKnownSettings } from '../known-settings.ts'
+import { policyError, validatePatch, settingsError } from '../settings-patch.ts'
 import { sessionStub, splitRequestId } from '../sessions.ts'
 import { listOf, ok, pageQuery } from '../shapes.ts'
 
@@ -49,9 +50,12 @@ export const tenantRoutes = [
     summary: 'Change any part of the settings; null removes one',
     body: z.looseObject({}).describe('Any part of the settings that GET returns; null removes one.'),
     responses: ok('The changed settings', settingsSchema),
-    handle: async ({ env, tenant, body }) => {
+    handle: async ({ env, authority, tenant, body }) => {
       validatePatch(body)
-      const patched = await tenantStub(env, tenant.id).settings.patch(body)
+      requireKnownSettings(body as Settings, 'tenant')
+      const patched = await tenantStub(env, tenant.id).settings.patch(authority, body)
+      if (patched.kind === 'foreign') throw notFound()
+      if (patched.kind === 'policy') throw policyError(patched.at, 'Changing it needs a key with the scope "approve".')
       if (patched.kind === 'wrong') throw settingsError(patched)
       forgetSnapshot(tenant.id)
       return Response.json(patched.settings)

@@ -1,6 +1,6 @@
 /** Tests that an authority is only ever narrowed, and which history it reaches. */
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { actAs, type Authority, hasScope, historyReach, narrow, scopes } from '../../../src/agent/model/authority.ts'
 

@@ -507,6 +507,29 @@ describe('a call that needs approval', () => {
     await chat.api.waitForText('→ once')
   })
 
+  it('may be allowed always by an admin of the channel, for this chat alone', async () => {
+    const push = calls({ id: 'p1', name: 'terminal', input: { command: 'git push origin main' } })
+    const chat = await createChat([push, says('Pushed.'), push, says('Left it.')], { admins: ['11'] })
+    await call('PATCH', '/api/settings', { body: { approvals: { mode: 'manual', rules: [] } } })
+    const asked = (nth: number) =>
+      until(() => chat.api.callsOf('sendMessage').filter(({ body }) => body.reply_markup)[nth]?.body.reply_markup)
+    const buttonsOf = async (nth: number) => (await asked(nth)).inline_keyboard.flat()
+    await receiveMessage(chat, 'go')
+    const own = await buttonsOf(0)
+    expect(own.map(({ text }) => text)).toContain('Always allow')
+    const always = own.find(({ text }) => text === 'Always allow')?.callback_data ?? ''
+    await postUpdate(chat, pressOf(always, anna, 101))
+    await chat.api.waitForText('Pushed.')
+    const { body } = await call<{ approvals: { rules: object[] } }>('GET', '/api/settings')
+    expect(body.approvals.rules).toEqual([
+      { do: 'allow', tool: 'terminal', match: 'git push', channel: `${chat.channel}:11` },
+    ])
+    await receiveMessage(chat, 'go', { from: bert, chat: { id: 12, type: 'private' } })
+    const others = await buttonsOf(1)
+    expect(others.map(({ text }) => text)).toEqual(['Allow once', 'Allow in this session', 'Deny'])
+    await call('PATCH', '/api/settings', { body: { approvals: null } })
+  })
+
   it('is not decided by buttons of an earlier approval', async () => {
     const other = { ...append, input: { command: 'echo y >> count.txt' } }
     const chat = await createChat([calls(append), says('Done.'), calls(other), says('Left it.')])

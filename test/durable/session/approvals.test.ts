@@ -254,8 +254,10 @@ describe('the judge', () => {
 
 describe('a call without an approval request', () => {
   it('is refused on the hard line, in mode off too', async () => {
-    const { id } = await session([calls(push('c1', 'rm -rf /')), says('No.')], { approvals: { mode: 'off' } })
+    await call('PATCH', '/api/settings', { body: { approvals: { mode: 'off' } } })
+    const { id } = await session([calls(push('c1', 'rm -rf /')), says('No.')], {})
     await call('POST', `/api/sessions/${id}/chat`, { body: { input: 'wipe' } })
+    await call('PATCH', '/api/settings', { body: { approvals: null } })
     expect(await resultsOf(id)).toMatchObject([{ exit_code: -1, status: 'refused' }])
     await until(async () => (await auditOf(id)).length)
     expect(await auditOf(id)).toMatchObject([{ decision: 'refused', by: 'hardline', tool: 'terminal' }])
@@ -271,13 +273,15 @@ describe('a call without an approval request', () => {
     expect(await resultsOf(id)).toMatchObject([{ status: 'refused' }, { bytes_written: 1 }])
   })
 
-  it('is denied by a rule of the tenant despite the rules of the session', async () => {
+  it('is denied by a rule, despite another one that allows it', async () => {
     const tenant = await newTenant()
-    const rules = (rule: object) => ({ approvals: { rules: [{ tool: '*', ...rule }] } })
-    await call('PATCH', '/api/settings', { key: tenant.key, body: rules({ do: 'deny', match: 'git push*' }) })
+    const rules = [
+      { do: 'allow', tool: '*' },
+      { do: 'deny', tool: '*', match: 'git push*' },
+    ]
     const scripted = model([calls(push('c1')), says('ok')])
-    const body = { model: scripted.id, settings: rules({ do: 'allow' }) }
-    const { id } = await newSession(body, tenant.key)
+    await call('PATCH', '/api/settings', { key: tenant.key, body: { approvals: { rules } } })
+    const { id } = await newSession({ model: scripted.id }, tenant.key)
     await call('POST', `/api/sessions/${id}/chat`, { key: tenant.key, body: { input: 'push' } })
     expect(listTexts(scripted.requests[1]!).at(-1)).toContain('a rule denies * with git push*')
   })
@@ -306,9 +310,9 @@ describe('a call without an approval request', () => {
   ])('in a session that a job began %s', async (_what, settings, result) => {
     const scripted = model([calls(push('c1')), says('Left it.')])
     const id = newSessionId()
-    const tenant = await bindings.TENANT.getByName('t/default').snapshot()
+    const tenant = { ...(await bindings.TENANT.getByName('t/default').snapshot()), settings }
     const run = await objectOf(id).runs.submitAndWait(
-      requestCommand('push it', { tenant, target: creating({ source: 'cron', model: scripted.id, settings }) }),
+      requestCommand('push it', { tenant, target: creating({ source: 'cron', model: scripted.id }) }),
     )
     expect(run?.end).toMatchObject({ exit_reason: 'answered' })
     expect((await resultsOf(id))[0]).toMatchObject(result)

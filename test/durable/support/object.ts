@@ -59,7 +59,7 @@ export const requestCommand = (
 ): RequestCommand => ({
   kind: 'request',
   authority: ownerAuthority(),
-  runId: newRunId(),
+  runId: newRunId('test'),
   message: typeof message === 'string' ? userText(message) : message,
   options: {},
   busyMode: undefined,

@@ -3,6 +3,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import type { Claim } from '../../../src/durable/tenant/claims.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 import { bindings } from '../../worker/client.ts'
 
 let names = 0
@@ -42,7 +43,7 @@ describe("the stub of a tenant's object", () => {
 describe('the snapshot of a tenant', () => {
   it('has the parts that every turn needs', async () => {
     const tenant = newTenant()
-    await tenant.settings.patch({ limits: { usd_per_day: 3, concurrent_turns: 9 } })
+    await tenant.settings.patch(ownerAuthority(`parts-${names}`), { limits: { usd_per_day: 3, concurrent_turns: 9 } })
     await tenant.limits.set({ concurrent_turns: 2 })
     await tenant.windows.record('custom:a/model', 8_000)
     await tenant.windows.record('custom:a/model', 9_000)

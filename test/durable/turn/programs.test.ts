@@ -1,6 +1,6 @@
 /** Tests programs of the model: their calls pass the dispatcher, emit events, are recorded, and end with the program. */
 
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
 import { sendAndStream, subscribe, listMessages, type Run } from '../../worker/listen.ts'
@@ -20,6 +20,10 @@ type Ended = {
   readonly duration_seconds: number
   readonly error?: string
 }
+
+/** Sets policy of the tenant, until the test ends. */
+const setPolicy = (approvals: object) => call('PATCH', '/api/settings', { body: { approvals } })
+afterEach(() => call('PATCH', '/api/settings', { body: { approvals: null } }).then(() => undefined))
 
 const session = async (replies: readonly Reply[], settings: object = {}) => {
   const scripted = model(replies)
@@ -101,9 +105,8 @@ describe('a program', () => {
   })
 
   it('in Python fails with an explanation where Python is missing', async () => {
-    const { id } = await session([calls(code('print(1)', { language: 'python' })), says('Done.')], {
-      approvals: { mode: 'off' },
-    })
+    await setPolicy({ mode: 'off' })
+    const { id } = await session([calls(code('print(1)', { language: 'python' })), says('Done.')])
     await ended(id, await begin(id))
     expect(await resultOf(id)).toMatchObject({ status: 'error', error: expect.stringContaining('no Python') as string })
   })
@@ -156,13 +159,15 @@ describe('approval', () => {
     const source = `
       console.log((await terminal('git push origin main')).exit_code !== -1)
       await write_file('a', 'x').catch((e) => console.log(e.message))`
-    const { id, result } = await ran(source, { approvals: { mode: 'manual', rules } })
+    await setPolicy({ mode: 'manual', rules })
+    const { id, result } = await ran(source)
     expect(result.output).toMatch(/^true\nwrite_file: Not run: a rule denies write_file/)
     expect(await fileOf(id, 'a')).toBe(404)
   })
 
   it('is never given to a hardline call', async () => {
-    const { result } = await ran(`await terminal('rm -rf /')`, { approvals: { mode: 'off' } })
+    await setPolicy({ mode: 'off' })
+    const { result } = await ran(`await terminal('rm -rf /')`)
     expect(result.error).toMatch(/never runs here/)
   })
 

@@ -12,7 +12,7 @@ it.each([
   { who: 'the session', tenant: agent(7), session: agent(5), asked: undefined, limit: 5 },
   { who: 'the request', tenant: agent(7), session: agent(5), asked: 3, limit: 3 },
 ])('the step limit of $who applies', ({ tenant, session, asked, limit }) => {
-  expect(maxTurns(effectiveSettings(tenant, session), asked, 'api')).toBe(limit)
+  expect(maxTurns(effectiveSettings(tenant, session, true), asked, 'api')).toBe(limit)
 })
 
 it("is 50 for a subagent, which has its own setting and ignores the parent's", () => {

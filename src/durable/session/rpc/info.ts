@@ -2,12 +2,21 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import type { Authority } from '../../../agent/model/authority.ts'
-import { patchSettings, type SettingsFault } from '../../../agent/model/settings.ts'
+import { patchSettings, type Settings, type SettingsFault } from '../../../agent/model/settings.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { sessionView, type SessionStatus, type SessionView } from '../api-views.ts'
 import { statusOf } from '../read-session.ts'
+import { tightenSettings } from '../../../agent/policy/settings/tighten-settings.ts'
+import { expandToolsets } from '../../../tools/tools-for.ts'
+import type { Session } from '../session.ts'
 import type { SessionHost } from '../session-host.ts'
+
+/** Settings that are older than the check of policy lose what the check would have refused. */
+function checkedSettings({ meta, tenant }: Session): Settings {
+  if (meta.isPolicyChecked) return meta.settings
+  return tightenSettings(tenant.snapshot?.settings ?? {}, meta.settings, { expand: expandToolsets, mayDiffer: false })
+}
 
 export class InfoSubject extends RpcTarget {
   readonly #host: SessionHost
@@ -43,9 +52,10 @@ export class InfoSubject extends RpcTarget {
     change: { title?: string | null; model?: string | null; settings?: object },
   ): Promise<{ kind: 'updated'; view: SessionView } | SettingsFault | undefined> {
     return this.#host.with(authority, async (session) => {
-      const patched = change.settings && patchSettings(session.meta.settings, change.settings)
+      await session.ensureTenant()
+      const patched = change.settings && patchSettings(checkedSettings(session), change.settings)
       if (patched?.kind === 'wrong') return patched
-      session.updateMeta({ ...change, settings: patched ? patched.settings : session.meta.settings })
+      session.updateMeta({ ...change, ...(patched && { settings: patched.settings, isPolicyChecked: true }) })
       return { kind: 'updated', view: await this.#host.view() }
     })
   }

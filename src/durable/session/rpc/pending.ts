@@ -34,7 +34,7 @@ export class PendingSubject extends RpcTarget {
     return this.#host.with(authority, async (session) => {
       await session.ensureTenant()
       const tenant = tenantStub(this.#host.env, session.tenantId)
-      const decided = await decideApproval(session, tenant, request, answer)
+      const decided = await decideApproval(session, { authority, tenant }, request, answer)
       await session.pendingList.tryPublish()
       return decided === 'gone' && !wasCalled(session.journal, request) ? undefined : decided
     })

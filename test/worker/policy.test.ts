@@ -1,0 +1,188 @@
+/**
+ * Tests who may change which setting: every setting of the schema, for the tenant, a session and a request, with and
+ * without the scope `approve`.
+ */
+
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { findSettingClass } from '../../src/agent/policy/settings/setting-classes.ts'
+import { routes } from '../../src/worker/app.ts'
+import { objectOf } from '../durable/support/object.ts'
+import { calls, model, until } from '../support/scripted-model.ts'
+import { requiredBeside, settingLeaves, settingsWith } from '../support/setting-leaves.ts'
+import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, type Session } from './client.ts'
+
+beforeAll(applyMigrations)
+
+const allScopes = ['chat', 'read', 'write', 'jobs', 'approve']
+const weakScopes = allScopes.filter((scope) => scope !== 'approve')
+
+/** A value of the tenant with a tighter and a looser one of a session, for each policy setting with an order. */
+const orders: Readonly<Record<string, readonly [tenant: unknown, tighter: unknown, looser: unknown]>> = {
+  'approvals.mode': ['smart', 'manual', 'off'],
+  'approvals.unattended': ['deny', 'deny', 'allow'],
+  'approvals.rules': [[], [{ do: 'ask', tool: 'terminal' }], [{ do: 'allow', tool: 'terminal' }]],
+  'terminal.network': ['none', 'none', 'public'],
+  'terminal.allowed_hosts': [['*.example.org'], ['a.example.org'], ['example.com']],
+  'toolsets.enabled': [['file', 'todo'], ['read_file'], ['file', 'terminal']],
+  'toolsets.disabled': [['terminal'], ['terminal', 'file'], ['file']],
+}
+const orderOf = (path: string) => orders[path] ?? (path.startsWith('limits.') ? [10, 5, 20] : undefined)
+
+/** What `PATCH /api/settings` and sessions do not take (docs/settings.md#limits). */
+const isTaken = (path: string, whose: 'tenant' | 'session') =>
+  !/^limits\.(jobs|children|sandboxes)$|^auxiliary\.(?!title_generation).*\.enabled$/.test(path) &&
+  (whose === 'tenant' || !path.startsWith('limits.') || /^limits\.(usd|tokens)_per_(turn|session)$/.test(path))
+
+type Refusal = readonly [status: number, code: string | undefined, param: string | null | undefined]
+const refused = ({ status, body }: { status: number; body: Partial<ErrorBody> }): Refusal =>
+  status < 400 ? [200, undefined, undefined] : [status, body.error?.code, body.error?.param]
+const ok: Refusal = [200, undefined, undefined]
+
+async function setUp() {
+  const { id, key } = await newTenant(allScopes)
+  const weak = await newKey(id, weakScopes)
+  const patch = async (by: string, settings: object) =>
+    refused(await call<ErrorBody>('PATCH', '/api/settings', { key: by, body: settings }))
+  const create = async (by: string, settings: object) =>
+    refused(await call<ErrorBody>('POST', '/api/sessions', { key: by, body: { settings } }))
+  const session = await newSession({}, key)
+  const change = async (by: string, settings: object) =>
+    refused(await call<ErrorBody>('PATCH', `/api/sessions/${session.id}`, { key: by, body: { settings } }))
+  return { id, key, weak, patch, create, change }
+}
+
+const leaves = settingLeaves.map(({ path, example }) => ({ path, example, name: path.join('.') }))
+const kindOf = (path: readonly string[]) => findSettingClass(path)?.kind
+
+describe('a setting', () => {
+  it('of the tenant is changed with the scope approve when it is policy, else without', async () => {
+    const { key, weak, patch } = await setUp()
+    for (const { path, name, example } of leaves.filter((leaf) => isTaken(leaf.name, 'tenant'))) {
+      await patch(key, requiredBeside(path))
+      const policy: Refusal = [403, 'policy', name]
+      const value = settingsWith(path, orderOf(name)?.[1] ?? (example === 'virtual' ? 'http' : example))
+      const isPolicy = kindOf(path) !== 'preference' && name !== 'providers.custom:x.base_url'
+      expect([name, await patch(weak, value)]).toEqual([name, isPolicy ? policy : ok])
+      expect([name, await patch(key, value)]).toEqual([name, ok])
+      // Removing it loosens or tightens: both are changes.
+      const removed = settingsWith(path.slice(0, 1), null)
+      expect([name, (await patch(weak, removed))[0]]).toEqual([name, kindOf(path) === 'preference' ? 200 : 403])
+      expect(await patch(key, removed)).toEqual(ok)
+    }
+  })
+
+  it('of a session is only tightened, and without an order needs the scope approve', async () => {
+    const { key, weak, patch, create, change } = await setUp()
+    /** Creates and changes a session with and without the scope. */
+    const askAll = async (settings: object) => {
+      const answers = { weak: [await create(weak, settings), await change(weak, settings)] }
+      return { ...answers, strong: [await create(key, settings), await change(key, settings)] }
+    }
+    for (const { path, name, example } of leaves.filter((leaf) => isTaken(leaf.name, 'session'))) {
+      const [tenant, tighter, looser] = orderOf(name) ?? [
+        undefined,
+        undefined,
+        example === 'virtual' ? 'http' : example,
+      ]
+      if (tenant !== undefined) await patch(key, settingsWith(path, tenant))
+      const settingsOf = (value: unknown) => merge(requiredBeside(path), settingsWith(path, value))
+      const refusal: Refusal = [403, 'policy', path[0] === 'providers' ? 'providers.custom:x.base_url' : name]
+      const kind = kindOf(path)
+      expect([name, await askAll(settingsOf(looser))]).toEqual([
+        name,
+        {
+          weak: Array(2).fill(kind === 'preference' ? ok : refusal),
+          strong: Array(2).fill(kind === 'ordered' ? refusal : ok),
+        },
+      ])
+      const accepted = { weak: [ok, ok], strong: [ok, ok] }
+      const tight = tighter === undefined ? accepted : await askAll(settingsOf(tighter))
+      expect([name, tight]).toEqual([name, accepted])
+      await patch(key, settingsWith(path.slice(0, 1), null))
+      await change(key, settingsWith(path.slice(0, 1), null))
+    }
+  })
+
+  /** Fields of requests by the setting that they override. Null: the field is no setting. */
+  const fields: Readonly<Record<string, string | null>> = {
+    input: null,
+    attachments: null,
+    mode: 'busy_input_mode',
+    model: 'model.default',
+    provider: 'model.default',
+    model_options: null,
+    temperature: 'model.temperature',
+    max_tokens: 'model.max_tokens',
+    reasoning_effort: 'model.reasoning_effort',
+    instructions: 'instructions',
+    max_turns: 'agent.max_turns',
+  }
+
+  it('of a request is a preference: no field reaches policy', () => {
+    const bodies = routes.filter(({ path }) => /^\/api\/sessions\/:id\/(chat|chat\/stream|steer|retry)$/.test(path))
+    expect(bodies).toHaveLength(4)
+    for (const { body } of bodies)
+      for (const field of Object.keys((body as unknown as { shape: object }).shape)) {
+        const setting = fields[field]
+        const kind = typeof setting === 'string' ? kindOf(setting.split('.')) : setting
+        expect([field, ['preference', null].includes(kind ?? null) && setting !== undefined]).toEqual([field, true])
+      }
+  })
+})
+
+const merge = (below: object, above: object): object => {
+  const merged = { ...below } as Record<string, unknown>
+  for (const [name, value] of Object.entries(above)) {
+    const old = merged[name]
+    const isDeep = typeof value === 'object' && value !== null && !Array.isArray(value)
+    merged[name] = isDeep ? merge((old as object | undefined) ?? {}, value as object) : value
+  }
+  return merged
+}
+
+describe('approvals', () => {
+  const push = calls({ id: 'c1', name: 'terminal', input: { command: 'git push origin main' } })
+  const pendingOf = async (key: string, id: string) =>
+    (await call<{ data: { id: string; session_id: string }[] }>('GET', '/api/approvals', { key })).body.data.find(
+      (one) => one.session_id === id,
+    )
+
+  it('are not switched off by a key with the scope chat that creates a session', async () => {
+    const { weak, create, change } = await setUp()
+    const off = { approvals: { mode: 'off' } }
+    expect(await create(weak, off)).toEqual([403, 'policy', 'approvals.mode'])
+    expect(await change(weak, off)).toEqual([403, 'policy', 'approvals.mode'])
+  })
+
+  /** A session as it was stored before there was a check. */
+  async function newLooseSession(settings: object) {
+    const { id: tenant, key, weak, patch } = await setUp()
+    await patch(key, { approvals: { mode: 'manual' } })
+    const scripted = model([push, push])
+    const { id } = await newSession({ model: scripted.id }, key)
+    await runInDurableObject(objectOf(id, tenant), async (_object, { storage: { sql } }) => {
+      const { entries } = sql.exec<{ entries: string }>('SELECT entries FROM step WHERE n = 0').one()
+      const { isPolicyChecked: _, ...meta } = JSON.parse(entries) as Record<string, unknown>
+      sql.exec('UPDATE step SET entries = ? WHERE n = 0', JSON.stringify({ ...meta, settings }))
+    })
+    await evictDurableObject(objectOf(id, tenant))
+    return { tenant, id, key, weak }
+  }
+
+  it('hold in a session whose stored settings are loose, and in its fork', async () => {
+    const { id, key, weak } = await newLooseSession({ approvals: { mode: 'off', rules: [{ do: 'allow', tool: '*' }] } })
+    const fork = await call<Session>('POST', `/api/sessions/${id}/fork`, { key: weak, body: {} })
+    for (const session of [id, fork.body.id]) {
+      await call('POST', `/api/sessions/${session}/steer`, { key: weak, body: { input: 'push' } })
+      expect(await until(() => pendingOf(key, session))).toBeDefined()
+    }
+  })
+
+  it('hold in an imported session, whatever settings its file names', async () => {
+    const { weak } = await setUp()
+    const body = { session: { title: 'x', settings: { approvals: { mode: 'off' } } }, messages: [] }
+    const imported = await call<Session>('POST', '/api/sessions/import', { key: weak, body })
+    expect([imported.status, imported.body.settings]).toEqual([201, {}])
+  })
+})
