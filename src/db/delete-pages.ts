@@ -3,7 +3,9 @@
  * `usage_kept`, so that it stays counted.
  */
 
+import type { AuditEvent } from '../agent/model/audit.ts'
 import type { SpentTurn } from '../agent/model/history.ts'
+import { auditStatement } from './audit-log.ts'
 import type { TenantDb } from './tenant-db.ts'
 
 const ownSession = 'FROM session WHERE tenant_id = ?1 AND id = ?2'
@@ -54,9 +56,11 @@ export async function deleteSession(
   tenantDb: TenantDb,
   sessionId: string,
   unsent: readonly SpentTurn[] = [],
+  audit?: AuditEvent,
 ): Promise<boolean> {
   const { statement, write } = tenantDb
   const results = await write([
+    ...(audit ? [auditStatement(tenantDb, audit)] : []),
     statement(copyUsage, sessionId, 0),
     ...usageStatements(tenantDb, sessionId, unsent),
     // Key 0 is the title.

@@ -16,7 +16,7 @@ export function createD1History(db: D1Database, tenantId: string): HistoryStore 
     truncate: (sessionId, from, unsent) => deletePagesFrom(tenantDb, sessionId, from, unsent),
     listPages: (sessionId, after, bytes) => listPages(tenantDb, sessionId, after, bytes),
     listSessions: (filter) => listSessions(tenantDb, filter),
-    deleteSession: (sessionId, unsent) => deleteSession(tenantDb, sessionId, unsent),
+    deleteSession: (sessionId, unsent, audit) => deleteSession(tenantDb, sessionId, unsent, audit),
     recent: (limit) => listRecentSessions(tenantDb, limit),
     search: (query, limit, sort) => searchMessages(tenantDb, query, limit, { sort, now: Date.now() }),
     read: (sessionId, range) => readMessages(tenantDb, sessionId, range),

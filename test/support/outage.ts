@@ -5,6 +5,8 @@ type Wait = () => Promise<unknown> | undefined
 export const outage = {
   /** D1 receives nothing, and every call fails. */
   isDatabaseDown: false,
+  /** Batches of the tenant's object fail: not at all executed, or executed with their result lost. */
+  tenantBatches: 'succeed' as 'succeed' | 'fail' | 'lose result',
   /** Calls of the tenant's object fail. */
   isTenantDown: false,
   /** D1 executes the next batch, but its result is lost. */
@@ -17,6 +19,7 @@ export const outage = {
   refusedCount: 0,
   restore() {
     Object.assign(outage, { isDatabaseDown: false, isTenantDown: false, dropsNextResult: false, refusedCount: 0 })
+    outage.tenantBatches = 'succeed'
     outage.beforeStatement = outage.beforeBatch = outage.beforePut = undefined
   },
 }
@@ -63,6 +66,20 @@ export const withDatabaseOutage = (db: D1Database): D1Database =>
       if (name === 'batch') return (statements: readonly D1PreparedStatement[]) => batch(target, statements)
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+
+export const withTenantDatabaseOutage = (db: D1Database): D1Database =>
+  new Proxy(db, {
+    get(target, name) {
+      if (name !== 'batch' || outage.tenantBatches === 'succeed') {
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      }
+      return async (statements: D1PreparedStatement[]) => {
+        if (outage.tenantBatches === 'lose result') await target.batch(statements)
+        return refuse()
+      }
     },
   })
 

@@ -1,13 +1,13 @@
 /** The worker of the tests inside workerd: the product's worker, plus classes that only tests use. */
 
 import { SessionDO as Session } from '../../src/durable/session/session-object.ts'
+import { TenantDO as Tenant } from '../../src/durable/tenant/tenant-object.ts'
 import worker from '../../src/worker/index.ts'
 import { type BilledRows, countRows } from './billed-rows.ts'
 import { deployment } from './deployment.ts'
-import { withDatabaseOutage, withSlowBlobs, withTenantOutage } from './outage.ts'
+import { withDatabaseOutage, withSlowBlobs, withTenantDatabaseOutage, withTenantOutage } from './outage.ts'
 
 export { FilesObject } from '../backends/support/files-object.ts'
-export { TenantDO } from '../../src/durable/tenant/tenant-object.ts'
 export { TenantWithJobs } from '../durable/tenant/fake-jobs.ts'
 
 const bound = () => deployment.ai && { AI: deployment.ai as unknown as Ai }
@@ -15,6 +15,13 @@ const bound = () => deployment.ai && { AI: deployment.ai as unknown as Ai }
 export default {
   fetch: (request, env, context) => worker.fetch(request, { ...env, ...bound() }, context),
 } satisfies ExportedHandler<Env>
+
+/** The tenant's object of the product. Tests can fail its database (outage.ts). */
+export class TenantDO extends Tenant {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, { ...env, DB: withTenantDatabaseOutage(env.DB) })
+  }
+}
 
 /** The session object of the product. Tests can fail its bindings (outage.ts) and count its rows (billed-rows.ts). */
 export class SessionDO extends Session {

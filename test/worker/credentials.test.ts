@@ -228,7 +228,7 @@ describe('stored credentials', () => {
     const thief = await newTenant()
     await store({ provider: 'xai', key: 'stolen-key-0001' }, mine.key)
     const { list } = await bindings.TENANT.getByName(`t/${mine.id}`).credentials.list()
-    await bindings.TENANT.getByName(`t/${thief.id}`).credentials.add(list[0]!)
+    await bindings.TENANT.getByName(`t/${thief.id}`).credentials.add(list[0]!, 'key:admin')
     expect(await listOf(thief.key)).toMatchObject([
       { status: 'dead', reason: expect.stringContaining('Enter it again') },
     ])

@@ -3,6 +3,7 @@
  * sends new pages with keys, so that sending twice changes nothing.
  */
 
+import type { AuditEvent } from './audit.ts'
 import type { History } from './tool.ts'
 import type { Message } from './message.ts'
 import type { Usage } from './usage.ts'
@@ -90,6 +91,9 @@ export type HistoryStore = History & {
   readonly listSessions: (
     filter: SessionFilter,
   ) => Promise<{ readonly data: readonly SessionRecord[]; readonly nextCursor: string | null }>
-  /** Deletes the record, the pages and the index rows. Their usage stays counted. False for an unknown session. */
-  readonly deleteSession: (sessionId: string, unsent?: readonly SpentTurn[]) => Promise<boolean>
+  /**
+   * Deletes the record, the pages and the index rows. Their usage stays counted. False for an unknown session. `audit` is
+   * written in the same transaction.
+   */
+  readonly deleteSession: (sessionId: string, unsent?: readonly SpentTurn[], audit?: AuditEvent) => Promise<boolean>
 }

@@ -1,5 +1,6 @@
 /** Ends a session that is being deleted, and deletes its data outside the object. */
 
+import { createAuditEvent } from '../../agent/model/audit.ts'
 import { createD1History } from '../../db/history.ts'
 import { settleRun } from '../turn/run-end.ts'
 import type { Session } from './session.ts'
@@ -35,10 +36,13 @@ async function endRuns(session: Session): Promise<void> {
 }
 
 /** Deletes the data outside the object: history, files, pending requests, storage usage. Throws on failure. */
-export async function deleteOutside(session: Session, env: Env): Promise<void> {
+export async function deleteOutside(session: Session, env: Env, actor?: string): Promise<void> {
   // A projection in flight would write after the deletion.
   await session.projection.settled()
-  await createD1History(env.DB, session.tenantId).deleteSession(session.sessionId, session.projection.unsentTurns())
+  const { tenantId, sessionId } = session
+  const event = { at: clock.now(), kind: 'session.deleted', subject: sessionId, sessionId } as const
+  const audit = actor === undefined ? undefined : createAuditEvent({ ...event, actor })
+  await createD1History(env.DB, tenantId).deleteSession(sessionId, session.projection.unsentTurns(), audit)
   await session.toolRuntime.removeFiles()
   await session.pendingList.clear()
   await session.billing.releaseStorage()

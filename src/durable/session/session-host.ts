@@ -66,13 +66,13 @@ export class SessionHost {
 
   /**
    * Stops the runs and deletes all data of the session, the object's storage last: after a failure or
-   * a crash the session still exists and can be deleted again. False when there was none.
+   * a crash the session still exists and can be deleted again. False when there was none. `actor`: who asked for it.
    */
-  async delete(): Promise<boolean> {
+  async delete(actor?: string): Promise<boolean> {
     if (!(await this.find())) return false
     try {
       await endSession(this.#session)
-      await deleteOutside(this.#session, this.env)
+      await deleteOutside(this.#session, this.env, actor)
       await this.ctx.storage.deleteAlarm()
       await this.ctx.storage.deleteAll()
     } catch (error) {

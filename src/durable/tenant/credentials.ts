@@ -11,15 +11,19 @@ import {
   withoutCredential,
 } from '../models/credentials.ts'
 import type { StoredKeyHealth } from '../models/key-pool.ts'
+import { clock } from '../platform/clock.ts'
+import type { TenantAudit } from './audit.ts'
 import type { TenantKeyHealth } from './key-health.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export class TenantCredentials extends RpcTarget {
   readonly #values: StoredValues
   readonly #keyHealth: TenantKeyHealth
+  readonly #audit: TenantAudit
 
-  constructor(values: StoredValues, keyHealth: TenantKeyHealth) {
+  constructor(values: StoredValues, keyHealth: TenantKeyHealth, audit: TenantAudit) {
     super()
+    this.#audit = audit
     this.#values = values
     this.#keyHealth = keyHealth
   }
@@ -29,18 +33,26 @@ export class TenantCredentials extends RpcTarget {
     return { list: this.#stored()?.list ?? [], health: this.#keyHealth.list() }
   }
 
-  add(credential: Credential): AddResult {
+  /** `actor`: who does it, for the audit log. */
+  add(credential: Credential, actor: string): AddResult {
     const { result, stored } = withCredential(this.#stored() ?? noCredentials, credential)
-    if (stored) this.#values.set('credentials', stored)
+    if (!stored) return result
+    this.#values.set('credentials', stored)
+    const { id: subject, provider, name, lastFour } = credential
+    const details = { provider, name, last_four: lastFour }
+    this.#audit.add({ at: clock.now(), kind: 'credential.added', actor, subject, details })
     return result
   }
 
   /** Returns whether there was a credential of this id. */
-  remove(id: string): boolean {
+  remove(id: string, actor: string): boolean {
+    const removed = this.#stored()?.list.find((credential) => credential.id === id)
     const left = withoutCredential(this.#stored() ?? noCredentials, id)
     if (!left) return false
     this.#values.set('credentials', left)
     this.#keyHealth.remove(id)
+    const details = { provider: removed?.provider, last_four: removed?.lastFour }
+    this.#audit.add({ at: clock.now(), kind: 'credential.removed', actor, subject: id, details })
     return true
   }
 

@@ -5,6 +5,7 @@
 
 import { RpcTarget } from 'cloudflare:workers'
 import { clock } from '../platform/clock.ts'
+import type { TenantAudit } from './audit.ts'
 
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const codeChars = 8
@@ -43,10 +44,12 @@ const schema = [
 
 export class TenantPairing extends RpcTarget {
   readonly #sqlStorage: SqlStorage
+  readonly #audit: TenantAudit
   #hasTables = false
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, audit: TenantAudit) {
     super()
+    this.#audit = audit
     this.#sqlStorage = sql
   }
 
@@ -72,8 +75,8 @@ export class TenantPairing extends RpcTarget {
     return { kind: 'code', code }
   }
 
-  /** Approves the person who got this code. */
-  async approve(platform: string, code: string): Promise<ApproveResult> {
+  /** Approves the person who got this code. `actor`: who does it, for the audit log. */
+  async approve(platform: string, code: string, actor: string): Promise<ApproveResult> {
     const now = clock.now()
     const hash = await hashOf(platform, code.trim().toUpperCase())
     const query = 'SELECT wrong, until FROM pairing_guesses'
@@ -94,7 +97,10 @@ export class TenantPairing extends RpcTarget {
       wrong,
       wrong >= maxWrongCodes ? now + lockMs : 0,
     )
-    return approved ? { kind: 'approved', ...approved } : { kind: 'wrong' }
+    if (!approved) return { kind: 'wrong' }
+    const subject = `${platform}:${approved.person}`
+    this.#audit.add({ at: now, kind: 'pairing.approved', actor, subject, details: { name: approved.name } })
+    return { kind: 'approved', ...approved }
   }
 
   /** Approved people and those with a valid code, newest first. */
@@ -105,9 +111,13 @@ export class TenantPairing extends RpcTarget {
   }
 
   /** Returns whether the person was in the list. */
-  remove(platform: string, person: string): boolean {
-    const query = 'DELETE FROM pairing WHERE platform = ? AND person = ? RETURNING person'
-    return this.#sql.exec(query, platform, person).toArray().length > 0
+  remove(platform: string, person: string, actor: string): boolean {
+    const query = 'DELETE FROM pairing WHERE platform = ? AND person = ? RETURNING name'
+    const [removed] = this.#sql.exec<{ name: string }>(query, platform, person).toArray()
+    if (!removed) return false
+    const subject = `${platform}:${person}`
+    this.#audit.add({ at: clock.now(), kind: 'pairing.removed', actor, subject, details: { name: removed.name } })
+    return true
   }
 
   #pendingCount(platform: string): number {

@@ -8,6 +8,7 @@ import { ownerTenant } from '../../db/schema.ts'
 import { clock } from '../platform/clock.ts'
 import { TenantAccess } from './access.ts'
 import { type ScheduledParts, TenantAlarm } from './alarm.ts'
+import { TenantAudit } from './audit.ts'
 import { TenantBilling } from './billing.ts'
 import { TenantClaims } from './claims.ts'
 import { TenantCredentials } from './credentials.ts'
@@ -27,6 +28,12 @@ export class TenantDO extends DurableObject<Env> {
   readonly #id = (this.ctx.id.name ?? '').slice('t/'.length)
   readonly #sql = this.ctx.storage.sql
   readonly #values = new StoredValues(this.#sql)
+  readonly #audit = new TenantAudit({
+    tenantId: this.#id,
+    sql: this.#sql,
+    database: this.env.DB,
+    armAlarm: () => this.armAlarm(),
+  })
   readonly #billing = new TenantBilling({
     tenantId: this.#id,
     sql: this.#sql,
@@ -37,11 +44,11 @@ export class TenantDO extends DurableObject<Env> {
   readonly #settings = new TenantSettings(this.#id, this.#values, () => this.#billing.limitsChanged())
   readonly #claims = new TenantClaims(this.#sql, this.#values)
   readonly #keyHealth = new TenantKeyHealth(this.#values)
-  readonly #credentials = new TenantCredentials(this.#values, this.#keyHealth)
+  readonly #credentials = new TenantCredentials(this.#values, this.#keyHealth, this.#audit)
   readonly #dataKeys = new TenantDataKeys(this.#values)
   readonly #windows = new TenantWindows(this.#values)
   readonly #pending = new TenantPending(this.#sql)
-  readonly #pairing = new TenantPairing(this.#sql)
+  readonly #pairing = new TenantPairing(this.#sql, this.#audit)
   readonly #network = new TenantNetwork(this.#sql)
   readonly #access = new TenantAccess({
     sql: this.#sql,
@@ -51,6 +58,7 @@ export class TenantDO extends DurableObject<Env> {
   })
   readonly #alarm = new TenantAlarm(this.ctx.storage, () => ({
     access: this.#access,
+    audit: this.#audit,
     ...(this.#id === ownerTenant && { deletions: this.#deletions }),
     ...(this.#access.get().status === 'active' && this.scheduledParts),
   }))
@@ -60,6 +68,10 @@ export class TenantDO extends DurableObject<Env> {
 
   get deletions(): TenantDeletions {
     return this.#deletions
+  }
+
+  get audit(): TenantAudit {
+    return this.#audit
   }
 
   get access(): TenantAccess {

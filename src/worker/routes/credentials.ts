@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod'
+import { actorOf } from '../../agent/model/audit.ts'
 import { customProviderName } from '../../agent/model/settings.ts'
 import { acceptsKeys } from '../../agent/routing/availability.ts'
 import { getProvider } from '../../agent/providers/profiles/providers.ts'
@@ -137,7 +138,7 @@ export const credentialRoutes = [
         sealed: await seal(env, body.key, credentialOwner(tenant.id, { id, provider })),
         mark: await fingerprintSecret(env, body.key, providerOwner(tenant.id, provider)),
       }
-      const outcome = await tenantStub(call.env, call.tenant.id).credentials.add(credential)
+      const outcome = await tenantStub(call.env, call.tenant.id).credentials.add(credential, actorOf(call.authority))
       if (outcome === 'known')
         throw new AppError(409, 'conflict', `This key is already stored for ${provider}.`, { param: 'key' })
       if (outcome === 'full')
@@ -154,7 +155,10 @@ export const credentialRoutes = [
     summary: 'Delete a key; the next turn no longer uses it',
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
-      requireFound((await tenantStub(call.env, call.tenant.id).credentials.remove(call.param('id'))) || undefined)
+      requireFound(
+        (await tenantStub(call.env, call.tenant.id).credentials.remove(call.param('id'), actorOf(call.authority))) ||
+          undefined,
+      )
       forgetSnapshot(call.tenant.id)
       return new Response(null, { status: 204 })
     },

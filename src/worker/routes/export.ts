@@ -1,9 +1,11 @@
 /** `/api/sessions/{id}/export` renders a conversation in five formats; `/api/sessions/import` reads two of them. */
 
 import * as z from 'zod'
+import { actorOf } from '../../agent/model/audit.ts'
 import { exportFormats, exportFormatName, exportVersion, mediaTypes } from '../../agent/public-api/export.ts'
 import { exportedMessageSchema } from '../../agent/public-api/exported-message.ts'
 import type { ImportedSession } from '../../durable/session/export.ts'
+import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { utf8Bytes } from '../../durable/platform/row-size.ts'
 import { validate, parseJson, readText } from '../body.ts'
 import { AppError, invalid } from '../errors.ts'
@@ -105,6 +107,13 @@ export const exportRoutes = [
     responses: { 200: { description: 'The conversation, nothing masked', type: 'application/json' } },
     handle: async ({ env, authority, tenant, param, query: { format } }) => {
       const body = requireFound(await sessionStub(env, tenant.id, param('id')).transfer.export(authority, format))
+      const event = {
+        at: Date.now(),
+        kind: 'session.exported',
+        actor: actorOf(authority),
+        details: { format },
+      } as const
+      await tenantStub(env, tenant.id).audit.add({ ...event, subject: param('id'), sessionId: param('id') })
       return new Response(body, {
         headers: {
           'content-type': mediaTypes[format],

@@ -1,6 +1,7 @@
 /** Serves `/api/pairing`: lists people who wrote to a channel without permission, and approves them by their codes. */
 
 import * as z from 'zod'
+import { actorOf } from '../../agent/model/audit.ts'
 import type { PairedPerson } from '../../durable/tenant/pairing.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
@@ -52,7 +53,11 @@ export const pairingRoutes = [
     responses: ok('The approved person', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
     handle: async (call) => {
       const { platform, code } = call.body
-      const approval = await tenantStub(call.env, call.tenant.id).pairing.approve(platform, code)
+      const approval = await tenantStub(call.env, call.tenant.id).pairing.approve(
+        platform,
+        code,
+        actorOf(call.authority),
+      )
       if (approval.kind === 'wrong')
         throw new AppError(404, 'not_found', 'This code does not exist or has expired.', { param: 'code' })
       if (approval.kind === 'locked')
@@ -73,7 +78,8 @@ export const pairingRoutes = [
     handle: async (call) => {
       const [, platform, person] = /^([a-z]{1,40}):(.{1,200})$/.exec(call.param('id')) ?? []
       if (platform === undefined || person === undefined) throw notFound()
-      if (!(await tenantStub(call.env, call.tenant.id).pairing.remove(platform, person))) throw notFound()
+      if (!(await tenantStub(call.env, call.tenant.id).pairing.remove(platform, person, actorOf(call.authority))))
+        throw notFound()
       return new Response(null, { status: 204 })
     },
   }),

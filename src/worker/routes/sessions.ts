@@ -145,7 +145,7 @@ export const sessionRoutes = [
     summary: 'Delete a session and everything that belongs to it',
     responses: { 204: { description: 'Deleted' } },
     handle: async ({ env, authority, tenant, param }) => {
-      requireFound((await sessionStub(env, tenant.id, param('id')).info.delete(authority)) || undefined)
+      requireFound((await sessionStub(env, tenant.id, param('id')).info.delete(authority, true)) || undefined)
       return new Response(null, { status: 204 })
     },
   }),

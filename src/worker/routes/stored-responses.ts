@@ -219,7 +219,7 @@ async function deleteResponse(location: ResponseLocation): Promise<void> {
   if (page.data.at(-1)?.run_id !== runId)
     throw new AppError(409, 'conflict', 'Other responses continue from this one. Delete them first.')
   if (!page.next_cursor && page.data.every((message) => message.run_id === runId)) {
-    requireFound((await session.info.delete(authority)) || undefined)
+    requireFound((await session.info.delete(authority, true)) || undefined)
     return
   }
   const undone = await session.conversation.undo(authority, 1)

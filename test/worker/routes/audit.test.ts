@@ -1,11 +1,12 @@
 /** Tests that `/api/audit` has every change, with who made it, what changed and nothing secret. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { applyMigrations, bindings, call, newKey, newTenant } from '../client.ts'
+import { until } from '../../support/scripted-model.ts'
+import { applyMigrations, bindings, call, newKey, newTenant, request } from '../client.ts'
 
 beforeAll(applyMigrations)
 
-export type Entry = {
+type Entry = {
   readonly at: string
   readonly kind: string
   readonly actor: string | null
@@ -99,6 +100,46 @@ describe('changes of channels', () => {
       changes: [{ field: 'name', before: 'Ours', after: 'Theirs' }],
     })
     expect(JSON.stringify(entries)).not.toMatch(/AAAA|ssss|tttt/)
+  })
+})
+
+describe('changes in the tenant', () => {
+  it('of credentials and people in chats, exports and deletions are in the log', async () => {
+    const { id, key } = await newTenant()
+    const secret = 'sk-proj-0123456789abcdefghijklmnop'
+    const added = await call<{ id: string }>('POST', '/api/credentials', {
+      key,
+      body: { provider: 'openai', key: secret },
+    })
+    await call('DELETE', `/api/credentials/${added.body.id}`, { key })
+    const { pairing } = bindings.TENANT.getByName(`t/${id}`)
+    const issued = await pairing.check({ platform: 'telegram', person: '7', name: 'Ada' }, true)
+    const code = issued.kind === 'code' ? issued.code : ''
+    await call('POST', '/api/pairing/approve', { key, body: { platform: 'telegram', code } })
+    await call('DELETE', '/api/pairing/telegram:7', { key })
+    const session = await call<{ id: string }>('POST', '/api/sessions', { key, body: {} })
+    const path = `/api/sessions/${session.body.id}`
+    await (await request('GET', `${path}/export?format=md`, { key })).text()
+    await call('DELETE', path, { key })
+    await call('DELETE', path, { key })
+    const expected = [
+      ['session.deleted', session.body.id],
+      ['session.exported', session.body.id],
+      ['pairing.removed', 'telegram:7'],
+      ['pairing.approved', 'telegram:7'],
+      ['credential.removed', added.body.id],
+      ['credential.added', added.body.id],
+      ['key.created', expect.any(String)],
+      ['tenant.created', id],
+    ]
+    const entries = await until(async () => {
+      const all = await list(key)
+      return all.length >= expected.length ? all : undefined
+    })
+    expect(entries.map(({ kind, subject }) => [kind, subject])).toEqual(expected)
+    expect(entries.slice(0, 6).every(({ actor }) => actor?.startsWith('key:') && actor !== 'key:admin')).toBe(true)
+    expect(JSON.stringify(entries)).not.toContain(secret)
+    expect(JSON.stringify(entries)).not.toContain(code)
   })
 })
 

@@ -1,6 +1,7 @@
 /** RPC subject `info`: reads, creates, updates and deletes a session. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import { actorOf } from '../../../agent/model/audit.ts'
 import type { Authority } from '../../../agent/model/authority.ts'
 import { patchSettings, type Settings, type SettingsFault } from '../../../agent/model/settings.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
@@ -60,8 +61,11 @@ export class InfoSubject extends RpcTarget {
     })
   }
 
-  /** False when there is no such session. Can be repeated after a failure. */
-  async delete(authority: Authority): Promise<boolean> {
-    return this.#host.isOwn(authority) && this.#host.delete()
+  /**
+   * False when there is no such session. Can be repeated after a failure. `isRequested`: a client asked for it, so that
+   * the audit log has it.
+   */
+  async delete(authority: Authority, isRequested = false): Promise<boolean> {
+    return this.#host.isOwn(authority) && this.#host.delete(isRequested ? actorOf(authority) : undefined)
   }
 }

@@ -1,0 +1,77 @@
+/** Tests that audit entries of the tenant's object survive outages and crashes, and reach D1 once. */
+
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { afterEach, beforeAll, expect, it } from 'vitest'
+import { listAuditEntries } from '../../../src/db/audit-log.ts'
+import { until } from '../../support/scripted-model.ts'
+import { outage } from '../../support/outage.ts'
+import { applyMigrations, bindings } from '../../worker/client.ts'
+
+beforeAll(applyMigrations)
+afterEach(() => outage.restore())
+
+let names = 0
+const newTenant = () => `audited-${++names}`
+const stubOf = (tenant: string) => bindings.TENANT.getByName(`t/${tenant}`)
+
+const credential = {
+  id: 'cred_1',
+  provider: 'openai',
+  name: null,
+  lastFour: 'abcd',
+  createdAt: 1,
+  sealed: 'sealed-text',
+  mark: 'mark',
+}
+
+const entriesOf = async (tenant: string) =>
+  (await listAuditEntries(bindings.DB, tenant, { limit: 50 })).map(({ kind, actor, body }) => ({
+    kind,
+    actor,
+    subject: body.subject,
+  }))
+
+it('sends an entry with the next alarm, and sets none when there is nothing to send', async () => {
+  const tenant = newTenant()
+  await stubOf(tenant).credentials.add(credential, 'key:one')
+  // The alarm is due at once and runs by itself.
+  const entries = await until(async () => {
+    const all = await entriesOf(tenant)
+    return all.length ? all : undefined
+  })
+  expect(entries).toEqual([{ kind: 'credential.added', actor: 'key:one', subject: 'cred_1' }])
+  const armedAt = () => runInDurableObject(stubOf(tenant), (_object, { storage }) => storage.getAlarm())
+  await until(async () => (await armedAt()) === null || undefined)
+})
+
+it('keeps entries while D1 is down, over an eviction, and sends each once and in order', async () => {
+  const tenant = newTenant()
+  outage.tenantBatches = 'fail'
+  await stubOf(tenant).credentials.add(credential, 'key:one')
+  await runDurableObjectAlarm(stubOf(tenant))
+  expect(outage.refusedCount).toBeGreaterThan(0)
+  expect(await stubOf(tenant).credentials.remove('cred_1', 'key:two')).toBe(true)
+  await evictDurableObject(stubOf(tenant))
+  outage.restore()
+  await stubOf(tenant).pairing.remove('telegram', 'nobody', 'key:one')
+  await runDurableObjectAlarm(stubOf(tenant))
+  await runDurableObjectAlarm(stubOf(tenant))
+  expect(await entriesOf(tenant)).toEqual([
+    { kind: 'credential.removed', actor: 'key:two', subject: 'cred_1' },
+    { kind: 'credential.added', actor: 'key:one', subject: 'cred_1' },
+  ])
+})
+
+it('sends entries again whose result was lost, without a second copy', async () => {
+  const tenant = newTenant()
+  outage.tenantBatches = 'lose result'
+  await stubOf(tenant).credentials.add(credential, 'key:one')
+  await runDurableObjectAlarm(stubOf(tenant))
+  outage.restore()
+  await evictDurableObject(stubOf(tenant))
+  await runInDurableObject(stubOf(tenant), (object) => object.alarm())
+  expect((await entriesOf(tenant)).length).toBe(1)
+  await runInDurableObject(stubOf(tenant), (_object, { storage }) => {
+    expect(storage.sql.exec('SELECT * FROM audit_outbox').toArray()).toEqual([])
+  })
+})
