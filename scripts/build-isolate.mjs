@@ -13,7 +13,7 @@ import { readable } from './lib/pdfjs.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const backends = join(root, 'src/backends')
 const output = join(backends, 'dist')
-const rooms = ['virtual', 'isolate', 'pdf'].map((name) => join(backends, name))
+const rooms = ['virtual', 'isolate', 'pdf', 'jose'].map((name) => join(backends, name))
 const targets = [
   { entry: 'virtual/isolate/entry.ts', file: 'bash.isolate.txt' },
   { entry: 'virtual/isolate/inline.ts', file: 'bash.inline.mjs' },
@@ -21,6 +21,7 @@ const targets = [
   { entry: 'isolate/inside/entry.ts', file: 'run.isolate.txt' },
   { entry: 'pdf/inside/entry.ts', file: 'pdf.isolate.txt' },
   { entry: 'pdf/inside/inline.ts', file: 'pdf.inline.mjs' },
+  { entry: 'jose/inline.ts', file: 'jose.inline.mjs' },
   { entry: '../../node_modules/openai/index.mjs', file: 'openai.mjs' },
 ]
 
@@ -35,6 +36,7 @@ const inputs = [
   join(root, 'node_modules/modern-tar/package.json'),
   join(root, 'node_modules/acorn/package.json'),
   join(root, 'node_modules/sucrase/package.json'),
+  join(root, 'node_modules/jose/package.json'),
   join(root, 'node_modules/openai/package.json'),
   join(root, 'node_modules/unpdf/package.json'),
   join(backends, 'tar.ts'),

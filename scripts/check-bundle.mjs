@@ -15,6 +15,7 @@ const apart = [
   'bash.inline.mjs',
   'bash.isolate.txt',
   'compile.isolate.txt',
+  'jose.inline.mjs',
   'run.isolate.txt',
   'pdf.inline.mjs',
   'pdf.isolate.txt',

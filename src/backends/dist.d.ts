@@ -9,6 +9,10 @@ declare module '*/bash.inline.mjs' {
   export const runShell: import('./virtual/protocol.ts').RunShell
 }
 
+declare module '*/jose.inline.mjs' {
+  export { createLocalJWKSet, decodeJwt, errors, jwtVerify } from 'jose'
+}
+
 declare module '*/pdf.inline.mjs' {
   export const read: import('./pdf/protocol.ts').ReadPdf
 }

@@ -7,6 +7,9 @@
 export const inlineShell = () => import('./dist/bash.inline.mjs')
 export const inlinePdf = () => import('./dist/pdf.inline.mjs')
 
+/** The library that verifies tokens of identity providers. */
+export const inlineJose = () => import('./dist/jose.inline.mjs')
+
 /** Code of isolates. Its first line is a hash of the rest. */
 export const shellCode = async () => (await import('./dist/bash.isolate.txt')).default
 export const pdfCode = async () => (await import('./dist/pdf.isolate.txt')).default

@@ -148,3 +148,21 @@ export const channel = sqliteTable(
   },
   (table) => [index('channel_tenant').on(table.tenantId, table.createdAt)],
 )
+
+/** Rules by which tokens of identity providers become access to a tenant. */
+export const login = sqliteTable(
+  'login',
+  {
+    id: text('id').primaryKey(),
+    tenantId: text('tenant_id').notNull(),
+    name: text('name').notNull(),
+    issuer: text('issuer').notNull(),
+    audience: text('audience').notNull(),
+    // The claim that must have the value. Both are empty when every token of the issuer and audience matches.
+    claim: text('claim').notNull(),
+    value: text('value').notNull(),
+    scopes: text('scopes', { mode: 'json' }).$type<readonly Scope[]>().notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [index('login_issuer').on(table.issuer, table.audience)],
+)

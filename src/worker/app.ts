@@ -18,6 +18,7 @@ import { exportRoutes } from './routes/export.ts'
 import { fileRoutes } from './routes/files.ts'
 import { healthRoutes } from './routes/health.ts'
 import { linkedFileRoutes } from './routes/linked-files.ts'
+import { loginRoutes } from './routes/logins.ts'
 import { modelRoutes } from './routes/models.ts'
 import { createOpenRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
@@ -56,6 +57,7 @@ export const routes: readonly Route[] = [
   ...usageRoutes,
   ...createToolRoutes(() => [...openRoutes, ...routes]),
   ...adminRoutes,
+  ...loginRoutes,
   ...healthRoutes,
 ]
 

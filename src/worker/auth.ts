@@ -8,10 +8,12 @@ import { BoundedMap } from '../agent/model/bounded-map.ts'
 import { createTenants } from '../db/tenants.ts'
 import { ownerTenant } from '../db/schema.ts'
 import { AppError } from './errors.ts'
+import { accessToken, isToken, resolveLogin } from './login/resolve-login.ts'
 import { requireShield } from './shield.ts'
 
 const keyCacheMs = 30_000
 const minKeyLength = 16
+const maxKeyChars = 512
 const encoder = new TextEncoder()
 /** Only valid keys are cached. The admin key is part of the entry, so that changing it invalidates all of them. */
 const keyCache = new BoundedMap<
@@ -39,8 +41,8 @@ export async function authenticate(
       'not_configured',
       `Set the secret ADMIN_KEY (at least ${minKeyLength} characters), for example with: npx wrangler secret put ADMIN_KEY`,
     )
-  const presented = /^Bearer\s+(\S+)\s*$/i.exec(request.headers.get('authorization') ?? '')?.[1]
-  if (!presented || presented.length > 512) throw unauthorised()
+  const presented = presentedKey(request)
+  if (!presented) throw unauthorised()
   const now = Date.now()
   const cached = keyCache.get(presented)
   if (cached && cached.until > now && cached.adminKey === env.ADMIN_KEY) return cached.authority
@@ -69,6 +71,7 @@ async function resolveKey(
   now: number,
   later: (work: Promise<unknown>) => void,
 ): Promise<VerifiedKey> {
+  if (isToken(presented)) return (await resolveLogin(presented, env)) ?? throwUnauthorised()
   if (await isAdminKey(presented, env.ADMIN_KEY ?? '')) return { authority: owner, expiresAt: null }
   const repository = createTenants(env.DB)
   const found = await repository.verify(presented, now)
@@ -77,6 +80,18 @@ async function resolveKey(
     throw new AppError(403, 'tenant_suspended', 'This tenant is suspended. Ask the operator of this deployment.')
   later(repository.touch(found.keyId, now))
   return { authority: keyAuthority(found.tenantId, found.keyId, found.scopes), expiresAt: found.expiresAt }
+}
+
+/** The key in the header. Without one, the token that Cloudflare Access adds. */
+function presentedKey(request: Request): string | undefined {
+  const header = request.headers.get('authorization')
+  const presented = header === null ? accessToken(request) : /^Bearer\s+(\S+)\s*$/i.exec(header)?.[1]
+  const isLong = presented !== undefined && presented.length > maxKeyChars && !isToken(presented)
+  return isLong ? undefined : presented
+}
+
+const throwUnauthorised = (): never => {
+  throw unauthorised()
 }
 
 const unauthorised = () =>

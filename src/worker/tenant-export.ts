@@ -8,6 +8,7 @@ import type { Settings } from '../agent/model/settings.ts'
 import { listAuditEntries } from '../db/audit-log.ts'
 import { createConnections } from '../db/channel-connections.ts'
 import { createD1History } from '../db/history.ts'
+import { createLogins } from '../db/logins.ts'
 import { createTenants, type Tenant } from '../db/tenants.ts'
 import { reportUsage, type UsageCursor, usageGroups } from '../db/usage-report.ts'
 import { textStream } from '../durable/platform/byte-stream.ts'
@@ -71,6 +72,8 @@ async function* keyLines(env: Env, tenantId: string): AsyncGenerator<string> {
       expires_at: key.expiresAt && iso(key.expiresAt),
       revoked_at: key.revokedAt && iso(key.revokedAt),
     })
+  for (const { tenantId: _tenant, createdAt, ...rule } of await createLogins(env.DB).list(tenantId))
+    yield line('login', { ...rule, created_at: iso(createdAt) })
 }
 
 async function* channelLines(env: Env, tenantId: string): AsyncGenerator<string> {

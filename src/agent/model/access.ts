@@ -16,9 +16,12 @@ export type AccessRefusal = 'tenant-suspended' | 'tenant-deleted' | 'key-revoked
 export const keyOf = (authority: Pick<Authority, 'principal'> | undefined): string | undefined =>
   authority?.principal.kind === 'key' ? authority.principal.id : undefined
 
+/** The access by an identity provider has the ids of all its rules, and the name of the person: `login_a+login_b:name`. */
+const partsOf = (keyId: string): readonly string[] => (keyId.split(':', 1)[0] ?? '').split('+')
+
 /** `keyId` is undefined for work that no key has started. */
 export function findRefusal({ status, revokedKeys }: Access, keyId: string | undefined): AccessRefusal | undefined {
   if (status === 'suspended') return 'tenant-suspended'
   if (status === 'deleting') return 'tenant-deleted'
-  return keyId !== undefined && revokedKeys.includes(keyId) ? 'key-revoked' : undefined
+  return keyId !== undefined && partsOf(keyId).some((id) => revokedKeys.includes(id)) ? 'key-revoked' : undefined
 }

@@ -1,0 +1,95 @@
+/** Fetches and caches the public keys of identity providers. */
+
+import type { JSONWebKeySet } from 'jose'
+import { BoundedMap } from '../../agent/model/bounded-map.ts'
+import { clock } from '../../durable/platform/clock.ts'
+import type { GuardedFetch } from '../../durable/platform/guarded-fetch.ts'
+import { AppError } from '../errors.ts'
+
+type CachedSet = { readonly keys: JSONWebKeySet; readonly at: number }
+
+const maxAgeMs = 3_600_000
+/** While the provider cannot be reached, an older set stays in use. */
+const staleMs = 86_400_000
+/** Tokens with unknown key ids cause at most one request in this time. */
+const minRefreshMs = 60_000
+const limits = { timeoutMs: 5_000, maxBytes: 256 * 1024 }
+
+const cache = new BoundedMap<string, CachedSet>(1_000)
+const triedAt = new BoundedMap<string, number>(1_000)
+const loading = new Map<string, Promise<JSONWebKeySet>>()
+
+/** For tests: a new isolate has no keys. */
+export function clearKeySets(): void {
+  cache.clear()
+  triedAt.clear()
+}
+
+/** `isKeyUnknown`: the set that is cached does not have the key of a token. Undefined when it may not be loaded again. */
+export async function getKeySet(
+  issuer: string,
+  guardedFetch: GuardedFetch,
+  isKeyUnknown = false,
+): Promise<JSONWebKeySet | undefined> {
+  const cached = cache.get(issuer)
+  const now = clock.now()
+  if (cached && !isKeyUnknown && now - cached.at < maxAgeMs) return cached.keys
+  const mayLoad = now - (triedAt.get(issuer) ?? -Infinity) >= minRefreshMs || loading.has(issuer)
+  if (!mayLoad) return isKeyUnknown ? undefined : stale(cached, now)
+  try {
+    return await load(issuer, guardedFetch)
+  } catch (error) {
+    console.warn(
+      'The keys of an identity provider could not be fetched.',
+      error instanceof Error ? error.message : error,
+    )
+    return isKeyUnknown ? undefined : stale(cached, now)
+  }
+}
+
+function stale(cached: CachedSet | undefined, now: number): JSONWebKeySet {
+  if (cached && now - cached.at < staleMs) return cached.keys
+  throw new AppError(503, 'unavailable', 'The identity provider cannot be reached. Try again in a moment.')
+}
+
+function load(issuer: string, guardedFetch: GuardedFetch): Promise<JSONWebKeySet> {
+  let current = loading.get(issuer)
+  if (!current) {
+    triedAt.set(issuer, clock.now())
+    current = fetchKeySet(issuer, guardedFetch).finally(() => loading.delete(issuer))
+    loading.set(issuer, current)
+  }
+  return current
+}
+
+async function fetchKeySet(issuer: string, guardedFetch: GuardedFetch): Promise<JSONWebKeySet> {
+  const at = clock.now()
+  const found = (await fetchJson(await keysUrl(issuer, guardedFetch), guardedFetch)) as Partial<JSONWebKeySet>
+  if (!Array.isArray(found.keys)) throw new Error(`${issuer} has no list of keys.`)
+  // A provider with symmetric keys would publish its secret.
+  const keys: JSONWebKeySet = { keys: found.keys.filter(({ kty }) => kty !== 'oct') }
+  cache.set(issuer, { keys, at })
+  return keys
+}
+
+/** Cloudflare Access has its keys at a fixed place; others name theirs in their configuration. */
+async function keysUrl(issuer: string, guardedFetch: GuardedFetch): Promise<string> {
+  const base = issuer.replace(/\/$/, '')
+  if (new URL(issuer).hostname.endsWith('.cloudflareaccess.com')) return `${base}/cdn-cgi/access/certs`
+  const found = await fetchJson(`${base}/.well-known/openid-configuration`, guardedFetch)
+  const { issuer: named, jwks_uri: url } = found as { readonly issuer?: unknown; readonly jwks_uri?: unknown }
+  if (named !== issuer) throw new Error(`The configuration of ${issuer} names another issuer.`)
+  if (typeof url !== 'string' || !url.startsWith('https://')) throw new Error(`${issuer} has no address of keys.`)
+  return url
+}
+
+async function fetchJson(url: string, guardedFetch: GuardedFetch): Promise<object> {
+  const { response } = await guardedFetch({ url, ...limits })
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new Error(`${new URL(url).host} answered ${response.status}.`)
+  }
+  const found: unknown = await response.json()
+  if (typeof found !== 'object' || found === null) throw new Error(`${new URL(url).host} answered no object.`)
+  return found
+}
