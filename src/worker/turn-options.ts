@@ -6,6 +6,8 @@
 import * as z from 'zod'
 import type { TurnOptions } from '../agent/model/turn-options.ts'
 import { findProvider } from '../agent/routing/availability.ts'
+import { chooseModel } from '../agent/routing/default-model.ts'
+import { sourcesFor } from '../durable/models/catalog.ts'
 import { isVirtualModel } from '../durable/models/model-routes.ts'
 import type { TenantSnapshot } from '../durable/tenant/tenant-snapshot.ts'
 import { resolveRequestedModel } from './routes/models.ts'
@@ -28,7 +30,12 @@ const turnOptionSchema = z.object(turnOptionFields)
 type TurnOptionFields = z.infer<typeof turnOptionSchema>
 
 export function parseTurnOptions(body: TurnOptionFields, env: Env, tenant: TenantSnapshot): TurnOptions {
-  const model = resolveRequestedModel(resolveModelName(body, tenant), env, tenant, body.provider ? 'provider' : 'model')
+  const model = resolveRequestedModel(
+    resolveModelName(body, env, tenant),
+    env,
+    tenant,
+    body.provider ? 'provider' : 'model',
+  )
   const options = body.model_options
   const temperatureValue = body.temperature ?? options?.temperature
   const maxTokensValue = body.max_tokens ?? options?.max_tokens
@@ -41,9 +48,10 @@ export function parseTurnOptions(body: TurnOptionFields, env: Env, tenant: Tenan
   }
 }
 
-/** A provider without a model means its default model. */
-function resolveModelName({ model, provider }: TurnOptionFields, { settings }: TenantSnapshot): string | undefined {
+/** A provider without a model means its default model, else a known one. */
+function resolveModelName({ model, provider }: TurnOptionFields, env: Env, tenant: TenantSnapshot): string | undefined {
   if (!provider || model?.startsWith(`${provider}/`)) return model
-  const name = isVirtualModel(model) ? findProvider(provider, settings)?.defaultModel : model
-  return `${provider}/${name ?? ''}`
+  if (!isVirtualModel(model)) return `${provider}/${model}`
+  const found = findProvider(provider, tenant.settings)
+  return `${provider}/${(found && chooseModel(found, sourcesFor(env, tenant))) ?? ''}`
 }

@@ -27,8 +27,10 @@ export async function drive({ store, perform, view: readView }: Machine): Promis
     if (step.do === 'finish') continue
     for await (const result of perform(step, store.turn())) {
       store.save(settle(store.turn(), result, readView()))
-      // Other calls of the batch still run: their loss must not lose this result.
-      if (step.do === 'run-tools' && store.turn().stage.at === 'tools') store.write()
+      const { at } = store.turn().stage
+      // Other calls of the batch still run: their loss must not lose this result. An ended turn is stored before anybody
+      // can read its end.
+      if (at === 'done' || (step.do === 'run-tools' && at === 'tools')) store.write()
     }
   }
 }

@@ -16,7 +16,8 @@ import { maxPrices, factsFromSettings, type ModelSettings } from '../providers/c
 import { keyIdOf } from './key-selection.ts'
 import { chooseDialect, filterInterchangeableKeys } from './choose-dialect.ts'
 import type { Settings } from '../model/settings.ts'
-import { type Provider, providers } from '../providers/profiles/providers.ts'
+import type { Provider } from '../providers/profiles/providers.ts'
+import { explainModelless } from './default-model.ts'
 import { resolveCacheTtl, resolveQuirks } from './quirks.ts'
 
 export type { Sources, Variables } from './availability.ts'
@@ -53,14 +54,6 @@ export const splitModelId = (id: string): readonly [provider: string, model: str
   return slash < 0 ? ['', id] : [id.slice(0, slash), id.slice(slash + 1)]
 }
 
-/** Returns the deployment's default: MODEL, else the default model of the first usable provider, else the demo. */
-export function resolveDefaultModel(sources: Sources): string {
-  const configured = sources.variables['MODEL']?.trim()
-  if (configured) return configured
-  const first = providers.find((provider) => provider.defaultModel && !getMissingRequirement(provider, sources))
-  return first ? `${first.id}/${first.defaultModel}` : 'demo/agent'
-}
-
 /** Replaces an alias of the provider in a model id by the provider id. */
 export function resolveModelId(modelId: string, settings?: Settings): string {
   const [name, model] = splitModelId(modelId)
@@ -79,7 +72,8 @@ export function resolveRoute(modelId: string, sources: Sources): Route | undefin
 /** Returns why a model cannot be called, for people; undefined when it can. */
 export function getModelRequirement(modelId: string, sources: Sources): string | undefined {
   const provider = findProvider(splitModelId(modelId)[0], sources.settings)
-  return provider ? getMissingRequirement(provider, sources) : 'there is no provider of this name'
+  if (!provider) return 'there is no provider of this name'
+  return getMissingRequirement(provider, sources) ?? (splitModelId(modelId)[1] ? undefined : explainModelless(provider))
 }
 
 /** Finds the settings of a model under any name of its provider. */

@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../src/agent/model/dialect.ts'
 import type { Settings } from '../../../src/agent/model/settings.ts'
 import type { Sources } from '../../../src/agent/routing/availability.ts'
+import { getProvider } from '../../../src/agent/providers/profiles/providers.ts'
 import { keyIdOf } from '../../../src/agent/routing/key-selection.ts'
-import { resolveDefaultModel, resolveRoute, splitModelId } from '../../../src/agent/routing/route.ts'
+import { chooseModel, resolveDefaultModel } from '../../../src/agent/routing/default-model.ts'
+import { getModelRequirement, resolveRoute, splitModelId } from '../../../src/agent/routing/route.ts'
 
 const sourcesOf = (variables: Record<string, string>, more: Partial<Sources> = {}): Sources => ({ variables, ...more })
 const firstEndpoint = (id: string, sources: Sources): Endpoint | undefined => resolveRoute(id, sources)?.endpoints[0]
@@ -36,11 +38,52 @@ describe('resolveDefaultModel()', () => {
       'deepseek/deepseek-v4-flash',
       { NVIDIA_API_KEY: 'n', CUSTOM_BASE_URL: 'http://local.test', DEEPSEEK_API_KEY: 'd' },
     ],
-    ['demo/agent', { NVIDIA_API_KEY: 'n' }],
+    // No model of it is known: an error says what to set.
+    ['nvidia/', { NVIDIA_API_KEY: 'n' }],
+    ['nvidia/', { NVIDIA_API_KEY: 'n', AI: 'bound' }],
+    ['custom/', { CUSTOM_BASE_URL: 'http://local.test' }],
     ['workers-ai/@cf/openai/gpt-oss-120b', { AI: 'bound' }],
     ['openai/gpt-5.4-mini', { AI: 'bound', OPENAI_API_KEY: 'k' }],
   ])('returns %s with %j', (expected, variables) => {
     expect(resolveDefaultModel({ variables })).toBe(expected)
+  })
+})
+
+describe('a provider without a default model', () => {
+  const price = (input: number) => ({ input, output: input, cachedRead: input, cachedWrite: input })
+  const catalog = {
+    provider: {},
+    'models.dev': {
+      fireworks: {
+        embedding: { contextWindow: 128_000, tools: false, prices: price(0.01) },
+        small: { contextWindow: 8_000, tools: true, prices: price(0.02) },
+        free: { contextWindow: 128_000, tools: true, prices: price(0) },
+        cheap: { contextWindow: 128_000, tools: true, prices: price(0.2) },
+        large: { contextWindow: 1_000_000, tools: true, prices: price(3) },
+        old: { contextWindow: 128_000, tools: true, prices: price(0.1), deprecated: true },
+      },
+      gmi: { unpriced: { contextWindow: 128_000 } },
+    },
+  }
+
+  it('uses its cheapest model with tools that the catalog lists', () => {
+    const sources = sourcesOf({ FIREWORKS_API_KEY: 'f' }, { catalog })
+    expect(resolveDefaultModel(sources)).toBe('fireworks/cheap')
+    expect(resolveRoute('fireworks/cheap', sources)?.prices).toEqual(price(0.2))
+    expect(resolveDefaultModel(sourcesOf({ GMI_API_KEY: 'g' }, { catalog }))).toBe('gmi/unpriced')
+    expect(chooseModel(getProvider('anthropic')!, sources)).toBe('claude-sonnet-5')
+  })
+
+  it('says what to set when none is known', () => {
+    const sources = sourcesOf({ NVIDIA_API_KEY: 'n' })
+    expect(getModelRequirement(resolveDefaultModel(sources), sources)).toContain('set MODEL=nvidia/NAME')
+  })
+
+  it('of a tenant is not replaced by the demo', () => {
+    const settings: Settings = { providers: { 'custom:mine': { base_url: 'https://llm.example.com/v1' } } }
+    const sources = sourcesOf({}, { settings })
+    expect(resolveDefaultModel(sources)).toBe('custom:mine/')
+    expect(getModelRequirement('custom:mine/', sources)).toContain('model.default')
   })
 })
 

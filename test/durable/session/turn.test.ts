@@ -366,13 +366,19 @@ describe('stop', () => {
       references: async () => undefined,
       defaults: () => ({}),
       idleLimits: () => ({ first: silence, next: silence }),
+      repairsFor: () => ({}),
       errorContext: () => ({}),
     }
     const effects = {
       model,
       tools: { schemas: () => [] },
       stream: { append: () => {}, end: () => {} },
-      billing: { estimate: () => noUsage, takeSideUsage: () => undefined, report: async () => {} },
+      billing: {
+        estimate: () => noUsage,
+        takeSideUsage: () => undefined,
+        report: () => {},
+        reserve: () => ({ ok: true, release: () => {} }),
+      },
     } as unknown as TurnEffects
     const results = createPerform(effects)({ do: 'call-model', tools: true }, newTurn('r', 0, 9))
     const result = results[Symbol.asyncIterator]().next()
