@@ -5,6 +5,7 @@ import { dirname, join, normalize, relative } from 'node:path'
 
 const floors = [
   ['src/agent/model'],
+  ['src/agent/path-policy'],
   [
     'src/agent/policy',
     'src/agent/shell-policy',

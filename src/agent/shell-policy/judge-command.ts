@@ -1,18 +1,18 @@
 /**
- * Judges whether a command line may run without approval. The line is parsed as bash parses it and walked as bash would
- * run it. `allow` means that all programs and options are on the lists and that all writes stay in the workspace.
- * Everything else needs approval.
+ * Judges whether a command line may run without approval. The syntax tree yields argument vectors, an allow-list names
+ * the harmless ones, and everything else needs approval. Literals of a line whose code is not known in full are searched
+ * for what never runs.
  */
 
 import { parse, type ParsedScript } from 'unbash'
-import { runProgram } from './run-program.ts'
+import { fixedPrograms } from './allow-list/programs.ts'
+import { judgeVector } from './judge-vector.ts'
+import { findOpaqueHardline, scanLiterals } from './scan-literals.ts'
 import { screenCommand } from './screen-command.ts'
-import { createShellCall } from './simple-command.ts'
-import { judgeVariables } from './judge-variables.ts'
-import { addFinding, type HostContext, type Judge, type Shell } from './shell-state.ts'
+import { addFinding, type HostContext, type Judge, type Scope, type Shell } from './shell-state.ts'
 import { walkNode, walkStatements } from './walk-tree.ts'
 
-export type { HostContext as Around } from './shell-state.ts'
+export type { HostContext } from './shell-state.ts'
 
 export type CommandVerdict = {
   /** `hardline` never runs, in no mode. */
@@ -26,81 +26,110 @@ export type CommandVerdict = {
   readonly rule?: string
 }
 
-const maxSteps = 4_000
-const maxNestedScripts = 24
+const maxSteps = 1_500
+const maxScanSteps = 500
+const maxScriptChars = 40_000
 const maxReasons = 8
+const maxNestedScripts = 16
 
 export function judgeCommand(command: string, host: HostContext): CommandVerdict {
-  const problem = screenCommand(command)
-  if (problem !== undefined) return { verdict: 'ask', reasons: [problem], programs: [], commands: [] }
   const judge = createJudge(host)
   const shell: Shell = {
     vars: new Map(),
     functions: new Map(),
     aliases: new Map(),
-    files: new Map(),
     cwd: [host.cwd],
     cwdAfterCd: undefined,
-    positional: [],
   }
+  const scope: Scope = { judge, shell, captured: false }
+  const problem = screenCommand(command)
   try {
-    judge.judgeScript(command, shell, 'none')
-    // The variables that this command sets affect the next one.
-    judgeVariables(createShellCall(judge, shell, 'The shell'))
+    if (problem === undefined) judgeLine(scope, command)
+    else judgeUnreadable(scope, command, problem)
   } catch (error) {
     // The stack overflowed.
     if (!(error instanceof RangeError)) throw error
-    addFinding(judge, 'ask', 'The command is nested too deeply to judge')
+    judgeUnreadable(scope, command, 'The command is nested too deeply to judge')
   }
-  if (judge.remainingSteps < 0) addFinding(judge, 'ask', 'The command does too much to judge all of it.')
   return createVerdict(judge)
+}
+
+function judgeLine(scope: Scope, command: string): void {
+  const { judge } = scope
+  judge.walkText(scope, command)
+  if (judge.remainingSteps < 0) judgeUnreadable(scope, command, 'The command does too much to judge all of it.')
+  if (judge.hasUnknownCode) {
+    judge.remainingSteps = Math.max(judge.remainingSteps, 0) + maxScanSteps
+    scanLiterals(scope)
+  }
+  if (!judge.host.isSandboxed) judgeOnSharedHost(judge, command)
+}
+
+/** A text that cannot be parsed in time is searched for hardline commands as it stands. */
+function judgeUnreadable({ judge }: Scope, command: string, reason: string): void {
+  addFinding(judge, 'ask', reason)
+  const plain = command.slice(0, 200_000).replace(/\\\n|\r|[^\t\n -~]/g, '')
+  const found = findOpaqueHardline(plain, { host: judge.host, cwd: [judge.host.cwd] })
+  if (found !== undefined) addFinding(judge, 'hardline', found)
+}
+
+/** On a host that others share, only a few programs run without approval, with plain words. */
+function judgeOnSharedHost(judge: Judge, command: string): void {
+  if (judge.findings.length > 0) return
+  const isPlain = /^[\w\s./:=@,+%'"|;&-]*$/.test(command) && !/(^|\s)-\w*[rR]\b|--/.test(command)
+  const areFixed = [...judge.programs].every((program) => fixedPrograms.has(program))
+  if (!isPlain || !areFixed || judge.programs.has('git'))
+    addFinding(
+      judge,
+      'ask',
+      'On a shared machine only a few commands run without approval',
+      [...judge.commands][0]?.split(' ')[0],
+    )
 }
 
 function createJudge(host: HostContext): Judge {
   const judge: Judge = {
-    host: host,
+    host,
     findings: [],
     programs: new Set(),
     commands: new Set(),
-    decodedTexts: new Set(),
+    literals: new Set(),
+    transforms: [],
+    hasUnknownCode: false,
+    written: new Map(),
+    arrivals: 'none',
     remainingSteps: maxSteps,
     depth: 0,
     containerDepth: 0,
-    judgeList: (script, shell, stdin) => {
+    walkScript: (scope, script, stdin) => {
       if (script.type === 'Script') reportParseErrors(judge, script)
-      return walkStatements(judge, script.commands, shell, stdin)
+      return walkStatements(scope, script.commands, stdin)
     },
-    judgeBody: (body, shell, stdin) => walkNode({ judge, shell }, body, stdin),
-    judgeScript: (text, shell, stdin) =>
-      judgeNested(judge, () => judge.judgeList(parseScript(judge, text), shell, stdin)),
-    judgeCall: (argv, shell, stdin) => runProgram(judge, argv, shell, stdin),
+    walkBody: (scope, body, stdin) => walkNode(scope, body, stdin),
+    walkText: (scope, text, stdin) => walkText(scope, text, stdin),
+    judgeVector,
   }
   return judge
 }
 
-function reportParseErrors(judge: Judge, { errors }: ParsedScript): void {
-  if (errors && errors.length > 0) addFinding(judge, 'ask', `The command cannot be read: ${errors[0]?.message ?? ''}`)
-}
-
-const emptyScript = { type: 'Script', pos: 0, end: 0, shebang: undefined, commands: [] } as const
-
-function parseScript(judge: Judge, text: string): ParsedScript {
+function walkText(scope: Scope, text: string, stdin: string | undefined): string | undefined {
+  const { judge } = scope
   // Parsing costs steps as well, so that repeated parsing of long texts ends.
   judge.remainingSteps -= text.length >> 6
-  if (judge.remainingSteps >= 0 && text.length <= 40_000) return parse(text)
-  addFinding(judge, 'ask', 'The command does too much to judge all of it.')
-  return emptyScript
-}
-
-function judgeNested<T>(judge: Judge, walk: () => T): T | 'unknown' {
-  if (judge.depth >= maxNestedScripts) {
-    addFinding(judge, 'ask', 'Commands are nested too deeply to judge')
-    return 'unknown'
+  if (judge.remainingSteps < 0 || text.length > maxScriptChars || judge.depth >= maxNestedScripts) {
+    addFinding(judge, 'ask', 'The command does too much to judge all of it.')
+    return undefined
   }
   judge.depth++
-  const output = walk()
-  judge.depth--
-  return output
+  try {
+    return judge.walkScript(scope, parse(text), stdin)
+  } finally {
+    judge.depth--
+  }
+}
+
+function reportParseErrors(judge: Judge, { errors }: ParsedScript): void {
+  if (errors && errors.length > 0) addFinding(judge, 'ask', `The command cannot be read: ${errors[0]?.message ?? ''}`)
 }
 
 function createVerdict({ findings, programs, commands }: Judge): CommandVerdict {

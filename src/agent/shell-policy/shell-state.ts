@@ -1,7 +1,7 @@
-/** Defines the state of a shell during the walk, and joins states of alternative branches. */
+/** Defines the state of a walk: what is found, what the shell knows, and how branches are joined. */
 
-import type { CompoundCommand, Command, CompoundList, ParsedScript, Redirected } from 'unbash'
-import { anyText, type Field } from './field.ts'
+import type { Command, CompoundCommand, CompoundList, ParsedScript, Redirected, WordPart } from 'unbash'
+import { anyText, type Field } from '../path-policy/field.ts'
 
 export type HostContext = {
   readonly cwd: string
@@ -11,134 +11,129 @@ export type HostContext = {
   readonly isSandboxed: boolean
   /** Programs reach other hosts. Absent: a sandbox has no network. */
   readonly isOnline?: boolean
+  /** The files of the workspace with secrets. Absent: the host was not asked. */
+  readonly secretFiles?: readonly string[] | undefined
 }
 
 /** The possible values of a variable. */
 export type Value = { readonly candidates: readonly Field[]; readonly list?: readonly Field[] }
-
 export type Body = Command | CompoundCommand | Redirected | CompoundList
-export type FunctionDefinition = { readonly bodies: readonly Body[]; readonly isCertain: boolean }
 
-/** The possible texts in a pipe. */
-export type Stream = readonly string[] | 'unknown'
-/** `none`: there is no pipe. */
-export type Stdin = Stream | 'none'
+/** The text that a command prints, or undefined when it is not known. */
+export type Output = Field | undefined
 
 export type Shell = {
-  readonly vars: Map<string, Value>
-  readonly functions: Map<string, FunctionDefinition>
+  vars: Map<string, Value>
+  readonly functions: Map<string, Body>
   readonly aliases: Map<string, string>
-  /** Files that this command line has written, by path. */
-  readonly files: Map<string, Stream>
   cwd: readonly Field[]
   /** The directory after the last `cd`, if it succeeded. */
   cwdAfterCd: readonly Field[] | undefined
-  positional: readonly Field[] | undefined
 }
 
 export type Finding = { readonly level: 'ask' | 'hardline'; readonly reason: string; readonly rule: string | undefined }
 
 export type Judge = {
   readonly host: HostContext
-  readonly findings: Finding[]
+  findings: Finding[]
   readonly programs: Set<string>
   /** All commands with expanded words: wrappers, and the commands that they start. */
   readonly commands: Set<string>
+  /** Texts of the line that code could be made of. They are searched for hardline commands when code is not known. */
+  readonly literals: Set<string>
+  /** Changes that programs of the line make to texts: `tr`, `sed`. */
+  readonly transforms: ((text: string) => string | undefined)[]
+  /** Whether the line runs code that is not known in full. */
+  hasUnknownCode: boolean
+  /** Paths that the line writes, with their content where it is known. */
+  readonly written: Map<string, Output>
+  /** Files arrive whose names are not on the line: archives, clones, downloads. */
+  arrivals: 'none' | 'files' | 'downloads'
   /** Each node costs a step. Below zero the verdict is `ask`. */
   remainingSteps: number
   depth: number
-  /** Above zero inside a container or on another host, where no finding is hardline. */
+  /** Above zero where a finding is never hardline: inside a container. */
   containerDepth: number
-  /** Output of decoders. Running such a text always needs approval. */
-  readonly decodedTexts: Set<string>
-  readonly judgeList: (list: ParsedScript | CompoundList, shell: Shell, stdin: Stdin) => Stream
-  readonly judgeBody: (body: Body, shell: Shell, stdin: Stdin) => Stream
-  readonly judgeScript: (text: string, shell: Shell, stdin: Stdin) => Stream
-  readonly judgeCall: (argv: readonly Field[], shell: Shell, stdin: Stdin) => Stream
+  readonly walkScript: (scope: Scope, script: ParsedScript | CompoundList, stdin: Output) => Output
+  readonly walkText: (scope: Scope, text: string, stdin?: Output) => Output
+  readonly walkBody: (scope: Scope, body: Body, stdin: Output) => Output
+  readonly judgeVector: (scope: Scope, argv: readonly Field[], stdin: Output) => Output
 }
 
-/** One program with its arguments, as a policy gets it. */
-export type Call = {
+/** `captured`: the output goes to a pipe, a file or a variable. */
+export type Scope = { readonly judge: Judge; readonly shell: Shell; readonly captured: boolean }
+
+/** A program with its arguments, as a check gets it. */
+export type Call = Scope & {
   readonly name: string
   readonly args: readonly Field[]
-  readonly shell: Shell
-  readonly stdin: Stdin
-  readonly judge: Judge
-  /** Adds a reason for approval. `rule: null`: no rule may cover it. */
+  readonly stdin: Output
   readonly ask: (reason: string, rule?: string | null) => void
   readonly refuse: (reason: string) => void
 }
 
-/** Judges a call and returns its output, when that is known. */
-export type Policy = (call: Call) => Stream | undefined
-
+export type Parts = readonly WordPart[]
 export const maxCandidates = 24
-
-export const cloneShell = (shell: Shell): Shell => ({
-  ...shell,
-  vars: new Map(shell.vars),
-  functions: new Map(shell.functions),
-  aliases: new Map(shell.aliases),
-  files: new Map(shell.files),
-})
+const maxReasonChars = 300
+const maxFindings = 200
 
 export const union = <T>(a: readonly T[], b: readonly T[]): readonly T[] => [...new Set([...a, ...b])]
 
-const limitCandidates = (candidates: readonly Field[]): readonly Field[] =>
+export function addFinding(judge: Judge, level: Finding['level'], reason: string, rule?: string): void {
+  const shortened = reason.length > maxReasonChars ? `${reason.slice(0, maxReasonChars)}…` : reason
+  const finding = { level: level === 'hardline' && judge.containerDepth > 0 ? 'ask' : level, reason: shortened, rule }
+  if (judge.findings.length < maxFindings) judge.findings.push(finding as Finding)
+  else if (finding.level === 'hardline') judge.findings[0] = finding as Finding
+}
+
+/** Code runs that the line does not show in full, so every literal of the line may be a part of it. */
+export function addUnknownCode(judge: Judge, reason: string): void {
+  addFinding(judge, 'ask', reason)
+  judge.hasUnknownCode = true
+}
+
+const maxLiterals = 150
+export function addLiteral({ literals }: Judge, text: Field): void {
+  if (text.length > 0 && text.length <= 20_000 && literals.size < maxLiterals) literals.add(text)
+}
+
+const limit = (candidates: readonly Field[]): readonly Field[] =>
   candidates.length > maxCandidates ? [anyText] : candidates
 
 function joinValues(a: Value, b: Value): Value {
   const list = a.list && b.list && a.list.join('\0') === b.list.join('\0') ? a.list : undefined
-  const candidates = limitCandidates(union(a.candidates, b.candidates))
+  const candidates = limit(union(a.candidates, b.candidates))
   return list ? { candidates, list } : { candidates: a.list || b.list ? union(candidates, [anyText]) : candidates }
 }
 
+type Snapshot = { readonly vars: Map<string, Value>; readonly cwd: readonly Field[] }
+
 /**
- * Joins the state of another branch into `shell`. `before` returns the value of a variable that only one branch sets.
+ * Walks alternative branches, each from the same state, and joins their results. `canSkip`: possibly none of them runs.
  */
-export function joinShells(shell: Shell, other: Shell, before: (name: string) => Value): void {
-  for (const [name, value] of other.vars) {
-    const current = shell.vars.get(name)
-    if (current !== value) shell.vars.set(name, joinValues(current ?? before(name), value))
+export function walkAlternatives(scope: Scope, branches: readonly (() => unknown)[], canSkip: boolean): void {
+  const { shell, judge } = scope
+  const before: Snapshot = { vars: shell.vars, cwd: shell.cwd }
+  const results: Snapshot[] = canSkip ? [before] : []
+  for (const branch of branches) {
+    judge.remainingSteps -= before.vars.size >> 2
+    shell.vars = new Map(before.vars)
+    shell.cwd = before.cwd
+    branch()
+    results.push({ vars: shell.vars, cwd: shell.cwd })
   }
-  for (const [name, current] of shell.vars)
-    if (!other.vars.has(name)) shell.vars.set(name, joinValues(current, before(name)))
-  for (const [name, definition] of other.functions) {
-    const current = shell.functions.get(name)
-    if (current !== definition)
-      shell.functions.set(name, {
-        bodies: union(current?.bodies ?? [], definition.bodies),
-        isCertain: current !== undefined,
-      })
-  }
-  for (const [name, text] of other.aliases) shell.aliases.set(name, text)
-  joinFiles(shell, other)
-  shell.cwd = limitCandidates(union(shell.cwd, other.cwd))
-  shell.cwdAfterCd = undefined
+  if (branches.length > 1) shell.cwdAfterCd = undefined
+  const joined = results.reduce((a, b) => joinSnapshots(a, b, judge.host), results[0] ?? before)
+  shell.vars = joined.vars
+  shell.cwd = joined.cwd
 }
 
-export function joinFiles(shell: Shell, other: Shell): void {
-  for (const [path, content] of other.files) {
-    const current = shell.files.get(path)
-    if (current === content) continue
-    const merged = current === 'unknown' || content === 'unknown' ? 'unknown' : union(current ?? [], content)
-    shell.files.set(path, merged.length > maxCandidates ? 'unknown' : merged)
-  }
-}
-
-/** Concatenates the possible texts of two streams. */
-export function concatStreams(a: Stream, b: Stream): Stream {
-  if (a === 'unknown' || b === 'unknown') return 'unknown'
-  if (a.length * b.length > maxCandidates) return 'unknown'
-  const all = a.flatMap((first) => b.map((second) => first + second))
-  return all.some(({ length }) => length > 40_000) ? 'unknown' : all
-}
-
-const maxReasonChars = 300
-
-export const addFinding = (judge: Judge, level: Finding['level'], reason: string, rule?: string): void => {
-  const shortened = reason.length > maxReasonChars ? `${reason.slice(0, maxReasonChars)}…` : reason
-  const effectiveLevel = level === 'hardline' && judge.containerDepth > 0 ? 'ask' : level
-  if (judge.findings.length < 200) judge.findings.push({ level: effectiveLevel, reason: shortened, rule })
-  else if (effectiveLevel === 'hardline') judge.findings[0] = { level: effectiveLevel, reason: shortened, rule }
+function joinSnapshots(a: Snapshot, b: Snapshot, { env }: HostContext): Snapshot {
+  if (a === b) return a
+  const vars = new Map(a.vars)
+  const unset = (name: string): Value => ({ candidates: [env?.[name] ?? ''] })
+  for (const [name, value] of b.vars)
+    if (vars.get(name) !== value) vars.set(name, joinValues(a.vars.get(name) ?? unset(name), value))
+  for (const [name, value] of a.vars) if (!b.vars.has(name)) vars.set(name, joinValues(value, unset(name)))
+  return { vars, cwd: limit(union(a.cwd, b.cwd)) }
 }

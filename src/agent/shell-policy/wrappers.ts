@@ -1,373 +1,248 @@
-/** Judges programs that start another program, by that inner program. */
+/** Judges programs that start another program by that program, and shells by their code. */
 
-import { anyText, isUnknown, mayBeOption, renderField, anyWords, anyCharacters, type Field } from './field.ts'
-import {
-  checkOptions,
-  hasOption,
-  readOptions,
-  checkReads,
-  checkProjectCode,
-  checkArgumentPaths,
-  optionValues,
-  checkWrites,
-  type Grammar,
-  type Options,
-} from './call-checks.ts'
-import { resolvePath } from './path-zones.ts'
-import { getFileContent } from './simple-command.ts'
-import { judgeVariable } from './judge-variables.ts'
-import { judgeCode } from './nested-shells.ts'
-import { cloneShell, type Call, type Policy, type Stream } from './shell-state.ts'
+import { anyText, anyWords, isKnown, isLiteral, renderField, type Field } from '../path-policy/field.ts'
+import { setVariable } from './simple-command.ts'
+import { judgeRun } from './judge-run.ts'
+import { parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { findInWords } from './scan-literals.ts'
+import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
 
-type Wrapper = Grammar & {
-  /** Number of words between the options and the program. */
-  readonly skippedWords?: number
-  /** Accepts `NAME=value` before the program. */
-  readonly acceptsAssignments?: boolean
-  /** The reason for approval, independent of the inner program. */
+type Wrapper = {
+  readonly grammar: Grammar
+  /** Words between the options and the program. */
+  readonly skipped: number
   readonly reason?: string
-  /** It is harmless without a program. */
-  readonly isOptional?: boolean
 }
 
-const assignmentPattern = /^([A-Za-z_]\w*)=([\s\S]*)$/
+const wrap = (notation: string, skipped = 0, reason?: string): Wrapper => ({
+  grammar: parseGrammar(`+${notation}`),
+  skipped,
+  ...(reason !== undefined && { reason }),
+})
 
-const createWrapper =
-  (grammar: Wrapper): Policy =>
-  (call) => {
-    const options = readOptions(call.args, grammar, true)
-    checkOptions(call, options)
-    if (grammar.reason !== undefined) call.ask(`${call.name} ${grammar.reason}`, null)
-    const { rest, innerCall } = grammar.acceptsAssignments
-      ? readAssignments(call, options.operands)
-      : { rest: options.operands, innerCall: call }
-    return judgeInner(innerCall, rest.slice(grammar.skippedWords ?? 0), grammar.isOptional ?? false)
-  }
+const otherUser = 'runs with the rights of another user'
+const otherPlace = 'leaves its namespace'
+const tracing = 'reads and can change the memory of another program'
 
-function judgeInner(call: Call, argv: readonly Field[], alone = false): Stream {
-  const [first] = argv
-  if (first === undefined) {
-    if (!alone && !call.args.some((arg) => arg === '--version' || arg === '--help'))
-      call.ask(`${call.name} is started without a program`)
-    return 'unknown'
-  }
-  if (mayBeOption(first)) call.ask(`${call.name} is given a word that may be an option`, null)
-  return call.judge.judgeCall(argv, call.shell, call.stdin)
+const wrappers: Readonly<Record<string, Wrapper>> = {
+  timeout: wrap('v f k= s= | kill-after= signal= preserve-status foreground verbose', 1),
+  gtimeout: wrap('v f k= s= | kill-after= signal= preserve-status foreground verbose', 1),
+  time: wrap('p v f= o> a'),
+  nohup: wrap(''),
+  setsid: wrap('cfw | ctty fork wait'),
+  nice: wrap('# n= | adjustment='),
+  ionice: wrap('t c= n= | class= classdata= ignore'),
+  taskset: wrap('ac', 1),
+  stdbuf: wrap('i= o= e= | input= output= error='),
+  unbuffer: wrap('p'),
+  command: wrap('p'),
+  builtin: wrap(''),
+  exec: wrap('c l a='),
+  busybox: wrap(''),
+  toybox: wrap(''),
+  'xvfb-run': wrap('a n= | auto-servernum server-num='),
+  'dbus-run-session': wrap(''),
+  catchsegv: wrap(''),
+  caffeinate: wrap('dimsu t= w='),
+  noglob: wrap(''),
+  linux64: wrap('RLB3v'),
+  linux32: wrap('RLB3v'),
+  sudo: wrap('EHniSkbAPKV u= g= C= p= r= t= h= T= U= D= R= | user= group= login preserve-env?', 0, otherUser),
+  doas: wrap('n s L u= C= a=', 0, otherUser),
+  pkexec: wrap('u= | user=', 0, otherUser),
+  chroot: wrap('| userspec= groups= skip-chdir', 1, 'changes the root directory'),
+  unshare: wrap('mupinUCTfrcS', 0, otherPlace),
+  nsenter: wrap('muinpUCTa t= S= G= r= w= | target= mount uts ipc net pid user all', 0, otherPlace),
+  strace: wrap('cCdDfFhiqrTtVvxyYkwzZ a= e= o> O= p= P= s= S= u= E= I= X= b=', 0, tracing),
+  ltrace: wrap('cCfhirSTtV a= e= o> l= n= p= s= u= x=', 0, tracing),
+  chrt: wrap('a b d f i o R r v p= T= P= D=', 1),
+  setarch: wrap('R L B 3 v', 0),
 }
 
-function readAssignments(call: Call, words: readonly Field[]) {
-  const shell = cloneShell(call.shell)
-  let at = 0
-  for (; at < words.length; at++) {
-    const [, name = '', value = ''] = assignmentPattern.exec(words[at] ?? '') ?? []
-    if (name === '') break
-    judgeVariable(call, name, value, true)
-    shell.vars.set(name, { candidates: [value] })
-  }
-  return { rest: words.slice(at), innerCall: { ...call, shell } }
+const startInner = (call: Call, argv: readonly Field[], stdin: Output = call.stdin): Output =>
+  argv.length === 0 ? undefined : call.judge.judgeVector(call, argv, stdin)
+
+function judgeWrapper(call: Call, { grammar, skipped, reason }: Wrapper): Output {
+  const { args, name } = call
+  if (isLookup(name, args)) return undefined
+  const hasArchitecture = name === 'setarch' && args[0]?.startsWith('-') === false
+  const { problem, operands } = readOptions(hasArchitecture ? args.slice(1) : args, grammar)
+  if (problem !== undefined) call.ask(`${name} is given ${problem}`, null)
+  if (reason !== undefined) call.ask(`${name} ${reason}`, null)
+  if (name === 'chrt' && !/^\d+ ./.test(operands.join(' '))) call.ask('chrt changes a running program')
+  return startInner(call, operands.slice(operands[skipped] === '--' ? skipped + 1 : skipped))
 }
 
-const env: Policy = (call) => {
-  const grammar = { short: 'iv0', valued: 'uCS', long: 'ignore-environment null unset= chdir= split-string= debug' }
-  const options = readOptions(call.args, grammar, true)
-  checkOptions(call, options)
-  for (const name of optionValues(options, 'u', 'unset')) judgeVariable(call, name, '', false)
-  const split = optionValues(options, 'S', 'split-string')
-  const { rest, innerCall } = readAssignments(call, options.operands)
-  for (const dir of optionValues(options, 'C', 'chdir'))
-    innerCall.shell.cwd = innerCall.shell.cwd.map((cwd) => resolvePath(dir, cwd))
-  if (split.length > 0) {
-    const text = [...split, ...rest.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`)].join(' ')
-    // env also reads assignments from the split text.
-    judgeCode(innerCall, text.replaceAll('\\_', ' '))
-    return 'unknown'
-  }
-  if (rest.length === 0 && !call.judge.host.isSandboxed) call.ask('env shows all variables, secrets among them')
-  return rest.length === 0 ? 'unknown' : judgeInner(innerCall, rest)
-}
+/** Whether only help or the path of a program is asked for. */
+const isLookup = (name: string, args: readonly Field[]): boolean =>
+  (name === 'command' && /^-[pvV]*[vV]/.test(args[0] ?? '')) ||
+  (args.length > 0 && args.every((word) => helpOption.test(word)))
 
-const sudo: Policy = (call) => {
+const helpOption = /^--(help|version|list|list-full)$/
+
+/** Judges env: it sets variables, changes the directory and splits texts. */
+function judgeEnv(call: Call): Output {
+  const { shell } = call
   const options = readOptions(
     call.args,
-    {
-      short: 'AbEeHhiKklnPsSvV',
-      valued: 'CcDghpRrtTuU',
-      long: 'user= group= preserve-env login shell non-interactive stdin background reset-timestamp host= chdir=',
-    },
-    true,
+    parseGrammar('+i0v u= C= S= | ignore-environment unset= chdir= split-string= null'),
   )
-  call.ask(`${call.name} runs with the rights of another user`, null)
-  const { rest, innerCall } = readAssignments(call, options.operands)
-  if (rest.length === 0) return 'unknown'
-  return hasOption(options, 's', 'i') ? (judgeCode(innerCall, rest.join(' ')), 'unknown') : judgeInner(innerCall, rest)
-}
-
-const su: Policy = (call) => {
-  call.ask(`${call.name} runs with the rights of another user`, null)
-  const options = readOptions(call.args, { short: 'lmpfP', valued: 'cgGsw', long: 'command= login shell= user=' })
-  for (const text of optionValues(options, 'c', 'command')) judgeCode(call, text)
-  const user = call.args.findIndex((arg) => arg === '-u' || arg === '--user')
-  if (call.name === 'runuser' && user !== -1)
-    judgeInner(
-      call,
-      call.args.slice(user + 2).filter((arg) => arg !== '--'),
-    )
-  return 'unknown'
-}
-
-const xargs: Policy = (call) => {
-  const grammar = {
-    short: '0prtxo',
-    valued: 'adEIJLnPsi',
-    long: 'null no-run-if-empty verbose interactive exit arg-file= delimiter= max-args= max-procs= max-lines= replace= max-chars= eof=',
+  if (options.problem !== undefined) call.ask(`env is given ${options.problem}`, null)
+  const { vars, cwd } = shell
+  shell.vars = new Map(vars)
+  for (const { name, value } of options.values) {
+    if (/^(C|chdir)$/.test(name)) startInner(call, ['cd', value])
+    if (/^(S|split-string)$/.test(name)) call.judge.walkText(call, value, call.stdin)
+    if (/^(u|unset)$/.test(name)) setVariable(call, value, [''], true)
   }
-  const options = readOptions(call.args, grammar, true)
-  checkOptions(call, options)
-  const file = optionValues(options, 'a', 'arg-file')[0]
-  const input = file === undefined ? call.stdin : getFileContent(call.shell, file)
-  if (file !== undefined) checkReads(call, [file])
-  const replaced = optionValues(options, 'I', 'J', 'i', 'replace')[0]
-  const program = options.operands.length === 0 ? ['echo'] : options.operands
-  for (const words of listItems(input, options)) {
-    const innerCall = { ...call, stdin: file === undefined ? ('unknown' as const) : call.stdin }
-    if (replaced === undefined || replaced === '') judgeInner(innerCall, [...program, ...words])
-    else
-      for (const word of words)
-        judgeInner(
-          innerCall,
-          program.map((arg) => arg.replaceAll(replaced, () => word)),
-        )
+  const words = [...options.operands]
+  while (/^\w+=/.test(words[0] ?? '')) {
+    const [, name = '', value = ''] = /^(\w+)=([^]*)$/.exec(words.shift() ?? '') ?? []
+    setVariable(call, name, [value], true)
   }
-  return 'unknown'
-}
-
-const maxItems = 64
-
-/** Returns the arguments that xargs adds. Unknown input may contain file names or options. */
-function listItems(input: Stream | 'none', options: Options): readonly (readonly Field[])[] {
-  const unknown = [[anyCharacters], [hasOption(options, 'I', 'J', 'i', 'replace') ? anyText : anyWords]]
-  if (input === 'unknown' || input === 'none') return unknown
-  const separator = hasOption(options, '0', 'null') ? /[\0\n]/ : hasOption(options, 'I', 'd') ? /\n/ : /[\s'"]+/
-  const lists = input.map((text) => text.split(separator).filter((word) => word !== ''))
-  return lists.every((list) => list.length <= maxItems) ? lists : unknown
-}
-
-const commandBuiltin: Policy = (call) => {
-  const options = readOptions(call.args, { short: 'pvV' }, true)
-  if (hasOption(options, 'v', 'V')) return 'unknown'
-  checkOptions(call, options)
-  // `command` ignores functions and aliases.
-  const shell = { ...cloneShell(call.shell), functions: new Map(), aliases: new Map() }
-  const output = judgeInner({ ...call, shell }, options.operands, true)
-  call.shell.cwd = shell.cwd
+  const output = startInner(call, words)
+  shell.vars = vars
+  shell.cwd = cwd
   return output
 }
 
-const execBuiltin: Policy = (call) => {
-  const options = readOptions(call.args, { short: 'cl', valued: 'a' }, true)
-  checkOptions(call, options)
-  return options.operands.length === 0 ? [''] : judgeInner(call, options.operands)
+const xargsGrammar = parseGrammar(
+  '+0rtpxo n= P= L= l I= i a< d= s= E= e | null no-run-if-empty verbose max-args= max-procs= max-lines= replace? arg-file< delimiter= max-chars=',
+)
+
+/** Judges xargs: words that it reads become arguments, and may be options. */
+function judgeXargs(call: Call): Output {
+  const { stdin } = call
+  const options = readOptions(call.args, xargsGrammar)
+  if (options.problem !== undefined) call.ask(`xargs is given ${options.problem}`, null)
+  const words = options.operands.length > 0 ? options.operands : ['echo']
+  const fromFile = options.values.some(({ name }) => /^(a|arg-file)$/.test(name))
+  if (stdin !== undefined) addLiteral(call.judge, [...words, stdin].join(' '))
+  const items = fromFile ? [anyWords] : listItems(stdin)
+  return startInner(call, fillWords(words, items, options), fromFile ? stdin : undefined)
 }
 
-const timeProgram: Policy = (call) => {
-  const options = readOptions(
-    call.args,
-    { short: 'pvaq', valued: 'fo', long: 'verbose portability format= output= append' },
-    true,
-  )
-  checkOptions(call, options)
-  checkWrites(call, optionValues(options, 'o', 'output'))
-  return judgeInner(call, options.operands)
+/** Returns the words of a known input, unless one of them is an option. */
+const listItems = (stdin: Output): readonly Field[] =>
+  stdin !== undefined && isLiteral(stdin) && !/(^|\s)-/.test(stdin)
+    ? stdin.split(/[\s\0]+/).filter((item) => item !== '')
+    : [anyWords]
+
+function fillWords(words: readonly Field[], items: readonly Field[], { names, values }: Options): readonly Field[] {
+  const given = values.find(({ name }) => /^(I|replace)$/.test(name))?.value
+  const mark = given ?? (names.has('i') || names.has('replace') ? '{}' : undefined)
+  if (mark === undefined || mark === '') return [...words, ...items]
+  const [only = anyText, ...more] = items
+  return words.map((word) => (word.includes(mark) ? word.replaceAll(mark, more.length > 0 ? anyText : only) : word))
 }
 
-const timeout: Policy = (call) => {
-  const options = readOptions(
-    call.args,
-    { short: 'vfp', valued: 'ks', long: 'kill-after= signal= foreground preserve-status verbose' },
-    true,
-  )
-  checkOptions(call, options)
-  return judgeInner(call, options.operands.slice(1))
+const shellNames = /^(ba|da|z|k|mk|a|rba|ya|c|tc|fi)?sh$/
+
+type ShellFlags = { isCode: boolean; readsInput: boolean }
+
+function judgeShell(call: Call): Output {
+  const { args, judge } = call
+  const flags: ShellFlags = { isCode: false, readsInput: false }
+  let at = 0
+  while (/^[-+]./.test(args[at] ?? '') && args[at] !== '--') at += readShellOption(call, args[at] ?? '', flags)
+  const words = args.slice(/^--?$/.test(args[at] ?? '') ? at + 1 : at)
+  const [first, ...rest] = words
+  for (const text of [rest.join(' '), ...words]) addLiteral(judge, text)
+  if (flags.isCode) return runText(call, first)
+  if (first === undefined || flags.readsInput || first === '/dev/stdin') return runInput(call)
+  return judgeRun(call, first, rest)
 }
 
-const watch: Policy = (call) => {
-  const options = readOptions(
-    call.args,
-    { short: 'bcdegtwx', valued: 'nq', long: 'interval= differences no-title color errexit chgexit exec precise beep' },
-    true,
-  )
-  checkOptions(call, options)
-  if (options.operands.length === 0) return undefined
-  if (hasOption(options, 'x', 'exec')) return judgeInner(call, options.operands)
-  judgeCode(call, options.operands.join(' '))
-  return undefined
+function runInput(call: Call): Output {
+  if (call.stdin === undefined && /^--(version|help)$/.test(call.args[0] ?? '')) return undefined
+  call.ask(`${call.name} runs its input`, null)
+  return runText(call, call.stdin)
 }
 
-const flock: Policy = (call) => {
-  const options = readOptions(
-    call.args,
-    {
-      short: 'eFnosux',
-      valued: 'wEc',
-      long: 'exclusive shared nonblock timeout= unlock close command= no-fork conflict-exit-code=',
-    },
-    true,
-  )
-  checkOptions(call, options)
-  const [file = '', ...rest] = options.operands
-  if (!/^\d+$/.test(file)) checkWrites(call, [file])
-  const code = rest[0] === '-c' || rest[0] === '--command' ? rest[1] : optionValues(options, 'c', 'command')[0]
-  if (code !== undefined) judgeCode(call, code)
-  else if (rest.length > 0) judgeInner(call, rest)
-  return undefined
-}
+const harmlessShellOption = /^--(norc|noprofile|posix|version|help|login|restricted|verbose)$/
 
-const parallel: Policy = (call) => {
-  call.ask('parallel builds commands at run time', null)
-  const options = readOptions(call.args, { valued: 'janNI', long: 'jobs= arg-file= max-args=' }, true)
-  const at = options.operands.findIndex((word) => /^::::?\+?$/.test(word))
-  const program = at === -1 ? options.operands : options.operands.slice(0, at)
-  const items = at === -1 ? listItems(call.stdin, options).flat() : options.operands.slice(at + 1)
-  for (const item of items.slice(0, maxItems)) {
-    const text = program.join(' ')
-    judgeCode(call, text.includes('{}') ? text.replaceAll('{}', () => item) : `${text} ${item}`.trim())
+/** Returns how many words an option takes. */
+function readShellOption(call: Call, word: Field, flags: ShellFlags): number {
+  if (word.startsWith('--')) {
+    if (!harmlessShellOption.test(word)) call.ask(`${call.name} is given ${renderField(word)}`, null)
+    return /^--(rcfile|init-file)$/.test(word) ? 2 : 1
   }
-  return undefined
+  if (/^-[a-z]*c/i.test(word)) flags.isCode = true
+  if (/^-[a-z]*s/.test(word)) flags.readsInput = true
+  if (/^-[a-z]*i/.test(word)) call.ask(`${call.name} reads its start files and waits for input`, null)
+  return /[oO]$/.test(word) ? 2 : 1
 }
 
-const script: Policy = (call) => {
-  const options = readOptions(call.args, {
-    short: 'aefqO',
-    valued: 'cEIBTtmo',
-    long: 'append command= flush quiet return',
-  })
-  call.ask('script starts another shell', null)
-  for (const text of optionValues(options, 'c', 'command')) judgeCode(call, text)
-  if (options.operands.length > 1) judgeInner(call, options.operands.slice(1))
-  return undefined
+/** Judges a text as a script. An unknown part of it may be any code. */
+function runText(call: Call, text: Output): Output {
+  if (text === undefined || !isKnown(text)) {
+    addUnknownCode(
+      call.judge,
+      `${call.name} runs shell code that is only known at run time${text === undefined ? '' : `: ${renderField(text).slice(0, 120)}`}`,
+    )
+    if (text !== undefined) addLiteral(call.judge, text)
+  }
+  if (text === undefined) return undefined
+  addLiteral(call.judge, text)
+  return call.judge.walkText(call, text.replace(/[\uE000-\uE003]/g, ''), call.stdin)
 }
 
-/** Judges commands in a container or on another host: findings there are never hardline. */
-export function runInContainer(call: Call, start: () => void): void {
-  call.judge.containerDepth++
-  start()
-  call.judge.containerDepth--
+function judgeEval(call: Call): Output {
+  const words = call.args[0] === '--' ? call.args.slice(1) : call.args
+  return words.length === 0 ? '' : runText(call, words.join(' '))
 }
 
-const ssh: Policy = (call) => {
-  const options = readOptions(call.args, { short: '1246AaCfGgKkMNnqsTtVvXxYy', valued: 'BbcDEeFIiJLlmOopQRSWw' }, true)
-  const [host = '', ...rest] = options.operands
-  call.ask(`ssh works on another machine${host === '' ? '' : `, ${renderField(host)}`}`, null)
-  for (const option of optionValues(options, 'o'))
-    if (/command|exec/i.test(option)) call.ask(`ssh is given ${renderField(option)}`)
-  if (rest.length > 0) judgeCode(call, rest.join(' '))
-  return undefined
+function judgeSource(call: Call): Output {
+  const [first = '', ...rest] = call.args[0] === '--' ? call.args.slice(1) : call.args
+  if (first === '/dev/stdin' || first === '-') return runText(call, call.stdin)
+  return judgeRun(call, first, rest)
 }
 
-/** Judges a program that a package manager starts from the project: `npx tsc`, `uv run pytest`. */
-export function runProjectTool(call: Call, argv: readonly Field[]): void {
-  checkProjectCode(call, `${call.name} ${argv.map((arg) => renderField(arg)).join(' ')}`.slice(0, 80))
-  const [first, ...rest] = argv.filter((arg, i) => i > 0 || arg !== '--')
-  if (first === undefined) return
-  const name = first.replace(/(?<!^)@[\w.^~-]+$/, '')
-  if (isUnknown(name)) call.ask(`${call.name} starts a program that is only known at run time`)
-  else call.judge.judgeCall([name, ...rest], call.shell, call.stdin)
+/** Judges a handler that runs later, now and with anything that the line has set. */
+function judgeTrap(call: Call): Output {
+  const [code, ...signals] = call.args[0] === '--' ? call.args.slice(1) : call.args
+  if (code === undefined || code === '-' || code === '' || /^-[lp]+$/.test(code) || signals.length === 0) return ''
+  if (signals.some((signal) => /^(DEBUG|RETURN|ERR)$/i.test(signal)))
+    call.ask('trap runs commands between other commands', null)
+  runText(call, code)
+  return ''
 }
 
-const busybox: Policy = (call) =>
-  call.args.length === 0 || /^--(help|version|list|list-full)$/.test(call.args[0] ?? '')
-    ? undefined
-    : judgeInner(call, call.args)
-
-const coverage: Policy = (call) => {
-  const [command = '', ...rest] = call.args
-  checkProjectCode(call, `${call.name} ${renderField(command)}`)
-  if (command === 'run') judgeInner(call, ['python', ...rest])
-  else checkArgumentPaths(call)
-  return undefined
+/** Programs whose argument after an option, or whose arguments joined, are shell code. */
+function judgeCodeArgument(call: Call): Output {
+  const { args, name } = call
+  const at = args.findIndex((word) => /^-[a-z]*c$|^--command$/.test(word))
+  const words = args.filter((word) => !word.startsWith('-'))
+  call.ask(`${name} runs commands for others, later, or elsewhere`, null)
+  const first = args.findIndex((word) => !word.startsWith('-'))
+  const inner = args.slice(first + (/^(ssh|flock)$/.test(name) ? 1 : 0))
+  const code = at === -1 ? inner.join(' ') : (args[at + 1] ?? '')
+  if (at === -1 && inner.length > 1) startInner(call, inner, undefined)
+  const reason = findInWords(args, { host: call.judge.host, cwd: call.shell.cwd })
+  if (reason !== undefined) call.refuse(reason)
+  addLiteral(call.judge, words.join(' '))
+  if (call.stdin !== undefined) addLiteral(call.judge, call.stdin)
+  call.judge.hasUnknownCode = true
+  return code === '' ? undefined : call.judge.walkText(call, code.replace(/[\uE000-\uE003]/g, ''), undefined)
 }
 
-/** at and batch read shell code and run it later. */
-const judgeLater: Policy = (call) => {
-  call.ask(`${call.name} runs commands later`, null)
-  if (call.stdin !== 'none' && call.stdin !== 'unknown') for (const text of call.stdin) judgeCode(call, text)
-  return undefined
-}
+const codeArguments = new Set(
+  'su runuser ssh watch script flock parallel at batch capsh systemd-run newgrp sg screen entr inotifywait'.split(' '),
+)
 
-const personality = createWrapper({ short: 'RLB3v' })
-const schedulingGrammar = { short: 'abdfioRrv', valued: 'pTPD' }
-
-const tracingReason = 'reads and can change the memory of another program'
-
-export const wrappers: Readonly<Record<string, Policy>> = {
-  env,
-  sudo,
-  doas: createWrapper({ short: 'nsL', valued: 'uCa', reason: 'runs with the rights of another user' }),
-  su,
-  runuser: su,
-  pkexec: createWrapper({ valued: 'u', long: 'user=', reason: 'runs with the rights of another user' }),
-  xargs,
-  timeout,
-  gtimeout: timeout,
-  time: timeProgram,
-  nohup: createWrapper({}),
-  setsid: createWrapper({ short: 'cfw', long: 'ctty fork wait' }),
-  nice: createWrapper({ valued: 'n', short: '0123456789', long: 'adjustment=' }),
-  ionice: createWrapper({ short: 't', valued: 'cnpPu', long: 'class= classdata= ignore', isOptional: true }),
-  chrt: (call) => {
-    const [priority = ''] = readOptions(call.args, schedulingGrammar, true).operands
-    // Without a priority, some versions take the next word as the program.
-    if (!/^\d+$/.test(priority)) call.ask('chrt is given no priority')
-    return createWrapper({ ...schedulingGrammar, skippedWords: 1 })(call)
-  },
-  taskset: createWrapper({ short: 'ac', skippedWords: 1 }),
-  stdbuf: createWrapper({ valued: 'ioe', long: 'input= output= error=' }),
-  unbuffer: createWrapper({ short: 'p' }),
-  command: commandBuiltin,
-  builtin: createWrapper({}),
-  exec: execBuiltin,
-  busybox,
-  toybox: busybox,
-  chroot: createWrapper({
-    long: 'userspec= groups= skip-chdir',
-    skippedWords: 1,
-    reason: 'changes the root directory',
-  }),
-  watch,
-  flock,
-  parallel,
-  script,
-  ssh,
-  setarch: (call) => {
-    // An architecture may come before the options.
-    const hasArchitecture = call.args[0]?.startsWith('-') === false
-    return personality(hasArchitecture ? { ...call, args: call.args.slice(1) } : call)
-  },
-  // On some systems `arch` starts programs.
-  arch: createWrapper({ isOptional: true }),
-  linux64: personality,
-  linux32: personality,
-  unshare: createWrapper({ short: 'mupinUCTfrcS', reason: 'leaves its namespace' }),
-  nsenter: createWrapper({
-    short: 'mupinUCTa',
-    valued: 'tSGrw',
-    long: 'target= mount uts ipc net pid user all',
-    reason: 'enters the namespace of another process',
-  }),
-  setpriv: createWrapper({ reason: 'changes the rights of a program' }),
-  'systemd-run': createWrapper({ short: 'qtPGdS', valued: 'puM', reason: 'starts a service' }),
-  strace: createWrapper({ short: 'cCdDfFhiqrTtVvxyYkwzZ', valued: 'aeoOpPsSuEIXb', reason: tracingReason }),
-  ltrace: createWrapper({ short: 'cCfhirSTtV', valued: 'aeolnpsux', reason: tracingReason }),
-  valgrind: createWrapper({ reason: tracingReason }),
-  fakeroot: createWrapper({ short: 'hvu', reason: 'is not on the list of programs that run without approval' }),
-  proot: createWrapper({ valued: 'rbqwk', reason: 'is not on the list of programs that run without approval' }),
-  at: judgeLater,
-  batch: judgeLater,
-  'xvfb-run': createWrapper({ short: 'a', valued: 'n', long: 'auto-servernum server-num=' }),
-  'dbus-run-session': createWrapper({}),
-  catchsegv: createWrapper({}),
-  caffeinate: createWrapper({ short: 'dimsu', valued: 'tw' }),
-  coverage,
-  noglob: createWrapper({}),
-  nocorrect: createWrapper({}),
+/** Returns undefined when the program is no wrapper. */
+export function findWrapper(name: string): ((call: Call) => Output) | undefined {
+  if (shellNames.test(name)) return judgeShell
+  const special: Readonly<Record<string, (call: Call) => Output>> = {
+    env: judgeEnv,
+    xargs: judgeXargs,
+    eval: judgeEval,
+    source: judgeSource,
+    '.': judgeSource,
+    trap: judgeTrap,
+  }
+  if (Object.hasOwn(special, name)) return special[name]
+  if (codeArguments.has(name)) return judgeCodeArgument
+  const wrapper = Object.hasOwn(wrappers, name) ? wrappers[name] : undefined
+  return wrapper && ((call) => (name === 'exec' && call.args.length === 0 ? '' : judgeWrapper(call, wrapper)))
 }

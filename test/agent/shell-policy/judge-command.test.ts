@@ -4,6 +4,7 @@ import attacks from './attacks.json'
 import benign from './benign.json'
 import cases from './commands.json'
 import { mutate, randomOf } from './mutations.ts'
+import holes from './holes.json'
 import unseen from './unseen.json'
 
 type Case = { readonly id: number; readonly expect: 'hardline' | 'dangerous' | 'safe'; readonly cmd: string }
@@ -43,14 +44,17 @@ describe('the corpus', () => {
     expect(withoutVerdict('allow', verdicts(commandsOf('safe'), true))).toEqual([])
   })
 
-  it('asks on shared machines only about the network, project code and containers', () => {
-    expect(withoutVerdict('allow', verdicts(commandsOf('safe'), false))).toEqual([
-      'npm run test 2>&1 | tail -5',
-      'curl -s https://api.github.com/repos/o/r',
-      'docker run -h myhost img',
+  it('asks about almost everything on a shared machine', () => {
+    expect(withVerdict('allow', verdicts(commandsOf('safe'), false))).toEqual([
+      'echo hello world',
+      "grep -n 'rm -rf /' README.md",
+      'echo reboot',
     ])
   })
 })
+
+/** `npm run chaos` sets more. */
+const mutationsPerSeed = Number(process.env['TALARIA_MUTATIONS'] ?? 500)
 
 describe('variants of destructive commands', () => {
   it.each([1, 2, 3, 4])(
@@ -60,7 +64,7 @@ describe('variants of destructive commands', () => {
       const random = randomOf(seed)
       const allowed: string[] = []
       const missed: string[] = []
-      for (let i = 0; i < 6000; i++) {
+      for (let i = 0; i < mutationsPerSeed; i++) {
         const { command, hardline } = mutate(random)
         const { verdict } = judge(command, i % 4 !== 0)
         if (verdict === 'allow') allowed.push(command)
@@ -85,6 +89,47 @@ describe('attacks', () => {
   it('number more than 500', () => expect(attacks.hardline.length + attacks.asked.length).toBeGreaterThan(500))
   it('on the host are refused', () => expect(withoutVerdict('hardline', verdicts(attacks.hardline, true))).toEqual([]))
   it('of other kinds need approval', () => expect(withVerdict('allow', verdicts(attacks.asked, true))).toEqual([]))
+})
+
+describe('ways around the list', () => {
+  it('number more than 290', () => expect(holes.asked.length + holes.hardline.length).toBeGreaterThan(290))
+  it('need approval', () => expect(withVerdict('allow', verdicts(holes.asked, true))).toEqual([]))
+  for (const sandboxed of [true, false])
+    it(`never run when they destroy the host, ${sandboxed ? 'in a sandbox' : 'on a shared machine'}`, () =>
+      expect(withoutVerdict('hardline', verdicts(holes.hardline, sandboxed))).toEqual([]))
+})
+
+describe('on a shared machine', () => {
+  it.each(['pwd', 'ls -la', 'cat README.md', 'head -20 src/index.ts', 'echo done', 'ls src | wc -l'])(
+    'runs %s',
+    (command) => expect(judge(command, false).verdict).toBe('allow'),
+  )
+  it.each([
+    'cat $FILE',
+    'ls *',
+    'cat .env',
+    'cat /etc/shadow',
+    'git status',
+    'grep -r key .',
+    'npm test',
+    'echo x > y',
+    'jq . a.json',
+    'cp a b',
+    'sed -n 1p x',
+  ])('asks about %s', (command) => expect(judge(command, false).verdict).toBe('ask'))
+})
+
+describe('secrets of a known workspace', () => {
+  const secretFiles = ['/workspace/.env', '/workspace/deploy/server.key']
+  const at = (command: string) =>
+    judgeCommand(command, { cwd: '/workspace', workspace: '/workspace', isSandboxed: true, secretFiles }).verdict
+  it.each(['grep -rn TODO .', 'cat .e*', 'head deploy/*', 'tar czf x.tgz deploy', 'cp -r . /tmp/x', 'cat .*'])(
+    'are asked about when %s would read them',
+    (command) => expect(at(command)).toBe('ask'),
+  )
+  it.each(['grep -rn TODO src', 'cat *', 'head src/*', 'tar czf x.tgz src', 'cat *.md'])('do not stop %s', (command) =>
+    expect(at(command)).toBe('allow'),
+  )
 })
 
 describe('independently written commands', () => {
@@ -123,7 +168,6 @@ describe('a day of ordinary work', () => {
 
   it('has more than 500 commands', () => expect(benign.length).toBeGreaterThan(500))
   it('needs approval for less than 2 % in a sandbox', () => expect(asked(true)).toBeLessThan(0.02))
-  it('needs approval for less than 45 % on a shared machine', () => expect(asked(false)).toBeLessThan(0.45))
   it('is never hardline', () => expect(withVerdict('hardline', verdicts(benign, false))).toEqual([]))
 })
 

@@ -1,6 +1,6 @@
 /**
  * Represents words of a shell as far as they are known before it runs. Marks stand for unknown parts: characters of the
- * private use area, which screen-command.ts rejects in commands.
+ * private use area, which shell-policy/screen-command.ts rejects in commands.
  */
 
 /** A word after expansion: text with marks for its unknown parts. */
@@ -26,10 +26,6 @@ export const isGlob = (field: Field): boolean => globPattern.test(field)
 
 /** Whether only numbers are unknown. Only such text is read as code, because file names may contain anything. */
 export const isKnown = (field: Field): boolean => !isUnknown(field) && !isGlob(field)
-
-/** Whether a field is entirely unknown, so that it may be an option at run time. */
-export const mayBeOption = (field: Field): boolean =>
-  field !== '' && [...field].every((char) => char === anyText || char === anyWords)
 
 /** Renders a field for messages, with `…` for unknown parts. */
 export const renderField = (field: Field): string =>
@@ -63,4 +59,33 @@ export function canMatch(field: Field, text: string): boolean {
   }
   while (isWildcard(field[at])) at++
   return at === field.length
+}
+
+const maxOverlapChars = 400
+
+/**
+ * Whether two patterns can stand for the same text. A wildcard of file names matches no dot at the start of a name,
+ * unknown text does.
+ */
+export function overlaps(field: Field, pattern: Field): boolean {
+  if (field.length > maxOverlapChars) return true
+  if (isGlob(field[0] ?? '') && pattern.startsWith('.')) return false
+  let row: readonly boolean[] = [...pattern].reduce<readonly boolean[]>(
+    (cells, char, i) => [...cells, cells[i] === true && isWildcard(char)],
+    [true],
+  )
+  for (const char of field) row = nextRow(row, char, pattern)
+  return row.at(-1) === true
+}
+
+/** Extends the table of which beginnings of the two patterns overlap by one character. */
+function nextRow(row: readonly boolean[], char: string, pattern: Field): readonly boolean[] {
+  const next = [row[0] === true && isWildcard(char)]
+  for (const [j, other] of [...pattern].entries()) {
+    const isSame = char === other || char === anyCharacter || other === anyCharacter
+    const isEither = isWildcard(char) || isWildcard(other)
+    const wasReached = row[j] === true
+    next.push((isSame && wasReached) || (isEither && (wasReached || row[j + 1] === true || next[j] === true)))
+  }
+  return next
 }

@@ -1,0 +1,137 @@
+/**
+ * Decides which paths may be read and written without approval. The terminal, the file tools and programs all ask here.
+ * Symbolic links are not followed: creating one needs approval.
+ */
+
+import { anyCharacters, anyText, isGlob, isLiteral, isUnknown, overlaps, type Field } from './field.ts'
+import {
+  harmlessDevices,
+  publicNames,
+  secretDirectories,
+  secretNames,
+  temporaryRoots,
+  trustedDirectories,
+  trustedNames,
+} from './path-lists.ts'
+import { isDisk } from './vital-paths.ts'
+
+export type PathScope = {
+  readonly workspace: string
+  /** The files of the workspace with secrets, as absolute paths. Absent: the host was not asked. */
+  readonly secretFiles?: readonly string[] | undefined
+}
+
+/** `name`: only whether the file exists and its attributes. `tree`: the contents of everything below. */
+export type ReadKind = 'content' | 'name' | 'tree'
+
+/** Resolves `.`, `..` and relative paths. The result is absolute or unknown. */
+export function resolvePath(path: Field, cwd: Field): Field {
+  const parts: string[] = []
+  for (const part of `${path.startsWith('/') ? '' : `${cwd}/`}${path}`.split('/')) {
+    if (part === '' || part === '.') continue
+    // An unknown part may have several levels, so `..` leads to an unknown directory.
+    if (part === '..' && parts.some((earlier) => isUnknown(earlier))) return anyText
+    if (part === '..') parts.pop()
+    else parts.push(part)
+  }
+  const front = path.startsWith('/') ? path[0] : cwd[0]
+  return front === '/' ? `/${parts.join('/')}` : anyText
+}
+
+const isWithin = (path: string, root: string): boolean => {
+  const base = root.endsWith('/') ? root.slice(0, -1) : root
+  return base !== '' && (path === base || path.startsWith(`${base}/`))
+}
+
+type NameList = { readonly literal: RegExp; readonly patterns: readonly (readonly Field[])[] }
+
+const toExpression = (name: string): string => name.replace(/[.+]/g, String.raw`\$&`).replaceAll('*', '[^/]*')
+
+const createList = (names: readonly string[], end: string): NameList => ({
+  literal: new RegExp(`(?:^|/)(?:${names.map(toExpression).join('|')})${end}`, 'i'),
+  // A wildcard matches data files and names without a dot too often to ask each time.
+  patterns: names
+    .filter((name) => name.startsWith('.') || /^\*\.|^id_|^shadow/.test(name))
+    .map((name) => name.replaceAll('*', anyCharacters).split('/')),
+})
+const secretFiles = createList(secretNames, '$')
+const secretFolders = createList(secretDirectories, '(?:/|$)')
+const trustedFiles = createList(trustedNames, '$')
+const trustedFolders = createList(trustedDirectories, '(?:/|$)')
+
+const overlapAt = (parts: readonly Field[], pattern: readonly Field[], at: number): boolean =>
+  at >= 0 && pattern.every((name, i) => overlaps(parts[at + i] ?? '', name))
+
+/** Whether the wildcards of a path can match a name of the list: at its end, or anywhere for directories. */
+const canMatchList = (path: Field, { patterns }: NameList, isDirectory: boolean): boolean => {
+  const parts = path.split('/').filter((part) => part !== '')
+  return patterns.some((pattern) =>
+    isDirectory
+      ? parts.some((part, at) => isGlob(part) && overlapAt(parts, pattern, at))
+      : overlapAt(parts, pattern, parts.length - pattern.length),
+  )
+}
+
+const isSecret = (path: Field): boolean =>
+  (secretFiles.literal.test(path) && !publicNames.test(path)) || secretFolders.literal.test(path) || isDisk(path)
+
+const isMatchOf = (path: Field, file: string, kind: ReadKind): boolean => {
+  const [patterns, names] = [path.split('/'), file.split('/')]
+  const reaches = kind === 'tree' ? patterns.length <= names.length : patterns.length === names.length
+  return reaches && patterns.every((pattern, i) => overlaps(pattern, names[i] ?? ''))
+}
+
+/** Returns why reading an absolute path needs approval, or undefined. */
+export function findReadProblem(path: Field, scope: PathScope, kind: ReadKind = 'content'): string | undefined {
+  if (/^\/dev\/(tcp|udp)\//.test(path)) return 'which opens a connection'
+  if (isSecret(path)) return 'which may hold secrets'
+  if (kind === 'tree' && isLiteral(path)) return findTreeProblem(path, scope)
+  if (!isGlob(path) || isUnknown(path)) return undefined
+  if (!scope.secretFiles || !isWithin(path, scope.workspace)) return findWildcardProblem(path, kind)
+  const found = kind === 'name' ? undefined : scope.secretFiles.find((file) => isMatchOf(path, file, kind))
+  return found && `which matches ${found}`
+}
+
+function findTreeProblem(path: string, scope: PathScope): string | undefined {
+  if (!isReadableTree(path, scope)) return 'with everything below it'
+  const found = scope.secretFiles?.find((file) => isWithin(file, path))
+  return found && `which contains ${found}`
+}
+
+function findWildcardProblem(path: Field, kind: ReadKind): string | undefined {
+  const isNameOnly = kind === 'name' && /\/[^/.]*$/.test(path)
+  const isMatch = (!isNameOnly && canMatchList(path, secretFiles, false)) || canMatchList(path, secretFolders, true)
+  return isMatch ? 'whose wildcards may match secrets' : undefined
+}
+
+/** Directories of programs and documentation hold no secrets. */
+const isReadableTree = (path: string, { workspace }: PathScope): boolean =>
+  [workspace, ...temporaryRoots, '/usr', '/lib', '/bin', '/sbin', '/opt'].some((root) => isWithin(path, root))
+
+export type Zone = 'inside' | 'temporary' | 'sink' | 'device' | 'trusted' | 'outside' | 'unknown'
+
+export function getZone(path: Field, { workspace }: PathScope): Zone {
+  // An unknown part may contain `..` and lead anywhere.
+  if (isUnknown(path) || !path.startsWith('/')) return 'unknown'
+  if (harmlessDevices.has(path) || /^\/dev\/fd\/\d+$/.test(path)) return 'sink'
+  if (isWithin(path, '/dev') && !isWithin(path, '/dev/shm')) return 'device'
+  if (isTrusted(path)) return 'trusted'
+  if (isWithin(path, workspace)) return 'inside'
+  return temporaryRoots.some((root) => isWithin(path, root)) ? 'temporary' : 'outside'
+}
+
+const isTrusted = (path: Field): boolean => {
+  if (trustedFolders.literal.test(path)) return true
+  if (trustedFiles.literal.test(path) && !publicNames.test(path)) return true
+  return isGlob(path) && (canMatchList(path, trustedFiles, false) || canMatchList(path, trustedFolders, true))
+}
+
+/** Returns why writing an absolute path needs approval, or undefined. */
+export function findWriteProblem(path: Field, scope: PathScope): string | undefined {
+  const zone = getZone(path, scope)
+  if (zone === 'unknown') return 'a path that is only known at run time'
+  if (zone === 'trusted') return 'which other programs run or trust'
+  if (zone === 'outside' || zone === 'device') return 'outside the workspace'
+  // Programs take such a name for an option.
+  return /\/-[^/]*$/.test(path) ? 'whose name looks like an option' : undefined
+}

@@ -1,0 +1,238 @@
+/** Checks the operands of listed programs: what they read, write, remove and unpack. */
+
+import { anyWords, isLiteral, isUnknown, renderField, type Field } from '../path-policy/field.ts'
+import { checkWrite, resolvePaths } from './check-paths.ts'
+import { networkChecks } from './check-network.ts'
+import { textChecks } from './check-text-programs.ts'
+import { arrive, has, reads, valueOf, writes, type Check } from './effects.ts'
+import { isOnline } from './judge-run.ts'
+import type { Call } from './shell-state.ts'
+import { recordWritten } from './simple-command.ts'
+
+const copy: Check = (call, options) => {
+  const target = valueOf(options, 't', 'target-directory')
+  const sources = target === undefined ? options.operands.slice(0, -1) : options.operands
+  const to = target ?? options.operands.at(-1) ?? ''
+  reads(call, sources, has(options, 'r', 'R', 'a', 'recursive', 'archive') ? 'tree' : 'content')
+  if (has(options, 'r', 'R', 'a', 'recursive', 'archive')) arrive(call, 'files')
+  checkWrite(call, to, call.name)
+  for (const source of sources) {
+    // In a directory the copy keeps the name of its source.
+    const name = source.split('/').findLast((part) => part !== '') ?? ''
+    if (isLiteral(name)) checkWrite(call, `${to}/${name}`, call.name)
+    const [content] = resolvePaths(call, source).map((path) => call.judge.written.get(path))
+    for (const path of [to, `${to}/${name}`]) recordWritten(call, path, content)
+  }
+}
+
+const move: Check = (call, options) => {
+  const target = valueOf(options, 't', 'target-directory')
+  for (const path of [...options.operands, ...(target === undefined ? [] : [target])])
+    checkWrite(call, path, 'mv', 'move')
+  const to = target ?? options.operands.at(-1) ?? ''
+  const [content] = resolvePaths(call, options.operands[0] ?? '').map((path) => call.judge.written.get(path))
+  if (isLiteral(to)) recordWritten(call, to, content)
+}
+
+const remove: Check = (call, { operands }) => {
+  for (const path of operands) {
+    const last = path.split('/').at(-1) ?? ''
+    if (isUnknown(path) || /^[\uE002\uE003.]*$/.test(last))
+      call.ask(`${call.name} would remove ${renderField(path)}: the files are only known at run time`)
+    else checkWrite(call, path.replace(/(^|\/)-(?=[^/]*$)/, '$1'), call.name, 'remove')
+  }
+}
+
+const link: Check = (call, { operands, values }) => {
+  const [target = '', name = '.'] = operands
+  const directory = name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '.'
+  for (const cwd of resolvePaths(call, directory))
+    checkWrite({ ...call, shell: { ...call.shell, cwd: [cwd] } }, target, 'ln', 'lead to')
+  writes(call, [...operands.slice(1), ...values.map(({ value }) => value)], 'make')
+}
+
+/** Modes that let everybody write, or that set setuid. */
+const looseMode = /^[0-7]?[0-7]{0,2}[2367]$|^0*[2467][0-7]{3}$|[ao][ugo]*[+=][rxXst]*w|(^|,)[+=][rxX]*w|[+=][rwxXt]*s/
+
+const chmod: Check = (call, { operands: [mode = '', ...paths] }) => {
+  if (looseMode.test(mode) || !isLiteral(mode))
+    call.ask(`chmod ${renderField(mode)} lets others write, or run it with other rights`)
+  writes(call, paths, 'change the rights of')
+}
+
+const grep: Check = (call, options) => {
+  const hasPattern = has(options, 'files') || options.values.some(({ name }) => /^(e|f|regexp|file)$/.test(name))
+  const paths = hasPattern ? options.operands : options.operands.slice(1)
+  // rg skips hidden files, unless it is told not to.
+  const isTree =
+    call.name === 'rg'
+      ? has(options, 'hidden', '.', 'u', 'unrestricted', 'no-ignore')
+      : call.args.some((word) => /^(-[a-zA-Z]*[rR]|--(dereference-)?recursive)/.test(word))
+  reads(call, isTree && paths.length === 0 ? ['.'] : paths, isTree ? 'tree' : 'content')
+}
+
+/** The first word of tar may be options without a dash. Their values follow in the same order. */
+export function addDashes([first = '', ...rest]: readonly Field[]): readonly Field[] {
+  if (!/^[A-Za-z]+$/.test(first)) return [first, ...rest]
+  return [
+    ...[...first].flatMap((letter) => [`-${letter}`, ...('fCTX'.includes(letter) ? rest.splice(0, 1) : [])]),
+    ...rest,
+  ]
+}
+
+const unpack = (call: Call, target: Field): void => {
+  checkWrite(call, target, call.name, 'unpack into')
+  arrive(call, 'files')
+  if (isOnline(call)) call.ask(`${call.name} unpacks files that other programs may run`)
+}
+
+const tar: Check = (call, options) => {
+  const archive = valueOf(options, 'f', 'file') ?? '-'
+  if (/^[^/]+:/.test(archive)) call.ask(`tar would reach another machine for ${renderField(archive)}`)
+  if (has(options, 'c', 'r', 'u', 'create', 'append', 'update')) {
+    if (archive !== '-') writes(call, [archive])
+    reads(call, options.operands, 'tree')
+  } else {
+    if (archive !== '-') reads(call, [archive])
+    if (has(options, 'x', 'extract', 'get') && !has(options, 'O'))
+      unpack(call, valueOf(options, 'C', 'directory') ?? '.')
+  }
+}
+
+const unzip: Check = (call, options) => {
+  reads(call, options.operands)
+  if (!has(options, 'l', 'v', 't', 'p', 'Z', 'c', 'z')) unpack(call, valueOf(options, 'd') ?? '.')
+}
+
+const patch: Check = (call, options) => {
+  writes(call, ['.', ...options.operands], 'change')
+  if (isOnline(call) && !has(options, 'dry-run')) call.ask('patch changes files that are only named in the patch')
+  arrive(call, 'files')
+}
+
+const rsync: Check = (call, { operands }) => {
+  if (operands.some((path) => path.includes(':'))) call.ask('rsync copies to or from another machine')
+  reads(call, operands.slice(0, -1), 'tree')
+  writes(call, operands.slice(-1), 'write into')
+  arrive(call, 'files')
+}
+
+const dd: Check = (call) => {
+  for (const word of call.args) {
+    const [, name = '', value = ''] = /^(\w+)=([^]*)$/.exec(word) ?? []
+    if (
+      !/^(if|of|bs|ibs|obs|count|seek|skip|conv|status|iflag|oflag)$/.test(name) &&
+      word !== '--help' &&
+      word !== '--version'
+    )
+      call.ask(`dd is given ${renderField(word)}`)
+    if (name === 'if') reads(call, [value])
+    if (name === 'of') writes(call, [value])
+  }
+}
+
+/** Jobs of this command line may be ended. The signal 0 only checks for a process. */
+const kill: Check = (call) => {
+  const { args } = call
+  const [first = ''] = args
+  if (first === '' || /^-[lL]/.test(first) || first === '--list') return
+  const processes = first.startsWith('-') ? args.slice(/^-[sn]$/.test(first) ? 2 : 1) : args
+  const isOwn = processes.every(
+    (process) => /^%[\w+!-]*$/.test(process) || (first === '-0' && /^(\d+|\uE004)$/.test(process)),
+  )
+  if (processes.length === 0 || !isOwn) call.ask(`kill would end ${processes.map(renderField).join(' ')}`)
+}
+
+const date: Check = (call, { operands }) => {
+  if (operands.some((word) => !word.startsWith('+'))) call.ask('date would set the clock')
+}
+
+const openssl: Check = (call) => {
+  const [command = '', ...rest] = call.args
+  const isPlain =
+    /^(version|dgst|rand)$/.test(command) &&
+    !rest.some((word) => /^-(out|sign|engine|provider|rand|writerand)/.test(word))
+  const isEncoding = /^(base64|enc)$/.test(command) && rest.every((word) => /^-(d|A|a|base64)$/.test(word))
+  if (!isPlain && !isEncoding)
+    call.ask(`openssl ${renderField(command)} may read keys, write files or open connections`, `openssl ${command}`)
+  reads(call, rest)
+}
+
+const refusedWords =
+  (pattern: RegExp): Check =>
+  (call) => {
+    const word = call.args.find((arg) => pattern.test(arg) || /^[\uE000\uE001]/.test(arg))
+    if (word !== undefined) call.ask(`${call.name} is given ${renderField(word)}`)
+    reads(call, call.args)
+  }
+
+const pager: Check = (call, { operands }) => {
+  reads(call, operands)
+  if (call.name === 'man' && operands.some((word) => /[:/]/.test(word))) call.ask('man opens a file or an address')
+  if (operands.some((word) => word.startsWith('+'))) call.ask(`${call.name} runs commands of its own`)
+}
+
+const yq: Check = (call, { operands }) => {
+  reads(call, operands)
+  if (operands.some((word) => /\b(load(_\w+)?|system|envsubst|strenv)\s*\(/.test(word)))
+    call.ask('yq loads what its expression names')
+}
+
+const printenv: Check = (call) => {
+  if (!call.judge.host.isSandboxed) call.ask('printenv shows variables, secrets among them')
+}
+
+const none: Check = (call, { operands }) => {
+  if (operands.length > 0) call.ask(`${call.name} is given ${operands.map(renderField).join(' ')}`)
+}
+
+const compress: Check = (call, options) => {
+  reads(call, options.operands)
+  if (!has(options, 'c', 'stdout', 'l', 't', 'list', 'test')) writes(call, options.operands, 'replace')
+}
+
+/** The operands of the allow-list, by the names of programs.ts. */
+export const operandChecks: Readonly<Record<string, Check>> = {
+  text: () => undefined,
+  read: (call, { operands }) => reads(call, operands),
+  name: (call, { operands }) => reads(call, operands, 'name'),
+  tree: (call, { operands }) =>
+    reads(call, operands, call.args.some((word) => /^(-\w*[rR]|--recursive)/.test(word)) ? 'tree' : 'content'),
+  write: (call, { operands }) => writes(call, operands),
+  second: (call, { operands }) => {
+    reads(call, operands.slice(0, 1))
+    // An unknown word may be two.
+    writes(call, operands.slice(operands[0]?.includes(anyWords) ? 0 : 1))
+  },
+  split: (call, { operands: [file = '-', prefix = 'x'] }) => {
+    reads(call, [file])
+    writes(call, [prefix])
+  },
+  pager,
+  yq,
+  zip: (call, { operands: [archive = '', ...sources] }) => {
+    writes(call, [archive])
+    reads(call, sources, 'tree')
+  },
+  ...textChecks,
+  ...networkChecks,
+  copy,
+  move,
+  remove,
+  link,
+  chmod,
+  grep,
+  tar,
+  unzip,
+  patch,
+  rsync,
+  dd,
+  kill,
+  date,
+  none,
+  openssl,
+  compress,
+  printenv,
+  getent: refusedWords(/^(?!passwd$|group$|services$|protocols$|-)|shadow$/),
+  xmllint: refusedWords(/^--?(o$|output|shell|xinclude)|^--(noout=|nonet=)|^(https?|ftp):/),
+}

@@ -1,0 +1,293 @@
+/** Judges git and clients of databases, containers and clusters by the lists of their harmless commands. */
+
+import { anyNumber, anyText, isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
+import { resolvePath } from '../path-policy/judge-path.ts'
+import {
+  clients,
+  containerOptions,
+  containerRunning,
+  containerValued,
+  gitCommands,
+  gitEffects,
+  gitGlobals,
+  gitSettings,
+} from './allow-list/services.ts'
+import { checkRead, checkWrite, isOutsideWorkspace } from './check-paths.ts'
+import { checkArguments, checkProjectCode, isOnline } from './judge-run.ts'
+import { mayBeOption, parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
+import { addLiteral, type Call, type Output } from './shell-state.ts'
+import { isHarmlessSql } from './sql-statements.ts'
+
+type GitCommand = { readonly grammar: Grammar; readonly operands: string }
+
+function parseGitCommands(): ReadonlyMap<string, GitCommand> {
+  const commands = new Map<string, GitCommand>()
+  for (const line of gitCommands.trim().split('\n')) {
+    const [names = '', options = '', operands = ''] = line.split(' : ')
+    const command = { grammar: parseGrammar(options), operands: operands.trim() }
+    for (const name of names.split(' ')) commands.set(name, command)
+  }
+  return commands
+}
+
+let commandCache: ReadonlyMap<string, GitCommand> | undefined
+const globalGrammar = parseGrammar(`+${gitGlobals.replace('hvP', 'hvP C= c= ')}`)
+
+function judgeGit(call: Call): Output {
+  commandCache ??= parseGitCommands()
+  const before = readOptions(call.args, globalGrammar)
+  const [sub = '', ...args] = before.operands
+  const rule = `git ${sub}`
+  const gitCall: Call = { ...call, name: rule, args, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  const { cwd } = call.shell
+  if (before.problem !== undefined) gitCall.ask(`git is given ${before.problem}`)
+  for (const { name, value } of before.values) judgeGlobal(gitCall, name, value)
+  if (!/^(|version|help)$/.test(sub)) checkRepository(gitCall)
+  const command = commandCache.get(sub)
+  if (command) judgeGitCommand(gitCall, sub, command)
+  else {
+    judgeUnlisted(gitCall, sub)
+  }
+  call.shell.cwd = cwd
+  // What these print is no option.
+  return /^(rev-parse|describe)$/.test(sub) || args.includes('--show-current') ? anyNumber + anyText : undefined
+}
+
+function judgeUnlisted(call: Call, sub: string): void {
+  const effect = Object.hasOwn(gitEffects, sub) ? gitEffects[sub] : undefined
+  const reason = effect ?? 'is not on the list of commands that run without approval'
+  if (sub !== '') call.ask(`${renderField(call.name)} ${reason}`)
+  for (const word of call.args) addLiteral(call.judge, word)
+}
+
+function judgeGlobal(call: Call, name: string, value: Field): void {
+  if (name === 'c') judgeSetting(call, value)
+  else if (isUnknown(value)) call.ask('git works in a directory that is only known at run time')
+  else call.shell.cwd = call.shell.cwd.map((from) => resolvePath(value, from))
+}
+
+/** The settings of a repository can start programs, so only repositories of the workspace are trusted. */
+function checkRepository(call: Call): void {
+  if (isOutsideWorkspace(call)) call.ask(`${renderField(call.name)} works outside the workspace`)
+  if (call.judge.arrivals !== 'none')
+    call.ask(`${renderField(call.name)} may run settings that this command has just fetched`)
+}
+
+function judgeGitCommand(call: Call, sub: string, { grammar, operands }: GitCommand): void {
+  const options = readOptions(call.args, grammar)
+  if (options.problem !== undefined) {
+    call.ask(`${call.name} is given ${options.problem}`)
+    for (const word of call.args) addLiteral(call.judge, word)
+  }
+  for (const { value, role } of options.values) if (role === 'read') checkRead(call, value, call.name)
+  const check = Object.hasOwn(gitChecks, operands) ? gitChecks[operands] : undefined
+  check?.(call, options, call.args.includes('--'))
+  if (sub === 'bisect' && call.args[0] === 'run') call.judge.judgeVector(call, call.args.slice(1), undefined)
+  if (sub === 'rebase') judgeRebase(call)
+}
+
+function judgeRebase({ args, judge }: Call): void {
+  const code = args.find((word) => /^(-x|--exec)/.test(word))
+  if (code === undefined) return
+  judge.hasUnknownCode = true
+  addLiteral(judge, code.replace(/^(-x|--exec=)/, ''))
+}
+
+function judgeSetting(call: Call, text: Field): void {
+  if (text === 'core.pager=cat' || text === 'core.editor=true' || (gitSettings.test(text) && !isUnknown(text))) return
+  call.ask(`git is given the setting ${renderField(text)}`)
+  call.judge.hasUnknownCode = true
+  addLiteral(call.judge, text.replace(/^[^=]*=!?/, ''))
+}
+
+type GitCheck = (call: Call, options: Options, hasDashes: boolean) => void
+
+const asksUnless =
+  (allowed: RegExp, effect: string): GitCheck =>
+  (call, { operands: [verb = ''] }) => {
+    if (!allowed.test(verb)) call.ask(`${call.name} ${renderField(verb)} ${effect}`)
+  }
+
+const gitChecks: Readonly<Record<string, GitCheck>> = {
+  read: (call, { operands }) => {
+    for (const path of operands) checkRead(call, path, call.name)
+  },
+  write: (call, { operands }) => {
+    for (const path of operands) checkWrite(call, path, call.name)
+  },
+  move: (call, { operands }) => {
+    for (const path of operands) checkWrite(call, path, call.name, 'move')
+  },
+  checkout: (call, { names, operands: [first = '', ...more] }, hasDashes) => {
+    const makes = names.has('b')
+    const isFile = /^\.|\/$|\.\w{1,5}$/.test(first) || isGlob(first)
+    if (hasDashes || (!makes && (more.length > 0 || isFile)))
+      call.ask(`git checkout ${renderField(first)} may discard changes`)
+  },
+  restore: (call, { names }) => {
+    if (!names.has('S') && !names.has('staged')) call.ask('git restore would discard changes')
+  },
+  stash: asksUnless(/^(|push|list|show|pop|apply|save|create)$/, 'may lose stashed changes'),
+  remote: asksUnless(/^(|show|get-url)$/, 'changes the remote repositories'),
+  show: asksUnless(/^(|show|exists|list|HEAD.*)$/, 'changes references'),
+  lfs: asksUnless(/^(ls-files|status|env)$/, 'changes files'),
+  bisect: asksUnless(/^(start|good|bad|skip|reset|log|old|new)$/, 'runs commands'),
+  single: (call, { operands }) => {
+    if (operands.length > 1) call.ask('git symbolic-ref changes a reference')
+  },
+  clean: (call, { names }) => {
+    if (!names.has('n') && !names.has('dry-run')) call.ask('git clean would delete files that are not tracked')
+  },
+  none: asksUnless(/^$/, 'is given operands'),
+  network: (call, { operands }) => {
+    if (isOnline(call)) call.ask(`${call.name} uses the network`)
+    if (operands.some((word) => /^(ext|fd)::|^\+/.test(word)))
+      call.ask(`${call.name} would start a program or overwrite branches`)
+  },
+  clone: (call, { operands }) => {
+    if (isOnline(call)) call.ask('git clone uses the network')
+    if (operands.some((word) => /^(ext|fd)::/.test(word)))
+      call.ask('git clone would start a program to reach the other side')
+    for (const path of operands) checkWrite(call, path, 'git clone', 'clone into')
+    call.judge.arrivals = 'files'
+  },
+  submodule: (call, { operands: [verb = 'status', ...rest] }) => {
+    if (/^(status|summary)$/.test(verb)) return
+    if (verb === 'foreach') call.judge.walkText(call, rest.join(' '))
+    if (!/^(update|init)$/.test(verb) || isOnline(call)) call.ask(`git submodule ${renderField(verb)}`)
+  },
+  worktree: (call, { operands: [verb = 'list', ...paths] }) => {
+    if (verb !== 'list' && verb !== 'add') call.ask(`git worktree ${renderField(verb)}`)
+    for (const path of paths.slice(0, 1)) checkWrite(call, path, 'git worktree', 'make')
+  },
+  config: (call, { names, operands }) => {
+    const words = /^(set|get|list)$/.test(operands[0] ?? '') ? operands.slice(1) : operands
+    const isReading = /^(get|list)$/.test(operands[0] ?? '') || [...names].some((one) => /^(l|list|get.*)$/.test(one))
+    if (!isReading) judgeConfiguration(call, words, names.has('global') || names.has('system'))
+  },
+}
+
+function judgeConfiguration(call: Call, [name = '', value]: readonly Field[], isWide: boolean): void {
+  if (value === undefined && !isWide) return
+  if (!gitSettings.test(name) || isUnknown(name) || isWide) call.ask(`git config changes ${renderField(name)}`)
+  addLiteral(call.judge, value?.replace(/^!/, '') ?? '')
+  call.judge.hasUnknownCode ||= value?.startsWith('!') === true
+}
+
+/** Judges a client by its first words. */
+function judgeClient(call: Call, name: string): Output {
+  const client = clients[name]
+  const words = call.args.filter((word) => !word.startsWith('-'))
+  const rule = `${call.name} ${words[0] ?? ''}`.trim()
+  const clientCall: Call = { ...call, ask: (reason) => call.ask(reason, rule) }
+  if (words.length > 0 || call.args.length === 0) judgeClientCommand(clientCall, name, words)
+  const refused = call.args.find((word) => client?.refused?.test(word) === true || mayBeOption(word, true))
+  if (refused !== undefined) clientCall.ask(`${call.name} is given ${renderField(refused)}`)
+  for (const word of words.slice(1)) checkRead(call, word, call.name)
+  return undefined
+}
+
+const localClient = /^(tmux|journalctl|systemctl|docker)$/
+
+function judgeClientCommand(call: Call, name: string, words: readonly Field[]): void {
+  const text = words.slice(0, 2).join(' ')
+  if (words.length > 0 && !localClient.test(name) && isOnline(call)) call.ask(`${call.name} uses the network`)
+  if (clients[name]?.reading.test(text)) return
+  call.ask(`${call.name} ${renderField(text)} is not on the list of commands that run without approval`)
+  if (name !== 'tmux') return
+  for (const word of call.args) addLiteral(call.judge, word)
+  call.judge.hasUnknownCode = true
+}
+
+const composeValued = /^(-f|--file|-p|--project-name|--profile|--env-file)$/
+
+/** Judges docker and its relatives. What runs inside a container is never hardline. */
+function judgeContainers(call: Call): Output {
+  const { args, name } = call
+  const words = name === 'docker-compose' ? ['compose', ...args] : args
+  const isCompose = words[0] === 'compose'
+  const at = isCompose ? findComposeCommand(words) : 0
+  const sub = `${isCompose ? 'compose ' : ''}${words[at] ?? ''}`
+  if (!containerRunning.test(sub)) return judgeClient({ ...call, args: words }, 'docker')
+  const rule = `${name} ${sub}`
+  const containerCall: Call = { ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }
+  checkProjectCode(containerCall, rule)
+  const image = readContainerOptions(containerCall, words, at + 1)
+  const inner = words.slice(image + 1)
+  if (isUnknown(words[image] ?? '')) containerCall.ask(`${rule} starts something that is only known at run time`)
+  checkArguments(containerCall, words.slice(0, image + 1))
+  if (!/^(compose )?(run|exec)/.test(sub) || inner.length === 0) return undefined
+  call.judge.containerDepth++
+  call.judge.judgeVector(call, inner, undefined)
+  call.judge.containerDepth--
+  return undefined
+}
+
+const findComposeCommand = (words: readonly Field[]): number =>
+  words.findIndex((word, i) => i > 0 && !word.startsWith('-') && !composeValued.test(words[i - 1] ?? ''))
+
+/** Returns the position of the image or the service. */
+function readContainerOptions(call: Call, words: readonly Field[], from: number): number {
+  let at = from
+  while (words[at]?.startsWith('-')) at += judgeContainerOption(call, words[at] ?? '', words[at + 1] ?? '')
+  return at
+}
+
+/** Returns how many words an option takes. */
+function judgeContainerOption(call: Call, word: Field, next: Field): number {
+  const isJoined = word.includes('=')
+  const value = isJoined ? word.slice(word.indexOf('=') + 1) : next
+  const takes = containerValued.test(word) && !containerOptions.test(word)
+  if (/^(-v|--volume|--mount)/.test(word)) judgeMount(call, value)
+  else if (word.startsWith('--network') && /^(host$|container)/.test(value))
+    call.ask(`${call.name} is given ${renderField(word)} ${renderField(value)}`)
+  else if (!takes && !containerOptions.test(word)) call.ask(`${call.name} is given ${renderField(word)}`)
+  return takes && !isJoined ? 2 : 1
+}
+
+function judgeMount(call: Call, volume: Field): void {
+  const [, path = volume.split(':')[0] ?? ''] = /(?:source|src)=([^,]*)/.exec(volume) ?? []
+  if (path.startsWith('~')) call.ask(`${call.name} would let a container write to ${renderField(path)}`)
+  if (!/^[\w-]+$/.test(path)) checkWrite(call, path, call.name, 'let a container write to')
+}
+
+function judgeSqlite(call: Call): Output {
+  const words = call.args.filter(
+    (word) =>
+      !/^-(header|noheader|column|csv|json|line|list|markdown|box|table|readonly|batch|bail|html|tabs|quote)$/.test(
+        word,
+      ),
+  )
+  if (words.length === 1 && /^--?version$/.test(words[0] ?? '')) return undefined
+  const refused = words.find((word) => word.startsWith('-') || mayBeOption(word, true))
+  if (refused !== undefined) call.ask(`sqlite3 is given ${renderField(refused)}`)
+  const [database, ...statements] = words
+  if (database !== undefined && database !== ':memory:') checkWrite(call, database, 'sqlite3', 'change')
+  const texts = statements.length > 0 ? statements : [call.stdin]
+  for (const text of texts)
+    if (text === undefined || !isHarmlessSql(text, true))
+      call.ask(`sqlite3 would run ${renderField(text ?? 'its input').slice(0, 80)}`)
+  return undefined
+}
+
+function judgeSqlClient(call: Call): Output {
+  const at = call.args.findIndex((word) => /^(-c|-e|--command|--execute|-tAc|-tc|-Atc|-qtAc)$/.test(word))
+  const text = call.args[at + 1]
+  if (call.args.length === 1 && /^(--version|-V)$/.test(call.args[0] ?? '')) return undefined
+  if (isOnline(call)) call.ask(`${call.name} uses the network`)
+  if (call.args.some((word) => /^(-f|--file|-v|--set|-o|--output|-L)/.test(word)))
+    call.ask(`${call.name} is given options that read or write files`)
+  const isDescribing = text !== undefined && /^\\(d[tinvuf]?\+?|l|dt\+?)\s*[\w.]*$/.test(text)
+  if (at === -1 || text === undefined || !(isDescribing || isHarmlessSql(text, false)))
+    call.ask(`${call.name} would run ${renderField(text ?? 'its input').slice(0, 80)}`)
+  return undefined
+}
+
+/** Returns undefined when the program is none of these. */
+export function findService(name: string): ((call: Call) => Output) | undefined {
+  if (name === 'git') return judgeGit
+  if (name === 'sqlite3') return judgeSqlite
+  if (/^(psql|mysql|mariadb)$/.test(name)) return judgeSqlClient
+  if (/^(docker|podman|nerdctl|docker-compose)$/.test(name)) return judgeContainers
+  return Object.hasOwn(clients, name) ? (call) => judgeClient(call, name) : undefined
+}

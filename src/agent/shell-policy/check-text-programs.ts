@@ -1,0 +1,155 @@
+/** Checks sed, awk, find and fd, whose scripts and options can write files and start programs. */
+
+import {
+  anyCharacter,
+  anyCharacters,
+  anyText,
+  anyWords,
+  isGlob,
+  isUnknown,
+  renderField,
+  type Field,
+} from '../path-policy/field.ts'
+import { isHarmlessAwkProgram } from './awk-program.ts'
+import { checkRead } from './check-paths.ts'
+import { createSubstitution } from './constant-output.ts'
+import { reads, writes, type Check } from './effects.ts'
+import { isSelective, listFindStarts } from './hardline.ts'
+import { isHarmlessSedScript } from './sed-script.ts'
+import { addLiteral, type Call } from './shell-state.ts'
+
+type SedWords = { readonly scripts: Field[]; readonly operands: Field[]; isInPlace: boolean }
+
+/** Parses the words of sed. A suffix is always joined to `-i`. */
+function readSedWords(call: Call): SedWords {
+  const words: SedWords = { scripts: [], operands: [], isInPlace: false }
+  const { args } = call
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? ''
+    const next = args[at + 1] ?? ''
+    if (/^-[nErsuz]*i[\w.~-]*$|^--in-place(=[\w.~-]*)?$/.test(word)) words.isInPlace = true
+    else if (/^(-[nErsuz]*e|--expression)$/.test(word)) {
+      words.scripts.push(next)
+      at++
+    } else if (/^(-e|--expression=)/.test(word)) words.scripts.push(word.replace(/^(-e|--expression=)/, ''))
+    else if (!harmlessSedOption.test(word)) readSedOperand(call, word, words)
+  }
+  if (words.scripts.length === 0) words.scripts.push(...words.operands.splice(0, 1))
+  return words
+}
+
+const harmlessSedOption =
+  /^(--|-l\d+|-[nErsuz]+|--(quiet|silent|regexp-extended|separate|null-data|unbuffered|posix|version|help))$/
+
+function readSedOperand(call: Call, word: Field, { operands }: SedWords): void {
+  if (/^-./.test(word) || isUnknown(word[0] ?? '') || isGlob(word[0] ?? ''))
+    call.ask(`sed is given ${renderField(word)}, which is not on the list of harmless options`)
+  operands.push(word)
+}
+
+const sed: Check = (call) => {
+  const { scripts, operands, isInPlace } = readSedWords(call)
+  for (const script of scripts) {
+    const transform = createSubstitution(script)
+    if (transform) call.judge.transforms.push(transform)
+    if (isHarmlessSedScript(script)) continue
+    call.ask(`sed could write files or start programs with ${renderField(script).slice(0, 80)}`)
+    call.judge.hasUnknownCode = true
+    addLiteral(call.judge, script.replace(/^\W*\d*e\s+/, ''))
+  }
+  reads(call, operands)
+  if (isInPlace) writes(call, operands, 'change')
+}
+
+const awk: Check = (call, { operands: [program = '', ...paths] }) => {
+  if (!isHarmlessAwkProgram(program)) {
+    call.ask(`awk could write files or start programs with ${renderField(program).slice(0, 80)}`)
+    call.judge.hasUnknownCode = true
+  }
+  addLiteral(call.judge, program)
+  reads(call, paths)
+}
+
+/** Tests and actions of find without side effects. `:1` takes a word. */
+const predicates = new Map(
+  'name:1 iname:1 path:1 ipath:1 wholename:1 regex:1 iregex:1 regextype:1 type:1 xtype:1 size:1 mtime:1 mmin:1 atime:1 amin:1 ctime:1 cmin:1 newer:1 anewer:1 cnewer:1 newermt:1 newerct:1 perm:1 user:1 group:1 uid:1 gid:1 links:1 inum:1 samefile:1 lname:1 ilname:1 maxdepth:1 mindepth:1 printf:1 fstype:1 empty:0 readable:0 writable:0 executable:0 nouser:0 nogroup:0 print:0 print0:0 ls:0 prune:0 quit:0 depth:0 d:0 mount:0 xdev:0 daystart:0 follow:0 true:0 false:0 not:0 a:0 and:0 o:0 or:0 noleaf:0 E:0 H:0 L:0 P:0 version:0 help:0 s:0 X:0 x:0'
+    .split(' ')
+    .map((item) => [item.slice(0, -2), Number(item.at(-1))] as const),
+)
+
+/** Programs that need approval when find starts them for unlisted files. */
+const changing = /^(rm|rmdir|unlink|mv|shred|truncate|chmod|chown|ln|cp|tee|touch|install|dd)$/
+
+const find: Check = (call) => {
+  const { args } = call
+  const starts = listFindStarts(args)
+  const isAction = (word: Field): boolean =>
+    word.startsWith(anyWords) || (isUnknown(word[0] ?? '') && !starts.includes(word))
+  if (args.some(isAction)) call.ask('find is given a word that may be an action')
+  for (const start of starts) {
+    checkRead(call, start, 'find', 'name')
+    addLiteral(call.judge, start)
+    for (const name of listNames(args)) checkRead(call, `${start}/${name}`, 'find', call.captured ? 'content' : 'name')
+  }
+  const first = args.findIndex((word) => /^-(?![HLPD]$|O\d)/.test(word) || word === '(' || word === '!')
+  for (let at = first === -1 ? args.length : first; at < args.length;) at = judgePredicate(call, at, starts)
+}
+
+/** Returns the position after a test or an action. */
+function judgePredicate(call: Call, at: number, starts: readonly Field[]): number {
+  const word = call.args[at] ?? ''
+  const taken = word.startsWith('-') ? predicates.get(word.slice(1)) : undefined
+  if (/^[()!,]$/.test(word)) return at + 1
+  if (taken !== undefined) return at + 1 + taken
+  if (/^-(exec|execdir|ok|okdir)$/.test(word)) return judgeExecution(call, at, starts)
+  call.ask(word === '-delete' ? 'find would remove what it finds' : `find is given ${renderField(word)}`)
+  return at + 1
+}
+
+/** The names that find selects, with wildcards. */
+const listNames = (args: readonly Field[]): readonly Field[] =>
+  args
+    .filter((_, i) => /^-(i?name|i?path|i?wholename)$/.test(args[i - 1] ?? '') && !/^(!|-not)$/.test(args[i - 2] ?? ''))
+    .map((name) => name.replaceAll('*', anyCharacters).replaceAll('?', anyCharacter))
+
+function judgeExecution(call: Call, at: number, starts: readonly Field[]): number {
+  const { args } = call
+  const isEnd = (word: Field, i: number) =>
+    i > at && (word === ';' || (word === '+' && args[i - 1]?.includes('{}') === true))
+  const found = args.findIndex(isEnd)
+  const end = found === -1 ? args.length : found
+  const program = args.slice(at + 1, end)
+  if (args[at]?.startsWith('-ok') || changing.test(program[0]?.split('/').at(-1) ?? ''))
+    call.ask(`find would start ${renderField(program.join(' '))} for what it finds`)
+  // A program of the project runs in every directory that is found.
+  const isElsewhere = args[at] === '-execdir' && program[0]?.includes('/') === true
+  const shell = isElsewhere ? { ...call.shell, cwd: [anyText] } : call.shell
+  for (const path of listFoundPaths(args, starts))
+    call.judge.judgeVector(
+      { ...call, shell },
+      program.map((word) => word.replaceAll('{}', () => path)),
+      undefined,
+    )
+  return end + 1
+}
+
+/** Without a selection, the start directory itself is among the found paths. */
+const listFoundPaths = (args: readonly Field[], starts: readonly Field[]): readonly Field[] =>
+  starts
+    .slice(0, 4)
+    .flatMap((start) =>
+      isSelective(args)
+        ? [`${start}/x/x`, ...listNames(args).map((name) => `${start}/x/${name}`)]
+        : [start, `${start}/${anyCharacters}`],
+    )
+
+/** fd works like find with other options. */
+const fd: Check = (call, { operands: [, ...starts] }) => {
+  const at = call.args.findIndex((word) => /^(-[a-zA-Z]*[xX]|--exec|--exec-batch)$/.test(word))
+  reads(call, starts, 'name')
+  if (at === -1) return
+  for (const word of call.args.slice(0, at)) addLiteral(call.judge, word)
+  call.judge.judgeVector(call, [...call.args.slice(at + 1), anyWords], undefined)
+}
+
+export const textChecks: Readonly<Record<string, Check>> = { sed, awk, find, fd }

@@ -1,0 +1,308 @@
+/**
+ * Judges running code of the project: files, interpreters, tools and package managers. It runs without approval on a
+ * disposable host without a network, unless the line itself has just written or fetched the code.
+ */
+
+import { isGlob, isKnown, isLiteral, isUnknown, renderField, type Field } from '../path-policy/field.ts'
+import { findWriteProblem, getZone } from '../path-policy/judge-path.ts'
+import {
+  codeOptions,
+  destructiveTask,
+  destructiveWord,
+  managers,
+  packageRunners,
+  projectTools,
+  startOptions,
+  testWord,
+  toolFiles,
+  toolOptions,
+  type Manager,
+} from './allow-list/tools.ts'
+import { checkRead, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
+import { findInWords } from './scan-literals.ts'
+import { isHarmlessJavaScript, isHarmlessPython } from './one-liners.ts'
+import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
+
+export const isOnline = ({ judge: { host } }: Pick<Call, 'judge'>): boolean =>
+  !host.isSandboxed || host.isOnline === true
+
+const isDestructiveTask = ({ name, args }: Call): boolean => {
+  const words = args.filter((word) => !word.startsWith('-')).slice(0, 3)
+  const tests = [name, ...args].some((word) => testWord.test(word))
+  return args.some((word) => destructiveTask.test(word)) || (!tests && words.some((word) => destructiveWord.test(word)))
+}
+
+export function checkProjectCode(call: Call, what: string): void {
+  const { judge } = call
+  if (isDestructiveTask(call)) call.ask(`${what} may destroy data or publish something`)
+  if (!judge.host.isSandboxed) call.ask(`${what} runs code of the project on a machine that is not disposable`)
+  else if (isOnline(call)) call.ask(`${what} runs code of the project, which may use the network`)
+  if (isOutsideWorkspace(call)) call.ask(`${what} runs outside the workspace`)
+  if ([...judge.written.keys()].some((path) => toolFiles.test(path)) || judge.arrivals === 'downloads')
+    addUnknownCode(judge, `${what} runs what this command has just written`)
+}
+
+const valueOf = (word: Field): Field => word.replace(/^(?:--?[A-Za-z][\w-]*=|-[A-Za-z](?=[/~]))/, '')
+
+/** Asks about arguments that lead out of the workspace, for programs that may write to any argument. */
+export function checkArguments(call: Call, args: readonly Field[] = call.args): void {
+  for (const word of args) {
+    const value = valueOf(word)
+    if (!/^[/~]|(^|\/)\.\.(\/|$)/.test(value)) continue
+    const isOutside = resolvePaths(call, value).some(
+      (path) => !['inside', 'temporary', 'sink'].includes(getZone(path, call.judge.host)),
+    )
+    if (isOutside) call.ask(`${call.name} is given ${renderField(word)}, outside the workspace`)
+  }
+}
+
+/** Judges a script file that a shell or the system runs. */
+export function judgeRun(call: Call, path: Field, args: readonly Field[]): Output {
+  const { judge } = call
+  const paths = resolvePaths(call, path)
+  const own = paths.find((resolved) => judge.written.has(resolved))
+  if (own !== undefined) return runWritten(call, path, judge.written.get(own))
+  if (!isLiteral(path) || path.startsWith('/dev/fd/'))
+    addUnknownCode(judge, `${call.name} runs ${renderField(path)}, which is only known at run time`)
+  judge.hasUnknownCode ||= judge.written.size > 0 || judge.arrivals === 'downloads'
+  const hardline = findInWords(args, { host: judge.host, cwd: call.shell.cwd })
+  if (paths.some((resolved) => getZone(resolved, judge.host) !== 'inside')) {
+    call.ask(`${call.name} runs ${renderField(path)}, a file outside the workspace`)
+    if (hardline !== undefined) call.refuse(hardline)
+  }
+  if (call.name === '.' || call.name === 'source') judgeSourced(call, path)
+  else checkProjectCode(call, `${call.name} ${renderField(path)}`)
+  checkArguments(call, args)
+  return undefined
+}
+
+function judgeSourced(call: Call, path: Field): void {
+  if (isOnline(call)) call.ask(`${renderField(path)} is read as shell code`)
+  checkRead(call, path, call.name)
+}
+
+/** Runs a file that the line has written before. */
+function runWritten(call: Call, path: Field, content: Output): Output {
+  const { judge } = call
+  judge.hasUnknownCode = true
+  checkProjectCode(call, `${call.name} ${renderField(path)}`)
+  const isForeign = content === undefined || /^#!(?!.*\b(ba|da|z|k|a)?sh\b)/.test(content)
+  if (!isForeign && isKnown(content)) return judge.walkText(call, content)
+  call.ask(`${renderField(path)} is run, and has just been written with something that cannot be judged`, null)
+  return undefined
+}
+
+type Interpreter = {
+  readonly plain: RegExp
+  readonly valued?: RegExp
+  /** Introduces inline code. */
+  readonly code: RegExp
+  readonly isHarmless?: (code: string) => boolean
+  /** Statements that load modules, which the current directory can shadow. */
+  readonly imports?: RegExp
+}
+
+const interpreters: Readonly<Record<string, Interpreter>> = {
+  python: {
+    plain: /^(-[uBVOsSEIqvb]+|-VV|--version|--help|-h)$/,
+    valued: /^-[WX]/,
+    code: /^-[bBdEIOqsSuvx]*c/,
+    isHarmless: isHarmlessPython,
+    // No file can shadow sys.
+    imports: /\bimport\b(?!\s+sys\s*(?:[;\n]|$))/,
+  },
+  node: {
+    plain:
+      /^(--version|-v|--help|-h|--test|--watch|--check|-c|--no-warnings|--enable-source-maps|--experimental-[\w-]+|--trace-[\w-]+|--expose-gc|--max-old-space-size=\d+|--stack-size=\d+|--test-(?!reporter)[\w-]+(=[^\n]*)?|--test-reporter=\w+|--unhandled-rejections=\w+)$/,
+    code: /^(-e|-p|-pe|--eval|--print|-i|--interactive)/,
+    isHarmless: isHarmlessJavaScript,
+  },
+  ruby: { plain: /^(-v|--version|-c|-w|-W\d?)$/, valued: /^-I/, code: /^-[a-zA-Z]*e/ },
+  perl: { plain: /^(-v|--version|-c|-w|-W)$/, valued: /^-I/, code: /^-(?![MI])[a-zA-Z0-9]*[eE]/ },
+  php: { plain: /^(-v|--version|-l|-m|-i)$/, valued: /^-f$/, code: /^-[rBRE]/ },
+  lua: { plain: /^-v$/, code: /^-[el]/ },
+}
+const interpreterNames: Readonly<Record<string, string>> = { pypy: 'python', nodejs: 'node', luajit: 'lua' }
+
+/** Code that starts programs or builds code from texts. */
+const startsPrograms =
+  /\b(system|exec\w*|spawn\w*|popen\w*|subprocess|child_process|shell_exec|passthru|proc_open|eval|compile|__import__|import|require|getattr|call|run|os|shutil|fs|File|FileUtils|IO|open|unlink|remove\w*|rm\w*|qx|Process|Deno|Bun|kill)\b|`|%x|\bexec\b/
+
+function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }: Interpreter): void {
+  const { judge, name } = call
+  const isListed = text !== undefined && isKnown(text) && isHarmless?.(text) === true
+  if (isListed && judge.host.isSandboxed && imports?.test(text)) judgeImports(call, text, '-c')
+  if (isListed && judge.host.isSandboxed) return
+  call.ask(`${name} runs code from the command line: ${renderField(text ?? '').slice(0, 80)}`)
+  if (!isListed) searchCode(call, text)
+}
+
+/** Code that may start programs is searched for hardline commands. */
+function searchCode({ judge, args }: Call, text: Field | undefined): void {
+  if (text !== undefined && !startsPrograms.test(text)) return
+  judge.hasUnknownCode = true
+  for (const literal of [text ?? '', ...args]) addLiteral(judge, literal)
+}
+
+/** A file of the project shadows a module of the standard library with the same name. */
+function judgeImports(call: Call, text: string, what: string): void {
+  const names = new Set(text.match(/\w+/g))
+  const written = [...call.judge.written.keys()].map((path) => /([^/]+?)(?:\/__init__)?\.\w+$/.exec(path)?.[1] ?? '')
+  if (written.some((name) => names.has(name))) call.ask(`${call.name} may load a file that has just been written`)
+  checkProjectCode(call, `${call.name} ${what}`)
+}
+
+const refusedModules =
+  /^(http\.server|smtpd|webbrowser|antigravity|code|pdb|idlelib|ensurepip|pty|timeit|trace|cProfile|profile|runpy|shutil|os|subprocess|ftplib|telnetlib|poplib|twine|keyring|tarfile|zipfile)$/
+
+function judgePythonModule(call: Call, [module = '', ...rest]: readonly Field[]): Output {
+  if (/^(pip|pytest|coverage)$/.test(module)) return call.judge.judgeVector(call, [module, ...rest], call.stdin)
+  if (!isKnown(module) || refusedModules.test(module)) call.ask(`python -m ${renderField(module)} is not on the list`)
+  judgeImports(call, module, `-m ${module}`)
+  checkArguments(call, rest)
+  return undefined
+}
+
+function judgeInterpreter(call: Call, language: Interpreter): Output {
+  const { args } = call
+  const isPython = language === interpreters['python']
+  let at = 0
+  for (; /^-./.test(args[at] ?? ''); at++) {
+    const word = args[at] ?? ''
+    if (isPython && word === '-m') return judgePythonModule(call, args.slice(at + 1))
+    if (language.code.test(word)) {
+      judgeCode(call, isPython && !word.endsWith('c') ? word : args[at + 1], language)
+      return undefined
+    }
+    at += judgeInterpreterOption(call, word, language)
+  }
+  return judgeProgramFile(call, args.slice(at), language)
+}
+
+/** Returns how many further words the option takes. */
+function judgeInterpreterOption(call: Call, word: Field, { valued, plain }: Interpreter): number {
+  if (valued?.test(word)) return word.length > 2 ? 0 : 1
+  if (word !== '--' && !plain.test(word)) call.ask(`${call.name} is given ${renderField(word)}`)
+  return 0
+}
+
+function judgeProgramFile(call: Call, [file, ...rest]: readonly Field[], language: Interpreter): Output {
+  const { args, judge, name } = call
+  if (file !== undefined && file !== '-') return judgeNamedFile(call, [file, ...rest], language)
+  if (file === undefined && args.some((word) => /^(--version|-V+|-v|--help|-h|-i|-m)$/.test(word))) return undefined
+  if (file === undefined && args.includes('--test')) checkProjectCode(call, `${name} --test`)
+  else if (call.stdin === undefined) addUnknownCode(judge, `${name} runs its input`)
+  else judgeCode(call, call.stdin, language)
+  return undefined
+}
+
+function judgeNamedFile(call: Call, [file = '', ...rest]: readonly Field[], language: Interpreter): Output {
+  const { judge, name } = call
+  const paths = resolvePaths(call, file)
+  const own = paths.find((path) => judge.written.has(path))
+  if (own !== undefined) judgeCode(call, judge.written.get(own), language)
+  if (isUnknown(file) || isGlob(file) || file.startsWith('/dev/'))
+    addUnknownCode(judge, `${name} runs something that is only known at run time`)
+  if (paths.some((path) => findWriteProblem(path, judge.host) !== undefined))
+    call.ask(`${name} runs ${renderField(file)}, outside the workspace`)
+  checkProjectCode(call, `${name} ${renderField(file)}`)
+  checkArguments(call, rest)
+  return undefined
+}
+
+const readsCode = (word: Field, i: number, args: readonly Field[]): boolean =>
+  /^(-f|--file=|--makefile=)?(-$|\/dev\/(stdin|fd\/))/.test(word) || (word === '-f' && args[i + 1] === '-')
+
+function judgeTool(call: Call): Output {
+  const { args, judge, name } = call
+  const options = Object.hasOwn(toolOptions, name) ? toolOptions[name] : /^-e(=|$)/
+  const bad = args.find((word) => codeOptions.test(word) || options?.test(word))
+  if (bad !== undefined) {
+    addUnknownCode(judge, `${name} is given ${renderField(bad)}`)
+    for (const word of args) addLiteral(judge, word)
+  }
+  if (args.some(readsCode)) addUnknownCode(judge, `${name} reads its input as code`)
+  const rules = args.flatMap((word) => (name === 'make' ? resolvePaths(call, valueOf(word).replace(/^-f/, '')) : []))
+  if (rules.some((path) => judge.written.has(path)))
+    addUnknownCode(judge, 'make runs rules that have just been written')
+  if (args.some((word) => /\$\(|`/.test(word))) call.ask(`${name} is given code`)
+  if (!(args.length === 1 && /^(--version|-v|-V|version|--help)$/.test(args[0] ?? ''))) checkProjectCode(call, name)
+  if (name === 'coverage' && args[0] === 'run') judge.judgeVector(call, ['python', ...args.slice(1)], call.stdin)
+  checkArguments(call)
+  return undefined
+}
+
+function findSubcommand(args: readonly Field[], { valued }: Manager): number {
+  const isOption = (word: Field): boolean => /^[-+]/.test(word) && !/^(--version|-[vVS]|-Sy|--list)$/.test(word)
+  let at = 0
+  while (isOption(args[at] ?? '')) at += valued?.test(args[at] ?? '') ? 2 : 1
+  return at
+}
+
+function judgeManager(call: Call, manager: Manager): Output {
+  const { args, name } = call
+  const at = findSubcommand(args, manager)
+  const sub = args[at] ?? ''
+  const rule = `${name} ${sub}`.trim()
+  const starts = manager.starting?.test(sub) === true
+  const dashes = args.indexOf('--')
+  const own = args.slice(0, starts ? at : dashes === -1 ? args.length : dashes)
+  for (const word of own) if (manager.refused.test(word)) call.ask(`${name} is given ${renderField(word)}`, rule)
+  if (isUnknown(sub)) addUnknownCode(call.judge, `The effect of ${name} is only known at run time`)
+  else if (starts) return startFromProject(call, args.slice(at + 1))
+  else judgeSubcommand({ ...call, ask: (reason, one) => call.ask(reason, one ?? rule) }, manager, sub)
+  checkArguments(call)
+  return undefined
+}
+
+function judgeSubcommand(call: Call, manager: Manager, sub: string): void {
+  const shown = `${call.name} ${sub}`.trim()
+  if (manager.running.test(sub)) checkProjectCode(call, shown)
+  else if (!manager.reading.test(sub) && (sub !== '' || call.args.length === 0))
+    call.ask(`${shown} is not on the list of commands that run without approval`)
+}
+
+/** Judges `npm exec -- tsc`, `npx -y tsc`, `uv run --with x pytest`. */
+function startFromProject(call: Call, words: readonly Field[]): Output {
+  let at = 0
+  while (words[at]?.startsWith('-') && words[at] !== '--') {
+    const word = words[at++] ?? ''
+    const next = words[at] ?? ''
+    if (startOptions.code.test(word)) return runCommandLine(call, word.includes('=') ? word.slice(7) : next)
+    at += judgeStartOption(call, word)
+  }
+  const [first = '', ...rest] = words.slice(words[at] === '--' ? at + 1 : at)
+  checkProjectCode(call, `${call.name} ${renderField(first)}`)
+  const name = first.replace(/(?<!^)@[\w.^~-]+$/, '')
+  return name === '' ? undefined : call.judge.judgeVector(call, [name, ...rest], call.stdin)
+}
+
+/** Returns how many further words the option takes. */
+function judgeStartOption(call: Call, word: Field): number {
+  if (startOptions.valued.test(word)) return 1
+  if (!startOptions.plain.test(word)) call.ask(`${call.name} is given ${renderField(word)}`)
+  return 0
+}
+
+function runCommandLine(call: Call, text: Field): Output {
+  call.ask(`${call.name} runs a command line`, null)
+  return call.judge.walkText(call, text)
+}
+
+/** Returns undefined when the program runs no code of the project. */
+export function findRunner(name: string): ((call: Call) => Output) | undefined {
+  const plain = name.replace(/^(python|pip|ruby|php|lua|node|perl)[\d.]+$/, '$1')
+  const languageName = Object.hasOwn(interpreterNames, plain) ? (interpreterNames[plain] ?? '') : plain
+  const language = Object.hasOwn(interpreters, languageName) ? interpreters[languageName] : undefined
+  if (language) return (call) => judgeInterpreter(call, language)
+  const manager = Object.hasOwn(managers, plain) ? managers[plain] : undefined
+  if (name === 'uv')
+    return (call) =>
+      call.args[0] === 'pip'
+        ? judgeManager({ ...call, args: call.args.slice(1) }, managers['pip'] as Manager)
+        : judgeManager(call, managers['uv'] as Manager)
+  if (manager) return (call) => judgeManager(call, manager)
+  if (packageRunners.has(name)) return (call) => startFromProject(call, call.args)
+  if (name === 'cross-env') return (call) => call.judge.judgeVector(call, ['env', ...call.args], call.stdin)
+  return projectTools.has(name) ? judgeTool : undefined
+}

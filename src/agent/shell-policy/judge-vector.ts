@@ -1,0 +1,196 @@
+/** Judges one argument vector: the hardline list first, then the allow-list. Everything else needs approval. */
+
+import { anyNumber, anyText, isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
+import { resolvePath } from '../path-policy/judge-path.ts'
+import { programList, wordPrinters } from './allow-list/programs.ts'
+import { findBuiltin, findPrinter } from './builtins.ts'
+import { checkRead, checkWrite } from './check-paths.ts'
+import { addDashes, operandChecks } from './check-operands.ts'
+import { findService } from './check-services.ts'
+import { findHardline, isDestructive } from './hardline.ts'
+import { findRunner, judgeRun } from './judge-run.ts'
+import { parseGrammar, readOptions, type Grammar, type ValueRole } from './match-options.ts'
+import { findInWords } from './scan-literals.ts'
+import { addFinding, addLiteral, addUnknownCode, type Call, type Output, type Scope } from './shell-state.ts'
+import { findWrapper } from './wrappers.ts'
+
+type Program = {
+  readonly grammar: Grammar
+  readonly operands: string
+  readonly isSensitive: boolean
+  readonly printsNumber: boolean
+}
+
+let programs: ReadonlyMap<string, Program> | undefined
+
+function parsePrograms(): ReadonlyMap<string, Program> {
+  const parsed = new Map<string, Program>()
+  for (const line of programList.trim().split('\n')) {
+    const [, names = '', options = '', rest = ''] = /^(.+?) : (.*?) ?: (.+)$/.exec(line) ?? []
+    const [operands = '', ...marks] = rest.trim().split(' ')
+    const program = {
+      grammar: parseGrammar(options),
+      operands,
+      isSensitive: marks.includes('!'),
+      printsNumber: marks.includes('=number'),
+    }
+    for (const name of names.split(' ')) parsed.set(name, program)
+  }
+  return parsed
+}
+
+const maxDepth = 24
+
+const isHelp = (args: readonly Field[]): boolean =>
+  args.length > 0 && args.every((word) => /^--(help|version)$/.test(word))
+
+const systemDirectories = /^\/(usr\/(local\/)?)?s?bin\/[^/]+$/
+const toolDirectories = /(^|\/)(node_modules\/\.bin|\.?venv\/bin|vendor\/bin)\/[^/]+$/
+
+export function judgeVector(scope: Scope, argv: readonly Field[], stdin: Output): Output {
+  const { judge, shell } = scope
+  const [first = '', ...args] = argv
+  judge.remainingSteps -= 1 + (argv.length >> 2)
+  if (judge.remainingSteps < 0) return undefined
+  if (judge.depth >= maxDepth) {
+    addFinding(judge, 'ask', 'Commands are nested too deeply to judge')
+    return undefined
+  }
+  const found = findHardline(argv, { host: judge.host, cwd: shell.cwd }) ?? findByLiterals(scope, argv)
+  if (found !== undefined) addFinding(judge, 'hardline', found)
+  const name = toProgramName(scope, first)
+  const shown = renderField([name, ...args].join(' '))
+  if (judge.commands.size < 200) judge.commands.add(shown.slice(0, 2_000))
+  if (judge.programs.size < 100) judge.programs.add(renderField(name).slice(0, 80))
+  const call: Call = {
+    ...scope,
+    name,
+    args,
+    stdin,
+    ask: (reason, rule) => addFinding(judge, 'ask', reason, rule === null ? undefined : (rule ?? name)),
+    refuse: (reason) => addFinding(judge, 'hardline', reason),
+  }
+  judge.depth++
+  const output = dispatch(call, first)
+  judge.depth--
+  return output
+}
+
+/** Recursive removal of a path that is not known, with a vital path among the literals of the line. */
+function findByLiterals({ judge, shell }: Scope, argv: readonly Field[]): string | undefined {
+  const at = argv.findIndex((word, i) => i > 0 && isUnknown(word))
+  if (at === -1 || !/^(.*\/)?(rm|rimraf|chmod|chown|mv|shred|dd|mkfs.*|kill|cp|tee|wipefs)$/.test(argv[0] ?? ''))
+    return undefined
+  for (const literal of judge.literals) {
+    const text = literal.trim()
+    if (text.length > 200 || !/^[-/~.]|^\d|^of=/.test(text)) continue
+    const filled = [...argv.slice(0, at), ...text.split(/\s+/), ...argv.slice(at + 1)]
+    const reason = findHardline(filled, { host: judge.host, cwd: shell.cwd })
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+/** Returns the name of a program of the system or of a tool of the project, otherwise the path. */
+function toProgramName({ shell }: Scope, word: Field): Field {
+  if (!word.includes('/') || isUnknown(word) || isGlob(word)) return word
+  const path = resolvePath(word, shell.cwd[0] ?? '/')
+  if (systemDirectories.test(path) || toolDirectories.test(path)) return path.slice(path.lastIndexOf('/') + 1)
+  return /(^|\/)(gradlew|mvnw)$/.test(word) ? word.slice(word.lastIndexOf('/') + 1) : word
+}
+
+function dispatch(call: Call, word: Field): Output {
+  const { judge, shell, name } = call
+  const body = shell.functions.get(name)
+  if (body) return callFunction(call, body)
+  const alias = shell.aliases.get(name)
+  if (alias !== undefined) {
+    addLiteral(judge, [alias, ...call.args].join(' '))
+    return judge.judgeVector(call, [...alias.trim().split(/\s+/), ...call.args], call.stdin)
+  }
+  return isUnknown(name) || isGlob(name) || name === '' ? judgeUnknownWord(call, word) : judgeNamed(call)
+}
+
+function judgeNamed(call: Call): Output {
+  const { name } = call
+  if (isHelp(call.args) && isDestructive(name)) return undefined
+  const special = findBuiltin(name) ?? findWrapper(name) ?? findService(name) ?? findRunner(name)
+  return special ? special(call) : judgeListed(call)
+}
+
+function judgeListed(call: Call): Output {
+  programs ??= parsePrograms()
+  const program = programs.get(call.name)
+  if (program) return judgeProgram(call, program)
+  return call.name.includes('/') ? judgeRun(call, call.name, call.args) : judgeUnknownProgram(call)
+}
+
+function callFunction(call: Call, body: Parameters<Call['judge']['walkBody']>[1]): Output {
+  addLiteral(call.judge, call.args.join(' '))
+  for (const word of call.args) addLiteral(call.judge, word)
+  const vars = new Map(call.shell.vars)
+  const output = call.judge.walkBody(call, body, call.stdin)
+  for (const [name, value] of vars) if (!call.shell.vars.has(name)) call.shell.vars.set(name, value)
+  return output
+}
+
+function judgeUnknownWord(call: Call, word: Field): Output {
+  addUnknownCode(call.judge, `${renderField(word) || 'A word'} starts a program that is only known at run time`)
+  addLiteral(call.judge, call.args.join(' '))
+  for (const literal of call.judge.literals)
+    if (literal.length < 40) {
+      const reason = findHardline([literal.trim(), ...call.args], { host: call.judge.host, cwd: call.shell.cwd })
+      if (reason !== undefined) addFinding(call.judge, 'hardline', reason)
+    }
+  return undefined
+}
+
+function judgeUnknownProgram(call: Call): Output {
+  const { judge, args, name, shell } = call
+  call.ask(`${renderField(name)} is not on the list of programs that run without approval`)
+  const reason = findInWords(args, { host: judge.host, cwd: shell.cwd })
+  if (reason !== undefined) addFinding(judge, 'hardline', reason)
+  judge.hasUnknownCode = true
+  for (const text of [...args, args.join(' ')]) addLiteral(judge, text)
+  if (call.stdin !== undefined) addLiteral(judge, call.stdin)
+  return undefined
+}
+
+/** These checks parse the options themselves. */
+const parsesOptions = /^(dd|kill|sed|find|openssl|getent|xmllint|printenv)$/
+
+function judgeProgram(call: Call, program: Program): Output {
+  if (isHelp(call.args)) return undefined
+  const { grammar, operands, isSensitive } = program
+  const options = readOptions(operands === 'tar' ? addDashes(call.args) : call.args, grammar, isSensitive)
+  if (!parsesOptions.test(operands) && options.problem !== undefined) judgeProblem(call, program, options.problem)
+  for (const { value, role } of options.values) checkValue(call, value, role)
+  operandChecks[operands]?.(call, options)
+  return findPrinter(call.name)?.(call) ?? printPlaceholder(call.name, program)
+}
+
+function checkValue(call: Call, value: Field, role: ValueRole): void {
+  if (value === '-') return
+  if (role === 'read') checkRead(call, value, call.name)
+  if (role === 'write') checkWrite(call, value, call.name)
+}
+
+function printPlaceholder(name: string, { printsNumber }: Program): Output {
+  if (printsNumber) return anyNumber
+  return wordPrinters.has(name) ? anyNumber + anyText : undefined
+}
+
+function judgeProblem(call: Call, { isSensitive }: Program, problem: string): void {
+  const { judge, args } = call
+  const isDeep = call.name === 'rm' && args.some((word) => /^-\w*[rR]|^--r/.test(word))
+  const paths = args
+    .filter((word) => !word.startsWith('-'))
+    .map(renderField)
+    .join(' ')
+  call.ask(isDeep ? `rm would remove ${paths} and everything in it` : `${call.name} is given ${problem}`)
+  for (const word of args) addLiteral(judge, word.replace(/^--?[\w-]+=(exec=)?/, ''))
+  if (!isSensitive) return
+  judge.hasUnknownCode = true
+  const reason = findInWords(args, { host: judge.host, cwd: call.shell.cwd })
+  if (reason !== undefined) addFinding(judge, 'hardline', reason)
+}

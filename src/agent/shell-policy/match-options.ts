@@ -1,0 +1,121 @@
+/**
+ * Parses the options of a vector by the grammar of its program. An option that the grammar does not contain in full, or
+ * a word that may be one, needs approval.
+ */
+
+import { isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
+
+/** What a value or an operand is: plain text, a path that is read, its name alone, everything below it, or written. */
+export type ValueRole = 'text' | 'read' | 'name' | 'tree' | 'write'
+
+export type Grammar = {
+  /** Every option is harmless. */
+  readonly allowsAll: boolean
+  /** `rest`: the value is joined to the letter or absent. */
+  readonly short: ReadonlyMap<string, ValueRole | 'none'>
+  readonly long: ReadonlyMap<string, ValueRole | 'none' | 'joined'>
+  /** Options end at the first operand. */
+  readonly stops: boolean
+}
+
+const roles: Readonly<Record<string, ValueRole>> = { '<': 'read', '>': 'write', '=': 'text' }
+
+/**
+ * Parses the notation of the allow-list: `abc o> f< | name value= file< out> size?`. A letter or name is followed by
+ * the role of its value: `=` text, `<` read, `>` written, `?` joined text or nothing. `*` allows all options, `+` ends
+ * them at the first operand.
+ */
+export function parseGrammar(notation: string): Grammar {
+  const [letters = '', names = ''] = notation.split('|')
+  const short = new Map<string, ValueRole | 'none'>()
+  for (const [, letter = '', role = ''] of letters.replace(/^[*+]/, '').matchAll(/([^\s<>=])([<>=]?)/g))
+    short.set(letter, roles[role] ?? 'none')
+  const long = new Map<string, ValueRole | 'none' | 'joined'>()
+  for (const [, name = '', role = ''] of names.matchAll(/([\w.-]+)([<>=?]?)/g))
+    long.set(name, role === '?' ? 'joined' : (roles[role] ?? 'none'))
+  return { allowsAll: letters.startsWith('*'), stops: letters.startsWith('+'), short, long }
+}
+
+export type Options = {
+  readonly names: Set<string>
+  readonly values: { readonly name: string; readonly value: Field; readonly role: ValueRole }[]
+  readonly operands: Field[]
+  /** The first word that is not allowed. */
+  problem: string | undefined
+}
+
+/** Whether the word may begin with a dash at run time. A name of a file with a known ending is no option with a path. */
+export const mayBeOption = (word: Field, isSensitive: boolean): boolean => {
+  const first = word[0] ?? ''
+  if (!isUnknown(first) && !isGlob(first)) return false
+  return isSensitive || !/[\uE000-\uE003]\.?[\w-]+(\.\w+)*$/.test(word)
+}
+
+export function readOptions(args: readonly Field[], grammar: Grammar, isSensitive = false): Options {
+  const options: Options = { names: new Set(), values: [], operands: [], problem: undefined }
+  let index = 0
+  while (index < args.length) {
+    const word = args[index++] ?? ''
+    if (word === '--') break
+    const next = args[index]
+    if (word.startsWith('--')) index += readLong(options, grammar, word, next)
+    else if (word.length > 1 && /^-./.test(word)) index += readShort(options, grammar, word, next)
+    else {
+      if (!grammar.allowsAll && mayBeOption(word, isSensitive))
+        options.problem ??= `${renderField(word)}, a word that may be an option`
+      if (grammar.stops) {
+        index--
+        break
+      }
+      options.operands.push(word)
+    }
+  }
+  options.operands.push(...args.slice(index))
+  return options
+}
+
+const refuse = (options: Options, word: Field): void => {
+  options.problem ??= `${renderField(word)}, which is not on the list of harmless options`
+}
+
+function readLong(options: Options, grammar: Grammar, word: Field, next: Field | undefined): number {
+  const [, name = '', joined] = /^--([^=]*)(?:=([^]*))?$/.exec(word) ?? []
+  const role = grammar.long.get(name) ?? 'unknown'
+  options.names.add(name)
+  const isRefused = role === 'unknown' ? !grammar.allowsAll : role === 'none' && joined !== undefined
+  if (isRefused) refuse(options, word)
+  if (role === 'none') return 0
+  const takesNext = joined === undefined && !/^(joined|unknown)$/.test(role)
+  addValue(options, name, takesNext ? next : joined, role)
+  return takesNext ? 1 : 0
+}
+
+/** The value of an option that is not in the grammar may be a path. */
+function addValue(
+  { values }: Options,
+  name: string,
+  value: Field | undefined,
+  role: ValueRole | 'joined' | 'unknown',
+): void {
+  if (value === undefined) return
+  values.push({ name, value, role: role === 'joined' ? 'text' : role === 'unknown' ? 'read' : role })
+}
+
+function readShort(options: Options, grammar: Grammar, word: Field, next: Field | undefined): number {
+  for (let i = 1; i < word.length; i++) {
+    const letter = word[i] ?? ''
+    const role = grammar.short.get(letter)
+    options.names.add(letter)
+    if (role === undefined) {
+      if (grammar.allowsAll || (/\d/.test(letter) && grammar.short.has('#'))) continue
+      refuse(options, word)
+      return 0
+    }
+    if (role === 'none') continue
+    const rest = word.slice(i + 1)
+    const value = rest === '' ? next : rest
+    if (value !== undefined) options.values.push({ name: letter, value, role })
+    return rest === '' ? 1 : 0
+  }
+  return 0
+}

@@ -1,0 +1,115 @@
+/**
+ * Searches texts for hardline commands when the line runs code that it does not show: every literal, decoded or not, is
+ * read as a script and as loose words.
+ */
+
+import { isKnown, type Field } from '../path-policy/field.ts'
+import { decodeBase64, decodeEscapes, decodeHex, reverseLines } from './constant-output.ts'
+import { findHardline, isDestructive, type Place } from './hardline.ts'
+import { addFinding, type Judge, type Scope } from './shell-state.ts'
+
+const maxTexts = 200
+const maxCandidateWords = 24
+const maxScriptChars = 6_000
+const maxScannedChars = 40_000
+
+const rot13 = (text: string): string =>
+  text.replace(/[a-z]/gi, (char) => {
+    const base = char <= 'Z' ? 65 : 97
+    return String.fromCharCode(((char.charCodeAt(0) - base + 13) % 26) + base)
+  })
+
+const isText = (text: string): boolean => /^[\t\n\r -~\u0080-\uFFFF]+$/.test(text)
+
+/** Returns what a text can be decoded to. */
+function decode(text: string, { transforms }: Judge): readonly string[] {
+  const token = text.trim()
+  const decoded = [
+    /^[A-Za-z0-9+/\s]{8,}={0,2}$/.test(token) ? decodeBase64(token) : undefined,
+    decodeHex(token.replace(/\\x|0x/g, '')),
+    text.includes('\\') ? decodeEscapes(text) : undefined,
+    reverseLines(text),
+    rot13(text),
+    ...transforms.map((transform) => transform(text)),
+  ]
+  return decoded.filter((one): one is string => one !== undefined && one !== text && isText(one))
+}
+
+/** A hardline command names a path, a device, every process, or the host itself. */
+const mayBeVital = /[/~*]|\.\.|-0*1\b|IFS|init|telinit|reboot|shutdown|halt|poweroff|kexec|systemctl|loginctl|kill/
+
+/** Splits a text at everything that separates commands or arguments in shells and other languages. */
+function findLooseCommand(text: string, place: Place): string | undefined {
+  for (const separators of [/["'`;|&(){}\n,[\]!]+/, /[;|&(){}\n!]+/])
+    for (const segment of new Set(text.split(separators))) {
+      if (!mayBeVital.test(segment)) continue
+      const words = segment
+        .replace(/["'`,[\]\\]+/g, ' ')
+        .replace(/\$\{?IFS\}?/g, ' ')
+        .trim()
+        .split(/\s+/)
+      const reason = findInWords(words, place)
+      if (reason !== undefined) return reason
+    }
+  return undefined
+}
+
+/** Searches for a destructive program anywhere in a list of words: an unknown wrapper may start it. */
+export function findInWords(words: readonly Field[], place: Place): string | undefined {
+  for (const [i, word] of words.entries()) {
+    if (!isDestructive(word)) continue
+    const reason = findHardline(words.slice(i, i + maxCandidateWords), place)
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+/** Functions of other languages that remove a directory with everything in it. */
+const removal =
+  /(?:rmtree|rm_rf|rm_r|rmSync|rmdirSync|remove_tree|removeSync|remove_dir_all|RemoveAll|rimraf|rmdir|delete_tree|deltree)\W{1,3}\s*["'`]([^"'`]{1,200})["'`]/g
+
+export function findOpaqueHardline(text: string, place: Place): string | undefined {
+  const found = findLooseCommand(text, place)
+  if (found !== undefined) return found
+  for (const [, path = ''] of text.matchAll(removal)) {
+    const reason = findHardline(['rm', '-rf', path], place)
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+/** Walks all literals as scripts, for hardline findings only. They may hold further literals. */
+export function scanLiterals(scope: Scope): void {
+  const { judge, shell } = scope
+  const seen = new Set<string>()
+  let scanned = 0
+  const queue: { readonly text: string; readonly depth: number }[] = []
+  const enqueue = (texts: Iterable<string>, depth: number): void => {
+    for (const text of texts) {
+      if (seen.has(text) || seen.size >= maxTexts || !isKnown(text)) continue
+      seen.add(text)
+      queue.push({ text, depth })
+    }
+  }
+  enqueue([...judge.literals, [...judge.literals].filter(isKnown).join('')], 0)
+  for (let next = queue.shift(); next && scanned < maxScannedChars; next = queue.shift()) {
+    const { text, depth } = next
+    scanned += text.length
+    const reason = findOpaqueHardline(text, { host: judge.host, cwd: shell.cwd })
+    if (reason !== undefined)
+      addFinding(judge, 'hardline', `A text of the command ${reason.replace(/^/, 'holds code: ')}`)
+    if (judge.findings.some(({ level }) => level === 'hardline')) return
+    if (text.length <= maxScriptChars && /[\s;$`]/.test(text.trim()))
+      keepHardline(judge, () => judge.walkText(scope, text))
+    enqueue(judge.literals, depth)
+    if (depth < 3) enqueue(decode(text, judge), depth + 1)
+  }
+}
+
+/** Runs a walk whose findings below hardline do not count. */
+function keepHardline(judge: Judge, walk: () => unknown): void {
+  const { findings } = judge
+  judge.findings = []
+  walk()
+  judge.findings = [...findings, ...judge.findings.filter(({ level }) => level === 'hardline')]
+}
