@@ -4,7 +4,7 @@ import { anyNumber, anyText, isLiteral, renderField, type Field } from '../path-
 import { resolvePath } from '../path-policy/judge-path.ts'
 import { getHome } from '../path-policy/vital-paths.ts'
 import { decodeBase64, createTranslation, decodeHex, printEcho, printFormat, reverseLines } from './constant-output.ts'
-import { judgeEvaluated } from './expand-word.ts'
+import { judgeEvaluated } from './expansion/expand-word.ts'
 import { harmlessBuiltins } from './allow-list/programs.ts'
 import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
 import { setVariable } from './simple-command.ts'

@@ -16,7 +16,7 @@ import { checkRead, checkWrite, isOutsideWorkspace } from './check-paths.ts'
 import { checkArguments, checkProjectCode, isOnline } from './judge-run.ts'
 import { mayBeOption, parseGrammar, readOptions, type Grammar, type Options } from './match-options.ts'
 import { addLiteral, type Call, type Output } from './shell-state.ts'
-import { isHarmlessSql } from './sql-statements.ts'
+import { isHarmlessSql } from './languages/sql-statements.ts'
 
 type GitCommand = { readonly grammar: Grammar; readonly operands: string }
 

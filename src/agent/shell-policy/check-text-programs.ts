@@ -10,12 +10,12 @@ import {
   renderField,
   type Field,
 } from '../path-policy/field.ts'
-import { isHarmlessAwkProgram } from './awk-program.ts'
+import { isHarmlessAwkProgram } from './languages/awk-program.ts'
 import { checkRead } from './check-paths.ts'
 import { createSubstitution } from './constant-output.ts'
 import { reads, writes, type Check } from './effects.ts'
 import { isSelective, listFindStarts } from './hardline.ts'
-import { isHarmlessSedScript } from './sed-script.ts'
+import { isHarmlessSedScript } from './languages/sed-script.ts'
 import { addLiteral, type Call } from './shell-state.ts'
 
 type SedWords = { readonly scripts: Field[]; readonly operands: Field[]; isInPlace: boolean }

@@ -20,7 +20,7 @@ import {
 } from './allow-list/tools.ts'
 import { checkRead, isOutsideWorkspace, resolvePaths } from './check-paths.ts'
 import { findInWords } from './scan-literals.ts'
-import { isHarmlessJavaScript, isHarmlessPython } from './one-liners.ts'
+import { isHarmlessJavaScript, isHarmlessPython } from './languages/one-liners.ts'
 import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
 
 export const isOnline = ({ judge: { host } }: Pick<Call, 'judge'>): boolean =>

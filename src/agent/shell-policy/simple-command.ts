@@ -3,7 +3,7 @@
 import type { Assignment, Command, CommandArgument, HereDoc, Redirect, Redirection, Word } from 'unbash'
 import { anyText, anyWords, isLiteral, type Field } from '../path-policy/field.ts'
 import { checkRead, checkWrite } from './check-paths.ts'
-import { expandParts, expandText, expandWord, getVariable, judgeEvaluated, product } from './expand-word.ts'
+import { expandParts, expandText, expandWord, getVariable, judgeEvaluated, product } from './expansion/expand-word.ts'
 import { addLiteral, type Output, type Scope, type Value } from './shell-state.ts'
 import { judgeVariable } from './variables.ts'
 

@@ -20,7 +20,7 @@ import type {
   TestExpression,
 } from 'unbash'
 import { anyText, anyWords } from '../path-policy/field.ts'
-import { expandText, expandWord, judgeEvaluated, judgeExpression, judgeInside } from './expand-word.ts'
+import { expandText, expandWord, judgeEvaluated, judgeExpression, judgeInside } from './expansion/expand-word.ts'
 import { isForkBomb } from './fork-bomb.ts'
 import { addFinding, addLiteral, walkAlternatives, type Body, type Output, type Scope } from './shell-state.ts'
 import { judgeRedirections, setVariable, walkSimpleCommand } from './simple-command.ts'

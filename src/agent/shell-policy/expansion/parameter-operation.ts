@@ -3,8 +3,8 @@
  */
 
 import type { ParameterExpansionPart, ParameterOperation, Word } from 'unbash'
-import { anyText, canMatch, isLiteral, anyNumber, type Field } from '../path-policy/field.ts'
-import { maxCandidates, union, type Value } from './shell-state.ts'
+import { anyText, canMatch, isLiteral, anyNumber, type Field } from '../../path-policy/field.ts'
+import { maxCandidates, union, type Value } from '../shell-state.ts'
 
 const maxTextChars = 256
 

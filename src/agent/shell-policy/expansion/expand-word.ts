@@ -12,8 +12,8 @@ import {
   anyWords,
   isLiteral,
   type Field,
-} from '../path-policy/field.ts'
-import { getHome } from '../path-policy/vital-paths.ts'
+} from '../../path-policy/field.ts'
+import { getHome } from '../../path-policy/vital-paths.ts'
 import { expandBraces } from './expand-braces.ts'
 import { applyOperation, type Operands } from './parameter-operation.ts'
 import {
@@ -24,9 +24,9 @@ import {
   type Parts,
   type Scope,
   type Value,
-} from './shell-state.ts'
+} from '../shell-state.ts'
 import { splitFields, type WordPieces } from './split-fields.ts'
-import { judgeVariable } from './variables.ts'
+import { judgeVariable } from '../variables.ts'
 
 const maxWords = 1_000
 const maxTextChars = 20_000
