@@ -9,10 +9,14 @@ declare module '*/bash.inline.mjs' {
   export const runShell: import('./virtual/protocol.ts').RunShell
 }
 
+declare module '*/pdf.inline.mjs' {
+  export const read: import('./pdf/protocol.ts').ReadPdf
+}
+
 declare module '*/jose.inline.mjs' {
   export { createLocalJWKSet, decodeJwt, errors, jwtVerify } from 'jose'
 }
 
-declare module '*/pdf.inline.mjs' {
-  export const read: import('./pdf/protocol.ts').ReadPdf
+declare module '*/search.inline.mjs' {
+  export const matchLines: import('./search/protocol.ts').MatchLines
 }

@@ -31,8 +31,8 @@ const tooSlow = (pattern: string): BackendError =>
  * Returns the longest text that every match must contain, or '' when there is none. Files without it are skipped.
  */
 export function requiredText(pattern: string): string {
-  // With an escape of several characters, alternatives or ignored case no text is certain.
-  if (pattern.startsWith('(?i)') || /\||\\[xucpPk\d]/.test(pattern)) return ''
+  // With an escape of several characters, alternatives or flags no text is certain.
+  if (/\(\?[a-zA-Z]|\||\\[xucpPkQ\d]/.test(pattern)) return ''
   const certain = pattern
     .replace(/\\./g, '\0')
     .replace(/\[[^\]]*\]/g, '\0')

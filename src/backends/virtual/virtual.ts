@@ -19,7 +19,8 @@ import { FileError } from './file-error.ts'
 import { openJobs } from './jobs.ts'
 import type { Network } from './network.ts'
 import { resolvePath, workspaceRoot } from './paths.ts'
-import { search } from './search.ts'
+import { search, type SearchIn } from './search.ts'
+import { openLineMatcher } from '../search/line-matcher.ts'
 import { openShell, type Shell } from './shell.ts'
 import { restore, snapshot, type SnapshotEntry } from './snapshot.ts'
 import { type Entry, openSqlFiles, type SqlFiles } from './sql-files.ts'
@@ -55,6 +56,9 @@ export type VirtualBackend = ExecutionBackend & {
 
 export const defaultQuotaBytes = 512 * 1024 * 1024
 const defaultMaxOutput = 256 * 1024
+/** Of one search: without an isolate it shares the time of the Durable Object with everything else. */
+const maxSearchedBytes = 64 * 1024 * 1024
+const maxSearchedInlineBytes = 16 * 1024 * 1024
 
 const describe = (network: string): string =>
   `A private Linux-like workspace at ${workspaceRoot}: bash, git and the usual text utilities (grep, sed, awk, jq, find, diff,
@@ -74,6 +78,9 @@ const onlineCapabilities: Capabilities = { ...offlineCapabilities, network: 'ful
 /** Only one per storage: it caches totals of what it stores. */
 export function virtualBackend(options: VirtualOptions): VirtualBackend {
   const { sql, blobs, prefix, now, loader, network, quotaBytes = () => defaultQuotaBytes } = options
+  const match = openLineMatcher({ loader, name: prefix })
+  const maxBytes = loader ? maxSearchedBytes : maxSearchedInlineBytes
+  const portOf = (its: SqlFiles) => filesPort(its, { match, maxBytes })
   const table = openTable(sql)
   const { checkpointLimits } = options
   const checkpointRows = openCheckpointRows({ sql, table, now, ...(checkpointLimits && { limits: checkpointLimits }) })
@@ -97,10 +104,10 @@ export function virtualBackend(options: VirtualOptions): VirtualBackend {
     },
     describe: () => (network?.() ? describe('curl, wget and git for public addresses') : describe('no network')),
     exec: (command, execOptions) => exec(shell, files, command, execOptions),
-    files: filesPort(files),
+    files: portOf(files),
     jobs: openJobs({ sql, shell, now }),
     resolve: resolvePath,
-    userFiles: filesPort(filesOf(userBit)),
+    userFiles: portOf(filesOf(userBit)),
     checkpoints: virtualCheckpoints({ rows: checkpointRows, table, blobs, prefix, now }),
     forgetCheckpoints: checkpointRows.clear,
     snapshot: () => snapshot(files),
@@ -125,7 +132,7 @@ async function exec(shell: Shell, files: SqlFiles, command: string, options: Exe
 
 const statOf = ({ path, kind, size, modified }: Entry): FileStat => ({ path, type: kind, size, modified })
 
-function filesPort(files: SqlFiles): Files {
+function filesPort(files: SqlFiles, searching: Omit<SearchIn, 'files'>): Files {
   return {
     read: (path) =>
       withBackendErrors(async () => (files.stat(resolvePath(path)) ? await files.read(resolvePath(path)) : undefined)),
@@ -138,7 +145,8 @@ function filesPort(files: SqlFiles): Files {
     list: (path) => withBackendErrors(() => files.list(resolvePath(path)).map(statOf)),
     remove: (path) => withBackendErrors(() => files.remove(resolvePath(path), { recursive: true, force: true })),
     move: (from, to) => withBackendErrors(() => files.move(resolvePath(from), resolvePath(to))),
-    search: (query) => withBackendErrors(() => search(files, resolvePath(query.path ?? workspaceRoot), query)),
+    search: (query) =>
+      withBackendErrors(() => search({ files, ...searching }, resolvePath(query.path ?? workspaceRoot), query)),
   }
 }
 
