@@ -5,13 +5,15 @@
 
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { createAuditEvent } from '../agent/model/audit.ts'
+import { auditStatementIfChanged } from './audit-log.ts'
 import { deleteSession } from './delete-pages.ts'
 import * as schema from './schema.ts'
 import { createTenantDb } from './tenant-db.ts'
 
 export type TenantRemoval = {
-  /** Marks the tenant. False when there is none. */
-  readonly mark: () => Promise<boolean>
+  /** Marks the tenant, and writes that to the audit log of the operator. False when there is none. */
+  readonly mark: (at: number, actor: string) => Promise<boolean>
   /** Whether the tombstone is there. */
   readonly isMarked: () => Promise<boolean>
   readonly listSessions: (limit: number) => Promise<readonly string[]>
@@ -32,22 +34,32 @@ export const tenantTables: readonly string[] = Object.values(schema)
 
 const chosen = (table: string) => `SELECT rowid FROM ${table} WHERE tenant_id = ?1 ORDER BY rowid LIMIT ${batchRows}`
 
+const markTenant = "UPDATE tenant SET status = 'deleting' WHERE id = ?1 AND status <> 'deleting'"
+const selectMarked = "SELECT 1 FROM tenant WHERE id = ?1 AND status = 'deleting'"
+
 export function createTenantRemoval(db: D1Database, tenantId: string): TenantRemoval {
   const tenantDb = createTenantDb(db, tenantId)
   const { read, statement, write } = tenantDb
+  const select = () => db.prepare(selectMarked).bind(tenantId)
   const listSessions = async (limit: number) =>
     (await read<{ id: string }>('SELECT id FROM session WHERE tenant_id = ?1 ORDER BY num LIMIT ?2', limit)).map(
       ({ id }) => id,
     )
   return {
-    mark: async () => {
-      const update = "UPDATE tenant SET status = 'deleting' WHERE id = ?1 RETURNING id"
-      return (await db.prepare(update).bind(tenantId).all()).results.length > 0
+    mark: async (at, actor) => {
+      const event = createAuditEvent({
+        at,
+        kind: 'tenant.deleted',
+        actor,
+        subject: tenantId,
+        details: { tenant: tenantId },
+      })
+      // Only the operator's log keeps it.
+      const entry = auditStatementIfChanged(createTenantDb(db, schema.ownerTenant), event)
+      const [, , marked] = await db.batch([db.prepare(markTenant).bind(tenantId), entry, select()])
+      return (marked?.results.length ?? 0) > 0
     },
-    isMarked: async () => {
-      const select = "SELECT 1 FROM tenant WHERE id = ?1 AND status = 'deleting'"
-      return (await db.prepare(select).bind(tenantId).first()) !== null
-    },
+    isMarked: async () => (await select().first()) !== null,
     listSessions,
     deleteRows: async () => {
       // The key of a page and of its full text is made from the session's row: sessions are deleted with their pages.

@@ -10,6 +10,8 @@ export const auditActions = [
   'key.revoked',
   'tenant.created',
   'tenant.changed',
+  'tenant.exported',
+  'tenant.deleted',
   'settings.changed',
   'credential.added',
   'credential.removed',

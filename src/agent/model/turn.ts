@@ -207,6 +207,13 @@ const maxDecisions = 200
 export const addDecision = (turn: Turn, decision: ApprovalDecision | undefined): Turn =>
   decision ? { ...turn, decisions: [...(turn.decisions ?? []), decision].slice(-maxDecisions) } : turn
 
+/** Lists the decisions that `after` has and `before` does not. Old ones may have been dropped. */
+export function newDecisions(before: Turn | undefined, after: Turn): readonly ApprovalDecision[] {
+  const last = before?.decisions?.at(-1)
+  const { decisions = [] } = after
+  return last && before?.id === after.id ? decisions.slice(decisions.indexOf(last) + 1) : decisions
+}
+
 /** Counts one use of a remedy or another bounded action. */
 export const countUse = (turn: Turn, remedy: string): Turn => ({
   ...turn,

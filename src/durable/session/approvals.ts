@@ -8,6 +8,7 @@ import type { ApprovalRequest } from '../../agent/model/pending-request.ts'
 import { addDecision, type ToolCall } from '../../agent/model/turn.ts'
 import { createRefusal, renderRefusal } from '../../tools/check-permission.ts'
 import { findPending } from '../turn/pending-requests.ts'
+import { actorOf } from '../../agent/model/audit.ts'
 import type { Session } from './session.ts'
 import type { TenantDO } from '../tenant/tenant-object.ts'
 import { forgetSnapshot } from '../tenant/tenant-snapshot.ts'
@@ -51,7 +52,7 @@ export async function decideApproval(
   await storeGrant(session, decider, call, answer)
   // Another decision may have been applied during the wait.
   if (findPendingCall(session, request)?.awaits !== call.awaits) return 'gone'
-  const decision = createDecision(answer, call)
+  const decision = createDecision(answer, call, actorOf(decider.authority))
   const turn = addDecision(session.store.turn(), decision)
   session.store.save(
     answer.decision === 'deny'
@@ -89,7 +90,11 @@ async function storeGrant(
   forgetSnapshot(session.tenantId)
 }
 
-const createDecision = ({ decision, reason = '' }: ApprovalAnswer, { id, awaits }: PendingCall): ApprovalDecision => ({
+const createDecision = (
+  { decision, reason = '' }: ApprovalAnswer,
+  { id, awaits }: PendingCall,
+  actor: string,
+): ApprovalDecision => ({
   at: clock.now(),
   callId: id,
   tool: awaits.tool,
@@ -97,8 +102,9 @@ const createDecision = ({ decision, reason = '' }: ApprovalAnswer, { id, awaits 
   did: decision === 'deny' ? 'denied' : 'allowed',
   by: 'person',
   choice: decision,
+  actor,
   reason: maskSecrets(reason).slice(0, 280),
-  subject: awaits.input.slice(0, 500),
+  subject: maskSecrets(awaits.input).slice(0, 500),
   hash: awaits.hash,
 })
 

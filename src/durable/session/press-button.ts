@@ -30,7 +30,9 @@ export async function pressButton(session: Session, press: Press, effects: Press
     ? await effects.answer(asks.request, choice)
     : await effects.decide(asks.request, { decision: choice as ApprovalAnswer['decision'] })
   if (outcome === 'policy') return { toast: 'Only an admin may allow this always.' }
-  return outcome === true || outcome === 'decided' ? { toast: `Taken: ${choice}`.slice(0, 190), ends: `${text}\n\n→ ${choice}` } : expired
+  return outcome === true || outcome === 'decided'
+    ? { toast: `Taken: ${choice}`.slice(0, 190), ends: `${text}\n\n→ ${choice}` }
+    : expired
 }
 
 const mayAnswer = ({ principal }: Authority, asker: string | undefined): boolean =>

@@ -32,6 +32,7 @@ import { PendingList } from '../turn/pending-list.ts'
 import { ToolRuntime } from '../turn/tool-runtime.ts'
 import { SessionAccess } from './access.ts'
 import { createTurnMachine } from '../turn/turn-machine.ts'
+import { recordDecisions } from './record-decisions.ts'
 import { Titles } from './title.ts'
 import { TurnControl } from './turn-control.ts'
 
@@ -196,6 +197,8 @@ export class Session {
         this.delivery.handleEvents(events)
         this.streams.publish(events)
       },
+      publishDecisions: (runId, decisions) =>
+        this.runInBackground(recordDecisions(this, this.#env, { runId, decisions })),
       beforeWriteEnds: () => this.billing.confirmSideCalls(this.store.current()),
     })
   }

@@ -5,12 +5,13 @@
  */
 
 import { announce } from '../../agent/loop/announce.ts'
+import type { ApprovalDecision } from '../../agent/model/approval.ts'
 import type { Event, SessionEvent } from '../../agent/model/event.ts'
 import type { Entry } from '../../agent/model/history.ts'
 import { type AssistantMessage, type Message, textIn, thinkingIn } from '../../agent/model/message.ts'
 import type { TurnOptions } from '../../agent/model/turn-options.ts'
 import type { InboxMessage, Store } from '../../agent/model/ports.ts'
-import { type Commit, isOver, newTurn, type Summary, type Turn } from '../../agent/model/turn.ts'
+import { type Commit, isOver, newDecisions, newTurn, type Summary, type Turn } from '../../agent/model/turn.ts'
 import type { Usage } from '../../agent/model/usage.ts'
 import { createSummaryMessage } from '../../agent/prompt/compression.ts'
 import { estimateMessageTokens } from '../../agent/prompt/estimate-tokens.ts'
@@ -44,6 +45,8 @@ export type StoreOptions = {
   readonly publish: (events: readonly SessionEvent[]) => void
   /** Called in the same synchronous stretch as each write. */
   readonly beforeWriteEnds: () => void
+  /** Called after each write with the approval decisions that it stored. */
+  readonly publishDecisions: (runId: string, decisions: readonly ApprovalDecision[]) => void
 }
 
 type Opening = {
@@ -78,6 +81,7 @@ export class SessionStore implements Store {
   #dirty = new Map<number, StepRow>()
   #drained: number[] = []
   #outgoing: SessionEvent[] = []
+  #decided: ApprovalDecision[] = []
   readonly #progress = new RecentProgress()
 
   constructor(journal: Journal, options: StoreOptions) {
@@ -197,6 +201,8 @@ export class SessionStore implements Store {
     this.#options.beforeWriteEnds()
     const events = this.#outgoing.splice(0)
     if (events.length) this.#options.publish(events)
+    const decisions = this.#decided.splice(0)
+    if (decisions.length) this.#options.publishDecisions(this.turn().id, decisions)
   }
 
   /** Events after `seq`, of stored rows and of the open row. Nothing may be written while the caller reads them. */
@@ -244,6 +250,7 @@ export class SessionStore implements Store {
       fromSeq: this.#answer.fromSeq,
     })
     const events = announced.map((event) => withStepIds(event, step))
+    this.#decided.push(...newDecisions(before, commit.turn))
     this.#turn = commit.turn
     const isGivenUp = before !== undefined && before.restarts.count !== commit.turn.restarts.count
     if (isGivenUp) this.#discardAnswer()

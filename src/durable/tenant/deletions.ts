@@ -39,12 +39,12 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
   }
 
   /** Begins to delete a tenant. False when there is none. Repeating it changes nothing. */
-  async start(tenantId: string): Promise<boolean> {
+  async start(tenantId: string, actor: string): Promise<boolean> {
     // The intent first: after a crash the alarm marks the tenant.
     this.#sql.exec('INSERT INTO tenant_deletion VALUES (?, ?, 0) ON CONFLICT DO NOTHING', tenantId, clock.now())
     this.#wakeAt = clock.now()
     this.#options.armAlarm()
-    return this.#mark(tenantId)
+    return this.#mark(tenantId, actor)
   }
 
   wakeAt(): number | undefined {
@@ -61,8 +61,8 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
     if (results.some((result) => result.status === 'fulfilled' && result.value === 'more')) this.#wakeAt = clock.now()
   }
 
-  async #mark(tenantId: string): Promise<boolean> {
-    const exists = await this.#removalOf(tenantId).mark()
+  async #mark(tenantId: string, actor = ''): Promise<boolean> {
+    const exists = await this.#removalOf(tenantId).mark(clock.now(), actor)
     if (!exists) this.#sql.exec('DELETE FROM tenant_deletion WHERE tenant = ?', tenantId)
     else this.#sql.exec('UPDATE tenant_deletion SET marked = 1 WHERE tenant = ?', tenantId)
     // Requests and turns of the tenant end within seconds.

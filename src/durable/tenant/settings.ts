@@ -12,13 +12,15 @@ export type TenantPatchResult =
   | { readonly kind: 'policy'; readonly at: string }
   | { readonly kind: 'foreign' }
 
+export type SettingsChange = { readonly authority: Authority; readonly before: Settings; readonly after: Settings }
+
 export class TenantSettings extends RpcTarget {
   readonly #tenantId: string
   readonly #values: StoredValues
-  readonly #onChange: () => void
+  readonly #onChange: (change: SettingsChange) => void
 
   /** `onChange` is called in the same synchronous stretch as each write. */
-  constructor(tenantId: string, values: StoredValues, onChange: () => void) {
+  constructor(tenantId: string, values: StoredValues, onChange: (change: SettingsChange) => void) {
     super()
     this.#tenantId = tenantId
     this.#values = values
@@ -38,7 +40,7 @@ export class TenantSettings extends RpcTarget {
     const at = hasScope(authority, 'approve') ? undefined : findPolicyChange(before, patched.settings)
     if (at !== undefined) return { kind: 'policy', at }
     this.#values.set('settings', patched.settings)
-    this.#onChange()
+    this.#onChange({ authority, before, after: patched.settings })
     return patched
   }
 

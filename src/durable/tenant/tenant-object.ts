@@ -4,6 +4,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { actorOf, listChanges } from '../../agent/model/audit.ts'
 import { ownerTenant } from '../../db/schema.ts'
 import { clock } from '../platform/clock.ts'
 import { TenantAccess } from './access.ts'
@@ -19,7 +20,7 @@ import { TenantLimits } from './limits.ts'
 import { TenantNetwork } from './network.ts'
 import { TenantPairing } from './pairing.ts'
 import { TenantPending } from './pending.ts'
-import { TenantSettings } from './settings.ts'
+import { type SettingsChange, TenantSettings } from './settings.ts'
 import { StoredValues } from './stored-values.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
 import { TenantWindows } from './windows.ts'
@@ -41,7 +42,7 @@ export class TenantDO extends DurableObject<Env> {
     history: this.env.DB,
   })
   readonly #limits = new TenantLimits({ sql: this.#sql, values: this.#values, billing: this.#billing })
-  readonly #settings = new TenantSettings(this.#id, this.#values, () => this.#billing.limitsChanged())
+  readonly #settings = new TenantSettings(this.#id, this.#values, (change) => this.#settingsChanged(change))
   readonly #claims = new TenantClaims(this.#sql, this.#values)
   readonly #keyHealth = new TenantKeyHealth(this.#values)
   readonly #credentials = new TenantCredentials(this.#values, this.#keyHealth, this.#audit)
@@ -141,6 +142,13 @@ export class TenantDO extends DurableObject<Env> {
     await this.ctx.storage.deleteAlarm()
     await this.ctx.storage.deleteAll()
     this.ctx.waitUntil(clock.wait(10).then(() => this.ctx.abort('The tenant was deleted.')))
+  }
+
+  #settingsChanged({ authority, before, after }: SettingsChange): void {
+    this.#billing.limitsChanged()
+    const changes = listChanges(before, after)
+    const event = { at: clock.now(), kind: 'settings.changed', actor: actorOf(authority) } as const
+    if (changes.length) this.#audit.add({ ...event, subject: this.#id, changes })
   }
 
   override alarm(): Promise<void> {

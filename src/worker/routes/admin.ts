@@ -2,9 +2,10 @@
 
 import * as z from 'zod'
 import { scopes } from '../../agent/model/authority.ts'
-import { actorOf } from '../../agent/model/audit.ts'
+import { actorOf, createAuditEvent } from '../../agent/model/audit.ts'
 import { limitsSchema } from '../../agent/model/settings.ts'
 import { ownerTenant } from '../../db/schema.ts'
+import { writeAuditEvents } from '../../db/audit-log.ts'
 import type { ApiKey } from '../../db/api-keys.ts'
 import { type Tenant, createTenants } from '../../db/tenants.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
@@ -118,8 +119,11 @@ export const adminRoutes = [
     tag,
     summary: 'Everything of a tenant as lines of JSON, without secrets. The last line has the type end',
     responses: { 200: { description: 'Lines of JSON', type: 'application/x-ndjson' } },
-    handle: async ({ env, param }) => {
+    handle: async ({ env, authority, param }) => {
       const tenant = requireFound(await createTenants(env.DB).get(param('id')))
+      const event = { at: Date.now(), kind: 'tenant.exported', actor: actorOf(authority), subject: tenant.id } as const
+      const entry = createAuditEvent({ ...event, details: { tenant: tenant.id } })
+      for (const log of new Set([tenant.id, ownerTenant])) await writeAuditEvents(env.DB, log, [entry])
       const headers = {
         'content-type': 'application/x-ndjson; charset=utf-8',
         'content-disposition': `attachment; filename="${tenant.id}.jsonl"`,
@@ -141,11 +145,13 @@ export const adminRoutes = [
         schema: z.object({ id: z.string(), status: z.literal('deleting') }),
       },
     },
-    handle: async ({ env, param }) => {
+    handle: async ({ env, authority, param }) => {
       const id = param('id')
       if (id === ownerTenant) throw new AppError(409, 'conflict', `The tenant ${ownerTenant} cannot be deleted.`)
       requireFound(
-        (tenantId.safeParse(id).success && (await tenantStub(env, ownerTenant).deletions.start(id))) || undefined,
+        (tenantId.safeParse(id).success &&
+          (await tenantStub(env, ownerTenant).deletions.start(id, actorOf(authority)))) ||
+          undefined,
       )
       forgetSnapshot(id)
       clearKeyCache()

@@ -2,8 +2,9 @@
  * Tests calls that wait for an approval: requests, decisions, the judge, denials, evictions, and the log of decisions.
  */
 
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newSessionId } from '../../../src/durable/platform/ids.ts'
+import { outage } from '../../support/outage.ts'
 import { type ScriptedCall, calls, model, type Reply, listTexts, says, until } from '../../support/scripted-model.ts'
 import { bindings, call, applyMigrations, newKey, newSession, newTenant, type ErrorBody } from '../../worker/client.ts'
 import { sendAndStream, listMessages, type Run } from '../../worker/listen.ts'
@@ -316,5 +317,34 @@ describe('a call without an approval request', () => {
     )
     expect(run?.end).toMatchObject({ exit_reason: 'answered' })
     expect((await resultsOf(id))[0]).toMatchObject(result)
+  })
+})
+
+describe('the audit log of decisions', () => {
+  afterEach(() => outage.restore())
+
+  it('has a request while it waits, and who decided it', async () => {
+    const { id } = await session([calls(push('c1')), says('Done.')])
+    const { body: run } = await begin(id)
+    const asked = await pending(id)
+    const waiting = await until(async () => (await auditOf(id))[0])
+    expect(waiting).toMatchObject({ kind: 'approval.asked', actor: null, decision: 'asked', call_id: 'c1' })
+    await decide(asked.id, 'once')
+    await ended(id, run.run_id)
+    const log = await auditOf(id)
+    expect(log.map(({ kind, actor }) => [kind, actor])).toEqual([
+      ['approval.decided', 'key:admin'],
+      ['approval.asked', null],
+    ])
+  })
+
+  it('is complete after an outage of D1', async () => {
+    const { id } = await session([calls(push('c1')), says('Done.')])
+    outage.isDatabaseDown = true
+    await begin(id)
+    await pending(id)
+    const found = await until(async () => (await auditOf(id))[0])
+    expect(found).toMatchObject({ kind: 'approval.asked', call_id: 'c1' })
+    expect(outage.refusedCount).toBeGreaterThan(0)
   })
 })

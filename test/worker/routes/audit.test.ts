@@ -49,6 +49,18 @@ describe('changes by the operator', () => {
     expect(operator).toEqual(own)
   })
 
+  it('that export or delete a tenant are in the log of the operator', async () => {
+    const { id } = await newTenant()
+    await (await request('GET', `/api/admin/tenants/${id}/export`)).text()
+    await call('DELETE', `/api/admin/tenants/${id}`)
+    await call('DELETE', `/api/admin/tenants/${id}`)
+    const operator = (await list(undefined, 'limit=50')).filter(({ details }) => details['tenant'] === id)
+    expect(operator.map(({ kind, actor }) => `${kind} ${actor}`).slice(0, 2)).toEqual([
+      'tenant.deleted key:admin',
+      'tenant.exported key:admin',
+    ])
+  })
+
   it('that did not take place are not in the log', async () => {
     const { id, key } = await newTenant()
     await call('POST', '/api/admin/tenants', { body: { id, name: 'taken' } })
@@ -122,7 +134,10 @@ describe('changes in the tenant', () => {
     await (await request('GET', `${path}/export?format=md`, { key })).text()
     await call('DELETE', path, { key })
     await call('DELETE', path, { key })
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' }, timezone: 'Europe/Berlin' } })
+    await call('PATCH', '/api/settings', { key, body: { approvals: { mode: 'manual' } } })
     const expected = [
+      ['settings.changed', id],
       ['session.deleted', session.body.id],
       ['session.exported', session.body.id],
       ['pairing.removed', 'telegram:7'],
@@ -137,7 +152,11 @@ describe('changes in the tenant', () => {
       return all.length >= expected.length ? all : undefined
     })
     expect(entries.map(({ kind, subject }) => [kind, subject])).toEqual(expected)
-    expect(entries.slice(0, 6).every(({ actor }) => actor?.startsWith('key:') && actor !== 'key:admin')).toBe(true)
+    expect(entries.slice(0, 7).every(({ actor }) => actor?.startsWith('key:') && actor !== 'key:admin')).toBe(true)
+    expect(entries[0]?.changes).toEqual([
+      { field: 'approvals', before: null, after: { mode: 'manual' } },
+      { field: 'timezone', before: null, after: 'Europe/Berlin' },
+    ])
     expect(JSON.stringify(entries)).not.toContain(secret)
     expect(JSON.stringify(entries)).not.toContain(code)
   })

@@ -1,0 +1,28 @@
+/**
+ * Writes decisions about tool calls to the audit log when they are made. The tenant's object keeps them while D1 cannot be
+ * reached. The last page of the turn has them too (src/db/audit-log.ts).
+ */
+
+import type { ApprovalDecision } from '../../agent/model/approval.ts'
+import { createDecisionEvent } from '../../agent/model/audit.ts'
+import { writeAuditEvents } from '../../db/audit-log.ts'
+import { tenantStub } from '../tenant/tenant-stub.ts'
+
+type Session = { readonly tenantId: string; readonly sessionId: string }
+type Decided = { readonly runId: string; readonly decisions: readonly ApprovalDecision[] }
+
+export async function recordDecisions(
+  { tenantId, sessionId }: Session,
+  env: Env,
+  { runId, decisions }: Decided,
+): Promise<void> {
+  const events = decisions.map((decision) => createDecisionEvent(sessionId, runId, decision))
+  try {
+    await writeAuditEvents(env.DB, tenantId, events)
+  } catch (error) {
+    console.warn('Decisions cannot be written to the audit log; the tenant sends them later.', error)
+    await tenantStub(env, tenantId)
+      .audit.record(events)
+      .catch((lost: unknown) => console.warn('Decisions are written with their turn.', lost))
+  }
+}
