@@ -23,7 +23,12 @@ const workerd = {
     cloudflareTest(async () => ({
       main: './test/support/worker.ts',
       wrangler: { configPath: './test/support/wrangler.toml' },
-      miniflare: { bindings: { MIGRATIONS: await readD1Migrations('./migrations') } },
+      miniflare: {
+        bindings: {
+          MIGRATIONS: await readD1Migrations('./migrations'),
+          ...(process.env['FUZZ'] && { FUZZ: process.env['FUZZ'], FUZZ_SEED: process.env['FUZZ_SEED'] ?? '1' }),
+        },
+      },
     })),
   ],
   test: {
