@@ -3,7 +3,7 @@
  * call that needs a person's approval becomes a pending request.
  */
 
-import type { ApprovalDecision } from '../agent/model/approval.ts'
+import type { ApprovalDecision, Assessment } from '../agent/model/approval.ts'
 import { maskSecretsInValue } from '../agent/model/mask-secrets.ts'
 import type { ApprovalRequest } from '../agent/model/pending-request.ts'
 import type { Services, Tool } from '../agent/model/tool.ts'
@@ -50,8 +50,20 @@ function applyPolicy(
   tool: Tool,
   context: PermissionContext,
 ): PermissionResult | Promise<PermissionResult> {
-  const judgedCall = describeCall(call, tool, context)
-  const found = decideApproval(judgedCall, context.policy())
+  const assessment = tool.assess?.(call.input, context.services)
+  const decide = (known: Assessment | undefined) => decideCall(describeCall(call, tool, context, known), context)
+  return assessment instanceof Promise ? assessment.then(decide) : decide(assessment)
+}
+
+/** On a host that others share, a person decides unless the settings say otherwise. */
+const withDefaultMode = (policy: ApprovalPolicy, { services }: PermissionContext): ApprovalPolicy => {
+  const { backend } = services
+  const isShared = backend?.kind === 'http' && backend.capabilities.isolated !== true
+  return { ...policy, mode: policy.mode ?? (isShared ? 'manual' : 'smart') }
+}
+
+function decideCall(judgedCall: JudgedCall, context: PermissionContext): PermissionResult | Promise<PermissionResult> {
+  const found = decideApproval(judgedCall, withDefaultMode(context.policy(), context))
   const record = (did: ApprovalDecision['did'], made: Pick<ApprovalDecision, 'by' | 'reason'>) =>
     createDecision(judgedCall, context.now(), { did, ...made })
   switch (found.do) {
@@ -72,10 +84,15 @@ function applyPolicy(
   }
 }
 
-function describeCall(call: ToolCall, tool: Tool, { services, describeLocation }: PermissionContext): JudgedCall {
+function describeCall(
+  call: ToolCall,
+  tool: Tool,
+  { services, describeLocation }: PermissionContext,
+  known: Assessment | undefined,
+): JudgedCall {
   const { id, input, granted } = call
   const risk = tool.risk(input)
-  const assessment = tool.assess?.(input, services) ?? assessByRisk(risk, listSubjects(input, services))
+  const assessment = known ?? assessByRisk(risk, listSubjects(input, services))
   return {
     callId: id,
     tool: tool.name,

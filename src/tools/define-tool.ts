@@ -18,7 +18,7 @@ type Definition<Input, Need extends ServiceName> = {
   /** For a tool whose effect depends on the input. */
   readonly effectOf?: (input: Input) => Effect
   readonly risk?: (input: Input) => Risk
-  readonly assess?: (input: Input, services: Pick<Services, Need>) => Assessment
+  readonly assess?: (input: Input, services: Pick<Services, Need>) => Assessment | Promise<Assessment>
   readonly touches?: (input: Input, services: Pick<Services, Need>) => TouchedResources
   readonly maxResultChars?: number
   /** For a tool that needs another time limit than the dispatcher's default. */

@@ -5,6 +5,7 @@
 
 import * as z from 'zod'
 import { backendKinds } from './backend.ts'
+import { keepMaskedHeaders } from './provider-headers.ts'
 
 const count = (max: number) => z.int().min(1).max(max)
 
@@ -57,9 +58,10 @@ export const modelId = z
   .max(200)
 
 const headerName = z.string().regex(/^(?!(?:host|content-length|connection|transfer-encoding)$)[A-Za-z0-9-]{1,64}$/i)
+/** Sealed values are longer than the 2,000 characters that a request may send. */
 const header = z
   .string()
-  .max(2_000)
+  .max(4_096)
   .regex(/^[\t\u0020-\u007e]*$/, 'Printable ASCII only.')
 
 export const customProviderName = /^custom:[a-z0-9][a-z0-9_-]{0,62}$/
@@ -68,7 +70,10 @@ export const customProviderName = /^custom:[a-z0-9][a-z0-9_-]{0,62}$/
 const ownProvider = z.strictObject({
   base_url: z.url({ protocol: /^https?$/ }).max(500),
   dialect: dialect.optional().describe('Default: what the address says, else openai-chat.'),
-  headers: z.record(headerName, header).optional(),
+  headers: z
+    .record(headerName, header)
+    .optional()
+    .describe('Secrets: answers show only their last four characters. A value as shown keeps the stored one.'),
 })
 
 const thresholds = z.strictObject({
@@ -207,7 +212,7 @@ export const settingsSchema = z.strictObject({
   busy_input_mode: z.enum(['queue', 'interrupt', 'steer']).optional(),
   approvals: z
     .strictObject({
-      mode: z.enum(['smart', 'manual', 'off']).optional().describe('Who approves dangerous calls. Default: smart.'),
+      mode: z.enum(['smart', 'manual', 'off']).optional().describe('Who approves dangerous calls. Default: smart, on a shared machine manual.'),
       rules: z.array(approvalRule).max(500).optional(),
       smart_policy: z
         .string()
@@ -271,7 +276,9 @@ export type PatchResult = { readonly kind: 'patched'; readonly settings: Setting
 
 /** Applies a patch and validates the result as a whole, because null may remove a required part. */
 export function patchSettings(below: Settings, patch: object): PatchResult {
-  const { data, error } = settingsSchema.safeParse(mergeSettings(below, patch))
+  const kept = keepMaskedHeaders(below, patch)
+  if (kept.kind === 'wrong') return kept
+  const { data, error } = settingsSchema.safeParse(mergeSettings(below, kept.patch))
   if (data) return { kind: 'patched', settings: data }
   const [issue] = error.issues
   return { kind: 'wrong', at: issue?.path.join('.') ?? '', message: issue?.message ?? 'invalid' }

@@ -58,7 +58,7 @@ export type HistorySession = {
   readonly updated_at: string
 }
 
-/** Reads the history of one tenant. Message numbers are `seq` of the session. */
+/** Reads the history of one tenant, as far as the authority of the call reaches. Message numbers are `seq` of the session. */
 export type History = {
   /** Newest first. */
   readonly recent: (limit: number) => Promise<readonly HistorySession[]>
@@ -122,7 +122,10 @@ export type Tool = {
   readonly effectOf?: (input: unknown) => Effect
   readonly risk: (input: unknown) => Risk
   /** Assesses the input. Without it, the risk alone decides. */
-  readonly assess?: (input: unknown, services: Partial<Services>) => Assessment | undefined
+  readonly assess?: (
+    input: unknown,
+    services: Partial<Services>,
+  ) => Assessment | undefined | Promise<Assessment | undefined>
   /**
    * The resources of a call by canonical name, such as paths. Calls with disjoint lists may run at the same time;
    * 'nothing' runs beside every call; 'alone' is a barrier.

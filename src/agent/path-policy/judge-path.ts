@@ -3,7 +3,17 @@
  * Symbolic links are not followed: creating one needs approval.
  */
 
-import { anyCharacters, anyText, isGlob, isLiteral, isUnknown, overlaps, type Field } from './field.ts'
+import {
+  anyCharacter,
+  anyCharacters,
+  anyText,
+  canMatch,
+  isGlob,
+  isLiteral,
+  isUnknown,
+  overlaps,
+  type Field,
+} from './field.ts'
 import {
   harmlessDevices,
   publicNames,
@@ -75,6 +85,11 @@ const canMatchList = (path: Field, { patterns }: NameList, isDirectory: boolean)
 const isSecret = (path: Field): boolean =>
   (secretFiles.literal.test(path) && !publicNames.test(path)) || secretFolders.literal.test(path) || isDisk(path)
 
+/** The glob of all names of secrets, for a search of the workspace. Templates are filtered out of its results. */
+export const secretGlob = `{${secretNames.filter((name) => !name.includes('/')).join(',')}}`
+
+export const isSecretPath = (path: string): boolean => isSecret(path)
+
 const isMatchOf = (path: Field, file: string, kind: ReadKind): boolean => {
   const [patterns, names] = [path.split('/'), file.split('/')]
   const reaches = kind === 'tree' ? patterns.length <= names.length : patterns.length === names.length
@@ -124,6 +139,17 @@ const isTrusted = (path: Field): boolean => {
   if (trustedFolders.literal.test(path)) return true
   if (trustedFiles.literal.test(path) && !publicNames.test(path)) return true
   return isGlob(path) && (canMatchList(path, trustedFiles, false) || canMatchList(path, trustedFolders, true))
+}
+
+/** Returns why searching the files below a path needs approval, when only names that match `glob` are searched. */
+export function findSearchProblem(path: string, glob: string | undefined, scope: PathScope): string | undefined {
+  const name = glob
+    ?.slice(glob.lastIndexOf('/') + 1)
+    .replaceAll('*', anyCharacters)
+    .replaceAll('?', anyCharacter)
+  const isSearched = (file: string): boolean =>
+    name === undefined || /[[{]/.test(name) || canMatch(name, file.slice(file.lastIndexOf('/') + 1))
+  return findReadProblem(path, { ...scope, secretFiles: scope.secretFiles?.filter(isSearched) }, 'tree')
 }
 
 /** Returns why writing an absolute path needs approval, or undefined. */

@@ -26,7 +26,8 @@ export type JudgedCall = {
 }
 
 export type ApprovalPolicy = {
-  readonly mode: ApprovalMode
+  /** Absent: the host decides. People decide on a shared machine, the judge elsewhere. */
+  readonly mode?: ApprovalMode | undefined
   readonly rules: readonly ApprovalRule[]
   /** Rules that were allowed for this session, as `tool: rule`. */
   readonly grants: readonly string[]

@@ -14,6 +14,7 @@ const toRole = (role: Role | string): Role => (typeof role === 'string' ? { subj
 
 export function checkRead(scope: Scope, path: Field, role: Role | string, kind?: ReadKind): void {
   const { subject, rule } = toRole(role)
+  scope.judge.readsMany ||= kind === 'tree' || isGlob(path)
   for (const resolved of resolvePaths(scope, path)) {
     // Under an unknown directory the name alone is judged.
     const known = resolved.startsWith('/') ? resolved : path

@@ -22,6 +22,8 @@ export type CommandVerdict = {
   readonly programs: readonly string[]
   /** All commands of the line with expanded words. Approval rules match these texts. */
   readonly commands: readonly string[]
+  /** Wildcards or recursion read files that the line does not name, so the secrets of the workspace matter. */
+  readonly readsMany?: true
   /** The rule that “always” may store: a program and its subcommand. Absent where no rule would be safe. */
   readonly rule?: string
 }
@@ -97,6 +99,7 @@ function createJudge(host: HostContext): Judge {
     transforms: [],
     hasUnknownCode: false,
     written: new Map(),
+    readsMany: false,
     arrivals: 'none',
     remainingSteps: maxSteps,
     depth: 0,
@@ -132,7 +135,7 @@ function reportParseErrors(judge: Judge, { errors }: ParsedScript): void {
   if (errors && errors.length > 0) addFinding(judge, 'ask', `The command cannot be read: ${errors[0]?.message ?? ''}`)
 }
 
-function createVerdict({ findings, programs, commands }: Judge): CommandVerdict {
+function createVerdict({ findings, programs, commands, readsMany }: Judge): CommandVerdict {
   const hardlines = findings.filter(({ level }) => level === 'hardline')
   const relevant = hardlines.length > 0 ? hardlines : findings
   const reasons = [...new Set(relevant.map(({ reason }) => reason))].slice(0, maxReasons)
@@ -140,5 +143,12 @@ function createVerdict({ findings, programs, commands }: Judge): CommandVerdict 
   const rules = new Set(findings.map(({ rule }) => rule))
   const [rule] = rules
   const isSafeRule = verdict === 'ask' && rules.size === 1 && rule !== undefined
-  return { verdict, reasons, programs: [...programs], commands: [...commands], ...(isSafeRule && { rule }) }
+  return {
+    verdict,
+    reasons,
+    programs: [...programs],
+    commands: [...commands],
+    ...(readsMany && { readsMany }),
+    ...(isSafeRule && { rule }),
+  }
 }

@@ -48,6 +48,8 @@ export type Judge = {
   /** Paths that the line writes, with their content where it is known. */
   readonly written: Map<string, Output>
   /** Files arrive whose names are not on the line: archives, clones, downloads. */
+  /** Whether wildcards or recursion read files that the line does not name. */
+  readsMany: boolean
   arrivals: 'none' | 'files' | 'downloads'
   /** Each node costs a step. Below zero the verdict is `ask`. */
   remainingSteps: number

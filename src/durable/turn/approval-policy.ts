@@ -28,7 +28,7 @@ export function createApprovalPolicy(
   origin: PolicyOrigin,
   turn: Turn | undefined,
 ): ApprovalPolicy {
-  const { mode = 'smart', rules = [], unattended = 'deny' } = approvals
+  const { mode, rules = [], unattended = 'deny' } = approvals
   return {
     mode,
     rules: rules.filter((rule) => appliesToSession(rule, origin)),

@@ -5,7 +5,7 @@
 import * as z from 'zod'
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
 import type { ToolResult } from '../../agent/model/tool.ts'
-import { assessByRisk } from '../../agent/policy/approval.ts'
+import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { type Edit, planEdits } from './patch/plan-edits.ts'
@@ -39,11 +39,7 @@ export default defineTool({
   needs: ['backend'],
   effect: 'effect',
   risk: () => 'write',
-  assess: (request, { backend }) =>
-    assessByRisk(
-      'write',
-      listTouchedPaths(request).flatMap((path) => [path, backend.resolve(path)]),
-    ),
+  assess: (request, { backend }) => assessWrites(listTouchedPaths(request), backend),
   touches: (request, { backend }) => listTouchedPaths(request).map((path) => backend.resolve(path)),
   run: (request, { backend }) =>
     failOnBackendError(() =>

@@ -1,6 +1,7 @@
 /** Reads a text file, a document or an image. It limits its own result, so the dispatcher never spills it. */
 
 import * as z from 'zod'
+import { assessReads } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { readImage } from './read-image.ts'
 import { splitLines, renderNumberedLines } from './numbered-lines.ts'
@@ -29,6 +30,7 @@ export default defineTool({
   effect: 'pure',
   maxResultChars: Number.POSITIVE_INFINITY,
   risk: () => 'read',
+  assess: ({ path }, { backend }) => assessReads([path], backend),
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   run: ({ path, offset, limit }, { backend, documents, callId, signal, seesImages }) =>
     failOnBackendError(async () => {

@@ -2,6 +2,8 @@
 
 import * as z from 'zod'
 import type { ExecutionBackend, SearchHit, SearchQuery } from '../../agent/model/backend.ts'
+import { assessByRisk } from '../../agent/policy/approval.ts'
+import { assessSearch } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { findSimilarFiles } from './similar-files.ts'
@@ -34,6 +36,8 @@ export default defineTool({
   needs: ['backend'],
   effect: 'pure',
   risk: () => 'read',
+  assess: ({ path, target, file_glob }, { backend }) =>
+    target === 'content' ? assessSearch(path, file_glob, backend) : assessByRisk('read', [path, backend.resolve(path)]),
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   run: (request, { backend }) =>
     failOnBackendError(async () => {

@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import type { ExecutionBackend } from '../../agent/model/backend.ts'
+import { assessWrites } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { isNumberedCopyOf, hasLineNumbers } from './numbered-lines.ts'
@@ -18,6 +19,7 @@ export default defineTool({
   needs: ['backend'],
   effect: 'keyed',
   risk: () => 'write',
+  assess: ({ path }, { backend }) => assessWrites([path], backend),
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   run: ({ path, content }, { backend }) =>
     failOnBackendError(async () => {

@@ -1,11 +1,26 @@
 /** Assesses a command line with the shell policy, for the host where it would run. */
 
-import { judgeCommand } from '../../agent/shell-policy/judge-command.ts'
+import { type CommandVerdict, judgeCommand } from '../../agent/shell-policy/judge-command.ts'
 import type { Services } from '../../agent/model/tool.ts'
+import { listSecretFiles } from '../assess-paths.ts'
 
-export function assessCommand(command: string, cwd: string, { backend, shell }: Pick<Services, 'backend' | 'shell'>) {
+type Place = Pick<Services, 'backend' | 'shell'>
+
+export function assessCommand(
+  command: string,
+  cwd: string,
+  { backend, shell }: Place,
+  secretFiles?: readonly string[],
+): CommandVerdict {
   const { root, network, isolated } = backend.capabilities
   // The host behind `http` counts as a shared machine unless it reports isolation. An allow-list still lets data out.
   const host = { isSandboxed: backend.kind !== 'http' || isolated === true, isOnline: network !== 'none' }
-  return judgeCommand(command, { cwd, workspace: root, env: shell.read().env, ...host })
+  return judgeCommand(command, { cwd, workspace: root, env: shell.read().env, ...host, secretFiles })
+}
+
+/** Judges wildcards and recursion by the files that they would read. */
+export async function assessWithFiles(command: string, cwd: string, place: Place): Promise<CommandVerdict> {
+  const verdict = assessCommand(command, cwd, place)
+  if (verdict.verdict === 'hardline' || !verdict.readsMany) return verdict
+  return assessCommand(command, cwd, place, await listSecretFiles(place.backend))
 }

