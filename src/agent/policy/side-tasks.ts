@@ -101,15 +101,17 @@ type Failed = {
   readonly retryAfterMs?: number | undefined
 }
 
+/** Every model has the same limits. A limit that other calls have reserved may have room again soon. */
+const afterRefusedReservation = (tries: number, retryAfterMs: number): AfterFailure =>
+  retryAfterMs > 0 && tries <= maxRetries ? { do: 'again', afterMs: retryAfterMs } : { do: 'stop' }
+
 export function afterFailure({ kind, tries, keys, retryAfterMs = 0 }: Failed): AfterFailure {
   if (kind === 'aborted') return { do: 'stop' }
-  // Every model has the same limits. A limit that other calls have reserved may have room again soon.
-  if (kind === 'limit')
-    return retryAfterMs > 0 && tries <= maxRetries ? { do: 'again', afterMs: retryAfterMs } : { do: 'stop' }
-  // The next request asks without streaming.
-  if (kind === 'no-stream' && tries === 1) return { do: 'again', afterMs: 0 }
+  if (kind === 'limit') return afterRefusedReservation(tries, retryAfterMs)
   if (taskFailures.has(kind)) return { do: 'next', suspendMs: 0 }
-  if (keyFailures.has(kind) && tries < keys) return { do: 'again', afterMs: 0 }
+  // The next request asks without streaming.
+  const hasChanged = kind === 'no-stream' ? tries === 1 : keyFailures.has(kind) && tries < keys
+  if (hasChanged) return { do: 'again', afterMs: 0 }
   if (transientFailures.has(kind) && tries <= maxRetries && retryAfterMs <= maxRetryAfterMs)
     return { do: 'again', afterMs: Math.max(retryAfterMs, 500 * tries) }
   return { do: 'next', suspendMs }

@@ -16,7 +16,7 @@ export const isUnattendedTurn = (source: string, authority: Authority | undefine
   isUnattendedSource(source) || ['job', 'process', 'session'].includes(authority?.principal.kind ?? '')
 
 /** Whether an event of the session itself has started a turn. */
-export const isSelfStarted = (authority: Authority | undefined): boolean => authority?.principal.kind === 'process'
+export const startsItself = (authority: Authority | undefined): boolean => authority?.principal.kind === 'process'
 
 /** A job may run every minute; a tenant may have five of them. */
 const defaultTurnsPerHour = 300

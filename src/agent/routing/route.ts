@@ -103,7 +103,6 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
     profile: choice.quirks,
     maxOutput: modelSettings?.max_output,
   })
-  const region = provider.regionVariables?.map((name) => sources.variables[name]?.trim()).find(Boolean)
   return omitUndefined<Route>({
     id,
     dialect: choice.dialect,
@@ -116,7 +115,7 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
       baseUrl: choice.baseUrl,
       headers: choice.headers,
       quirks,
-      ...(region && { region }),
+      ...regionOf(provider, sources),
       ...(provider.id.startsWith('custom:') && { isTenantAddress: true as const }),
     })),
     tenantKeyCount,
@@ -127,6 +126,12 @@ function buildRoute(target: RouteTarget, sources: Sources): Route {
     cache: resolveCacheTtl(quirks, settings),
     facts,
   })
+}
+
+/** The region to sign for, where the address names none. */
+function regionOf({ regionVariables = [] }: Provider, { variables }: Sources): Pick<Endpoint, 'region'> {
+  const region = regionVariables.map((name) => variables[name]?.trim()).find(Boolean)
+  return region ? { region } : {}
 }
 
 /**

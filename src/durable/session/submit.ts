@@ -6,7 +6,7 @@
 import { isOwnTenant } from './own-tenant.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import type { Admission } from '../tenant/effective-limits.ts'
-import { isSelfStarted, isUnattendedTurn } from '../../agent/policy/unattended.ts'
+import { isUnattendedTurn, startsItself } from '../../agent/policy/unattended.ts'
 import { prepareTurn } from '../turn/prepare-turn.ts'
 import { type InboundCommand, inboundIntake } from './intake/inbound.ts'
 import type { Intake, Submitted } from './intake/intake.ts'
@@ -75,10 +75,17 @@ function unattendedTurnOf(session: Session, { authority, kind, ...command }: Sub
   const spec = 'target' in command && command.target.kind === 'create' ? command.target.spec : undefined
   const source = session.exists ? session.meta.source : spec?.source
   if (!isUnattendedTurn(source ?? '', authority)) return undefined
-  return { sessionId: session.sessionId, isSelfStarted: kind === 'process-notice' || isSelfStarted(authority) }
+  return { sessionId: session.sessionId, isSelfStarted: kind === 'process-notice' || startsItself(authority) }
 }
 
 function prepareAndStart(session: Session, intake: Intake, admission: Admission) {
+  const placing = session.exists && admission.ok ? intake.placeFiles?.() : undefined
+  return placing
+    ? placing.then(() => prepareTurnAndStart(session, intake, admission))
+    : prepareTurnAndStart(session, intake, admission)
+}
+
+function prepareTurnAndStart(session: Session, intake: Intake, admission: Admission) {
   const preparation = session.exists && admission.ok ? prepareTurn(session) : {}
   return preparation instanceof Promise
     ? preparation.then((prepared) => startOrJoin(session, intake, admission, prepared))

@@ -107,7 +107,7 @@ describe('a limit that is nearly used up', () => {
       { limit: 'usd_per_session', percent: 90 },
     ],
     ['of a session was there before the turn', { usd_per_session: 1 }, { session: cost(0.9) }, 0.85, undefined],
-  ])('%s', (_what, limits, spent, before, warning) => {
+  ])('%s', (_what, limits, spent, ...[before, warning]) => {
     expect(findNearLimit(limits, { turn: noUsage, session: noUsage, ...spent }, cost(before))).toEqual(warning)
   })
 

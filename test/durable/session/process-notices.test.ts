@@ -1,6 +1,6 @@
 /** Tests background processes of a session: their states, and the notices about them. */
 
-import { runDurableObjectAlarm } from 'cloudflare:test'
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   type ModelRequest,
@@ -346,5 +346,57 @@ describe('a background process', () => {
     const { id } = await session(calls(background('rm -rf /')), calls(look({ action: 'list' })), says('Refused.'))
     await send(id, 'go')
     expect(await resultsIn(id)).toMatchObject([{ exit_code: -1, status: 'refused' }, { count: 0 }])
+  })
+
+  it('that reports for ever starts a few turns, and then waits', async () => {
+    const { key, id: tenantId } = await newTenant()
+    const scripted = model(() => says('I see.'))
+    const { id } = await newSession({ model: scripted.id }, key)
+    await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'go' } })
+    const object = objectOf(id, tenantId)
+    // A row as the poll leaves it when the process has printed a watched text.
+    const report = (n: number) =>
+      runInDurableObject(object, (_object, { storage: { sql } }) => {
+        const watch = {
+          patterns: ['x'],
+          from: 0,
+          open: '',
+          lookedAt: 0,
+          strikes: 0,
+          off: false,
+          toldAt: 0,
+          hits: ['x'],
+          more: 0,
+        }
+        const state = { at: 'exited', exitCode: 0, endedAt: Date.now() }
+        const times = { startedAt: 0, until: Date.now() }
+        const row = {
+          id: `p${n}`,
+          command: 'x',
+          cwd: '/',
+          kind: 'virtual',
+          ...times,
+          state,
+          notify: true,
+          watch,
+          told: false,
+          tail: '',
+          base: 0,
+        }
+        sql.exec('CREATE TABLE IF NOT EXISTS process (id TEXT PRIMARY KEY, body TEXT NOT NULL)')
+        sql.exec('INSERT INTO process VALUES (?, ?)', row.id, JSON.stringify(row))
+      })
+    for (let n = 0; n < 12; n++) {
+      await report(n)
+      await evictDurableObject(object).catch(() => undefined)
+      await runDurableObjectAlarm(object)
+      await runInDurableObject(object, (_object, { storage }) => storage.setAlarm(Date.now()))
+      await runDurableObjectAlarm(object)
+      await until(async () => (await call('GET', `/api/sessions/${id}`, { key })).body['status'] === 'idle')
+    }
+    // One turn of the person, and five that the session may start at once.
+    expect(scripted.requests).toHaveLength(6)
+    const alarmAt = await runInDurableObject(object, (_object, { storage }) => storage.getAlarm())
+    expect(alarmAt).toBeGreaterThan(Date.now())
   })
 })

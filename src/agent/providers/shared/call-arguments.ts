@@ -17,9 +17,6 @@ export function parseCallArguments(text: string): CallArguments {
 const isJsonObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Objects in one text that are read. Models repeat themselves once or twice. */
-const maxObjects = 8
-
 /** Parses equal objects in a row, and empty ones before them. Different objects are not guessed at. */
 function parseRepeated(text: string): object | undefined {
   const objects = splitObjects(text)?.map(parseJson)
@@ -30,20 +27,20 @@ function parseRepeated(text: string): object | undefined {
   return isJsonObject(object) ? object : undefined
 }
 
-/** Splits a text of two or more objects with nothing between them. It reads the text once. */
+/** A string, a brace, or what is between them. No part of a text is read twice. */
+const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}]|[^"{}]+/sy
+
+/** Splits a text of two or more objects with nothing between them. */
 function splitObjects(text: string): readonly string[] | undefined {
   const objects: string[] = []
-  let [depth, start, isInString] = [0, 0, false]
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]
-    if (isInString) {
-      if (char === '\\') at++
-      else if (char === '"') isInString = false
-    } else if (char === '"' && depth > 0) isInString = true
-    else if (char === '{' && depth++ === 0) start = at
-    else if (char === '}' && --depth === 0) objects.push(text.slice(start, at + 1))
-    else if (depth <= 0 && !/\s/.test(char ?? '')) return undefined
-    if (objects.length > maxObjects) return undefined
+  let [depth, start] = [0, 0]
+  for (let at = 0; at < text.length;) {
+    jsonToken.lastIndex = at
+    const [token] = jsonToken.exec(text) ?? []
+    if (token === undefined || (depth === 0 && /[^{\s]/.test(token))) return undefined
+    if (token === '{' && depth++ === 0) start = at
+    at += token.length
+    if (token === '}' && --depth === 0) objects.push(text.slice(start, at))
   }
   return depth === 0 && objects.length > 1 ? objects : undefined
 }
