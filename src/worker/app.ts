@@ -34,6 +34,7 @@ import { webhookRoutes } from './routes/webhooks.ts'
 import { requireAccess } from './access.ts'
 import { authenticate } from './auth.ts'
 import { cors } from './cors.ts'
+import { assignRequestId } from './request-id.ts'
 import { refuseLoops } from './refuse-loops.ts'
 
 export const routes: readonly Route[] = [
@@ -70,12 +71,13 @@ export const openRoutes: readonly OpenRoute[] = [
 
 export function createApp(): App {
   const app: App = new Hono({ getPath: normalizePath })
-  app.onError((error) => renderError(error))
+  app.onError((error, web) => renderError(error, web.get('requestId')))
+  app.use(assignRequestId)
   app.use(cors)
   app.use(refuseLoops)
   for (const route of [...openRoutes, ...routes]) route.mount(app)
   // An error thrown here would skip the CORS middleware, and browsers of other origins could not read it.
-  app.notFound((web) => respondToUnmatched(web).catch(renderError))
+  app.notFound((web) => respondToUnmatched(web).catch((error) => renderError(error, web.get('requestId'))))
   return app
 }
 

@@ -17,6 +17,7 @@ export const cors: MiddlewareHandler<{ Bindings: Env }> = async (context, next) 
       'x-talaria-session-id',
       'x-hermes-session-id',
       'x-talaria-run-id',
+      'x-request-id',
       'idempotency-replayed',
       'retry-after',
       'content-disposition',

@@ -1,5 +1,7 @@
 /** Defines the error type of the HTTP API and renders every error response. */
 
+import { log } from '../agent/model/log.ts'
+
 export type ErrorCode =
   | 'invalid_json'
   | 'invalid_request'
@@ -65,8 +67,8 @@ export const invalid = (message: string, param?: string): AppError =>
 /** Cursors are opaque: clients may only send back one that they received. */
 export const invalidCursor = (): AppError => invalid('The cursor must be the next_cursor of another page.', 'cursor')
 
-export function renderError(error: unknown): Response {
-  const appError = error instanceof AppError ? error : toUnexpectedError(error)
+export function renderError(error: unknown, requestId?: string): Response {
+  const appError = error instanceof AppError ? error : toUnexpectedError(error, requestId)
   const body = {
     error: {
       message: appError.message,
@@ -83,12 +85,12 @@ export function renderError(error: unknown): Response {
 }
 
 /** Transient errors of the platform may be retried. All others are defects: logged, and shown without details. */
-function toUnexpectedError(error: unknown): AppError {
+function toUnexpectedError(error: unknown, requestId: string | undefined): AppError {
   if (isTransient(error))
     return new AppError(503, 'unavailable', 'The system is restarting or busy. Try again in a moment.', {
       cause: error,
     })
-  console.error('Unexpected error.', error)
+  log.error('request.failed', 'Unexpected error.', { error, request_id: requestId })
   return new AppError(500, 'internal_error', 'Something went wrong inside. It has been logged.', { cause: error })
 }
 

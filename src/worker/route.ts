@@ -14,8 +14,9 @@ import type { RequestHeader } from './headers.ts'
 import { requireRequestAdmission } from './limits.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
-export type App = Hono<{ Bindings: Env }>
-export type Web = Context<{ Bindings: Env }>
+export type AppEnv = { Bindings: Env; Variables: { requestId: string } }
+export type App = Hono<AppEnv>
+export type Web = Context<AppEnv>
 
 export type Call<Query, Body> = {
   readonly web: Web

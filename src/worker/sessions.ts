@@ -1,5 +1,6 @@
 /** Addresses session objects by the tenant of the key and the session id, and asks several of them for their status. */
 
+import { log } from '../agent/model/log.ts'
 import type { Authority } from '../agent/model/authority.ts'
 import type { SessionDO } from '../durable/session/session-object.ts'
 import type { SessionStatus } from '../durable/session/api-views.ts'
@@ -41,7 +42,10 @@ export async function getStatuses(
       try {
         statuses.set(session.id, await sessionStub(env, authority.tenantId, session.id).info.status(authority))
       } catch (error) {
-        console.warn('The status of a session cannot be read.', error)
+        log.warn('session.status_unreadable', 'The status of a session cannot be read.', {
+          error,
+          session_id: session.id,
+        })
       }
   }
   const requests = Promise.all(Array.from({ length: maxConcurrent }, askNext))

@@ -3,6 +3,7 @@
  * one message is in memory at a time. The last line is `end`: without it the export is not complete.
  */
 
+import { log } from '../agent/model/log.ts'
 import { type Authority, scopes } from '../agent/model/authority.ts'
 import type { Settings } from '../agent/model/settings.ts'
 import { listAuditEntries } from '../db/audit-log.ts'
@@ -143,7 +144,7 @@ async function* sessionLines(env: Env, tenantId: string, id: string, failed: str
     }
     yield* fileLines(env, tenantId, id)
   } catch (error) {
-    console.warn('A session could not be exported.', error)
+    log.warn('tenant.export_incomplete', 'A session could not be exported.', { error })
     failed.push(id)
   }
 }

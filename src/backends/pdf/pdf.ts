@@ -3,6 +3,7 @@
  * Always resolves with an answer, even when the isolate crashes.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { Documents, PdfAnswer } from '../../agent/model/document.ts'
 import { inlinePdf, pdfCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
@@ -37,7 +38,7 @@ const createStoppedAnswer = (): PdfAnswer => ({ refused: 'stopped' })
 
 /** Logs that the platform ended the isolate, which used too much time or memory. */
 function reportCrash(error: unknown): PdfAnswer {
-  console.error('The isolate that reads a PDF file crashed.', error)
+  log.error('isolate.crashed', 'The isolate that reads a PDF file crashed.', { error })
   return createStoppedAnswer()
 }
 

@@ -3,6 +3,7 @@
  * when there is no Worker Loader. Throws a `BackendError` for an invalid pattern and for a search that takes too long.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { BackendError } from '../../agent/model/backend.ts'
 import { inlineSearch, searchCode } from '../modules.ts'
 import type { MatchAnswer, MatchLines } from './protocol.ts'
@@ -49,7 +50,7 @@ const invalidPattern = (reason: string): BackendError =>
 
 /** The platform ended the isolate, which used too much time or memory. */
 function reportCrash(error: unknown): MatchAnswer {
-  console.error('The isolate that searches files crashed.', error)
+  log.error('isolate.crashed', 'The isolate that searches files crashed.', { error })
   return { stopped: true }
 }
 

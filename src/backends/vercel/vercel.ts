@@ -4,6 +4,7 @@
  * the same files.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { BackendError } from '../../agent/model/backend.ts'
 import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort } from '../host/host-port.ts'
@@ -84,7 +85,7 @@ function vercelSandbox(options: VercelOptions, { request: ask }: VendorApi) {
     if (duration < 60_000) return
     // Plans limit the time of a session. When it cannot be extended, the next session starts with the same files.
     await ask('POST', urls.session(id, '/extend-timeout'), { json: { duration } }).catch((error: unknown) =>
-      console.warn('A Vercel session could not be extended.', error),
+      log.warn('backend.unextended', 'A Vercel session could not be extended.', { error }),
     )
   }
 

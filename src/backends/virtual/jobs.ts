@@ -3,6 +3,7 @@
  * are stored in rows. A row that is `running` after an eviction becomes `lost`, without an exit code.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { BackendError, type JobOptions, type Jobs, type JobState } from '../../agent/model/backend.ts'
 import { type JobRow, jobRows, maxOutputBytes } from './job-rows.ts'
 import { resolvePath, workspaceRoot } from './paths.ts'
@@ -55,7 +56,9 @@ export function openJobs({ sql, shell, now }: JobsOptions): Jobs {
         rows.end(id, 'exited', exitCode)
       })
       // The session may have been deleted meanwhile. Nothing may await this promise, so it must not reject.
-      .catch((error: unknown) => console.warn('The exit code of a background job cannot be stored.', error))
+      .catch((error: unknown) =>
+        log.warn('job.unstored', 'The exit code of a background job cannot be stored.', { error }),
+      )
     return { stop: () => abort.abort(), ended, flush: printer.flush }
   }
 

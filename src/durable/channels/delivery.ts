@@ -4,6 +4,7 @@
  * agent/policy decides. After a crash, that policy also decides whether an interrupted row is sent again.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { hasScope } from '../../agent/model/authority.ts'
 import type { ChatAuthor, MessageChunk, DeliveryRecord, ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
 import type { SessionEvent } from '../../agent/model/event.ts'
@@ -255,7 +256,7 @@ export class Delivery {
     } catch (error) {
       // The next instance of the object continues from the rows.
       if (isOwnReset(error)) return
-      console.warn('Delivery failed and will be retried.', error)
+      log.warn('delivery.failed', 'Delivery failed and will be retried.', { error })
       this.#pausedUntil = clock.now() + errorPauseMs
     }
     this.#sending = undefined
@@ -345,7 +346,8 @@ export class Delivery {
 
   #updateCustody(row: OutboxRow, custody: DeliveryRecord): void {
     this.outbox.update({ ...row, custody })
-    if (custody.state === 'dead' && row.kind !== 'preview') console.warn(`Not delivered: ${custody.error}`)
+    if (custody.state === 'dead' && row.kind !== 'preview')
+      log.warn('delivery.given_up', `Not delivered: ${custody.error}`)
   }
 
   /** Expires all open parts of an answer together. One notice stands for all expired answers. */

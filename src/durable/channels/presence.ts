@@ -3,6 +3,7 @@
  * affect nothing else.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
 import { createDelivery } from '../../agent/policy/delivery-attempt.ts'
 import type { Channel } from '../../channels/channel.ts'
@@ -71,7 +72,9 @@ export class Presence {
   #runInBackground(work: Promise<unknown> | undefined): void {
     if (work)
       this.#options.runInBackground(
-        work.catch((error: unknown) => console.warn('Typing or preview is not shown.', error)),
+        work.catch((error: unknown) =>
+          log.warn('channel.presence_failed', 'Typing or preview is not shown.', { error }),
+        ),
       )
   }
 

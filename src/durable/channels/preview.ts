@@ -3,6 +3,7 @@
  * same message is edited after a crash. The edits in between are not stored, because only the last one counts.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { MessageChunk, SendOutcome } from '../../agent/model/delivery.ts'
 import { mayBecomeSilent } from '../../agent/policy/delivery-attempt.ts'
 import type { Channel } from '../../channels/channel.ts'
@@ -103,7 +104,7 @@ export function renderSafely(channel: Channel, text: string): readonly MessageCh
   try {
     return channel.render(text, 'markdown')
   } catch (error) {
-    console.error('Markdown could not be rendered; the text is sent as it is.', error)
+    log.error('channel.render_failed', 'Markdown could not be rendered; the text is sent as it is.', { error })
     return channel.render(text, 'plain')
   }
 }

@@ -4,6 +4,7 @@
  * stays in use. `MODEL_CATALOG_URL=off` fetches nothing.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { resolveBaseUrl, getMissingRequirement } from '../../agent/routing/availability.ts'
 import type { ModelTable } from '../../agent/providers/catalog/model-facts.ts'
 import { type Catalog, emptyCatalog } from '../../agent/providers/catalog/model-lookup.ts'
@@ -94,10 +95,10 @@ async function fetchJson(url: string, guardedFetch: GuardedFetch): Promise<unkno
     const limits = { timeoutMs: fetchTimeoutMs, maxBytes: maxCatalogBytes }
     const { response, url: address } = await guardedFetch({ url, follow: true, isTrusted: true, ...limits })
     if (response.ok) return (await response.json()) as unknown
-    console.warn(`The model catalog at ${new URL(address).host} answered ${response.status}.`)
+    log.warn('catalog.refused', `The model catalog at ${new URL(address).host} answered ${response.status}.`)
     await response.body?.cancel()
   } catch (error) {
-    console.warn('A model catalog could not be fetched.', error instanceof Error ? error.message : error)
+    log.warn('catalog.unreachable', 'A model catalog could not be fetched.', { error })
   }
   return undefined
 }

@@ -3,6 +3,7 @@
  * is loaded, the built-in facts are used.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { KeySource } from '../../agent/routing/availability.ts'
 import { type Catalog, emptyCatalog } from '../../agent/providers/catalog/model-lookup.ts'
@@ -38,7 +39,7 @@ async function refreshCopy(env: Env, now: number): Promise<void> {
     copy = { catalog: catalog ?? copy?.catalog ?? emptyCatalog, at: now }
   } catch (error) {
     // The current copy stays in use; the next refresh is as far away as after a success.
-    console.warn('The model catalog could not be read.', error)
+    log.warn('catalog.unreadable', 'The model catalog could not be read.', { error })
     copy = { catalog: copy?.catalog ?? emptyCatalog, at: now }
   }
 }

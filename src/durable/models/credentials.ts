@@ -3,6 +3,7 @@
  * them sealed. An isolate opens them in memory once for each revision.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { FailureKind } from '../../agent/model/failure.ts'
 import type { Settings } from '../../agent/model/settings.ts'
@@ -101,7 +102,7 @@ export async function openKeys(env: Env, { id, credentials }: SealedTenant): Pro
     const result = results[at]
     if (result?.kind === 'opened')
       byProvider.set(provider, [...(byProvider.get(provider) ?? []), { id: name, key: result.secret }])
-    else console.warn(`The credential ${name} cannot be used.`, result?.reason)
+    else log.warn('credential.unusable', `The credential ${name} cannot be used.`, { reason: result?.reason })
   }
   // A later revision may have been opened during the wait.
   const latest = cachedKeys(id)

@@ -6,6 +6,7 @@
  * is told by the tenant's object.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { type Access, type AccessRefusal, findRefusal, keyOf } from '../../agent/model/access.ts'
 import { closeCodes } from '../../agent/public-api/access-refusal.ts'
 import type { Streams } from '../events/streams.ts'
@@ -122,7 +123,7 @@ export class SessionAccess {
       if (isNeeded()) await this.watch()
     } catch (error) {
       // The next report finds out that nobody watches.
-      console.warn('The tenant cannot be reached; the session stays registered.', error)
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the session stays registered.', { error })
     }
   }
 
@@ -166,7 +167,7 @@ export class SessionAccess {
       else session.turns.continueAfterPause()
     } catch (error) {
       // The alarm that is set tries again.
-      console.warn('The tenant cannot be reached; the session looks again later.', error)
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the session looks again later.', { error })
     }
   }
 }

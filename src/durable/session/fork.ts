@@ -1,5 +1,6 @@
 /** Copies a session with its files. The copy is independent from then on. */
 
+import { log } from '../../agent/model/log.ts'
 import type { Entry } from '../../agent/model/history.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import type { SnapshotEntry } from '../../backends/portable-backend.ts'
@@ -126,7 +127,7 @@ export class IncomingCopy {
       await this.#discard()
       return true
     } catch (error) {
-      console.warn('An incomplete copy cannot be deleted now; the alarm tries again.', error)
+      log.warn('session.copy_undeleted', 'An incomplete copy cannot be deleted now; the alarm tries again.', { error })
       return false
     }
   }

@@ -3,6 +3,7 @@
  * how a caller builds that name cannot show it the data of another tenant.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { Authority } from '../../agent/model/authority.ts'
 
 /** Logs a call of another tenant: it is a defect of ours or an attack. The caller answers as for an unknown session. */
@@ -12,6 +13,11 @@ export function isOwnTenant(
 ): boolean {
   if (authority.tenantId === tenantId) return true
   const { tenantId: caller, principal } = authority
-  console.error('A session was called for another tenant.', { tenant: tenantId, session: sessionId, caller, principal })
+  log.error('session.foreign_call', 'A session was called for another tenant.', {
+    tenant_id: tenantId,
+    session_id: sessionId,
+    caller,
+    principal,
+  })
   return false
 }

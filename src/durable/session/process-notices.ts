@@ -1,5 +1,6 @@
 /** Starts a turn with the notices of background processes, once the session is idle. */
 
+import { log } from '../../agent/model/log.ts'
 import { actAs } from '../../agent/model/authority.ts'
 import { newRunId } from '../platform/ids.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
@@ -15,7 +16,11 @@ export async function pollProcesses(session: Session): Promise<void> {
     await submitNotices(session)
   } catch (error) {
     if (isOwnReset(error)) throw error
-    console.error('Polling the background processes failed.', error)
+    log.error('processes.unpolled', 'Polling the background processes failed.', {
+      error,
+      tenant_id: session.tenantId,
+      session_id: session.sessionId,
+    })
   }
 }
 

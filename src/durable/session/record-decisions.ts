@@ -3,6 +3,7 @@
  * reached. The last page of the turn has them too (src/db/audit-log.ts).
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { ApprovalDecision } from '../../agent/model/approval.ts'
 import { createDecisionEvent } from '../../agent/model/audit.ts'
 import { writeAuditEvents } from '../../db/audit-log.ts'
@@ -20,9 +21,21 @@ export async function recordDecisions(
   try {
     await writeAuditEvents(env.DB, tenantId, events)
   } catch (error) {
-    console.warn('Decisions cannot be written to the audit log; the tenant sends them later.', error)
+    log.warn('audit.unwritten', 'Decisions cannot be written to the audit log; the tenant sends them later.', {
+      error,
+      tenant_id: tenantId,
+      session_id: sessionId,
+      run_id: runId,
+    })
     await tenantStub(env, tenantId)
       .audit.record(events)
-      .catch((lost: unknown) => console.warn('Decisions are written with their turn.', lost))
+      .catch((lost: unknown) =>
+        log.warn('audit.unwritten', 'Decisions are written with their turn.', {
+          error: lost,
+          tenant_id: tenantId,
+          session_id: sessionId,
+          run_id: runId,
+        }),
+      )
   }
 }

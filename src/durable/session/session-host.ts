@@ -1,5 +1,6 @@
 /** Holds the session of one object, and replaces it when its storage was emptied. */
 
+import { log } from '../../agent/model/log.ts'
 import type { Authority } from '../../agent/model/authority.ts'
 import { clock } from '../platform/clock.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
@@ -92,7 +93,11 @@ export class SessionHost {
       await this.delete()
     } catch (error) {
       if (isOwnReset(error)) throw error
-      console.warn('The session cannot be deleted now; the alarm tries again.', error)
+      log.warn('session.undeleted', 'The session cannot be deleted now; the alarm tries again.', {
+        error,
+        tenant_id: this.#session.tenantId,
+        session_id: this.#session.sessionId,
+      })
     }
   }
 

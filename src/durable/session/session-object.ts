@@ -6,6 +6,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { clock } from '../platform/clock.ts'
 import { armFailpoints } from '../platform/failpoint.ts'
+import { redactLogs } from '../platform/log-redaction.ts'
 import { handleAlarm } from './alarm.ts'
 import { AccessSubject } from './rpc/access.ts'
 import { CheckpointsSubject } from './rpc/checkpoints.ts'
@@ -26,6 +27,7 @@ export class SessionDO extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env)
     armFailpoints(env.FAILPOINTS)
+    redactLogs(env)
     this.#host = new SessionHost(ctx, env)
     this.#subjects = subjectsOf(this.#host)
   }

@@ -3,6 +3,7 @@
  * Everything that changes the schedule of a session is here.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { AccessRefusal } from '../../agent/model/access.ts'
 import { requestStop } from '../../agent/loop/intake.ts'
 import { maxTurns } from '../tenant/tenant-snapshot.ts'
@@ -87,7 +88,10 @@ export class TurnControl {
     const { store, tenant, driver } = this.#session
     if (!store.hasOpenTurn) return
     this.#schedule = schedules.turnResumed(this.#schedule)
-    if (tenant.snapshot) driver.start().catch((error: unknown) => console.warn('The driver was reset.', error))
+    if (tenant.snapshot)
+      driver
+        .start()
+        .catch((error: unknown) => log.warn('turn.reset', 'The driver was reset.', { error, ...this.#logIds() }))
     else if (!this.#schedule.isStarting) this.#session.runInBackground(this.#startAfterTenantLoad())
     this.arm()
   }
@@ -196,7 +200,10 @@ export class TurnControl {
       await Promise.all([projection.run(), billing.flush()])
       this.#schedule = schedules.projectionSucceeded(this.#schedule)
     } catch (error) {
-      console.warn('History cannot be reached; the session sends it later.', error)
+      log.warn('history.unreachable', 'History cannot be reached; the session sends it later.', {
+        error,
+        ...this.#logIds(),
+      })
       this.#schedule = schedules.projectionFailed(this.#schedule, clock.now())
     }
     // The storage of a closing session may already belong to a new session.
@@ -214,12 +221,20 @@ export class TurnControl {
   /** Reports the cost of an ended run to the tenant and releases its slot. The alarm retries a failure. */
   settle(runId = this.#session.store.current()?.id ?? ''): void {
     const onFailure = (error: unknown) => {
-      console.warn('The tenant cannot be reached; the run is settled later.', error)
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the run is settled later.', {
+        error,
+        ...this.#logIds(),
+      })
       if (this.isClosing) return
       this.#schedule = schedules.settlementFailed(this.#schedule, clock.now())
       this.arm()
     }
     this.#session.runInBackground(settleRun(this.#session, runId).catch(onFailure))
+  }
+
+  #logIds() {
+    const { meta, store } = this.#session
+    return { tenant_id: meta.tenantId, session_id: meta.id, run_id: store.current()?.id }
   }
 
   /** Whether the session is being deleted. For every caller it does not exist any more. */

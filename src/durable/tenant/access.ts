@@ -3,6 +3,7 @@
  * for it. Other sessions see a change with their next snapshot. An announcement is repeated until it has arrived.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { RpcTarget } from 'cloudflare:workers'
 import { type Access, fullAccess, type TenantStatus } from '../../agent/model/access.ts'
 import { clock } from '../platform/clock.ts'
@@ -123,7 +124,7 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
       await this.wake()
       armAlarm()
     } catch (error) {
-      console.warn('A change of access is announced again.', error)
+      log.warn('access.announced_again', 'A change of access is announced again.', { error })
     }
   }
 

@@ -1,5 +1,6 @@
 /** Runs the due work of a tenant's parts: its object has one alarm, and each part has its own next time. */
 
+import { log } from '../../agent/model/log.ts'
 import { clock } from '../platform/clock.ts'
 import { type Armed, armAlarm, dueReasons, leaseMs, retryDelayMs, type Schedule } from '../platform/schedule.ts'
 
@@ -51,7 +52,7 @@ export class TenantAlarm {
     } catch (error) {
       const failures = (this.#failed.get(reason)?.failures ?? 0) + 1
       this.#failed.set(reason, { failures, retryAt: clock.now() + retryDelayMs(failures) })
-      console.error(`The scheduled work of "${reason}" failed and will be retried.`, error)
+      log.error('tenant.work_failed', `The scheduled work of "${reason}" failed and will be retried.`, { error })
     }
   }
 

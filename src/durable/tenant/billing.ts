@@ -3,6 +3,7 @@
  * Nothing is counted for the turns of persons while there is no such limit.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { RpcTarget } from 'cloudflare:workers'
 import type { LimitWarning } from '../../agent/policy/spending-limit.ts'
 import { sumUsageSince } from '../../db/usage-totals.ts'
@@ -119,7 +120,7 @@ export class TenantBilling extends RpcTarget {
       const totals = await sumUsageSince(history, tenantId, { month: month.from, day: day.from, without: runId })
       if (!this.#spending.isCounting) this.#spending.start(totals, now)
     } catch (error) {
-      console.warn('The spending totals could not be read from history.', error)
+      log.warn('billing.unreadable', 'The spending totals could not be read from history.', { error })
     }
   }
 

@@ -4,6 +4,7 @@
  * is held until a turn adds it to its own.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { Failure } from '../../agent/model/failure.ts'
 import type { Limits } from '../../agent/model/settings.ts'
 import type { Turn } from '../../agent/model/turn.ts'
@@ -155,7 +156,7 @@ export class SessionBilling {
       if (!answer.ok) return refuse(answer.limit, answer.isReserved && answer.retryAfter * 1_000)
     } catch (error) {
       // The call waits: without the tenant's object nobody knows whether there is room for it.
-      console.warn('The tenant cannot be reached; the call waits.', error)
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the call waits.', { error })
       const message = 'The spending limits could not be checked.'
       return { ok: false, failure: { kind: 'limit', message, retryAfterMs: unreachableRetryMs } }
     }
@@ -218,7 +219,7 @@ export class SessionBilling {
       this.#noteWarning(runId, await this.#send(request))
     } catch (error) {
       // Each report has the total of its run: the next one replaces this one.
-      console.warn('The cost of a turn could not be reported to the tenant.', error)
+      log.warn('billing.unreported', 'The cost of a turn could not be reported to the tenant.', { error })
     }
   }
 
@@ -227,7 +228,9 @@ export class SessionBilling {
     if (!countsSpending(this.#options.limits())) return
     const released = this.#send(async () => this.#options.tenant().billing.release(this.#sideRunId))
     this.#options.runInBackground(
-      released.catch((error: unknown) => console.warn('A reservation could not be released; it expires.', error)),
+      released.catch((error: unknown) =>
+        log.warn('billing.unreleased', 'A reservation could not be released; it expires.', { error }),
+      ),
     )
   }
 
@@ -262,7 +265,7 @@ export class SessionBilling {
     try {
       await this.#options.tenant().limits.setStoredBytes(this.#options.sessionBytes())
     } catch (error) {
-      console.warn('The stored bytes of a session could not be reported to the tenant.', error)
+      log.warn('billing.unreported', 'The stored bytes of a session could not be reported to the tenant.', { error })
     }
   }
 

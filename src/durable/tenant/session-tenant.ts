@@ -3,6 +3,7 @@
  * new one when the last one is too old.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { type Access, fullAccess } from '../../agent/model/access.ts'
 import { errorResult } from '../../agent/model/message.ts'
 import type { Perform } from '../../agent/model/ports.ts'
@@ -71,7 +72,10 @@ export class SessionTenant {
       this.setAccess(access, loadedAt)
     } catch (error) {
       if (isOwnReset(error)) throw error
-      console.warn('The tenant cannot be reached; its last access stays in use.', error)
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; its last access stays in use.', {
+        error,
+        tenant_id: this.#id,
+      })
     }
   }
 
@@ -87,7 +91,10 @@ export class SessionTenant {
       return true
     } catch (error) {
       if (isOwnReset(error)) throw error
-      console.warn('The tenant cannot be reached; the alarm will retry.', error)
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the alarm will retry.', {
+        error,
+        tenant_id: this.#id,
+      })
       return false
     }
   }
@@ -104,7 +111,10 @@ export class SessionTenant {
     try {
       await this.update(await fetchTenantSnapshot(this.#env, this.#id))
     } catch (error) {
-      console.warn('The tenant cannot be reached; the last snapshot stays in use.', error)
+      log.warn('tenant.unreachable', 'The tenant cannot be reached; the last snapshot stays in use.', {
+        error,
+        tenant_id: this.#id,
+      })
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Creates the guarded fetch of a tenant. What it sends is counted in the ledger of the tenant, in the background. */
 
+import { log } from '../../agent/model/log.ts'
 import { createGuardedFetch, type GuardedFetch, type HostUse } from '../platform/guarded-fetch.ts'
 import { tenantStub } from './tenant-stub.ts'
 
@@ -31,7 +32,7 @@ async function send(env: Env, tenantId: string, ledger: Ledger): Promise<void> {
     await Promise.resolve()
     while (ledger.uses.length) await tenantStub(env, tenantId).network.record(ledger.uses.splice(0))
   } catch (error) {
-    console.warn('Requests could not be counted.', error instanceof Error ? error.message : error)
+    log.warn('network.uncounted', 'Requests could not be counted.', { error })
   } finally {
     ledgers.delete(tenantId)
   }

@@ -7,6 +7,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { actorOf, listChanges } from '../../agent/model/audit.ts'
 import { ownerTenant } from '../../db/schema.ts'
 import { clock } from '../platform/clock.ts'
+import { redactLogs } from '../platform/log-redaction.ts'
 import { TenantAccess } from './access.ts'
 import { type ScheduledParts, TenantAlarm } from './alarm.ts'
 import { TenantAudit } from './audit.ts'
@@ -152,6 +153,7 @@ export class TenantDO extends DurableObject<Env> {
   }
 
   override alarm(): Promise<void> {
+    redactLogs(this.env)
     return this.#alarm.run()
   }
 

@@ -3,6 +3,7 @@
  * started it; the alarm starts it again after an eviction.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { drive, type Machine } from '../../agent/loop/drive.ts'
 import type { View } from '../../agent/model/ports.ts'
 import type { Turn } from '../../agent/model/turn.ts'
@@ -76,14 +77,14 @@ export class Driver {
   /** Ends the turn after a defect of ours, so that no turn stays open. An object that is being reset must not touch it. */
   #failed(error: unknown): undefined {
     if (isObjectReset(error)) throw error
-    console.error('The driver failed.', error)
     const { store, abandon, resetObject } = this.#options
+    log.error('turn.driver_failed', 'The driver failed.', { error, run_id: store().current()?.id })
     const turn = store().current()
     if (!turn) return undefined
     try {
       giveUpIn(store())
     } catch (unwritten) {
-      console.error('The end of the turn cannot be written.', unwritten)
+      log.error('turn.end_unwritten', 'The end of the turn cannot be written.', { error: unwritten, run_id: turn.id })
       try {
         abandon(turn)
       } catch (lost) {

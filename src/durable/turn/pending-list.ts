@@ -1,5 +1,6 @@
 /** Publishes what waits for a person in this session to the tenant's list. */
 
+import { log } from '../../agent/model/log.ts'
 import type { TenantDO } from '../tenant/tenant-object.ts'
 import { type PendingSession, personRequests } from './pending-requests.ts'
 
@@ -25,7 +26,9 @@ export class PendingList {
 
   /** Never rejects: the next projection to history publishes again. */
   async tryPublish(): Promise<void> {
-    await this.publish().catch((error: unknown) => console.warn('The list of pending requests was not updated.', error))
+    await this.publish().catch((error: unknown) =>
+      log.warn('pending.unpublished', 'The list of pending requests was not updated.', { error }),
+    )
   }
 
   /** Removes the session from the list, because it is being deleted. */

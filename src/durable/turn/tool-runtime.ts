@@ -1,5 +1,6 @@
 /** Provides the tools of one session and what they use: its backend, processes, todos, documents and history. */
 
+import { log } from '../../agent/model/log.ts'
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { Authority } from '../../agent/model/authority.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
@@ -165,7 +166,13 @@ export class ToolRuntime {
       usedChars,
       spill: (callId, text) => this.#spill(callId, text),
       failpoint: (moment) => failpoint(`${moment}-tool`),
-      logError: (error, tool) => console.error(`The tool ${tool} failed.`, error),
+      logError: (error, tool) =>
+        log.error('tool.failed', `The tool ${tool} failed.`, {
+          error,
+          tenant_id: tenantId,
+          session_id: sessionId,
+          run_id: runId,
+        }),
     }
     const results = dispatch(
       calls,

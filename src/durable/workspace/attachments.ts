@@ -3,6 +3,7 @@
  * loaded right before a model call.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { ImagePart, Message, TextPart, ToolMessage, UserMessage } from '../../agent/model/message.ts'
 import type { Result } from '../../agent/model/turn.ts'
 import { limitConcurrency } from '../../backends/limit-concurrency.ts'
@@ -59,7 +60,9 @@ export async function discardImages(
   )
   await blobs
     ?.delete(keys)
-    .catch((error: unknown) => console.warn('Images of a rejected message could not be deleted.', error))
+    .catch((error: unknown) =>
+      log.warn('attachments.undeleted', 'Images of a rejected message could not be deleted.', { error }),
+    )
 }
 
 /** Stores images of tool results before they join the transcript. An image that cannot be stored becomes a note. */
@@ -80,7 +83,7 @@ async function storeToolImages(
   prefix: string,
 ): Promise<ToolMessage> {
   const placed = await storeImages(message, blobs, prefix).catch((error: unknown) => {
-    console.error('An image of a tool could not be stored.', error)
+    log.error('attachments.unstored', 'An image of a tool could not be stored.', { error })
     return message
   })
   const content = placed.content.map((part) =>

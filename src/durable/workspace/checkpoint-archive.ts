@@ -4,6 +4,7 @@
  * a stored rollback first, so that it survives a crash.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { FileStat } from '../../agent/model/backend.ts'
 import {
   type Change,
@@ -63,7 +64,9 @@ export function openCheckpointArchive(options: ArchiveOptions): CheckpointArchiv
       if (run === undefined || rows.newest()?.run === run) return
       const turn = run
       saving ??= saveCheckpoint(context, host, turn)
-        .catch((error: unknown) => console.warn('The checkpoint of this turn could not be saved.', error))
+        .catch((error: unknown) =>
+          log.warn('checkpoint.unsaved', 'The checkpoint of this turn could not be saved.', { error }),
+        )
         .finally(() => (saving = undefined))
       await saving
     },
@@ -216,7 +219,7 @@ async function performRollback(context: ArchiveContext, host: PortableBackend): 
   if (!pending) return
   if (!(await blobs.head(`${pending.key}.tar`)) || !(await blobs.head(`${pending.key}.json`))) {
     // Without the archive the rollback is dropped: otherwise the host would stay inaccessible.
-    console.error('A workspace cannot be restored: its archive is missing.')
+    log.error('checkpoint.missing', 'A workspace cannot be restored: its archive is missing.')
     finishRows(rows, pending)
     return
   }

@@ -8,6 +8,7 @@
  *   stores the last rules, so that they outlive the object
  */
 
+import { log } from '../../agent/model/log.ts'
 import { type DirectoryBackup, Sandbox } from '@cloudflare/sandbox'
 import type { SandboxResult, SandboxPort, SandboxFailure } from '../../backends/cloudflare/sandbox-port.ts'
 import {
@@ -132,7 +133,7 @@ export class SandboxBox extends Sandbox<SandboxEnv> {
       this.#savedAt = clock.now()
     } catch (error) {
       // The previous copy still exists, and the next one will be attempted.
-      console.error('The workspace of a container could not be saved.', error)
+      log.error('workspace.unsaved', 'The workspace of a container could not be saved.', { error })
     }
   }
 }

@@ -3,6 +3,7 @@
  * is stored when all have arrived, so that a crash in between changes nothing.
  */
 
+import { log } from '../../agent/model/log.ts'
 import {
   BackendError,
   type BackendKind,
@@ -138,7 +139,7 @@ function openBackends({ open, requestedKind, waitForSettings, record, write, arc
       await archive?.finishRollback(backend)
     } catch (error) {
       if (error instanceof BackendError) throw error
-      console.error('A workspace could not be restored; it will be retried.', error)
+      log.error('workspace.unrestored', 'A workspace could not be restored; it will be retried.', { error })
       throw new BackendError('unavailable', 'The workspace is being restored to an earlier state.', 'Try again soon.')
     }
   }
@@ -190,7 +191,9 @@ async function destroyBackend(open: () => PortableBackend): Promise<void> {
   try {
     backend = open()
   } catch (error) {
-    console.warn('Files of a deleted session may remain on a backend that is not set up any more.', error)
+    log.warn('workspace.left_over', 'Files of a deleted session may remain on a backend that is not set up any more.', {
+      error,
+    })
     return
   }
   await backend.destroy()

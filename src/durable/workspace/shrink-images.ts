@@ -3,6 +3,7 @@
  * one that is sent.
  */
 
+import { log } from '../../agent/model/log.ts'
 import { type ShrinkImage, smallImage } from '../../agent/model/shrink-image.ts'
 import type { Message } from '../../agent/model/message.ts'
 import { isOversizedImage } from '../../agent/providers/shared/image-limits.ts'
@@ -34,7 +35,7 @@ async function redraw(images: ImagesBinding, whole: Uint8Array, quality: number)
       .output({ format: 'image/jpeg', quality })
     return new Uint8Array(await result.response().arrayBuffer())
   } catch (error) {
-    console.warn('An image could not be shrunk.', error)
+    log.warn('attachments.unshrunk', 'An image could not be shrunk.', { error })
     return undefined
   }
 }

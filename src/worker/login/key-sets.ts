@@ -1,5 +1,6 @@
 /** Fetches and caches the public keys of identity providers. */
 
+import { log } from '../../agent/model/log.ts'
 import type { JSONWebKeySet } from 'jose'
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import { clock } from '../../durable/platform/clock.ts'
@@ -39,10 +40,7 @@ export async function getKeySet(
   try {
     return await load(issuer, guardedFetch)
   } catch (error) {
-    console.warn(
-      'The keys of an identity provider could not be fetched.',
-      error instanceof Error ? error.message : error,
-    )
+    log.warn('login.keys_unreachable', 'The keys of an identity provider could not be fetched.', { error })
     return isKeyUnknown ? undefined : stale(cached, now)
   }
 }

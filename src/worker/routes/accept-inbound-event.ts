@@ -3,6 +3,7 @@
  * once the result is durable; rejects when the platform must deliver the event again.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { BotAccount, InboundEvent } from '../../channels/channel.ts'
 import { classifyEvent, stripMention } from '../../channels/classify-event.ts'
 import type { Authority } from '../../agent/model/authority.ts'
@@ -90,7 +91,11 @@ async function acceptPress(web: Web, connection: LoadedConnection, event: PressE
   const session = sessionStub(web.env, tenantId, await sessionIdFor(connection.id, event))
   const answer = await session.pending.press(authorityOf(connection, event), event.data)
   const shown = showPressAnswer(connection, event, answer ?? { toast: 'Expired: there is no such session any more.' })
-  web.executionCtx.waitUntil(shown.catch((error: unknown) => console.warn('A button press was not answered.', error)))
+  web.executionCtx.waitUntil(
+    shown.catch((error: unknown) =>
+      log.warn('channel.press_unanswered', 'A button press was not answered.', { error, tenant_id: tenantId }),
+    ),
+  )
 }
 
 async function showPressAnswer(
