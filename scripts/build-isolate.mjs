@@ -13,7 +13,7 @@ import { readable } from './lib/pdfjs.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const backends = join(root, 'src/backends')
 const output = join(backends, 'dist')
-const rooms = ['virtual', 'isolate', 'pdf', 'search', 'jose'].map((name) => join(backends, name))
+const rooms = ['virtual', 'isolate', 'pdf', 'office', 'search', 'jose'].map((name) => join(backends, name))
 const targets = [
   { entry: 'virtual/isolate/entry.ts', file: 'bash.isolate.txt' },
   { entry: 'virtual/isolate/inline.ts', file: 'bash.inline.mjs' },
@@ -21,6 +21,8 @@ const targets = [
   { entry: 'isolate/inside/entry.ts', file: 'run.isolate.txt' },
   { entry: 'pdf/inside/entry.ts', file: 'pdf.isolate.txt' },
   { entry: 'pdf/inside/inline.ts', file: 'pdf.inline.mjs' },
+  { entry: 'office/inside/entry.ts', file: 'office.isolate.txt' },
+  { entry: 'office/inside/inline.ts', file: 'office.inline.mjs' },
   { entry: 'search/inside/entry.ts', file: 'search.isolate.txt' },
   { entry: 'search/inside/inline.ts', file: 'search.inline.mjs' },
   { entry: 'jose/inline.ts', file: 'jose.inline.mjs' },

@@ -19,6 +19,8 @@ const apart = [
   'run.isolate.txt',
   'pdf.inline.mjs',
   'pdf.isolate.txt',
+  'office.inline.mjs',
+  'office.isolate.txt',
   'search.inline.mjs',
   'search.isolate.txt',
 ]

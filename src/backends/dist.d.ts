@@ -20,3 +20,7 @@ declare module '*/jose.inline.mjs' {
 declare module '*/search.inline.mjs' {
   export const matchLines: import('./search/protocol.ts').MatchLines
 }
+
+declare module '*/office.inline.mjs' {
+  export const read: import('./office/protocol.ts').ReadOffice
+}

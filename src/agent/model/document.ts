@@ -18,7 +18,13 @@ export type PdfRefusal = 'encrypted' | 'damaged' | 'stopped' | 'size'
 
 export type PdfAnswer = PdfText | { readonly refused: PdfRefusal; readonly maxBytes?: number }
 
+export type OfficeFormat = 'docx' | 'xlsx' | 'ipynb'
+
+export type OfficeAnswer = { readonly text: string } | { readonly refused: Exclude<PdfRefusal, 'encrypted'> }
+
 export type Documents = {
   /** Never rejects, even when the reader's isolate crashes. */
   readonly pdf: (bytes: Uint8Array, signal: AbortSignal) => Promise<PdfAnswer>
+  /** Never rejects, even when the reader's isolate crashes. */
+  readonly office: (bytes: Uint8Array, format: OfficeFormat, signal: AbortSignal) => Promise<OfficeAnswer>
 }

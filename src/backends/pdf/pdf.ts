@@ -7,6 +7,7 @@ import { log } from '../../agent/model/log.ts'
 import type { Documents, PdfAnswer } from '../../agent/model/document.ts'
 import { inlinePdf, pdfCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
+import { openOffice } from '../office/office.ts'
 import type { ReadPdf } from './protocol.ts'
 
 const isolateLimits = { cpuMs: 30_000, subRequests: 10 }
@@ -23,6 +24,7 @@ export type DocumentsOptions = { readonly loader?: WorkerLoader | undefined; rea
 export function openDocuments({ loader, timeoutMs = defaultTimeoutMs }: DocumentsOptions): Documents {
   const limited = limitConcurrency(maxConcurrent)
   return {
+    office: openOffice(loader),
     async pdf(bytes, signal) {
       if (!loader && bytes.byteLength > maxInlineBytes) return { refused: 'size', maxBytes: maxInlineBytes }
       return limited(async () => {

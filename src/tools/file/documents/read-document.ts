@@ -1,20 +1,15 @@
 /** Reads documents (.docx, .xlsx, .pdf, notebooks) as text, or returns a failure that names the next step. */
 
+import type { OfficeFormat } from '../../../agent/model/document.ts'
 import type { ToolResult } from '../../../agent/model/tool.ts'
 import { fail } from '../../tool-result.ts'
 import type { TextFile } from '../read-text-file.ts'
-import { extractDocxText } from './docx-text.ts'
-import { extractNotebookText } from './notebook-text.ts'
 import { extractPdfText, type DocumentText, type DocumentReader } from './pdf-text.ts'
-import { type ZipArchive, openZipArchive } from './zip-archive.ts'
-import { extractXlsxText } from './xlsx-text.ts'
 
 const maxFileBytes = 50 * 1024 * 1024
 
-const officeFormats: Readonly<Record<string, (archive: ZipArchive) => Promise<string | undefined>>> = {
-  docx: extractDocxText,
-  xlsx: extractXlsxText,
-}
+const officeFormats: ReadonlySet<string> = new Set<OfficeFormat>(['docx', 'xlsx', 'ipynb'])
+const isOffice = (format: string): format is OfficeFormat => officeFormats.has(format)
 
 /** Formats without a reader, with the advice for the model. */
 const unreadableFormats: Readonly<Record<string, string>> = {
@@ -40,31 +35,26 @@ export async function readDocument(
   if (unreadableFormats[format] !== undefined) return failWithReason(`: ${unreadableFormats[format]}`)
   if (stat.size > maxFileBytes) return failWithReason(' is larger than 50 MB. Split it first.')
   const bytes = (await backend.files.read(path)) ?? new Uint8Array()
-  const document = format === 'pdf' ? await extractPdfText(bytes, reader) : await extractText(bytes, format)
+  const document = isOffice(format) ? await extractText(bytes, format, reader) : await extractPdfText(bytes, reader)
   if ('text' in document) return { path, text: document.text, size: bytes.byteLength, format }
   // A damaged notebook can still be read as text, a damaged archive cannot.
   return format === 'ipynb' ? undefined : failWithReason(document.reason)
 }
 
 const extensionOf = (path: string): string => /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
-const isDocument = (format: string): boolean =>
-  format === 'ipynb' || format === 'pdf' || format in officeFormats || format in unreadableFormats
+const isDocument = (format: string): boolean => format === 'pdf' || isOffice(format) || format in unreadableFormats
 
-async function extractText(bytes: Uint8Array, format: string): Promise<DocumentText> {
-  const isNotebook = format === 'ipynb'
-  const text = isNotebook
-    ? extractNotebookText(new TextDecoder().decode(bytes))
-    : await extractOfficeText(bytes, format)
-  return text === undefined ? { reason: ` is not a valid .${format} file.` } : { text }
+async function extractText(
+  bytes: Uint8Array,
+  format: OfficeFormat,
+  { documents, signal }: DocumentReader,
+): Promise<DocumentText> {
+  const answer = await documents.office(bytes, format, signal)
+  return 'text' in answer ? answer : { reason: refusalReasons[answer.refused](format) }
 }
 
-async function extractOfficeText(bytes: Uint8Array, format: string): Promise<string | undefined> {
-  try {
-    const archive = openZipArchive(bytes)
-    return archive && (await officeFormats[format]?.(archive))
-  } catch (error) {
-    // The platform throws a TypeError or RangeError for an archive that is damaged or too large.
-    if (error instanceof TypeError || error instanceof RangeError) return undefined
-    throw error
-  }
-}
+const refusalReasons = {
+  damaged: (format: string) => ` is not a valid .${format} file.`,
+  stopped: () => ' takes too much time or memory to be read. Split it, or ask for its text.',
+  size: () => ' is too large to be read here. Split it, or ask for its text.',
+} as const

@@ -10,6 +10,7 @@ import { memoryBackend } from '../../support/memory-backend.ts'
 function reader(...answers: readonly PdfAnswer[]): Documents & { requests: number } {
   return {
     requests: 0,
+    office: () => Promise.reject(new Error('no test reads an office document')),
     async pdf() {
       return answers[this.requests++] ?? { refused: 'damaged' }
     },

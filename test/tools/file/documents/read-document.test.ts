@@ -1,49 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { parseXml, decodeEntities } from '../../../../src/tools/file/documents/xml-tokens.ts'
+import type { Documents } from '../../../../src/agent/model/document.ts'
+import { extractOffice } from '../../../../src/backends/office/inside/extract.ts'
+import { parseXml, decodeEntities } from '../../../../src/backends/office/inside/xml-tokens.ts'
 import readFile from '../../../../src/tools/file/read-file.tool.ts'
+import { zip } from '../../../backends/support/zip.ts'
 import { call } from '../../support/call.ts'
 import { memoryBackend } from '../../support/memory-backend.ts'
 import { ownerAuthority } from '../../../support/authority.ts'
 
-const deflated = async (text: string): Promise<Uint8Array> => {
-  const stream = new Response(text).body?.pipeThrough(new CompressionStream('deflate-raw'))
-  return new Uint8Array(await new Response(stream ?? null).arrayBuffer())
-}
-
-/** Builds a record of `size` bytes with little-endian numbers at their offsets. */
-function header(
-  size: number,
-  long: Readonly<Record<number, number>>,
-  short: Readonly<Record<number, number>>,
-): Uint8Array {
-  const view = new DataView(new ArrayBuffer(size))
-  for (const [at, value] of Object.entries(long)) view.setUint32(Number(at), value, true)
-  for (const [at, value] of Object.entries(short)) view.setUint16(Number(at), value, true)
-  return new Uint8Array(view.buffer)
-}
-
-/** Builds a zip archive. Names that end with `!` are stored, not deflated. */
-async function zip(files: Readonly<Record<string, string>>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  const directory: Uint8Array[] = []
-  let at = 0
-  for (const [given, text] of Object.entries(files)) {
-    const stored = given.endsWith('!')
-    const name = new TextEncoder().encode(given.replace(/!$/, ''))
-    const data = stored ? new TextEncoder().encode(text) : await deflated(text)
-    parts.push(header(30, { 0: 0x04034b50 }, { 26: name.length }), name, data)
-    directory.push(
-      header(46, { 0: 0x02014b50, 20: data.length, 42: at }, { 10: stored ? 0 : 8, 28: name.length }),
-      name,
-    )
-    at += 30 + name.length + data.length
-  }
-  const end = header(22, { 0: 0x06054b50, 16: at }, { 10: Object.keys(files).length })
-  return new Uint8Array(await new Blob([...parts, ...directory, end] as Uint8Array<ArrayBuffer>[]).arrayBuffer())
+const documents: Documents = {
+  office: (bytes, format) => extractOffice(bytes, format, () => Promise.resolve()),
+  pdf: () => Promise.reject(new Error('no test reads a PDF file')),
 }
 
 const read = (path: string, content: string | Uint8Array, more: object = {}) =>
-  call(readFile, { path, ...more }, { backend: memoryBackend({ [path]: content }) })
+  call(readFile, { path, ...more }, { backend: memoryBackend({ [path]: content }), documents })
 
 const shown = async (path: string, content: string | Uint8Array) =>
   (await read(path, content)).result['content']?.replaceAll(/^\d+\|/gm, '')

@@ -23,7 +23,13 @@ export const decodeEntities = (text: string): string =>
     return code <= 0x10ffff ? String.fromCodePoint(code) : (entities[name] ?? whole)
   })
 
-export const getAttribute = (attributes: string, name: string): string | undefined => {
-  const value = new RegExp(`(?:^|\\s)${name}="([^"]*)"`).exec(attributes)?.[1]
-  return value === undefined ? undefined : decodeEntities(value)
+/** Returns the value of `name="…"`, the first one after a space or at the beginning. */
+export function getAttribute(attributes: string, name: string): string | undefined {
+  const begin = `${name}="`
+  for (let at = attributes.indexOf(begin); at >= 0; at = attributes.indexOf(begin, at + begin.length)) {
+    if (at > 0 && !/\s/.test(attributes[at - 1] ?? '')) continue
+    const end = attributes.indexOf('"', at + begin.length)
+    return end < 0 ? undefined : decodeEntities(attributes.slice(at + begin.length, end))
+  }
+  return undefined
 }

@@ -1,5 +1,7 @@
 /** Reads single files of a zip archive, as office documents are, by the directory at its end. */
 
+import type { WorkBudget } from './work-budget.ts'
+
 export type ZipArchive = {
   readonly names: readonly string[]
   /** Returns undefined when there is no such file. Throws when it is damaged or too large. */
@@ -10,12 +12,13 @@ const endOfDirectorySignature = 0x06054b50
 const entrySignature = 0x02014b50
 /** The record at the end is 22 bytes, and a comment of up to 64 KiB may follow it. */
 const maxEndRecordBytes = 65_557
-const maxInflatedBytes = 50 * 1024 * 1024
+/** An office document has some hundred parts. */
+const maxEntries = 10_000
 
 type ZipEntry = { readonly method: number; readonly size: number; readonly header: number }
 
 /** Returns undefined when the bytes are not a zip archive. */
-export function openZipArchive(bytes: Uint8Array): ZipArchive | undefined {
+export function openZipArchive(bytes: Uint8Array, budget: WorkBudget): ZipArchive | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let end = bytes.byteLength - 22
   while (
@@ -30,7 +33,7 @@ export function openZipArchive(bytes: Uint8Array): ZipArchive | undefined {
     names: [...entries.keys()],
     async readText(name) {
       const entry = entries.get(name)
-      return entry && new TextDecoder().decode(await readEntry(bytes, view, entry))
+      return entry && new TextDecoder().decode(await readEntry(bytes, entry, budget))
     },
   }
 }
@@ -40,7 +43,9 @@ function readDirectory(bytes: Uint8Array, view: DataView, start: number, count: 
   let offset = start
   for (
     let i = 0;
-    i < count && offset + 46 <= bytes.byteLength && view.getUint32(offset, true) === entrySignature;
+    i < Math.min(count, maxEntries) &&
+    offset + 46 <= bytes.byteLength &&
+    view.getUint32(offset, true) === entrySignature;
     i++
   ) {
     const length = view.getUint16(offset + 28, true)
@@ -56,17 +61,25 @@ function readDirectory(bytes: Uint8Array, view: DataView, start: number, count: 
   return entries
 }
 
-async function readEntry(bytes: Uint8Array, view: DataView, { method, size, header }: ZipEntry): Promise<Uint8Array> {
+async function readEntry(
+  bytes: Uint8Array,
+  { method, size, header }: ZipEntry,
+  budget: WorkBudget,
+): Promise<Uint8Array> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const start = header + 30 + view.getUint16(header + 26, true) + view.getUint16(header + 28, true)
   const stored = bytes.slice(start, start + size)
-  if (method === 0) return stored
+  if (method === 0) {
+    budget.unpack(stored.byteLength)
+    return stored
+  }
   const parts: Uint8Array[] = []
   let total = 0
   const stream = new Response(stored).body?.pipeThrough(new DecompressionStream('deflate-raw'))
   if (!stream) return new Uint8Array()
   for await (const part of stream) {
     total += part.byteLength
-    if (total > maxInflatedBytes) throw new RangeError('more than 50 MiB when unpacked')
+    budget.unpack(part.byteLength)
     parts.push(part)
   }
   const whole = new Uint8Array(total)

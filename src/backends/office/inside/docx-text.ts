@@ -1,5 +1,6 @@
 /** Extracts the text of a Word document: paragraphs as lines, headings with `#`, table cells between bars. */
 
+import type { WorkBudget } from './work-budget.ts'
 import type { ZipArchive } from './zip-archive.ts'
 import { getAttribute, type Tag, parseXml } from './xml-tokens.ts'
 
@@ -46,14 +47,23 @@ function handleCloseTag(state: ParserState, name: string): void {
 }
 
 /** Returns undefined when the archive is not a Word document. */
-export async function extractDocxText(archive: ZipArchive): Promise<string | undefined> {
+export async function extractDocxText(archive: ZipArchive, budget: WorkBudget): Promise<string | undefined> {
   const xml = await archive.readText('word/document.xml')
   if (xml === undefined) return undefined
   const state: ParserState = { line: '', isInText: false, prefix: '', cells: undefined, lines: [] }
-  for (const token of parseXml(xml))
-    if (token.kind === 'text') state.line += state.isInText ? token.text : ''
-    else if (token.kind === 'open') handleOpenTag(state, token)
-    else handleCloseTag(state, token.name)
+  for (const token of parseXml(xml)) {
+    const pause = budget.step()
+    if (pause) await pause
+    if (token.kind === 'open') handleOpenTag(state, token)
+    else if (token.kind !== 'text') handleCloseTag(state, token.name)
+    else if (state.isInText) {
+      if (!budget.print(token.text.length)) {
+        state.lines.push('[the text of this file is longer than is shown]')
+        break
+      }
+      state.line += token.text
+    }
+  }
   return state.lines
     .join('\n')
     .replace(/\n{3,}/g, '\n\n')
