@@ -13,6 +13,8 @@ interface Env {
   readonly ADMIN_KEY?: string
   /** 32 bytes in base64: wraps secrets of tenants. */
   readonly ENCRYPTION_KEY?: string
+  /** Comma-separated: earlier values of ENCRYPTION_KEY, which still open what they have wrapped. */
+  readonly ENCRYPTION_KEY_PREVIOUS?: string
   readonly CORS_ORIGINS?: string
   /** The address under which platforms reach this deployment. */
   readonly PUBLIC_URL?: string

@@ -5,7 +5,7 @@
 
 import type { ScheduleTimer } from '../agent/model/clock.ts'
 import { errorResult, type ToolMessage } from '../agent/model/message.ts'
-import type { RedactionStream } from '../agent/model/redaction.ts'
+import { type RedactionStream, type Redactor, redactJson } from '../agent/model/redaction.ts'
 import type { CallContext, Services, Tool, Toolbox, ToolResult } from '../agent/model/tool.ts'
 import type { Result, ToolCall } from '../agent/model/turn.ts'
 import { groupCalls } from './group-calls.ts'
@@ -29,6 +29,8 @@ export type DispatchOptions = {
   readonly permit: (call: ToolCall, tool: Tool) => PermissionResult | Promise<PermissionResult>
   /** Characters of earlier results of the same batch. A batch is dispatched in several groups. */
   readonly usedChars?: number
+  /** Masks secrets in results. Its secrets may change while a call runs. */
+  readonly redactor?: () => Redactor
   /** Stores a long result and returns its path. */
   readonly spill: (callId: string, text: string) => Promise<string>
   /** Lets tests stop the process right before, during and right after a tool runs. */
@@ -153,8 +155,9 @@ async function toMessage(
   options: DispatchOptions,
   maxCharsFor: (length: number) => number,
 ): Promise<ToolMessage> {
+  const parts = redactParts(outcome.content, options, call.name)
   const content = await Promise.all(
-    outcome.content.map(async (part) =>
+    parts.map(async (part) =>
       part.type === 'text' && part.text.length > maxCharsFor(part.text.length)
         ? ({ type: 'text', text: await spillText(call.id, part.text, options) } as const)
         : part,
@@ -162,6 +165,16 @@ async function toMessage(
   )
   return { role: 'tool', callId: call.id, name: call.name, content, failed: outcome.failed }
 }
+
+/** In contents of files, values that only their names make suspicious are mostly code: the model has to see it. */
+function redactParts(parts: Content, { redactor, toolbox }: DispatchOptions, name: string): Content {
+  if (!redactor) return parts
+  const { redact, redactFile } = redactor()
+  const redactText = toolbox.get(name)?.toolset === 'file' ? redactFile : redact
+  return parts.map((part) => (part.type === 'text' ? { type: 'text', text: redactJson(part.text, redactText) } : part))
+}
+
+type Content = Exclude<ToolResult, { later: unknown }>['content']
 
 async function spillText(callId: string, text: string, { spill, logError }: DispatchOptions): Promise<string> {
   const preview = text.slice(0, previewChars)

@@ -173,6 +173,13 @@ describe('POST /api/credentials', () => {
     expect(await answered.json()).toMatchObject({ secrets: { ENCRYPTION_KEY: 'set' } })
   })
 
+  it('shows nothing of the deployment to others than its owner', async () => {
+    const { key } = await newTenant()
+    expect((await call('GET', '/health/detailed', { key })).body).toEqual({ status: 'ok' })
+    const reader = await newKey('default', ['read'])
+    expect((await call('GET', '/health/detailed', { key: reader })).body).toEqual({ status: 'ok' })
+  })
+
   it('needs the scope write, as deleting does; listing needs read', async () => {
     const { id, key } = await newTenant()
     const { body } = await store({ provider: 'xai', key: 'some-key-0001' }, key)

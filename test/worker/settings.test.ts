@@ -44,7 +44,7 @@ describe.each(['tenant', 'session'])('a part of the settings of a %s', (whose) =
     expect(changed).toMatchObject({
       status: 200,
       settings: {
-        providers: { 'custom:x': { ...own, headers: { 'x-team': 'a' } } },
+        providers: { 'custom:x': { ...own, headers: { 'x-team': '****' } } },
         moa: { presets: { p: { ...preset, max_tokens: 5 } } },
       },
     })

@@ -156,6 +156,24 @@ function redactValue(value: unknown, redact: (text: string) => string, name = ''
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactValue(item, redact, key)]))
 }
 
+/** Redacts a text that may be JSON. JSON stays valid: each of its texts is redacted by itself. */
+export function redactJson(text: string, redact: (text: string) => string): string {
+  const redacted = redact(text)
+  if (redacted === text || !/^\s*[[{]/.test(text)) return redacted
+  try {
+    return JSON.stringify(mapTexts(JSON.parse(text), redact))
+  } catch {
+    return redacted // Not JSON.
+  }
+}
+
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
+}
+
 const isSecretName = (name: string) => /^(?:.*[_-])?(?:api[_-]?key|secret|passw(?:or)?d|credentials?)$/i.test(name)
 
 /** Text after which the next word may be a secret. */

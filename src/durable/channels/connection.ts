@@ -8,7 +8,9 @@ import type { BotAccount, Channel, ChannelConnection, Secrets } from '../../chan
 import { findChannel } from '../../channels/channels.ts'
 import { channelSettings, type ChannelSettings } from '../../channels/settings.ts'
 import { getConnectionById, type Connection } from '../../db/channel-connections.ts'
-import { unseal, seal } from '../platform/seal.ts'
+import { rememberSecrets } from '../platform/redaction.ts'
+import { unseal } from '../platform/seal.ts'
+import { sealForTenant } from '../tenant/tenant-seal.ts'
 import { variablesOf } from '../platform/variables.ts'
 
 export type LoadedConnection = ChannelConnection & {
@@ -61,6 +63,7 @@ async function openConnection(env: Env, stored: Connection): Promise<LoadedConne
   if (!channel) return { refused: `There is no platform ${platform}.` }
   const unsealed = await unseal(env, sealedSecrets, sealContext(tenantId, id))
   if (unsealed.kind === 'unreadable') return { refused: unsealed.reason }
+  rememberSecrets(tenantId, `channel ${id}`, Object.values(JSON.parse(unsealed.secret) as Secrets))
   return {
     ...accessOf(env, channel, stored, JSON.parse(unsealed.secret) as Secrets),
     id,
@@ -85,7 +88,7 @@ export const unsealConnection = async (env: Env, channel: Channel, stored: Conne
 const sealContext = (tenant: string, id: string) => ({ tenant, kind: 'channel', id })
 
 export const sealSecrets = (env: Env, tenantId: string, id: string, secrets: Secrets): Promise<string> =>
-  seal(env, JSON.stringify(secrets), sealContext(tenantId, id))
+  sealForTenant(env, JSON.stringify(secrets), sealContext(tenantId, id))
 
 /** Returns no secrets when they cannot be opened. */
 export async function unsealSecrets(env: Env, { tenantId, id, secrets }: Connection): Promise<Secrets> {

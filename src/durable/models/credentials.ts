@@ -9,6 +9,7 @@ import type { FailureKind } from '../../agent/model/failure.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { KeySource, NamedKey } from '../../agent/routing/availability.ts'
 import type { StoredKeyHealth } from './key-pool.ts'
+import { rememberSecrets } from '../platform/redaction.ts'
 import { unseal, type SecretOwner } from '../platform/seal.ts'
 
 export type Credential = {
@@ -107,6 +108,8 @@ export async function openKeys(env: Env, { id, credentials }: SealedTenant): Pro
   // A later revision may have been opened during the wait.
   const latest = cachedKeys(id)
   if (latest.revision >= revision) return latest
+  const values = [...byProvider.values()].flatMap((named) => named.map(({ key }) => key))
+  rememberSecrets(id, 'credentials', values)
   const keys = { revision, byProvider }
   openedKeys.set(id, keys)
   return keys

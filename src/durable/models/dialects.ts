@@ -7,20 +7,22 @@ import { openaiResponses } from '../../agent/providers/openai/responses.ts'
 import { type AiBinding, workersAi } from '../../agent/providers/workers-ai/workers-ai.ts'
 import { createGuardedFetch, type GuardedFetch } from '../platform/guarded-fetch.ts'
 import { anthropic, bedrock } from './lazy-dialect.ts'
+import { openEndpoint } from './provider-headers.ts'
 
-/** Requests to addresses that the tenant has named go through `guardedFetch`. */
+type Tenant = { readonly id: string; readonly guardedFetch: GuardedFetch }
+
+/** At addresses that the tenant has named, requests are guarded, and their headers opened only for the request. */
 export function createDialects(
   env: Env,
-  guardedFetch: GuardedFetch = createGuardedFetch(env),
+  { id, guardedFetch }: Tenant = { id: '', guardedFetch: createGuardedFetch(env) },
 ): Readonly<Partial<Record<DialectName, Dialect>>> {
   const { AI, AI_GATEWAY_ID } = env
   const guarded = (dialect: Dialect): Dialect => ({
-    call: (request, endpoint, options) =>
-      dialect.call(
-        request,
-        endpoint,
-        endpoint.isTenantAddress ? { ...options, send: sendGuarded(guardedFetch) } : options,
-      ),
+    async call(request, endpoint, options) {
+      if (!endpoint.isTenantAddress) return dialect.call(request, endpoint, options)
+      const opened = await openEndpoint(env, id, endpoint)
+      return dialect.call(request, opened, { ...options, send: sendGuarded(guardedFetch) })
+    },
   })
   return {
     'openai-chat': guarded(openaiChat),

@@ -1,8 +1,11 @@
 /**
- * Encrypts secrets of tenants (provider keys, channel secrets) for storage. A sealed value opens only for the tenant,
- * kind and id it was sealed for: a row that is copied elsewhere cannot be opened. Each tenant has its own key, derived
- * from `ENCRYPTION_KEY`.
+ * Encrypts secrets of tenants (provider keys, headers, channel secrets) for storage. A sealed value opens only for the
+ * tenant, kind and id it was sealed for: a row that is copied elsewhere cannot be opened. It contains the wrapped data
+ * key of its tenant, so that it opens without another request, also after the tenant has a new data key.
  */
+
+import { createDataKey, type DataKey, openDataKey } from './data-key.ts'
+import { deriveKey, explainMissingKey, fromBase64, getMasterKeys, type KeySettings, toBase64 } from './master-key.ts'
 
 export type SecretOwner = {
   readonly tenant: string
@@ -16,98 +19,92 @@ export type OpenResult =
   /** `reason` is shown to the user: the problem and the remedy. */
   | { readonly kind: 'unreadable'; readonly reason: string }
 
-type Settings = Pick<Env, 'ENCRYPTION_KEY'>
-
-/** The prefix of a sealed value. Another algorithm or key will have another version. */
-const version = 'v1'
 const nonceBytes = 12
 const encoder = new TextEncoder()
 
-const setupCommand = 'openssl rand -base64 32 | npx wrangler secret put ENCRYPTION_KEY'
-
-/** Explains why `ENCRYPTION_KEY` cannot be used; undefined when it can. */
-export function explainMissingKey({ ENCRYPTION_KEY: text }: Settings): string | undefined {
-  if (!text?.trim()) return `Secrets of tenants need ENCRYPTION_KEY. Set it with: ${setupCommand}`
-  if (!masterKey(text)) return `ENCRYPTION_KEY must be 32 bytes in base64. Create one with: ${setupCommand}`
-  return undefined
-}
-
-/** Seals a secret. Throws when `explainMissingKey` returns a text: check it first. */
-export async function seal(env: Settings, secret: string, owner: SecretOwner): Promise<string> {
-  const master = masterKey(env.ENCRYPTION_KEY)
-  if (!master) throw new Error(explainMissingKey(env))
-  const key = await keyFor(master, owner.tenant, 'seal')
+/**
+ * Seals a secret with the data key of its tenant; without one, with a data key of its own. Throws when
+ * `explainMissingKey` returns a text: check it first.
+ */
+export async function seal(
+  settings: KeySettings,
+  secret: string,
+  owner: SecretOwner,
+  given?: DataKey,
+): Promise<string> {
+  const missing = explainMissingKey(settings)
+  if (missing) throw new Error(missing)
+  const dataKey = given ?? (await createDataKey(settings, owner.tenant, 0))
+  const key = await openDataKey(settings, owner.tenant, dataKey)
+  if (!key) throw new Error('The data key of the tenant cannot be opened: its ENCRYPTION_KEY is gone.')
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes))
-  const sealed = await crypto.subtle.encrypt(cipher(nonce, owner), key, encoder.encode(secret))
-  return `${version}.${toBase64(new Uint8Array([...nonce, ...new Uint8Array(sealed)]))}`
+  const bytes = await crypto.subtle.encrypt(cipher(nonce, owner, dataKey.version), key, encoder.encode(secret))
+  const payload = toBase64(new Uint8Array([...nonce, ...new Uint8Array(bytes)]))
+  return `v2.${dataKey.version}.${dataKey.wrapped}.${payload}`
 }
 
 /** Opens a sealed value. A value that cannot be opened is a result, not an error. */
-export async function unseal(env: Settings, sealed: string, owner: SecretOwner): Promise<OpenResult> {
-  const master = masterKey(env.ENCRYPTION_KEY)
-  if (!master) return { kind: 'unreadable', reason: explainMissingKey(env) ?? '' }
-  const [sealedVersion, text = ''] = sealed.split('.')
-  const bytes = fromBase64(text)
-  if (sealedVersion !== version || !bytes)
+export async function unseal(settings: KeySettings, sealed: string, owner: SecretOwner): Promise<OpenResult> {
+  const missing = explainMissingKey(settings)
+  if (missing) return { kind: 'unreadable', reason: missing }
+  const [format, ...parts] = sealed.split('.')
+  const bytes = fromBase64(parts.at(-1) ?? '')
+  const isKnown = (format === 'v1' && parts.length === 1) || (format === 'v2' && parts.length === 3)
+  if (!isKnown || !bytes)
     return { kind: 'unreadable', reason: 'It was sealed in a format that this version cannot read.' }
-  const key = await keyFor(master, owner.tenant, 'seal')
+  const secret = format === 'v1' ? await openOld(settings, bytes, owner) : await open(settings, parts, owner)
+  if (secret !== undefined) return { kind: 'opened', secret }
+  return { kind: 'unreadable', reason: 'It was sealed with another ENCRYPTION_KEY, or is damaged. Enter it again.' }
+}
+
+async function open(settings: KeySettings, [number = '', wrapped = '', payload = '']: string[], owner: SecretOwner) {
+  const version = Number(number)
+  const key = await openDataKey(settings, owner.tenant, { version, wrapped })
+  const bytes = fromBase64(payload)
+  return key && bytes && decrypt(key, bytes, cipher(bytes.subarray(0, nonceBytes), owner, version))
+}
+
+/** Opens a value of the format `v1`, which has no data key: a key of the tenant was derived from `ENCRYPTION_KEY`. */
+async function openOld(settings: KeySettings, bytes: Uint8Array, owner: SecretOwner): Promise<string | undefined> {
+  for (const master of await getMasterKeys(settings)) {
+    const key = await deriveKey(master.bytes, `v1 seal ${owner.tenant}`, 'AES-GCM')
+    const { tenant, kind, id } = owner
+    const additionalData = encoder.encode(JSON.stringify(['v1', tenant, kind, id]))
+    const secret = await decrypt(key, bytes, { name: 'AES-GCM', iv: bytes.subarray(0, nonceBytes), additionalData })
+    if (secret !== undefined) return secret
+  }
+  return undefined
+}
+
+async function decrypt(key: CryptoKey, bytes: Uint8Array, algorithm: AesGcmParams): Promise<string | undefined> {
   try {
-    const secret = await crypto.subtle.decrypt(
-      cipher(bytes.subarray(0, nonceBytes), owner),
-      key,
-      bytes.subarray(nonceBytes),
-    )
-    return { kind: 'opened', secret: new TextDecoder().decode(secret) }
+    return new TextDecoder().decode(await crypto.subtle.decrypt(algorithm, key, bytes.subarray(nonceBytes)))
   } catch {
-    // A cipher gives no other reason than the failed authentication.
-    return { kind: 'unreadable', reason: 'It was sealed with another ENCRYPTION_KEY, or is damaged. Enter it again.' }
+    return undefined // A cipher gives no other reason than the failed authentication.
   }
 }
 
+/** Whether the value is wrapped by the current `ENCRYPTION_KEY`, so that earlier keys are not needed to open it. */
+export async function isSealedWithCurrentKey(settings: KeySettings, sealed: string): Promise<boolean> {
+  const [current] = await getMasterKeys(settings)
+  return (
+    current !== undefined && sealed.startsWith('v2.') && sealed.split('.')[2]?.startsWith(`${current.id}:`) === true
+  )
+}
+
 /** Creates a keyed hash of a secret: equal secrets of a tenant have equal marks, so that duplicates are found. */
-export async function fingerprintSecret(env: Settings, secret: string, owner: SecretOwner): Promise<string> {
-  const master = masterKey(env.ENCRYPTION_KEY)
-  if (!master) throw new Error(explainMissingKey(env))
-  const key = await keyFor(master, owner.tenant, 'mark')
+export async function fingerprintSecret(settings: KeySettings, secret: string, owner: SecretOwner): Promise<string> {
+  const [master] = await getMasterKeys(settings)
+  if (!master) throw new Error(explainMissingKey(settings))
+  const key = await deriveKey(master.bytes, `v1 mark ${owner.tenant}`, 'HMAC')
   const mark = await crypto.subtle.sign('HMAC', key, encoder.encode(JSON.stringify([owner.kind, owner.id, secret])))
   return toBase64(new Uint8Array(mark))
 }
 
-const cipher = (iv: Uint8Array, { tenant, kind, id }: SecretOwner) => ({
+type AesGcmParams = { readonly name: 'AES-GCM'; readonly iv: Uint8Array; readonly additionalData: Uint8Array }
+
+const cipher = (iv: Uint8Array, { tenant, kind, id }: SecretOwner, version: number): AesGcmParams => ({
   name: 'AES-GCM',
   iv,
-  additionalData: encoder.encode(JSON.stringify([version, tenant, kind, id])),
+  additionalData: encoder.encode(JSON.stringify(['v2', tenant, kind, id, version])),
 })
-
-async function keyFor(master: Uint8Array, tenant: string, use: 'seal' | 'mark'): Promise<CryptoKey> {
-  const source = await crypto.subtle.importKey('raw', master, 'HKDF', false, ['deriveKey'])
-  return crypto.subtle.deriveKey(
-    {
-      name: 'HKDF',
-      hash: 'SHA-256',
-      salt: encoder.encode('talaria secrets'),
-      info: encoder.encode(`${version} ${use} ${tenant}`),
-    },
-    source,
-    use === 'seal' ? { name: 'AES-GCM', length: 256 } : { name: 'HMAC', hash: 'SHA-256' },
-    false,
-    use === 'seal' ? ['encrypt', 'decrypt'] : ['sign'],
-  )
-}
-
-/** The bytes of `ENCRYPTION_KEY`; undefined when it is missing or invalid. */
-export function masterKey(text: string | undefined): Uint8Array<ArrayBuffer> | undefined {
-  const bytes = fromBase64(text?.trim() ?? '')
-  return bytes?.length === 32 ? bytes : undefined
-}
-
-const toBase64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes))
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    // The URL-safe alphabet is accepted too.
-    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
-  } catch {
-    return undefined
-  }
-}

@@ -3,7 +3,7 @@
  * The id is encrypted, so that it reveals neither tenant nor path; the signature has a key of its own per tenant.
  */
 
-import { masterKey } from './seal.ts'
+import { masterKey } from './master-key.ts'
 
 export type LinkedFile = { readonly tenantId: string; readonly sessionId: string; readonly path: string }
 export type LinkParts = { readonly id: string; readonly exp: string; readonly sig: string }

@@ -1,6 +1,7 @@
 /** Converts sessions, runs and messages to the objects of the public API. */
 
 import type { Entry, SessionRecord } from '../../agent/model/history.ts'
+import { maskHeaders } from '../../agent/model/provider-headers.ts'
 import { callsIn, textIn, thinkingIn, type UserMessage } from '../../agent/model/message.ts'
 import { createRunEnded } from '../../agent/loop/announce.ts'
 import type { TurnOptions } from '../../agent/model/turn-options.ts'
@@ -26,7 +27,7 @@ export function sessionView(record: SessionRecord, status: SessionStatus) {
     updated_at: iso(record.updatedAt),
     parent_id: record.parentId,
     usage: toPublicUsage(record.usage),
-    settings,
+    settings: maskHeaders(settings),
   }
 }
 export type SessionView = ReturnType<typeof sessionView>

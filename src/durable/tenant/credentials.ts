@@ -44,6 +44,15 @@ export class TenantCredentials extends RpcTarget {
     return result
   }
 
+  /** Replaces the sealed text of a credential, unless it has changed meanwhile. Its key stays the same. */
+  reseal({ id, before, sealed, mark }: Resealed): boolean {
+    const stored = this.#stored() ?? noCredentials
+    if (!stored.list.some((one) => one.id === id && one.sealed === before)) return false
+    const list = stored.list.map((one) => (one.id === id ? { ...one, sealed, mark } : one))
+    this.#values.set('credentials', { revision: stored.revision + 1, list })
+    return true
+  }
+
   /** Returns whether there was a credential of this id. */
   remove(id: string, actor: string): boolean {
     const removed = this.#stored()?.list.find((credential) => credential.id === id)
@@ -65,5 +74,7 @@ export class TenantCredentials extends RpcTarget {
     return this.#values.get<StoredCredentials>('credentials')
   }
 }
+
+type Resealed = Pick<Credential, 'id' | 'sealed' | 'mark'> & { readonly before: string }
 
 const noCredentials: StoredCredentials = { revision: 0, list: [] }

@@ -4,7 +4,7 @@ import { RpcTarget } from 'cloudflare:workers'
 import type { ApprovalRule } from '../../agent/model/approval.ts'
 import { findPolicyChange } from '../../agent/policy/settings/tighten-settings.ts'
 import { type Authority, hasScope } from '../../agent/model/authority.ts'
-import { type PatchResult, patchSettings, type Settings } from '../../agent/model/settings.ts'
+import { mergeSettings, type PatchResult, patchSettings, type Settings } from '../../agent/model/settings.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export type TenantPatchResult =
@@ -13,6 +13,13 @@ export type TenantPatchResult =
   | { readonly kind: 'foreign' }
 
 export type SettingsChange = { readonly authority: Authority; readonly before: Settings; readonly after: Settings }
+
+type ResealedHeader = {
+  readonly provider: string
+  readonly header: string
+  readonly before: string
+  readonly after: string
+}
 
 export class TenantSettings extends RpcTarget {
   readonly #tenantId: string
@@ -42,6 +49,15 @@ export class TenantSettings extends RpcTarget {
     this.#values.set('settings', patched.settings)
     this.#onChange({ authority, before, after: patched.settings })
     return patched
+  }
+
+  /** Replaces the sealed text of a header, unless it has changed meanwhile. Its value stays the same. */
+  resealHeader({ provider, header, before, after }: ResealedHeader): boolean {
+    const settings = this.get()
+    if (settings.providers?.[provider]?.headers?.[header] !== before) return false
+    const change = { providers: { [provider]: { headers: { [header]: after } } } }
+    this.#values.set('settings', mergeSettings(settings, change))
+    return true
   }
 
   /** Adds a rule that a person chose with "always". A rule that exists is not added again. */

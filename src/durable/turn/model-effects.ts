@@ -32,7 +32,7 @@ export type TurnModels = ModelEffects & { readonly routesOf: (turn: Turn) => rea
 
 export function createModelEffects(session: TurnSession, env: Env): TurnModels {
   const guardedFetch = createTenantFetch(env, session.tenantId, (work) => session.runInBackground(work))
-  const dialects = createDialects(env, guardedFetch)
+  const dialects = createDialects(env, { id: session.tenantId, guardedFetch })
   const variables = variablesOf(env)
   const routesOfModel = createSessionRoutes(session, env)
   /** A turn that names a mixture of models uses the routes of its aggregator. */

@@ -164,6 +164,7 @@ export class ToolRuntime {
       schedule: clock.schedule,
       progress: { emit: onProgress, openRedaction: () => redactorFor(env, tenantId).stream() },
       usedChars,
+      redactor: () => redactorFor(env, tenantId),
       spill: (callId, text) => this.#spill(callId, text),
       failpoint: (moment) => failpoint(`${moment}-tool`),
       logError: (error, tool) =>

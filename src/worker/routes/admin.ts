@@ -12,6 +12,8 @@ import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { clearKeyCache } from '../auth.ts'
 import { AppError, notFound } from '../errors.ts'
+import { requireEncryptionKey } from '../require-encryption-key.ts'
+import { resealSecrets } from '../reseal-secrets.ts'
 import { route } from '../route.ts'
 import { pageByKey } from '../page.ts'
 import { requireFound } from '../sessions.ts'
@@ -110,6 +112,21 @@ export const adminRoutes = [
       forgetSnapshot(tenant.id)
       clearKeyCache()
       return Response.json(toTenantView(tenant))
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/admin/tenants/:id/rotate-key',
+    scope: 'admin',
+    tag,
+    summary: 'Give the tenant a new data key and seal its secrets again',
+    responses: ok('What was sealed again', z.object({ resealed: z.int(), unreadable: z.array(z.string()) })),
+    handle: async ({ env, param }) => {
+      const { id } = requireFound(await createTenants(env.DB).get(param('id')))
+      requireEncryptionKey(env)
+      const result = await resealSecrets(env, id)
+      forgetSnapshot(id)
+      return Response.json(result)
     },
   }),
   route({

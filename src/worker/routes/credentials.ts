@@ -18,7 +18,8 @@ import {
 } from '../../durable/models/credentials.ts'
 import { newCredentialId } from '../../durable/platform/ids.ts'
 import type { StoredKeyHealth } from '../../durable/models/key-pool.ts'
-import { fingerprintSecret, unseal, seal } from '../../durable/platform/seal.ts'
+import { fingerprintSecret, unseal } from '../../durable/platform/seal.ts'
+import { sealForTenant } from '../../durable/tenant/tenant-seal.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid } from '../errors.ts'
@@ -135,7 +136,7 @@ export const credentialRoutes = [
         name: body.name ?? null,
         lastFour: maskKey(body.key),
         createdAt: Date.now(),
-        sealed: await seal(env, body.key, credentialOwner(tenant.id, { id, provider })),
+        sealed: await sealForTenant(env, body.key, credentialOwner(tenant.id, { id, provider })),
         mark: await fingerprintSecret(env, body.key, providerOwner(tenant.id, provider)),
       }
       const outcome = await tenantStub(call.env, call.tenant.id).credentials.add(credential, actorOf(call.authority))

@@ -14,6 +14,7 @@ import { requireAdmission } from '../limits.ts'
 import { route } from '../route.ts'
 import { requireFound, sessionStub, getStatuses } from '../sessions.ts'
 import { created, listOf, messageShape, ok, pageQuery, sessionShape } from '../shapes.ts'
+import { sealHeaders } from '../seal-headers.ts'
 import { requireKnownSettings } from '../known-settings.ts'
 import { resolveRequestedModel, mergeSessionSettings } from './models.ts'
 import { validateAddresses } from '../addresses.ts'
@@ -86,7 +87,7 @@ export const sessionRoutes = [
       const ids = await claimIds(call)
       const view = await sessionStub(env, tenant.id, ids.sessionId).info.create(
         authority,
-        { ...body, source: 'api' },
+        { ...body, ...(body.settings && { settings: await sealHeaders(env, tenant.id, body.settings) }), source: 'api' },
         tenant,
       )
       return Response.json(requireFound(view), { status: 201, headers: replayHeaders(ids) })
@@ -126,11 +127,12 @@ export const sessionRoutes = [
           read,
           model === null ? withoutModel(settings) : settings,
         )
+      const stored = (settings as Settings | undefined)?.providers && (await session.info.get(authority))
       const updated = requireFound(
         await session.info.update(authority, {
           ...(newTitle !== undefined && { title: newTitle }),
           ...(model !== undefined && { model }),
-          ...(settings && { settings }),
+          ...(settings && { settings: await sealHeaders(env, tenant.id, settings, stored?.settings) }),
         }),
       )
       if (updated.kind === 'wrong') throw settingsError(updated)

@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { type Settings, settingsSchema } from '../../agent/model/settings.ts'
+import { maskHeaders } from '../../agent/model/provider-headers.ts'
 import { createD1History } from '../../db/history.ts'
 import { isQuestion } from '../../durable/turn/pending-requests.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
@@ -9,6 +10,7 @@ import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
 import { pageByKey, pageByPosition, readPosition } from '../page.ts'
 import { route } from '../route.ts'
+import { sealHeaders } from '../seal-headers.ts'
 import { requireKnownSettings } from '../known-settings.ts'
 import { policyError, validatePatch, settingsError } from '../settings-patch.ts'
 import { sessionStub, splitRequestId } from '../sessions.ts'
@@ -40,7 +42,7 @@ export const tenantRoutes = [
     tag: 'Settings',
     summary: 'Settings of the tenant',
     responses: ok('The settings', settingsSchema),
-    handle: async ({ env, tenant }) => Response.json(await tenantStub(env, tenant.id).settings.get()),
+    handle: async ({ env, tenant }) => Response.json(maskHeaders(await tenantStub(env, tenant.id).settings.get())),
   }),
   route({
     method: 'patch',
@@ -53,12 +55,14 @@ export const tenantRoutes = [
     handle: async ({ env, authority, tenant, body }) => {
       validatePatch(body)
       requireKnownSettings(body as Settings, 'tenant')
-      const patched = await tenantStub(env, tenant.id).settings.patch(authority, body)
+      const stored = await tenantStub(env, tenant.id).settings.get()
+      const sealed = await sealHeaders(env, tenant.id, body, stored)
+      const patched = await tenantStub(env, tenant.id).settings.patch(authority, sealed)
       if (patched.kind === 'foreign') throw notFound()
       if (patched.kind === 'policy') throw policyError(patched.at, 'Changing it needs a key with the scope "approve".')
       if (patched.kind === 'wrong') throw settingsError(patched)
       forgetSnapshot(tenant.id)
-      return Response.json(patched.settings)
+      return Response.json(maskHeaders(patched.settings))
     },
   }),
   route({

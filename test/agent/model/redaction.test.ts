@@ -1,7 +1,7 @@
 /** Tests that secrets are masked in texts and streams, that harmless text stays, and that patterns take linear time. */
 
 import { describe, expect, it } from 'vitest'
-import { createRedactor } from '../../../src/agent/model/redaction.ts'
+import { createRedactor, redactJson } from '../../../src/agent/model/redaction.ts'
 import { identifiableFormats, namedFormats } from '../../../src/agent/model/secret-formats.ts'
 
 /** Deterministic characters with digits, upper and lower case. */
@@ -273,5 +273,25 @@ describe('each pattern takes linear time', () => {
       return [Math.round(performance.now() - start), seeds[at]] as const
     })
     expect(times.filter(([ms]) => ms > 400)).toEqual([])
+  })
+})
+
+describe('a result in JSON', () => {
+  const { redact } = redactor
+
+  it.each([
+    [{ output: 'password=hunter2abc"\nnext' }, { output: 'password=***"\nnext' }],
+    [
+      { files: [{ content: `a ${exact} b` }], count: 3 },
+      { files: [{ content: 'a *** b' }], count: 3 },
+    ],
+    [{ output: 'nothing to hide' }, { output: 'nothing to hide' }],
+  ])('stays valid: %j', (value, expected) => {
+    expect(JSON.parse(redactJson(JSON.stringify(value), redact))).toEqual(expected)
+  })
+
+  it('may be any other text', () => {
+    expect(redactJson('{ token: plainSecretValue', redact)).toBe('{ token: ***')
+    expect(redactJson('plainSecretValue', redact)).toBe('***')
   })
 })

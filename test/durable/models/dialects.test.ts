@@ -3,6 +3,7 @@ import type { ModelRequest } from '../../../src/agent/model/dialect.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import type { AiBinding } from '../../../src/agent/providers/workers-ai/workers-ai.ts'
 import { createDialects } from '../../../src/durable/models/dialects.ts'
+import type { GuardedFetch } from '../../../src/durable/platform/guarded-fetch.ts'
 
 const request: ModelRequest = { model: '@cf/x/y', system: '', transcript: [userText('hello')], tools: [] }
 const endpoint = { id: '', baseUrl: '', key: '', headers: {} }
@@ -67,10 +68,11 @@ describe('an address that the tenant has named', () => {
 
   const callAt = async (name: (typeof names)[number]) => {
     const guarded: string[] = []
-    const dialects = createDialects({} as Env, ({ url, headers }) => {
+    const guardedFetch: GuardedFetch = ({ url, headers }) => {
       guarded.push(`${url} ${new Headers(headers).get('x-own') ?? ''}`)
       return Promise.reject(new Error('it may not be called'))
-    })
+    }
+    const dialects = createDialects({} as Env, { id: 'acme', guardedFetch })
     const options = {
       signal: AbortSignal.timeout(5_000),
       onDelta: () => {},

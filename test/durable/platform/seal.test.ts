@@ -1,7 +1,9 @@
 /** Tests sealed secrets: which owner can open them, and the reasons when they cannot be opened. */
 
 import { describe, expect, it } from 'vitest'
-import { explainMissingKey, unseal, seal } from '../../../src/durable/platform/seal.ts'
+import { createDataKey, rewrapDataKey } from '../../../src/durable/platform/data-key.ts'
+import { explainMissingKey } from '../../../src/durable/platform/master-key.ts'
+import { isSealedWithCurrentKey, unseal, seal } from '../../../src/durable/platform/seal.ts'
 import { requireEncryptionKey } from '../../../src/worker/require-encryption-key.ts'
 
 const keyOf = (byte: number) => btoa(String.fromCharCode(...new Uint8Array(32).fill(byte)))
@@ -26,7 +28,7 @@ describe('a sealed secret', () => {
   it('differs each time and does not contain the secret', async () => {
     const [one, two] = [await seal(env, secret, owner), await seal(env, secret, owner)]
     expect(one).not.toBe(two)
-    for (const shown of [one, atob(one.split('.')[1] ?? '')]) {
+    for (const shown of [one, atob(one.split('.').at(-1) ?? '')]) {
       expect(shown).not.toContain('sk-test')
       expect(shown).not.toContain('0123456789')
     }
@@ -50,9 +52,48 @@ describe('a sealed secret', () => {
     const sealed = await seal(env, 'short', owner)
     const all = [...damaged(sealed), sealed.slice(0, 20), `${sealed}AAAA`, '', 'v1.', 'v1', 'v2.AAAA', 'v1.%%%']
     const opened = await Promise.all(all.map((text) => unseal(env, text, owner)))
-    // The last character of base64 may have unused bits: a change of those does not change the secret.
+    // The last characters of base64 may have unused bits: a change of those does not change the secret.
     expect(opened.filter((one) => one.kind === 'opened' && one.secret !== 'short')).toEqual([])
-    expect(opened.filter(({ kind }) => kind === 'unreadable').length).toBeGreaterThanOrEqual(all.length - 1)
+    expect(opened.filter(({ kind }) => kind === 'unreadable').length).toBeGreaterThanOrEqual(all.length - 2)
+  })
+})
+
+describe('the data key of a tenant', () => {
+  const second = { ENCRYPTION_KEY: keyOf(8), ENCRYPTION_KEY_PREVIOUS: `${keyOf(9)}, ${env.ENCRYPTION_KEY}` }
+
+  it('opens what it has sealed, also after the tenant has another', async () => {
+    const [one, two] = [await createDataKey(env, 'acme', 1), await createDataKey(env, 'acme', 2)]
+    const sealed = [await seal(env, 'first', owner, one), await seal(env, 'second', owner, two)]
+    expect(await Promise.all(sealed.map((text) => unseal(env, text, owner)))).toEqual([
+      { kind: 'opened', secret: 'first' },
+      { kind: 'opened', secret: 'second' },
+    ])
+  })
+
+  it('is bound to its tenant and version', async () => {
+    const key = await createDataKey(env, 'acme', 1)
+    await expect(seal(env, secret, { ...owner, tenant: 'other' }, key)).rejects.toThrow('cannot be opened')
+    await expect(seal(env, secret, owner, { ...key, version: 2 })).rejects.toThrow('cannot be opened')
+  })
+
+  it('survives a new ENCRYPTION_KEY while the earlier one is in ENCRYPTION_KEY_PREVIOUS', async () => {
+    const key = await createDataKey(env, 'acme', 1)
+    const sealed = await seal(env, secret, owner, key)
+    expect(await unseal(second, sealed, owner)).toEqual({ kind: 'opened', secret })
+    expect(await isSealedWithCurrentKey(second, sealed)).toBe(false)
+    const wrapped = await rewrapDataKey(second, 'acme', key)
+    const again = await seal(second, secret, owner, wrapped)
+    expect(await isSealedWithCurrentKey(second, again)).toBe(true)
+    expect(await unseal({ ENCRYPTION_KEY: keyOf(8) }, again, owner)).toEqual({ kind: 'opened', secret })
+    expect(await rewrapDataKey(second, 'acme', wrapped ?? key)).toBe(undefined)
+  })
+
+  it('is not needed by values of the format v1', async () => {
+    const old = 'v1./XPHROs2KokFutJiA4WQQmmRUZTaIKes3smPXZoq3oAw8P0v3wBeXB8zptAE1oj+L6U4ArJ/uNA7ON4='
+    expect(await unseal(env, old, owner)).toEqual({ kind: 'opened', secret })
+    expect(await unseal(second, old, owner)).toEqual({ kind: 'opened', secret })
+    expect(await unseal(env, old, { ...owner, id: 'c2' })).toMatchObject({ kind: 'unreadable' })
+    expect(await isSealedWithCurrentKey(env, old)).toBe(false)
   })
 })
 

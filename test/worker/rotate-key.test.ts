@@ -1,0 +1,92 @@
+/** Tests the rotation of keys: all secrets of a tenant open before, during and after it, without the earlier key. */
+
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { beforeAll, expect, it } from 'vitest'
+import { createApp } from '../../src/worker/app.ts'
+import { unseal } from '../../src/durable/platform/seal.ts'
+import { credentialOwner } from '../../src/durable/models/credentials.ts'
+import { parseSealedHeader } from '../../src/agent/model/provider-headers.ts'
+import { headerOwner } from '../../src/durable/models/provider-headers.ts'
+import { unsealSecrets } from '../../src/durable/channels/connection.ts'
+import { createConnections } from '../../src/db/channel-connections.ts'
+import { tenantStub } from '../../src/durable/tenant/tenant-stub.ts'
+import { adminKey, applyMigrations, bindings, call, newTenant } from './client.ts'
+
+beforeAll(applyMigrations)
+
+const newMaster = btoa(String.fromCharCode(...new Uint8Array(32).fill(5)))
+const address = 'https://llm.example.com/v1'
+const secrets = { bot_token: '4711:abcdefghijklmnop', webhook_secret: 'a-webhook-secret-with-32-characters' }
+
+async function filledTenant() {
+  const { id, key } = await newTenant()
+  const body = { providers: { 'custom:mine': { base_url: address, headers: { 'x-team': 'the-header-secret' } } } }
+  await call('PATCH', '/api/settings', { key, body })
+  await call('POST', '/api/credentials', { key, body: { provider: 'openai', key: 'sk-the-credential-0001' } })
+  await call('POST', '/api/channels', { key, body: { platform: 'telegram', secrets } })
+  return id
+}
+
+/** All secrets of the tenant, opened with the keys of this deployment. */
+async function openAll(env: Env, id: string) {
+  const [credential] = (await tenantStub(bindings, id).credentials.list()).list
+  const settings = await tenantStub(bindings, id).settings.get()
+  const header = parseSealedHeader(settings.providers?.['custom:mine']?.headers?.['x-team'] ?? '')
+  const [connection] = await createConnections(bindings.DB, id).list({ limit: 1 })
+  return [
+    await unseal(env, credential!.sealed, credentialOwner(id, credential!)),
+    await unseal(env, header, headerOwner(id, address, 'x-team')),
+    await unsealSecrets(env, connection!),
+  ]
+}
+const all = [
+  { kind: 'opened', secret: 'sk-the-credential-0001' },
+  { kind: 'opened', secret: 'the-header-secret' },
+  secrets,
+]
+
+async function rotate(env: Env, id: string) {
+  const context = createExecutionContext()
+  const request = new Request(`https://talaria.test/api/admin/tenants/${id}/rotate-key`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey}` },
+  })
+  const response = await createApp().fetch(request, env, context)
+  await waitOnExecutionContext(context)
+  return response.json()
+}
+
+it('a new data key seals everything again', async () => {
+  const id = await filledTenant()
+  expect(await openAll(bindings, id)).toEqual(all)
+  expect(await rotate(bindings, id)).toEqual({ resealed: 3, unreadable: [] })
+  expect(await openAll(bindings, id)).toEqual(all)
+  expect((await tenantStub(bindings, id).dataKeys.get())?.version).toBe(2)
+})
+
+it('a new ENCRYPTION_KEY opens everything during the rotation, and alone after it', async () => {
+  const id = await filledTenant()
+  const during = { ...bindings, ENCRYPTION_KEY: newMaster, ENCRYPTION_KEY_PREVIOUS: bindings.ENCRYPTION_KEY ?? '' }
+  const after = { ...bindings, ENCRYPTION_KEY: newMaster }
+  expect(await openAll(during, id)).toEqual(all)
+  expect((await openAll(after, id))[0]).toMatchObject({ kind: 'unreadable' })
+  expect(await rotate(during, id)).toEqual({ resealed: 3, unreadable: [] })
+  expect(await openAll(after, id)).toEqual(all)
+})
+
+it('what cannot be opened is named', async () => {
+  const id = await filledTenant()
+  const { unreadable } = (await rotate({ ...bindings, ENCRYPTION_KEY: newMaster }, id)) as { unreadable: string[] }
+  expect(unreadable).toEqual([
+    expect.stringMatching(/^credential /),
+    'header custom:mine x-team',
+    expect.stringMatching(/^channel /),
+  ])
+  expect(await openAll(bindings, id)).toEqual(all)
+})
+
+it('needs the owner of the deployment, and a tenant', async () => {
+  const { id, key } = await newTenant()
+  expect((await call('POST', `/api/admin/tenants/${id}/rotate-key`, { key })).status).toBe(403)
+  expect((await call('POST', '/api/admin/tenants/unknown/rotate-key')).status).toBe(404)
+})
