@@ -29,6 +29,7 @@ import { sessionChatRoutes } from './routes/session-chat.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { tenantRoutes } from './routes/tenant.ts'
 import { createToolRoutes } from './routes/tools.ts'
+import { uploadRoutes } from './routes/uploads.ts'
 import { usageRoutes } from './routes/usage.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { requireAccess } from './access.ts'
@@ -43,6 +44,7 @@ export const routes: readonly Route[] = [
   ...responseRoutes,
   ...storedResponseRoutes,
   ...runRoutes,
+  ...uploadRoutes,
   ...sessionRoutes,
   ...sessionChatRoutes,
   ...fileRoutes,

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { ImagePart, Message, TextPart, UserMessage } from '../agent/model/message.ts'
 import { utf8Bytes, maxInputBytes } from '../durable/platform/row-size.ts'
 import { invalid } from './errors.ts'
+import type { GivenFile } from './uploads.ts'
 
 /** Longer texts belong in files of the session. */
 export const maxTextChars = 600_000
@@ -19,34 +20,83 @@ export const imageUrlSchema = z
     'An https address or a data:image/…;base64 one.',
   )
 
+/** Base64 or a data URL. */
+export const fileDataSchema = z.string().max(14_000_000)
+const uploadId = z.string().max(100)
+export const audioSchema = z.object({
+  data: fileDataSchema,
+  format: z.enum(['wav', 'mp3', 'flac', 'ogg', 'm4a', 'webm']),
+})
+const givenName = z.string().max(255).nullish()
+
+/** Files go to the workspace, and the message names their paths. */
+export const filePart = z.object({
+  type: z.literal('file'),
+  file: z.object({ filename: givenName, file_data: fileDataSchema.nullish(), file_id: uploadId.nullish() }),
+})
+export const audioPart = z.object({ type: z.literal('input_audio'), input_audio: audioSchema })
+
 const contentPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string().max(maxTextChars) }),
   z.strictObject({
     type: z.literal('image_url'),
     image_url: z.strictObject({ url: imageUrlSchema, detail: z.enum(['auto', 'low', 'high', 'original']).optional() }),
   }),
+  filePart,
+  audioPart,
 ])
 export type ContentPart = z.infer<typeof contentPart>
 
 export const inputSchema = z
   .union([z.string().max(maxTextChars), z.array(contentPart).min(1).max(1_000)])
-  .describe('Text, or parts of text and images.')
+  .describe('Text, or parts of text, images, files and audio.')
 
-export const attachmentSchema = z.strictObject({ type: z.literal('image'), url: imageUrlSchema })
+export const attachmentSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('image'), url: imageUrlSchema }),
+  z.strictObject({
+    type: z.literal('file'),
+    name: z.string().min(1).max(255).optional(),
+    data: fileDataSchema.optional().describe('Base64 or a data URL.'),
+    file_id: uploadId.optional().describe('Of POST /v1/files.'),
+  }),
+])
+type Attachment = z.infer<typeof attachmentSchema>
+
+/** The files of a message, in their order. */
+export function listFiles(
+  input: string | readonly ContentPart[],
+  attachments: readonly Attachment[] = [],
+): readonly GivenFile[] {
+  const parts = typeof input === 'string' ? [] : input
+  return [
+    ...parts.flatMap((part): readonly GivenFile[] => {
+      if (part.type === 'file') return [{ name: part.file.filename, data: part.file.file_data, id: part.file.file_id }]
+      if (part.type !== 'input_audio') return []
+      const { data, format } = part.input_audio
+      return [{ name: `audio.${format}`, data, mediaType: `audio/${format}` }]
+    }),
+    ...attachments.flatMap((one) => (one.type === 'file' ? [{ name: one.name, data: one.data, id: one.file_id }] : [])),
+  ]
+}
 
 export function parseUserMessage(
   input: string | readonly ContentPart[],
-  attachments: readonly z.infer<typeof attachmentSchema>[] = [],
+  attachments: readonly Attachment[] = [],
   param = 'input',
   system = '',
 ): UserMessage {
   const parts = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input
-  const content = [...parts.map(parseContentPart), ...attachments.map(({ url }) => parseImageUrl(url))]
+  const content = [
+    ...parts.filter((part) => !isFile(part)).map(parseContentPart),
+    ...attachments.flatMap((one) => (one.type === 'image' ? [parseImageUrl(one.url)] : [])),
+  ]
+  const hasFiles = parts.some(isFile) || attachments.some(({ type }) => type === 'file')
   const length = content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
   if (length > maxTextChars)
     throw invalid(`A message has at most ${maxTextChars} characters; put more into a file.`, param)
   requireStorableSize(measureBytes([system, listTexts(content)]), param)
-  if (content.every((part) => part.type === 'text' && !part.text.trim())) throw invalid('The message is empty.', param)
+  if (!hasFiles && content.every((part) => part.type === 'text' && !part.text.trim()))
+    throw invalid('The message is empty.', param)
   return { role: 'user', content }
 }
 
@@ -77,8 +127,15 @@ const tooLong = (maxBytes: number, param: string) =>
 const listTexts = (content: readonly (TextPart | ImagePart)[]) =>
   content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
 
-export const parseContentPart = (part: ContentPart): TextPart | ImagePart =>
-  part.type === 'text' ? part : parseImageUrl(part.image_url.url)
+const isFile = ({ type }: ContentPart): boolean => type === 'file' || type === 'input_audio'
+
+/** Files of earlier messages become notes: only those of the new message are stored. */
+export function parseContentPart(part: ContentPart): TextPart | ImagePart {
+  if (part.type === 'text') return part
+  if (part.type === 'image_url') return parseImageUrl(part.image_url.url)
+  const name = part.type === 'file' ? (part.file.filename ?? 'a file') : 'audio'
+  return { type: 'text', text: `[Attached file: ${name}]` }
+}
 
 function parseImageUrl(url: string): ImagePart {
   const inline = /^data:(image\/[\w.+-]+);base64,(.*)$/s.exec(url)

@@ -4,9 +4,13 @@ import * as z from 'zod'
 import type { AssistantMessage, Message, UserMessage } from '../../agent/model/message.ts'
 import { parseCallArguments } from '../../agent/providers/shared/call-arguments.ts'
 import { AppError, invalid } from '../errors.ts'
+import type { GivenFile } from '../uploads.ts'
 import {
+  audioSchema,
   type ContentPart,
+  fileDataSchema,
   imageUrlSchema,
+  listFiles,
   maxTextChars,
   parseContentPart,
   requireStorableSize,
@@ -20,6 +24,13 @@ const partSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.enum(['input_text', 'output_text', 'text', 'summary_text']), text: textSchema }),
   z.looseObject({ type: z.literal('refusal'), refusal: textSchema }),
   z.looseObject({ type: z.literal('input_image'), image_url: imageUrlSchema }),
+  z.looseObject({
+    type: z.literal('input_file'),
+    filename: z.string().max(255).nullish(),
+    file_data: fileDataSchema.nullish(),
+    file_id: z.string().max(100).nullish(),
+  }),
+  z.looseObject({ type: z.literal('input_audio'), input_audio: audioSchema }),
 ])
 const contentSchema = z.union([textSchema, z.array(partSchema).max(1_000)])
 const callId = z.string().min(1).max(200)
@@ -55,6 +66,7 @@ export type ParsedInput = {
   /** `instructions`, then the messages of role system and developer. */
   readonly instructions: string
   readonly message: UserMessage
+  readonly files: readonly GivenFile[]
 }
 
 export function parseInput(input: z.infer<typeof responseInput>, instructions: string): ParsedInput {
@@ -78,6 +90,7 @@ export function parseInput(input: z.infer<typeof responseInput>, instructions: s
     history: parseHistory(conversation.slice(0, before)),
     instructions: system,
     message: parseUserMessage(parts, [], 'input', system),
+    files: listFiles(parts),
   }
 }
 
@@ -99,6 +112,8 @@ const blankLine: ContentPart = { type: 'text', text: '\n\n' }
 const toContentParts = (value: Content): readonly ContentPart[] =>
   (typeof value === 'string' ? [{ type: 'text' as const, text: value }] : value).map((one): ContentPart => {
     if (one.type === 'input_image') return { type: 'image_url', image_url: { url: one.image_url } }
+    if (one.type === 'input_audio') return { type: 'input_audio', input_audio: one.input_audio }
+    if (one.type === 'input_file') return { type: 'file', file: one }
     return { type: 'text', text: one.type === 'refusal' ? one.refusal : one.text }
   })
 

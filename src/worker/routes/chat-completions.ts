@@ -15,7 +15,10 @@ import { idempotencyKeyHeader, sessionIdHeaders } from '../headers.ts'
 import { claimIds, replayHeaders } from '../idempotency.ts'
 import { ignored, ignoredFields } from '../ignored-fields.ts'
 import {
+  audioPart,
+  filePart,
   imageUrlSchema,
+  listFiles,
   maxTextChars,
   parseContentPart,
   requireStorableSize,
@@ -28,6 +31,7 @@ import { readWithSessionSettings } from '../settings-patch.ts'
 import { parseTurnOptions, turnOptionFields } from '../turn-options.ts'
 import { sessionStub } from '../sessions.ts'
 import { idempotencyOf, submitAndStream, submitAndWait } from '../submit.ts'
+import { resolveFiles } from '../uploads.ts'
 
 const textSchema = z.string().max(maxTextChars)
 // Unknown fields of a part, for example cache marks, are ignored.
@@ -36,7 +40,7 @@ const imagePart = z.object({ type: z.literal('image_url'), image_url: z.object({
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: textSchema })
 
 const partsOf = <Kind extends z.ZodType>(kind: Kind) => z.union([textSchema, z.array(kind).max(1_000)])
-const content = partsOf(z.discriminatedUnion('type', [textPart, imagePart]))
+const content = partsOf(z.discriminatedUnion('type', [textPart, imagePart, filePart, audioPart]))
 const answerContent = partsOf(z.discriminatedUnion('type', [textPart, refusalPart]))
 const textContent = partsOf(z.discriminatedUnion('type', [textPart]))
 const toolCall = z.object({
@@ -137,6 +141,7 @@ async function chat(call: ChatCall): Promise<Response> {
   const stored = call.web.req.header('x-talaria-session-id') ?? call.web.req.header('x-hermes-session-id')
   const { history, instructions, last } = splitMessages(body.messages)
   const message = parseUserMessage(last, [], 'messages', instructions)
+  const files = await resolveFiles(listFiles(last), { env, tenantId: tenant.id, param: 'messages' })
   const named = stored === undefined ? undefined : sessionStub(env, tenant.id, stored)
   const read = (snapshot: TenantSnapshot) => parseTurnOptions(body, env, snapshot)
   const wishes = named ? await readWithSessionSettings(named, call, read) : read(tenant)
@@ -150,7 +155,8 @@ async function chat(call: ChatCall): Promise<Response> {
     kind: 'request',
     authority: call.authority,
     runId: ids.runId,
-    message: message,
+    message,
+    files,
     busyMode: 'queue',
     options: mergeTurnOptions(body, wishes, instructions),
     tenant,

@@ -20,6 +20,7 @@ import { type Call, route } from '../route.ts'
 import { readWithSessionSettings } from '../settings-patch.ts'
 import { parseTurnOptions, turnOptionFields } from '../turn-options.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
+import { resolveFiles } from '../uploads.ts'
 import { idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
 import { eventStreamHeaders } from './chat-completions.ts'
 import {
@@ -108,6 +109,7 @@ export async function submitResponse(
   if (isContinuation && parsed.history.length)
     throw invalid('Earlier messages are already stored. Send only the new ones.', 'input')
   const options = mergeRunOptions(request, await readTurnOptions(call), parsed.instructions)
+  const files = await resolveFiles(parsed.files, { env: call.env, tenantId: tenant.id, param: 'input' })
   const { ids, conversation, branchOf, after } = await resolveTarget(call)
   const isStored = request.store !== false
   // A repeated request with an idempotency key must find its answer, so its session stays.
@@ -117,6 +119,7 @@ export async function submitResponse(
     authority: call.authority,
     runId: ids.runId,
     message: parsed.message,
+    files,
     busyMode: 'queue',
     tenant,
     idempotency: idempotencyOf(ids),

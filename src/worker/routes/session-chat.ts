@@ -7,11 +7,12 @@ import { readLastEventId, streamEvents } from '../event-bridge.ts'
 import { AppError } from '../errors.ts'
 import { idempotencyKeyHeader, lastEventIdHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
-import { attachmentSchema, inputSchema, joinSystemText, parseUserMessage } from '../input.ts'
+import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input.ts'
 import { type Call, route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { accepted, idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
 import { readWithSessionSettings } from '../settings-patch.ts'
+import { resolveFiles } from '../uploads.ts'
 import { parseTurnOptions, turnOptionFields } from '../turn-options.ts'
 import { acceptedShape, ok, runShape } from '../shapes.ts'
 import { eventStreamHeaders } from './chat-completions.ts'
@@ -37,12 +38,15 @@ async function prepare(call: Call<unknown, Chat>) {
   const wishes = await readWithSessionSettings(session, call, (snapshot) => parseTurnOptions(body, env, snapshot))
   const instructions = joinSystemText([{ text: body.instructions ?? '', param: 'instructions' }])
   const message = parseUserMessage(body.input, body.attachments, 'input', instructions)
+  const given = listFiles(body.input, body.attachments)
+  const files = await resolveFiles(given, { env, tenantId: tenant.id, param: 'attachments' })
   const ids = await claimIds(call, sessionId)
   const command: RequestCommand = {
     kind: 'request',
     authority,
     runId: ids.runId,
     message,
+    files,
     busyMode: body.mode,
     tenant,
     idempotency: idempotencyOf(ids),

@@ -34,7 +34,7 @@ type NotAccepted = Exclude<
 export const isNotAccepted = (submitted: Submitted): submitted is NotAccepted =>
   ['too-large', 'superseded', 'busy', 'nothing', 'over-limit'].includes(submitted.status)
 
-/** The steps of one kind of command. Only `open` and `prepare` may wait; the others run without an await between them. */
+/** The steps of one kind of command. Only `open`, `prepare` and `placeFiles` may wait; the others run without an await between them. */
 export type Intake = {
   /** The id of the run that the command starts, if it starts one. */
   readonly runId: string
@@ -49,6 +49,8 @@ export type Intake = {
   /** Removes what `prepare` stored, because the message was not accepted. */
   readonly discard?: () => Promise<void>
   readonly create?: () => void
+  /** Writes the files of the message into the workspace of the session. Undefined when there is nothing to write. */
+  readonly placeFiles?: () => Promise<void> | undefined
   /** The message of the turn that starts now; undefined when there is none after all. */
   readonly compose: () => { readonly message: UserMessage; readonly options: TurnOptions } | undefined
   /** Passes the message to the open turn. */

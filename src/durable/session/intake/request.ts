@@ -6,6 +6,7 @@ import type { TurnOptions } from '../../../agent/model/turn-options.ts'
 import type { NewSession } from '../../storage/session-metadata.ts'
 import type { TenantSnapshot } from '../../tenant/tenant-snapshot.ts'
 import { attachmentPrefix, canStore, discardImages, storeImages } from '../../workspace/attachments.ts'
+import { type IncomingFile, withFileNames, writeIncomingFiles } from './incoming-files.ts'
 import { type BusyMode, joinOpenTurn } from './join-turn.ts'
 import { isLastRun, findJoinedRun, runOf } from '../read-session.ts'
 import type { Session } from '../session.ts'
@@ -18,6 +19,8 @@ export type RequestCommand = {
   readonly runId: string
   readonly tenant: TenantSnapshot
   readonly message: UserMessage
+  /** Written into the workspace before the turn reads the message. */
+  readonly files?: readonly IncomingFile[]
   readonly options: TurnOptions
   /** Applies while a turn is open. Undefined: the setting `busy_input_mode` decides. */
   readonly busyMode: BusyMode | undefined
@@ -39,13 +42,20 @@ export type RequestTarget =
     }
 
 export function requestIntake(session: Session, command: RequestCommand, blobs: R2Bucket | undefined): Intake {
-  const { runId, message, busyMode, target, tenant } = command
+  const { runId, busyMode, target, tenant, files = [] } = command
+  const message = withFileNames(command.message, runId, files)
   const options = { ...command.options, authority: command.authority }
   const history = target.kind === 'create' ? target.history : []
   let stored = message
   // An earlier try may have joined a run at any time; a concurrent one only since this one began.
   let eventsSince = 0
   let storedHistory: readonly Message[] = []
+  let areFilesPlaced = files.length === 0
+  const placeFiles = () => {
+    if (areFilesPlaced) return undefined
+    areFilesPlaced = true
+    return writeIncomingFiles(session, runId, files, blobs)
+  }
   const open = async () => {
     await session.tenant.update(tenant)
     if (session.exists) return 'exists' as const
@@ -65,7 +75,8 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
     },
     prepare: async () => {
       stored = await storeImages(message, blobs, attachmentPrefix(session.tenantId, session.sessionId))
-      if (!session.exists) storedHistory = await Promise.all(history.map((one) => storeMessage(session, one, blobs)))
+      if (session.exists) await placeFiles()
+      else storedHistory = await Promise.all(history.map((one) => storeMessage(session, one, blobs)))
     },
     discard: async () => {
       if (stored !== message) await discardImages(stored, message, blobs)
@@ -73,6 +84,7 @@ export function requestIntake(session: Session, command: RequestCommand, blobs: 
     create: () => {
       if (target.kind === 'create') session.create(target.spec, storedHistory)
     },
+    placeFiles,
     compose: () => ({ message: stored, options }),
     join: () => joinOpenTurn(session, { runId, mode: busyMode, options }, stored),
   }

@@ -1,0 +1,65 @@
+/** Writes the files of a message into the workspace, and names them in the message. */
+
+import { log } from '../../../agent/model/log.ts'
+import { BackendError } from '../../../agent/model/backend.ts'
+import type { UserMessage } from '../../../agent/model/message.ts'
+import type { Session } from '../session.ts'
+
+export type IncomingFile = {
+  readonly name: string
+  readonly mediaType: string
+  readonly content:
+    | { readonly kind: 'base64'; readonly data: string }
+    /** A key in R2, of the same tenant. */
+    | { readonly kind: 'stored'; readonly key: string }
+}
+
+/** The path is the same for a repeat of the request. */
+export function pathOfFile(runId: string, { name }: IncomingFile, n: number): string {
+  const safe = name
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{N}._ -]/gu, '_')
+    .replace(/^[. ]+/, '')
+    .slice(-120)
+  return `uploads/${runId.slice(4, 12)}/${n ? `${n + 1}-` : ''}${safe || 'file'}`
+}
+
+export const withFileNames = (message: UserMessage, runId: string, files: readonly IncomingFile[]): UserMessage =>
+  files.length
+    ? { ...message, content: [...message.content, { type: 'text', text: renderFileNames(runId, files) }] }
+    : message
+
+const renderFileNames = (runId: string, files: readonly IncomingFile[]): string =>
+  files.map((file, n) => `\n[Attached file: ${pathOfFile(runId, file, n)} (${file.mediaType})]`).join('')
+
+/** A file that cannot be written is logged; the agent finds it missing. */
+export async function writeIncomingFiles(
+  session: Session,
+  runId: string,
+  files: readonly IncomingFile[],
+  blobs: R2Bucket | undefined,
+): Promise<void> {
+  const { userFiles, resolve } = session.toolRuntime.backend
+  for (const [n, file] of files.entries()) {
+    const bytes = await readIncoming(session.tenantId, file, blobs)
+    if (!bytes) continue
+    try {
+      await userFiles.write(resolve(pathOfFile(runId, file, n)), bytes)
+    } catch (error) {
+      if (!(error instanceof BackendError)) throw error
+      log.warn('workspace.file_unwritten', 'A file of a message could not be written.', { error })
+    }
+  }
+}
+
+async function readIncoming(
+  tenantId: string,
+  { content }: IncomingFile,
+  blobs: R2Bucket | undefined,
+): Promise<Uint8Array | undefined> {
+  if (content.kind === 'base64')
+    return Uint8Array.from(atob(content.data.replace(/\s+/g, '')), (char) => char.charCodeAt(0))
+  if (!content.key.startsWith(`t/${tenantId}/`)) return undefined
+  const object = await blobs?.get(content.key)
+  return object ? new Uint8Array(await object.arrayBuffer()) : undefined
+}
