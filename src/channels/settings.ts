@@ -10,7 +10,12 @@ const ids = z
 const fields = {
   allow_users: ids,
   allow_chats: ids,
-  admins: ids.describe('People who may press buttons that others were asked to press.'),
+  admins: ids.describe(
+    'People with the scope `approve`: they may press the buttons of others, and allow calls always.',
+  ),
+  search_scope: z
+    .enum(['chat', 'tenant'])
+    .describe('The conversations that the agent can search for people of this channel: of their chat, or all.'),
   require_mention: z.boolean().describe('In groups, only messages that address the bot begin a turn.'),
   busy_mode: z.enum(['interrupt', 'queue', 'steer']),
   streaming: z.boolean().describe('Answers appear while they are written.'),
@@ -21,6 +26,7 @@ export const channelSettings = z.strictObject({
   allow_users: fields.allow_users.default([]),
   allow_chats: fields.allow_chats.default([]),
   admins: fields.admins.default([]),
+  search_scope: fields.search_scope.default('chat'),
   require_mention: fields.require_mention.default(true),
   busy_mode: fields.busy_mode.default('interrupt'),
   streaming: fields.streaming.default(false),

@@ -23,9 +23,9 @@ export const dayNumber = (at: number) => Math.floor(at / dayMs)
 
 const ownSession = 'FROM session WHERE tenant_id = ?1 AND id = ?2'
 
-// The update omits active_day: SQLite would write its index again even if the value is unchanged.
+// The update omits active_day and chat: SQLite would write their indexes again even if the values are unchanged.
 const upsertSession = `INSERT INTO session(tenant_id, id, title, source, model, parent_id, created_at, updated_at, active_day,
-    through, usage, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+    through, usage, state, chat) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
   ON CONFLICT(tenant_id, id) DO UPDATE SET title = excluded.title, source = excluded.source, model = excluded.model,
     parent_id = excluded.parent_id, updated_at = excluded.updated_at, through = max(session.through, excluded.through),
     usage = excluded.usage, state = excluded.state
@@ -130,7 +130,8 @@ function sessionStatement({ statement }: TenantDb, record: SessionRecord, throug
   const day = dayNumber(updatedAt)
   const usage = JSON.stringify(record.usage)
   const state = JSON.stringify(record.state ?? null)
-  return statement(upsertSession, id, title, source, model, parentId, createdAt, updatedAt, day, through, usage, state)
+  const values = [id, title, source, model, parentId, createdAt, updatedAt, day, through, usage, state]
+  return statement(upsertSession, ...values, record.chat ?? null)
 }
 
 function titleStatements({ statement, tenantId }: TenantDb, { id, title, updatedAt }: SessionRecord) {

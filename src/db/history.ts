@@ -1,6 +1,8 @@
 /** Implements the history port on D1, for one tenant. The storage and its cost: docs/design/history.md. */
 
+import type { HistoryReach } from '../agent/model/authority.ts'
 import type { HistoryStore } from '../agent/model/history.ts'
+import type { History } from '../agent/model/tool.ts'
 import { appendPages } from './append-pages.ts'
 import { createTenantDb } from './tenant-db.ts'
 import { listRecentSessions, listSessions, getSession } from './session-directory.ts'
@@ -20,5 +22,23 @@ export function createD1History(db: D1Database, tenantId: string): HistoryStore 
     recent: (limit) => listRecentSessions(tenantDb, limit),
     search: (query, limit, sort) => searchMessages(tenantDb, query, limit, { sort, now: Date.now() }),
     read: (sessionId, range) => readMessages(tenantDb, sessionId, range),
+  }
+}
+
+/** Reads the history for a call of a session: not more than the authority of the call reaches. */
+export function createReachableHistory(
+  db: D1Database,
+  { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
+  reach: HistoryReach,
+): History {
+  const tenantDb = createTenantDb(db, tenantId)
+  const chat = reach.kind === 'chat' ? reach.chat : undefined
+  const isOwnOnly = reach.kind === 'session'
+  return {
+    recent: async (limit) => (isOwnOnly ? [] : listRecentSessions(tenantDb, limit, chat)),
+    search: async (query, limit, sort) =>
+      isOwnOnly ? [] : searchMessages(tenantDb, query, limit, { sort, now: Date.now(), chat }),
+    read: async (id, range) =>
+      isOwnOnly && id !== sessionId ? undefined : readMessages(tenantDb, id, range, isOwnOnly ? undefined : chat),
   }
 }

@@ -28,6 +28,7 @@ const selectPages = (direction: 'ASC' | 'DESC') => `WITH here AS (SELECT num << 
 const selectForward = selectPages('ASC')
 const selectBackward = selectPages('DESC')
 const selectSession = 'SELECT num FROM session WHERE tenant_id = ?1 AND id = ?2'
+const selectSessionOfChat = `${selectSession} AND chat = ?3`
 
 export async function listPages(
   tenantDb: TenantDb,
@@ -46,13 +47,18 @@ export async function listPages(
   return rows.map(decodePage)
 }
 
-/** Reads the first and last messages, or those around a position. Undefined when the session does not exist. */
+/**
+ * Reads the first and last messages, or those around a position. Undefined when the session does not exist, or is not of
+ * this `chat`.
+ */
 export async function readMessages(
   { statement, readAll }: TenantDb,
   sessionId: string,
   range?: { readonly around: number; readonly window: number },
+  chat?: string,
 ): Promise<readonly HistoryMessage[] | undefined> {
-  const sessionQuery = statement(selectSession, sessionId)
+  const sessionQuery =
+    chat === undefined ? statement(selectSession, sessionId) : statement(selectSessionOfChat, sessionId, chat)
   const pagesQuery = (sql: string, from: number, to: number, limit: number) =>
     statement(sql, sessionId, from, to, limit, defaultPortionBytes / 2)
   if (!range) {

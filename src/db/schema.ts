@@ -26,10 +26,16 @@ export const session = sqliteTable(
     through: integer('through').notNull(),
     usage: text('usage', { mode: 'json' }).$type<Usage>().notNull(),
     state: text('state', { mode: 'json' }).$type<unknown>(),
+    // The chat of the session, as ID:CHAT of its connection. It never changes.
+    chat: text('chat'),
   },
   (table) => [
     uniqueIndex('session_tenant_id').on(table.tenantId, table.id),
     index('session_active').on(table.tenantId, table.activeDay),
+    // Partial, so that sessions without a chat do not write it.
+    index('session_chat')
+      .on(table.tenantId, table.chat)
+      .where(sql`chat IS NOT NULL`),
   ],
 )
 

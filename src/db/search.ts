@@ -39,31 +39,54 @@ const recentWeeks = 6
 /** Bodies up to this size are part of the result rows. Longer ones are fetched one at a time, to limit memory. */
 const maxInlineBodyBytes = 65_536
 
+/** Renders a condition on the key of a row, or nothing. */
+type Within = (key: string) => string
+
 /**
  * Selects matches with their session and page. CROSS JOIN makes SQLite read the full-text table first and in order, so
  * that it stops at the limit. A title match joins the first page of the session, which is nearly always n = 1.
  */
-const selectMatches = (table: 'words' | 'pieces', order: string, match: '?2' | '?4' = '?2') => `SELECT
+const selectMatches = (table: 'words' | 'pieces', order: string, match: '?2' | '?4', within: Within) => `SELECT
     ${table}.rowid AS key, session.id AS session, session.title, session.updated_at, page.id AS page, page.at,
     CASE WHEN page.size <= ${maxInlineBodyBytes} THEN page.body END AS body
   FROM ${table} CROSS JOIN session ON session.num = ${table}.rowid >> 20 AND session.tenant_id = ?1
   LEFT JOIN page ON page.id = ${table}.rowid + (${table}.rowid % ${keysPerSession} = 0) AND page.tenant_id = ?1
-  WHERE ${table} MATCH ${match} ORDER BY ${order} LIMIT ?3`
+  WHERE ${table} MATCH ${match} ${within(`${table}.rowid`)} ORDER BY ${order} LIMIT ?3`
 
 const newestFirst = (table: 'words' | 'pieces') => `${table}.rowid DESC`
 const oldestFirst = (table: 'words' | 'pieces') => `${table}.rowid ASC`
 
 /** SQLite runs the second SELECT only when the first one does not fill the limit. */
-const selectLatest = `SELECT * FROM (${selectMatches('words', newestFirst('words'))})
-  UNION ALL SELECT * FROM (${selectMatches('words', newestFirst('words'), '?4')}) LIMIT ?3`
-const selectOldest = selectMatches('words', oldestFirst('words'))
-const selectLatestPieces = selectMatches('pieces', newestFirst('pieces'))
-const selectOldestPieces = selectMatches('pieces', oldestFirst('pieces'))
+const selectLatest = (within: Within) => `SELECT * FROM (${selectMatches('words', newestFirst('words'), '?2', within)})
+  UNION ALL SELECT * FROM (${selectMatches('words', newestFirst('words'), '?4', within)}) LIMIT ?3`
+const selectOldest = (within: Within) => selectMatches('words', oldestFirst('words'), '?2', within)
+const selectLatestPieces = (within: Within) => selectMatches('pieces', newestFirst('pieces'), '?2', within)
+const selectOldestPieces = (within: Within) => selectMatches('pieces', oldestFirst('pieces'), '?2', within)
+
+const selectChat = 'SELECT num FROM session WHERE tenant_id = ?1 AND chat = ?2 ORDER BY num DESC LIMIT 200'
+
+/**
+ * Restricts a query to the sessions of a chat, which are few: one for each thread. Undefined when there are none. The
+ * numbers are ours, so that they need no parameters; the range lets SQLite skip all other rows.
+ */
+async function restrictTo(chat: string | undefined, { read }: TenantDb): Promise<Within | undefined> {
+  if (chat === undefined) return () => ''
+  const nums = (await read<{ readonly num: number }>(selectChat, chat)).map(({ num }) => Number(num))
+  if (!nums.length) return undefined
+  const [from, to] = [Math.min(...nums) * keysPerSession, (Math.max(...nums) + 1) * keysPerSession]
+  return (key) => `AND ${key} >= ${from} AND ${key} < ${to} AND ${key} >> 20 IN (${nums.join()})`
+}
 
 /** Selects the page of a key. For a title it selects the first page of the session. */
 const selectBody = 'SELECT body FROM page WHERE tenant_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1'
 
-type SearchOptions = { readonly sort?: Sort; readonly now: number }
+type SearchOptions = {
+  readonly sort?: Sort
+  readonly now: number
+  /** Only the sessions of this chat. */
+  readonly chat?: string | undefined
+}
+type WithinOptions = SearchOptions & { readonly within: Within }
 
 export async function searchMessages(
   tenantDb: TenantDb,
@@ -71,12 +94,14 @@ export async function searchMessages(
   requested: number,
   options: SearchOptions,
 ): Promise<readonly HistoryHit[]> {
+  const within = await restrictTo(options.chat, tenantDb)
+  if (within === undefined) return []
   const limit = Math.max(1, Math.min(Math.trunc(requested), maxHits))
   const groups = parseQuery(query)
   const isRanked = options.sort === undefined && countTerms(groups) > 1
   const wanted = { groups, limit: isRanked ? Math.max(minCandidates, limit * candidatesPerHit) : limit }
-  const rows = await findWords(tenantDb, wanted, options)
-  const found = rows.length > 0 ? rows : await findPieces(tenantDb, wanted, options)
+  const rows = await findWords(tenantDb, wanted, { ...options, within })
+  const found = rows.length > 0 ? rows : await findPieces(tenantDb, wanted, { ...options, within })
   const candidates = await readCandidates(tenantDb, found, createMatchers(groups))
   return takeFirstOfPages(sortCandidates(candidates, options)).slice(0, limit)
 }
@@ -88,12 +113,12 @@ export async function searchMessages(
 async function findWords(
   tenantDb: TenantDb,
   { groups, limit }: CandidateQuery,
-  { sort, now }: SearchOptions,
+  { sort, now, within }: WithinOptions,
 ): Promise<readonly MatchRow[]> {
   const { tenantId, statement, read, readAll } = tenantDb
   if (sort === 'oldest') {
     const match = renderWordsMatch(groups, tenantId)
-    return match === undefined ? [] : read<MatchRow>(selectOldest, match, limit)
+    return match === undefined ? [] : read<MatchRow>(selectOldest(within), match, limit)
   }
   const currentWeek = weekNumber(now)
   const weeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, currentWeek + 1 - i))
@@ -105,19 +130,19 @@ async function findWords(
   })
   const [first] = bindings
   if (!first) return []
-  if (bindings.length === 1) return read<MatchRow>(selectLatest, ...first)
-  return (await readAll<MatchRow>(bindings.map((values) => statement(selectLatest, ...values)))).flat()
+  if (bindings.length === 1) return read<MatchRow>(selectLatest(within), ...first)
+  return (await readAll<MatchRow>(bindings.map((values) => statement(selectLatest(within), ...values)))).flat()
 }
 
 /** Finds rows in the table `pieces`. Common trigrams make this as slow as all tenants together, so it is the fallback. */
 async function findPieces(
   tenantDb: TenantDb,
   { groups, limit }: CandidateQuery,
-  { sort }: SearchOptions,
+  { sort, within }: WithinOptions,
 ): Promise<readonly MatchRow[]> {
   const match = renderPiecesMatch(groups, tenantDb.tenantId)
   if (match === undefined) return []
-  return tenantDb.read<MatchRow>(sort === 'oldest' ? selectOldestPieces : selectLatestPieces, match, limit)
+  return tenantDb.read<MatchRow>((sort === 'oldest' ? selectOldestPieces : selectLatestPieces)(within), match, limit)
 }
 
 /** A candidate with the key of its page: a title and the first message of its session are one hit. */

@@ -46,10 +46,17 @@ export async function getSession({ read }: TenantDb, sessionId: string) {
   return row && { record: parseRow(row), through: row.through }
 }
 
-export async function listRecentSessions({ read }: TenantDb, limit: number): Promise<readonly HistorySession[]> {
+/** `chat`: only the sessions of this chat. */
+export async function listRecentSessions(
+  { read }: TenantDb,
+  limit: number,
+  chat?: string,
+): Promise<readonly HistorySession[]> {
   const rows = await read<Pick<SessionRow, 'id' | 'title' | 'source' | 'updated_at'>>(
-    `SELECT id, title, source, updated_at FROM session WHERE tenant_id = ?1 ${newestFirst} LIMIT ?2`,
+    `SELECT id, title, source, updated_at FROM session
+      WHERE tenant_id = ?1 ${chat === undefined ? '' : 'AND chat = ?3'} ${newestFirst} LIMIT ?2`,
     Math.min(limit, maxSessions),
+    ...(chat === undefined ? [] : [chat]),
   )
   return rows.map((row) => ({
     session_id: row.id,

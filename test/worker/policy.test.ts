@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { findSettingClass } from '../../src/agent/policy/settings/setting-classes.ts'
 import { routes } from '../../src/worker/app.ts'
 import { objectOf } from '../durable/support/object.ts'
-import { calls, model, until } from '../support/scripted-model.ts'
+import { calls, model, says, until } from '../support/scripted-model.ts'
 import { requiredBeside, settingLeaves, settingsWith } from '../support/setting-leaves.ts'
 import { applyMigrations, call, type ErrorBody, newKey, newSession, newTenant, type Session } from './client.ts'
 
@@ -184,5 +184,29 @@ describe('approvals', () => {
     const body = { session: { title: 'x', settings: { approvals: { mode: 'off' } } }, messages: [] }
     const imported = await call<Session>('POST', '/api/sessions/import', { key: weak, body })
     expect([imported.status, imported.body.settings]).toEqual([201, {}])
+  })
+})
+
+describe('session_search', () => {
+  it('of a key without the scope read reaches no other session', async () => {
+    const { key, weak, id: tenant } = await setUp()
+    const chatOnly = await newKey(tenant, ['chat'])
+    const elsewhere = model([says('albatross')])
+    const other = await newSession({ model: elsewhere.id }, key)
+    await call('POST', `/api/sessions/${other.id}/chat`, { key, body: { input: 'albatross of the owner' } })
+    const find = async () => (await call<{ data: object[] }>('GET', '/api/search?q=albatross', { key })).body.data[0]
+    await until(find)
+    const ask = async (by: string, input: object) => {
+      const scripted = model([calls({ id: 's1', name: 'session_search', input }), says('Done.')])
+      const session = await newSession({ model: scripted.id }, by)
+      await call('POST', `/api/sessions/${session.id}/chat`, { key: by, body: { input: 'look' } })
+      return String(scripted.requests[1]?.messages.at(-1)?.content)
+    }
+    for (const input of [{ query: 'albatross' }, { limit: 10 }, { session_id: other.id }]) {
+      const answer = await ask(chatOnly, input)
+      expect(answer).not.toContain('of the owner')
+      expect(answer).toMatch(/Only this conversation can be read|No session/)
+      expect(await ask(weak, input)).toContain(input.query ? 'of the owner' : other.id)
+    }
   })
 })

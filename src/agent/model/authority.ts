@@ -46,13 +46,17 @@ export function narrow(authority: Authority, by: Partial<Pick<Authority, 'scopes
 /** Returns the same rights in the name of another principal: a process, a job or a child of the turn. */
 export const actAs = (authority: Authority, principal: Principal): Authority => ({ ...authority, principal })
 
+/** The name of a chat in rules, directories and reaches. */
+export const chatName = ({ connection, chat }: NonNullable<Authority['channel']>): string => `${connection}:${chat}`
+
 /** The earlier sessions that may be read: all of the tenant, those of one chat, or none but the current one. */
 export type HistoryReach =
   | { readonly kind: 'tenant' }
-  | { readonly kind: 'chat'; readonly connection: string; readonly chat: string }
+  /** By its name. */
+  | { readonly kind: 'chat'; readonly chat: string }
   | { readonly kind: 'session' }
 
 export function historyReach({ scopes: held, channel }: Pick<Authority, 'scopes' | 'channel'>): HistoryReach {
   if (held.includes('read')) return { kind: 'tenant' }
-  return channel ? { kind: 'chat', connection: channel.connection, chat: channel.chat } : { kind: 'session' }
+  return channel ? { kind: 'chat', chat: chatName(channel) } : { kind: 'session' }
 }

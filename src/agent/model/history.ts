@@ -49,6 +49,8 @@ export type SessionRecord = {
   readonly createdAt: number
   readonly updatedAt: number
   readonly usage: Usage
+  /** The name of the chat that the session belongs to. */
+  readonly chat?: string | undefined
   /** The settings and other state that a rebuilt object needs; opaque JSON. */
   readonly state: unknown
 }

@@ -2,7 +2,7 @@
 
 import { allowCall, settlePendingCall } from '../../agent/loop/intake.ts'
 import type { ApprovalAnswer, ApprovalDecision } from '../../agent/model/approval.ts'
-import { type Authority, hasScope } from '../../agent/model/authority.ts'
+import { type Authority, chatName, hasScope } from '../../agent/model/authority.ts'
 import { maskSecrets } from '../../agent/model/mask-secrets.ts'
 import type { ApprovalRequest } from '../../agent/model/pending-request.ts'
 import { addDecision, type ToolCall } from '../../agent/model/turn.ts'
@@ -85,7 +85,7 @@ async function storeGrant(
     tool,
     ...(rule !== '*' && { match: rule }),
     // What is granted in a chat holds for that chat.
-    ...(channel && { channel: `${channel.connection}:${channel.chat}` }),
+    ...(channel && { channel: chatName(channel) }),
   })
   forgetSnapshot(session.tenantId)
 }

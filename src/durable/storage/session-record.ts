@@ -1,5 +1,6 @@
 /** Builds the record of a session for history's directory, and sums its cost. */
 
+import { chatName } from '../../agent/model/authority.ts'
 import type { SessionRecord } from '../../agent/model/history.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import { addUsage, type Usage } from '../../agent/model/usage.ts'
@@ -18,6 +19,7 @@ export function sessionRecord(meta: SessionMetadata, store: SessionStore): Sessi
     createdAt: meta.createdAt,
     updatedAt: Math.max(meta.createdAt, lastActivityAt(turn)),
     usage: sessionUsage(meta, store),
+    ...(meta.origin && { chat: chatName(meta.origin) }),
     state: { ...meta, given: { message: store.lastMessageSeq(), event: store.lastEventSeq() } },
   }
 }

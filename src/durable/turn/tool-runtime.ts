@@ -2,14 +2,14 @@
 
 import { log } from '../../agent/model/log.ts'
 import { BoundedMap } from '../../agent/model/bounded-map.ts'
-import type { Authority } from '../../agent/model/authority.ts'
+import { type Authority, historyReach } from '../../agent/model/authority.ts'
 import type { Services, ServiceName, Tool, Toolbox } from '../../agent/model/tool.ts'
 import { hash53 } from '../../agent/model/hash53.ts'
 import type { ToolSchema } from '../../agent/model/dialect.ts'
 import { defaultSettings, type Limits, type Settings } from '../../agent/model/settings.ts'
 import type { Result, ToolCall } from '../../agent/model/turn.ts'
 import { type SystemPromptParts, renderSystemPrompt } from '../../agent/prompt/system-prompt.ts'
-import { createD1History } from '../../db/history.ts'
+import { createReachableHistory } from '../../db/history.ts'
 import { openDocuments } from '../../backends/pdf/pdf.ts'
 import { openPrograms, type RunProgram } from '../../backends/isolate/programs.ts'
 import { type CallProgress, type DispatchOptions, dispatch, concurrentCalls } from '../../tools/dispatch.ts'
@@ -111,12 +111,14 @@ export class ToolRuntime {
       kind: () => this.backend.kind,
       jobsOn: this.backend.jobsOn,
       now: clock.now,
+      redact: (text) => redactorFor(env, tenantId).redact(text),
     })
     this.#runProgram = env.LOADER && openPrograms({ loader: env.LOADER, tenantId })
     this.#services = {
       backend: this.backend,
       documents: openDocuments({ loader: env.LOADER }),
-      history: createD1History(env.DB, tenantId),
+      // Replaced by what the authority of each call reaches.
+      history: createReachableHistory(env.DB, { tenantId, sessionId: options.sessionId }, { kind: 'session' }),
       todos: { read: () => meta().todos, write: (todos) => updateMeta({ todos }) },
       shell: {
         read: () => meta().shell ?? { cwd: this.backend.capabilities.root, env: {} },
@@ -151,8 +153,9 @@ export class ToolRuntime {
     calls: readonly ToolCall[],
     { settings, authority, signal, runId, programs, seesImages, usedChars, onProgress, ...approvals }: RunOptions,
   ): AsyncIterable<Result> {
-    const services = this.#services
     const { env, tenantId, sessionId } = this.#options
+    const history = createReachableHistory(env.DB, { tenantId, sessionId }, historyReach(authority))
+    const services = { ...this.#services, history }
     this.backend.begin(runId)
     const { backend, shell } = services
     const describeLocation = () => `${backend.kind} ${shell.read().cwd}`

@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import type { History, HistoryHit, HistoryMessage } from '../../agent/model/tool.ts'
+import { historyReach } from '../../agent/model/authority.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 
@@ -38,13 +39,25 @@ export default defineTool({
   effect: 'pure',
   risk: () => 'read',
   timeoutMs: () => 30_000,
-  run: async (request, { history, sessionId }) => {
-    const { query, session_id, around_message_id } = request
-    if (session_id !== undefined) return readSession(history, { ...request, session_id })
-    if (around_message_id !== undefined) return fail('around_message_id needs the session_id it belongs to.')
-    return query?.trim() ? searchHistory(history, request, sessionId) : listRecent(history, request.limit, sessionId)
+  run: async (request, { history, sessionId, authority }) => {
+    const { kind } = historyReach(authority)
+    const answer = await search(request, history, sessionId)
+    return kind === 'tenant' || 'failed' in answer ? answer : { ...answer, reach: reachTexts[kind] }
   },
 })
+
+/** Tells the model why it finds less than there is. */
+const reachTexts = {
+  chat: 'Only the conversations of this chat are searched.',
+  session: 'Only this conversation can be read: the sender may not read others.',
+} as const
+
+async function search(request: Input, history: History, sessionId: string) {
+  const { query, session_id, around_message_id } = request
+  if (session_id !== undefined) return readSession(history, { ...request, session_id })
+  if (around_message_id !== undefined) return fail('around_message_id needs the session_id it belongs to.')
+  return query?.trim() ? searchHistory(history, request, sessionId) : listRecent(history, request.limit, sessionId)
+}
 
 async function listRecent(history: History, limit: number, current: string) {
   const recent = await history.recent(limit + 1)

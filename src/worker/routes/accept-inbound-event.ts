@@ -109,13 +109,20 @@ async function showPressAnswer(
   if (chunk) await channel.send(connection, { address, chunk, editedMessageId: messageId }, `press:${key}`)
 }
 
-/** A person may chat in this chat and nothing else; an admin of the channel also holds the policy scope. */
+/**
+ * A person may chat in this chat and nothing else. An admin of the channel also holds the policy scope, and everybody
+ * may read where the owner has widened the search.
+ */
 function authorityOf({ id, tenantId, settings }: LoadedConnection, { sender, address }: InboundEvent): Authority {
   const isAdmin = settings.admins.includes(sender.id)
   return {
     tenantId,
     principal: { kind: 'person', connection: id, person: sender.id, isAdmin },
-    scopes: isAdmin ? ['chat', 'approve'] : ['chat'],
+    scopes: [
+      'chat',
+      ...(settings.search_scope === 'tenant' ? ['read' as const] : []),
+      ...(isAdmin ? ['approve' as const] : []),
+    ],
     channel: { connection: id, chat: address.chat },
     taint: 'none',
   }

@@ -2,14 +2,16 @@
 
 import * as z from 'zod'
 import { actorOf } from '../../agent/model/audit.ts'
+import { hasScope } from '../../agent/model/authority.ts'
 import type { Channel, Secrets } from '../../channels/channel.ts'
 import { findChannel, listChannels } from '../../channels/channels.ts'
-import { channelSettings, settingsChange } from '../../channels/settings.ts'
+import { type ChannelSettings, channelSettings, settingsChange } from '../../channels/settings.ts'
 import { type Connection, type ConnectionChange, createConnections } from '../../db/channel-connections.ts'
 import { forgetConnection, sealSecrets, unsealConnection, unsealSecrets } from '../../durable/channels/connection.ts'
 import { AppError, invalid, invalidCursor } from '../errors.ts'
 import { type Call, route } from '../route.ts'
 import { requireEncryptionKey } from '../require-encryption-key.ts'
+import { policyError } from '../settings-patch.ts'
 import { requireFound } from '../sessions.ts'
 import { created, listOf, ok, pageQuery } from '../shapes.ts'
 
@@ -80,6 +82,21 @@ const publicOrigin = ({ env, web }: Pick<Call<unknown, unknown>, 'env' | 'web'>)
 
 const getConnection = ({ env, tenant, param }: Call<unknown, unknown>): Promise<Connection> =>
   createConnections(env.DB, tenant.id).get(param('id')).then(requireFound)
+
+type ChannelRights = { readonly [Name in 'admins' | 'search_scope']?: ChannelSettings[Name] | undefined }
+
+/** Who holds the scope `approve` in chats, and who may read beyond them, is policy. */
+function requireChannelPolicy(
+  { authority }: Pick<Call<unknown, unknown>, 'authority'>,
+  before: ChannelRights,
+  after: ChannelRights,
+): void {
+  if (hasScope(authority, 'approve')) return
+  const [newAdmin] = (after.admins ?? []).filter((person) => !before.admins?.includes(person))
+  const widens = after.search_scope === 'tenant' && before.search_scope !== 'tenant'
+  const field = newAdmin !== undefined ? 'settings.admins' : widens ? 'settings.search_scope' : undefined
+  if (field) throw policyError(field, 'Changing it needs a key with the scope "approve".')
+}
 
 async function changeConnection(
   { env, authority, tenant, param }: Call<unknown, unknown>,
@@ -161,6 +178,7 @@ export const channelRoutes = [
     responses: created('The channel', channelShape),
     handle: async (call) => {
       const { env, authority, tenant, body } = call
+      requireChannelPolicy(call, {}, body.settings)
       const channel = requireChannel(body.platform)
       const generated = generateSecrets(channel, body.secrets)
       const secrets = validateSecrets(channel, { ...body.secrets, ...generated })
@@ -208,6 +226,8 @@ export const channelRoutes = [
     handle: async (call) => {
       const { env, body } = call
       const { secrets, ...changes } = body
+      if (changes.settings)
+        requireChannelPolicy(call, channelSettings.parse((await getConnection(call)).settings), changes.settings)
       if (!secrets) return changeConnection(call, changes)
       requireEncryptionKey(env)
       const changed = await changeSecrets(call, secrets, changes)

@@ -54,7 +54,7 @@ it('may act in the name of another principal with the same rights', () => {
 it.each<[string, Partial<Authority>, ReturnType<typeof historyReach>]>([
   ['a key that may read: the tenant', {}, { kind: 'tenant' }],
   ['a key that may not read: its session', { scopes: ['chat'] }, { kind: 'session' }],
-  ['a person in a chat: that chat', { scopes: ['chat'], channel: here }, { kind: 'chat', ...here }],
+  ['a person in a chat: that chat', { scopes: ['chat'], channel: here }, { kind: 'chat', chat: 'ch_1:11' }],
   ['a person where the owner widened it: the tenant', { scopes: ['chat', 'read'], channel: here }, { kind: 'tenant' }],
 ])('%s', (_name, change, reach) => {
   expect(historyReach({ ...owner, ...change })).toEqual(reach)

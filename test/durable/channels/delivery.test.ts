@@ -10,6 +10,7 @@ import {
   drops,
   fails,
   Gate,
+  model,
   type ReplyPart,
   createTextParts,
   says,
@@ -32,7 +33,7 @@ import {
 } from '../../support/chat.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import type { AnswerOverride } from '../../support/telegram-api.ts'
-import { bindings, call, applyMigrations, newSession, request } from '../../worker/client.ts'
+import { bindings, call, applyMigrations, newSession, request, newTenant } from '../../worker/client.ts'
 import { listLines, send } from '../../worker/listen.ts'
 import { alarmOf, evict, inObject, kill, objectOf, fireAlarm, requestCommand } from '../support/object.ts'
 import { outage } from '../../support/outage.ts'
@@ -614,5 +615,42 @@ describe('an interrupted model call', () => {
     await until(async () => (await listOutbox(session)).length)
     await settleDeliveries(session)
     expect(chat.api.sentTexts).toHaveLength(1)
+  })
+})
+
+describe('session_search', () => {
+  const search = calls({ id: 's1', name: 'session_search', input: { query: 'albatross' } })
+
+  /** What the tool answers a person in the chat 11, of a tenant whose API session and chat 12 said the word. */
+  async function searchIn(settings: object) {
+    const { key } = await newTenant()
+    const elsewhere = model([says('albatross api')])
+    const { id } = await newSession({ model: elsewhere.id }, key)
+    await call('POST', `/api/sessions/${id}/chat`, { key, body: { input: 'albatross of the owner' } })
+    const replies = [says('one'), says('two'), search, says('Found.')]
+    const chat = await createChat(replies, settings, key)
+    await receiveMessage(chat, 'albatross of bert', { from: bert, chat: { id: 12, type: 'private' } })
+    await chat.api.waitForText('one')
+    await receiveMessage(chat, 'albatross of anna in a thread', { message_thread_id: 5, is_topic_message: true })
+    await chat.api.waitForText('two')
+    const isIndexed = async () =>
+      (await call<{ data: object[] }>('GET', '/api/search?q=albatross', { key })).body.data.length >= 3
+    await until(isIndexed)
+    await receiveMessage(chat, 'look')
+    await chat.api.waitForText('Found.')
+    const request = chat.scripted.requests.at(-1)?.messages ?? []
+    return String(request.at(-1)?.content)
+  }
+
+  it('reaches only the chat of the person who asks', async () => {
+    const answer = await searchIn({})
+    expect(answer).toContain('of anna in a thread')
+    expect(answer).toContain('Only the conversations of this chat')
+    for (const other of ['of the owner', 'of bert']) expect(answer).not.toContain(other)
+  })
+
+  it('reaches the whole tenant where the owner has widened it', async () => {
+    const answer = await searchIn({ search_scope: 'tenant' })
+    for (const other of ['of anna in a thread', 'of the owner', 'of bert']) expect(answer).toContain(other)
   })
 })

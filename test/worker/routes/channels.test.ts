@@ -4,7 +4,7 @@ import { createApp } from '../../../src/worker/app.ts'
 import { secret } from '../../support/chat.ts'
 import { Gate } from '../../support/scripted-model.ts'
 import { createTelegramApi } from '../../support/telegram-api.ts'
-import { adminKey, bindings, call, applyMigrations, newTenant, type ErrorBody } from '../client.ts'
+import { adminKey, bindings, call, applyMigrations, newKey, newTenant, type ErrorBody } from '../client.ts'
 
 beforeAll(applyMigrations)
 
@@ -43,6 +43,7 @@ describe('/api/channels', () => {
         allow_users: ['5', '6'],
         allow_chats: [],
         admins: [],
+        search_scope: 'chat',
         require_mention: true,
         busy_mode: 'interrupt',
         streaming: false,
@@ -224,5 +225,36 @@ describe('/api/channels', () => {
     expect((await tested).status).toBe(200)
     const row = await bindings.DB.prepare('SELECT account FROM channel WHERE id = ?').bind(body.id).first()
     expect(row).toEqual({ account: null })
+  })
+})
+
+describe('who holds the scope approve in chats, and who may read beyond them,', () => {
+  it('is decided by a key that holds the scope itself', async () => {
+    const { id: tenant, key } = await newTenant()
+    const weak = await newKey(tenant, ['read', 'write', 'chat'])
+    const made = await call<Channel>('POST', '/api/channels', {
+      key,
+      body: { platform: 'telegram', secrets, settings: { admins: ['1'] } },
+    })
+    const change = (by: string, settings: object) =>
+      call<ErrorBody>('PATCH', `/api/channels/${made.body.id}`, { key: by, body: { settings } })
+    for (const [field, settings] of [
+      ['settings.admins', { admins: ['1', '2'] }],
+      ['settings.search_scope', { search_scope: 'tenant' }],
+    ] as const) {
+      const answers = [
+        await change(weak, settings),
+        await call<ErrorBody>('POST', '/api/channels', {
+          key: weak,
+          body: { platform: 'telegram', secrets, settings },
+        }),
+      ]
+      for (const { status, body } of answers)
+        expect([status, body.error.code, body.error.param]).toEqual([403, 'policy', field])
+      expect((await change(key, settings)).status).toBe(200)
+    }
+    // Fewer rights, and settings that grant none, need no such key.
+    for (const settings of [{ admins: ['1'] }, { search_scope: 'chat' }, { streaming: true }])
+      expect((await change(weak, settings)).status).toBe(200)
   })
 })
