@@ -53,6 +53,7 @@ const workerd = {
             'fast-check',
             'hono',
             'hono/cors',
+            'jose',
             'openai',
             'zod',
           ],

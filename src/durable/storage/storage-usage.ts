@@ -1,6 +1,6 @@
 /**
- * Measures the storage of a session: its database, and its workspace files and checkpoints in R2. Images of messages are
- * not counted.
+ * Measures the storage of a session: its database, and its workspace files and checkpoints in R2. The tenant's object
+ * measures everything else in R2 (shared-storage.ts).
  */
 
 export const storedBytes = (sql: SqlStorage): number => sql.databaseSize + bytesInR2(sql)
@@ -13,7 +13,8 @@ const sumFiles = (queries: readonly string[]) =>
   `SELECT total(size) AS bytes FROM (SELECT ref, max(size) AS size FROM (${queries.join(' UNION ALL ')}) GROUP BY ref)`
 const sumArchives = 'SELECT total(bytes) AS bytes FROM archive'
 
-function bytesInR2(sql: SqlStorage): number {
+/** The part of `storedBytes` that is in R2. */
+export function bytesInR2(sql: SqlStorage): number {
   const named = `SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('workspace', 'kept', 'archive')`
   const tables = new Set(
     sql

@@ -16,6 +16,7 @@ import { TenantClaims } from './claims.ts'
 import { TenantCredentials } from './credentials.ts'
 import { TenantDataKeys } from './data-keys.ts'
 import { TenantDeletions } from './deletions.ts'
+import { effectiveLimits } from './effective-limits.ts'
 import { TenantKeyHealth } from './key-health.ts'
 import { TenantLimits } from './limits.ts'
 import { TenantNetwork } from './network.ts'
@@ -24,6 +25,7 @@ import { TenantPending } from './pending.ts'
 import { type SettingsChange, TenantSettings } from './settings.ts'
 import { StoredValues } from './stored-values.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
+import { SharedStorage } from './shared-storage.ts'
 import { TenantWindows } from './windows.ts'
 
 export class TenantDO extends DurableObject<Env> {
@@ -42,7 +44,20 @@ export class TenantDO extends DurableObject<Env> {
     values: this.#values,
     history: this.env.DB,
   })
-  readonly #limits = new TenantLimits({ sql: this.#sql, values: this.#values, billing: this.#billing })
+  readonly #shared = new SharedStorage({
+    tenantId: this.#id,
+    values: this.#values,
+    env: this.env,
+    limits: () => effectiveLimits(this.#values),
+    reportedBlobs: () => this.#limits.reportedBlobs(),
+    armAlarm: () => this.armAlarm(),
+  })
+  readonly #limits = new TenantLimits({
+    sql: this.#sql,
+    values: this.#values,
+    billing: this.#billing,
+    shared: this.#shared,
+  })
   readonly #settings = new TenantSettings(this.#id, this.#values, (change) => this.#settingsChanged(change))
   readonly #claims = new TenantClaims(this.#sql, this.#values)
   readonly #keyHealth = new TenantKeyHealth(this.#values)
@@ -60,6 +75,7 @@ export class TenantDO extends DurableObject<Env> {
   })
   readonly #alarm = new TenantAlarm(this.ctx.storage, () => ({
     access: this.#access,
+    sharedStorage: this.#shared,
     audit: this.#audit,
     ...(this.#id === ownerTenant && { deletions: this.#deletions }),
     ...(this.#access.get().status === 'active' && this.scheduledParts),

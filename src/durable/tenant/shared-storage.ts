@@ -1,0 +1,72 @@
+/**
+ * Measures what a tenant stores in the stores that all tenants share: D1 and R2. Only while there is a limit on stored
+ * bytes, and not at every write, because no write there passes this object.
+ */
+
+import type { Limits } from '../../agent/model/settings.ts'
+import { sumStoredBytes } from '../../db/stored-bytes.ts'
+import { clock } from '../platform/clock.ts'
+import type { ScheduledPart } from './alarm.ts'
+import type { StoredValues } from './stored-values.ts'
+
+export type SharedStorageOptions = {
+  readonly tenantId: string
+  readonly values: StoredValues
+  readonly env: Pick<Env, 'DB' | 'BLOBS'>
+  readonly limits: () => Limits
+  /** The bytes in R2 that sessions report themselves. */
+  readonly reportedBlobs: () => number
+  readonly armAlarm: () => void
+}
+
+/** `blobs`: without those that sessions have reported at that time. */
+type Measured = { readonly at: number; readonly database: number; readonly blobs: number }
+
+const intervalMs = 900_000
+/** Of 1000 objects each. A tenant with more has at least what was counted. */
+const maxPages = 500
+/** Name of the stored value. */
+const measuredName = 'shared bytes'
+
+export class SharedStorage implements ScheduledPart {
+  readonly #options: SharedStorageOptions
+
+  constructor(options: SharedStorageOptions) {
+    this.#options = options
+  }
+
+  /** The bytes that were measured last, without what sessions report. */
+  bytes(): number {
+    const measured = this.#measured()
+    if (!measured) this.#options.armAlarm()
+    return measured ? measured.database + measured.blobs : 0
+  }
+
+  wakeAt(): number | undefined {
+    if (this.#options.limits().storage_bytes === undefined) return undefined
+    const measured = this.#measured()
+    return measured ? measured.at + intervalMs : clock.now()
+  }
+
+  async wake(now: number): Promise<void> {
+    const { env, tenantId, values, reportedBlobs } = this.#options
+    const [database, all] = await Promise.all([sumStoredBytes(env.DB, tenantId), sumBlobs(env.BLOBS, tenantId)])
+    const blobs = Math.max(0, all - reportedBlobs())
+    values.set(measuredName, { at: now, database, blobs } satisfies Measured)
+  }
+
+  #measured(): Measured | undefined {
+    return this.#options.values.get<Measured>(measuredName)
+  }
+}
+
+async function sumBlobs(blobs: R2Bucket | undefined, tenantId: string): Promise<number> {
+  let [sum, cursor] = [0, undefined as string | undefined]
+  for (let page = 0; page < maxPages; page++) {
+    const found = await blobs?.list({ prefix: `t/${tenantId}/`, ...(cursor !== undefined && { cursor }) })
+    for (const { size } of found?.objects ?? []) sum += size
+    if (!found?.truncated) break
+    cursor = found.cursor
+  }
+  return sum
+}

@@ -1,0 +1,71 @@
+/** Tests that the quota of a tenant counts what it stores in D1 and R2, and counts nothing twice. */
+
+import { runDurableObjectAlarm } from 'cloudflare:test'
+import { afterEach, beforeAll, expect, it } from 'vitest'
+import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { createSkippingClock } from '../../support/clock.ts'
+import { model, says, until } from '../../support/scripted-model.ts'
+import { applyMigrations, bindings, call, type ErrorBody, newSession, newTenant } from '../../worker/client.ts'
+
+beforeAll(applyMigrations)
+afterEach(() => replaceClock())
+
+let names = 0
+const newObject = () => {
+  const id = `storage-${++names}`
+  return { id, stub: bindings.TENANT.getByName(`t/${id}`) }
+}
+const put = (tenantId: string, name: string, bytes: number) =>
+  bindings.BLOBS!.put(`t/${tenantId}/${name}`, new Uint8Array(bytes))
+
+it('counts objects in R2 that no session has reported, once', async () => {
+  const clock = createSkippingClock()
+  replaceClock(clock)
+  const { id, stub } = newObject()
+  await put(id, 's/a/attachment', 6_000)
+  await put(id, 's/a/workspace', 3_000)
+  await put('storage-of-another', 's/a/attachment', 50_000)
+  await stub.limits.set({ storage_bytes: 10_000 })
+  // 500 bytes of rows, and 3000 in R2.
+  await stub.limits.setStoredBytes({ sessionId: 'a', bytes: 3_500, blobs: 3_000 })
+  expect(await stub.limits.admitBytes(0)).toEqual({ ok: true })
+  await runDurableObjectAlarm(stub)
+  expect(await stub.limits.admitBytes(400)).toEqual({ ok: true })
+  expect(await stub.limits.admitBytes(600)).toMatchObject({ ok: false, limit: 'storage_bytes' })
+  await put(id, 'exports/more', 600)
+  clock.pass(900_000)
+  await runDurableObjectAlarm(stub)
+  expect(await stub.limits.admitBytes(0)).toMatchObject({ ok: false, limit: 'storage_bytes' })
+  await stub.limits.setStoredBytes({ sessionId: 'a', bytes: 0 })
+  await bindings.BLOBS!.delete([`t/${id}/s/a/attachment`, `t/${id}/s/a/workspace`])
+  clock.pass(900_000)
+  await runDurableObjectAlarm(stub)
+  expect(await stub.limits.admitBytes(0)).toEqual({ ok: true })
+})
+
+it('counts history in D1, and refuses a turn over the limit', async () => {
+  const tenant = await newTenant()
+  const text = 'x'.repeat(300_000)
+  const session = await newSession({ model: model([says(text)]).id }, tenant.key)
+  const chat = (id: string) =>
+    call<ErrorBody>('POST', `/api/sessions/${id}/chat`, { key: tenant.key, body: { input: 'go' } })
+  await chat(session.id)
+  const stored = 'SELECT count(*) AS n FROM page WHERE tenant_id = ? AND octet_length(body) > 200000'
+  await until(async () => (await bindings.DB.prepare(stored).bind(tenant.id).first<{ n: number }>())?.n)
+  await call('PATCH', `/api/admin/tenants/${tenant.id}`, { body: { limits: { storage_bytes: 250_000 } } })
+  // No session has reported: only history is large.
+  const other = await newSession({}, tenant.key)
+  expect((await chat(other.id)).status).toBe(200)
+  const refused = await until(async () => {
+    await runDurableObjectAlarm(bindings.TENANT.getByName(`t/${tenant.id}`))
+    const answer = await chat(other.id)
+    return answer.status === 429 ? answer : undefined
+  })
+  expect(refused.body.error).toMatchObject({ code: 'limit_exceeded', param: 'storage_bytes' })
+})
+
+it('measures nothing without a limit', async () => {
+  const { stub } = newObject()
+  expect(await stub.limits.admitBytes(1)).toEqual({ ok: true })
+  expect(await runDurableObjectAlarm(stub)).toBe(false)
+})
