@@ -23,7 +23,7 @@ export type GivenFile = {
 
 const idPattern = /^file-[0-9a-f]{12}[0-9a-f]{20}$/
 const latestMs = 2 ** 48 - 1
-export const maxFiles = 20
+const maxFiles = 20
 
 export const uploadPrefix = (tenantId: string): string => `t/${tenantId}/uploads/`
 
@@ -66,6 +66,10 @@ async function resolveFile(
     const chosen = name || stored
     return { name: chosen, mediaType: mediaTypeOf(chosen), content: { kind: 'stored', key } }
   }
+  return readInlineFile({ name, data, mediaType }, param)
+}
+
+function readInlineFile({ name, data, mediaType }: GivenFile, param: string): IncomingFile {
   const [, declared, base64] =
     /^(?:data:([\w.+-]{1,80}\/[\w.+-]{1,100})?(?:;[\w=.-]{1,100})*;base64,)?([A-Za-z0-9+/=\s]*)$/.exec(data ?? '') ?? []
   if (base64 === undefined || !isBase64(base64))

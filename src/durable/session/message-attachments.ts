@@ -6,10 +6,7 @@ import type { Session } from './session.ts'
 
 export type Attachment = { readonly mediaType: string; readonly bytes: Uint8Array }
 
-/** The id of the part with this number of a message. */
-export const attachmentId = (messageId: string, part: number): string => `${messageId}.${part}`
-
-/** Undefined for an unknown id, and for an image that is an address or is no longer stored. */
+/** `id`: the id of the message, a dot and the number of the part. Undefined for an unknown one, and for an image that is an address or is no longer stored. */
 export async function readAttachment(
   { journal, tenantId }: Session,
   id: string,

@@ -10,6 +10,7 @@ import { parseCallArguments } from '../../agent/providers/shared/call-arguments.
 import { renderChatCompletion } from '../../agent/public-api/chat-completions.ts'
 import type { RequestCommand } from '../../durable/session/intake/request.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { renderAnswerFormat, responseFormat } from '../answer-format.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKeyHeader, sessionIdHeaders } from '../headers.ts'
 import { claimIds, replayHeaders } from '../idempotency.ts'
@@ -82,7 +83,7 @@ const chatSchema = z.strictObject({
   seed: ignored,
   logprobs: ignored,
   logit_bias: ignored,
-  response_format: ignored,
+  response_format: responseFormat,
   store: ignored,
   modalities: ignored,
   audio: ignored,
@@ -158,7 +159,7 @@ async function chat(call: ChatCall): Promise<Response> {
     message,
     files,
     busyMode: 'queue',
-    options: mergeTurnOptions(body, wishes, instructions),
+    options: mergeTurnOptions(body, wishes, joinInstructions(instructions, body)),
     tenant,
     idempotency: idempotencyOf(ids),
     target:
@@ -187,6 +188,9 @@ async function chat(call: ChatCall): Promise<Response> {
   const whole = renderChatCompletion({ ...head, created: toUnixSeconds(run.started_at) ?? head.created }, end)
   return Response.json(whole, { headers })
 }
+
+const joinInstructions = (instructions: string, { response_format: format }: Chat): string =>
+  [instructions, renderAnswerFormat(format)].filter(Boolean).join('\n\n')
 
 function refuseTools({ tools, functions }: Chat): void {
   for (const [param, list] of Object.entries({ tools, functions }))

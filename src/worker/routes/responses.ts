@@ -9,6 +9,7 @@ import { renderRunItems, type ResponseHead, renderResponse, resolveStatus } from
 import { toPublicUsage } from '../../agent/public-api/usage.ts'
 import type { RequestCommand, RequestTarget } from '../../durable/session/intake/request.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
+import { renderAnswerFormat, textFormat } from '../answer-format.ts'
 import { AppError, invalid } from '../errors.ts'
 import { idempotencyKeyHeader } from '../headers.ts'
 import { type RequestIds, claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
@@ -56,7 +57,7 @@ const body = z.strictObject({
   max_tool_calls: ignored,
   context_management: ignored,
   include: ignored,
-  text: ignored,
+  text: textFormat,
   truncation: ignored,
 })
 type Body = z.infer<typeof body>
@@ -108,7 +109,7 @@ export async function submitResponse(
   const isContinuation = Boolean(request.previous_response_id ?? request.conversation)
   if (isContinuation && parsed.history.length)
     throw invalid('Earlier messages are already stored. Send only the new ones.', 'input')
-  const options = mergeRunOptions(request, await readTurnOptions(call), parsed.instructions)
+  const options = mergeRunOptions(request, await readTurnOptions(call), joinInstructions(parsed.instructions, request))
   const files = await resolveFiles(parsed.files, { env: call.env, tenantId: tenant.id, param: 'input' })
   const { ids, conversation, branchOf, after } = await resolveTarget(call)
   const isStored = request.store !== false
@@ -138,6 +139,9 @@ export async function submitResponse(
     : submitRequest())
   return ephemeral ? deleteAfterResponse(call, ids, answer) : answer
 }
+
+const joinInstructions = (instructions: string, { text }: Body): string =>
+  [instructions, renderAnswerFormat(text?.format)].filter(Boolean).join('\n\n')
 
 type Target = {
   readonly request: Body

@@ -15,7 +15,7 @@ export type IncomingFile = {
 }
 
 /** The path is the same for a repeat of the request. */
-export function pathOfFile(runId: string, { name }: IncomingFile, n: number): string {
+function pathOfFile(runId: string, { name }: IncomingFile, n: number): string {
   const safe = name
     .normalize('NFC')
     .replace(/[^\p{L}\p{N}._ -]/gu, '_')
