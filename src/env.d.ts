@@ -20,6 +20,10 @@ interface Env {
   readonly PUBLIC_URL?: string
   readonly AUX_MODEL?: string
   readonly FAILPOINTS?: string
+  /** The address of an OpenTelemetry collector, to which spans are sent. */
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string
+  /** Headers for the collector: `name=value,name=value`. */
+  readonly OTEL_EXPORTER_OTLP_HEADERS?: string
   readonly SANDBOX_BACKEND?: string
   readonly SANDBOX_HTTP_URL?: string
   readonly SANDBOX_HTTP_TOKEN?: string

@@ -31,6 +31,7 @@ import { Driver } from '../turn/driver.ts'
 import { PendingList } from '../turn/pending-list.ts'
 import { ToolRuntime } from '../turn/tool-runtime.ts'
 import { SessionAccess } from './access.ts'
+import { traceTurnEnd } from '../turn/trace.ts'
 import { createTurnMachine } from '../turn/turn-machine.ts'
 import { recordDecisions } from './record-decisions.ts'
 import { Titles } from './title.ts'
@@ -196,6 +197,7 @@ export class Session {
       publish: (events) => {
         this.delivery.handleEvents(events)
         this.streams.publish(events)
+        traceTurnEnd(this, this.#env, events)
       },
       publishDecisions: (runId, decisions) =>
         this.runInBackground(recordDecisions(this, this.#env, { runId, decisions })),

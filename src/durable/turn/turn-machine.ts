@@ -17,6 +17,7 @@ import { loopLimits } from './loop-limits.ts'
 import { createModelEffects } from './model-effects.ts'
 import { createStreamEffects } from './stream-effects.ts'
 import { createToolEffects } from './tool-effects.ts'
+import { withTrace } from './trace.ts'
 import type { TurnSession } from './turn-session.ts'
 
 export function createTurnMachine(session: TurnSession, env: Env): Machine & { readonly side: SideCall } {
@@ -31,7 +32,7 @@ export function createTurnMachine(session: TurnSession, env: Env): Machine & { r
     get store() {
       return session.store
     },
-    perform: withFreshTenant(session, perform),
+    perform: withFreshTenant(session, withTrace(env, model.choose, perform)),
     view: () => createView(session, model.routesOf(session.store.turn()), env),
     side: model.side,
   }
