@@ -4,8 +4,8 @@
  */
 
 import type { ApprovalDecision, Assessment } from '../agent/model/approval.ts'
-import { maskSecretsInValue } from '../agent/model/mask-secrets.ts'
 import type { ApprovalRequest } from '../agent/model/pending-request.ts'
+import { showHiddenInValue } from '../agent/model/visible-text.ts'
 import type { Services, Tool } from '../agent/model/tool.ts'
 import type { ToolCall } from '../agent/model/turn.ts'
 import {
@@ -119,7 +119,7 @@ async function applyJudgement(call: JudgedCall, context: PermissionContext): Pro
 const createApprovalRequest = (call: JudgedCall, since: number): ApprovalRequest => {
   const { tool, input, risk, assessment } = call
   const { reasons, rule } = assessment
-  const shown = { tool, input: JSON.stringify(maskSecretsInValue(input)), risk, reasons, hash: hashCall(call), since }
+  const shown = { tool, input: JSON.stringify(showHiddenInValue(input)), risk, reasons, hash: hashCall(call), since }
   return { kind: 'approval', ...shown, ...(rule !== undefined && { rule }) }
 }
 

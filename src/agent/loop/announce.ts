@@ -5,6 +5,7 @@
 
 import { listApprovalChoices } from '../model/approval.ts'
 import type { Event, RunEnded } from '../model/event.ts'
+import { maskSecretsInValue } from '../model/mask-secrets.ts'
 import { type Message, textIn } from '../model/message.ts'
 import type { InboxMessage } from '../model/ports.ts'
 import { type PersonRequest, waitsForPerson } from '../model/pending-request.ts'
@@ -108,7 +109,8 @@ function requestEvent(id: string, awaits: PersonRequest): Event {
     approval_id: id,
     call_id: id,
     tool,
-    input: JSON.parse(input) as unknown,
+    // Events are stored. Readers who may approve get the exact input from the pending request.
+    input: maskSecretsInValue(JSON.parse(input)),
     risk,
     reasons,
     choices: listApprovalChoices(rule),

@@ -14,7 +14,7 @@ export type QuestionRequest = {
 export type ApprovalRequest = {
   readonly kind: 'approval'
   readonly tool: string
-  /** The input as it is shown: JSON, with secrets masked. */
+  /** The exact input as JSON, with hidden characters shown. Only people who may approve see it without a mask. */
   readonly input: string
   readonly risk: Risk
   readonly reasons: readonly string[]

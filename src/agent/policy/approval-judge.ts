@@ -1,11 +1,11 @@
 /** Renders the question for the model that judges calls in place of a person, and parses its answer. */
 
 import type { JudgedCall } from './approval.ts'
-import { maskSecrets } from '../model/mask-secrets.ts'
+import { showHiddenInValue } from '../model/visible-text.ts'
 
 export type Judgement = 'approve' | 'deny' | 'escalate'
 
-const maxInputChars = 8_000
+const maxInputChars = 16_000
 
 /** `operator`: additional instructions of the deployment's owner. */
 export const renderJudgeInstructions = (operator: string | undefined): string =>
@@ -19,8 +19,10 @@ export const renderJudgeInstructions = (operator: string | undefined): string =>
     ...(operator?.trim() ? [`The owner adds: ${operator.trim()}`] : []),
   ].join('\n')
 
-export const renderJudgeQuestion = ({ tool, input, assessment, location }: JudgedCall): string => {
-  const action = maskSecrets(JSON.stringify(withoutComments(input), undefined, 1)).slice(0, maxInputChars)
+/** Returns undefined when the action is too long to be shown in full: a part of it must not be judged. */
+export function renderJudgeQuestion({ tool, input, assessment, location }: JudgedCall): string | undefined {
+  const action = JSON.stringify(showHiddenInValue(input), undefined, 1)
+  if (action.length > maxInputChars) return undefined
   return [
     `Tool: ${tool}`,
     `Held back because: ${assessment.reasons.join('; ') || 'a rule asks for it'}`,
@@ -29,13 +31,6 @@ export const renderJudgeQuestion = ({ tool, input, assessment, location }: Judge
     action.replaceAll('action>>>', 'action> >>').replaceAll('<<<action', '<<< action'),
     'action>>>',
   ].join('\n')
-}
-
-/** Removes comments from a command: they have no effect, but could influence the model. */
-function withoutComments(input: unknown): unknown {
-  if (typeof input !== 'object' || input === null || !('command' in input) || typeof input.command !== 'string')
-    return input
-  return { ...input, command: input.command.replace(/^[ \t]*#(?!!)[^\n]*\n?/gm, '') }
 }
 
 /** Parses the answer. Any other text escalates to a person. */

@@ -13,7 +13,7 @@ import * as policy from '../../agent/policy/delivery-attempt.ts'
 import type { OutboundMessage } from '../../channels/channel.ts'
 import { findChannel } from '../../channels/channels.ts'
 import { withPrefix } from '../../channels/text/split-text.ts'
-import { renderPendingRequest, withRowNumber } from './pending-request-message.ts'
+import { maskPendingRequest, renderPendingRequest, withRowNumber } from './pending-request-message.ts'
 import { loadConnection, type LoadedConnection } from './connection.ts'
 import { type Chat, Presence } from './presence.ts'
 import { renderSafely } from './preview.ts'
@@ -198,7 +198,8 @@ export class Delivery {
     this.#presence.end()
     const pending = personRequests(this.#session).find((one) => one.id === id)
     if (!pending) return
-    const { text, buttons, choices } = renderPendingRequest(pending, this.#mayAskerChangePolicy())
+    const shown = this.#chat?.origin.isGroup ? maskPendingRequest(pending) : pending
+    const { text, buttons, choices } = renderPendingRequest(shown, this.#mayAskerChangePolicy())
     const person = this.#asker()?.person
     const request = id.slice(this.#session.sessionId.length + 1)
     const chunks = channel.render(text, 'plain')

@@ -2,6 +2,7 @@
 
 import { listApprovalChoices } from '../../agent/model/approval.ts'
 import type { Button, MessageChunk } from '../../agent/model/delivery.ts'
+import { maskSecrets } from '../../agent/model/mask-secrets.ts'
 import type { PersonRequest } from '../../agent/model/pending-request.ts'
 
 type PendingRequestMessage = {
@@ -13,6 +14,10 @@ type PendingRequestMessage = {
 
 const labels = { once: 'Allow once', session: 'Allow in this session', always: 'Always allow', deny: 'Deny' } as const
 const maxLabelChars = 60
+
+/** Others than who may approve read along in a group. */
+export const maskPendingRequest = (pending: PersonRequest): PersonRequest =>
+  pending.kind === 'approval' ? { ...pending, input: maskSecrets(pending.input) } : pending
 
 /** `mayChangePolicy`: who is asked may allow the call always. */
 export function renderPendingRequest(pending: PersonRequest, mayChangePolicy: boolean): PendingRequestMessage {

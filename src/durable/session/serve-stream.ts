@@ -6,10 +6,12 @@
  */
 
 import { keyOf } from '../../agent/model/access.ts'
-import type { Authority } from '../../agent/model/authority.ts'
+import { type Authority, hasScope } from '../../agent/model/authority.ts'
+import type { SessionEvent } from '../../agent/model/event.ts'
 import { toPublicEvent } from '../../agent/public-api/server-sent-events.ts'
 import { type Format, renderOf } from '../events/stream-format.ts'
-import { maxSubscribers } from '../events/streams.ts'
+import { maxSubscribers, type Render } from '../events/streams.ts'
+import { personRequests } from '../turn/pending-requests.ts'
 import { eventsOf } from './read-session.ts'
 import type { RequestCommand } from './intake/request.ts'
 import type { SessionHost } from './session-host.ts'
@@ -49,13 +51,33 @@ async function submitAndStream(host: SessionHost, { command, format }: StreamReq
   const past = status === 'queued' ? [] : eventsOf(session, runId)
   const headers = { 'content-type': 'text/event-stream; charset=utf-8', [runHeader]: runId }
   session.access.startChecks()
-  return new Response(session.streams.open(renderOf(format), past, runId, keyOf(command.authority)), { headers })
+  return new Response(
+    session.streams.open(renderFor(session, command.authority, format), past, runId, keyOf(command.authority)),
+    { headers },
+  )
+}
+
+/** Readers who may approve see exactly what they would allow. Stored events have secrets masked. */
+function renderFor(session: SessionHost['session'], authority: Authority, format: Format): Render {
+  const render = renderOf(format)
+  return hasScope(authority, 'approve') ? (event) => render(withExactInput(session, event)) : render
+}
+
+function withExactInput(session: SessionHost['session'], event: SessionEvent): SessionEvent {
+  if (event.type !== 'approval.request') return event
+  const pending = personRequests(session).find(({ id }) => id === event.approval_id)
+  return pending?.kind === 'approval' ? { ...event, input: JSON.parse(pending.input) as unknown } : event
 }
 
 async function follow(host: SessionHost, { authority, runId, format }: FollowRequest): Promise<Response> {
   const session = host.isOwn(authority) ? await host.find() : undefined
   if (!session) return new Response(null, { status: 404 })
-  const body = session.streams.open(renderOf(format), eventsOf(session, runId), runId, keyOf(authority))
+  const body = session.streams.open(
+    renderFor(session, authority, format),
+    eventsOf(session, runId),
+    runId,
+    keyOf(authority),
+  )
   session.access.startChecks()
   session.turns.resumeIfUndriven()
   return new Response(body)

@@ -43,8 +43,10 @@ export async function askApprovalJudge(
   session: { readonly settings: Settings; readonly side: SideCall },
   call: JudgedCall,
 ): Promise<Judgement> {
+  const question = renderJudgeQuestion(call)
+  if (question === undefined) return 'escalate'
   const system = renderJudgeInstructions(session.settings.approvals?.smart_policy)
-  const transcript: readonly Message[] = [userText(renderJudgeQuestion(call))]
+  const transcript: readonly Message[] = [userText(question)]
   const answer = await session.side('approval', { system, transcript, maxTokens: maxJudgeTokens })
   return answer.kind === 'answered' ? parseJudgement(answer.text) : 'escalate'
 }

@@ -2,6 +2,8 @@
 
 import * as z from 'zod'
 import { listApprovalChoices } from '../../agent/model/approval.ts'
+import { hasScope } from '../../agent/model/authority.ts'
+import { maskSecretsInValue } from '../../agent/model/mask-secrets.ts'
 import { isApproval } from '../../durable/turn/pending-requests.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
@@ -17,7 +19,7 @@ const approvalShape = z.object({
   run_id: z.string(),
   call_id: z.string(),
   tool: z.string(),
-  input: z.unknown().describe('Secrets are masked.'),
+  input: z.unknown().describe('Exactly what runs, for the scope approve. Secrets are masked for others.'),
   risk: z.string(),
   reasons: z.array(z.string()),
   choices: z.array(z.enum(['once', 'session', 'always', 'deny'])),
@@ -40,7 +42,7 @@ export const approvalRoutes = [
     summary: 'Tool calls that wait for approval',
     query: z.strictObject(pageQuery),
     responses: ok('Pending approvals, newest first', listOf(approvalShape)),
-    handle: async ({ env, tenant, query }) => {
+    handle: async ({ env, tenant, query, authority }) => {
       const waiting = (await tenantStub(env, tenant.id).pending.list()).filter(isApproval)
       const page = pageByKey(waiting, query, ({ since, id }) => [since, id])
       const data = page.data.map(({ id, session_id, run_id, call_id, tool, input, risk, reasons, rule, since }) => ({
@@ -49,7 +51,7 @@ export const approvalRoutes = [
         run_id,
         call_id,
         tool,
-        input: JSON.parse(input) as unknown,
+        input: hasScope(authority, 'approve') ? (JSON.parse(input) as unknown) : maskSecretsInValue(JSON.parse(input)),
         risk,
         reasons,
         choices: listApprovalChoices(rule),
@@ -84,7 +86,8 @@ export async function decideApproval(
   const decided = await sessionStub(env, tenant.id, sessionId).pending.decide(authority, request, answer)
   if (decided === undefined) throw notFound()
   if (decided === 'once-only') throw invalid('This call can only be allowed once: no safe rule covers it.', 'decision')
-  if (decided === 'policy') throw policyError('approvals.rules', 'A key with the scope "approve" may allow calls always.')
+  if (decided === 'policy')
+    throw policyError('approvals.rules', 'A key with the scope "approve" may allow calls always.')
   if (decided === 'gone')
     throw new AppError(409, 'conflict', 'This approval has already been decided, or the turn has ended.')
 }

@@ -87,6 +87,23 @@ describe('a call that is asked about', () => {
     expect(await pendingOf(id)).toEqual([])
   })
 
+  it('is shown exactly to those who may approve, and with secrets masked to others and in stored events', async () => {
+    const command = 'git push https://me:hunter2secret@example.com/x \u200Bmain'
+    const exact = String.raw`git push https://me:hunter2secret@example.com/x \u{200B}main`
+    const { id } = await session([calls(push('c1', command)), says('Done.')])
+    const stream = await sendAndStream(id, { input: 'push it' })
+    const asked = await pending(id)
+    expect(asked['input']).toEqual({ command: exact })
+    const event = await until(() => stream.events.find(({ type }) => type === 'approval.request'))
+    expect(event['input']).toEqual({ command: exact })
+    const reader = await newKey('default', ['read'])
+    const [masked] = await pendingOf(id, reader)
+    expect(masked?.['input']).toEqual({ command: String.raw`git push https://me:***@example.com/x \u{200B}main` })
+    expect((await decide(asked.id, 'deny')).status).toBe(200)
+    await stream.waitForClose()
+    expect(JSON.stringify(await auditOf(id))).not.toContain('hunter2secret')
+  })
+
   it('is decided by no answer to an earlier one, whose id in its reply was the same', async () => {
     const same = ['main', 'main', 'other'].map((branch) => calls(push('call_0', `git push origin ${branch}`)))
     const { id } = await session([...same.slice(0, 2), says('Done.'), ...same.slice(2), says('Done again.')])
