@@ -31,6 +31,8 @@ export type ProcessOptions = {
   /** Number of the current reply; call ids repeat in later replies. */
   readonly step: () => number
   readonly now: () => number
+  /** Masks secrets of the tenant in notices. */
+  readonly redact?: (text: string) => string
 }
 
 const maxProcesses = 64
@@ -208,7 +210,8 @@ export class SessionProcesses implements Processes {
       if (hasHits(row)) this.#noticeRate = recordNotice(this.#noticeRate, at)
       this.#rows.put({ ...row, told: isEnded(row), watch: clearHits(row.watch, at) })
     }
-    return userText(renderNotice(due), 'process')
+    const notice = renderNotice(due)
+    return userText(this.#options.redact?.(notice) ?? notice, 'process')
   }
 
   /** Postpones the notices, when they cannot be delivered now. */

@@ -55,6 +55,8 @@ export type ModelEffects = {
   readonly side: SideCall
   /** The number of last messages that no summary replaces; undefined: the default. */
   readonly protectedMessages: () => number | undefined
+  /** Masks secrets of the tenant in the message of a failure. */
+  readonly redact?: (text: string) => string
 }
 
 export type ToolEffects = {
@@ -227,10 +229,12 @@ async function send({ request, chosen: { route, endpoint }, controller, onDelta 
   return reply
 }
 
-const failureOf = (error: unknown, { route, endpoint }: Chosen, model: ModelEffects): Failure =>
-  isTimeLimit(error)
-    ? { kind: 'stalled', message: 'the time of the turn is over' }
-    : classifyError(error, { ...model.errorContext(route, error instanceof Stalled), key: endpoint.key })
+function failureOf(error: unknown, { route, endpoint }: Chosen, model: ModelEffects): Failure {
+  if (isTimeLimit(error)) return { kind: 'stalled', message: 'the time of the turn is over' }
+  const context = { ...model.errorContext(route, error instanceof Stalled), key: endpoint.key }
+  const failure = classifyError(error, context)
+  return model.redact ? { ...failure, message: model.redact(failure.message) } : failure
+}
 
 const isTimeLimit = (error: unknown) => error instanceof Stalled && error.isTurnTimeout
 

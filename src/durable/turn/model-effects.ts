@@ -15,6 +15,7 @@ import { withAggregator } from '../models/mixture-of-agents.ts'
 import { createChain } from '../models/model-routes.ts'
 import { explainMissingForTurn, createSessionRoutes } from '../models/session-routes.ts'
 import { clock } from '../platform/clock.ts'
+import { redactorFor } from '../platform/redaction.ts'
 import { variablesOf } from '../platform/variables.ts'
 import { createTenantFetch } from '../tenant/tenant-fetch.ts'
 import { tenantStub } from '../tenant/tenant-stub.ts'
@@ -53,6 +54,7 @@ export function createModelEffects(session: TurnSession, env: Env): TurnModels {
     idleLimits: (route) => idleLimitsOf(session, route),
     repairsFor: (route) => repairsFor(session.tenantId, route),
     protectedMessages: () => protectedMessages(session.settings),
+    redact: (text) => redactorFor(env, session.tenantId).redact(text),
     ...createSideCalls(session, { dialects, variables, routes: routesOf, lease }),
   }
 }
