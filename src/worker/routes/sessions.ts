@@ -87,7 +87,11 @@ export const sessionRoutes = [
       const ids = await claimIds(call)
       const view = await sessionStub(env, tenant.id, ids.sessionId).info.create(
         authority,
-        { ...body, ...(body.settings && { settings: await sealHeaders(env, tenant.id, body.settings) }), source: 'api' },
+        {
+          ...body,
+          ...(body.settings && { settings: await sealHeaders(env, tenant.id, body.settings) }),
+          source: 'api',
+        },
         tenant,
       )
       return Response.json(requireFound(view), { status: 201, headers: replayHeaders(ids) })
