@@ -107,6 +107,21 @@ describe('a token', () => {
     expect((await request('PATCH', '/api/settings', { key, headers, body: {} })).status).toBe(200)
   })
 
+  it.each([
+    [{ 'sec-fetch-site': 'same-origin' }, 200],
+    [{ 'sec-fetch-site': 'none' }, 200],
+    [{ 'sec-fetch-site': 'cross-site' }, 401],
+    [{ 'sec-fetch-site': 'same-site' }, 401],
+    [{ origin: 'https://talaria.test' }, 200],
+    [{ origin: 'https://evil.example.com' }, 401],
+    [{ origin: 'null' }, 401],
+  ])('that Access adds to a request with %j is a %i', async (headers, status) => {
+    const { aud } = await tenantWithRule({ issuer: access })
+    const assertion = { 'cf-access-jwt-assertion': await sign({ iss: access, aud }) }
+    const response = await request('GET', '/api/settings', { key: null, headers: { ...headers, ...assertion } })
+    expect(response.status).toBe(status)
+  })
+
   it('with an elliptic key is accepted', async () => {
     const { aud } = await tenantWithRule()
     expect(await tryWith(await sign({ aud }, { pair: pairs.es, kid: 'es', alg: 'ES256' }))).toEqual(accepted)
