@@ -36,6 +36,7 @@ function attempt(source: string): Attempt {
 /** Formats an error of acorn or sucrase. Both end with `(line:column)`; sucrase has a prefix. */
 function syntaxError(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
-  const [, text = message, line = '?', column = '?'] = /^([\s\S]*?)\s*\((\d+):(\d+)\)$/.exec(message) ?? []
+  const [place = '', line = '?', column = '?'] = /\((\d+):(\d+)\)$/.exec(message) ?? []
+  const text = message.slice(0, message.length - place.length).trimEnd()
   return `SyntaxError: ${text.replace(/^Error transforming [^:]*: /, '')} (line ${line}, column ${column})`
 }

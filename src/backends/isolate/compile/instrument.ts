@@ -66,7 +66,10 @@ function convertModuleSyntax(node: Syntax, context: Context, importable: Readonl
     const text = context.source.slice(node.start, node.end)
     const from = text.lastIndexOf(name)
     context.imports.push(
-      `${text.slice(0, from)}node:${bare}${text.slice(from + name.length)}`.replace(/\s*\n\s*/g, ' ') + ';',
+      `${text.slice(0, from)}node:${bare}${text.slice(from + name.length)}`
+        .split('\n')
+        .map((line) => line.trim())
+        .join(' ') + ';',
     )
     context.openings.push({ at: node.start, text: '', erase: node.end })
   } else if (node.type === 'ExportNamedDeclaration' && node['declaration']) {

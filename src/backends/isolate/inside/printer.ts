@@ -17,7 +17,9 @@ export function createPrinter(host: Pick<ProgramHost, 'print'>, later: typeof se
     host.print(text).catch(() => undefined)
   }
   return (text) => {
-    unsent = (unsent + text).slice(-maxChars)
+    unsent += text
+    // Not for every text: each cut copies the buffer.
+    if (unsent.length > 2 * maxChars) unsent = unsent.slice(-maxChars)
     if (isScheduled) return
     isScheduled = true
     later(send, intervalMs)
