@@ -30,11 +30,16 @@ async function withRetry<T>(query: () => Promise<T>): Promise<T> {
   }
 }
 
+function comparesTenant(sql: string): boolean {
+  const column = sql.indexOf('tenant_id')
+  if (/tenant_id = \?1\b/.test(sql)) return true
+  return column >= 0 && /(?:VALUES \(|SELECT )\?1\b/.test(sql.slice(column))
+}
+
 export function createTenantDb(db: D1Database, tenantId: string): TenantDb {
   if (tenantId === '') throw new Error('The tenant id is missing.')
   const statement: TenantDb['statement'] = (sql, ...values) => {
-    if (!/tenant_id(?: = |.*(?:VALUES \(|SELECT ))\?1\b/s.test(sql))
-      throw new Error(`The statement does not compare tenant_id: ${sql}`)
+    if (!comparesTenant(sql)) throw new Error(`The statement does not compare tenant_id: ${sql}`)
     return db.prepare(sql).bind(tenantId, ...values)
   }
   const batch = <Row>(statements: readonly D1PreparedStatement[]) => db.batch<Row>([...statements])

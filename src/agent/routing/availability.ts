@@ -43,7 +43,7 @@ export const resolveBaseUrl = (provider: Provider, variables: Variables): string
 
 /** Replaces `{A|B|text}` by the first variable that is set, else by the text. */
 const fillTemplate = (template: string, variables: Variables): string =>
-  template.replace(/\{([^}]+)\}/g, (_whole, names: string) => {
+  template.replace(/\{([^{}]+)\}/g, (_whole, names: string) => {
     const choices = names.split('|')
     return choices.map((name) => variables[name]?.trim()).find(Boolean) ?? choices.at(-1) ?? ''
   })

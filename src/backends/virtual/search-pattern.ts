@@ -27,17 +27,31 @@ const tooSlow = (pattern: string): BackendError =>
     'Write it without the outer repetition; lines are searched one by one.',
   )
 
+/** A class has at least one member, so a bracket at its beginning does not close it. */
+function withoutClasses(pattern: string): string {
+  let rest = ''
+  for (let i = 0; i < pattern.length; i++) {
+    const first = pattern[i + 1] === '^' ? i + 2 : i + 1
+    const end = pattern[i] === '[' ? pattern.indexOf(']', first + 1) : -1
+    rest += end < 0 ? (pattern[i] ?? '') : '\0'
+    if (end >= 0) i = end
+  }
+  return rest
+}
+
+function withoutGroups(pattern: string): string {
+  const [open, close] = [pattern.indexOf('('), pattern.lastIndexOf(')')]
+  return open < 0 || close < open ? pattern : `${pattern.slice(0, open)}\0${pattern.slice(close + 1)}`
+}
+
 /**
  * Returns the longest text that every match must contain, or '' when there is none. Files without it are skipped.
  */
 export function requiredText(pattern: string): string {
   // With an escape of several characters, alternatives or flags no text is certain.
   if (/\(\?[a-zA-Z]|\||\\[xucpPkQ\d]/.test(pattern)) return ''
-  const certain = pattern
-    .replace(/\\./g, '\0')
-    .replace(/\[[^\]]*\]/g, '\0')
-    .replace(/\(.*\)/g, '\0')
-    .replace(/.\{[^}]*\}|[^\0][?*]/g, '\0')
+  if (pattern.length > maxPatternChars) return ''
+  const certain = withoutGroups(withoutClasses(pattern.replace(/\\./g, '\0'))).replace(/.\{[^{}]*\}|[^\0][?*]/g, '\0')
   return certain
     .split(/[^\w \-"'/=:;,<>@#%&!~`]+/)
     .reduce((best, part) => (part.length > best.length ? part : best), '')

@@ -44,7 +44,7 @@ async function authorize(url: string, init: Init, { baseUrl, key, region = 'us-e
 
 /** Parses the region of `https://bedrock-runtime.<region>.amazonaws.com`, also with a prefix or suffix. */
 export const parseRegion = (baseUrl: string): string | undefined =>
-  /bedrock-runtime[\w-]*\.([a-z\d-]+)\./.exec(baseUrl)?.[1]
+  /bedrock-runtime[\w-]{0,20}\.([a-z\d-]{1,40})\./.exec(baseUrl)?.[1]
 
 /** One signer per key and isolate, because it caches the signing key that it derives for each day. */
 const signers = new BoundedMap<string, AwsClient>(200)

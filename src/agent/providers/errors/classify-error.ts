@@ -126,7 +126,7 @@ const minOutputTokens = 1_000
 /** Error messages that give the window and the prompt tokens, as vLLM, Anthropic and OpenAI write them. */
 const tokenSumPatterns = [
   /> *(?<window>\d+) *- *(?<prompt>\d+)/,
-  /(?<prompt>\d+) *\+ *\d+ *> *(?<window>\d+)/,
+  /(?<!\d)(?<prompt>\d+) {0,3}\+ {0,3}\d+ {0,3}> {0,3}(?<window>\d+)/,
   /maximum context length is (?<window>\d+) tokens.{0,80}?(?<prompt>\d+) (?:input tokens|(?:tokens )?in the messages)/s,
 ]
 

@@ -58,7 +58,7 @@ function parseWaitMs(value: string, now: number): number | undefined {
 function parseDuration(value: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(value.trim())) return undefined
   let sum = 0
-  for (const [, amount, unit] of value.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g))
+  for (const [, amount, unit] of value.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|s|m|h|d)/g))
     sum += Number(amount) * unitMs[unit as keyof typeof unitMs]
   return sum
 }

@@ -45,7 +45,7 @@ export function toErrorInBody({ message, code, type }: ResponseErrorFields): Err
   const errorText = message || 'The provider ended the reply with an error.'
   if (code && refusalCodes.has(code))
     return new ErrorInBody({ message: errorText, code: 'content_policy_violation', type: code })
-  if (code && /image.*too_large/.test(code.slice(0, 100)))
+  if (code && /image.{0,90}too_large/.test(code.slice(0, 100)))
     return new ErrorInBody({ message: errorText, status: 400, reason: 'image too large' })
   return new ErrorInBody({ message: errorText, code: code ?? null, type })
 }

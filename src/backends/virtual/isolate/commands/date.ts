@@ -13,7 +13,7 @@ const unitSeconds: Readonly<Record<string, number>> = {
   fortnight: 1_209_600,
 }
 const offsetPattern =
-  /([+-]?)\s*(\b\d+|\bnext|\blast|\ba)?\s*\b(sec|second|min|minute|hour|day|week|fortnight|month|year)s?\b(\s+ago\b)?/gi
+  /([+-]?)\s{0,9}(?:(\b\d{1,9}|\bnext|\blast|\ba)\s{0,9})?\b(sec|second|min|minute|hour|day|week|fortnight|month|year)s?\b(\s{1,9}ago\b)?/gi
 const namedDays: Readonly<Record<string, number>> = { now: 0, today: 0, yesterday: -1, tomorrow: 1 }
 const namedCounts: Readonly<Record<string, number>> = { next: 1, last: -1, a: 1, '': 1 }
 

@@ -119,7 +119,7 @@ async function run(args: string[], context: Context): Promise<ExecResult> {
       : await diffFiles(context, options, pair)
     return textResult(out, differs ? 1 : 0)
   } catch (error) {
-    const path = /'(.*)'$/s.exec(error instanceof Error ? error.message : '')?.[1] ?? one
+    const path = /'([^']*)'$/.exec(error instanceof Error ? error.message : '')?.[1] ?? one
     return errorResult('diff', `${path}: No such file or directory`, 2)
   }
 }

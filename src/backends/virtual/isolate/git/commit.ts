@@ -72,8 +72,8 @@ class NothingToCommit extends GitError {
 
 async function authorOf(call: Call, options: Arguments) {
   const person = await identityOf(call, 'AUTHOR')
-  const [, name, email] = /^(.*?)\s*<(.*)>$/.exec(options.value('author') ?? '') ?? []
-  return name === undefined || email === undefined ? person : { ...person, name, email }
+  const [, name, email] = /^([^<]*)<(.*)>$/.exec(options.value('author') ?? '') ?? []
+  return name === undefined || email === undefined ? person : { ...person, name: name.trimEnd(), email }
 }
 
 async function report({ repository }: Call, oid: string, parent: string | undefined): Promise<string> {
