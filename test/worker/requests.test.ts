@@ -53,14 +53,14 @@ describe('a request that is wrong', () => {
       'a part of an unknown kind',
       'POST',
       '/v1/chat/completions',
-      { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
+      { messages: [{ role: 'user', content: [{ type: 'input_video', input_video: {} }] }] },
       'messages.0.content.0.type',
     ],
     [
       'a part of an unknown kind in an item',
       'POST',
       '/v1/responses',
-      { input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'x' }] }] },
+      { input: [{ role: 'user', content: [{ type: 'input_video', file_id: 'x' }] }] },
       'input.0.content.0.type',
     ],
     [
