@@ -60,7 +60,10 @@ describe('a command', () => {
     const { backend } = scripted(
       lines({ t: 'out', d: 'a' }, { t: 'gap', s: 'out', bytes: 7, lines: 2 }, { t: 'out', d: 'z' }, exit),
     )
-    expect(await backend.exec('x', T)).toMatchObject({ stdout: 'a\n[... 7 bytes, 2 lines left out ...]\nz', truncated: true })
+    expect(await backend.exec('x', T)).toMatchObject({
+      stdout: 'a\n[... 7 bytes, 2 lines left out ...]\nz',
+      truncated: true,
+    })
   })
 
   it('that is aborted before it is sent is not sent', async () => {
