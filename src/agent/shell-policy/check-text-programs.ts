@@ -88,7 +88,7 @@ const find: Check = (call) => {
   if (args.some(isAction)) call.ask('find is given a word that may be an action')
   for (const start of starts) {
     checkRead(call, start, 'find', 'name')
-    addLiteral(call.judge, start)
+    if (!isSelective(args)) addLiteral(call.judge, start)
     for (const name of listNames(args)) checkRead(call, `${start}/${name}`, 'find', call.captured ? 'content' : 'name')
   }
   const first = args.findIndex((word) => /^-(?![HLPD]$|O\d)/.test(word) || word === '(' || word === '!')

@@ -28,8 +28,8 @@ export type CommandVerdict = {
   readonly rule?: string
 }
 
-const maxSteps = 1_500
-const maxScanSteps = 500
+const maxSteps = 1_200
+const maxScanSteps = 400
 const maxScriptChars = 40_000
 const maxReasons = 8
 const maxNestedScripts = 16

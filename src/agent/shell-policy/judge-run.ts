@@ -117,7 +117,7 @@ const interpreters: Readonly<Record<string, Interpreter>> = {
     code: /^(-e|-p|-pe|--eval|--print|-i|--interactive)/,
     isHarmless: isHarmlessJavaScript,
   },
-  ruby: { plain: /^(-v|--version|-c|-w|-W\d?)$/, valued: /^-I/, code: /^-[a-zA-Z]*e/ },
+  ruby: { plain: /^(-v|--version|-c|-w|-W\d?)$/, valued: /^-I/, code: /^-(?![rI])[a-zA-Z]*e/ },
   perl: { plain: /^(-v|--version|-c|-w|-W)$/, valued: /^-I/, code: /^-(?![MI])[a-zA-Z0-9]*[eE]/ },
   php: { plain: /^(-v|--version|-l|-m|-i)$/, valued: /^-f$/, code: /^-[rBRE]/ },
   lua: { plain: /^-v$/, code: /^-[el]/ },
@@ -138,10 +138,11 @@ function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }:
 }
 
 /** Code that may start programs is searched for hardline commands. */
-function searchCode({ judge, args }: Call, text: Field | undefined): void {
-  if (text !== undefined && !startsPrograms.test(text)) return
-  judge.hasUnknownCode = true
-  for (const literal of [text ?? '', ...args]) addLiteral(judge, literal)
+function searchCode({ judge, args, captured }: Call, text: Field | undefined): void {
+  const mayStart = text === undefined || startsPrograms.test(text)
+  judge.hasUnknownCode ||= mayStart
+  // What it prints may become code as well.
+  if (mayStart || captured) for (const literal of [text ?? '', ...args]) addLiteral(judge, literal)
 }
 
 /** A file of the project shadows a module of the standard library with the same name. */
@@ -258,8 +259,14 @@ function judgeManager(call: Call, manager: Manager): Output {
 function judgeSubcommand(call: Call, manager: Manager, sub: string): void {
   const shown = `${call.name} ${sub}`.trim()
   if (manager.running.test(sub)) checkProjectCode(call, shown)
-  else if (!manager.reading.test(sub) && (sub !== '' || call.args.length === 0))
-    call.ask(`${shown} is not on the list of commands that run without approval`)
+  else if (!manager.reading.test(sub) && (sub !== '' || call.args.length === 0)) judgeUnlistedCommand(call, sub, shown)
+}
+
+function judgeUnlistedCommand(call: Call, sub: string, shown: string): void {
+  call.ask(`${shown} is not on the list of commands that run without approval`)
+  if (sub !== 'eval') return
+  call.judge.hasUnknownCode = true
+  for (const word of call.args) addLiteral(call.judge, word)
 }
 
 /** Judges `npm exec -- tsc`, `npx -y tsc`, `uv run --with x pytest`. */

@@ -84,7 +84,9 @@ function findByLiterals({ judge, shell }: Scope, argv: readonly Field[]): string
   for (const literal of judge.literals) {
     const text = literal.trim()
     if (text.length > 200 || !/^[-/~.]|^\d|^of=/.test(text)) continue
-    const filled = [...argv.slice(0, at), ...text.split(/\s+/), ...argv.slice(at + 1)]
+    // What find lists is everything below its start.
+    const deep = judge.programs.has('find') && argv[0]?.endsWith('rm') ? ['-r'] : []
+    const filled = [...argv.slice(0, at), ...deep, ...text.split(/\s+/), ...argv.slice(at + 1)]
     const reason = findHardline(filled, { host: judge.host, cwd: shell.cwd })
     if (reason !== undefined) return reason
   }

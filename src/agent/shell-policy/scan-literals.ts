@@ -25,6 +25,8 @@ const isText = (text: string): boolean => /^[\t\n\r -~\u0080-\uFFFF]+$/.test(tex
 function decode(text: string, { transforms }: Judge): readonly string[] {
   const token = text.trim()
   const decoded = [
+    ...(text.match(/[0-9a-fA-F]{12,}/g) ?? []).slice(0, 4).map(decodeHex),
+    ...(text.match(/[A-Za-z0-9+/]{10,}={0,2}/g) ?? []).slice(0, 4).map(decodeBase64),
     /^[A-Za-z0-9+/\s]{8,}={0,2}$/.test(token) ? decodeBase64(token) : undefined,
     decodeHex(token.replace(/\\x|0x/g, '')),
     text.includes('\\') ? decodeEscapes(text) : undefined,
