@@ -52,6 +52,14 @@ async function makeResources(key: string, canary: string, models: Scripted[]): P
     key,
     body: { model: scripted(canary), input: canary },
   })
+  const form = new FormData()
+  form.set('file', new File([canary], `${canary}.txt`))
+  const encoded = new Response(form)
+  const file = await call<{ id: string }>('POST', '/v1/files', {
+    key,
+    body: new Uint8Array(await encoded.arrayBuffer()),
+    headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
+  })
   const credential = await call<{ id: string }>('POST', '/api/credentials', {
     key,
     body: { provider: 'groq', key: crypto.randomUUID(), name: canary },
@@ -80,6 +88,7 @@ async function makeResources(key: string, canary: string, models: Scripted[]): P
     session,
     run: chat.body.run_id,
     response: response.body.id,
+    file: file.body.id,
     credential: credential.body.id,
     channel: channel.body.id,
     question: await newest('/api/questions', key, asks),
@@ -97,6 +106,7 @@ async function makeTenant(canary: string): Promise<Tenant> {
   for (const session of [deleted.session, deleted['asking'], deleted['needing']])
     await remove(`/api/sessions/${session}`)
   await remove(`/v1/responses/${deleted['response']}`)
+  await remove(`/v1/files/${deleted['file']}`)
   await remove(`/api/credentials/${deleted['credential']}`)
   await remove(`/api/channels/${deleted['channel']}`)
   return { id, key, canary, models, own, deleted }
@@ -106,6 +116,7 @@ const unknown: Resources = {
   session: 'ses_00000000000000000000000000000000',
   run: newRunId('ses_00000000000000000000000000000000'),
   response: `resp_${'0'.repeat(48)}.ses_${'0'.repeat(32)}`,
+  file: `file-${'0'.repeat(32)}`,
   credential: `cred_${'0'.repeat(32)}`,
   channel: `ch_${'0'.repeat(32)}`,
   question: 'ses_00000000000000000000000000000000.run_0.1.c',
@@ -120,6 +131,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/sessions\/\{/, 'session'],
   [/^\/v1\/runs\/\{/, 'run'],
   [/^\/v1\/responses\/\{/, 'response'],
+  [/^\/v1\/files\/\{/, 'file'],
   [/^\/api\/credentials\/\{/, 'credential'],
   [/^\/api\/channels\/\{/, 'channel'],
   [/^\/api\/questions\/\{/, 'question'],
