@@ -43,7 +43,6 @@ const workerd = {
         ssr: {
           enabled: true,
           include: [
-            '@anthropic-ai/sdk/client',
             'aws4fetch',
             'diff',
             'drizzle-orm',

@@ -13,7 +13,7 @@ import { readable } from './lib/pdfjs.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const backends = join(root, 'src/backends')
 const output = join(backends, 'dist')
-const rooms = ['virtual', 'isolate', 'pdf', 'office', 'search', 'jose'].map((name) => join(backends, name))
+const rooms = ['virtual', 'isolate', 'pdf', 'office', 'search', 'jose', 'anthropic'].map((name) => join(backends, name))
 const targets = [
   { entry: 'virtual/isolate/entry.ts', file: 'bash.isolate.txt' },
   { entry: 'virtual/isolate/inline.ts', file: 'bash.inline.mjs' },
@@ -26,6 +26,8 @@ const targets = [
   { entry: 'search/inside/entry.ts', file: 'search.isolate.txt' },
   { entry: 'search/inside/inline.ts', file: 'search.inline.mjs' },
   { entry: 'jose/inline.ts', file: 'jose.inline.mjs' },
+  // Reading `process` would load node:util, as in the core (wrangler.toml).
+  { entry: 'anthropic/inline.ts', file: 'anthropic.inline.mjs', define: { process: 'undefined' } },
   { entry: '../../node_modules/openai/index.mjs', file: 'openai.mjs' },
 ]
 
@@ -34,6 +36,7 @@ const inputs = [
   join(root, 'scripts/lib/just-bash.mjs'),
   join(root, 'scripts/lib/openai.mjs'),
   join(root, 'scripts/lib/pdfjs.mjs'),
+  join(root, 'node_modules/@anthropic-ai/sdk/package.json'),
   join(root, 'node_modules/just-bash/package.json'),
   join(root, 'node_modules/diff/package.json'),
   join(root, 'node_modules/isomorphic-git/package.json'),
@@ -95,7 +98,7 @@ const namesNode = {
 async function build() {
   const { build: bundle } = await import('esbuild')
   mkdirSync(output, { recursive: true })
-  for (const { entry, file } of targets) {
+  for (const { entry, file, define = {} } of targets) {
     const result = await bundle({
       entryPoints: [join(backends, entry)],
       bundle: true,
@@ -107,6 +110,7 @@ async function build() {
       minify: true,
       legalComments: 'none',
       logLevel: 'error',
+      define,
       plugins: [mendsShell, boundsPdf, namesNode, clientOnly],
     })
     const code = result.outputFiles[0].text

@@ -12,6 +12,7 @@ import { root } from './lib/root.mjs'
 const budget = 448
 
 const apart = [
+  'anthropic.inline.mjs',
   'bash.inline.mjs',
   'bash.isolate.txt',
   'compile.isolate.txt',

@@ -17,6 +17,10 @@ declare module '*/jose.inline.mjs' {
   export { createLocalJWKSet, decodeJwt, errors, jwtVerify } from 'jose'
 }
 
+declare module '*/anthropic.inline.mjs' {
+  export { BaseAnthropic } from '@anthropic-ai/sdk/client'
+}
+
 declare module '*/search.inline.mjs' {
   export const matchLines: import('./search/protocol.ts').MatchLines
 }

@@ -9,6 +9,9 @@ export const inlinePdf = () => import('./dist/pdf.inline.mjs')
 export const inlineOffice = () => import('./dist/office.inline.mjs')
 export const inlineSearch = () => import('./dist/search.inline.mjs')
 
+/** The client of the Anthropic SDK. */
+export const inlineAnthropic = () => import('./dist/anthropic.inline.mjs')
+
 /** The library that verifies tokens of identity providers. */
 export const inlineJose = () => import('./dist/jose.inline.mjs')
 

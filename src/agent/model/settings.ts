@@ -212,7 +212,10 @@ export const settingsSchema = z.strictObject({
   busy_input_mode: z.enum(['queue', 'interrupt', 'steer']).optional(),
   approvals: z
     .strictObject({
-      mode: z.enum(['smart', 'manual', 'off']).optional().describe('Who approves dangerous calls. Default: smart, on a shared machine manual.'),
+      mode: z
+        .enum(['smart', 'manual', 'off'])
+        .optional()
+        .describe('Who approves dangerous calls. Default: smart, on a shared machine manual.'),
       rules: z.array(approvalRule).max(500).optional(),
       smart_policy: z
         .string()

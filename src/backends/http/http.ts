@@ -142,7 +142,7 @@ function filesOf(call: Send): Files {
         method: 'PUT',
         query: { path: resolvePath(path) },
         body,
-        patienceMs: transferTimeoutMs,
+        timeoutMs: transferTimeoutMs,
       } as const
       return readJson(await requireFound(call('/files', request)))
     },

@@ -3,6 +3,7 @@
  * no Worker Loader. Always resolves with an answer, even when the isolate crashes.
  */
 
+import { log } from '../../agent/model/log.ts'
 import type { Documents, OfficeAnswer } from '../../agent/model/document.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { inlineOffice, officeCode } from '../modules.ts'
@@ -28,7 +29,7 @@ export function openOffice(loader: WorkerLoader | undefined): Documents['office'
 
 /** Logs that the platform ended the isolate, which used too much time or memory. */
 function reportCrash(error: unknown): OfficeAnswer {
-  console.error('The isolate that reads a document crashed.', error)
+  log.error('isolate.crashed', 'The isolate that reads a document crashed.', { error })
   return { refused: 'stopped' }
 }
 

@@ -4,12 +4,7 @@ import type { View } from '../../agent/model/ports.ts'
 import type { Settings } from '../../agent/model/settings.ts'
 import type { Turn } from '../../agent/model/turn.ts'
 import { orderKeys, orderSuspendedKeys, type KeyStrategy } from '../../agent/routing/key-selection.ts'
-import {
-  getModelRequirement,
-  type Route,
-  resolveRoute,
-  type Sources,
-} from '../../agent/routing/route.ts'
+import { getModelRequirement, type Route, resolveRoute, type Sources } from '../../agent/routing/route.ts'
 import { resolveDefaultModel } from '../../agent/routing/default-model.ts'
 import { getHealth } from './key-pool.ts'
 import { clock } from '../platform/clock.ts'

@@ -121,7 +121,15 @@ async function stateOf(kind: BackendKind, env: Env): Promise<string> {
 /** Whether the deployment forbids all network access. */
 const isNetworkOff = ({ SANDBOX_NETWORK }: Env): boolean => SANDBOX_NETWORK === 'off'
 
-function openVirtual({ env, sql, tenantId, sessionId, settings, limits, guardedFetch }: BackendContext): PortableBackend {
+function openVirtual({
+  env,
+  sql,
+  tenantId,
+  sessionId,
+  settings,
+  limits,
+  guardedFetch,
+}: BackendContext): PortableBackend {
   const internet = shellNetwork(guardedFetch)
   const backend = virtualBackend({
     sql,

@@ -5,7 +5,7 @@
 
 import { BoundedMap } from '../../model/bounded-map.ts'
 import { rethrowAsAbort } from '../shared/abort-error.ts'
-import { BaseAnthropic } from '@anthropic-ai/sdk/client'
+import type { BaseAnthropic } from '@anthropic-ai/sdk/client'
 import type { Dialect, Endpoint } from '../../model/dialect.ts'
 import { resolveSealIssuer } from './blocks.ts'
 import { renderMessagesBody } from './body.ts'
@@ -13,10 +13,13 @@ import { limitBody } from '../shared/limit-body.ts'
 import { sendOption, sendWithOption } from '../shared/send-option.ts'
 import { readMessagesStream } from './stream.ts'
 
-export const anthropic: Dialect = {
+/** The part of the SDK that the dialect uses. */
+export type AnthropicSdk = { readonly BaseAnthropic: typeof BaseAnthropic }
+
+export const createAnthropic = (sdk: AnthropicSdk): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
     const issuer = resolveSealIssuer(request.model, endpoint.baseUrl)
-    const response = await getClient(endpoint)
+    const response = await getClient(endpoint, sdk)
       .post('/v1/messages', {
         ...sendOption(send),
         body: renderMessagesBody(request, endpoint.quirks, issuer),
@@ -32,7 +35,7 @@ export const anthropic: Dialect = {
       .catch(rethrowAsAbort(signal))
     return readMessagesStream(response, readOptions, issuer)
   },
-}
+})
 
 /**
  * All compatible hosts support this version, and it accepts a temperature. A provider's profile can set a later version
@@ -41,12 +44,13 @@ export const anthropic: Dialect = {
 const apiVersion = '2023-06-01'
 
 /** Limits error bodies, which the SDK reads as a whole, and sends through the `send` of a call. */
-class BoundedClient extends BaseAnthropic {
-  override async fetchWithTimeout(...request: Parameters<BaseAnthropic['fetchWithTimeout']>): Promise<Response> {
-    const [url, init, , controller] = request
-    return limitBody(await (sendWithOption(url, init, controller) ?? super.fetchWithTimeout(...request)))
+const boundedClient = ({ BaseAnthropic: Client }: AnthropicSdk) =>
+  class extends Client {
+    override async fetchWithTimeout(...request: Parameters<BaseAnthropic['fetchWithTimeout']>): Promise<Response> {
+      const [url, init, , controller] = request
+      return limitBody(await (sendWithOption(url, init, controller) ?? super.fetchWithTimeout(...request)))
+    }
   }
-}
 
 const requestTimeoutMs = 1_800_000
 
@@ -54,12 +58,13 @@ const requestTimeoutMs = 1_800_000
 const clients = new BoundedMap<string, BaseAnthropic>(200)
 
 /** Uses the base client without its resource classes, which would triple the bundled code. */
-function getClient({ baseUrl, key, headers, quirks }: Endpoint): BaseAnthropic {
+function getClient({ baseUrl, key, headers, quirks }: Endpoint, sdk: AnthropicSdk): BaseAnthropic {
   const name = JSON.stringify([baseUrl, key, headers, quirks?.bearer])
   let client = clients.get(name)
   if (!client) {
     const isBearer = quirks?.bearer === true
     const apiKey = key || 'none'
+    const BoundedClient = boundedClient(sdk)
     client = new BoundedClient({
       baseURL: baseUrl.replace(/\/v1(\/messages)?\/?$/, ''),
       ...(isBearer ? { authToken: apiKey } : { apiKey }),

@@ -1,6 +1,6 @@
 /** Lists the test harness of every dialect. */
 
-import { anthropic } from '../../../../src/agent/providers/anthropic/anthropic.ts'
+import { anthropic } from './anthropic-dialect.ts'
 import { bedrockConverse } from '../../../../src/agent/providers/bedrock/bedrock.ts'
 import { openaiChat } from '../../../../src/agent/providers/openai/chat.ts'
 import { openaiResponses } from '../../../../src/agent/providers/openai/responses.ts'
