@@ -68,7 +68,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect((await owner.chat(session, '[[say before]]')).json.output).toBe('before')
     await first.kill()
     const filesWith = (text: string) => spawnSync('grep', ['-rlaF', text, first.state], { encoding: 'utf8' }).stdout
-    expect(filesWith('"sealed":"v1.')).not.toBe('')
+    expect(filesWith('"sealed":"v2.')).not.toBe('')
     expect(filesWith(key)).toBe('')
     const second = await start({ env, state: first.state })
     expect((await createClient(second.url, second.key).chat(session, '[[say after]]')).json.output).toBe('after')

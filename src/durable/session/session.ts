@@ -20,7 +20,7 @@ import { rebuild } from '../storage/rebuild.ts'
 import { createMetadata, type NewSession, type SessionMetadata } from '../storage/session-metadata.ts'
 import { addLateUsage, expiresAt, sessionRecord, sessionUsage, runUsage } from '../storage/session-record.ts'
 import { SideCallNotes } from '../storage/side-call-notes.ts'
-import { bytesInR2, storedBytes } from '../storage/storage-usage.ts'
+import { storedBytes } from '../storage/storage-usage.ts'
 import { SessionStore } from '../storage/store.ts'
 import { SessionTenant } from '../tenant/session-tenant.ts'
 import { SessionBilling } from '../tenant/session-billing.ts'
@@ -214,6 +214,7 @@ export class Session {
       sessionId,
       meta: () => this.meta,
       settings: { now: () => this.settings, limits: () => this.tenant.limits, load: () => this.ensureTenant() },
+      secrets: () => this.tenant.secrets,
       updateMeta: (change) => this.updateMeta(change),
       runInBackground: (work) => this.runInBackground(work),
       processes: { rows: processRows(sql, journal.hasTable('process')), step: () => this.store.lastMessageSeq() },
@@ -227,7 +228,7 @@ export class Session {
       usage: () => (this.#meta ? sessionUsage(this.#meta, this.store) : noUsage),
       notes: new SideCallNotes(this.journal),
       addLateUsage: (run, usage) => this.updateMeta(addLateUsage(this.meta, run, usage)),
-      sessionBytes: () => ({ sessionId: this.sessionId, bytes: storedBytes(this.sql), blobs: bytesInR2(this.sql) }),
+      sessionBytes: () => ({ sessionId: this.sessionId, bytes: storedBytes(this.sql) }),
       isUnattended: ({ options }) => isUnattendedTurn(this.meta.source, options.authority),
       runInBackground: (work) => this.runInBackground(work),
     })

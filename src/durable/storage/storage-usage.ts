@@ -13,8 +13,7 @@ const sumFiles = (queries: readonly string[]) =>
   `SELECT total(size) AS bytes FROM (SELECT ref, max(size) AS size FROM (${queries.join(' UNION ALL ')}) GROUP BY ref)`
 const sumArchives = 'SELECT total(bytes) AS bytes FROM archive'
 
-/** The part of `storedBytes` that is in R2. */
-export function bytesInR2(sql: SqlStorage): number {
+function bytesInR2(sql: SqlStorage): number {
   const named = `SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('workspace', 'kept', 'archive')`
   const tables = new Set(
     sql

@@ -34,7 +34,7 @@ const statusName = 'status'
 const announcedName = 'announce'
 
 /** The tables of all parts with a column `session`. */
-const sessionTables = ['claim', 'stored', 'stored_blobs', 'waiting', 'watcher']
+const sessionTables = ['claim', 'stored', 'waiting', 'watcher']
 
 export class TenantAccess extends RpcTarget implements ScheduledPart {
   readonly #options: TenantAccessOptions

@@ -9,8 +9,8 @@ import type { SharedStorage } from './shared-storage.ts'
 import type { StoredValues } from './stored-values.ts'
 import type { UnattendedTurn } from './unattended-turns.ts'
 
-/** Bytes that a session stores. `blobs`: those of them in R2. */
-export type SessionBytes = { readonly sessionId: string; readonly bytes: number; readonly blobs?: number }
+/** Bytes that a session stores, in its object and in R2. */
+export type SessionBytes = { readonly sessionId: string; readonly bytes: number }
 
 export type LimitsOptions = {
   readonly sql: SqlStorage
@@ -19,11 +19,10 @@ export type LimitsOptions = {
   readonly shared: SharedStorage
 }
 
-/** A row of `active` for each open turn that takes a slot, a row of `stored` for each session, and of `stored_blobs` if it has any. */
+/** A row of `active` for each open turn that takes a slot, a row of `stored` for each session. */
 const schema = [
   'CREATE TABLE IF NOT EXISTS active (run TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID',
   'CREATE TABLE IF NOT EXISTS stored (session TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID',
-  'CREATE TABLE IF NOT EXISTS stored_blobs (session TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID',
 ]
 
 const minuteMs = 60_000
@@ -114,32 +113,19 @@ export class TenantLimits extends RpcTarget {
   }
 
   /** Records how many bytes a session stores; zero when it is deleted. */
-  setStoredBytes({ sessionId, bytes, blobs = 0 }: SessionBytes): void {
-    this.#setBytes('stored', sessionId, bytes)
-    this.#setBytes('stored_blobs', sessionId, bytes > 0 ? blobs : 0)
-  }
-
-  #setBytes(table: 'stored' | 'stored_blobs', sessionId: string, bytes: number): void {
-    const update = 'ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes'
-    if (bytes > 0) this.#sql.exec(`INSERT INTO ${table} VALUES (?, ?) ${update}`, sessionId, bytes)
-    else this.#sql.exec(`DELETE FROM ${table} WHERE session = ?`, sessionId)
-  }
-
-  #sumBytes(table: 'stored' | 'stored_blobs'): number {
-    return this.#sql.exec<{ bytes: number }>(`SELECT coalesce(sum(bytes), 0) AS bytes FROM ${table}`).one().bytes
-  }
-
-  /** The bytes in R2 that sessions have reported. */
-  reportedBlobs(): number {
-    return this.#sumBytes('stored_blobs')
+  setStoredBytes({ sessionId, bytes }: SessionBytes): void {
+    const upsert =
+      'INSERT INTO stored VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes'
+    if (bytes > 0) this.#sql.exec(upsert, sessionId, bytes)
+    else this.#sql.exec('DELETE FROM stored WHERE session = ?', sessionId)
   }
 
   /** Checks whether so many more bytes fit into `storage_bytes`. */
   admitBytes(more: number): Admission {
     const { storage_bytes: maxBytes } = this.get()
     if (maxBytes === undefined) return { ok: true }
-    const bytes = this.#sumBytes('stored') + this.#shared.bytes()
-    if (bytes + more < maxBytes) return { ok: true }
+    const { bytes } = this.#sql.exec<{ bytes: number }>('SELECT coalesce(sum(bytes), 0) AS bytes FROM stored').one()
+    if (bytes + this.#shared.bytes() + more < maxBytes) return { ok: true }
     return { ok: false, limit: 'storage_bytes', retryAfter: storageRetryAfterSeconds }
   }
 }

@@ -14,12 +14,10 @@ export type SharedStorageOptions = {
   readonly values: StoredValues
   readonly env: Pick<Env, 'DB' | 'BLOBS'>
   readonly limits: () => Limits
-  /** The bytes in R2 that sessions report themselves. */
-  readonly reportedBlobs: () => number
   readonly armAlarm: () => void
 }
 
-/** `blobs`: without those that sessions have reported at that time. */
+/** `blobs`: without what sessions report. */
 type Measured = { readonly at: number; readonly database: number; readonly blobs: number }
 
 const intervalMs = 900_000
@@ -49,9 +47,8 @@ export class SharedStorage implements ScheduledPart {
   }
 
   async wake(now: number): Promise<void> {
-    const { env, tenantId, values, reportedBlobs } = this.#options
-    const [database, all] = await Promise.all([sumStoredBytes(env.DB, tenantId), sumBlobs(env.BLOBS, tenantId)])
-    const blobs = Math.max(0, all - reportedBlobs())
+    const { env, tenantId, values } = this.#options
+    const [database, blobs] = await Promise.all([sumStoredBytes(env.DB, tenantId), sumBlobs(env.BLOBS, tenantId)])
     values.set(measuredName, { at: now, database, blobs } satisfies Measured)
   }
 
@@ -60,11 +57,14 @@ export class SharedStorage implements ScheduledPart {
   }
 }
 
+/** Workspace files and checkpoints: every session reports its own (storage-usage.ts). */
+const reportedKey = /^t\/[^/]+\/s\/[^/]+\/(?:files|checkpoints)\//
+
 async function sumBlobs(blobs: R2Bucket | undefined, tenantId: string): Promise<number> {
   let [sum, cursor] = [0, undefined as string | undefined]
   for (let page = 0; page < maxPages; page++) {
     const found = await blobs?.list({ prefix: `t/${tenantId}/`, ...(cursor !== undefined && { cursor }) })
-    for (const { size } of found?.objects ?? []) sum += size
+    for (const { key, size } of found?.objects ?? []) if (!reportedKey.test(key)) sum += size
     if (!found?.truncated) break
     cursor = found.cursor
   }

@@ -56,6 +56,7 @@ describe('a turn', () => {
       attempts: 1,
       waited_ms: 0,
       notes: [],
+      attachments: [],
     })
     expect(await runOf(id, run.run_id)).toEqual(run)
     expect(listTexts(scripted.requests[0]!)).toEqual(['user: hi'])

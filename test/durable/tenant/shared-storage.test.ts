@@ -18,16 +18,16 @@ const newObject = () => {
 const put = (tenantId: string, name: string, bytes: number) =>
   bindings.BLOBS!.put(`t/${tenantId}/${name}`, new Uint8Array(bytes))
 
-it('counts objects in R2 that no session has reported, once', async () => {
+it('counts objects in R2 that no session reports, once', async () => {
   const clock = createSkippingClock()
   replaceClock(clock)
   const { id, stub } = newObject()
-  await put(id, 's/a/attachment', 6_000)
-  await put(id, 's/a/workspace', 3_000)
-  await put('storage-of-another', 's/a/attachment', 50_000)
+  await put(id, 's/a/attachments/1', 6_000)
+  await put(id, 's/a/files/1', 3_000)
+  await put('storage-of-another', 's/a/attachments/1', 50_000)
   await stub.limits.set({ storage_bytes: 10_000 })
   // 500 bytes of rows, and 3000 in R2.
-  await stub.limits.setStoredBytes({ sessionId: 'a', bytes: 3_500, blobs: 3_000 })
+  await stub.limits.setStoredBytes({ sessionId: 'a', bytes: 3_500 })
   expect(await stub.limits.admitBytes(0)).toEqual({ ok: true })
   await runDurableObjectAlarm(stub)
   expect(await stub.limits.admitBytes(400)).toEqual({ ok: true })
@@ -37,7 +37,7 @@ it('counts objects in R2 that no session has reported, once', async () => {
   await runDurableObjectAlarm(stub)
   expect(await stub.limits.admitBytes(0)).toMatchObject({ ok: false, limit: 'storage_bytes' })
   await stub.limits.setStoredBytes({ sessionId: 'a', bytes: 0 })
-  await bindings.BLOBS!.delete([`t/${id}/s/a/attachment`, `t/${id}/s/a/workspace`])
+  await bindings.BLOBS!.delete([`t/${id}/s/a/attachments/1`, `t/${id}/s/a/files/1`])
   clock.pass(900_000)
   await runDurableObjectAlarm(stub)
   expect(await stub.limits.admitBytes(0)).toEqual({ ok: true })
