@@ -5,6 +5,7 @@ import { tools } from './index.ts'
 import { isToolsetName, toolsets } from './toolsets.ts'
 
 const serverTools = /^mcp(?:__|-)/
+export const isServerTool = (name: string): boolean => serverTools.test(name)
 
 const toolNames: readonly string[] = [
   ...new Set([...tools.map(({ name }) => name), ...Object.values(toolsets).flatMap((set) => set.tools ?? [])]),

@@ -15,6 +15,8 @@ export type ToolSources = {
   readonly enabled?: readonly string[] | undefined
   /** Wins over `enabled`. */
   readonly disabled?: readonly string[] | undefined
+  /** Lists of toolsets and tools: a tool has to be in each of them, beside all else. */
+  readonly bounds?: readonly (readonly string[])[] | undefined
   /** The services that the session offers. */
   readonly services: ReadonlySet<ServiceName>
   /** The roles that the session has. */
@@ -30,7 +32,7 @@ export type SessionTools = {
 
 export function toolsFor(sources: ToolSources): SessionTools {
   const preset = presetOf(sources.source ?? '')
-  const { builtIn, enabled = [preset], disabled = [], services, roles = [] } = sources
+  const { builtIn, enabled = [preset], disabled = [], bounds = [], services, roles = [] } = sources
   const { only, never = [] } = presetBounds[preset] ?? {}
   const tenantTools = distinctTenantTools(builtIn, sources.tenantTools ?? [])
   const tools = [...builtIn, ...tenantTools]
@@ -42,12 +44,12 @@ export function toolsFor(sources: ToolSources): SessionTools {
     return expansion.members
   }
   const [included, excluded] = [membersOf(enabled), membersOf([...disabled, ...never])]
-  const bound = only && membersOf(only)
+  const allBounds = [...(only ? [only] : []), ...bounds].map(membersOf)
   const usable = tools.filter(
     (tool) =>
       included.has(tool.name) &&
       !excluded.has(tool.name) &&
-      (!bound || bound.has(tool.name)) &&
+      allBounds.every((bound) => bound.has(tool.name)) &&
       tool.needs.every((need) => services.has(need)) &&
       (!tool.roles || tool.roles.some((role) => roles.includes(role))),
   )

@@ -7,6 +7,11 @@ export const idempotencyKeyHeader: RequestHeader = {
   description: '1 to 255 characters. The same key with the same body gets the answer of the first request.',
 }
 
+export const toolsetsHeader: RequestHeader = {
+  name: 'X-Talaria-Toolsets',
+  description: 'Toolsets and tools that this request may use, separated by commas. It cannot add any.',
+}
+
 const storedSession = 'Continues this session: its stored history is used, and only the last message of the request.'
 export const sessionIdHeaders: readonly RequestHeader[] = [
   { name: 'X-Talaria-Session-Id', description: storedSession },

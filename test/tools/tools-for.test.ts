@@ -52,6 +52,19 @@ describe('the source of a session', () => {
   })
 })
 
+it('has only tools that are in every bound', () => {
+  expect(
+    sortedNamesFor({
+      bounds: [
+        ['file', 'todo'],
+        ['read_file', 'todo', 'terminal'],
+      ],
+    }),
+  ).toEqual(['read_file', 'todo'])
+  expect(sortedNamesFor({ enabled: ['file'], bounds: [['terminal']] })).toEqual([])
+  expect(namesFor({ bounds: [['tenant']] })).toEqual(['mcp__git__log'])
+})
+
 describe('toolsets', () => {
   it.each([
     [['file'], [], fileTools],

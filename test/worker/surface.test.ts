@@ -84,6 +84,7 @@ describe('the OpenAPI document', () => {
       'Idempotency-Key',
       'X-Talaria-Session-Id',
       'X-Hermes-Session-Id',
+      'X-Talaria-Toolsets',
     ])
     expect(await headersOf('get', '/api/sessions/{id}/events')).toEqual(['Last-Event-ID'])
     expect(await headersOf('get', '/api/sessions')).toEqual([])

@@ -15,12 +15,14 @@ export const requestStop = (turn: Turn, reason?: AccessRefusal): Commit => ({
 /** Narrows the authority of the turn by that of a message that joins it. Undefined when nothing changes. */
 export function narrowTurn(turn: Turn, by: Authority): Commit | undefined {
   const { authority } = turn.options
-  const narrowed = authority && narrow(authority, by)
+  if (!authority) return undefined
+  const narrowed = narrow(authority, by)
   const isSame =
-    narrowed?.scopes.length === authority?.scopes.length &&
-    narrowed?.taint === authority?.taint &&
-    narrowed?.channel === authority?.channel
-  return isSame || !narrowed ? undefined : { turn: { ...turn, options: { ...turn.options, authority: narrowed } } }
+    narrowed.scopes.length === authority.scopes.length &&
+    narrowed.toolBounds?.length === authority.toolBounds?.length &&
+    narrowed.taint === authority.taint &&
+    narrowed.channel === authority.channel
+  return isSame ? undefined : { turn: { ...turn, options: { ...turn.options, authority: narrowed } } }
 }
 
 /** Requests a compression of the context before the next model call. */

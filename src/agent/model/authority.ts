@@ -20,6 +20,8 @@ export type Authority = {
   readonly tenantId: string
   readonly principal: Principal
   readonly scopes: readonly Scope[]
+  /** Lists of toolsets and tools. Only tools that are in each list may be used. Absent: no limit. */
+  readonly toolBounds?: readonly (readonly string[])[]
   /** The chat to which the authority is limited. */
   readonly channel?: { readonly connection: string; readonly chat: string }
   /** `untrusted`: content that strangers wrote has reached the call. */
@@ -28,19 +30,30 @@ export type Authority = {
 
 export const hasScope = ({ scopes: held }: Pick<Authority, 'scopes'>, scope: Scope): boolean => held.includes(scope)
 
+type Narrowing = Partial<Pick<Authority, 'scopes' | 'toolBounds' | 'channel' | 'taint'>>
+
 /**
- * Intersects the scopes, and adds a channel or a taint. Tenant, principal and a channel that is there stay. `by` may be
- * the authority of a message that joins a turn: the result may then do only what both may.
+ * Intersects the scopes and the tools, and adds a channel or a taint. Tenant, principal and a channel that is there stay.
+ * `by` may be the authority of a message that joins a turn: the result may then do only what both may.
  */
-export function narrow(authority: Authority, by: Partial<Pick<Authority, 'scopes' | 'channel' | 'taint'>>): Authority {
+export function narrow(authority: Authority, by: Narrowing): Authority {
   const channel = authority.channel ?? by.channel
   const common = by.scopes && authority.scopes.filter((scope) => by.scopes?.includes(scope))
+  const toolBounds = joinBounds(authority.toolBounds, by.toolBounds)
   return {
     ...authority,
     scopes: common ?? authority.scopes,
+    ...(toolBounds && { toolBounds }),
     ...(channel && { channel }),
     taint: by.taint === 'untrusted' ? by.taint : authority.taint,
   }
+}
+
+/** Equal lists are kept once, so that many messages of one sender do not make the authority of a turn longer. */
+function joinBounds(held: Authority['toolBounds'], added: Authority['toolBounds']): Authority['toolBounds'] {
+  if (!added) return held
+  const known = new Set(held?.map((bound) => JSON.stringify(bound)))
+  return [...(held ?? []), ...added.filter((bound) => !known.has(JSON.stringify(bound)))]
 }
 
 /** Returns the same rights in the name of another principal: a process, a job or a child of the turn. */

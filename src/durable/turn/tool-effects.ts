@@ -10,7 +10,7 @@ import { turnAuthority } from './turn-authority.ts'
 import type { TurnSession } from './turn-session.ts'
 
 export const createToolEffects = (session: TurnSession, routesOf: (turn: Turn) => readonly Route[]): ToolEffects => ({
-  schemas: () => session.toolRuntime.schemas(session.settings),
+  schemas: () => session.toolRuntime.schemas(session.settings, turnAuthority(session)),
   run: (calls) =>
     session.toolRuntime.run(calls, {
       settings: session.settings,

@@ -16,6 +16,7 @@ import { type CallProgress, type DispatchOptions, dispatch, concurrentCalls } fr
 import { checkPermission, type PermissionContext } from '../../tools/check-permission.ts'
 import { attachmentPrefix, storeResultImages } from '../workspace/attachments.ts'
 import { noCapabilities, openBackend, resolveBackendKind } from '../workspace/open-backend.ts'
+import { grantedSecrets, type OpenedSecrets } from '../workspace/command-secrets.ts'
 import { openCheckpointArchive } from '../workspace/checkpoint-archive.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
@@ -45,6 +46,8 @@ export type ToolRuntimeOptions = {
     readonly limits: () => Limits | undefined
     readonly load: () => Promise<void>
   }
+  /** Of the tenant: the settings say which of them commands get. */
+  readonly secrets: () => OpenedSecrets
   readonly updateMeta: (change: Partial<SessionMetadata>) => void
   readonly runInBackground: (work: Promise<unknown>) => void
   readonly processes: { readonly rows: ProcessRows; readonly step: () => number }
@@ -69,6 +72,9 @@ export type RunOptions = Pick<PermissionContext, 'policy' | 'judge'> & {
   readonly seesImages: boolean
 }
 
+/** The part of the turn's authority that limits its tools. */
+type ToolAuthority = Pick<Authority, 'toolBounds'>
+
 export class ToolRuntime {
   readonly #options: ToolRuntimeOptions
   readonly #services: Omit<Services, 'programs'>
@@ -77,7 +83,12 @@ export class ToolRuntime {
   readonly backend: SessionBackend
   readonly processes: SessionProcesses
   #toolbox:
-    | { readonly of: Settings; readonly tenantTools: readonly Tool[] | undefined; readonly selected: SessionTools }
+    | {
+        readonly of: Settings
+        readonly tenantTools: readonly Tool[] | undefined
+        readonly bounds: Authority['toolBounds']
+        readonly selected: SessionTools
+      }
     | undefined
 
   constructor(options: ToolRuntimeOptions) {
@@ -96,6 +107,10 @@ export class ToolRuntime {
       requestedKind: () => resolveBackendKind(options.settings.now(), env),
       waitForSettings: options.settings.load,
       noCapabilities: noCapabilities,
+      secrets: () => ({
+        env: grantedSecrets(now(), options.secrets()),
+        isIn: (text) => redactorFor(env, tenantId).redactExact(text) !== text,
+      }),
       archive:
         env.BLOBS &&
         openCheckpointArchive({
@@ -135,18 +150,18 @@ export class ToolRuntime {
     return promptFor({ workspace: this.backend.describe(), instructions, date: dateIn(timezone, at), timezone })
   }
 
-  /** The tools that these settings allow and that have what they need. */
-  toolbox(settings: Settings): Toolbox {
-    return this.#sessionTools(settings).tools
+  /** The tools that these settings and the authority of the turn allow, and that have what they need. */
+  toolbox(settings: Settings, authority: ToolAuthority): Toolbox {
+    return this.#sessionTools(settings, authority).tools
   }
 
-  schemas(settings: Settings): readonly ToolSchema[] {
-    return this.#sessionTools(settings).schemas
+  schemas(settings: Settings, authority: ToolAuthority): readonly ToolSchema[] {
+    return this.#sessionTools(settings, authority).schemas
   }
 
   /** Returns the first of these calls that may run concurrently. */
-  together(calls: readonly ToolCall[], settings: Settings): readonly ToolCall[] {
-    return concurrentCalls(calls, { toolbox: this.toolbox(settings), services: this.#services })
+  together(calls: readonly ToolCall[], settings: Settings, authority: ToolAuthority): readonly ToolCall[] {
+    return concurrentCalls(calls, { toolbox: this.toolbox(settings, authority), services: this.#services })
   }
 
   run(
@@ -160,7 +175,7 @@ export class ToolRuntime {
     const { backend, shell } = services
     const describeLocation = () => `${backend.kind} ${shell.read().cwd}`
     const dispatchOptions: DispatchOptions = {
-      toolbox: this.toolbox(settings),
+      toolbox: this.toolbox(settings, authority),
       services,
       permit: (call, tool) => checkPermission(call, tool, { services, describeLocation, now: clock.now, ...approvals }),
       context: { sessionId, authority, signal, clock, seesImages },
@@ -208,19 +223,15 @@ export class ToolRuntime {
     return this.#runProgram ? [...names, 'programs'] : names
   }
 
-  #sessionTools(settings: Settings): SessionTools {
+  #sessionTools(settings: Settings, { toolBounds: bounds }: ToolAuthority): SessionTools {
     const tenantTools = this.#options.tenantTools?.()
-    if (this.#toolbox?.of !== settings || this.#toolbox.tenantTools !== tenantTools)
-      this.#toolbox = {
-        of: settings,
-        tenantTools,
-        selected: sessionTools(
-          settings,
-          { source: this.#options.meta().source, services: this.#serviceNames() },
-          tenantTools,
-        ),
-      }
-    return this.#toolbox.selected
+    const known = this.#toolbox
+    if (known?.of !== settings || known.tenantTools !== tenantTools || known.bounds !== bounds) {
+      const origin = { source: this.#options.meta().source, services: this.#serviceNames(), ...(bounds && { bounds }) }
+      this.#toolbox = { of: settings, tenantTools, bounds, selected: sessionTools(settings, origin, tenantTools) }
+      return this.#toolbox.selected
+    }
+    return known.selected
   }
 }
 

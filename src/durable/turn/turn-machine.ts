@@ -18,6 +18,7 @@ import { createModelEffects } from './model-effects.ts'
 import { createStreamEffects } from './stream-effects.ts'
 import { createToolEffects } from './tool-effects.ts'
 import { withTrace } from './trace.ts'
+import { turnAuthority } from './turn-authority.ts'
 import type { TurnSession } from './turn-session.ts'
 
 export function createTurnMachine(session: TurnSession, env: Env): Machine & { readonly side: SideCall } {
@@ -47,8 +48,8 @@ function createView(session: TurnSession, routes: readonly Route[], env: Env): V
     lastRole: session.store.lastRole(),
     hasImages: session.store.hasImages(),
     canShrinkImages: env.IMAGES !== undefined,
-    toolbox: session.toolRuntime.toolbox(session.settings),
-    selectConcurrent: (calls) => session.toolRuntime.together(calls, session.settings),
+    toolbox: session.toolRuntime.toolbox(session.settings, turnAuthority(session)),
+    selectConcurrent: (calls) => session.toolRuntime.together(calls, session.settings, turnAuthority(session)),
     stallsInARow: getStalls(session.tenantId, routes[turn.route.model]?.id ?? ''),
     messageCount: session.store.transcript().length,
     contextTokens: contextTokens(session),

@@ -12,7 +12,7 @@ import type { RequestCommand } from '../../durable/session/intake/request.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { renderAnswerFormat, responseFormat } from '../answer-format.ts'
 import { AppError, invalid } from '../errors.ts'
-import { idempotencyKeyHeader, sessionIdHeaders } from '../headers.ts'
+import { idempotencyKeyHeader, sessionIdHeaders, toolsetsHeader } from '../headers.ts'
 import { claimIds, replayHeaders } from '../idempotency.ts'
 import { ignored, ignoredFields } from '../ignored-fields.ts'
 import {
@@ -27,6 +27,7 @@ import {
   joinSystemText,
   parseUserMessage,
 } from '../input.ts'
+import { limitToolsets } from '../limit-toolsets.ts'
 import { type Call, route } from '../route.ts'
 import { readWithSessionSettings } from '../settings-patch.ts'
 import { parseTurnOptions, turnOptionFields } from '../turn-options.ts'
@@ -123,7 +124,7 @@ export const chatRoutes = [
     scope: 'chat',
     tag: 'OpenAI',
     summary: 'Chat with the agent',
-    headers: [idempotencyKeyHeader, ...sessionIdHeaders],
+    headers: [idempotencyKeyHeader, ...sessionIdHeaders, toolsetsHeader],
     body: chatSchema,
     responses: {
       200: {
@@ -144,6 +145,7 @@ async function chat(call: ChatCall): Promise<Response> {
   const message = parseUserMessage(last, [], 'messages', instructions)
   const files = await resolveFiles(listFiles(last), { env, tenantId: tenant.id, param: 'messages' })
   const named = stored === undefined ? undefined : sessionStub(env, tenant.id, stored)
+  const authority = await limitToolsets(call, named)
   const read = (snapshot: TenantSnapshot) => parseTurnOptions(body, env, snapshot)
   const wishes = named ? await readWithSessionSettings(named, call, read) : read(tenant)
   // Elsewhere the path names the session. Here it is a header, so it becomes part of the hashed body.
@@ -154,7 +156,7 @@ async function chat(call: ChatCall): Promise<Response> {
   const session = named ?? sessionStub(env, tenant.id, ids.sessionId)
   const command: RequestCommand = {
     kind: 'request',
-    authority: call.authority,
+    authority,
     runId: ids.runId,
     message,
     files,

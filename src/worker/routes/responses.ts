@@ -8,15 +8,17 @@ import type { Message } from '../../agent/model/message.ts'
 import { renderRunItems, type ResponseHead, renderResponse, resolveStatus } from '../../agent/public-api/responses.ts'
 import { toPublicUsage } from '../../agent/public-api/usage.ts'
 import type { RequestCommand, RequestTarget } from '../../durable/session/intake/request.ts'
+import type { SessionDO } from '../../durable/session/session-object.ts'
 import type { TenantSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { renderAnswerFormat, textFormat } from '../answer-format.ts'
 import { AppError, invalid } from '../errors.ts'
-import { idempotencyKeyHeader } from '../headers.ts'
+import { idempotencyKeyHeader, toolsetsHeader } from '../headers.ts'
 import { type RequestIds, claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { ignored, ignoredFields } from '../ignored-fields.ts'
 import { forkSession } from '../fork.ts'
 import { parseInput, responseInput } from '../responses/response-input.ts'
 import { responseShape } from '../responses/response-shape.ts'
+import { limitToolsets } from '../limit-toolsets.ts'
 import { type Call, route } from '../route.ts'
 import { readWithSessionSettings } from '../settings-patch.ts'
 import { parseTurnOptions, turnOptionFields } from '../turn-options.ts'
@@ -72,7 +74,7 @@ export const responseRoutes = [
     scope: 'chat',
     tag,
     summary: 'Ask the agent, or continue a response or conversation',
-    headers: [idempotencyKeyHeader],
+    headers: [idempotencyKeyHeader, toolsetsHeader],
     body,
     responses: {
       200: {
@@ -109,7 +111,13 @@ export async function submitResponse(
   const isContinuation = Boolean(request.previous_response_id ?? request.conversation)
   if (isContinuation && parsed.history.length)
     throw invalid('Earlier messages are already stored. Send only the new ones.', 'input')
-  const options = mergeRunOptions(request, await readTurnOptions(call), joinInstructions(parsed.instructions, request))
+  const continued = findContinued(call)
+  const authority = await limitToolsets(call, continued)
+  const options = mergeRunOptions(
+    request,
+    await readTurnOptions(call, continued),
+    joinInstructions(parsed.instructions, request),
+  )
   const files = await resolveFiles(parsed.files, { env: call.env, tenantId: tenant.id, param: 'input' })
   const { ids, conversation, branchOf, after } = await resolveTarget(call)
   const isStored = request.store !== false
@@ -117,7 +125,7 @@ export async function submitResponse(
   const ephemeral = !isStored && !ids.repeatable
   const command: RequestCommand = {
     kind: 'request',
-    authority: call.authority,
+    authority,
     runId: ids.runId,
     message: parsed.message,
     files,
@@ -180,15 +188,21 @@ function refuseUnsupported({ tools, conversation, previous_response_id: previous
     throw invalid(`store: false cannot be combined with ${conversation ? 'conversation' : 'background'}.`, 'store')
 }
 
+/** The session that the request names, which may not exist. */
+function findContinued(call: CreateCall): DurableObjectStub<SessionDO> | undefined {
+  const { previous_response_id: previous, conversation } = call.body
+  if (previous) return locateResponse(call, previous).session
+  return conversation ? sessionStub(call.env, call.tenant.id, getConversationName(conversation)) : undefined
+}
+
 /** Uses the settings of a continued session, which may have providers of its own. */
-function readTurnOptions(call: CreateCall): Promise<RunOptions> | RunOptions {
+function readTurnOptions(
+  call: CreateCall,
+  continued: DurableObjectStub<SessionDO> | undefined,
+): Promise<RunOptions> | RunOptions {
   const { env, tenant, body: request } = call
   const read = (snapshot: TenantSnapshot) => parseTurnOptions(request, env, snapshot)
-  const { previous_response_id: previous, conversation } = request
-  if (previous) return readWithSessionSettings(locateResponse(call, previous).session, call, read)
-  return conversation
-    ? readWithSessionSettings(sessionStub(env, tenant.id, getConversationName(conversation)), call, read)
-    : read(tenant)
+  return continued ? readWithSessionSettings(continued, call, read) : read(tenant)
 }
 
 const getConversationName = (conversation: NonNullable<Body['conversation']>) =>

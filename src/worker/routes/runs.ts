@@ -9,7 +9,7 @@ import { isApproval } from '../../durable/turn/pending-requests.ts'
 import { sessionOfRun } from '../../durable/platform/ids.ts'
 import { AppError, notFound } from '../errors.ts'
 import { readLastEventId } from '../event-bridge.ts'
-import { idempotencyKeyHeader, lastEventIdHeader } from '../headers.ts'
+import { idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../headers.ts'
 import { claimIds, replayHeaders } from '../idempotency.ts'
 import { inputSchema, maxTextChars, parseUserMessage } from '../input.ts'
 import { responseInput } from '../responses/response-input.ts'
@@ -50,7 +50,7 @@ export const runRoutes = [
     scope: 'chat',
     tag,
     summary: 'Start a run and return at once',
-    headers: [idempotencyKeyHeader],
+    headers: [idempotencyKeyHeader, toolsetsHeader],
     body: newRun,
     responses: { 202: { description: 'The run', schema: acceptedShape } },
     handle: startRun,

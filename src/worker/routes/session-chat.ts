@@ -5,9 +5,10 @@ import type { RequestCommand } from '../../durable/session/intake/request.ts'
 import { authorityHeader, encodeAuthority, runHeader } from '../../durable/session/serve-stream.ts'
 import { readLastEventId, streamEvents } from '../event-bridge.ts'
 import { AppError } from '../errors.ts'
-import { idempotencyKeyHeader, lastEventIdHeader } from '../headers.ts'
+import { idempotencyKeyHeader, lastEventIdHeader, toolsetsHeader } from '../headers.ts'
 import { claimIds, releaseOnError, replayHeaders } from '../idempotency.ts'
 import { attachmentSchema, inputSchema, joinSystemText, listFiles, parseUserMessage } from '../input.ts'
+import { limitToolsets } from '../limit-toolsets.ts'
 import { type Call, route } from '../route.ts'
 import { requireFound, sessionStub } from '../sessions.ts'
 import { accepted, idempotencyOf, submitAndStream, submitAndWait, submitNow } from '../submit.ts'
@@ -32,9 +33,10 @@ const stoppedShape = z.object({ session_id: z.string(), status: z.enum(['stoppin
 const sse = { 200: { description: 'Server-sent events', type: 'text/event-stream' } }
 
 async function prepare(call: Call<unknown, Chat>) {
-  const { env, authority, tenant, body, param } = call
+  const { env, tenant, body, param } = call
   const sessionId = param('id')
   const session = sessionStub(env, tenant.id, sessionId)
+  const authority = await limitToolsets(call, session)
   const wishes = await readWithSessionSettings(session, call, (snapshot) => parseTurnOptions(body, env, snapshot))
   const instructions = joinSystemText([{ text: body.instructions ?? '', param: 'instructions' }])
   const message = parseUserMessage(body.input, body.attachments, 'input', instructions)
@@ -67,7 +69,7 @@ export const sessionChatRoutes = [
     scope: 'chat',
     tag,
     summary: 'Send a message and wait for the end of the run',
-    headers: [idempotencyKeyHeader],
+    headers: [idempotencyKeyHeader, toolsetsHeader],
     body: chatSchema,
     responses: ok('The finished run', runShape),
     handle: async (call) => {
@@ -82,7 +84,7 @@ export const sessionChatRoutes = [
     scope: 'chat',
     tag,
     summary: 'Send a message and stream the run',
-    headers: [idempotencyKeyHeader],
+    headers: [idempotencyKeyHeader, toolsetsHeader],
     body: chatSchema,
     responses: sse,
     handle: async (call) => {

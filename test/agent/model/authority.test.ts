@@ -13,6 +13,7 @@ describe('a narrowed authority', () => {
     ['keeps everything without a limit', {}, {}],
     ['has only the scopes that both have', { scopes: ['chat', 'read'] }, { scopes: ['chat', 'read'] }],
     ['has no scope that it did not have', { scopes: [] }, { scopes: [] }],
+    ['has only tools that are in all lists', { toolBounds: [['file']] }, { toolBounds: [['file']] }],
     ['is limited to a chat', { channel: here }, { channel: here }],
     ['is tainted', { taint: 'untrusted' }, { taint: 'untrusted' }],
   ])('%s', (_name, by, changed) => {
@@ -22,6 +23,12 @@ describe('a narrowed authority', () => {
   it.each<[string, Authority, Parameters<typeof narrow>[1], Partial<Authority>]>([
     ['its chat', { ...owner, channel: here }, { channel: elsewhere }, { channel: here }],
     ['its taint', { ...owner, taint: 'untrusted' }, { taint: 'none' }, { taint: 'untrusted' }],
+    [
+      'its tools, and repeats no list',
+      { ...owner, toolBounds: [['file']] },
+      { toolBounds: [['file'], ['todo']] },
+      { toolBounds: [['file'], ['todo']] },
+    ],
     ['its missing scopes', { ...owner, scopes: ['chat'] }, { scopes }, { scopes: ['chat'] }],
   ])('keeps %s', (_name, authority, by, kept) => {
     expect(narrow(authority, by)).toMatchObject(kept)
