@@ -24,6 +24,7 @@ import { createOpenRoutes } from './routes/open.ts'
 import { pairingRoutes } from './routes/pairing.ts'
 import { responseRoutes } from './routes/responses.ts'
 import { runRoutes } from './routes/runs.ts'
+import { secretRoutes } from './routes/secrets.ts'
 import { storedResponseRoutes } from './routes/stored-responses.ts'
 import { sessionChatRoutes } from './routes/session-chat.ts'
 import { sessionRoutes } from './routes/sessions.ts'
@@ -54,6 +55,7 @@ export const routes: readonly Route[] = [
   ...tenantRoutes,
   ...approvalRoutes,
   ...credentialRoutes,
+  ...secretRoutes,
   ...auditRoutes,
   ...channelRoutes,
   ...pairingRoutes,

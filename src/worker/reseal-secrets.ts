@@ -8,6 +8,7 @@ import { headerOwner } from '../durable/models/provider-headers.ts'
 import { fingerprintSecret, type SecretOwner, unseal } from '../durable/platform/seal.ts'
 import { rotateDataKey, sealForTenant } from '../durable/tenant/tenant-seal.ts'
 import { tenantStub } from '../durable/tenant/tenant-stub.ts'
+import { secretOwner } from '../durable/workspace/command-secrets.ts'
 
 export type Resealed = { resealed: number; readonly unreadable: string[] }
 
@@ -16,6 +17,7 @@ export async function resealSecrets(env: Env, tenantId: string): Promise<Reseale
   await rotateDataKey(env, tenantId)
   const result: Resealed = { resealed: 0, unreadable: [] }
   await resealCredentials(env, tenantId, result)
+  await resealCommandSecrets(env, tenantId, result)
   await resealHeaders(env, tenantId, result)
   await resealChannels(env, tenantId, result)
   return result
@@ -30,6 +32,16 @@ async function resealCredentials(env: Env, tenantId: string, result: Resealed): 
     const mark = await fingerprintSecret(env, secret, providerOwner(tenantId, provider))
     const sealed = await sealForTenant(env, secret, owner)
     if (await tenantStub(env, tenantId).credentials.reseal({ id, before, sealed, mark })) result.resealed++
+  }
+}
+
+async function resealCommandSecrets(env: Env, tenantId: string, result: Resealed): Promise<void> {
+  for (const { name, sealed: before } of await tenantStub(env, tenantId).secrets.list()) {
+    const owner = secretOwner(tenantId, name)
+    const secret = await open(env, { sealed: before, owner, name: `secret ${name}` }, result)
+    if (secret === undefined) continue
+    const sealed = await sealForTenant(env, secret, owner)
+    if (await tenantStub(env, tenantId).secrets.reseal({ name, before, sealed })) result.resealed++
   }
 }
 

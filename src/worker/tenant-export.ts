@@ -39,14 +39,17 @@ async function* lines(env: Env, tenant: Tenant): AsyncGenerator<string> {
 
 async function* tenantLines(env: Env, tenantId: string): AsyncGenerator<string> {
   const tenant = tenantStub(env, tenantId)
-  const [settings, credentials, people] = await Promise.all([
+  const [settings, credentials, secrets, people] = await Promise.all([
     tenant.settings.get(),
     tenant.credentials.list(),
+    tenant.secrets.list(),
     tenant.pairing.list(),
   ])
   yield line('settings', { settings: withoutHeaders(settings) })
   for (const { id, provider, name, lastFour, createdAt } of credentials.list)
     yield line('credential', { id, provider, name, last_four: lastFour, created_at: iso(createdAt) })
+  for (const { name, lastFour, createdAt } of secrets)
+    yield line('secret', { name, last_four: lastFour, created_at: iso(createdAt) })
   for (const person of people) yield line('person', { ...person, at: iso(person.at) })
 }
 

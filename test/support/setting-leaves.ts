@@ -28,6 +28,7 @@ const candidates: readonly unknown[] = [
   ['openai/a'],
   ['file'],
   ['example.org'],
+  ['ONE_TOKEN'],
   [{ do: 'deny', tool: 'terminal' }],
 ]
 const keys = ['openai/a', 'custom:x', 'p', 'x-team']

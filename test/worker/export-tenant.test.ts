@@ -31,6 +31,8 @@ async function filledTenant(canary: string) {
   expect((await call('PATCH', '/api/settings', { key: tenant.key, body: settings })).status).toBe(200)
   const credential = { provider: 'openai', key: `sk-${canary}-credential-0000` }
   await call('POST', '/api/credentials', { key: tenant.key, body: credential })
+  const secret = { name: 'DEPLOY_TOKEN', value: `${canary}-secret-0000` }
+  await call('POST', '/api/secrets', { key: tenant.key, body: secret })
   await bindings.BLOBS!.put(`t/${tenant.id}/s/${id}/attachment`, canary)
   await until(async () => (await exportOf(tenant.id)).of('session').length === 1)
   return { ...tenant, session: id }
@@ -46,6 +48,7 @@ it('has all data of the tenant, and none of another one', async () => {
   expect(of('settings')).toMatchObject([{ settings: { instructions: 'canary-one' } }])
   expect(of('key')).toHaveLength(1)
   expect(of('credential')).toMatchObject([{ provider: 'openai', last_four: '0000' }])
+  expect(of('secret')).toMatchObject([{ name: 'DEPLOY_TOKEN', last_four: '0000' }])
   expect(of('session')).toMatchObject([{ session_id: one.session, session: { session: { title: 'canary-one' } } }])
   expect(of('message').map(({ message }) => (message as { role: string }).role)).toEqual([
     'user',
@@ -63,7 +66,7 @@ it('has no secret', async () => {
   const tenant = await filledTenant('canary-three')
   const { text } = await exportOf(tenant.id)
   const [, , secret = ''] = tenant.key.split('_')
-  for (const hidden of [tenant.key, secret, 'canary-three-header', 'canary-three-credential'])
+  for (const hidden of [tenant.key, secret, 'canary-three-header', 'canary-three-credential', 'canary-three-secret'])
     expect(text).not.toContain(hidden)
   const { results } = await bindings.DB.prepare('SELECT hash FROM api_key WHERE tenant_id = ?')
     .bind(tenant.id)

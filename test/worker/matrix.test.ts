@@ -64,6 +64,8 @@ async function makeResources(key: string, canary: string, models: Scripted[]): P
     key,
     body: { provider: 'groq', key: crypto.randomUUID(), name: canary },
   })
+  const secret = { name: `S_${crypto.randomUUID().replaceAll('-', '_').toUpperCase()}`, value: crypto.randomUUID() }
+  await call('POST', '/api/secrets', { key, body: secret })
   const channel = await call<{ id: string }>('POST', '/api/channels', {
     key,
     body: {
@@ -90,6 +92,7 @@ async function makeResources(key: string, canary: string, models: Scripted[]): P
     response: response.body.id,
     file: file.body.id,
     credential: credential.body.id,
+    secret: secret.name,
     channel: channel.body.id,
     question: await newest('/api/questions', key, asks),
     approval: await newest('/api/approvals', key, needs),
@@ -108,6 +111,7 @@ async function makeTenant(canary: string): Promise<Tenant> {
   await remove(`/v1/responses/${deleted['response']}`)
   await remove(`/v1/files/${deleted['file']}`)
   await remove(`/api/credentials/${deleted['credential']}`)
+  await remove(`/api/secrets/${deleted['secret']}`)
   await remove(`/api/channels/${deleted['channel']}`)
   return { id, key, canary, models, own, deleted }
 }
@@ -118,6 +122,7 @@ const unknown: Resources = {
   response: `resp_${'0'.repeat(48)}.ses_${'0'.repeat(32)}`,
   file: `file-${'0'.repeat(32)}`,
   credential: `cred_${'0'.repeat(32)}`,
+  secret: 'NEVER_STORED',
   channel: `ch_${'0'.repeat(32)}`,
   question: 'ses_00000000000000000000000000000000.run_0.1.c',
   approval: 'ses_00000000000000000000000000000000.run_0.1.c',
@@ -133,6 +138,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/responses\/\{/, 'response'],
   [/^\/v1\/files\/\{/, 'file'],
   [/^\/api\/credentials\/\{/, 'credential'],
+  [/^\/api\/secrets\/\{/, 'secret'],
   [/^\/api\/channels\/\{/, 'channel'],
   [/^\/api\/questions\/\{/, 'question'],
   [/^\/api\/approvals\/\{/, 'approval'],
@@ -158,6 +164,7 @@ function addressOf({ path, parameters }: Operation, resources: Ids, kind: string
   const filled = fillPath(path, {
     id: resources[kind ?? ''] ?? 'x',
     run,
+    name: resources['secret'] ?? 'x',
     n: '1',
     path: 'a.txt',
     attachment: 'msg_1.0',

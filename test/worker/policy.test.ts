@@ -24,6 +24,7 @@ const orders: Readonly<Record<string, readonly [tenant: unknown, tighter: unknow
   'approvals.rules': [[], [{ do: 'ask', tool: 'terminal' }], [{ do: 'allow', tool: 'terminal' }]],
   'terminal.network': ['none', 'none', 'public'],
   'terminal.allowed_hosts': [['*.example.org'], ['a.example.org'], ['example.com']],
+  'terminal.secrets': [['ONE_TOKEN', 'TWO_TOKEN'], ['ONE_TOKEN'], ['ONE_TOKEN', 'OTHER_TOKEN']],
   'toolsets.enabled': [['file', 'todo'], ['read_file'], ['file', 'terminal']],
   'toolsets.disabled': [['terminal'], ['terminal', 'file'], ['file']],
 }

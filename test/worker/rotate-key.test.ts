@@ -9,6 +9,7 @@ import { parseSealedHeader } from '../../src/agent/model/provider-headers.ts'
 import { headerOwner } from '../../src/durable/models/provider-headers.ts'
 import { unsealSecrets } from '../../src/durable/channels/connection.ts'
 import { createConnections } from '../../src/db/channel-connections.ts'
+import { secretOwner } from '../../src/durable/workspace/command-secrets.ts'
 import { tenantStub } from '../../src/durable/tenant/tenant-stub.ts'
 import { adminKey, applyMigrations, bindings, call, newTenant } from './client.ts'
 
@@ -23,6 +24,7 @@ async function filledTenant() {
   const body = { providers: { 'custom:mine': { base_url: address, headers: { 'x-team': 'the-header-secret' } } } }
   await call('PATCH', '/api/settings', { key, body })
   await call('POST', '/api/credentials', { key, body: { provider: 'openai', key: 'sk-the-credential-0001' } })
+  await call('POST', '/api/secrets', { key, body: { name: 'DEPLOY_TOKEN', value: 'the-command-secret' } })
   await call('POST', '/api/channels', { key, body: { platform: 'telegram', secrets } })
   return id
 }
@@ -30,17 +32,20 @@ async function filledTenant() {
 /** All secrets of the tenant, opened with the keys of this deployment. */
 async function openAll(env: Env, id: string) {
   const [credential] = (await tenantStub(bindings, id).credentials.list()).list
+  const [secret] = await tenantStub(bindings, id).secrets.list()
   const settings = await tenantStub(bindings, id).settings.get()
   const header = parseSealedHeader(settings.providers?.['custom:mine']?.headers?.['x-team'] ?? '')
   const [connection] = await createConnections(bindings.DB, id).list({ limit: 1 })
   return [
     await unseal(env, credential!.sealed, credentialOwner(id, credential!)),
+    await unseal(env, secret!.sealed, secretOwner(id, secret!.name)),
     await unseal(env, header, headerOwner(id, address, 'x-team')),
     await unsealSecrets(env, connection!),
   ]
 }
 const all = [
   { kind: 'opened', secret: 'sk-the-credential-0001' },
+  { kind: 'opened', secret: 'the-command-secret' },
   { kind: 'opened', secret: 'the-header-secret' },
   secrets,
 ]
@@ -59,9 +64,16 @@ async function rotate(env: Env, id: string) {
 it('a new data key seals everything again', async () => {
   const id = await filledTenant()
   expect(await openAll(bindings, id)).toEqual(all)
-  expect(await rotate(bindings, id)).toEqual({ resealed: 3, unreadable: [] })
+  expect(await rotate(bindings, id)).toEqual({ resealed: 4, unreadable: [] })
   expect(await openAll(bindings, id)).toEqual(all)
   expect((await tenantStub(bindings, id).dataKeys.get())?.version).toBe(2)
+  for (const log of [id, 'default']) {
+    const { results } = await bindings.DB.prepare('SELECT body FROM audit WHERE tenant_id = ? AND kind = ?')
+      .bind(log, 'tenant.key_rotated')
+      .all<{ body: string }>()
+    const entries = results.filter(({ body }) => body.includes(`"${id}"`))
+    expect([log, entries.length]).toEqual([log, 1])
+  }
 })
 
 it('a new ENCRYPTION_KEY opens everything during the rotation, and alone after it', async () => {
@@ -70,7 +82,7 @@ it('a new ENCRYPTION_KEY opens everything during the rotation, and alone after i
   const after = { ...bindings, ENCRYPTION_KEY: newMaster }
   expect(await openAll(during, id)).toEqual(all)
   expect((await openAll(after, id))[0]).toMatchObject({ kind: 'unreadable' })
-  expect(await rotate(during, id)).toEqual({ resealed: 3, unreadable: [] })
+  expect(await rotate(during, id)).toEqual({ resealed: 4, unreadable: [] })
   expect(await openAll(after, id)).toEqual(all)
 })
 
@@ -79,6 +91,7 @@ it('what cannot be opened is named', async () => {
   const { unreadable } = (await rotate({ ...bindings, ENCRYPTION_KEY: newMaster }, id)) as { unreadable: string[] }
   expect(unreadable).toEqual([
     expect.stringMatching(/^credential /),
+    'secret DEPLOY_TOKEN',
     'header custom:mine x-team',
     expect.stringMatching(/^channel /),
   ])

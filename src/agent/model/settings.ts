@@ -6,6 +6,7 @@
 import * as z from 'zod'
 import { backendKinds } from './backend.ts'
 import { keepMaskedHeaders } from './provider-headers.ts'
+import { maxGrantedSecrets, secretName } from './secret-name.ts'
 
 const count = (max: number) => z.int().min(1).max(max)
 
@@ -240,6 +241,11 @@ export const settingsSchema = z.strictObject({
         .max(100)
         .optional()
         .describe('Hosts that a container reaches beside those of the deployment; *.example.org is any name below it.'),
+      secrets: z
+        .array(secretName)
+        .max(maxGrantedSecrets)
+        .optional()
+        .describe('Secrets of /api/secrets in the environment of commands.'),
     })
     .optional(),
   timezone: timezone.optional(),

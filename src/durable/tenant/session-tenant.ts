@@ -11,6 +11,7 @@ import type { Limits } from '../../agent/model/settings.ts'
 import type { ToolCall } from '../../agent/model/turn.ts'
 import { noKeys, openKeys, type TenantKeys } from '../models/credentials.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
+import { noSecrets, type OpenedSecrets, openSecrets } from '../workspace/command-secrets.ts'
 import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapshot } from './tenant-snapshot.ts'
 import { clock } from '../platform/clock.ts'
 
@@ -20,6 +21,7 @@ const settingsMaxAgeMs = 5_000
 export class SessionTenant {
   snapshot: TenantSnapshot | undefined
   keys: TenantKeys = noKeys
+  secrets: OpenedSecrets = noSecrets
   #access: Access = fullAccess
   /** When the load of this access began, and the last try to load one. */
   #accessAt = 0
@@ -45,7 +47,9 @@ export class SessionTenant {
 
   /** Replaces the snapshot. The keys are set first, because a turn starts as soon as there is a snapshot. */
   async update(snapshot: TenantSnapshot): Promise<void> {
-    this.keys = await openKeys(this.#env, snapshot)
+    const opened = await Promise.all([openKeys(this.#env, snapshot), openSecrets(this.#env, snapshot)])
+    this.keys = opened[0]
+    this.secrets = opened[1]
     this.snapshot = shareSettings(snapshot)
     this.#loadedAt = clock.now()
     this.setAccess(snapshot.access ?? fullAccess, snapshot.loadedAt)

@@ -22,6 +22,7 @@ import { TenantLimits } from './limits.ts'
 import { TenantNetwork } from './network.ts'
 import { TenantPairing } from './pairing.ts'
 import { TenantPending } from './pending.ts'
+import { TenantSecrets } from './secrets.ts'
 import { type SettingsChange, TenantSettings } from './settings.ts'
 import { StoredValues } from './stored-values.ts'
 import type { TenantSnapshot } from './tenant-snapshot.ts'
@@ -49,7 +50,6 @@ export class TenantDO extends DurableObject<Env> {
     values: this.#values,
     env: this.env,
     limits: () => effectiveLimits(this.#values),
-    reportedBlobs: () => this.#limits.reportedBlobs(),
     armAlarm: () => this.armAlarm(),
   })
   readonly #limits = new TenantLimits({
@@ -62,6 +62,7 @@ export class TenantDO extends DurableObject<Env> {
   readonly #claims = new TenantClaims(this.#sql, this.#values)
   readonly #keyHealth = new TenantKeyHealth(this.#values)
   readonly #credentials = new TenantCredentials(this.#values, this.#keyHealth, this.#audit)
+  readonly #secrets = new TenantSecrets(this.#values, this.#audit)
   readonly #dataKeys = new TenantDataKeys(this.#values)
   readonly #windows = new TenantWindows(this.#values)
   readonly #pending = new TenantPending(this.#sql)
@@ -120,6 +121,10 @@ export class TenantDO extends DurableObject<Env> {
     return this.#credentials
   }
 
+  get secrets(): TenantSecrets {
+    return this.#secrets
+  }
+
   get dataKeys(): TenantDataKeys {
     return this.#dataKeys
   }
@@ -143,6 +148,7 @@ export class TenantDO extends DurableObject<Env> {
   /** Everything that a request or a turn needs from the tenant, in one call. */
   snapshot(): TenantSnapshot {
     const credentials = this.#credentials.sealed()
+    const secrets = this.#secrets.sealed()
     return {
       id: this.#id,
       settings: this.#settings.get(),
@@ -151,6 +157,7 @@ export class TenantDO extends DurableObject<Env> {
       limits: this.#limits.get(),
       access: this.#access.get(),
       ...(credentials && { credentials }),
+      ...(secrets && { secrets }),
     }
   }
 

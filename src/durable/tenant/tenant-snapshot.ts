@@ -12,6 +12,7 @@ import { expandToolsets } from '../../tools/tools-for.ts'
 import { mergeWindows, type Windows } from '../models/learned-windows.ts'
 import { isSameAddress, openKeys, type SealedKeys } from '../models/credentials.ts'
 import { type StoredKeyHealth, mergeHealth } from '../models/key-pool.ts'
+import { openSecrets, type SealedSecrets } from '../workspace/command-secrets.ts'
 import { tenantStub } from './tenant-stub.ts'
 import { clock } from '../platform/clock.ts'
 
@@ -30,6 +31,8 @@ export type TenantSnapshot = {
   readonly windows: Windows
   /** The tenant's own provider keys, sealed. Absent when it never had one. */
   readonly credentials?: SealedKeys | undefined
+  /** The tenant's secrets for commands, sealed. Absent when it never had one. */
+  readonly secrets?: SealedSecrets | undefined
 }
 
 export const snapshotMaxAgeMs = 1_000
@@ -59,7 +62,7 @@ export async function fetchTenantSnapshot(env: Env, id: string): Promise<TenantS
   const snapshot = { ...(await tenantStub(env, id).snapshot()), loadedAt: now }
   mergeHealth(id, snapshot.keys)
   mergeWindows(id, snapshot.windows)
-  await openKeys(env, snapshot)
+  await Promise.all([openKeys(env, snapshot), openSecrets(env, snapshot)])
   if (lastChange(id) === before) cache.set(id, { snapshot, at: now, refreshedAt: now })
   return snapshot
 }

@@ -16,6 +16,7 @@ import type { Checkpoints } from '../../backends/checkpoints.ts'
 import type { PortableBackend } from '../../backends/portable-backend.ts'
 import { isReadOnly } from '../../agent/shell-policy/is-read-only.ts'
 import type { WorkspaceLocation } from '../storage/session-metadata.ts'
+import { type CommandSecrets, describeSecrets, execWithSecrets, withSecrets } from './command-secrets.ts'
 import type { CheckpointArchive } from './checkpoint-archive.ts'
 import { moveFiles, skippedListPath, type SkippedFile, planTransfer } from './move-files.ts'
 
@@ -28,6 +29,8 @@ export type SessionBackendOptions = {
   readonly record: () => WorkspaceLocation | undefined
   readonly write: (record: WorkspaceLocation) => void
   readonly noCapabilities: ExecutionBackend['capabilities']
+  /** Secrets in the environment of commands. Absent: none. */
+  readonly secrets?: () => CommandSecrets
   /** For backends without checkpoints of their own. */
   readonly archive?: CheckpointArchive | undefined
 }
@@ -48,7 +51,7 @@ export type SessionBackend = ExecutionBackend &
 
 export function sessionBackend(options: SessionBackendOptions): SessionBackend {
   const { of, current, now } = openBackends(options)
-  const { record, write, noCapabilities, archive } = options
+  const { record, write, noCapabilities, archive, secrets = withNone } = options
   /** Returns the current backend, after saving a checkpoint when the agent is about to change something. */
   const changing = async (isChange: (root: string) => boolean = () => true) => {
     const backend = await current()
@@ -64,11 +67,10 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       return capabilities()
     },
     learn: () => now()?.learn?.(),
-    describe: () =>
-      now()?.describe() ??
-      'It cannot be used until its settings are fixed; the error of every command says what is missing.',
+    describe: () => (now()?.describe() ?? unusable) + describeSecrets(secrets()),
     async exec(command, execOptions) {
-      const result = await (await changing(() => !isReadOnly(command))).exec(command, execOptions)
+      const backend = await changing(() => !isReadOnly(command))
+      const result = await execWithSecrets(backend, command, execOptions, secrets())
       const stored = record()
       if (stored?.note === undefined) return result
       write({ ...stored, note: undefined })
@@ -89,7 +91,7 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
       now()?.checkpoints?.begin(run)
     },
     get jobs() {
-      return capabilities().background ? jobsOf(current, changing) : undefined
+      return capabilities().background ? jobsOf(current, changing, secrets) : undefined
     },
     resolve: (path, cwd) => (now() ?? of('virtual')).resolve(path, cwd),
     async *snapshot(isWanted = () => true) {
@@ -105,6 +107,10 @@ export function sessionBackend(options: SessionBackendOptions): SessionBackend {
     },
   } as SessionBackend
 }
+
+const withNone = (): CommandSecrets => ({ env: {}, isIn: () => false })
+
+const unusable = 'It cannot be used until its settings are fixed; the error of every command says what is missing.'
 
 const allPaths = { paths: { has: () => true } }
 
@@ -224,7 +230,7 @@ const filesOf = (current: Current, changing: (path: string) => Promise<Pick<Port
 
 const absolute = (path: string, root: string): string => (path.startsWith('/') ? path : `${root}/${path}`)
 
-function jobsOf(current: Current, changing: Current): Jobs {
+function jobsOf(current: Current, changing: Current, secrets: () => CommandSecrets): Jobs {
   const jobs = async (): Promise<Jobs> => {
     const { jobs: found } = await current()
     if (found) return found
@@ -233,7 +239,7 @@ function jobsOf(current: Current, changing: Current): Jobs {
   return {
     async start(id, command, jobOptions) {
       await changing()
-      return (await jobs()).start(id, command, jobOptions)
+      return (await jobs()).start(id, command, withSecrets(jobOptions, secrets()))
     },
     state: async (id) => (await jobs()).state(id),
     output: async (id, from, max) => (await jobs()).output(id, from, max),

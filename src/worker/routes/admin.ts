@@ -1,7 +1,7 @@
 /** `/api/admin`: manages tenants and API keys, for the owner of the deployment. */
 
 import * as z from 'zod'
-import { scopes } from '../../agent/model/authority.ts'
+import { type Authority, scopes } from '../../agent/model/authority.ts'
 import { actorOf, createAuditEvent } from '../../agent/model/audit.ts'
 import { limitsSchema } from '../../agent/model/settings.ts'
 import { ownerTenant } from '../../db/schema.ts'
@@ -52,6 +52,17 @@ const toKeyView = (key: ApiKey) => ({
 })
 const iso = (ms: number) => new Date(ms).toISOString()
 const tenantExists = (id: string) => new AppError(409, 'conflict', `A tenant ${id} already exists.`, { param: 'id' })
+
+/** Writes the entry of an action of the operator to the logs of the tenant and of the operator, before it takes place. */
+async function recordForTenant(
+  env: Env,
+  kind: 'tenant.exported' | 'tenant.key_rotated',
+  subject: string,
+  authority: Authority,
+): Promise<void> {
+  const event = { at: Date.now(), kind, actor: actorOf(authority), subject, details: { tenant: subject } }
+  for (const log of new Set([subject, ownerTenant])) await writeAuditEvents(env.DB, log, [createAuditEvent(event)])
+}
 
 export const adminRoutes = [
   route({
@@ -121,9 +132,10 @@ export const adminRoutes = [
     tag,
     summary: 'Give the tenant a new data key and seal its secrets again',
     responses: ok('What was sealed again', z.object({ resealed: z.int(), unreadable: z.array(z.string()) })),
-    handle: async ({ env, param }) => {
+    handle: async ({ env, authority, param }) => {
       const { id } = requireFound(await createTenants(env.DB).get(param('id')))
       requireEncryptionKey(env)
+      await recordForTenant(env, 'tenant.key_rotated', id, authority)
       const result = await resealSecrets(env, id)
       forgetSnapshot(id)
       return Response.json(result)
@@ -138,9 +150,7 @@ export const adminRoutes = [
     responses: { 200: { description: 'Lines of JSON', type: 'application/x-ndjson' } },
     handle: async ({ env, authority, param }) => {
       const tenant = requireFound(await createTenants(env.DB).get(param('id')))
-      const event = { at: Date.now(), kind: 'tenant.exported', actor: actorOf(authority), subject: tenant.id } as const
-      const entry = createAuditEvent({ ...event, details: { tenant: tenant.id } })
-      for (const log of new Set([tenant.id, ownerTenant])) await writeAuditEvents(env.DB, log, [entry])
+      await recordForTenant(env, 'tenant.exported', tenant.id, authority)
       const headers = {
         'content-type': 'application/x-ndjson; charset=utf-8',
         'content-disposition': `attachment; filename="${tenant.id}.jsonl"`,

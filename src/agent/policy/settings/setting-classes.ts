@@ -39,6 +39,8 @@ const isCovered = (host: string, by: readonly string[]): boolean =>
 
 const hostSubset: SettingClass = ordered((tenant, own) => asList(own).filter((host) => isCovered(host, asList(tenant))))
 
+const subset: SettingClass = ordered((tenant, own) => asList(own).filter((each) => asList(tenant).includes(each)))
+
 const toolSubset: SettingClass = ordered((tenant, own, expand) => {
   const allowed = expand(Array.isArray(tenant) ? asList(tenant) : undefined)
   const chosen = expand(asList(own))
@@ -67,6 +69,7 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['terminal.backend', fixed],
   ['terminal.network', ranked(['none', 'public'], 'none')],
   ['terminal.allowed_hosts', hostSubset],
+  ['terminal.secrets', subset],
   ['toolsets.enabled', toolSubset],
   ['toolsets.disabled', toolSuperset],
   ['limits.**', lower],

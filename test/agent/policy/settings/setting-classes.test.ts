@@ -47,6 +47,13 @@ describe('settings of a session', () => {
       { terminal: { backend: 'virtual' } },
       { terminal: { backend: 'http' } },
     ],
+    ['a secret', {}, { terminal: { secrets: ['A'] } }, { terminal: { secrets: [] } }],
+    [
+      'another secret',
+      { terminal: { secrets: ['A', 'B'] } },
+      { terminal: { secrets: ['B', 'C'] } },
+      { terminal: { secrets: ['B'] } },
+    ],
     ['a host', {}, { terminal: { allowed_hosts: ['a.org'] } }, { terminal: { allowed_hosts: [] } }],
     [
       'a wider pattern',
@@ -102,6 +109,7 @@ describe('settings of a session', () => {
       { terminal: { allowed_hosts: ['*.b.org', 'c.org'] } },
       { terminal: { allowed_hosts: ['a.b.org'] } },
     ],
+    ['fewer secrets', { terminal: { secrets: ['A', 'B'] } }, { terminal: { secrets: ['A'] } }],
     ['fewer tools', {}, { toolsets: { enabled: ['read_file'] } }],
     ['more disabled tools', { toolsets: { disabled: ['read_file'] } }, { toolsets: { disabled: ['file', 'web'] } }],
     ['a limit where there was none', {}, { limits: { usd_per_session: 2 } }],

@@ -1,0 +1,69 @@
+/** Stores the sealed secrets that a tenant grants to commands by name. */
+
+import { RpcTarget } from 'cloudflare:workers'
+import { maxSecrets } from '../../agent/model/secret-name.ts'
+import { clock } from '../platform/clock.ts'
+import type { SealedSecrets, StoredSecrets, TenantSecret } from '../workspace/command-secrets.ts'
+import type { TenantAudit } from './audit.ts'
+import type { StoredValues } from './stored-values.ts'
+
+export class TenantSecrets extends RpcTarget {
+  readonly #values: StoredValues
+  readonly #audit: TenantAudit
+
+  constructor(values: StoredValues, audit: TenantAudit) {
+    super()
+    this.#values = values
+    this.#audit = audit
+  }
+
+  /** All secrets, oldest first. */
+  list(): readonly TenantSecret[] {
+    return this.#stored()?.list ?? []
+  }
+
+  /** Stores a secret in place of one of the same name. `actor`: who does it, for the audit log. */
+  put(secret: TenantSecret, actor: string): 'stored' | 'full' {
+    const others = this.list().filter(({ name }) => name !== secret.name)
+    if (others.length >= maxSecrets) return 'full'
+    const details = { last_four: secret.lastFour, replaced: others.length < this.list().length }
+    this.#store([...others, secret])
+    this.#audit.add({ at: clock.now(), kind: 'secret.added', actor, subject: secret.name, details })
+    return 'stored'
+  }
+
+  /** Replaces the sealed text of a secret, unless it has changed meanwhile. Its value stays the same. */
+  reseal({ name, before, sealed }: Resealed): boolean {
+    if (!this.list().some((one) => one.name === name && one.sealed === before)) return false
+    this.#store(this.list().map((one) => (one.name === name ? { ...one, sealed } : one)))
+    return true
+  }
+
+  /** Returns whether there was a secret of this name. */
+  remove(name: string, actor: string): boolean {
+    const removed = this.list().find((one) => one.name === name)
+    if (!removed) return false
+    this.#store(this.list().filter((one) => one.name !== name))
+    const details = { last_four: removed.lastFour }
+    this.#audit.add({ at: clock.now(), kind: 'secret.removed', actor, subject: name, details })
+    return true
+  }
+
+  /** The secrets as a snapshot carries them; undefined when the tenant never had one. */
+  sealed(): SealedSecrets | undefined {
+    const stored = this.#stored()
+    return stored && { revision: stored.revision, list: stored.list.map(({ name, sealed }) => ({ name, sealed })) }
+  }
+
+  #stored(): StoredSecrets | undefined {
+    return this.#values.get<StoredSecrets>('secrets')
+  }
+
+  /** The revision is a time, so that it also grows when a tenant is deleted and created again. */
+  #store(list: readonly TenantSecret[]): void {
+    const revision = Math.max((this.#stored()?.revision ?? 0) + 1, clock.now())
+    this.#values.set('secrets', { revision, list })
+  }
+}
+
+type Resealed = Pick<TenantSecret, 'name' | 'sealed'> & { readonly before: string }

@@ -1,0 +1,108 @@
+/** Tests which secrets of a tenant reach commands, and that nothing of them stays for the next command. */
+
+import { describe, expect, it } from 'vitest'
+import type { ExecOptions, ExecResult } from '../../../src/agent/model/backend.ts'
+import { secretName } from '../../../src/agent/model/secret-name.ts'
+import { redactorFor } from '../../../src/durable/platform/redaction.ts'
+import { seal } from '../../../src/durable/platform/seal.ts'
+import {
+  execWithSecrets,
+  grantedSecrets,
+  openSecrets,
+  secretOwner,
+} from '../../../src/durable/workspace/command-secrets.ts'
+import { bindings } from '../../worker/client.ts'
+
+const sealed = async (tenant: string, name: string, value: string) => ({
+  name,
+  sealed: await seal(bindings, value, secretOwner(tenant, name)),
+})
+
+describe('opened secrets', () => {
+  it('are those of the latest revision, whichever snapshot arrives last', async () => {
+    const [old, young] = [
+      await sealed('one', 'TOKEN', 'old-value-0001'),
+      await sealed('one', 'TOKEN', 'new-value-0002'),
+    ]
+    const open = (revision: number, list: readonly (typeof old)[]) =>
+      openSecrets(bindings, { id: 'one', secrets: { revision, list } })
+    expect([...(await open(1, [old]))]).toEqual([['TOKEN', 'old-value-0001']])
+    expect([...(await open(2, [young]))]).toEqual([['TOKEN', 'new-value-0002']])
+    expect([...(await open(1, [old]))]).toEqual([['TOKEN', 'new-value-0002']])
+    expect([...(await open(3, []))]).toEqual([])
+    // A command that got an earlier value may still print it.
+    expect(redactorFor(bindings, 'one').redact('old-value-0001 new-value-0002')).toBe('*** ***')
+    expect(redactorFor(bindings, 'two').redact('old-value-0001')).toBe('old-value-0001')
+  })
+
+  it('of another tenant or under another name cannot be opened', async () => {
+    const mine = await sealed('mine', 'TOKEN', 'some-value-0001')
+    const list = [mine, { ...mine, name: 'OTHER' }]
+    expect([...(await openSecrets(bindings, { id: 'mine', secrets: { revision: 1, list } }))]).toEqual([
+      ['TOKEN', 'some-value-0001'],
+    ])
+    expect([...(await openSecrets(bindings, { id: 'yours', secrets: { revision: 1, list } }))]).toEqual([])
+    expect([...(await openSecrets(bindings, { id: 'mine' }))]).toEqual([])
+  })
+})
+
+const all = new Map([
+  ['A', 'value-of-a'],
+  ['B', 'value-of-b'],
+])
+
+it('only secrets that the settings name are granted', () => {
+  expect(grantedSecrets({}, all)).toEqual({})
+  expect(grantedSecrets({ terminal: { secrets: [] } }, all)).toEqual({})
+  expect(grantedSecrets({ terminal: { secrets: ['B', 'MISSING'] } }, all)).toEqual({ B: 'value-of-b' })
+})
+
+it('a command gets the secrets, and the next one nothing of what it did with them', async () => {
+  const secrets = { env: { A: 'value-of-a' }, isIn: (text: string) => text.includes('value-of-a') }
+  const options = { cwd: '/workspace', env: { A: 'mine', PAGER: 'cat' }, timeoutMs: 1 }
+  const result: ExecResult = {
+    exitCode: 0,
+    stdout: '',
+    stderr: '',
+    truncated: false,
+    timedOut: false,
+    cwd: '/workspace/value-of-a',
+    env: { A: 'changed', COPY: 'Bearer value-of-a', OTHER: '1' },
+    ms: 1,
+  }
+  const received: ExecOptions['env'][] = []
+  const backend = {
+    exec: async (_command: string, { env }: ExecOptions) => {
+      received.push(env)
+      return result
+    },
+  }
+  const after = await execWithSecrets(backend, 'run', options, secrets)
+  expect(after).toMatchObject({ cwd: '/workspace' })
+  expect(after.env).toEqual({ OTHER: '1' })
+  expect(await execWithSecrets(backend, 'run', options, { ...secrets, env: {} })).toBe(result)
+  expect(received).toEqual([{ A: 'value-of-a', PAGER: 'cat' }, options.env])
+})
+
+it.each([
+  'PATH',
+  'LD_PRELOAD',
+  'BASH_ENV',
+  'IFS',
+  'NODE_OPTIONS',
+  'GIT_SSH_COMMAND',
+  'HTTPS_PROXY',
+  'a',
+  '1A',
+  'A-B',
+  '',
+])('a secret cannot have the name %j', (name) => {
+  expect(secretName.safeParse(name).success).toBe(false)
+})
+
+it.each(['GITHUB_TOKEN', 'GIT_TOKEN', 'NODE_AUTH_TOKEN', 'NPM_TOKEN', '_A', 'A'.repeat(64)])(
+  'a secret can have the name %s',
+  (name) => {
+    expect(secretName.safeParse(name).success).toBe(true)
+  },
+)
