@@ -80,8 +80,8 @@ export const sessionRoutes = [
       const { env, authority, tenant, body } = call
       if (body.settings) {
         validateAddresses(body.settings)
-        requireTighter(call, body.settings)
         requireKnownSettings(body.settings, 'session')
+        requireTighter(call, body.settings)
       }
       resolveRequestedModel(body.model ?? undefined, env, mergeSessionSettings(tenant, body.settings))
       const ids = await claimIds(call)
@@ -119,8 +119,8 @@ export const sessionRoutes = [
       const { title: newTitle, model, settings } = body
       if (settings) {
         validatePatch(settings)
-        requireTighter({ authority, tenant }, settings)
         requireKnownSettings(settings as Settings, 'session')
+        requireTighter({ authority, tenant }, settings)
       }
       const session = sessionStub(env, tenant.id, param('id'))
       const read = (snapshot: TenantSnapshot) => resolveRequestedModel(model ?? undefined, env, snapshot)
