@@ -4,6 +4,7 @@ import { createExecutionContext, runInDurableObject, waitOnExecutionContext } fr
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { replaceClock } from '../../src/durable/platform/clock.ts'
 import { createApp } from '../../src/worker/app.ts'
+import { ownerAuthority } from '../support/authority.ts'
 import { createSkippingClock } from '../support/clock.ts'
 import { objectOf } from '../durable/support/object.ts'
 import { Gate, until } from '../support/scripted-model.ts'
@@ -235,7 +236,7 @@ describe('stored credentials', () => {
     const thief = await newTenant()
     await store({ provider: 'xai', key: 'stolen-key-0001' }, mine.key)
     const { list } = await bindings.TENANT.getByName(`t/${mine.id}`).credentials.list()
-    await bindings.TENANT.getByName(`t/${thief.id}`).credentials.add(list[0]!, 'key:admin')
+    await bindings.TENANT.getByName(`t/${thief.id}`).credentials.add(ownerAuthority(thief.id), list[0]!)
     expect(await listOf(thief.key)).toMatchObject([
       { status: 'dead', reason: expect.stringContaining('Enter it again') },
     ])

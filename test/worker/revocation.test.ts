@@ -29,11 +29,11 @@ async function addKey({ id }: Tenant) {
 const elsewhere = {
   suspend: async ({ id }: Tenant) => {
     await bindings.DB.prepare("UPDATE tenant SET status = 'suspended' WHERE id = ?").bind(id).run()
-    await bindings.TENANT.getByName(`t/${id}`).access.setStatus('suspended')
+    await bindings.TENANT.getByName(`t/${id}`).access.setStatus(ownerAuthority(), 'suspended')
   },
   revoke: async (tenant: Tenant, keyId: string) => {
     await bindings.DB.prepare('UPDATE api_key SET revoked_at = 1 WHERE id = ?').bind(keyId).run()
-    await bindings.TENANT.getByName(`t/${tenant.id}`).access.revokeKey(keyId)
+    await bindings.TENANT.getByName(`t/${tenant.id}`).access.revokeKey(ownerAuthority(), keyId)
   },
 }
 

@@ -6,11 +6,14 @@
 import { log } from '../../agent/model/log.ts'
 import { RpcTarget } from 'cloudflare:workers'
 import { type Access, fullAccess, type TenantStatus } from '../../agent/model/access.ts'
+import type { Authority } from '../../agent/model/authority.ts'
 import { clock } from '../platform/clock.ts'
 import type { ScheduledPart } from './alarm.ts'
+import type { ChangeCheck } from './own-tenant.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export type TenantAccessOptions = {
+  readonly mayChange: ChangeCheck
   readonly sql: SqlStorage
   readonly values: StoredValues
   /** Tells a session about the change. Resolves to whether the session still watches. */
@@ -50,16 +53,33 @@ export class TenantAccess extends RpcTarget implements ScheduledPart {
     return (this.#access ??= this.#read())
   }
 
-  /** Resolves when the watching sessions know the new status, or the alarm repeats the announcement. */
-  setStatus(status: TenantStatus): Promise<void> {
-    if (this.get().status === status) return Promise.resolve()
-    this.#options.values.set(statusName, status)
-    return this.#announce()
+  /**
+   * Resolves when the watching sessions know the new status, or the alarm repeats the announcement. False when the
+   * authority is not the operator's.
+   */
+  async setStatus(authority: Authority, status: 'active' | 'suspended'): Promise<boolean> {
+    if (!this.#options.mayChange(authority, 'admin')) return false
+    await this.#changeStatus(status)
+    return true
   }
 
-  revokeKey(id: string): Promise<void> {
+  /** Called by the deletion, which the operator has started. */
+  startDeletion(): Promise<void> {
+    return this.#changeStatus('deleting')
+  }
+
+  /** False when the authority is not the operator's. */
+  async revokeKey(authority: Authority, id: string): Promise<boolean> {
+    if (!this.#options.mayChange(authority, 'admin')) return false
     this.#sql.exec('INSERT INTO revoked_key VALUES (?, ?) ON CONFLICT DO NOTHING', id, clock.now())
-    return this.#announce()
+    await this.#announce()
+    return true
+  }
+
+  async #changeStatus(status: TenantStatus): Promise<void> {
+    if (this.get().status === status) return
+    this.#options.values.set(statusName, status)
+    await this.#announce()
   }
 
   /** Registers a session that has to be told about changes. Returns the access as it is now. */

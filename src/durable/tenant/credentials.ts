@@ -1,6 +1,8 @@
 /** Stores the sealed provider keys that a tenant pays for itself. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import { actorOf } from '../../agent/model/audit.ts'
+import type { Authority } from '../../agent/model/authority.ts'
 import {
   type AddResult,
   type Credential,
@@ -14,15 +16,18 @@ import type { StoredKeyHealth } from '../models/key-pool.ts'
 import { clock } from '../platform/clock.ts'
 import type { TenantAudit } from './audit.ts'
 import type { TenantKeyHealth } from './key-health.ts'
+import type { ChangeCheck } from './own-tenant.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export class TenantCredentials extends RpcTarget {
   readonly #values: StoredValues
   readonly #keyHealth: TenantKeyHealth
   readonly #audit: TenantAudit
+  readonly #mayChange: ChangeCheck
 
-  constructor(values: StoredValues, keyHealth: TenantKeyHealth, audit: TenantAudit) {
+  constructor(mayChange: ChangeCheck, values: StoredValues, keyHealth: TenantKeyHealth, audit: TenantAudit) {
     super()
+    this.#mayChange = mayChange
     this.#audit = audit
     this.#values = values
     this.#keyHealth = keyHealth
@@ -33,14 +38,15 @@ export class TenantCredentials extends RpcTarget {
     return { list: this.#stored()?.list ?? [], health: this.#keyHealth.list() }
   }
 
-  /** `actor`: who does it, for the audit log. */
-  add(credential: Credential, actor: string): AddResult {
+  /** `foreign`: the authority is for another tenant, or may not write. */
+  add(authority: Authority, credential: Credential): AddResult | 'foreign' {
+    if (!this.#mayChange(authority, 'write')) return 'foreign'
     const { result, stored } = withCredential(this.#stored() ?? noCredentials, credential)
     if (!stored) return result
     this.#values.set('credentials', stored)
     const { id: subject, provider, name, lastFour } = credential
     const details = { provider, name, last_four: lastFour }
-    this.#audit.add({ at: clock.now(), kind: 'credential.added', actor, subject, details })
+    this.#audit.add({ at: clock.now(), kind: 'credential.added', actor: actorOf(authority), subject, details })
     return result
   }
 
@@ -54,14 +60,16 @@ export class TenantCredentials extends RpcTarget {
   }
 
   /** Returns whether there was a credential of this id. */
-  remove(id: string, actor: string): boolean {
+  remove(authority: Authority, id: string): boolean {
+    if (!this.#mayChange(authority, 'write')) return false
     const removed = this.#stored()?.list.find((credential) => credential.id === id)
     const left = withoutCredential(this.#stored() ?? noCredentials, id)
     if (!left) return false
     this.#values.set('credentials', left)
     this.#keyHealth.remove(id)
     const details = { provider: removed?.provider, last_four: removed?.lastFour }
-    this.#audit.add({ at: clock.now(), kind: 'credential.removed', actor, subject: id, details })
+    const event = { kind: 'credential.removed', actor: actorOf(authority), subject: id, details } as const
+    this.#audit.add({ at: clock.now(), ...event })
     return true
   }
 

@@ -66,7 +66,7 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
     if (!exists) this.#sql.exec('DELETE FROM tenant_deletion WHERE tenant = ?', tenantId)
     else this.#sql.exec('UPDATE tenant_deletion SET marked = 1 WHERE tenant = ?', tenantId)
     // Requests and turns of the tenant end within seconds.
-    if (exists) await tenantStub(this.#options.env, tenantId).access.setStatus('deleting')
+    if (exists) await tenantStub(this.#options.env, tenantId).access.startDeletion()
     return exists
   }
 
@@ -87,7 +87,7 @@ export class TenantDeletions extends RpcTarget implements ScheduledPart {
   async #deleteStep(tenant: string, removal: TenantRemoval): Promise<boolean> {
     const { env } = this.#options
     const { access } = tenantStub(env, tenant)
-    await access.setStatus('deleting')
+    await access.startDeletion()
     const known = await access.listSessions(sessionsPerStep)
     const stored = await removal.listSessions(sessionsPerStep)
     const sessions = new Set([...known, ...stored, ...(await listSessionsInBlobs(env.BLOBS, tenant, sessionsPerStep))])

@@ -1,10 +1,12 @@
 /** Enforces the limits of a tenant: requests per minute, concurrent turns, stored bytes, and spending. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import type { Authority } from '../../agent/model/authority.ts'
 import type { Limits } from '../../agent/model/settings.ts'
 import { clock } from '../platform/clock.ts'
 import type { SettledRun, TenantBilling } from './billing.ts'
 import { type Admission, effectiveLimits } from './effective-limits.ts'
+import type { ChangeCheck } from './own-tenant.ts'
 import type { SharedStorage } from './shared-storage.ts'
 import type { StoredValues } from './stored-values.ts'
 import type { UnattendedTurn } from './unattended-turns.ts'
@@ -13,6 +15,7 @@ import type { UnattendedTurn } from './unattended-turns.ts'
 export type SessionBytes = { readonly sessionId: string; readonly bytes: number }
 
 export type LimitsOptions = {
+  readonly mayChange: ChangeCheck
   readonly sql: SqlStorage
   readonly values: StoredValues
   readonly billing: TenantBilling
@@ -32,6 +35,7 @@ const turnRetryAfterSeconds = 5
 const storageRetryAfterSeconds = 3_600
 
 export class TenantLimits extends RpcTarget {
+  readonly #mayChange: ChangeCheck
   readonly #sql: SqlStorage
   readonly #values: StoredValues
   readonly #billing: TenantBilling
@@ -39,8 +43,9 @@ export class TenantLimits extends RpcTarget {
   /** Times of the requests of the last minute. In memory: an eviction may admit some more. */
   #requests: number[] = []
 
-  constructor({ sql, values, billing, shared }: LimitsOptions) {
+  constructor({ mayChange, sql, values, billing, shared }: LimitsOptions) {
     super()
+    this.#mayChange = mayChange
     this.#sql = sql
     this.#values = values
     this.#billing = billing
@@ -53,10 +58,12 @@ export class TenantLimits extends RpcTarget {
     return effectiveLimits(this.#values)
   }
 
-  /** Replaces the limits that the operator has set. */
-  set(limits: Limits): void {
+  /** Replaces the limits that the operator has set. False when the authority is not the operator's. */
+  set(authority: Authority, limits: Limits): boolean {
+    if (!this.#mayChange(authority, 'admin')) return false
     this.#values.set('limits', limits)
     this.#billing.limitsChanged()
+    return true
   }
 
   /** Counts a request against `requests_per_minute`. */

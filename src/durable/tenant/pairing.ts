@@ -4,8 +4,11 @@
  */
 
 import { RpcTarget } from 'cloudflare:workers'
+import { actorOf } from '../../agent/model/audit.ts'
+import type { Authority } from '../../agent/model/authority.ts'
 import { clock } from '../platform/clock.ts'
 import type { TenantAudit } from './audit.ts'
+import type { ChangeCheck } from './own-tenant.ts'
 
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 const codeChars = 8
@@ -45,10 +48,12 @@ const schema = [
 export class TenantPairing extends RpcTarget {
   readonly #sqlStorage: SqlStorage
   readonly #audit: TenantAudit
+  readonly #mayChange: ChangeCheck
   #hasTables = false
 
-  constructor(sql: SqlStorage, audit: TenantAudit) {
+  constructor(mayChange: ChangeCheck, sql: SqlStorage, audit: TenantAudit) {
     super()
+    this.#mayChange = mayChange
     this.#audit = audit
     this.#sqlStorage = sql
   }
@@ -75,8 +80,9 @@ export class TenantPairing extends RpcTarget {
     return { kind: 'code', code }
   }
 
-  /** Approves the person who got this code. `actor`: who does it, for the audit log. */
-  async approve(platform: string, code: string, actor: string): Promise<ApproveResult> {
+  /** Approves the person who got this code. */
+  async approve(authority: Authority, platform: string, code: string): Promise<ApproveResult> {
+    if (!this.#mayChange(authority, 'write')) return { kind: 'wrong' }
     const now = clock.now()
     const hash = await hashOf(platform, code.trim().toUpperCase())
     const query = 'SELECT wrong, until FROM pairing_guesses'
@@ -99,7 +105,8 @@ export class TenantPairing extends RpcTarget {
     )
     if (!approved) return { kind: 'wrong' }
     const subject = `${platform}:${approved.person}`
-    this.#audit.add({ at: now, kind: 'pairing.approved', actor, subject, details: { name: approved.name } })
+    const event = { kind: 'pairing.approved', actor: actorOf(authority), subject } as const
+    this.#audit.add({ at: now, ...event, details: { name: approved.name } })
     return { kind: 'approved', ...approved }
   }
 
@@ -111,12 +118,14 @@ export class TenantPairing extends RpcTarget {
   }
 
   /** Returns whether the person was in the list. */
-  remove(platform: string, person: string, actor: string): boolean {
+  remove(authority: Authority, platform: string, person: string): boolean {
+    if (!this.#mayChange(authority, 'write')) return false
     const query = 'DELETE FROM pairing WHERE platform = ? AND person = ? RETURNING name'
     const [removed] = this.#sql.exec<{ name: string }>(query, platform, person).toArray()
     if (!removed) return false
     const subject = `${platform}:${person}`
-    this.#audit.add({ at: clock.now(), kind: 'pairing.removed', actor, subject, details: { name: removed.name } })
+    const event = { kind: 'pairing.removed', actor: actorOf(authority), subject } as const
+    this.#audit.add({ at: clock.now(), ...event, details: { name: removed.name } })
     return true
   }
 

@@ -1,18 +1,23 @@
 /** Stores the sealed secrets that a tenant grants to commands by name. */
 
 import { RpcTarget } from 'cloudflare:workers'
+import { actorOf } from '../../agent/model/audit.ts'
+import type { Authority } from '../../agent/model/authority.ts'
 import { maxSecrets } from '../../agent/model/secret-name.ts'
 import { clock } from '../platform/clock.ts'
-import type { SealedSecrets, StoredSecrets, TenantSecret } from '../workspace/command-secrets.ts'
+import type { SealedSecrets, StoredSecrets, TenantSecret } from '../platform/tenant-secrets.ts'
 import type { TenantAudit } from './audit.ts'
+import type { ChangeCheck } from './own-tenant.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export class TenantSecrets extends RpcTarget {
+  readonly #mayChange: ChangeCheck
   readonly #values: StoredValues
   readonly #audit: TenantAudit
 
-  constructor(values: StoredValues, audit: TenantAudit) {
+  constructor(mayChange: ChangeCheck, values: StoredValues, audit: TenantAudit) {
     super()
+    this.#mayChange = mayChange
     this.#values = values
     this.#audit = audit
   }
@@ -22,13 +27,15 @@ export class TenantSecrets extends RpcTarget {
     return this.#stored()?.list ?? []
   }
 
-  /** Stores a secret in place of one of the same name. `actor`: who does it, for the audit log. */
-  put(secret: TenantSecret, actor: string): 'stored' | 'full' {
+  /** Stores a secret in place of one of the same name. `foreign`: the authority may not change policy of this tenant. */
+  put(authority: Authority, secret: TenantSecret): 'stored' | 'full' | 'foreign' {
+    if (!this.#mayChange(authority, 'approve')) return 'foreign'
     const others = this.list().filter(({ name }) => name !== secret.name)
     if (others.length >= maxSecrets) return 'full'
     const details = { last_four: secret.lastFour, replaced: others.length < this.list().length }
     this.#store([...others, secret])
-    this.#audit.add({ at: clock.now(), kind: 'secret.added', actor, subject: secret.name, details })
+    const event = { kind: 'secret.added', actor: actorOf(authority), subject: secret.name, details } as const
+    this.#audit.add({ at: clock.now(), ...event })
     return 'stored'
   }
 
@@ -40,12 +47,14 @@ export class TenantSecrets extends RpcTarget {
   }
 
   /** Returns whether there was a secret of this name. */
-  remove(name: string, actor: string): boolean {
+  remove(authority: Authority, name: string): boolean {
+    if (!this.#mayChange(authority, 'approve')) return false
     const removed = this.list().find((one) => one.name === name)
     if (!removed) return false
     this.#store(this.list().filter((one) => one.name !== name))
     const details = { last_four: removed.lastFour }
-    this.#audit.add({ at: clock.now(), kind: 'secret.removed', actor, subject: name, details })
+    const event = { kind: 'secret.removed', actor: actorOf(authority), subject: name, details } as const
+    this.#audit.add({ at: clock.now(), ...event })
     return true
   }
 

@@ -5,6 +5,7 @@ import type { ApprovalRule } from '../../agent/model/approval.ts'
 import { findPolicyChange } from '../../agent/policy/settings/tighten-settings.ts'
 import { type Authority, hasScope } from '../../agent/model/authority.ts'
 import { mergeSettings, type PatchResult, patchSettings, type Settings } from '../../agent/model/settings.ts'
+import type { ChangeCheck } from './own-tenant.ts'
 import type { StoredValues } from './stored-values.ts'
 
 export type TenantPatchResult =
@@ -22,14 +23,14 @@ type ResealedHeader = {
 }
 
 export class TenantSettings extends RpcTarget {
-  readonly #tenantId: string
+  readonly #mayChange: ChangeCheck
   readonly #values: StoredValues
   readonly #onChange: (change: SettingsChange) => void
 
   /** `onChange` is called in the same synchronous stretch as each write. */
-  constructor(tenantId: string, values: StoredValues, onChange: (change: SettingsChange) => void) {
+  constructor(mayChange: ChangeCheck, values: StoredValues, onChange: (change: SettingsChange) => void) {
     super()
-    this.#tenantId = tenantId
+    this.#mayChange = mayChange
     this.#values = values
     this.#onChange = onChange
   }
@@ -38,12 +39,12 @@ export class TenantSettings extends RpcTarget {
     return this.#values.get<Settings>('settings') ?? {}
   }
 
-  /** `policy`: the authority may not change the setting that `at` names. `foreign`: it is for another tenant. */
+  /** `policy`: the authority may not change the setting that `at` names. `foreign`: it is for another tenant, or may change nothing. */
   patch(authority: Authority, patch: object): TenantPatchResult {
     const before = this.get()
     const patched = patchSettings(before, patch)
     if (patched.kind === 'wrong') return patched
-    if (authority.tenantId !== this.#tenantId) return { kind: 'foreign' }
+    if (!this.#mayChange(authority, 'write', 'approve')) return { kind: 'foreign' }
     const at = hasScope(authority, 'approve') ? undefined : findPolicyChange(before, patched.settings)
     if (at !== undefined) return { kind: 'policy', at }
     this.#values.set('settings', patched.settings)

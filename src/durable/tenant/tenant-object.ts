@@ -20,6 +20,7 @@ import { effectiveLimits } from './effective-limits.ts'
 import { TenantKeyHealth } from './key-health.ts'
 import { TenantLimits } from './limits.ts'
 import { TenantNetwork } from './network.ts'
+import { createChangeCheck } from './own-tenant.ts'
 import { TenantPairing } from './pairing.ts'
 import { TenantPending } from './pending.ts'
 import { TenantSecrets } from './secrets.ts'
@@ -31,6 +32,7 @@ import { TenantWindows } from './windows.ts'
 
 export class TenantDO extends DurableObject<Env> {
   readonly #id = (this.ctx.id.name ?? '').slice('t/'.length)
+  readonly #mayChange = createChangeCheck(this.#id)
   readonly #sql = this.ctx.storage.sql
   readonly #values = new StoredValues(this.#sql)
   readonly #audit = new TenantAudit({
@@ -53,22 +55,24 @@ export class TenantDO extends DurableObject<Env> {
     armAlarm: () => this.armAlarm(),
   })
   readonly #limits = new TenantLimits({
+    mayChange: this.#mayChange,
     sql: this.#sql,
     values: this.#values,
     billing: this.#billing,
     shared: this.#shared,
   })
-  readonly #settings = new TenantSettings(this.#id, this.#values, (change) => this.#settingsChanged(change))
+  readonly #settings = new TenantSettings(this.#mayChange, this.#values, (change) => this.#settingsChanged(change))
   readonly #claims = new TenantClaims(this.#sql, this.#values)
   readonly #keyHealth = new TenantKeyHealth(this.#values)
-  readonly #credentials = new TenantCredentials(this.#values, this.#keyHealth, this.#audit)
-  readonly #secrets = new TenantSecrets(this.#values, this.#audit)
+  readonly #credentials = new TenantCredentials(this.#mayChange, this.#values, this.#keyHealth, this.#audit)
+  readonly #secrets = new TenantSecrets(this.#mayChange, this.#values, this.#audit)
   readonly #dataKeys = new TenantDataKeys(this.#values)
   readonly #windows = new TenantWindows(this.#values)
   readonly #pending = new TenantPending(this.#sql)
-  readonly #pairing = new TenantPairing(this.#sql, this.#audit)
+  readonly #pairing = new TenantPairing(this.#mayChange, this.#sql, this.#audit)
   readonly #network = new TenantNetwork(this.#sql)
   readonly #access = new TenantAccess({
+    mayChange: this.#mayChange,
     sql: this.#sql,
     values: this.#values,
     announce: (sessionId, access) => this.env.SESSION.getByName(`t/${this.#id}/s/${sessionId}`).access.change(access),

@@ -118,8 +118,8 @@ export const adminRoutes = [
       const { limits, name, status } = body
       const change = { ...(name && { name }), ...(status && { status }), ...(limits && { limits }) }
       const tenant = requireFound(await createTenants(env.DB, actorOf(authority)).update(param('id'), change))
-      if (limits) await tenantStub(env, tenant.id).limits.set(limits)
-      if (status) await tenantStub(env, tenant.id).access.setStatus(status)
+      if (limits) requireFound((await tenantStub(env, tenant.id).limits.set(authority, limits)) || undefined)
+      if (status) requireFound((await tenantStub(env, tenant.id).access.setStatus(authority, status)) || undefined)
       forgetSnapshot(tenant.id)
       clearKeyCache()
       return Response.json(toTenantView(tenant))
@@ -233,7 +233,7 @@ export const adminRoutes = [
       const tenants = createTenants(env.DB, actorOf(authority))
       const { tenantId: owner, isNew } = requireFound(await tenants.revokeKey(param('id'), Date.now()))
       // Also for a key that was revoked before: an earlier request may have failed here.
-      await tenantStub(env, owner).access.revokeKey(param('id'))
+      requireFound((await tenantStub(env, owner).access.revokeKey(authority, param('id'))) || undefined)
       forgetSnapshot(owner)
       clearKeyCache()
       if (!isNew) throw notFound()

@@ -4,7 +4,6 @@
  */
 
 import * as z from 'zod'
-import { actorOf } from '../../agent/model/audit.ts'
 import { customProviderName } from '../../agent/model/settings.ts'
 import { acceptsKeys } from '../../agent/routing/availability.ts'
 import { getProvider } from '../../agent/providers/profiles/providers.ts'
@@ -22,7 +21,7 @@ import { fingerprintSecret, unseal } from '../../durable/platform/seal.ts'
 import { sealForTenant } from '../../durable/tenant/tenant-seal.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
-import { AppError, invalid } from '../errors.ts'
+import { AppError, invalid, notFound } from '../errors.ts'
 import { pageByKey } from '../page.ts'
 import { route } from '../route.ts'
 import { requireEncryptionKey } from '../require-encryption-key.ts'
@@ -139,7 +138,8 @@ export const credentialRoutes = [
         sealed: await sealForTenant(env, body.key, credentialOwner(tenant.id, { id, provider })),
         mark: await fingerprintSecret(env, body.key, providerOwner(tenant.id, provider)),
       }
-      const outcome = await tenantStub(call.env, call.tenant.id).credentials.add(credential, actorOf(call.authority))
+      const outcome = await tenantStub(call.env, call.tenant.id).credentials.add(call.authority, credential)
+      if (outcome === 'foreign') throw notFound()
       if (outcome === 'known')
         throw new AppError(409, 'conflict', `This key is already stored for ${provider}.`, { param: 'key' })
       if (outcome === 'full')
@@ -157,8 +157,7 @@ export const credentialRoutes = [
     responses: { 204: { description: 'Deleted' } },
     handle: async (call) => {
       requireFound(
-        (await tenantStub(call.env, call.tenant.id).credentials.remove(call.param('id'), actorOf(call.authority))) ||
-          undefined,
+        (await tenantStub(call.env, call.tenant.id).credentials.remove(call.authority, call.param('id'))) || undefined,
       )
       forgetSnapshot(call.tenant.id)
       return new Response(null, { status: 204 })

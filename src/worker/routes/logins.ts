@@ -103,9 +103,9 @@ export const loginRoutes = [
     tag,
     summary: 'Delete a rule; what runs by it stops',
     responses: { 204: { description: 'Deleted' } },
-    handle: async ({ env, param }) => {
+    handle: async ({ env, authority, param }) => {
       const { id, tenantId: owner } = requireFound(await createLogins(env.DB).delete(param('id')))
-      await tenantStub(env, owner).access.revokeKey(id)
+      requireFound((await tenantStub(env, owner).access.revokeKey(authority, id)) || undefined)
       forgetSnapshot(owner)
       clearKeyCache()
       return new Response(null, { status: 204 })

@@ -1,7 +1,6 @@
 /** Serves `/api/pairing`: lists people who wrote to a channel without permission, and approves them by their codes. */
 
 import * as z from 'zod'
-import { actorOf } from '../../agent/model/audit.ts'
 import type { PairedPerson } from '../../durable/tenant/pairing.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
 import { AppError, notFound } from '../errors.ts'
@@ -53,11 +52,7 @@ export const pairingRoutes = [
     responses: ok('The approved person', z.object({ platform: z.string(), person: z.string(), name: z.string() })),
     handle: async (call) => {
       const { platform, code } = call.body
-      const approval = await tenantStub(call.env, call.tenant.id).pairing.approve(
-        platform,
-        code,
-        actorOf(call.authority),
-      )
+      const approval = await tenantStub(call.env, call.tenant.id).pairing.approve(call.authority, platform, code)
       if (approval.kind === 'wrong')
         throw new AppError(404, 'not_found', 'This code does not exist or has expired.', { param: 'code' })
       if (approval.kind === 'locked')
@@ -78,7 +73,7 @@ export const pairingRoutes = [
     handle: async (call) => {
       const [, platform, person] = /^([a-z]{1,40}):(.{1,200})$/.exec(call.param('id')) ?? []
       if (platform === undefined || person === undefined) throw notFound()
-      if (!(await tenantStub(call.env, call.tenant.id).pairing.remove(platform, person, actorOf(call.authority))))
+      if (!(await tenantStub(call.env, call.tenant.id).pairing.remove(call.authority, platform, person)))
         throw notFound()
       return new Response(null, { status: 204 })
     },

@@ -4,13 +4,12 @@
  */
 
 import * as z from 'zod'
-import { actorOf } from '../../agent/model/audit.ts'
 import { maxSecrets, secretName } from '../../agent/model/secret-name.ts'
 import { sealForTenant } from '../../durable/tenant/tenant-seal.ts'
 import { forgetSnapshot } from '../../durable/tenant/tenant-snapshot.ts'
 import { tenantStub } from '../../durable/tenant/tenant-stub.ts'
-import { secretOwner, type TenantSecret } from '../../durable/workspace/command-secrets.ts'
-import { AppError } from '../errors.ts'
+import { secretOwner, type TenantSecret } from '../../durable/platform/tenant-secrets.ts'
+import { AppError, notFound } from '../errors.ts'
 import { pageByKey } from '../page.ts'
 import { requireEncryptionKey } from '../require-encryption-key.ts'
 import { route } from '../route.ts'
@@ -67,7 +66,8 @@ export const secretRoutes = [
       const { name, value } = body
       const sealed = await sealForTenant(env, value, secretOwner(tenant.id, name))
       const secret = { name, lastFour: value.slice(-4), createdAt: Date.now(), sealed }
-      const outcome = await tenantStub(env, tenant.id).secrets.put(secret, actorOf(authority))
+      const outcome = await tenantStub(env, tenant.id).secrets.put(authority, secret)
+      if (outcome === 'foreign') throw notFound()
       if (outcome === 'full')
         throw new AppError(409, 'conflict', `There are already ${maxSecrets} secrets. Delete one first.`)
       forgetSnapshot(tenant.id)
@@ -82,7 +82,7 @@ export const secretRoutes = [
     summary: 'Delete a secret; commands of the next turn no longer get it',
     responses: { 204: { description: 'Deleted' } },
     handle: async ({ env, tenant, authority, param }) => {
-      requireFound((await tenantStub(env, tenant.id).secrets.remove(param('name'), actorOf(authority))) || undefined)
+      requireFound((await tenantStub(env, tenant.id).secrets.remove(authority, param('name'))) || undefined)
       forgetSnapshot(tenant.id)
       return new Response(null, { status: 204 })
     },

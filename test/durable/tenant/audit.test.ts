@@ -2,7 +2,9 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
+import type { Authority } from '../../../src/agent/model/authority.ts'
 import { listAuditEntries } from '../../../src/db/audit-log.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 import { until } from '../../support/scripted-model.ts'
 import { outage } from '../../support/outage.ts'
 import { applyMigrations, bindings } from '../../worker/client.ts'
@@ -24,6 +26,8 @@ const credential = {
   mark: 'mark',
 }
 
+const as = (tenant: string, id: string): Authority => ({ ...ownerAuthority(tenant), principal: { kind: 'key', id } })
+
 const entriesOf = async (tenant: string) =>
   (await listAuditEntries(bindings.DB, tenant, { limit: 50 })).map(({ kind, actor, body }) => ({
     kind,
@@ -33,7 +37,7 @@ const entriesOf = async (tenant: string) =>
 
 it('sends an entry with the next alarm, and sets none when there is nothing to send', async () => {
   const tenant = newTenant()
-  await stubOf(tenant).credentials.add(credential, 'key:one')
+  await stubOf(tenant).credentials.add(as(tenant, 'one'), credential)
   // The alarm is due at once and runs by itself.
   const entries = await until(async () => {
     const all = await entriesOf(tenant)
@@ -47,13 +51,13 @@ it('sends an entry with the next alarm, and sets none when there is nothing to s
 it('keeps entries while D1 is down, over an eviction, and sends each once and in order', async () => {
   const tenant = newTenant()
   outage.tenantBatches = 'fail'
-  await stubOf(tenant).credentials.add(credential, 'key:one')
+  await stubOf(tenant).credentials.add(as(tenant, 'one'), credential)
   // The alarm is due at once and runs by itself.
   await until(() => outage.refusedCount > 0 || undefined)
-  expect(await stubOf(tenant).credentials.remove('cred_1', 'key:two')).toBe(true)
+  expect(await stubOf(tenant).credentials.remove(as(tenant, 'two'), 'cred_1')).toBe(true)
   await evictDurableObject(stubOf(tenant))
   outage.restore()
-  await stubOf(tenant).pairing.remove('telegram', 'nobody', 'key:one')
+  await stubOf(tenant).pairing.remove(as(tenant, 'one'), 'telegram', 'nobody')
   await until(async () => {
     await runDurableObjectAlarm(stubOf(tenant))
     return (await entriesOf(tenant)).length >= 2 || undefined
@@ -67,7 +71,7 @@ it('keeps entries while D1 is down, over an eviction, and sends each once and in
 it('sends entries again whose result was lost, without a second copy', async () => {
   const tenant = newTenant()
   outage.tenantBatches = 'lose result'
-  await stubOf(tenant).credentials.add(credential, 'key:one')
+  await stubOf(tenant).credentials.add(as(tenant, 'one'), credential)
   await runDurableObjectAlarm(stubOf(tenant))
   outage.restore()
   await evictDurableObject(stubOf(tenant))

@@ -3,6 +3,7 @@
 import { runDurableObjectAlarm } from 'cloudflare:test'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { replaceClock } from '../../../src/durable/platform/clock.ts'
+import { ownerAuthority } from '../../support/authority.ts'
 import { createSkippingClock } from '../../support/clock.ts'
 import { model, says, until } from '../../support/scripted-model.ts'
 import { applyMigrations, bindings, call, type ErrorBody, newSession, newTenant } from '../../worker/client.ts'
@@ -25,7 +26,7 @@ it('counts objects in R2 that no session reports, once', async () => {
   await put(id, 's/a/attachments/1', 6_000)
   await put(id, 's/a/files/1', 3_000)
   await put('storage-of-another', 's/a/attachments/1', 50_000)
-  await stub.limits.set({ storage_bytes: 10_000 })
+  await stub.limits.set(ownerAuthority(), { storage_bytes: 10_000 })
   // 500 bytes of rows, and 3000 in R2.
   await stub.limits.setStoredBytes({ sessionId: 'a', bytes: 3_500 })
   expect(await stub.limits.admitBytes(0)).toEqual({ ok: true })

@@ -44,7 +44,7 @@ describe('the snapshot of a tenant', () => {
   it('has the parts that every turn needs', async () => {
     const tenant = newTenant()
     await tenant.settings.patch(ownerAuthority(`parts-${names}`), { limits: { usd_per_day: 3, concurrent_turns: 9 } })
-    await tenant.limits.set({ concurrent_turns: 2 })
+    await tenant.limits.set(ownerAuthority(), { concurrent_turns: 2 })
     await tenant.windows.record('custom:a/model', 8_000)
     await tenant.windows.record('custom:a/model', 9_000)
     await tenant.keyHealth.suspend('key', { until: 0, dead: true })
