@@ -23,14 +23,15 @@ function byName({ real, path, pattern, limit, offset }) {
   return { hits: hits.slice(offset, offset + limit), total: hits.length, truncated: hits.length > offset + limit }
 }
 
-function byContent({ real, path, pattern, glob, limit, offset, context }) {
+function byContent({ real, path, pattern, glob, exclude, limit, offset, context }) {
   const insensitive = pattern.startsWith('(?i)')
   const wanted = new RegExp(insensitive ? pattern.slice(4) : pattern, insensitive ? 'i' : '')
   const matches = glob === undefined ? () => true : globOf(glob)
+  const excluded = new Set(exclude)
   const hits = []
   let [total, bytes] = [0, 0]
   for (const file of filesBelow({ real, path })) {
-    if (!matches(file.below)) continue
+    if (excluded.has(file.path) || !matches(file.below)) continue
     const content = contentOf(file.real)
     if (!content) continue
     bytes += content.length

@@ -26,15 +26,17 @@ export function openSearch({ workspaces, limits, slots }) {
   }
 }
 
-function checkQuery({ pattern, target, path, glob, context = 0, limit = 50, offset = 0 }) {
+function checkQuery({ pattern, target, path, glob, exclude = [], context = 0, limit = 50, offset = 0 }) {
   const isCount = (value, max) => Number.isSafeInteger(value) && value >= 0 && value <= max
   if (typeof pattern !== 'string' || pattern.length > 4_000 || (glob !== undefined && typeof glob !== 'string'))
     throw new ProtocolError('invalid', '`pattern` and `glob` must be text, the pattern below 4000 characters.')
+  if (!Array.isArray(exclude) || exclude.some((file) => typeof file !== 'string'))
+    throw new ProtocolError('invalid', '`exclude` must be a list of paths.')
   if (!['content', 'files'].includes(target))
     throw new ProtocolError('invalid', '`target` must be `content` or `files`.')
   if (!isCount(limit, maxLimit) || !isCount(offset, 1_000_000) || !isCount(context, maxContext))
     throw new ProtocolError('invalid', `\`limit\` may be at most ${maxLimit}, \`context\` at most ${maxContext}.`)
-  return { pattern, target, path: absolute(path), glob, context, limit, offset }
+  return { pattern, target, path: absolute(path), glob, exclude, context, limit, offset }
 }
 
 function inThread(query, timeoutMs) {

@@ -2,7 +2,6 @@
 
 import {
   findReadProblem,
-  findSearchProblem,
   findWriteProblem,
   isSecretPath,
   type PathScope,
@@ -14,9 +13,12 @@ import { assessByRisk } from '../agent/policy/approval.ts'
 
 const maxSecretFiles = 200
 
-/** Lists the files of the workspace that may hold secrets. Returns undefined when the host cannot tell. */
-export async function listSecretFiles(backend: ExecutionBackend): Promise<readonly string[] | undefined> {
-  const query = { target: 'files', pattern: secretGlob, path: backend.capabilities.root, offset: 0 } as const
+/** Lists the files below a path that may hold secrets. Returns undefined when the host cannot tell. */
+export async function listSecretFiles(
+  backend: ExecutionBackend,
+  root: string = backend.capabilities.root,
+): Promise<readonly string[] | undefined> {
+  const query = { target: 'files', pattern: secretGlob, path: root, offset: 0 } as const
   try {
     const { hits } = await backend.files.search({ ...query, limit: maxSecretFiles })
     return hits.map(({ path }) => path).filter(isSecretPath)
@@ -49,14 +51,6 @@ export const assessReads = (paths: readonly string[], backend: ExecutionBackend)
 export const assessWrites = (paths: readonly string[], backend: ExecutionBackend): Assessment =>
   assess('write', paths, backend, findWriteProblem)
 
-/** A search of contents reads every file below the path whose name matches the glob. */
-export async function assessSearch(
-  path: string,
-  glob: string | undefined,
-  backend: ExecutionBackend,
-): Promise<Assessment> {
-  const secretFiles = await listSecretFiles(backend)
-  return assess('read', [path], backend, (resolved, scope) =>
-    findSearchProblem(resolved, glob, { ...scope, secretFiles }),
-  )
-}
+/** A search leaves out files with secrets, unless its path is one. So only the path itself is judged. */
+export const assessSearch = (path: string, backend: ExecutionBackend): Assessment =>
+  assess('read', [path], backend, (resolved, scope) => findReadProblem(resolved, scope, 'tree'))

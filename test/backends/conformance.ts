@@ -309,6 +309,13 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(second).toMatchObject({ total: 3, truncated: true, hits: [{ path: backend.resolve('s/b.ts') }] })
     })
 
+    on('leaves out files by path', async (backend) => {
+      await seed(backend)
+      const exclude = [backend.resolve('s/a.md'), backend.resolve('s/sub/c.ts')]
+      const result = await backend.files.search({ ...query, pattern: '(?i)needle', exclude })
+      expect(result).toMatchObject({ total: 1, hits: [{ path: backend.resolve('s/b.ts') }] })
+    })
+
     on('finds files by name', async (backend) => {
       await seed(backend)
       const result = await backend.files.search({ ...query, target: 'files', pattern: '*.ts' })

@@ -112,13 +112,14 @@ describe('wildcards and recursion', () => {
     async (command) => expect(await outcome(terminal, { command }, files)).toBe('run'),
   )
   it.each([
-    [{ pattern: 'KEY' }, 'later'],
-    [{ pattern: 'KEY', path: 'deploy' }, 'later'],
-    [{ pattern: 'KEY', file_glob: '.env*' }, 'later'],
-    [{ pattern: 'KEY', path: 'src' }, 'run'],
-    [{ pattern: 'KEY', file_glob: '*.md' }, 'run'],
+    [{ pattern: 'KEY' }, 'run'],
+    [{ pattern: 'KEY', path: 'deploy' }, 'run'],
+    [{ pattern: 'KEY', file_glob: '.env*' }, 'run'],
     [{ pattern: '*.ts', target: 'files' }, 'run'],
-  ])('count for search_files as well: %j', async (input, expected) =>
+    [{ pattern: 'KEY', path: 'deploy/.env' }, 'later'],
+    [{ pattern: 'KEY', path: '.ssh' }, 'later'],
+    [{ pattern: 'KEY', path: '/etc' }, 'later'],
+  ])('stop search_files only at its path: %j', async (input, expected) =>
     expect(await outcome(searchFiles, input, files)).toBe(expected),
   )
 })

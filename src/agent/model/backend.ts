@@ -66,6 +66,8 @@ export type SearchQuery = {
   readonly target: 'content' | 'files'
   readonly path?: string
   readonly glob?: string
+  /** Absolute paths of files whose content is not searched. */
+  readonly exclude?: readonly string[]
   readonly context?: number
   readonly limit: number
   readonly offset: number

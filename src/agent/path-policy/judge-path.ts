@@ -109,8 +109,20 @@ export function findReadProblem(path: Field, scope: PathScope, kind: ReadKind = 
 
 function findTreeProblem(path: string, scope: PathScope): string | undefined {
   if (!isReadableTree(path, scope)) return 'with everything below it'
-  const found = scope.secretFiles?.find((file) => isWithin(file, path))
-  return found && `which contains ${found}`
+  const found = listSecretsBelow(path, scope)
+  return found.length > 0 ? renderSecrets(found) : undefined
+}
+
+/** The secret files of the workspace below a path, without the path itself. */
+export const listSecretsBelow = (path: string, scope: Pick<PathScope, 'secretFiles'>): readonly string[] =>
+  scope.secretFiles?.filter((file) => file !== path && isWithin(file, path)) ?? []
+
+const maxNamedSecrets = 3
+
+export function renderSecrets(files: readonly string[]): string {
+  const named = files.slice(0, maxNamedSecrets).join(', ')
+  const more = files.length - maxNamedSecrets
+  return `which contains ${named}${more > 0 ? ` and ${more} more files with secrets` : ''}`
 }
 
 function findWildcardProblem(path: Field, kind: ReadKind): string | undefined {
@@ -141,15 +153,13 @@ const isTrusted = (path: Field): boolean => {
   return isGlob(path) && (canMatchList(path, trustedFiles, false) || canMatchList(path, trustedFolders, true))
 }
 
-/** Returns why searching the files below a path needs approval, when only names that match `glob` are searched. */
-export function findSearchProblem(path: string, glob: string | undefined, scope: PathScope): string | undefined {
+/** Whether a search of the names that match `glob` may read this file. */
+export function isSearched(file: string, glob: string | undefined): boolean {
   const name = glob
     ?.slice(glob.lastIndexOf('/') + 1)
     .replaceAll('*', anyCharacters)
     .replaceAll('?', anyCharacter)
-  const isSearched = (file: string): boolean =>
-    name === undefined || /[[{]/.test(name) || canMatch(name, file.slice(file.lastIndexOf('/') + 1))
-  return findReadProblem(path, { ...scope, secretFiles: scope.secretFiles?.filter(isSearched) }, 'tree')
+  return name === undefined || /[[{]/.test(name) || canMatch(name, file.slice(file.lastIndexOf('/') + 1))
 }
 
 /** Returns why writing an absolute path needs approval, or undefined. */

@@ -6,7 +6,7 @@ import { getHome } from '../path-policy/vital-paths.ts'
 import { decodeBase64, createTranslation, decodeHex, printEcho, printFormat, reverseLines } from './constant-output.ts'
 import { judgeEvaluated } from './expansion/expand-word.ts'
 import { harmlessBuiltins } from './allow-list/programs.ts'
-import { addLiteral, addUnknownCode, type Call, type Output } from './shell-state.ts'
+import { addLiteral, addTransform, addUnknownCode, type Call, type Output } from './shell-state.ts'
 import { setVariable } from './simple-command.ts'
 
 type Builtin = (call: Call) => Output
@@ -98,7 +98,7 @@ function countReadOptions(call: Call): number {
 const letBuiltin: Builtin = (call) => {
   for (const word of call.args) {
     judgeEvaluated(call, word.replace(/^\w+\s*=(?!=)/, ''), 'let')
-    for (const [, name = ''] of word.matchAll(/([A-Za-z_]\w*)\s*(?:[-+*/%]?=|\+\+|--)/g))
+    for (const [, name = ''] of word.matchAll(/(?<!\w)([A-Za-z_]\w*)\s*(?:[-+*/%]?=|\+\+|--)/g))
       setVariable(call, name, [anyNumber], false)
   }
   return ''
@@ -180,7 +180,8 @@ const decoder =
   (decode: (call: Call) => ((text: string) => Output) | undefined): Builtin =>
   (call) => {
     const transform = decode(call)
-    if (transform) call.judge.transforms.push(transform)
+    if (transform) addTransform(call.judge, [call.name, ...call.args].join(' '), transform)
+    call.judge.remainingSteps -= (call.stdin?.length ?? 0) >> 8
     if (call.stdin === undefined || !isLiteral(call.stdin) || !transform) return undefined
     const output = transform(call.stdin)
     // Decoded text is readable to nobody who approves the line.
@@ -233,7 +234,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
     return undefined
   },
   umask: (call) => {
-    if (call.args.some((word) => /^0*[0-7]?[0-7]?[0145]$|^[aouw,]*[ao][ugo]*[=+][rx]*w/.test(word)))
+    if (call.args.some((word) => /^0*[0-7]?[0-7]?[0145]$|^(?=[^=+]*[ao])[augow,]*[=+][rx]*w/.test(word)))
       call.ask('umask lets others write to new files')
     return undefined
   },

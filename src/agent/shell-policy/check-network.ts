@@ -40,7 +40,7 @@ const curl: Check = (call, options) => {
 
 /** `#1` in the name of a file stands for a part of the address. */
 function checkOutputName(call: Call, urls: readonly Field[], name: Field): void {
-  if (name.includes('#') && urls.some((url) => /\{[^}]*\//.test(url)))
+  if (name.includes('#') && urls.some((url) => /\{[^{}]*\//.test(url)))
     call.ask('curl writes files that its address names')
 }
 

@@ -1,7 +1,8 @@
 /** Checks the operands of listed programs: what they read, write, remove and unpack. */
 
 import { anyWords, isLiteral, isUnknown, renderField, type Field } from '../path-policy/field.ts'
-import { checkWrite, resolvePaths } from './check-paths.ts'
+import { listSecretsBelow, renderSecrets } from '../path-policy/judge-path.ts'
+import { checkRead, checkWrite, resolvePaths } from './check-paths.ts'
 import { networkChecks } from './check-network.ts'
 import { textChecks } from './check-text-programs.ts'
 import { arrive, has, reads, valueOf, writes, type Check } from './effects.ts'
@@ -52,7 +53,7 @@ const link: Check = (call, { operands, values }) => {
 }
 
 /** Modes that let everybody write, or that set setuid. */
-const looseMode = /^[0-7]?[0-7]{0,2}[2367]$|^0*[2467][0-7]{3}$|[ao][ugo]*[+=][rxXst]*w|(^|,)[+=][rxX]*w|[+=][rwxXt]*s/
+const looseMode = /^[0-7]?[0-7]{0,2}[2367]$|^0*[2467][0-7]{3}$|[ao][ug]*[+=][rxXst]*w|(^|,)[+=][rxX]*w|[+=][rwxXt]*s/
 
 const chmod: Check = (call, { operands: [mode = '', ...paths] }) => {
   if (looseMode.test(mode) || !isLiteral(mode))
@@ -63,12 +64,26 @@ const chmod: Check = (call, { operands: [mode = '', ...paths] }) => {
 const grep: Check = (call, options) => {
   const hasPattern = has(options, 'files') || options.values.some(({ name }) => /^(e|f|regexp|file)$/.test(name))
   const paths = hasPattern ? options.operands : options.operands.slice(1)
-  // rg skips hidden files, unless it is told not to.
   const isTree =
     call.name === 'rg'
       ? has(options, 'hidden', '.', 'u', 'unrestricted', 'no-ignore')
       : call.args.some((word) => /^(-[a-zA-Z]*[rR]|--(dereference-)?recursive)/.test(word))
-  reads(call, isTree && paths.length === 0 ? ['.'] : paths, isTree ? 'tree' : 'content')
+  if (call.name === 'rg' && !isTree) checkVisible(call, paths.length === 0 ? ['.'] : paths)
+  const role = { subject: call.name, advice: searchAdvice }
+  for (const path of isTree && paths.length === 0 ? ['.'] : paths)
+    checkRead(call, path, isTree ? role : call.name, isTree ? 'tree' : 'content')
+}
+
+const searchAdvice = 'search_files skips these files and does not ask'
+
+/** Asks about secret files whose names are not hidden: rg searches them below every path. */
+function checkVisible(call: Call, paths: readonly Field[]): void {
+  const { judge } = call
+  judge.readsMany = true
+  for (const path of paths.flatMap((one) => resolvePaths(call, one))) {
+    const found = listSecretsBelow(path, judge.host).filter((file) => !/\/\./.test(file.slice(path.length)))
+    if (found.length > 0) call.ask(`rg reads ${renderField(path)}, ${renderSecrets(found)}; ${searchAdvice}`)
+  }
 }
 
 /** The first word of tar may be options without a dash. Their values follow in the same order. */

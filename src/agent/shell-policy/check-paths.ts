@@ -8,19 +8,27 @@ import { addFinding, type Scope } from './shell-state.ts'
 export const resolvePaths = ({ shell }: Pick<Scope, 'shell'>, path: Field): readonly Field[] =>
   shell.cwd.map((cwd) => resolvePath(path, cwd))
 
-export type Role = { readonly subject: string; readonly rule?: string | undefined }
+export type Role = {
+  readonly subject: string
+  readonly rule?: string | undefined
+  /** What to do instead, where secrets are in the way. */
+  readonly advice?: string
+}
 
 const toRole = (role: Role | string): Role => (typeof role === 'string' ? { subject: role } : role)
 
 export function checkRead(scope: Scope, path: Field, role: Role | string, kind?: ReadKind): void {
-  const { subject, rule } = toRole(role)
+  const { subject, rule, advice } = toRole(role)
   scope.judge.readsMany ||= kind === 'tree' || isGlob(path)
+  if (isGlob(path)) scope.judge.remainingSteps -= path.length >> 3
   for (const resolved of resolvePaths(scope, path)) {
     // Under an unknown directory the name alone is judged.
     const known = resolved.startsWith('/') ? resolved : path
     const problem = findReadProblem(known, scope.judge.host, known === resolved ? kind : 'name')
     if (problem === undefined) continue
-    addFinding(scope.judge, 'ask', `${subject} reads ${renderField(path)}, ${problem}`, rule)
+    const isContaining = advice !== undefined && scope.judge.host.secretFiles !== undefined
+    const reason = `${subject} reads ${renderField(path)}, ${problem}${isContaining ? `; ${advice}` : ''}`
+    addFinding(scope.judge, 'ask', reason, rule)
     return
   }
 }

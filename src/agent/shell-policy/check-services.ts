@@ -1,6 +1,15 @@
 /** Judges git and clients of databases, containers and clusters by the lists of their harmless commands. */
 
-import { anyNumber, anyText, isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
+import {
+  anyCharacter,
+  anyCharacters,
+  anyNumber,
+  anyText,
+  isGlob,
+  isUnknown,
+  renderField,
+  type Field,
+} from '../path-policy/field.ts'
 import { resolvePath } from '../path-policy/judge-path.ts'
 import {
   clients,
@@ -82,9 +91,37 @@ function judgeGitCommand(call: Call, sub: string, { grammar, operands }: GitComm
   for (const { value, role } of options.values) if (role === 'read') checkRead(call, value, call.name)
   const check = Object.hasOwn(gitChecks, operands) ? gitChecks[operands] : undefined
   check?.(call, options, call.args.includes('--'))
+  if (printsContent.test(sub)) checkObjects(call, sub, options)
   if (sub === 'bisect' && call.args[0] === 'run') call.judge.judgeVector(call, call.args.slice(1), undefined)
   if (sub === 'rebase') judgeRebase(call)
 }
+
+const printsContent =
+  /^(show|log|diff|grep|blame|annotate|cat-file|whatchanged|diff-tree|diff-index|diff-files|range-diff|format-patch|archive|stash|reflog)$/
+
+/** Reads of git: files of the workspace, and `HEAD:file` of the history. The first operand of grep is its pattern. */
+function checkObjects(call: Call, sub: string, { names, operands, values }: Options): void {
+  if (names.has('batch')) call.ask(`${call.name} prints the objects that its input names`)
+  const hasPattern = sub !== 'grep' || values.some(({ name }) => name === 'e')
+  const lines = values.filter(({ name }) => name === 'L').map(({ value }) => value)
+  for (const word of [...(hasPattern ? operands : operands.slice(1)), ...lines])
+    for (const path of listPathsOf(word)) checkRead(call, path, call.name)
+}
+
+/** Returns the paths that a revision or a pathspec may name. `:!x` and `:(exclude)x` leave a path out. */
+function listPathsOf(word: Field): readonly Field[] {
+  if (/^:([!^]|\([\w,]*\bexclude\b)/.test(word)) return []
+  const starts = [...word.matchAll(/:/g)].map(({ index }) => index + 1)
+  return [0, ...starts.slice(0, maxParts)].map((at) =>
+    // Patterns of pathspecs are expanded by git.
+    word
+      .slice(at)
+      .replace(/^(\([\w,]*\)|\/)/, '')
+      .replaceAll('*', anyCharacters)
+      .replaceAll('?', anyCharacter),
+  )
+}
+const maxParts = 8
 
 function judgeRebase({ args, judge }: Call): void {
   const code = args.find((word) => /^(-x|--exec)/.test(word))

@@ -16,7 +16,7 @@ import { createSubstitution } from './constant-output.ts'
 import { reads, writes, type Check } from './effects.ts'
 import { isSelective, listFindStarts } from './hardline.ts'
 import { isHarmlessSedScript } from './languages/sed-script.ts'
-import { addLiteral, type Call } from './shell-state.ts'
+import { addLiteral, addTransform, type Call } from './shell-state.ts'
 
 type SedWords = { readonly scripts: Field[]; readonly operands: Field[]; isInPlace: boolean }
 
@@ -51,7 +51,7 @@ const sed: Check = (call) => {
   const { scripts, operands, isInPlace } = readSedWords(call)
   for (const script of scripts) {
     const transform = createSubstitution(script)
-    if (transform) call.judge.transforms.push(transform)
+    if (transform) addTransform(call.judge, script, transform)
     if (isHarmlessSedScript(script)) continue
     call.ask(`sed could write files or start programs with ${renderField(script).slice(0, 80)}`)
     call.judge.hasUnknownCode = true

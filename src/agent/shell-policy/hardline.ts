@@ -8,7 +8,12 @@ import { resolvePath } from '../path-policy/judge-path.ts'
 import { isDisk, isPowerSwitch, isVital } from '../path-policy/vital-paths.ts'
 import type { HostContext } from './shell-state.ts'
 
-export type Place = { readonly host: HostContext; readonly cwd: readonly Field[] }
+/** `work` limits how many guesses of what may run are tried. */
+export type Place = {
+  readonly host: HostContext
+  readonly cwd: readonly Field[]
+  readonly work: { remainingGuesses: number }
+}
 
 /** Returns why the vector never runs, or undefined. */
 type Rule = (args: readonly Field[], place: Place, name: string) => string | undefined

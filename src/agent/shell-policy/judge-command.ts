@@ -28,8 +28,9 @@ export type CommandVerdict = {
   readonly rule?: string
 }
 
-const maxSteps = 1_200
-const maxScanSteps = 400
+const maxSteps = 800
+const maxScanSteps = 250
+const maxGuesses = 150
 const maxScriptChars = 40_000
 const maxReasons = 8
 const maxNestedScripts = 16
@@ -71,7 +72,7 @@ function judgeLine(scope: Scope, command: string): void {
 function judgeUnreadable({ judge }: Scope, command: string, reason: string): void {
   addFinding(judge, 'ask', reason)
   const plain = command.slice(0, 200_000).replace(/\\\n|\r|[^\t\n -~]/g, '')
-  const found = findOpaqueHardline(plain, { host: judge.host, cwd: [judge.host.cwd] })
+  const found = findOpaqueHardline(plain, { host: judge.host, cwd: [judge.host.cwd], work: judge })
   if (found !== undefined) addFinding(judge, 'hardline', found)
 }
 
@@ -96,12 +97,13 @@ function createJudge(host: HostContext): Judge {
     programs: new Set(),
     commands: new Set(),
     literals: new Set(),
-    transforms: [],
+    transforms: new Map(),
     hasUnknownCode: false,
     written: new Map(),
     readsMany: false,
     arrivals: 'none',
     remainingSteps: maxSteps,
+    remainingGuesses: maxGuesses,
     depth: 0,
     containerDepth: 0,
     walkScript: (scope, script, stdin) => {

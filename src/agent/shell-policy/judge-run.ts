@@ -65,7 +65,7 @@ export function judgeRun(call: Call, path: Field, args: readonly Field[]): Outpu
   if (!isLiteral(path) || path.startsWith('/dev/fd/'))
     addUnknownCode(judge, `${call.name} runs ${renderField(path)}, which is only known at run time`)
   judge.hasUnknownCode ||= judge.written.size > 0 || judge.arrivals === 'downloads'
-  const hardline = findInWords(args, { host: judge.host, cwd: call.shell.cwd })
+  const hardline = findInWords(args, { host: judge.host, cwd: call.shell.cwd, work: judge })
   if (paths.some((resolved) => getZone(resolved, judge.host) !== 'inside')) {
     call.ask(`${call.name} runs ${renderField(path)}, a file outside the workspace`)
     if (hardline !== undefined) call.refuse(hardline)
@@ -145,11 +145,18 @@ function searchCode({ judge, args, captured }: Call, text: Field | undefined): v
   if (mayStart || captured) for (const literal of [text ?? '', ...args]) addLiteral(judge, literal)
 }
 
+/** Returns the module that a file defines: `json` for `x/json.py` and `x/json/__init__.py`. */
+const toModuleName = (path: string): string => {
+  const stem = path.replace(/\.\w+$/, '')
+  const module = stem.replace(/\/__init__$/, '')
+  return stem === path ? '' : module.slice(module.lastIndexOf('/') + 1)
+}
+
 /** A file of the project shadows a module of the standard library with the same name. */
 function judgeImports(call: Call, text: string, what: string): void {
   const names = new Set(text.match(/\w+/g))
-  const written = [...call.judge.written.keys()].map((path) => /([^/]+?)(?:\/__init__)?\.\w+$/.exec(path)?.[1] ?? '')
-  if (written.some((name) => names.has(name))) call.ask(`${call.name} may load a file that has just been written`)
+  if ([...call.judge.written.keys()].some((path) => names.has(toModuleName(path))))
+    call.ask(`${call.name} may load a file that has just been written`)
   checkProjectCode(call, `${call.name} ${what}`)
 }
 

@@ -56,7 +56,7 @@ export function judgeVector(scope: Scope, argv: readonly Field[], stdin: Output)
     addFinding(judge, 'ask', 'Commands are nested too deeply to judge')
     return undefined
   }
-  const found = findHardline(argv, { host: judge.host, cwd: shell.cwd }) ?? findByLiterals(scope, argv)
+  const found = findHardline(argv, { host: judge.host, cwd: shell.cwd, work: judge }) ?? findByLiterals(scope, argv)
   if (found !== undefined) addFinding(judge, 'hardline', found)
   const name = toProgramName(scope, first)
   const shown = renderField([name, ...args].join(' '))
@@ -86,8 +86,9 @@ function findByLiterals({ judge, shell }: Scope, argv: readonly Field[]): string
     if (text.length > 200 || !/^[-/~.]|^\d|^of=/.test(text)) continue
     // What find lists is everything below its start.
     const deep = judge.programs.has('find') && argv[0]?.endsWith('rm') ? ['-r'] : []
+    if (--judge.remainingGuesses < 0) return undefined
     const filled = [...argv.slice(0, at), ...deep, ...text.split(/\s+/), ...argv.slice(at + 1)]
-    const reason = findHardline(filled, { host: judge.host, cwd: shell.cwd })
+    const reason = findHardline(filled, { host: judge.host, cwd: shell.cwd, work: judge })
     if (reason !== undefined) return reason
   }
   return undefined
@@ -137,20 +138,22 @@ function callFunction(call: Call, body: Parameters<Call['judge']['walkBody']>[1]
 }
 
 function judgeUnknownWord(call: Call, word: Field): Output {
-  addUnknownCode(call.judge, `${renderField(word) || 'A word'} starts a program that is only known at run time`)
-  addLiteral(call.judge, call.args.join(' '))
-  for (const literal of call.judge.literals)
-    if (literal.length < 40) {
-      const reason = findHardline([literal.trim(), ...call.args], { host: call.judge.host, cwd: call.shell.cwd })
-      if (reason !== undefined) addFinding(call.judge, 'hardline', reason)
-    }
+  const { judge, args, shell } = call
+  addUnknownCode(judge, `${renderField(word) || 'A word'} starts a program that is only known at run time`)
+  addLiteral(judge, args.join(' '))
+  for (const literal of judge.literals) {
+    if (literal.length >= 40) continue
+    if (--judge.remainingGuesses < 0) return undefined
+    const reason = findHardline([literal.trim(), ...args], { host: judge.host, cwd: shell.cwd, work: judge })
+    if (reason !== undefined) addFinding(judge, 'hardline', reason)
+  }
   return undefined
 }
 
 function judgeUnknownProgram(call: Call): Output {
   const { judge, args, name, shell } = call
   call.ask(`${renderField(name)} is not on the list of programs that run without approval`)
-  const reason = findInWords(args, { host: judge.host, cwd: shell.cwd })
+  const reason = findInWords(args, { host: judge.host, cwd: shell.cwd, work: judge })
   if (reason !== undefined) addFinding(judge, 'hardline', reason)
   judge.hasUnknownCode = true
   for (const text of [...args, args.join(' ')]) addLiteral(judge, text)
@@ -193,6 +196,6 @@ function judgeProblem(call: Call, { isSensitive }: Program, problem: string): vo
   for (const word of args) addLiteral(judge, word.replace(/^--?[\w-]+=(exec=)?/, ''))
   if (!isSensitive) return
   judge.hasUnknownCode = true
-  const reason = findInWords(args, { host: judge.host, cwd: call.shell.cwd })
+  const reason = findInWords(args, { host: judge.host, cwd: call.shell.cwd, work: judge })
   if (reason !== undefined) addFinding(judge, 'hardline', reason)
 }

@@ -11,7 +11,7 @@ import { addFinding, type Judge, type Scope } from './shell-state.ts'
 const maxTexts = 200
 const maxCandidateWords = 24
 const maxScriptChars = 6_000
-const maxScannedChars = 40_000
+const maxScannedChars = 24_000
 
 const rot13 = (text: string): string =>
   text.replace(/[a-z]/gi, (char) => {
@@ -32,7 +32,7 @@ function decode(text: string, { transforms }: Judge): readonly string[] {
     text.includes('\\') ? decodeEscapes(text) : undefined,
     reverseLines(text),
     rot13(text),
-    ...transforms.map((transform) => transform(text)),
+    ...[...transforms.values()].map((transform) => transform(text)),
   ]
   return decoded.filter((one): one is string => one !== undefined && one !== text && isText(one))
 }
@@ -60,6 +60,7 @@ function findLooseCommand(text: string, place: Place): string | undefined {
 export function findInWords(words: readonly Field[], place: Place): string | undefined {
   for (const [i, word] of words.entries()) {
     if (!isDestructive(word)) continue
+    if (--place.work.remainingGuesses < 0) return undefined
     const reason = findHardline(words.slice(i, i + maxCandidateWords), place)
     if (reason !== undefined) return reason
   }
@@ -96,8 +97,8 @@ export function scanLiterals(scope: Scope): void {
   enqueue([...judge.literals, [...judge.literals].filter(isKnown).join('')], 0)
   for (let next = queue.shift(); next && scanned < maxScannedChars; next = queue.shift()) {
     const { text, depth } = next
-    scanned += text.length
-    const reason = findOpaqueHardline(text, { host: judge.host, cwd: shell.cwd })
+    scanned += text.length * (1 + judge.transforms.size / 2)
+    const reason = findOpaqueHardline(text, { host: judge.host, cwd: shell.cwd, work: judge })
     if (reason !== undefined)
       addFinding(judge, 'hardline', `A text of the command ${reason.replace(/^/, 'holds code: ')}`)
     if (judge.findings.some(({ level }) => level === 'hardline')) return

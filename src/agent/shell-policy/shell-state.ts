@@ -42,7 +42,7 @@ export type Judge = {
   /** Texts of the line that code could be made of. They are searched for hardline commands when code is not known. */
   readonly literals: Set<string>
   /** Changes that programs of the line make to texts: `tr`, `sed`. */
-  readonly transforms: ((text: string) => string | undefined)[]
+  readonly transforms: Map<string, (text: string) => string | undefined>
   /** Whether the line runs code that is not known in full. */
   hasUnknownCode: boolean
   /** Paths that the line writes, with their content where it is known. */
@@ -53,6 +53,8 @@ export type Judge = {
   arrivals: 'none' | 'files' | 'downloads'
   /** Each node costs a step. Below zero the verdict is `ask`. */
   remainingSteps: number
+  /** Guesses of what may run: programs in loose words, literals in place of unknown arguments. */
+  remainingGuesses: number
   depth: number
   /** Above zero where a finding is never hardline: inside a container. */
   containerDepth: number
@@ -94,7 +96,12 @@ export function addUnknownCode(judge: Judge, reason: string): void {
   judge.hasUnknownCode = true
 }
 
-const maxLiterals = 150
+const maxTransforms = 8
+export function addTransform({ transforms }: Judge, command: string, transform: (text: string) => Output): void {
+  if (transforms.size < maxTransforms) transforms.set(command, transform)
+}
+
+const maxLiterals = 100
 export function addLiteral({ literals }: Judge, text: Field): void {
   if (text.length > 0 && text.length <= 20_000 && literals.size < maxLiterals) literals.add(text)
 }
@@ -118,6 +125,7 @@ export function walkAlternatives(scope: Scope, branches: readonly (() => unknown
   const before: Snapshot = { vars: shell.vars, cwd: shell.cwd }
   const results: Snapshot[] = canSkip ? [before] : []
   for (const branch of branches) {
+    if (judge.remainingSteps < 0) break
     judge.remainingSteps -= before.vars.size >> 2
     shell.vars = new Map(before.vars)
     shell.cwd = before.cwd
@@ -125,7 +133,10 @@ export function walkAlternatives(scope: Scope, branches: readonly (() => unknown
     results.push({ vars: shell.vars, cwd: shell.cwd })
   }
   if (branches.length > 1) shell.cwdAfterCd = undefined
-  const joined = results.reduce((a, b) => joinSnapshots(a, b, judge.host), results[0] ?? before)
+  const joined = results.reduce((a, b) => {
+    judge.remainingSteps -= (a.vars.size + b.vars.size) >> 6
+    return judge.remainingSteps < 0 ? b : joinSnapshots(a, b, judge.host)
+  }, results[0] ?? before)
   shell.vars = joined.vars
   shell.cwd = joined.cwd
 }

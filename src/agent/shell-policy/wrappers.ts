@@ -218,7 +218,7 @@ function judgeCodeArgument(call: Call): Output {
   const inner = args.slice(first + (/^(ssh|flock)$/.test(name) ? 1 : 0))
   const code = at === -1 ? inner.join(' ') : (args[at + 1] ?? '')
   if (at === -1 && inner.length > 1) startInner(call, inner, undefined)
-  const reason = findInWords(args, { host: call.judge.host, cwd: call.shell.cwd })
+  const reason = findInWords(args, { host: call.judge.host, cwd: call.shell.cwd, work: call.judge })
   if (reason !== undefined) call.refuse(reason)
   addLiteral(call.judge, words.join(' '))
   if (call.stdin !== undefined) addLiteral(call.judge, call.stdin)

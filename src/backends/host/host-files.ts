@@ -104,7 +104,8 @@ async function search(host: Host, query: SearchQuery & { readonly path: string }
   const below = (path: string) =>
     path === root ? path.slice(path.lastIndexOf('/') + 1) : path.slice(root === '/' ? 1 : root.length + 1)
   const isWanted = target === 'files' ? glob(pattern) : query.glob === undefined ? () => true : glob(query.glob)
-  const paths = listed.parts.filter((path) => path !== '' && isWanted(below(path))).toSorted()
+  const excluded = new Set(target === 'content' ? query.exclude : [])
+  const paths = listed.parts.filter((path) => path !== '' && !excluded.has(path) && isWanted(below(path))).toSorted()
   const page = <T>(all: readonly T[], isTruncated: boolean) => ({
     hits: all.slice(offset, offset + limit),
     total: all.length,

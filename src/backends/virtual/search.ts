@@ -28,9 +28,10 @@ export async function search(within: SearchIn, root: string, query: SearchQuery)
   const entries = found.filter(({ kind, path }) => kind === 'file' && !skippedFolders.test(relative(path, root)))
   if (query.target === 'files') return byName(entries, root, query)
   const matches = query.glob === undefined ? () => true : glob(query.glob)
+  const excluded = new Set(query.exclude)
   return byContent(
     within,
-    entries.filter(({ path }) => matches(relative(path, root))),
+    entries.filter(({ path }) => !excluded.has(path) && matches(relative(path, root))),
     query,
   )
 }

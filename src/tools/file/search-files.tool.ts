@@ -3,7 +3,8 @@
 import * as z from 'zod'
 import type { ExecutionBackend, SearchHit, SearchQuery } from '../../agent/model/backend.ts'
 import { assessByRisk } from '../../agent/policy/approval.ts'
-import { assessSearch } from '../assess-paths.ts'
+import { isSearched, isSecretPath } from '../../agent/path-policy/judge-path.ts'
+import { assessSearch, listSecretFiles } from '../assess-paths.ts'
 import { defineTool } from '../define-tool.ts'
 import { fail } from '../tool-result.ts'
 import { findSimilarFiles } from './similar-files.ts'
@@ -31,13 +32,13 @@ export default defineTool({
   name: 'search_files',
   toolset: 'file',
   description:
-    'Search file contents (regex, line by line) or find files by name. Use this rather than grep, find or ls.',
+    'Search file contents (regex, line by line) or find files by name. Use this rather than grep, find or ls. Files with secrets are not searched.',
   input,
   needs: ['backend'],
   effect: 'pure',
   risk: () => 'read',
-  assess: ({ path, target, file_glob }, { backend }) =>
-    target === 'content' ? assessSearch(path, file_glob, backend) : assessByRisk('read', [path, backend.resolve(path)]),
+  assess: ({ path, target }, { backend }) =>
+    target === 'content' ? assessSearch(path, backend) : assessByRisk('read', [path, backend.resolve(path)]),
   touches: ({ path }, { backend }) => [backend.resolve(path)],
   run: (request, { backend }) =>
     failOnBackendError(async () => {
@@ -47,9 +48,44 @@ export default defineTool({
         return fail(`No such file or directory: ${request.path}`, { similar_files })
       }
       if (request.target === 'files') return findFiles(backend, request, path)
-      return request.output_mode === 'content' ? findLines(backend, request, path) : countLines(backend, request, path)
+      const search = await createSearch(backend, request, path)
+      const answer = await (request.output_mode === 'content' ? findLines : countLines)(backend, request, search)
+      return { ...answer, ...describeSkipped(search.skipped) }
     }),
 })
+
+type LineSearch = {
+  readonly query: Omit<SearchQuery, 'limit' | 'offset'>
+  /** Files with secrets that are left out. */
+  readonly skipped: readonly string[]
+}
+
+/** Leaves out files with secrets, except where the path itself is one: then a person has allowed the call. */
+async function createSearch(backend: ExecutionBackend, request: Input, path: string): Promise<LineSearch> {
+  const { pattern, file_glob, context } = request
+  const listed = isSecretPath(path) ? undefined : await listSecretFiles(backend, path)
+  const secrets = listed?.filter((file) => isSearched(file, file_glob)) ?? []
+  const glob = file_glob === undefined ? {} : { glob: file_glob }
+  const exclude = secrets.length === 0 ? {} : { exclude: secrets }
+  return { query: { target: 'content', pattern, path, context, ...glob, ...exclude }, skipped: secrets }
+}
+
+const describeSkipped = (skipped: readonly string[]) =>
+  skipped.length === 0
+    ? {}
+    : {
+        skipped_secret_files: skipped.length,
+        skipped_hint:
+          'Files that may hold secrets were not searched. Name one as path to search it; that asks a person.',
+      }
+
+/** A host may list no secrets, or ignore `exclude`. */
+async function searchLines(backend: ExecutionBackend, { query }: LineSearch, page: { limit: number; offset: number }) {
+  const result = await backend.files.search({ ...query, ...page })
+  if (isSecretPath(query.path ?? '')) return result
+  const hits = result.hits.filter(({ path }) => !isSecretPath(backend.resolve(path)))
+  return { ...result, hits, total: result.total - (result.hits.length - hits.length) }
+}
 
 const toRelativePath = (backend: ExecutionBackend, path: string): string =>
   path.startsWith(`${backend.capabilities.root}/`) ? path.slice(backend.capabilities.root.length + 1) : path
@@ -66,17 +102,9 @@ async function findFiles(backend: ExecutionBackend, request: Input, path: string
   return { files, total_count: total, ...pageHint(truncated, offset + files.length) }
 }
 
-const createQuery = ({ pattern, file_glob, context }: Input, path: string): Omit<SearchQuery, 'limit' | 'offset'> => ({
-  target: 'content',
-  pattern,
-  path,
-  context,
-  ...(file_glob !== undefined && { glob: file_glob }),
-})
-
-async function findLines(backend: ExecutionBackend, request: Input, path: string) {
+async function findLines(backend: ExecutionBackend, request: Input, search: LineSearch) {
   const { limit, offset, context } = request
-  const { hits, total, truncated } = await backend.files.search({ ...createQuery(request, path), limit, offset })
+  const { hits, total, truncated } = await searchLines(backend, search, { limit, offset })
   const found = hits.map((hit) => ({ ...hit, path: toRelativePath(backend, hit.path) }))
   const matches = found.length < minGroupedMatches ? found.map((hit) => renderMatch(hit, context)) : groupByFile(found)
   return { matches, total_count: total, ...pageHint(truncated, offset + hits.length) }
@@ -109,9 +137,9 @@ function groupByFile(hits: readonly SearchHit[]) {
   }))
 }
 
-async function countLines(backend: ExecutionBackend, request: Input, path: string) {
-  const query = { ...createQuery(request, path), context: 0, limit: maxCountedMatches, offset: 0 }
-  const { hits, total, truncated } = await backend.files.search(query)
+async function countLines(backend: ExecutionBackend, request: Input, { query, skipped }: LineSearch) {
+  const search = { query: { ...query, context: 0 }, skipped }
+  const { hits, total, truncated } = await searchLines(backend, search, { limit: maxCountedMatches, offset: 0 })
   const counts = new Map<string, number>()
   for (const hit of hits)
     counts.set(toRelativePath(backend, hit.path), (counts.get(toRelativePath(backend, hit.path)) ?? 0) + 1)

@@ -132,6 +132,59 @@ describe('secrets of a known workspace', () => {
   )
 })
 
+describe('a recursive search below secrets', () => {
+  const secretFiles = [
+    '/workspace/.env',
+    '/workspace/deploy/a.key',
+    '/workspace/deploy/b.key',
+    '/workspace/deploy/c.key',
+  ]
+  const at = (command: string) =>
+    judgeCommand(command, { cwd: '/workspace', workspace: '/workspace', isSandboxed: true, secretFiles })
+  it.each(['grep -rn TODO .', 'rg --hidden TODO', 'rg TODO'])('names the files and another way: %s', (command) => {
+    const { verdict, reasons } = at(command)
+    expect(verdict).toBe('ask')
+    expect(reasons.join()).toMatch(/contains .*deploy\/b\.key.*search_files skips these files/)
+  })
+  it('counts the files that it does not name', () =>
+    expect(at('grep -r x .').reasons.join()).toContain('and 1 more files with secrets'))
+  it.each(['rg TODO src', 'rg TODO src/a.ts', 'grep -r TODO src'])('elsewhere needs no approval: %s', (command) =>
+    expect(at(command).verdict).toBe('allow'),
+  )
+})
+
+describe('secrets that git reads', () => {
+  it.each([
+    'git show HEAD:.env',
+    'git show :0:.env',
+    'git show "HEAD^{/fix: x}:.env"',
+    'git show HEAD:deploy/server.pem',
+    'git show HEAD:.e*',
+    'git -C sub show HEAD:.env',
+    'git cat-file -p HEAD:.env',
+    'git cat-file --batch <<< HEAD:.env',
+    'git log -p -- .env',
+    'git log -L1,5:.env',
+    'git log -p -- ":(top).env"',
+    "git log -p -- '.e*'",
+    'git grep x -- .env',
+    'git grep -e x .env',
+    'git diff HEAD -- .env',
+    'git diff -- "*.pem"',
+    'git blame .env',
+    'git archive HEAD .env',
+  ])('need approval: %s', (command) => expect(judge(command).verdict).toBe('ask'))
+  it.each([
+    'git show HEAD:src/a.ts',
+    'git show HEAD:.env.example',
+    'git log --oneline -- src',
+    'git log -S .env',
+    'git grep -n .env src',
+    "git diff -- ':!.env'",
+    'git diff main...HEAD -- "src/**/*.ts"',
+  ])('do not stop %s', (command) => expect(judge(command).verdict).toBe('allow'))
+})
+
 describe('independently written commands', () => {
   it('number more than 1500', () => expect(Object.values(unseen).flat().length).toBeGreaterThan(1_500))
 

@@ -161,6 +161,38 @@ describe('search_files', () => {
     expect(await search(input)).toMatchObject(expected)
   })
 
+  describe('with files that hold secrets', () => {
+    const secrets = { '.env': 'needle=1\nneedle=2', 'src/server.key': 'needle', '.ssh/config': 'needle' }
+    const find = async (input: object, backend = memoryBackend({ ...files, ...secrets })) =>
+      (await call(searchFiles, { pattern: 'needle', ...input }, { backend })).result
+
+    it.each([{}, { output_mode: 'count' }, { output_mode: 'files_only' }, { context: 2 }, { file_glob: '*' }])(
+      'leaves them out and says so: %j',
+      async (input) => {
+        const found = await find(input)
+        expect(found).toMatchObject({ skipped_secret_files: 2, skipped_hint: expect.stringContaining('path') })
+        expect(JSON.stringify(found)).not.toMatch(/needle=|server\.key|\.ssh/)
+      },
+    )
+    it('counts no matches in them', async () => expect(await find({})).toMatchObject({ total_count: 5 }))
+    it('counts only files that the search would have read', async () => {
+      expect(await find({ path: 'src' })).toMatchObject({ skipped_secret_files: 1 })
+      expect(await find({ file_glob: '*.ts' })).not.toHaveProperty('skipped_secret_files')
+    })
+    it('reads one that is named, as a person has allowed', async () => {
+      const found = await find({ path: '.env' })
+      expect(found).toMatchObject({ total_count: 2, matches: [{ content: 'needle=1' }, { content: 'needle=2' }] })
+      expect(found).not.toHaveProperty('skipped_secret_files')
+    })
+    it('lists their names', async () =>
+      expect(await find({ target: 'files', pattern: '*.key' })).toMatchObject({ files: ['src/server.key'] }))
+    it('leaves them out where the host ignores what to exclude', async () => {
+      const plain = memoryBackend({ ...files, ...secrets })
+      const search: typeof plain.files.search = (query) => plain.files.search({ ...query, exclude: [] })
+      expect(JSON.stringify(await find({}, { ...plain, files: { ...plain.files, search } }))).not.toContain('needle=')
+    })
+  })
+
   it('names similar files for a missing path', async () => {
     expect(await search({ path: 'src/a.tx' })).toMatchObject({ similar_files: ['/workspace/src/a.ts'] })
   })

@@ -68,14 +68,23 @@ export function memoryBackend(
       list: async () => [],
       remove: async (path) => store.delete(resolvePath(path)),
       move: async () => undefined,
-      async search({ pattern, target, path = workspaceRoot, glob: wanted = '*', limit, offset, context = 0 }) {
+      async search({
+        pattern,
+        target,
+        path = workspaceRoot,
+        glob: wanted = '*',
+        exclude = [],
+        limit,
+        offset,
+        context = 0,
+      }) {
         const root = resolvePath(path)
         const paths = [...store.keys()].filter((key) => key === root || key.startsWith(`${root}/`)).toSorted()
         const within = (key: string) => key.slice(root.length + 1) || key
         const hits: SearchHit[] = []
         for (const key of paths) {
           if (target === 'files' && glob(pattern)(within(key))) hits.push({ path: key })
-          if (target === 'files' || !glob(wanted)(within(key))) continue
+          if (target === 'files' || exclude.includes(key) || !glob(wanted)(within(key))) continue
           const lines = decode(store.get(key)).split('\n')
           for (const [i, text] of lines.entries()) {
             if (!new RegExp(pattern).test(text)) continue

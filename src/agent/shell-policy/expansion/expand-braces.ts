@@ -1,13 +1,18 @@
 /** Expands braces in the raw text of a word, which the shell does before any other expansion. */
 
 const maxWords = 64
+/** Each brace is searched for its end. */
+const maxSearchedChars = 100_000
 
 /** Returns the resulting words, or undefined when there are too many. */
 export function expandBraces(text: string): readonly string[] | undefined {
   const expanded: string[] = []
   const pending = [text]
+  let searched = 0
   while (pending.length > 0) {
     const word = pending.shift() ?? ''
+    searched += (word.split('{').length - 1) * word.length
+    if (searched > maxSearchedChars) return undefined
     const group = findFirstGroup(word)
     if (!group) expanded.push(word)
     else pending.unshift(...group.choices.map((choice) => word.slice(0, group.from) + choice + word.slice(group.to)))

@@ -34,6 +34,7 @@ const maxTextChars = 20_000
 /** Returns every possible list of fields. */
 export function expandWord(scope: Scope, word: Word): readonly (readonly Field[])[] {
   if (!word.parts?.some(({ type }) => type === 'BraceExpansion')) return expandPlain(scope, word)
+  scope.judge.remainingSteps -= word.text.length >> 4
   const texts = expandBraces(word.text)
   if (!texts) {
     judgeInside(scope, word)
@@ -290,6 +291,8 @@ const maxIndirections = 4
 
 /** Judges a text that is evaluated as a number or a name: only numbers and names of such variables are harmless. */
 export function judgeEvaluated(scope: Scope, text: Field, label: string, depth = 0): void {
+  scope.judge.remainingSteps -= 1 + (text.length >> 8)
+  if (scope.judge.remainingSteps < 0) return
   const plain = text.replaceAll(anyNumber, '0')
   if (/^[\s\d.+*/%<>=!&|^~?:(),#-]*$/.test(plain)) return
   const isPlain = /^[\w\s.+*/%<>=!&|^~?:(),#-]*$/.test(plain)
