@@ -1,5 +1,6 @@
-// `npm run chaos [-- --kills N --simulations N --fuzz N --seed N]`: runs simulations of the turn machine with failures,
-// hostile requests to every route, the crash matrix, and random kills of a real server. Takes minutes. The last line is the sum.
+// `npm run chaos [-- --kills N --simulations N --fuzz N --mutations N --seed N]`: runs simulations of the turn machine
+// with failures, hostile requests to every route, variants of destructive commands, the crash matrix, and random kills of
+// a real server. Takes minutes. The last line is the sum.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '20' },
     simulations: { type: 'string', default: '100000' },
     fuzz: { type: 'string', default: '20000' },
+    mutations: { type: 'string', default: '20000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     help: { type: 'boolean', default: false },
   },
@@ -20,22 +22,27 @@ const { values } = parseArgs({
 
 const simulation = 'test/agent/loop/simulation.test.ts'
 const hostile = 'test/worker/fuzz.test.ts'
+const commands = 'test/agent/shell-policy/judge-command.test.ts'
+// The test repeats them for each of its seeds.
+const mutationSeeds = 4
 const config = ['--config', 'test/chaos/vitest.config.mjs']
 const folder = mkdtempSync(join(tmpdir(), 'talaria-chaos-'))
 
 try {
   if (values.help)
-    console.log('npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--seed N]; 0 leaves a part out')
+    console.log(
+      'npm run chaos -- [--kills 20] [--simulations 100000] [--fuzz 20000] [--mutations 20000] [--seed N]; 0 leaves a part out',
+    )
   else process.exitCode = await chaos(values)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function chaos({ kills, simulations, fuzz, seed }) {
-  for (const [name, value] of Object.entries({ kills, simulations, fuzz, seed }))
+async function chaos({ kills, simulations, fuzz, mutations, seed }) {
+  for (const [name, value] of Object.entries({ kills, simulations, fuzz, mutations, seed }))
     if (!/^\d+$/.test(value)) throw new Error(`--${name} has to be a number, not "${value}"`)
   console.log(
-    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, the crash matrix, ${kills} random kills`,
+    `seed ${seed}: ${simulations} simulations, ${fuzz} hostile requests, ${mutations} variants of commands, the crash matrix, ${kills} random kills`,
   )
   const parts = [
     ...(Number(simulations)
@@ -43,6 +50,15 @@ async function chaos({ kills, simulations, fuzz, seed }) {
       : []),
     ...(Number(fuzz)
       ? [{ name: 'hostile requests', env: { FUZZ: fuzz, FUZZ_SEED: seed }, args: ['--project', 'workerd', hostile] }]
+      : []),
+    ...(Number(mutations)
+      ? [
+          {
+            name: 'variants of commands',
+            env: { TALARIA_MUTATIONS: String(Math.ceil(Number(mutations) / mutationSeeds)) },
+            args: ['--project', 'pure', commands, '-t', 'variants of destructive commands'],
+          },
+        ]
       : []),
     { name: 'crash matrix', env: {}, args: [...config, 'test/chaos/kill.test.mjs', 'test/chaos/delivery.test.mjs'] },
     ...(Number(kills)
