@@ -8,7 +8,7 @@ import { headerOwner } from '../durable/models/provider-headers.ts'
 import { fingerprintSecret, type SecretOwner, unseal } from '../durable/platform/seal.ts'
 import { rotateDataKey, sealForTenant } from '../durable/tenant/tenant-seal.ts'
 import { tenantStub } from '../durable/tenant/tenant-stub.ts'
-import { secretOwner } from '../durable/workspace/command-secrets.ts'
+import { secretOwner } from '../durable/platform/tenant-secrets.ts'
 
 export type Resealed = { resealed: number; readonly unreadable: string[] }
 

@@ -9,7 +9,7 @@ import { parseSealedHeader } from '../../src/agent/model/provider-headers.ts'
 import { headerOwner } from '../../src/durable/models/provider-headers.ts'
 import { unsealSecrets } from '../../src/durable/channels/connection.ts'
 import { createConnections } from '../../src/db/channel-connections.ts'
-import { secretOwner } from '../../src/durable/workspace/command-secrets.ts'
+import { secretOwner } from '../../src/durable/platform/tenant-secrets.ts'
 import { tenantStub } from '../../src/durable/tenant/tenant-stub.ts'
 import { adminKey, applyMigrations, bindings, call, newTenant } from './client.ts'
 

@@ -11,7 +11,7 @@ import type { Limits } from '../../agent/model/settings.ts'
 import type { ToolCall } from '../../agent/model/turn.ts'
 import { noKeys, openKeys, type TenantKeys } from '../models/credentials.ts'
 import { isOwnReset } from '../platform/object-reset.ts'
-import { noSecrets, type OpenedSecrets, openSecrets } from '../workspace/command-secrets.ts'
+import { noSecrets, type OpenedSecrets, openSecrets } from '../platform/tenant-secrets.ts'
 import { snapshotMaxAgeMs, shareSettings, type TenantSnapshot, fetchTenantSnapshot } from './tenant-snapshot.ts'
 import { clock } from '../platform/clock.ts'
 

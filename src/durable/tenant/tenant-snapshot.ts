@@ -12,7 +12,7 @@ import { expandToolsets } from '../../tools/tools-for.ts'
 import { mergeWindows, type Windows } from '../models/learned-windows.ts'
 import { isSameAddress, openKeys, type SealedKeys } from '../models/credentials.ts'
 import { type StoredKeyHealth, mergeHealth } from '../models/key-pool.ts'
-import { openSecrets, type SealedSecrets } from '../workspace/command-secrets.ts'
+import { openSecrets, type SealedSecrets } from '../platform/tenant-secrets.ts'
 import { tenantStub } from './tenant-stub.ts'
 import { clock } from '../platform/clock.ts'
 

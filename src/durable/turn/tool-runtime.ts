@@ -16,7 +16,7 @@ import { type CallProgress, type DispatchOptions, dispatch, concurrentCalls } fr
 import { checkPermission, type PermissionContext } from '../../tools/check-permission.ts'
 import { attachmentPrefix, storeResultImages } from '../workspace/attachments.ts'
 import { noCapabilities, openBackend, resolveBackendKind } from '../workspace/open-backend.ts'
-import { grantedSecrets, type OpenedSecrets } from '../workspace/command-secrets.ts'
+import { grantedSecrets } from '../workspace/command-secrets.ts'
 import { openCheckpointArchive } from '../workspace/checkpoint-archive.ts'
 import { failpoint } from '../platform/failpoint.ts'
 import { type ProgramLog, withPrograms } from './programs.ts'
@@ -33,6 +33,7 @@ import type { SessionMetadata } from '../storage/session-metadata.ts'
 import { createTenantFetch } from '../tenant/tenant-fetch.ts'
 import { clock } from '../platform/clock.ts'
 import { redactorFor } from '../platform/redaction.ts'
+import type { OpenedSecrets } from '../platform/tenant-secrets.ts'
 
 export type ToolRuntimeOptions = {
   readonly env: Env

@@ -1,66 +1,8 @@
-/**
- * Opens the secrets of a tenant and adds the granted ones to the environment of commands. Values are only in memory: what
- * a command returns for the next one is stripped of them.
- */
+/** Adds granted secrets to the environment of commands. What a command returns for the next one is stripped of them. */
 
-import { log } from '../../agent/model/log.ts'
 import type { ExecOptions, ExecResult, ExecutionBackend } from '../../agent/model/backend.ts'
-import { BoundedMap } from '../../agent/model/bounded-map.ts'
 import type { Settings } from '../../agent/model/settings.ts'
-import { rememberSecrets } from '../platform/redaction.ts'
-import { type SecretOwner, unseal } from '../platform/seal.ts'
-
-export type TenantSecret = {
-  readonly name: string
-  readonly lastFour: string
-  readonly createdAt: number
-  readonly sealed: string
-}
-
-/** Oldest first. The revision grows with every change, so that a late snapshot is recognised. */
-export type StoredSecrets = { readonly revision: number; readonly list: readonly TenantSecret[] }
-
-/** The secrets as a snapshot carries them. */
-export type SealedSecrets = {
-  readonly revision: number
-  readonly list: readonly Pick<TenantSecret, 'name' | 'sealed'>[]
-}
-
-/** Values by name. */
-export type OpenedSecrets = ReadonlyMap<string, string>
-
-export const noSecrets: OpenedSecrets = new Map()
-
-export const secretOwner = (tenant: string, name: string): SecretOwner => ({ tenant, kind: 'secret', id: name })
-
-/** `masked`: also values that were replaced or deleted, because running commands may still print them. */
-type Opened = { readonly revision: number; readonly secrets: OpenedSecrets; readonly masked: readonly string[] }
-
-const maxMasked = 200
-const openedSecrets = new BoundedMap<string, Opened>(5_000)
-
-type SealedTenant = { readonly id: string; readonly secrets?: SealedSecrets | undefined }
-
-/** Opens the secrets of a snapshot, once for each revision in an isolate. One that cannot be opened is left out. */
-export async function openSecrets(env: Env, { id, secrets: sealed }: SealedTenant): Promise<OpenedSecrets> {
-  if (!sealed) return noSecrets
-  const cached = openedSecrets.get(id)
-  if (cached && cached.revision >= sealed.revision) return cached.secrets
-  const results = await Promise.all(sealed.list.map((one) => unseal(env, one.sealed, secretOwner(id, one.name))))
-  const secrets = new Map<string, string>()
-  for (const [at, { name }] of sealed.list.entries()) {
-    const result = results[at]
-    if (result?.kind === 'opened') secrets.set(name, result.secret)
-    else log.warn('secret.unusable', `The secret ${name} cannot be used.`, { reason: result?.reason, tenant_id: id })
-  }
-  // A later revision may have been opened during the wait.
-  const latest = openedSecrets.get(id)
-  if (latest && latest.revision >= sealed.revision) return latest.secrets
-  const masked = [...new Set([...secrets.values(), ...(latest?.masked ?? [])])].slice(0, maxMasked)
-  rememberSecrets(id, 'secrets', masked)
-  openedSecrets.set(id, { revision: sealed.revision, secrets, masked })
-  return secrets
-}
+import type { OpenedSecrets } from '../platform/tenant-secrets.ts'
 
 /** What commands of a session get. */
 export type CommandSecrets = {
