@@ -92,6 +92,21 @@ describe('the authority of a turn', () => {
     expect((await turnOf(id)).options.authority).toEqual(withScopes(['chat']))
   })
 
+  it('has only the tools that a message which joins it may use, from its next step on', async () => {
+    const scripted = model(waiting)
+    const id = newSessionId()
+    await objectOf(id).runs.submit(requestCommand('go', { target: creating({ model: scripted.id }) }))
+    await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'waiting')
+    const authority: Authority = { ...ownerAuthority(), toolBounds: [['clarify', 'todo']] }
+    expect(await objectOf(id).runs.submit(requestCommand('that one', { busyMode: 'steer', authority }))).toMatchObject({
+      status: 'joined',
+    })
+    await until(async () => (await objectOf(id).info.status(ownerAuthority())) === 'idle')
+    const namesOf = (nth: number) => scripted.requests[nth]?.tools?.map((tool) => tool.function.name).toSorted()
+    expect(namesOf(0)).toContain('terminal')
+    expect(namesOf(1)).toEqual(['clarify', 'todo'])
+  })
+
   it('is that of the key which repeats it', async () => {
     const scripted = model([says('one'), says('two')])
     const id = newSessionId()
