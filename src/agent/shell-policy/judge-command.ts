@@ -30,7 +30,7 @@ export type CommandVerdict = {
 
 const maxSteps = 800
 const maxScanSteps = 250
-const maxGuesses = 150
+const maxGuesses = 120
 const maxScriptChars = 40_000
 const maxReasons = 8
 const maxNestedScripts = 16

@@ -11,7 +11,7 @@ import { addFinding, type Judge, type Scope } from './shell-state.ts'
 const maxTexts = 200
 const maxCandidateWords = 24
 const maxScriptChars = 6_000
-const maxScannedChars = 24_000
+const maxScannedChars = 20_000
 
 const rot13 = (text: string): string =>
   text.replace(/[a-z]/gi, (char) => {

@@ -101,6 +101,7 @@ function expandTilde({ judge, shell }: Scope, text: string): string | undefined 
 }
 
 function listPieces(scope: Scope, parts: Parts, quoted: boolean): readonly WordPieces[] {
+  scope.judge.remainingSteps -= parts.length >> 3
   let all: readonly WordPieces[] = [[]]
   for (const part of parts) all = product(all, expandPart(scope, part, quoted), [{ text: anyText, split: !quoted }])
   return all
