@@ -84,11 +84,18 @@ describe('lists of the API', () => {
     expect((await follow(`/api/sessions/${id}/files/d?`)).map(({ name }) => name)).toEqual(['a', 'b', 'c'])
   })
 
-  it.each(['approvals', 'questions', 'pairing', 'credentials', 'secrets', 'settings/models', 'search?q=x', 'sessions', 'audit'])(
-    'refuse a foreign cursor: /api/%s',
-    async (path) => {
-      const { status, body } = await call<ErrorBody>('GET', `/api/${path}${path.includes('?') ? '&' : '?'}cursor=!`)
-      expect([status, body.error.param]).toEqual([400, 'cursor'])
-    },
-  )
+  it.each([
+    'approvals',
+    'questions',
+    'pairing',
+    'credentials',
+    'secrets',
+    'settings/models',
+    'search?q=x',
+    'sessions',
+    'audit',
+  ])('refuse a foreign cursor: /api/%s', async (path) => {
+    const { status, body } = await call<ErrorBody>('GET', `/api/${path}${path.includes('?') ? '&' : '?'}cursor=!`)
+    expect([status, body.error.param]).toEqual([400, 'cursor'])
+  })
 })

@@ -92,10 +92,17 @@ export const providersWithKeys = (): ReadonlySet<string> =>
 
 type SealedTenant = { readonly id: string; readonly credentials?: SealedKeys | undefined }
 
-/** Opens the keys of a snapshot. A key that cannot be opened is left out. */
+/**
+ * Opens the keys of a snapshot. A key that cannot be opened is left out. A snapshot without keys drops those in memory:
+ * they may be of a deleted tenant that had the same id.
+ */
 export async function openKeys(env: Env, { id, credentials }: SealedTenant): Promise<TenantKeys> {
+  if (!credentials) {
+    openedKeys.delete(id)
+    return noKeys
+  }
   const cached = cachedKeys(id)
-  if (!credentials || cached.revision >= credentials.revision) return cached
+  if (cached.revision >= credentials.revision) return cached
   const { list, revision } = credentials
   const results = await Promise.all(list.map((one) => unseal(env, one.sealed, credentialOwner(id, one))))
   const byProvider = new Map<string, NamedKey[]>()

@@ -43,7 +43,7 @@ export class TenantCredentials extends RpcTarget {
     if (!this.#mayChange(authority, 'write')) return 'foreign'
     const { result, stored } = withCredential(this.#stored() ?? noCredentials, credential)
     if (!stored) return result
-    this.#values.set('credentials', stored)
+    this.#store(stored)
     const { id: subject, provider, name, lastFour } = credential
     const details = { provider, name, last_four: lastFour }
     this.#audit.add({ at: clock.now(), kind: 'credential.added', actor: actorOf(authority), subject, details })
@@ -55,7 +55,7 @@ export class TenantCredentials extends RpcTarget {
     const stored = this.#stored() ?? noCredentials
     if (!stored.list.some((one) => one.id === id && one.sealed === before)) return false
     const list = stored.list.map((one) => (one.id === id ? { ...one, sealed, mark } : one))
-    this.#values.set('credentials', { revision: stored.revision + 1, list })
+    this.#store({ revision: stored.revision + 1, list })
     return true
   }
 
@@ -65,7 +65,7 @@ export class TenantCredentials extends RpcTarget {
     const removed = this.#stored()?.list.find((credential) => credential.id === id)
     const left = withoutCredential(this.#stored() ?? noCredentials, id)
     if (!left) return false
-    this.#values.set('credentials', left)
+    this.#store(left)
     this.#keyHealth.remove(id)
     const details = { provider: removed?.provider, last_four: removed?.lastFour }
     const event = { kind: 'credential.removed', actor: actorOf(authority), subject: id, details } as const
@@ -76,6 +76,11 @@ export class TenantCredentials extends RpcTarget {
   /** The keys as a snapshot carries them; undefined when the tenant never had one. */
   sealed(): SealedKeys | undefined {
     return sealedKeys(this.#stored())
+  }
+
+  /** The revision is a time, so that it also grows when a tenant is deleted and created again. */
+  #store({ revision, list }: StoredCredentials): void {
+    this.#values.set('credentials', { revision: Math.max(revision, clock.now()), list })
   }
 
   #stored(): StoredCredentials | undefined {

@@ -50,9 +50,18 @@ describe('the keys of a tenant', () => {
     const left = await openKeys(bindings, { id: 'late', credentials: sealedKeys(withoutCredential(both, 'c1')) })
     expect(left.byProvider.get('openai')).toEqual([{ id: 'c2', key: 'two' }])
     expect(await openKeys(bindings, { id: 'late', credentials: sealedKeys(both) })).toBe(left)
-    expect(await openKeys(bindings, { id: 'late' })).toBe(left)
     const nothing = await openKeys(bindings, { id: 'late', credentials: { revision: 4, list: [] } })
     expect([nothing.byProvider.size, cachedKeys('late').byProvider.size]).toEqual([0, 0])
+  })
+
+  it('are gone when the tenant was deleted and created again', async () => {
+    const before = { revision: 2, list: [await stored('again', 'c1', 'one')] }
+    await openKeys(bindings, { id: 'again', credentials: before })
+    await openKeys(bindings, { id: 'again' })
+    expect(cachedKeys('again').byProvider.size).toBe(0)
+    const after = { revision: 1, list: [await stored('again', 'c1', 'two')] }
+    const keys = await openKeys(bindings, { id: 'again', credentials: after })
+    expect(keys.byProvider.get('openai')).toEqual([{ id: 'c1', key: 'two' }])
   })
 
   it.each([0, 5_001, 12_000])(
