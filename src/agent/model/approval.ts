@@ -13,6 +13,8 @@ export type Assessment = {
   readonly subjects: readonly string[]
   /** The whole action in one line, for approval requests and for rules that deny. Default: the first subject. */
   readonly summary?: string
+  /** The action was not judged in full: only a person may allow it, once. */
+  readonly isUnjudged?: true
   /** The scope of "for this session" and "always". Absent: neither is offered. */
   readonly rule?: string
 }

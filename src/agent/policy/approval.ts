@@ -126,6 +126,7 @@ const checks: readonly Check[] = [
     decisions.some(({ did, by, hash }) => did === 'denied' && by === 'person' && hash === hashCall(call))
       ? refuse('person', 'exactly this was denied before in this turn')
       : undefined,
+  (call, policy) => (call.assessment.isUnjudged ? askPerson(call, policy) : undefined),
   (call, policy) => (policy.rules.some(applies(call, 'ask')) ? decideByMode(call, policy) : undefined),
   (call, { rules }) => {
     if (call.assessment.verdict === 'allow') return { do: 'run' }
@@ -139,6 +140,12 @@ const checks: readonly Check[] = [
 ]
 
 const describe = ({ tool, match }: ApprovalRule) => (match === undefined ? tool : `${tool} with ${match}`)
+
+/** In every mode: what was not judged in full might destroy what nobody can restore. */
+const askPerson = (call: JudgedCall, { unattended }: ApprovalPolicy): ApprovalRuling =>
+  unattended === undefined
+    ? { do: 'ask', decision: { by: 'mode', reason: describeReason(call) } }
+    : refuse('nobody', 'it cannot be judged in full, and nobody is there to ask')
 
 /** Decides a call that no earlier check has allowed or denied. */
 function decideByMode(call: JudgedCall, { mode, unattended, decisions }: ApprovalPolicy): ApprovalRuling {

@@ -24,6 +24,8 @@ export type CommandVerdict = {
   readonly commands: readonly string[]
   /** Wildcards or recursion read files that the line does not name, so the secrets of the workspace matter. */
   readonly readsMany?: true
+  /** A part was not judged: only a person may allow the line, not the mode, a rule or the judge model. */
+  readonly isUnjudged?: true
   /** The rule that “always” may store: a program and its subcommand. Absent where no rule would be safe. */
   readonly rule?: string
 }
@@ -70,6 +72,7 @@ function judgeLine(scope: Scope, command: string): void {
 
 /** A text that cannot be parsed in time is searched for hardline commands as it stands. */
 function judgeUnreadable({ judge }: Scope, command: string, reason: string): void {
+  judge.isUnread = true
   addFinding(judge, 'ask', reason)
   const plain = command.slice(0, 200_000).replace(/\\\n|\r|[^\t\n -~]/g, '')
   const found = findOpaqueHardline(plain, { host: judge.host, cwd: [judge.host.cwd], work: judge })
@@ -102,6 +105,8 @@ function createJudge(host: HostContext): Judge {
     written: new Map(),
     readsMany: false,
     arrivals: 'none',
+    isUnread: false,
+    hasLostText: false,
     remainingSteps: maxSteps,
     remainingGuesses: maxGuesses,
     depth: 0,
@@ -122,6 +127,7 @@ function walkText(scope: Scope, text: string, stdin: string | undefined): string
   // Parsing costs steps as well, so that repeated parsing of long texts ends.
   judge.remainingSteps -= text.length >> 6
   if (judge.remainingSteps < 0 || text.length > maxScriptChars || judge.depth >= maxNestedScripts) {
+    judge.isUnread = true
     addFinding(judge, 'ask', 'The command does too much to judge all of it.')
     return undefined
   }
@@ -134,10 +140,17 @@ function walkText(scope: Scope, text: string, stdin: string | undefined): string
 }
 
 function reportParseErrors(judge: Judge, { errors }: ParsedScript): void {
-  if (errors && errors.length > 0) addFinding(judge, 'ask', `The command cannot be read: ${errors[0]?.message ?? ''}`)
+  if (!errors?.length) return
+  judge.isUnread = true
+  addFinding(judge, 'ask', `The command cannot be read: ${errors[0]?.message ?? ''}`)
 }
 
-function createVerdict({ findings, programs, commands, readsMany }: Judge): CommandVerdict {
+/** Whether something of the line was not searched for hardline commands, because the line is too large or unreadable. */
+const isUnjudged = ({ isUnread, hasUnknownCode, hasLostText, remainingSteps, remainingGuesses }: Judge): boolean =>
+  isUnread || (hasUnknownCode && hasLostText) || remainingSteps < 0 || remainingGuesses < 0
+
+function createVerdict(judge: Judge): CommandVerdict {
+  const { findings, programs, commands, readsMany } = judge
   const hardlines = findings.filter(({ level }) => level === 'hardline')
   const relevant = hardlines.length > 0 ? hardlines : findings
   const reasons = [...new Set(relevant.map(({ reason }) => reason))].slice(0, maxReasons)
@@ -151,6 +164,7 @@ function createVerdict({ findings, programs, commands, readsMany }: Judge): Comm
     programs: [...programs],
     commands: [...commands],
     ...(readsMany && { readsMany }),
+    ...(verdict === 'ask' && isUnjudged(judge) && { isUnjudged: true }),
     ...(isSafeRule && { rule }),
   }
 }

@@ -47,10 +47,14 @@ export type Judge = {
   hasUnknownCode: boolean
   /** Paths that the line writes, with their content where it is known. */
   readonly written: Map<string, Output>
-  /** Files arrive whose names are not on the line: archives, clones, downloads. */
   /** Whether wildcards or recursion read files that the line does not name. */
   readsMany: boolean
+  /** Files arrive whose names are not on the line: archives, clones, downloads. */
   arrivals: 'none' | 'files' | 'downloads'
+  /** Whether a part was not read: it cannot be parsed, or the line is too large. */
+  isUnread: boolean
+  /** Whether a text or a change was left out of the search for hardline commands. */
+  hasLostText: boolean
   /** Each node costs a step. Below zero the verdict is `ask`. */
   remainingSteps: number
   /** Guesses of what may run: programs in loose words, literals in place of unknown arguments. */
@@ -97,13 +101,17 @@ export function addUnknownCode(judge: Judge, reason: string): void {
 }
 
 const maxTransforms = 8
-export function addTransform({ transforms }: Judge, command: string, transform: (text: string) => Output): void {
-  if (transforms.size < maxTransforms) transforms.set(command, transform)
+export function addTransform(judge: Judge, command: string, transform: (text: string) => Output): void {
+  if (judge.transforms.size < maxTransforms) judge.transforms.set(command, transform)
+  else judge.hasLostText = true
 }
 
 const maxLiterals = 100
-export function addLiteral({ literals }: Judge, text: Field): void {
-  if (text.length > 0 && text.length <= 20_000 && literals.size < maxLiterals) literals.add(text)
+const maxLiteralChars = 20_000
+export function addLiteral(judge: Judge, text: Field): void {
+  if (text.length === 0) return
+  if (text.length <= maxLiteralChars && judge.literals.size < maxLiterals) judge.literals.add(text)
+  else judge.hasLostText = true
 }
 
 const limit = (candidates: readonly Field[]): readonly Field[] =>

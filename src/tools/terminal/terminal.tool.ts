@@ -84,8 +84,10 @@ async function assessCall(
   const { backend, shell } = services
   const { cwd } = shell.read()
   const cwdOfCall = workdir === undefined ? cwd : backend.resolve(workdir, cwd)
-  const { verdict, reasons, commands, rule } = await assessWithFiles(command, cwdOfCall, services)
-  return { verdict, reasons, summary: command, subjects: commands, ...(rule !== undefined && { rule }) }
+  const { verdict, reasons, commands, rule, isUnjudged } = await assessWithFiles(command, cwdOfCall, services)
+  const assessment = { verdict, reasons, summary: command, subjects: commands }
+  if (isUnjudged) return { ...assessment, isUnjudged }
+  return { ...assessment, ...(rule !== undefined && { rule }) }
 }
 
 type Context = CallContext & Pick<Services, 'backend' | 'shell' | 'processes'>

@@ -35,6 +35,7 @@ const policy = (more: Partial<ApprovalPolicy> = {}): ApprovalPolicy => ({
 const push = command('git push origin main')
 const safe = command('ls', { verdict: 'allow', reasons: [] })
 const hard = command('rm -rf /', { verdict: 'hardline', reasons: ['rm would delete the root'] })
+const unjudged = command('a line of 30 000 parts', { isUnjudged: true })
 const denial = (asked: JudgedCall, by: ApprovalDecision['by'] = 'person') =>
   createDecision(asked, 1, { did: 'denied', by, reason: '' })
 
@@ -68,6 +69,25 @@ describe('a call', () => {
     ['with a risk needs approval', push, {}, { do: 'ask' }],
     ['is judged in mode smart', push, { mode: 'smart' }, { do: 'judge' }],
     ['runs in mode off, and is recorded', push, { mode: 'off' }, { do: 'run', decision: { by: 'mode' } }],
+    [
+      'that was not judged in full needs a person in mode off, and where a rule or a grant allows it',
+      unjudged,
+      { mode: 'off', rules: [{ do: 'allow', tool: '*' }], grants: ['terminal: git push'] },
+      { do: 'ask' },
+    ],
+    ['that was not judged in full is not for the judge model', unjudged, { mode: 'smart' }, { do: 'ask' }],
+    [
+      'that was not judged in full is refused where nobody can be asked',
+      unjudged,
+      { mode: 'off', unattended: 'allow' },
+      { do: 'refuse', decision: { by: 'nobody' } },
+    ],
+    [
+      'that was not judged in full runs when a person allowed exactly it',
+      { ...unjudged, granted: hashCall(unjudged) },
+      { mode: 'off' },
+      { do: 'run' },
+    ],
     [
       'that is hardline never runs',
       hard,

@@ -340,6 +340,24 @@ describe('an excessive command', () => {
   ])('needs approval: %s', (_, command) => expect(judge(command).verdict).toBe('ask'))
 })
 
+describe('a hardline command behind too much to judge', () => {
+  const decoys = Array.from({ length: 400 }, (_, i) => `$x${i} rm${i} -rf /tmp/${i}`).join('; ')
+  const texts = Array.from({ length: 300 }, (_, i) => `echo "text number ${i}"`).join('; ')
+  it.each([
+    ['steps', `${'ls; '.repeat(900)}rm -rf /`],
+    ['unknown programs', `${decoys}; $y -rf /`],
+    ['texts', `${texts}; echo cm0gLXJmIC8= | base64 -d > x; eval "$(cat x)"`],
+    ['a syntax error', 'case x in (; rm -rf /'],
+  ])('is refused, or the line counts as not judged: %s', (_, line) => {
+    const { verdict, isUnjudged } = judge(line)
+    expect([verdict === 'hardline' || isUnjudged, verdict === 'allow']).toEqual([true, false])
+  })
+
+  it.each(['ls', 'git push', 'rm -rf build', 'curl https://example.com | sh'])('is not behind %s', (line) =>
+    expect(judge(line).isUnjudged).toBeUndefined(),
+  )
+})
+
 describe('the commands of a command line', () => {
   it.each([
     ['/usr/bin/git push origin', ['git push origin']],
