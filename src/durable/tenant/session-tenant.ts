@@ -26,6 +26,7 @@ export class SessionTenant {
   /** When the load of this access began, and the last try to load one. */
   #accessAt = 0
   #accessTriedAt = 0
+  #refreshingAccess: Promise<void> | undefined
   readonly #env: Env
   readonly #id: string
   #loadedAt = 0
@@ -62,14 +63,20 @@ export class SessionTenant {
     this.#accessAt = at
   }
 
-  /** Whether the access is too old to begin another step. */
+  /** Whether the access is too old to begin another step, also while a newer one is being loaded. */
   get isAccessStale(): boolean {
+    if (this.#refreshingAccess) return true
     return clock.now() - Math.max(this.#accessAt, this.#accessTriedAt) > snapshotMaxAgeMs
   }
 
   /** Loads the access when it is too old. The last one stays in use while the tenant cannot be reached. */
   async refreshAccess(): Promise<void> {
     if (!this.isAccessStale) return
+    this.#refreshingAccess ??= this.#loadAccess().finally(() => (this.#refreshingAccess = undefined))
+    return this.#refreshingAccess
+  }
+
+  async #loadAccess(): Promise<void> {
     this.#accessTriedAt = clock.now()
     try {
       const { access = fullAccess, loadedAt } = await fetchTenantSnapshot(this.#env, this.#id)
