@@ -5,7 +5,7 @@
 
 import { and, eq, isNull, ne } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
-import { type Scope, scopes } from '../agent/model/authority.ts'
+import { type Scope, scopes } from '../agent/model/permission/authority.ts'
 import { createAdminAudit } from './admin-audit.ts'
 import { apiKey, tenant } from './schema.ts'
 
@@ -18,6 +18,8 @@ export type ApiKey = {
   readonly expiresAt: number | null
   readonly lastUsedAt: number | null
   readonly revokedAt: number | null
+  /** A role of the tenant's settings. */
+  readonly role: string | null
 }
 
 export type NewApiKey = {
@@ -25,6 +27,7 @@ export type NewApiKey = {
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly expiresAt?: number | null | undefined
+  readonly role?: string | null | undefined
 }
 
 /** The identity that a key proves. The caller has to refuse a suspended tenant, by `status`. */
@@ -32,6 +35,7 @@ export type VerifiedKey = {
   readonly keyId: string
   readonly tenantId: string
   readonly scopes: readonly Scope[]
+  readonly role: string | null
   readonly status: 'active' | 'suspended'
   /** Milliseconds since 1970, or null. */
   readonly expiresAt: number | null
@@ -70,15 +74,17 @@ const columns = {
   expiresAt: apiKey.expiresAt,
   lastUsedAt: apiKey.lastUsedAt,
   revokedAt: apiKey.revokedAt,
+  role: apiKey.role,
 }
 
-const selectKey = `SELECT hash, tenant_id, scopes, expires_at, revoked_at, status
+const selectKey = `SELECT hash, tenant_id, scopes, role, expires_at, revoked_at, status
   FROM api_key JOIN tenant ON tenant.id = api_key.tenant_id WHERE api_key.id = ?1
   AND status <> 'deleting'`
 type KeyRow = {
   readonly hash: string
   readonly tenant_id: string
   readonly scopes: string
+  readonly role: string | null
   readonly expires_at: number | null
   readonly revoked_at: number | null
   readonly status: 'active' | 'suspended'
@@ -105,9 +111,11 @@ export function createApiKeys(db: D1Database, actor: string): ApiKeys {
         expiresAt: newKey.expiresAt ?? null,
         lastUsedAt: null,
         revokedAt: null,
+        role: newKey.role ?? null,
       }
       const insert = orm.insert(apiKey).values({ ...key, hash: encodeHex(await hashSecret(secret)) })
-      const details = { name: key.name, scopes: key.scopes, expires_at: key.expiresAt }
+      const { name, scopes: held, role, expiresAt } = key
+      const details = { name, scopes: held, role, expires_at: expiresAt }
       await audit.run(insert.toSQL(), { kind: 'key.created', at: now, tenantId: key.tenantId, subject: id, details })
       return { key, presented: `tal_${id}_${secret}` }
     },
@@ -148,6 +156,7 @@ async function verify(db: D1Database, presented: string, now: number): Promise<V
     keyId: id,
     tenantId: row.tenant_id,
     scopes: JSON.parse(row.scopes) as readonly Scope[],
+    role: row.role,
     status: row.status,
     expiresAt: row.expires_at,
   }

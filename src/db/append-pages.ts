@@ -9,9 +9,9 @@ import type { TenantDb } from './tenant-db.ts'
 import {
   getPagePieces,
   normalizeText,
+  renderTenantPieces,
+  renderTenantWords,
   separateUnspaced,
-  tenantPiece,
-  tenantWord,
   weekNumber,
   weekWord,
   getPageWords,
@@ -23,16 +23,15 @@ export const dayNumber = (at: number) => Math.floor(at / dayMs)
 
 const ownSession = 'FROM session WHERE tenant_id = ?1 AND id = ?2'
 
-// The update omits active_day and chat: SQLite would write their indexes again even if the values are unchanged.
+// The update omits active_day, chat and parent_id: SQLite would write their indexes again even if the values are unchanged.
 const upsertSession = `INSERT INTO session(tenant_id, id, title, source, model, parent_id, created_at, updated_at, active_day,
     through, usage, state, chat) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
   ON CONFLICT(tenant_id, id) DO UPDATE SET title = excluded.title, source = excluded.source, model = excluded.model,
-    parent_id = excluded.parent_id, updated_at = excluded.updated_at, through = max(session.through, excluded.through),
+    updated_at = excluded.updated_at, through = max(session.through, excluded.through),
     usage = excluded.usage, state = excluded.state
   WHERE excluded.through > session.through
-    OR (session.title, session.source, session.model, session.parent_id, session.updated_at, session.usage, session.state)
-      IS NOT (excluded.title, excluded.source, excluded.model, excluded.parent_id, excluded.updated_at, excluded.usage,
-        excluded.state)`
+    OR (session.title, session.source, session.model, session.updated_at, session.usage, session.state)
+      IS NOT (excluded.title, excluded.source, excluded.model, excluded.updated_at, excluded.usage, excluded.state)`
 const updateActiveDay = 'UPDATE session SET active_day = ?3 WHERE tenant_id = ?1 AND id = ?2 AND active_day <> ?3'
 
 // Runs before the session is written, so that the old title can be compared.
@@ -77,7 +76,7 @@ export async function appendPages(
   for (const batch of splitIntoBatches(pages.map(encodePage))) {
     await tenantDb.write([
       ...recordStatements(tenantDb, { record, through: Math.max(0, ...batch.map((page) => page.last)), before }),
-      ...batch.flatMap((page) => pageStatements(tenantDb, record.id, page)),
+      ...batch.flatMap((page) => pageStatements(tenantDb, record, page)),
       ...batch.flatMap(({ page }) => decisionStatements(tenantDb, record.id, page)),
     ])
     before = record
@@ -134,27 +133,32 @@ function sessionStatement({ statement }: TenantDb, record: SessionRecord, throug
   return statement(upsertSession, ...values, record.chat ?? null)
 }
 
-function titleStatements({ statement, tenantId }: TenantDb, { id, title, updatedAt }: SessionRecord) {
+function titleStatements({ statement, tenantId }: TenantDb, { id, title, source, updatedAt }: SessionRecord) {
   if (!title?.trim()) return []
   const week = weekWord(tenantId, weekNumber(updatedAt))
   return [
-    statement(insertTitleWords, id, tenantWord(tenantId), week, separateUnspaced(title)),
-    statement(insertTitlePieces, id, tenantPiece(tenantId), normalizeText(title)),
+    statement(insertTitleWords, id, renderTenantWords(tenantId, source), week, separateUnspaced(title)),
+    statement(insertTitlePieces, id, renderTenantPieces(tenantId, source), normalizeText(title)),
   ]
 }
 
-function pageStatements({ statement, tenantId }: TenantDb, sessionId: string, stored: EncodedPage) {
+function pageStatements(
+  { statement, tenantId }: TenantDb,
+  { id: sessionId, source }: SessionRecord,
+  stored: EncodedPage,
+) {
   const { page, mark, last, size, model, usage, turn, body } = stored
   const { n, at, runId } = page
   const words = getPageWords(page)
   const pieces = getPagePieces(page)
+  const tenantWords = renderTenantWords(tenantId, source)
   const indexed = page.indexed === false ? 0 : 1
   return [
     words
-      ? statement(upsertWords, sessionId, n, mark, tenantWord(tenantId), weekWord(tenantId, weekNumber(at)), words)
+      ? statement(upsertWords, sessionId, n, mark, tenantWords, weekWord(tenantId, weekNumber(at)), words)
       : statement(deleteWords, sessionId, n, mark),
     pieces
-      ? statement(upsertPieces, sessionId, n, mark, tenantPiece(tenantId), pieces)
+      ? statement(upsertPieces, sessionId, n, mark, renderTenantPieces(tenantId, source), pieces)
       : statement(deletePieces, sessionId, n, mark),
     statement(upsertPage, sessionId, n, mark, runId, at, last, size, indexed, model, usage, turn, body),
   ]

@@ -3,8 +3,8 @@
  * or deletes entries, except the deletion of their tenant.
  */
 
-import type { ApprovalDecision } from '../agent/model/approval.ts'
-import { type AuditEvent, createDecisionEvent } from '../agent/model/audit.ts'
+import type { ApprovalDecision } from '../agent/model/permission/approval.ts'
+import { type AuditEvent, createDecisionEvent } from '../agent/model/permission/audit.ts'
 import type { Page } from '../agent/model/history.ts'
 import { hash53 } from '../agent/model/hash53.ts'
 import { type SqlValue, type TenantDb, createTenantDb } from './tenant-db.ts'
@@ -17,6 +17,10 @@ const insertEntry = `INSERT INTO audit(${columns}) VALUES (?1, ?2, ?3, ?4, ?5, ?
 /** SQLite needs the WHERE before ON CONFLICT after a SELECT. */
 const insertEntryIfChanged = `INSERT INTO audit(${columns})
   SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE changes() > 0 ${onConflict}`
+
+const insertEntryOnce = `INSERT INTO audit(${columns})
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS (SELECT 1 FROM audit
+    WHERE tenant_id = ?1 AND kind = ?7 AND at > ?9 AND actor = ?8 AND body = ?6) ${onConflict}`
 
 /** The first decisions were stored without kind and actor: their mark is a hash of the body alone. */
 const markOf = ({ kind, actor, sessionId, runId }: AuditEvent, body: string) =>
@@ -48,6 +52,16 @@ export function decisionStatements(
 export async function writeAuditEvents(db: D1Database, tenantId: string, events: readonly AuditEvent[]): Promise<void> {
   const tenantDb = createTenantDb(db, tenantId)
   if (events.length > 0) await tenantDb.write(events.map((event) => auditStatement(tenantDb, event)))
+}
+
+/** Writes an entry unless there is an equal one since a time. */
+export async function writeAuditEventOnce(
+  db: D1Database,
+  tenantId: string,
+  { event, since }: { readonly event: AuditEvent; readonly since: number },
+): Promise<void> {
+  const { statement, write } = createTenantDb(db, tenantId)
+  await write([statement(insertEntryOnce, ...valuesOf(event), since)])
 }
 
 export type AuditFilter = {

@@ -3,10 +3,10 @@
  * `usage_kept`, so that it stays counted.
  */
 
-import type { AuditEvent } from '../agent/model/audit.ts'
+import type { AuditEvent } from '../agent/model/permission/audit.ts'
 import type { SpentTurn } from '../agent/model/history.ts'
 import { auditStatement } from './audit-log.ts'
-import type { TenantDb } from './tenant-db.ts'
+import { createTenantDb, type TenantDb } from './tenant-db.ts'
 
 const ownSession = 'FROM session WHERE tenant_id = ?1 AND id = ?2'
 const keyRange = (key: string) =>
@@ -32,6 +32,12 @@ const usageStatements = ({ statement }: TenantDb, sessionId: string, turns: read
   turns.map(({ runId, at, source, model, usage }) =>
     statement(insertUsage, runId, at, sessionId, source, model ?? null, JSON.stringify(usage)),
   )
+
+/** Adds usage that belongs to no session. */
+export async function addUsage(db: D1Database, tenantId: string, spent: SpentTurn): Promise<void> {
+  const tenantDb = createTenantDb(db, tenantId)
+  await tenantDb.write(usageStatements(tenantDb, '', [spent]))
+}
 
 /** Deletes the pages from `from` on. `unsent`: deleted turns that were never sent to the history. */
 export async function deletePagesFrom(

@@ -1,6 +1,6 @@
 /** Implements the history port on D1, for one tenant. The storage and its cost: docs/design/history.md. */
 
-import type { HistoryReach } from '../agent/model/authority.ts'
+import type { HistoryReach } from '../agent/model/permission/authority.ts'
 import type { HistoryStore } from '../agent/model/history.ts'
 import type { History } from '../agent/model/tool.ts'
 import { appendPages } from './append-pages.ts'
@@ -8,7 +8,7 @@ import { createTenantDb } from './tenant-db.ts'
 import { listRecentSessions, listSessions, getSession } from './session-directory.ts'
 import { listPages, readMessages } from './read-pages.ts'
 import { deleteSession, deletePagesFrom } from './delete-pages.ts'
-import { searchMessages } from './search.ts'
+import { searchMessages } from './search/search.ts'
 
 export function createD1History(db: D1Database, tenantId: string): HistoryStore {
   const tenantDb = createTenantDb(db, tenantId)
@@ -19,8 +19,10 @@ export function createD1History(db: D1Database, tenantId: string): HistoryStore 
     listPages: (sessionId, after, bytes) => listPages(tenantDb, sessionId, after, bytes),
     listSessions: (filter) => listSessions(tenantDb, filter),
     deleteSession: (sessionId, unsent, audit) => deleteSession(tenantDb, sessionId, unsent, audit),
-    recent: (limit) => listRecentSessions(tenantDb, limit),
-    search: (query, limit, sort) => searchMessages(tenantDb, query, limit, { sort, now: Date.now() }),
+    recent: (limit) => listRecentSessions(tenantDb, limit, {}),
+    search: async (query, limit, sort) =>
+      (await searchMessages(tenantDb, query, limit, { sort, now: Date.now() })).hits,
+    searchPage: (query, limit, sort) => searchMessages(tenantDb, query, limit, { sort, now: Date.now() }),
     read: (sessionId, range) => readMessages(tenantDb, sessionId, range),
   }
 }
@@ -33,11 +35,12 @@ export function createReachableHistory(
 ): History {
   const tenantDb = createTenantDb(db, tenantId)
   const chat = reach.kind === 'chat' ? reach.chat : undefined
+  const scope = { chat, notOf: sessionId }
   const isOwnOnly = reach.kind === 'session'
   return {
-    recent: async (limit) => (isOwnOnly ? [] : listRecentSessions(tenantDb, limit, chat)),
+    recent: async (limit) => (isOwnOnly ? [] : listRecentSessions(tenantDb, limit, scope)),
     search: async (query, limit, sort) =>
-      isOwnOnly ? [] : searchMessages(tenantDb, query, limit, { sort, now: Date.now(), chat }),
+      isOwnOnly ? [] : (await searchMessages(tenantDb, query, limit, { ...scope, sort, now: Date.now() })).hits,
     read: async (id, range) =>
       isOwnOnly && id !== sessionId ? undefined : readMessages(tenantDb, id, range, isOwnOnly ? undefined : chat),
   }

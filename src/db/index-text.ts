@@ -6,6 +6,7 @@
 import type { Entry, Page } from '../agent/model/history.ts'
 import { textIn } from '../agent/model/message.ts'
 import { hash53 } from '../agent/model/hash53.ts'
+import { classifySource, type SourceClass } from '../agent/recall/session-source.ts'
 
 const maxMessageChars = 8192
 const maxToolResultChars = 2048
@@ -56,6 +57,25 @@ export const tenantWord = (tenantId: string) =>
 export function tenantPiece(tenantId: string): string {
   const hash = hash53(tenantId)
   return String.fromCodePoint(...[0, 15, 30].map((bits) => 0x20000 + (Math.floor(hash / 2 ** bits) % 2 ** 15)))
+}
+
+/**
+ * Encodes the tenant and the class of the session's source for a row of `words`. Rows of interactive sessions have the
+ * tenant alone, so that a search leaves the others out without reading them.
+ */
+export const renderTenantWords = (tenantId: string, source: string): string =>
+  [tenantWord(tenantId), ...otherClass(source).map((name) => classWord(tenantId, name))].join(' ')
+export const classWord = (tenantId: string, name: OtherClass): string => tenantWord(tenantId).replace(/q$/, `${name}q`)
+
+/** The same for a row of `pieces`. */
+export const renderTenantPieces = (tenantId: string, source: string): string =>
+  [tenantPiece(tenantId), ...otherClass(source).map((name) => classPiece(tenantId, name))].join(' ')
+export const classPiece = (tenantId: string, name: OtherClass): string => tenantPiece(`${tenantId} ${name}`)
+
+export type OtherClass = Exclude<SourceClass, 'interactive'>
+function otherClass(source: string): readonly OtherClass[] {
+  const name = classifySource(source)
+  return name === 'interactive' ? [] : [name]
 }
 
 const weekMs = 7 * 24 * 60 * 60 * 1000

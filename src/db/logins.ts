@@ -5,7 +5,8 @@
 
 import { and, asc, eq, inArray, ne } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
-import type { Scope } from '../agent/model/authority.ts'
+import type { Scope } from '../agent/model/permission/authority.ts'
+import { createAdminAudit } from './admin-audit.ts'
 import { login, tenant } from './schema.ts'
 
 export type Login = {
@@ -18,6 +19,8 @@ export type Login = {
   readonly claim: string
   readonly value: string
   readonly scopes: readonly Scope[]
+  /** A role of the tenant's settings. */
+  readonly role: string | null
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
@@ -36,8 +39,10 @@ export type Logins = {
 /** A token with more audiences is refused. */
 const maxAudiences = 20
 
-export function createLogins(db: D1Database): Logins {
+/** `actor`: who makes the changes, for the audit log. */
+export function createLogins(db: D1Database, actor = ''): Logins {
   const orm = drizzle(db)
+  const audit = createAdminAudit(db, actor)
   return {
     list: (tenantId) =>
       orm
@@ -48,10 +53,18 @@ export function createLogins(db: D1Database): Logins {
     create: async (rule) => {
       const isLiving = and(eq(tenant.id, rule.tenantId), ne(tenant.status, 'deleting'))
       const [owner] = await orm.select({ id: tenant.id }).from(tenant).where(isLiving)
-      if (owner) await orm.insert(login).values(rule)
-      return owner !== undefined
+      if (!owner) return false
+      const { id, tenantId, createdAt: at, ...details } = rule
+      const insert = orm.insert(login).values(rule)
+      return audit.run(insert.toSQL(), { kind: 'login.created', at, tenantId, subject: id, details })
     },
-    delete: async (id) => (await orm.delete(login).where(eq(login.id, id)).returning())[0],
+    delete: async (id) => {
+      const [rule] = await orm.select().from(login).where(eq(login.id, id))
+      if (!rule) return undefined
+      const { tenantId, name } = rule
+      const event = { kind: 'login.deleted', at: Date.now(), tenantId, subject: id, details: { name } } as const
+      return (await audit.run(orm.delete(login).where(eq(login.id, id)).toSQL(), event)) ? rule : undefined
+    },
     match: async (issuer, audiences) => {
       if (!audiences.length || audiences.length > maxAudiences) return []
       const rows = await orm

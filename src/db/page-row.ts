@@ -4,6 +4,7 @@
  */
 
 import type { Entry, Page } from '../agent/model/history.ts'
+import type { MessageSource } from '../agent/model/message.ts'
 import type { Usage } from '../agent/model/usage.ts'
 import { hash53 } from '../agent/model/hash53.ts'
 
@@ -79,3 +80,9 @@ export function decodePage(row: PageRow): Page {
 }
 
 export const decodeEntries = (body: string) => JSON.parse(body) as readonly Entry[]
+
+/** Names the source of a message that no person and no model wrote. */
+export const getMessageSource = (entry: Entry | undefined): { readonly message_source?: MessageSource } =>
+  entry && 'source' in entry.message && entry.message.source !== undefined
+    ? { message_source: entry.message.source }
+    : {}

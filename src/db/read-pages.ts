@@ -4,7 +4,7 @@ import type { Entry, Page } from '../agent/model/history.ts'
 import { callsIn, textIn } from '../agent/model/message.ts'
 import type { HistoryMessage } from '../agent/model/tool.ts'
 import type { TenantDb } from './tenant-db.ts'
-import { decodeEntries, pageColumns, keysPerSession, decodePage, type PageRow } from './page-row.ts'
+import { decodeEntries, getMessageSource, pageColumns, keysPerSession, decodePage, type PageRow } from './page-row.ts'
 
 const defaultPortionBytes = 8 * 2 ** 20
 const maxPages = 256
@@ -89,12 +89,13 @@ export async function readMessages(
 
 const decodeRows = (rows: readonly PageRow[]) => rows.flatMap((row) => decodeEntries(row.body))
 
-function renderMessage({ id, seq, at, message }: Entry): HistoryMessage {
+function renderMessage(entry: Entry): HistoryMessage {
+  const { id, seq, at, message } = entry
   const calls = message.role === 'assistant' ? callsIn(message).map((call) => `[called ${call.name}]`) : []
   const text = [textIn(message), ...calls].filter((line) => line !== '').join('\n')
   const content =
     text.length > maxMessageChars
       ? `${text.slice(0, maxMessageChars)}\n[${text.length - maxMessageChars} more characters are not shown]`
       : text
-  return { id, seq, role: message.role, content, at: new Date(at).toISOString() }
+  return { id, seq, role: message.role, ...getMessageSource(entry), content, at: new Date(at).toISOString() }
 }

@@ -5,7 +5,7 @@
 
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { Scope } from '../agent/model/authority.ts'
+import type { Scope } from '../agent/model/permission/authority.ts'
 import type { Limits } from '../agent/model/settings.ts'
 import type { Usage } from '../agent/model/usage.ts'
 
@@ -36,6 +36,10 @@ export const session = sqliteTable(
     index('session_chat')
       .on(table.tenantId, table.chat)
       .where(sql`chat IS NOT NULL`),
+    // Finds the forks and children of a session. Partial for the same reason.
+    index('session_parent')
+      .on(table.tenantId, table.parentId)
+      .where(sql`parent_id IS NOT NULL`),
   ],
 )
 
@@ -97,11 +101,13 @@ export const apiKey = sqliteTable(
     expiresAt: integer('expires_at'),
     lastUsedAt: integer('last_used_at'),
     revokedAt: integer('revoked_at'),
+    // A role of the tenant's settings, which limits the scopes. Null: the key has them all.
+    role: text('role'),
   },
   (table) => [index('api_key_tenant').on(table.tenantId)],
 )
 
-/** Who did what: decisions about tool calls, except calls that need none, and actions of keys and people. Append-only. */
+/** The audit log: decisions about tool calls, except calls that need none, and actions of keys and people. Append-only. */
 export const audit = sqliteTable(
   'audit',
   {
@@ -169,6 +175,8 @@ export const login = sqliteTable(
     value: text('value').notNull(),
     scopes: text('scopes', { mode: 'json' }).$type<readonly Scope[]>().notNull(),
     createdAt: integer('created_at').notNull(),
+    // As that of a key.
+    role: text('role'),
   },
   (table) => [index('login_issuer').on(table.issuer, table.audience)],
 )

@@ -4,11 +4,13 @@
  */
 
 import type { SessionFilter, SessionRecord } from '../agent/model/history.ts'
+import { hiddenSources, scheduledSources } from '../agent/recall/session-source.ts'
 import type { HistorySession } from '../agent/model/tool.ts'
 import type { Usage } from '../agent/model/usage.ts'
 import { dayNumber } from './append-pages.ts'
 import type { TenantDb, SqlValue } from './tenant-db.ts'
 import { normalizeText, tenantPiece } from './index-text.ts'
+import { resolveScope, type SessionScope } from './search/session-scope.ts'
 
 type SessionRow = {
   readonly id: string
@@ -46,15 +48,23 @@ export async function getSession({ read }: TenantDb, sessionId: string) {
   return row && { record: parseRow(row), through: row.through }
 }
 
-/** `chat`: only the sessions of this chat. */
+/** Sessions of other classes between the listed ones are skipped; after this many the list ends. */
+const maxScannedSessions = 300
+
+const quoteList = (sources: readonly string[]) => sources.map((source) => `'${source}'`).join()
+
+/** Lists the latest sessions, runs of jobs after all others, without hidden ones. */
 export async function listRecentSessions(
-  { read }: TenantDb,
+  tenantDb: TenantDb,
   limit: number,
-  chat?: string,
+  { chat, notOf }: SessionScope,
 ): Promise<readonly HistorySession[]> {
-  const rows = await read<Pick<SessionRow, 'id' | 'title' | 'source' | 'updated_at'>>(
-    `SELECT id, title, source, updated_at FROM session
-      WHERE tenant_id = ?1 ${chat === undefined ? '' : 'AND chat = ?3'} ${newestFirst} LIMIT ?2`,
+  const within = await resolveScope({ notOf }, tenantDb)
+  const rows = await tenantDb.read<Pick<SessionRow, 'id' | 'title' | 'source' | 'updated_at'>>(
+    `SELECT id, title, source, updated_at FROM (SELECT num, id, title, source, updated_at, active_day FROM session
+        WHERE tenant_id = ?1 ${chat === undefined ? '' : 'AND chat = ?3'} ${newestFirst} LIMIT ${maxScannedSessions})
+      WHERE source NOT IN (${quoteList(hiddenSources)}) ${within?.(`(num << 20)`) ?? ''}
+      ORDER BY source IN (${quoteList(scheduledSources)}), active_day DESC, updated_at DESC, id LIMIT ?2`,
     Math.min(limit, maxSessions),
     ...(chat === undefined ? [] : [chat]),
   )
@@ -79,6 +89,7 @@ export async function listSessions({ read, tenantId }: TenantDb, filter: Session
     conditions.push(`(updated_at < ${at} OR (updated_at = ${at} AND id > ${id}))`)
   }
   if (filter.source !== undefined) conditions.push(`source = ${bind(filter.source)}`)
+  else if (filter.isForPeople) conditions.push(`source NOT IN (${quoteList(hiddenSources)})`)
   if (filter.q) conditions.push(renderTitleCondition(filter.q, tenantId, bind))
   const limit = Math.max(1, Math.min(filter.limit, maxSessions))
   const rows = await read<SessionRow>(

@@ -20,6 +20,7 @@ describe('an API key', () => {
     await tenants.update(tenantId, { status: 'suspended' })
     expect(await tenants.verify(presented, noonMs)).toEqual({
       keyId: key.id,
+      role: null,
       tenantId,
       scopes: ['chat', 'read'],
       status: 'suspended',

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest'
-import type { ApprovalDecision } from '../../src/agent/model/approval.ts'
-import { createAuditEvent, listChanges, type NewAuditEvent } from '../../src/agent/model/audit.ts'
+import type { ApprovalDecision } from '../../src/agent/model/permission/approval.ts'
+import { createAuditEvent, listChanges, type NewAuditEvent } from '../../src/agent/model/permission/audit.ts'
 import {
   type AuditFilter,
   auditStatementIfChanged,

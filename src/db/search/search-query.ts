@@ -3,7 +3,16 @@
  * because every term is quoted and only this file writes operators.
  */
 
-import { normalizeText, separateUnspaced, tenantPiece, tenantWord, weekWord } from './index-text.ts'
+import {
+  classPiece,
+  classWord,
+  normalizeText,
+  type OtherClass,
+  separateUnspaced,
+  tenantPiece,
+  tenantWord,
+  weekWord,
+} from '../index-text.ts'
 
 export type Term = { readonly text: string; readonly isPrefix: boolean }
 
@@ -76,26 +85,45 @@ function parseBareTerm(word: string): Term {
   return text.endsWith('*') ? { text: text.slice(0, -1), isPrefix: true } : { text, isPrefix: false }
 }
 
+/** The sessions that a search looks at: without hidden ones, and of those all, or one class. */
+export type Sources = 'visible' | 'interactive' | 'scheduled'
+export type WordsScope = { readonly sources: Sources; readonly weeks?: WeekRange }
+
 /** Renders the expression for the table `words`; undefined when no term is a word. `weeks` limits the time. */
-export function renderWordsMatch(groups: readonly Group[], tenantId: string, weeks?: WeekRange): string | undefined {
+export function renderWordsMatch(
+  groups: readonly Group[],
+  tenantId: string,
+  { sources, weeks }: WordsScope,
+): string | undefined {
   const text = renderExpression(groups, {
     isUsable: (term) => letterPattern.test(term.text),
     render: (term) => `"${separateUnspaced(term.text)}"${term.isPrefix ? ' *' : ''}`,
   })
   if (text === undefined) return undefined
-  const tenantMatch = `tenant:"${tenantWord(tenantId)}" AND text:(${text})`
+  const isOfClass = (name: OtherClass) => `tenant:"${classWord(tenantId, name)}"`
+  const allMatches = `tenant:"${tenantWord(tenantId)}" AND text:(${text})`
+  const tenantMatch = limitSources(allMatches, sources, isOfClass)
   if (!weeks) return tenantMatch
   const weekTerms = weeks.weeks.map((week) => `"${weekWord(tenantId, week)}"`).join(' OR ')
-  return weeks.isWithin ? `${tenantMatch} AND week:(${weekTerms})` : `(${tenantMatch}) NOT week:(${weekTerms})`
+  return weeks.isWithin ? `(${tenantMatch}) AND week:(${weekTerms})` : `(${tenantMatch}) NOT week:(${weekTerms})`
 }
+
+function limitSources(match: string, sources: Sources, isOfClass: (name: OtherClass) => string): string {
+  if (sources === 'scheduled') return `${match} AND ${isOfClass('scheduled')}`
+  if (sources === 'visible') return `(${match}) NOT ${isOfClass('hidden')}`
+  return `(${match}) NOT (${isOfClass('hidden')} OR ${isOfClass('scheduled')})`
+}
+
 export type WeekRange = { readonly weeks: readonly number[]; readonly isWithin: boolean }
 
 /** Renders the expression for the table `pieces`. It skips groups with a term shorter than a trigram. */
-export function renderPiecesMatch(groups: readonly Group[], tenantId: string): string | undefined {
+export function renderPiecesMatch(groups: readonly Group[], tenantId: string, sources: Sources): string | undefined {
   const isLong = (term: Term) => [...term.text.trim()].length >= 3
   const usable = groups.filter((group) => group.all.every(isLong))
   const text = renderExpression(usable, { isUsable: isLong, render: (term) => `"${term.text.trim()}"` })
-  return text && `tenant:"${tenantPiece(tenantId)}" AND {title text}:(${text})`
+  if (text === undefined) return undefined
+  const allMatches = `tenant:"${tenantPiece(tenantId)}" AND {title text}:(${text})`
+  return limitSources(allMatches, sources, (name) => `tenant:"${classPiece(tenantId, name)}"`)
 }
 
 type TermRenderer = { readonly isUsable: (term: Term) => boolean; readonly render: (term: Term) => string }

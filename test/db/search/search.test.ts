@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Page } from '../../src/agent/model/history.ts'
-import { userText } from '../../src/agent/model/message.ts'
-import { createD1History } from '../../src/db/history.ts'
-import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, toolResult } from './fixtures.ts'
-import { countD1, newRowCount } from '../support/billed-rows.ts'
+import type { Page } from '../../../src/agent/model/history.ts'
+import { userText } from '../../../src/agent/model/message.ts'
+import { createD1History } from '../../../src/db/history.ts'
+import { database, applyMigrations, newTenant, noonMs, createPage, createRecord, toolResult } from '../fixtures.ts'
+import { countD1, newRowCount } from '../../support/billed-rows.ts'
 
 beforeAll(applyMigrations)
 
@@ -97,6 +97,7 @@ describe('a query', () => {
       {
         session_id: 't',
         title: '東京旅行',
+        source: 'api',
         message_id: 'm1',
         role: 'user',
         at: new Date(noonMs).toISOString(),
@@ -186,6 +187,7 @@ describe('a hit', () => {
       {
         session_id: 's0',
         title: null,
+        source: 'api',
         message_id: 'm2',
         role: 'assistant',
         at: new Date(noonMs + 1).toISOString(),

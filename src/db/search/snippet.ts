@@ -4,7 +4,7 @@
  */
 
 import type { Group, Term } from './search-query.ts'
-import { normalizeText, separateUnspaced } from './index-text.ts'
+import { normalizeText, separateUnspaced } from '../index-text.ts'
 
 const snippetChars = 200
 const leadChars = 60

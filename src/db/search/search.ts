@@ -4,18 +4,22 @@
  * another tenant counts. Three rows are read for each candidate.
  */
 
-import type { Entry } from '../agent/model/history.ts'
-import type { HistoryHit } from '../agent/model/tool.ts'
-import type { TenantDb } from './tenant-db.ts'
-import { normalizeText, getSearchableText, weekNumber } from './index-text.ts'
-import { decodeEntries, keysPerSession } from './page-row.ts'
+import type { Entry } from '../../agent/model/history.ts'
+import { classifySource } from '../../agent/recall/session-source.ts'
+import type { HistoryHit } from '../../agent/model/tool.ts'
+import type { TenantDb } from '../tenant-db.ts'
+import { normalizeText, getSearchableText, weekNumber } from '../index-text.ts'
+import { decodeEntries, getMessageSource, keysPerSession } from '../page-row.ts'
+import { resolveScope, type SessionScope, type Within } from './session-scope.ts'
 import {
   type CandidateQuery,
   countTerms,
   parseQuery,
   renderPiecesMatch,
   renderWordsMatch,
+  type Sources,
   splitAlternatives,
+  type WordsScope,
 } from './search-query.ts'
 import { type Candidate, rankCandidates, sumStrictness } from './search-rank.ts'
 import { findMatches, createMatchers, renderSnippet, type Matcher } from './snippet.ts'
@@ -23,6 +27,7 @@ import { findMatches, createMatchers, renderSnippet, type Matcher } from './snip
 type MatchRow = {
   readonly key: number
   readonly session: string
+  readonly source: string
   readonly title: string | null
   readonly updated_at: number
   readonly page: number | null
@@ -39,63 +44,46 @@ const recentWeeks = 6
 /** Bodies up to this size are part of the result rows. Longer ones are fetched one at a time, to limit memory. */
 const maxInlineBodyBytes = 65_536
 
-/** Renders a condition on the key of a row, or nothing. */
-type Within = (key: string) => string
-
 /**
  * Selects matches with their session and page. CROSS JOIN makes SQLite read the full-text table first and in order, so
  * that it stops at the limit. A title match joins the first page of the session, which is nearly always n = 1.
  */
-const selectMatches = (table: 'words' | 'pieces', order: string, match: '?2' | '?4', within: Within) => `SELECT
-    ${table}.rowid AS key, session.id AS session, session.title, session.updated_at, page.id AS page, page.at,
+const selectMatches = (table: Table, direction: Direction, match: string, within: Within) => `SELECT
+    ${table}.rowid AS key, session.id AS session, session.source, session.title, session.updated_at, page.id AS page, page.at,
     CASE WHEN page.size <= ${maxInlineBodyBytes} THEN page.body END AS body
   FROM ${table} CROSS JOIN session ON session.num = ${table}.rowid >> 20 AND session.tenant_id = ?1
   LEFT JOIN page ON page.id = ${table}.rowid + (${table}.rowid % ${keysPerSession} = 0) AND page.tenant_id = ?1
-  WHERE ${table} MATCH ${match} ${within(`${table}.rowid`)} ORDER BY ${order} LIMIT ?3`
+  WHERE ${table} MATCH ${match} ${within(`${table}.rowid`)} ORDER BY ${table}.rowid ${direction} LIMIT ?3`
 
-const newestFirst = (table: 'words' | 'pieces') => `${table}.rowid DESC`
-const oldestFirst = (table: 'words' | 'pieces') => `${table}.rowid ASC`
+type Table = 'words' | 'pieces'
+type Direction = 'ASC' | 'DESC'
+/** The limit is ?3. Up to three expressions: the searches below need no more. */
+const matchParameters = ['?2', '?4', '?5'] as const
 
-/** SQLite runs the second SELECT only when the first one does not fill the limit. */
-const selectLatest = (within: Within) => `SELECT * FROM (${selectMatches('words', newestFirst('words'), '?2', within)})
-  UNION ALL SELECT * FROM (${selectMatches('words', newestFirst('words'), '?4', within)}) LIMIT ?3`
-const selectOldest = (within: Within) => selectMatches('words', oldestFirst('words'), '?2', within)
-const selectLatestPieces = (within: Within) => selectMatches('pieces', newestFirst('pieces'), '?2', within)
-const selectOldestPieces = (within: Within) => selectMatches('pieces', oldestFirst('pieces'), '?2', within)
-
-const selectChat = 'SELECT num FROM session WHERE tenant_id = ?1 AND chat = ?2 ORDER BY num DESC LIMIT 200'
-
-/**
- * Restricts a query to the sessions of a chat, which are few: one for each thread. Undefined when there are none. The
- * numbers are ours, so that they need no parameters; the range lets SQLite skip all other rows.
- */
-async function restrictTo(chat: string | undefined, { read }: TenantDb): Promise<Within | undefined> {
-  if (chat === undefined) return () => ''
-  const nums = (await read<{ readonly num: number }>(selectChat, chat)).map(({ num }) => Number(num))
-  if (!nums.length) return undefined
-  const [from, to] = [Math.min(...nums) * keysPerSession, (Math.max(...nums) + 1) * keysPerSession]
-  return (key) => `AND ${key} >= ${from} AND ${key} < ${to} AND ${key} >> 20 IN (${nums.join()})`
-}
+/** Matches of several expressions, one after the other. SQLite runs a part only when those before do not fill the limit. */
+const selectInOrder = (table: Table, matches: readonly string[], within: Within) =>
+  `${matchParameters
+    .slice(0, matches.length)
+    .map((match) => `SELECT * FROM (${selectMatches(table, 'DESC', match, within)})`)
+    .join(' UNION ALL ')} LIMIT ?3`
 
 /** Selects the page of a key. For a title it selects the first page of the session. */
 const selectBody = 'SELECT body FROM page WHERE tenant_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1'
 
-type SearchOptions = {
-  readonly sort?: Sort
-  readonly now: number
-  /** Only the sessions of this chat. */
-  readonly chat?: string | undefined
-}
-type WithinOptions = SearchOptions & { readonly within: Within }
+type SearchOptions = SessionScope & { readonly sort?: Sort; readonly now: number }
+type WithinOptions = Pick<SearchOptions, 'sort' | 'now'> & { readonly within: Within }
+
+/** The hits of a search. `hasMore`: a higher limit may find more. */
+export type SearchPage = { readonly hits: readonly HistoryHit[]; readonly hasMore: boolean }
 
 export async function searchMessages(
   tenantDb: TenantDb,
   query: string,
   requested: number,
   options: SearchOptions,
-): Promise<readonly HistoryHit[]> {
-  const within = await restrictTo(options.chat, tenantDb)
-  if (within === undefined) return []
+): Promise<SearchPage> {
+  const within = await resolveScope(options, tenantDb)
+  if (within === undefined) return { hits: [], hasMore: false }
   const limit = Math.max(1, Math.min(Math.trunc(requested), maxHits))
   const groups = parseQuery(query)
   const isRanked = options.sort === undefined && countTerms(groups) > 1
@@ -103,12 +91,15 @@ export async function searchMessages(
   const rows = await findWords(tenantDb, wanted, { ...options, within })
   const found = rows.length > 0 ? rows : await findPieces(tenantDb, wanted, { ...options, within })
   const candidates = await readCandidates(tenantDb, found, createMatchers(groups))
-  return takeFirstOfPages(sortCandidates(candidates, options)).slice(0, limit)
+  const hits = takeFirstOfPages(sortCandidates(candidates, options))
+  const hasMore = limit < maxHits && (found.length >= wanted.limit || hits.length > limit)
+  return { hits: hits.slice(0, limit), hasMore }
 }
 
 /**
  * Finds rows in the table `words`. Keys are ordered by the creation of the session, not by time: a chat that began long
  * ago and continues today has low keys. So the newest matches are searched in the last weeks first, then in the rest.
+ * Runs of jobs repeat the same words and are the latest sessions, so they are searched last.
  */
 async function findWords(
   tenantDb: TenantDb,
@@ -117,39 +108,62 @@ async function findWords(
 ): Promise<readonly MatchRow[]> {
   const { tenantId, statement, read, readAll } = tenantDb
   if (sort === 'oldest') {
-    const match = renderWordsMatch(groups, tenantId)
-    return match === undefined ? [] : read<MatchRow>(selectOldest(within), match, limit)
+    const match = renderWordsMatch(groups, tenantId, { sources: 'visible' })
+    return match === undefined ? [] : read<MatchRow>(selectMatches('words', 'ASC', '?2', within), match, limit)
   }
   const currentWeek = weekNumber(now)
   const weeks = Array.from({ length: recentWeeks }, (_, i) => Math.max(0, currentWeek + 1 - i))
+  const recent = { weeks, isWithin: true }
+  const earlier = { weeks, isWithin: false }
+  const scopes: readonly WordsScope[] =
+    sort === 'newest'
+      ? [
+          { sources: 'visible', weeks: recent },
+          { sources: 'visible', weeks: earlier },
+        ]
+      : [
+          { sources: 'interactive', weeks: recent },
+          { sources: 'interactive', weeks: earlier },
+          { sources: 'scheduled' },
+        ]
   const parts = sort === undefined ? splitAlternatives(groups, limit) : [{ groups, limit }]
-  const bindings = parts.flatMap((part) => {
-    const recent = renderWordsMatch(part.groups, tenantId, { weeks, isWithin: true })
-    const earlier = renderWordsMatch(part.groups, tenantId, { weeks, isWithin: false })
-    return recent === undefined || earlier === undefined ? [] : [[recent, part.limit, earlier] as const]
+  const queries = parts.flatMap((part) => {
+    const matches = scopes.flatMap((scope) => renderWordsMatch(part.groups, tenantId, scope) ?? [])
+    const [first, ...others] = matches
+    return first === undefined
+      ? []
+      : [{ sql: selectInOrder('words', matches, within), values: [first, part.limit, ...others] }]
   })
-  const [first] = bindings
-  if (!first) return []
-  if (bindings.length === 1) return read<MatchRow>(selectLatest(within), ...first)
-  return (await readAll<MatchRow>(bindings.map((values) => statement(selectLatest(within), ...values)))).flat()
+  const [only] = queries
+  if (!only) return []
+  if (queries.length === 1) return read<MatchRow>(only.sql, ...only.values)
+  return (await readAll<MatchRow>(queries.map(({ sql, values }) => statement(sql, ...values)))).flat()
 }
 
 /** Finds rows in the table `pieces`. Common trigrams make this as slow as all tenants together, so it is the fallback. */
 async function findPieces(
-  tenantDb: TenantDb,
+  { tenantId, read }: TenantDb,
   { groups, limit }: CandidateQuery,
   { sort, within }: WithinOptions,
 ): Promise<readonly MatchRow[]> {
-  const match = renderPiecesMatch(groups, tenantDb.tenantId)
-  if (match === undefined) return []
-  return tenantDb.read<MatchRow>((sort === 'oldest' ? selectOldestPieces : selectLatestPieces)(within), match, limit)
+  const sources: readonly Sources[] = sort === undefined ? ['interactive', 'scheduled'] : ['visible']
+  const matches = sources.flatMap((part) => renderPiecesMatch(groups, tenantId, part) ?? [])
+  const [first, ...others] = matches
+  if (first === undefined) return []
+  const sql =
+    sort === 'oldest' ? selectMatches('pieces', 'ASC', '?2', within) : selectInOrder('pieces', matches, within)
+  return read<MatchRow>(sql, first, limit, ...others)
 }
 
 /** A candidate with the key of its page: a title and the first message of its session are one hit. */
 type PageCandidate = Candidate & { readonly page: number }
 
 function sortCandidates(candidates: readonly PageCandidate[], { sort, now }: SearchOptions): readonly PageCandidate[] {
-  if (sort === undefined) return rankCandidates(candidates, now)
+  if (sort === undefined) {
+    const isScheduled = ({ hit }: PageCandidate) => classifySource(hit.source) === 'scheduled'
+    const ranked = rankCandidates(candidates, now)
+    return [...ranked.filter((candidate) => !isScheduled(candidate)), ...ranked.filter(isScheduled)]
+  }
   const direction = sort === 'newest' ? -1 : 1
   return candidates.toSorted((a, b) => direction * (Date.parse(a.hit.at) - Date.parse(b.hit.at)))
 }
@@ -209,8 +223,10 @@ function buildTitleCandidate(row: MatchRow, body: string, matchers: readonly Mat
 const buildHit = (row: MatchRow, entry: Entry | undefined, snippet: string): HistoryHit => ({
   session_id: row.session,
   title: row.title,
+  source: row.source,
   message_id: entry?.id ?? '',
   role: entry?.message.role ?? 'user',
+  ...getMessageSource(entry),
   at: new Date(entry?.at ?? row.at ?? row.updated_at).toISOString(),
   snippet,
 })

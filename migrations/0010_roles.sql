@@ -1,0 +1,2 @@
+ALTER TABLE `api_key` ADD `role` text;--> statement-breakpoint
+ALTER TABLE `login` ADD `role` text;

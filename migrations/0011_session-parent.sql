@@ -1,0 +1,1 @@
+CREATE INDEX `session_parent` ON `session` (`tenant_id`,`parent_id`) WHERE parent_id IS NOT NULL;
