@@ -39,7 +39,7 @@ export type ExecResult = {
   readonly stdout: string
   readonly stderr: string
   readonly truncated: boolean
-  /** What is missing in the middle of truncated streams, in total. */
+  /** The total size cut from the middle of truncated streams. */
   readonly omitted?: OmittedOutput | undefined
   readonly timedOut: boolean
   /** The working directory at the end. The next command starts there. */

@@ -1,6 +1,8 @@
 /** Defines the port of a provider's API: one request in, one reply out, deltas in between. */
 
 import type { AssistantMessage, Message } from './message.ts'
+import type { AnswerFormat, ModelParameters } from './request/model-parameters.ts'
+import type { ToolChoice, ToolSchema } from './request/tool-schema.ts'
 import type { Repairs } from './turn.ts'
 import type { Usage } from './usage.ts'
 
@@ -16,8 +18,15 @@ export type Quirks = {
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /** The output tokens to request when no setting names a number. */
   readonly defaultMaxTokens?: number
-  /** `omitted`: the model rejects the field. A number: the only accepted value. */
+  /** `omitted`: the model rejects the field, and every other field about sampling. A number: the only accepted value. */
   readonly temperature?: 'omitted' | number
+  /** `omitted`: the API rejects parameters of compatible servers, such as `top_k`. */
+  readonly serverParameters?: 'omitted'
+  /**
+   * How the API takes the format of the answer: in every call (`native`), only in calls without tools (`alone`), only in
+   * those and without a schema (`object`), or not at all. The system text asks for it where the API does not.
+   */
+  readonly answerFormat?: 'native' | 'alone' | 'object' | 'none'
   /**
    * The form of the reasoning effort: `effort` as a word, `object` as OpenRouter has it, `toggle` as on or off beside the
    * word, `budget` in tokens, `adaptive`, or `none`: it is not sent.
@@ -41,13 +50,15 @@ export type Quirks = {
   readonly body?: Readonly<Record<string, unknown>>
 }
 
-export type ToolSchema = { readonly name: string; readonly description: string; readonly inputSchema: object }
-
 export type ModelRequest = {
   readonly model: string
   readonly system: string
   readonly transcript: readonly Message[]
   readonly tools: readonly ToolSchema[]
+  /** Only with tools. */
+  readonly toolChoice?: Exclude<ToolChoice, 'none'> | undefined
+  /** False: at most one call in a reply. */
+  readonly parallelToolCalls?: boolean | undefined
   /** The beginning of the requested answer; sent after the transcript as an assistant message. */
   readonly draft?: string | undefined
   /** An instruction that is sent last as a user message, in this request only. */
@@ -55,6 +66,9 @@ export type ModelRequest = {
   readonly maxTokens?: number | undefined
   readonly temperature?: number | undefined
   readonly reasoningEffort?: string | undefined
+  readonly parameters?: ModelParameters | undefined
+  /** The format of the answer. Calls of tools are not bound to it. */
+  readonly answerFormat?: AnswerFormat | undefined
   readonly repairs?: Repairs | undefined
   /** The time for which the provider caches the beginning of the prompt; absent: no cache marks. */
   readonly cache?: '5m' | '1h' | undefined
@@ -97,7 +111,7 @@ export type Dialect = {
   readonly call: (request: ModelRequest, endpoint: Endpoint, options: CallOptions) => Promise<DialectReply>
 }
 
-/** Thrown when the stream ends before the answer does. */
+/** Thrown when the stream ends before the answer does. Dialects have a class of their own: see `isStreamBroken`. */
 export class StreamBroken extends Error {
   override readonly name = 'StreamBroken'
   /** The stream ended inside a tool call. */
@@ -107,3 +121,7 @@ export class StreamBroken extends Error {
     this.inCall = inCall
   }
 }
+
+/** Dialects are bundled apart from the core, with a copy of the class. */
+export const isStreamBroken = (error: unknown): error is StreamBroken =>
+  error instanceof Error && error.name === 'StreamBroken'

@@ -1,17 +1,23 @@
 /** Defines the events of a session by their names in the public API (docs/design/events.md). */
 
-import type { ApprovalChoice, Risk } from './approval.ts'
+import type { ApprovalChoice, Risk } from './permission/approval.ts'
+import type { CallerRequestKind } from './pending-request.ts'
+import type { SubagentRole, SubagentStatus } from './subagent/subagent.ts'
 import type { Usage } from './usage.ts'
 
-/** Events as the loop creates them: times are milliseconds since 1970. */
+/**
+ * Events as the loop creates them: times are milliseconds since 1970. `step` is the seq of the reply that the delta or
+ * the call belongs to. The log adds it; calls of a program have none.
+ */
 export type Event =
   | { readonly type: 'run.started'; readonly input: string }
-  | { readonly type: 'message.delta' | 'reasoning.delta'; readonly delta: string }
+  | { readonly type: 'message.delta' | 'reasoning.delta'; readonly delta: string; readonly step?: number }
   | {
       readonly type: 'tool.started'
       readonly call_id: string
       readonly tool: string
       readonly input: unknown
+      readonly step?: number
       /** The call of the program that made this call. */
       readonly parent_call_id?: string
     }
@@ -30,6 +36,7 @@ export type Event =
       readonly failed: boolean
       readonly duration_ms: number
       readonly preview: string
+      readonly step?: number
       readonly parent_call_id?: string
     }
   | {
@@ -52,10 +59,52 @@ export type Event =
       readonly choices: readonly string[]
       readonly multi_select: boolean
     }
+  /** A call of a tool that the caller of the run has offered. `input` is the JSON of the arguments. */
+  | {
+      readonly type: 'client_call.request'
+      readonly call_id: string
+      readonly tool: string
+      readonly input: string
+      readonly step?: number
+    }
+  | {
+      readonly type: 'client_call.completed'
+      readonly call_id: string
+      readonly tool: string
+      readonly failed: boolean
+      readonly preview: string
+    }
+  /** The run waits for its caller: the part number `segment` of the run has ended. `usage` is that of the run so far. */
+  | {
+      readonly type: 'run.waiting'
+      readonly segment: number
+      readonly waits_for: readonly CallerRequestKind[]
+      readonly usage: Usage
+    }
+  | {
+      readonly type: 'subagent.start'
+      /** The id of its session. */
+      readonly subagent_id: string
+      readonly delegation_id: string
+      readonly task_index: number
+      readonly goal: string
+      readonly role: SubagentRole
+      readonly depth: number
+    }
+  | {
+      readonly type: 'subagent.complete'
+      readonly subagent_id: string
+      readonly delegation_id: string
+      readonly task_index: number
+      readonly status: SubagentStatus
+      readonly summary: string
+      readonly duration_ms: number
+      readonly cost_usd: number
+    }
   | { readonly type: 'question.answered'; readonly question_id: string; readonly request_id?: string }
   | {
       readonly type: 'status'
-      readonly state: 'waiting' | 'compressing' | 'resumed' | 'recovering' | 'warning'
+      readonly state: 'waiting' | 'compressing' | 'resumed' | 'recovering' | 'warning' | 'goal'
       readonly detail?: string
       /** The end of the pause in the state `waiting`. */
       readonly until?: number
@@ -80,6 +129,8 @@ export type RunEnded = {
   readonly exit_reason: string
   readonly completed: boolean
   readonly error?: string
+  /** Seconds after which the provider or the limit allows another try. */
+  readonly retry_after?: number
 }
 
 /** Events as clients get them: times are ISO 8601, UTC. */

@@ -3,8 +3,9 @@
  * sends new pages with keys, so that sending twice changes nothing.
  */
 
-import type { AuditEvent } from './audit.ts'
-import type { History } from './tool.ts'
+import type { KeptMessages } from './context/compression.ts'
+import type { AuditEvent } from './permission/audit.ts'
+import type { History, HistoryHit } from './tool.ts'
 import type { Message } from './message.ts'
 import type { Usage } from './usage.ts'
 
@@ -20,7 +21,15 @@ export type Entry = {
   readonly message: Message
   /** On a summary: messages up to this seq are no longer sent to models. */
   readonly covers?: number
+  /** On a summary: older messages that are still sent. */
+  readonly keeps?: KeptMessages
+  /** On a summary: one line for each call with an effect that it replaces. */
+  readonly effects?: readonly string[]
 }
+
+/** Whether models no longer get a message. `summary` is the newest one of the session. */
+export const isCompacted = (seq: number, summary: Pick<Entry, 'covers' | 'keeps'> | undefined): boolean =>
+  seq <= (summary?.covers ?? 0) && !summary?.keeps?.head.includes(seq) && !summary?.keeps?.requests.includes(seq)
 
 /**
  * Consecutive messages of one turn, stored and searched as one row. `n` is the seq of the first entry. The end of a turn
@@ -65,6 +74,8 @@ export type SpentTurn = {
 }
 
 export type SessionFilter = {
+  /** Leaves out subagents and the like, which their parents show. A `source` brings them back. */
+  readonly isForPeople?: boolean
   readonly limit: number
   readonly cursor?: string | undefined
   readonly source?: string | undefined
@@ -77,6 +88,12 @@ export type KnownRecord = 'nothing' | SessionRecord
 
 /** The store of one tenant, bound at construction: no method can name another tenant. */
 export type HistoryStore = History & {
+  /** Searches like `search`, and also tells whether a higher limit may find more. */
+  readonly searchPage: (
+    query: string,
+    limit: number,
+    sort?: 'newest' | 'oldest',
+  ) => Promise<{ readonly hits: readonly HistoryHit[]; readonly hasMore: boolean }>
   /** Reads the stored record and the last stored seq; undefined for an unknown session. */
   readonly readSyncState: (
     sessionId: string,

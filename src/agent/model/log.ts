@@ -3,7 +3,7 @@
  * contains no secret. All other code logs through this module.
  */
 
-import { maskSecrets } from './mask-secrets.ts'
+import { maskSecrets } from './secrets/mask-secrets.ts'
 
 export type LogFields = {
   readonly error?: unknown
@@ -21,26 +21,36 @@ type LogRedactor = (text: string, tenantId: string | undefined) => string
 const maxTextChars = 4_000
 const maxCauses = 5
 let redactText: LogRedactor = maskSecrets
+let readContext: () => LogFields = () => ({})
 
 /** Sets the redactor of this isolate. */
 export function redactLogsWith(redactor: LogRedactor): void {
   redactText = redactor
 }
 
-/** `event` is a fixed name that can be searched for, such as `history.unreachable`. */
-export const log = {
-  warn: (event: string, message: string, fields: LogFields = {}): void => print('warn', { event, message, ...fields }),
-  error: (event: string, message: string, fields: LogFields = {}): void =>
-    print('error', { event, message, ...fields }),
+/** Sets how entries get the ids of the work that they belong to. Fields of the entry itself have precedence. */
+export function readLogContextWith(reader: () => LogFields): void {
+  readContext = reader
 }
 
-function print(level: Level, fields: Readonly<Record<string, unknown>>): void {
+/** `event` is a fixed name that can be searched for, such as `history.unreachable`. */
+export const log = {
+  warn: (event: string, message: string, fields: LogFields = {}): void => print('warn', { event, message }, fields),
+  error: (event: string, message: string, fields: LogFields = {}): void => print('error', { event, message }, fields),
+}
+
+function print(level: Level, entry: Readonly<Record<'event' | 'message', string>>, own: LogFields): void {
+  const fields: LogFields = { ...entry, ...readContext(), ...withoutUndefined(own) }
   const tenantId = typeof fields['tenant_id'] === 'string' ? fields['tenant_id'] : undefined
-  const values = Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => [name, toLogged(value, (text) => redactText(text, tenantId))])
+  const values = Object.entries(withoutUndefined(fields)).map(([name, value]) => [
+    name,
+    toLogged(value, (text) => redactText(text, tenantId)),
+  ])
   console[level](JSON.stringify({ level, ...Object.fromEntries(values) }))
 }
+
+const withoutUndefined = (fields: LogFields): LogFields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 function toLogged(value: unknown, redact: (text: string) => string, depth = 0): unknown {
   if (value instanceof Error) {

@@ -14,16 +14,30 @@ export type ToolCallPart = {
   readonly input: unknown
   /** The arguments as the model wrote them; present only when they are not valid JSON. */
   readonly raw?: string
+  /** The tool is one that the caller of the run has offered. */
+  readonly owner?: 'client'
   readonly sealed?: ProviderData
 }
 
 /** The origin of a `user` message that no person wrote. */
-export type MessageSource = 'notice' | 'nudge' | 'summary' | 'job' | 'webhook' | 'subagent' | 'process'
+export type MessageSource =
+  | 'notice'
+  | 'nudge'
+  | 'summary'
+  | 'job'
+  | 'webhook'
+  | 'subagent'
+  | 'process'
+  | 'goal'
+  | 'heartbeat'
+  | 'loop'
 
 export type UserMessage = {
   readonly role: 'user'
   readonly content: readonly (TextPart | ImagePart)[]
   readonly source?: MessageSource
+  /** Fenced memories that the model gets behind the message. Readers of the message do not. */
+  readonly recalled?: string
 }
 export type AssistantMessage = {
   readonly role: 'assistant'
@@ -38,8 +52,12 @@ export type ToolMessage = {
   readonly name: string
   readonly content: readonly (TextPart | ImagePart)[]
   readonly failed: boolean
+  /** Strangers may have written the content: the model gets it in a fence with this nonce. */
+  readonly nonce?: string
 }
 export type Message = UserMessage | AssistantMessage | ToolMessage
+/** The first message of a turn. It is a result when the client of a lost run brings it. */
+export type OpeningMessage = UserMessage | ToolMessage
 
 export const userText = (text: string, source?: MessageSource): UserMessage => ({
   role: 'user',

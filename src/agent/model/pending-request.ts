@@ -1,6 +1,6 @@
-/** Defines the pending requests of a turn: questions, approvals and outside work that a tool call waits for. */
+/** Defines the pending requests of a turn: questions, approvals, tools of the client and outside work that a call waits for. */
 
-import type { Risk } from './approval.ts'
+import type { Risk } from './permission/approval.ts'
 
 /** A question of the model that a person answers. */
 export type QuestionRequest = {
@@ -26,6 +26,16 @@ export type ApprovalRequest = {
   readonly since: number
 }
 
+/** A call of a tool that the caller of the run has offered. The caller runs it and brings the result. */
+export type ClientRequest = {
+  readonly kind: 'client'
+  readonly tool: string
+  /** The arguments as JSON, or as the model wrote them when they are not valid JSON. */
+  readonly input: string
+  /** Milliseconds since 1970. */
+  readonly since: number
+}
+
 /** Work outside the session whose end delivers the result: a child session, a scheduled job, a background process. */
 export type WorkRequest = {
   readonly kind: 'child' | 'job' | 'process'
@@ -36,9 +46,9 @@ export type WorkRequest = {
 /** Waits for a person. */
 export type PersonRequest = QuestionRequest | ApprovalRequest
 
-export type PendingRequest = PersonRequest | WorkRequest
+export type PendingRequest = PersonRequest | ClientRequest | WorkRequest
 
-/** Whether a person has to answer. The other requests are completed by child sessions, jobs and processes. */
+/** Whether a person has to answer. */
 export function waitsForPerson<Request extends { readonly kind: PendingRequest['kind'] }>(
   request: Request,
 ): request is Extract<Request, { readonly kind: 'question' | 'approval' }> {
@@ -46,9 +56,19 @@ export function waitsForPerson<Request extends { readonly kind: PendingRequest['
     case 'question':
     case 'approval':
       return true
+    case 'client':
     case 'child':
     case 'job':
     case 'process':
       return false
   }
 }
+
+/** The kinds of requests that the caller of a run answers with its next request. */
+export type CallerRequestKind = 'client' | 'approval' | 'question'
+
+/** Whether the caller of the run brings the answer. The others are completed by child sessions, jobs and processes. */
+export const waitsForCaller = <Request extends { readonly kind: PendingRequest['kind'] }>(
+  request: Request,
+): request is Extract<Request, { readonly kind: CallerRequestKind }> =>
+  request.kind === 'client' || waitsForPerson(request)

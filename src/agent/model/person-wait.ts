@@ -1,19 +1,19 @@
 /**
- * Measures the time in which a turn waits only for persons: for an approval or for an answer to a question. This time
- * does not count for the time limit of the turn.
+ * Measures the time in which a turn waits only for its caller: for an approval, an answer to a question or the result of
+ * a tool of the client. This time does not count for the time limit of the turn.
  */
 
-import { waitsForPerson } from '../model/pending-request.ts'
+import { waitsForCaller } from '../model/pending-request.ts'
 import type { ToolCall, Turn } from './turn.ts'
 
-const isPendingOnPerson = (call: ToolCall): boolean => call.state === 'away' && waitsForPerson(call.awaits)
+const isPendingOnPerson = (call: ToolCall): boolean => call.state === 'away' && waitsForCaller(call.awaits)
 
 const waitsOnlyForPersons = ({ stage }: Turn): boolean =>
   stage.at === 'tools' &&
   stage.calls.some(isPendingOnPerson) &&
   stage.calls.every((call) => call.state === 'settled' || isPendingOnPerson(call))
 
-/** Starts the measurement when a result leaves only requests to persons open. */
+/** Starts the measurement when a result leaves only requests to the caller open. */
 export const startPersonWait = (turn: Turn, now: number): Turn =>
   waitsOnlyForPersons(turn) && turn.people?.since === undefined
     ? { ...turn, people: { ms: personWaitMs(turn, now), since: now } }

@@ -34,7 +34,7 @@ export type LoopLimits = {
   readonly maxWaitMs: number
   /** The longest time of a turn. */
   readonly maxTurnMs?: number
-  readonly compression: { readonly enabled: boolean; readonly threshold: number }
+  readonly compression: CompressionLimits
   readonly guard: {
     readonly warn: boolean
     readonly stop: boolean
@@ -44,11 +44,18 @@ export type LoopLimits = {
     readonly perTurn: Readonly<Record<string, number>>
   }
 }
+/** `threshold` is a share of the context window. Absent: it depends on the window. */
+export type CompressionThresholds = { readonly threshold?: number; readonly thresholdTokens?: number }
+export type CompressionLimits = CompressionThresholds & {
+  readonly enabled: boolean
+  /** Thresholds of single models, by `provider/model`. */
+  readonly models?: Readonly<Record<string, CompressionThresholds>>
+}
 export type GuardThresholds = { readonly exact: number; readonly tool: number; readonly same: number }
 
 export const defaultLimits: LoopLimits = {
   maxWaitMs: 1_800_000,
-  compression: { enabled: true, threshold: 0.75 },
+  compression: { enabled: true },
   guard: {
     warn: true,
     stop: false,
@@ -67,9 +74,13 @@ export type View = {
   readonly toolbox: Toolbox
   /** Selects the first of these planned calls that may run at the same time. */
   readonly selectConcurrent: (calls: readonly ToolCall[]) => readonly ToolCall[]
+  /** The seq of the last message. */
+  readonly lastSeq: number
   /** The number of messages in the active transcript. */
   readonly messageCount: number
   readonly contextTokens: number
+  /** Counts the tokens of the messages that a compression would replace now. */
+  readonly compressibleTokens: () => number
   readonly contextWindow: number
   /** The models of this turn in order of preference, each with the names of its usable keys. */
   readonly chain: readonly {

@@ -29,7 +29,7 @@ export type ProgramStatus = 'success' | 'error' | 'timeout' | 'interrupted'
 export type ProgramEnd = {
   readonly status: ProgramStatus
   readonly output: string
-  /** What is missing in the middle of the output. */
+  /** The size cut from the middle of the output. */
   readonly omitted?: OmittedOutput | undefined
   readonly error?: string
 }

@@ -5,13 +5,18 @@
 
 import * as z from 'zod'
 import { backendKinds } from './backend.ts'
-import { keepMaskedHeaders } from './provider-headers.ts'
-import { maxGrantedSecrets, secretName } from './secret-name.ts'
+import { risks } from './permission/approval.ts'
+import { scopes } from './permission/authority.ts'
+import { memoryProviders } from './recall/memory-provider.ts'
+import { keepMaskedHeaders } from './secrets/provider-headers.ts'
+import { maxGrantedSecrets, secretName } from './secrets/secret-name.ts'
 
 const count = (max: number) => z.int().min(1).max(max)
 
 /** The dialects that a setting may name. */
 const dialect = z.enum(['openai-chat', 'openai-responses', 'anthropic', 'bedrock-converse'])
+
+const compressionShare = z.number().min(0.1).max(0.95)
 
 const perMillion = z.number().min(0).max(1_000_000)
 
@@ -30,6 +35,10 @@ const perModel = z.strictObject({
     })
     .optional()
     .describe('USD per million tokens.'),
+  compression: z
+    .strictObject({ threshold: compressionShare.optional(), threshold_tokens: count(20_000_000).optional() })
+    .optional()
+    .describe('Replaces the thresholds of `compression` for this model.'),
 })
 
 export const limitsSchema = z.strictObject({
@@ -90,14 +99,9 @@ export const sideTasks = [
   'compression',
   'title_generation',
   'approval',
-  'web_extract',
   'vision',
-  'skills_hub',
-  'mcp',
   'goal_judge',
   'monitor',
-  'profile_describer',
-  'memory_query_rewrite',
   'moa_reference',
 ] as const
 export type SideTask = (typeof sideTasks)[number]
@@ -116,7 +120,9 @@ const sideTask = z.strictObject({
   enabled: z
     .boolean()
     .optional()
-    .describe('Titles only: true also uses the main model, false creates none. Default: only with a model for it.'),
+    .describe(
+      'Titles only: true also uses the main model, false creates none. Default: a configured or a cheap model.',
+    ),
 })
 
 const moaPreset = z.strictObject({
@@ -146,6 +152,21 @@ const approvalRule = z.strictObject({
     .describe('Limits the rule to sessions of a platform, or of ID or ID:CHAT of a channel.'),
 })
 
+export const roleName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'Lower-case letters, digits, - and _.')
+
+/** The scopes are required: a role without a field would be no setting that policy could protect. */
+const role = z.strictObject({
+  scopes: z.array(z.enum(scopes)).max(scopes.length).describe('A key with the role has no other scopes.'),
+  toolsets: z.array(z.string().max(64)).max(100).optional().describe('Toolsets and tools. Default: no limit.'),
+  max_risk: z.enum(risks).optional().describe('Calls with a higher risk never run. Default: no limit.'),
+})
+const maxRoles = 100
+
+const maxSoulChars = 20_000
+const personalityName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'Lower-case letters, digits, - and _.')
+const personality = z.string().trim().min(1).max(4_000)
+const maxPersonalities = 100
+
 export const settingsSchema = z.strictObject({
   model: z
     .strictObject({
@@ -172,6 +193,16 @@ export const settingsSchema = z.strictObject({
       max_wait_seconds: z.int().min(0).max(86_400).optional().describe('Longest total wait for providers in one turn.'),
       first_byte_timeout: count(3_600).optional().describe('Longest wait in seconds for the first byte of an answer.'),
       idle_timeout: count(3_600).optional().describe('Longest pause in seconds within an answer.'),
+      soul: z.string().max(maxSoulChars).optional().describe('Who the agent is: replaces the built-in identity.'),
+      personality: personalityName.optional().describe('How the agent speaks: a name, or none. Default: none.'),
+      personalities: z
+        .record(
+          personalityName.refine((name) => name !== 'none', 'This name stands for no personality.'),
+          personality,
+        )
+        .refine((own) => Object.keys(own).length <= maxPersonalities, `At most ${maxPersonalities} personalities.`)
+        .optional()
+        .describe('Personalities of the tenant by name, beside the built-in ones.'),
     })
     .optional(),
   delegation: z
@@ -179,6 +210,7 @@ export const settingsSchema = z.strictObject({
       max_iterations: count(10_000).optional(),
       max_concurrent_children: count(100).optional(),
       max_spawn_depth: count(10).optional(),
+      model: modelId.optional().describe('The model of subagents. Default: that of their parent.'),
     })
     .optional(),
   tool_loop_guardrails: z
@@ -200,8 +232,41 @@ export const settingsSchema = z.strictObject({
   compression: z
     .strictObject({
       enabled: z.boolean().optional(),
-      threshold: z.number().min(0.1).max(0.95).optional(),
+      threshold: compressionShare
+        .optional()
+        .describe('Share of the context window. Default: 0.5, and 0.75 for windows below 512,000 tokens.'),
+      threshold_tokens: count(20_000_000).optional().describe('Compresses at this many tokens, if that is earlier.'),
+      target_ratio: z
+        .number()
+        .min(0.05)
+        .max(0.8)
+        .optional()
+        .describe('Share of the threshold that the last messages may have.'),
+      protect_first_n: z.int().min(0).max(100).optional().describe('Kept until the second compression.'),
       protect_last_n: count(1_000).optional(),
+    })
+    .optional(),
+  learning: z
+    .strictObject({
+      review: z.boolean().optional().describe('Reviews conversations in the background. Default: true.'),
+      fixes: z.boolean().optional().describe('Keeps what fixed failed calls, and offers it again. Default: true.'),
+      model: modelId.optional().describe('Of the review. Default: AUX_MODEL, else a cheap model if one is known.'),
+      review_turns: count(1_000).optional().describe('Messages of a person between two reviews. Default: 10.'),
+      review_steps: count(1_000).optional().describe('Steps with tools between two reviews. Default: 10.'),
+    })
+    .optional(),
+  memory: z
+    .strictObject({
+      enabled: z.boolean().optional().describe('Memory and profiles. Default: true.'),
+      memory_enabled: z.boolean().optional().describe('The memory of the tenant. Default: true.'),
+      user_profile_enabled: z.boolean().optional().describe('The profiles of people. Default: true.'),
+      memory_char_limit: count(20_000).optional().describe('Default: 2,200 characters.'),
+      user_char_limit: count(20_000).optional().describe('Default: 1,375 characters.'),
+      write_approval: z.boolean().optional().describe('Writes of the agent wait for a person. Default: false.'),
+      provider: z
+        .enum(memoryProviders)
+        .optional()
+        .describe('A service that remembers conversations, with a key of /api/credentials. Default: none.'),
     })
     .optional(),
   toolsets: z
@@ -211,6 +276,19 @@ export const settingsSchema = z.strictObject({
     })
     .optional(),
   busy_input_mode: z.enum(['queue', 'interrupt', 'steer']).optional(),
+  api: z
+    .strictObject({
+      on_disconnect: z
+        .enum(['stop', 'continue'])
+        .optional()
+        .describe('What happens to a run of /v1 whose client goes away. Default: stop.'),
+      toolsets_with_client_tools: z
+        .array(z.string().max(64))
+        .max(100)
+        .optional()
+        .describe('Toolsets that act on a workspace and stay when a client brings its own tools. Default: none.'),
+    })
+    .optional(),
   approvals: z
     .strictObject({
       mode: z
@@ -248,7 +326,25 @@ export const settingsSchema = z.strictObject({
         .describe('Secrets of /api/secrets in the environment of commands.'),
     })
     .optional(),
+  roles: z
+    .record(roleName, role)
+    .refine((roles) => Object.keys(roles).length <= maxRoles, `At most ${maxRoles} roles.`)
+    .optional()
+    .describe('Limits of keys, logins and people in chats, by name.'),
   timezone: timezone.optional(),
+  sessions: z
+    .strictObject({
+      retention_days: count(36_500).optional().describe('Inactive sessions are deleted. Default: never.'),
+    })
+    .optional(),
+  session_reset: z
+    .strictObject({
+      mode: z.enum(['none', 'idle', 'daily', 'both']).optional(),
+      idle_minutes: count(525_600).optional(),
+      at_hour: z.int().min(0).max(23).optional(),
+    })
+    .optional()
+    .describe('When a chat begins a new conversation by itself. Default: none.'),
   models: z.record(modelId, perModel).optional(),
   providers: z.record(z.string().regex(customProviderName, 'Write it as custom:name.'), ownProvider).optional(),
   prompt_caching: z

@@ -1,14 +1,19 @@
 /** Defines a tool and the services it may use. `defineTool` in src/tools creates tools. */
 
-import type { Assessment, Risk } from './approval.ts'
-import type { Authority } from './authority.ts'
+import type { Memory } from './recall/memory.ts'
+import type { Assessment, Risk } from './permission/approval.ts'
+import type { Authority } from './permission/authority.ts'
+import type { ShellPolicy } from './permission/shell-policy.ts'
 import type { ExecutionBackend } from './backend.ts'
 import type { Clock } from './clock.ts'
-import type { Documents } from './document.ts'
-import type { ImagePart, Message, TextPart, ToolMessage } from './message.ts'
+import type { Documents } from './media/document.ts'
+import type { ImagePart, Message, MessageSource, TextPart, ToolMessage } from './message.ts'
+import type { JobScheduler } from './job/job-scheduler.ts'
 import type { PendingRequest } from './pending-request.ts'
 import type { Program, ProgramEnd } from './program.ts'
+import type { Skills } from './skills/skill.ts'
 import type { Processes } from './process.ts'
+import type { SubagentLimits, Subagents } from './subagent/subagent.ts'
 
 /**
  * Whether a call may run again after a crash. `pure` runs again; `keyed` runs again with the call id as its idempotency
@@ -16,7 +21,7 @@ import type { Processes } from './process.ts'
  */
 export type Effect = 'pure' | 'keyed' | 'effect'
 
-export type { Risk } from './approval.ts'
+export type { Risk } from './permission/approval.ts'
 
 export type ToolResult =
   | { readonly content: readonly (TextPart | ImagePart)[]; readonly failed: boolean }
@@ -32,8 +37,12 @@ export type Todo = {
 export type HistoryHit = {
   readonly session_id: string
   readonly title: string | null
+  /** The source of the session. */
+  readonly source: string
   readonly message_id: string
   readonly role: Message['role']
+  /** The source of the message, when no person wrote it. */
+  readonly message_source?: MessageSource
   /** ISO 8601, UTC. */
   readonly at: string
   /** About 200 characters around the first match. Matches are in «». */
@@ -44,6 +53,8 @@ export type HistoryMessage = {
   readonly id: string
   readonly seq: number
   readonly role: Message['role']
+  /** The source of the message, when no person or model wrote it. */
+  readonly message_source?: MessageSource
   /** The text; truncated when it is long. */
   readonly content: string
   /** ISO 8601, UTC. */
@@ -60,8 +71,9 @@ export type HistorySession = {
 
 /** Reads the history of one tenant, as far as the authority of the call reaches. Message numbers are `seq` of the session. */
 export type History = {
-  /** Newest first. */
+  /** Newest first; runs of jobs come last. Without subagents and the lineage of the calling session. */
   readonly recent: (limit: number) => Promise<readonly HistorySession[]>
+  /** Best first, and runs of jobs after all others. Leaves out the same sessions as `recent`. */
   readonly search: (query: string, limit: number, sort?: 'newest' | 'oldest') => Promise<readonly HistoryHit[]>
   /**
    * Reads `window` messages on each side of the seq `around`. Without a range: the first 20 and the last 10. Undefined
@@ -83,11 +95,22 @@ export type Services = {
   readonly history: History
   readonly todos: { readonly read: () => readonly Todo[]; readonly write: (todos: readonly Todo[]) => void }
   /** The working directory and the exported variables between commands. */
-  readonly shell: { readonly read: () => ShellState; readonly write: (state: ShellState) => void }
+  readonly shell: {
+    readonly read: () => ShellState
+    readonly write: (state: ShellState) => void
+    /** Loads the judgement of command lines. */
+    readonly policy: () => ShellPolicy | Promise<ShellPolicy>
+  }
   /** Background processes. */
   readonly processes: Processes
   /** Programs of the model. */
   readonly programs: Programs
+  readonly skills: Skills
+  /** Facts that last longer than the session. */
+  readonly memory: Memory
+  readonly subagents: Subagents
+  /** Prompts and scripts that run at their times. */
+  readonly jobs: JobScheduler
   /** A person can answer questions. */
   readonly person: true
 }
@@ -103,16 +126,21 @@ export type CallContext = {
   readonly clock: Clock
   /** Whether the model can read images. */
   readonly seesImages?: boolean
+  /** The characters of a result that the context window has room for. A tool that pages its result keeps to them. */
+  readonly maxResultChars?: number
   /** Shows clients what the call prints while it runs. They get a bounded part of it, with secrets masked. */
   readonly reportProgress?: (text: string) => void
 }
+
+/** What the descriptions of tools tell about a session. */
+export type SessionFacts = { readonly subagents: SubagentLimits }
 
 export type Tool = {
   readonly name: string
   readonly toolset: string
   readonly description: string
-  /** Creates the part of the description that depends on the other tools of the session. */
-  readonly describeWith?: (toolbox: Toolbox) => string
+  /** Creates the part of the description that depends on the session. */
+  readonly describeWith?: (toolbox: Toolbox, facts: SessionFacts) => string
   readonly inputSchema: object
   readonly needs: readonly ServiceName[]
   /** A session gets the tool only when it has one of these roles. Absent: no role is needed. */

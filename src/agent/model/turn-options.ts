@@ -3,8 +3,11 @@
  * survive a restart.
  */
 
-import type { Authority } from './authority.ts'
+import type { Authority } from './permission/authority.ts'
 import type { ChatAuthor } from './delivery.ts'
+import type { AnswerFormat, ModelParameters } from './request/model-parameters.ts'
+import type { ResponseRequest } from './request/response-request.ts'
+import type { ToolChoice, ToolSchema } from './request/tool-schema.ts'
 
 export type TurnOptions = {
   /** `provider/model`. */
@@ -15,6 +18,20 @@ export type TurnOptions = {
   readonly temperature?: number
   readonly maxTokens?: number
   readonly reasoningEffort?: string
+  readonly parameters?: ModelParameters
+  /** The final answer is validated against it, and its text is not streamed before. */
+  readonly answerFormat?: AnswerFormat
+  /** The longest pause before a retry. A longer one ends the turn as failed. */
+  readonly maxPauseMs?: number
+  /** Tools that the caller of the run offers and runs itself. One of them hides a tool of ours with its name. */
+  readonly clientTools?: readonly ToolSchema[]
+  readonly toolChoice?: ToolChoice
+  /** False: at most one call in a reply. */
+  readonly parallelToolCalls?: boolean
+  /** Toolsets that the request names. With `clientTools` it keeps those that act on a workspace. */
+  readonly toolsets?: readonly string[]
+  /** The request to the Responses API that the turn answers. */
+  readonly response?: ResponseRequest
   /** The author of the chat message that the turn answers. */
   readonly asker?: ChatAuthor
   /** Absent in turns that were stored before there were authorities. */

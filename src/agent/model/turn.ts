@@ -3,12 +3,14 @@
  * transcript alone.
  */
 
-import type { AccessRefusal } from './access.ts'
-import type { ApprovalDecision } from './approval.ts'
-import type { Failure } from './failure.ts'
+import type { AccessRefusal } from './permission/access.ts'
+import type { ApprovalDecision } from './permission/approval.ts'
+import type { CompressionState, Summary } from './context/compression.ts'
+import type { Failure, FailureKind } from './failure.ts'
 import type { AssistantMessage, Message, ToolMessage } from './message.ts'
+import type { ResponseRequest } from './request/response-request.ts'
 import type { TurnOptions } from './turn-options.ts'
-import type { PendingRequest } from './pending-request.ts'
+import { type CallerRequestKind, type PendingRequest, waitsForCaller } from './pending-request.ts'
 import type { Effect } from './tool.ts'
 import type { Usage } from './usage.ts'
 import { addUsage, noUsage } from './usage.ts'
@@ -46,8 +48,11 @@ export type Stage =
   | { readonly at: 'waiting'; readonly since: number; readonly until: number; readonly why: Failure['kind'] }
   | { readonly at: 'done'; readonly outcome: Outcome; readonly endedAt: number; readonly failure?: Failure }
 
-/** `partial`: the answer was cut off and could not be completed. */
-export type Outcome = 'answered' | 'partial' | 'stopped' | 'out-of-budget' | 'failed' | AccessRefusal
+/**
+ * `partial`: the answer was cut off and could not be completed. `delivered`: a message was delivered that needs no
+ * answer.
+ */
+export type Outcome = 'answered' | 'delivered' | 'partial' | 'stopped' | 'out-of-budget' | 'failed' | AccessRefusal
 
 /** Changes to the requests of this turn, because a provider rejected them. */
 export type Repairs = {
@@ -62,6 +67,10 @@ export type Repairs = {
   readonly maxTokens?: number
   /** The provider is asked for the whole answer at once. */
   readonly stream?: 'off'
+  /** The temperature and all other parameters of sampling. */
+  readonly parameters?: 'left-out'
+  /** The system text alone asks for the format of the answer. */
+  readonly answerFormat?: 'told'
 }
 
 /** An entry in the record of the turn: a remedy and its reason. */
@@ -76,10 +85,28 @@ export type GuardState = {
   readonly halted?: string
 }
 
-const initialGuard: GuardState = {
+export const initialGuard: GuardState = {
   exact: { key: '', count: 0 },
   tool: { name: '', count: 0 },
   same: { key: '', count: 0 },
+}
+
+/**
+ * The part of a run between two requests of its caller. It has ended because every open call is settled or waits, at least
+ * one for the caller. The last part of a run ends with the run and is not listed.
+ */
+export type Segment = {
+  readonly endedAt: number
+  /** The seq of its last message, which has the calls that wait. */
+  readonly messageSeq: number
+  /** The calls that wait for the caller. */
+  readonly callIds: readonly string[]
+  /** The kinds of requests that these calls wait for, each once. */
+  readonly waitsFor: readonly CallerRequestKind[]
+  /** The usage of the run so far. */
+  readonly usage: Usage
+  /** The request that this part has answered. */
+  readonly response?: ResponseRequest
 }
 
 export type Turn = {
@@ -123,32 +150,55 @@ export type Turn = {
   /** The number of partly streamed answers that were discarded, and the last reason. */
   readonly restarts: { readonly count: number; readonly reason: string }
   readonly usage: Usage
+  /** The usage of its ended subagents: their sessions are billed for it. */
+  readonly delegated?: Usage
   /** The usage of the session at the start of this turn. */
   readonly usageBefore: Usage
+  /** The ended parts of the run, oldest first. */
+  readonly segments?: readonly Segment[]
   readonly stopRequested: boolean
   /** Why it is stopped. Absent: a person stopped it. */
   readonly stopReason?: AccessRefusal
   /** A person's request to compress the context before the next model call. */
   readonly compress?: CompressionRequest
+  /** Comes from the turn before. */
+  readonly compression?: CompressionState
 }
 
 /** `focus`: the subject that the summary must preserve. */
 export type CompressionRequest = { readonly focus?: string }
 
-/** `replaces`: the number of messages from the start of the transcript that the text replaces. */
-export type Summary = { readonly text: string; readonly replaces: number }
+/** The text of an answer without what surrounds the requested format, and what does not match the format. */
+export type CheckedAnswer = { readonly text: string; readonly problems: readonly string[] }
 
 /** The result of an effect. A failure is a result too. */
 export type Result =
-  | { readonly of: 'model'; readonly reply: AssistantMessage; readonly usage: Usage }
+  /** `checked`: present for a whole answer when the request names a format. */
+  | {
+      readonly of: 'model'
+      readonly reply: AssistantMessage
+      readonly usage: Usage
+      /** The tokens of the prompt as the provider counted them. */
+      readonly promptTokens?: number
+      readonly checked?: CheckedAnswer
+    }
   | { readonly of: 'tool'; readonly message: ToolMessage; readonly decision?: ApprovalDecision }
+  /** Replaces a text in a result of the open batch, for which a later result leaves less room. */
+  | { readonly of: 'shortened'; readonly callId: string; readonly part: number; readonly text: string }
   | {
       readonly of: 'later'
       readonly callId: string
       readonly awaits: PendingRequest
       readonly decision?: ApprovalDecision
     }
-  | ({ readonly of: 'summary'; readonly usage: Usage } & Summary)
+  /** `savedTokens`: by how much the context becomes shorter. `fallback`: why no model has written the summary. */
+  | {
+      readonly of: 'summary'
+      readonly summary: Summary
+      readonly savedTokens: number
+      readonly fallback?: FailureKind
+      readonly usage: Usage
+    }
   /** `partial`: the streamed text of an unfinished answer. `inCall`: the stream ended inside a tool call. */
   | {
       readonly of: 'failure'
@@ -194,7 +244,7 @@ export const newTurn = (id: string, startedAt: number, limit: number, options: T
 
 const maxNotes = 50
 
-/** What the note about a limit that is nearly used up says was done. */
+/** `did` of the note that the model was warned of a nearly exhausted limit. */
 export const warningNote = 'warn'
 
 export const addNote = (turn: Turn, at: number, did: string, why: string): Turn => ({
@@ -233,6 +283,10 @@ export const countProgress = (turn: Turn, usage: Usage): Turn => ({
   usage: addUsage(turn.usage, usage),
 })
 
+/** What the turn has cost, with its subagents. */
+export const totalUsage = ({ usage, delegated }: Pick<Turn, 'usage' | 'delegated'>): Usage =>
+  delegated ? addUsage(usage, delegated) : usage
+
 /** Moves the turn to its last stage, without what was meant for a next model call. */
 export function endTurn(turn: Turn, outcome: Outcome, now: number, failure?: Failure): Turn {
   const { draft: _draft, say: _say, ...rest } = turn
@@ -242,7 +296,13 @@ export function endTurn(turn: Turn, outcome: Outcome, now: number, failure?: Fai
 /** The outcome of a turn that is stopped now. */
 export const stopOutcome = ({ stopReason }: Turn): Outcome => stopReason ?? 'stopped'
 
-const cancelled: ReadonlySet<Outcome> = new Set(['stopped', 'tenant-suspended', 'tenant-deleted', 'key-revoked'])
+const cancelled: ReadonlySet<Outcome> = new Set([
+  'stopped',
+  'tenant-suspended',
+  'tenant-deleted',
+  'key-revoked',
+  'role-changed',
+])
 
 /** Whether the turn was stopped before its end. */
 export const isCancelled = (outcome: Outcome): boolean => cancelled.has(outcome)
@@ -257,6 +317,27 @@ export function describeInFlight({ stage }: Turn): string | undefined {
 
 export const describeRestart = (turn: Turn): string =>
   `the system restarted while ${describeInFlight(turn) ?? 'the turn waited'}`
+
+/** A call that waits for the caller of the run. */
+type CallerCall = Extract<ToolCall, { state: 'away' }> & {
+  readonly awaits: Extract<PendingRequest, { readonly kind: CallerRequestKind }>
+}
+
+/** Whether every open call waits: nothing is left to do until a result is delivered. */
+export const isSuspended = (stage: Stage): boolean =>
+  stage.at === 'tools' && stage.calls.every(({ state }) => state === 'away' || state === 'settled')
+
+/** Lists the calls that wait for the caller of a suspended turn. Empty: the caller has nothing to answer now. */
+export const callerCalls = (stage: Stage): readonly CallerCall[] =>
+  stage.at === 'tools' && isSuspended(stage)
+    ? stage.calls.filter((call): call is CallerCall => call.state === 'away' && waitsForCaller(call.awaits))
+    : []
+
+/** Whether nothing is left to do until subagents have ended. */
+export const isWaitingForSubagents = (stage: Stage): boolean =>
+  stage.at === 'tools' &&
+  isSuspended(stage) &&
+  stage.calls.some((call) => call.state === 'away' && call.awaits.kind === 'child')
 
 export const isOver = (turn: Turn | undefined): boolean => turn === undefined || turn.stage.at === 'done'
 

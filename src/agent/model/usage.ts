@@ -39,6 +39,17 @@ export function addUsage(a: Usage, b: Usage): Usage {
   return a.by || b.by ? { ...sum, by: addTallies(a.by ?? {}, b.by ?? {}) } : sum
 }
 
+/** Returns what was used after `earlier`, a part of `total`. */
+export const usageSince = (total: Counts, earlier: Counts = noUsage): Usage => ({
+  input: total.input - earlier.input,
+  output: total.output - earlier.output,
+  cachedRead: total.cachedRead - earlier.cachedRead,
+  cachedWrite: total.cachedWrite - earlier.cachedWrite,
+  reasoning: total.reasoning - earlier.reasoning,
+  costUsd: total.costUsd - earlier.costUsd,
+  costStatus: total.costStatus,
+})
+
 const addCounts = (a: Counts, b: Counts): Counts => ({
   input: a.input + b.input,
   output: a.output + b.output,

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { log, redactLogsWith } from '../../../src/agent/model/log.ts'
-import { maskSecrets } from '../../../src/agent/model/mask-secrets.ts'
+import { maskSecrets } from '../../../src/agent/model/secrets/mask-secrets.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()

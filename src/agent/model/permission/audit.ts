@@ -2,12 +2,16 @@
 
 import type { ApprovalDecision } from './approval.ts'
 import type { Authority } from './authority.ts'
-import { maskSecrets, maskSecretsInValue } from './mask-secrets.ts'
+import { maskSecrets, maskSecretsInValue } from '../secrets/mask-secrets.ts'
 
 /** Actions of people, keys and the operator. */
 export const auditActions = [
   'key.created',
   'key.revoked',
+  'login.created',
+  'login.deleted',
+  'login.accepted',
+  'login.refused',
   'tenant.created',
   'tenant.changed',
   'tenant.exported',
@@ -18,6 +22,9 @@ export const auditActions = [
   'credential.removed',
   'secret.added',
   'secret.removed',
+  'skill.created',
+  'skill.changed',
+  'skill.deleted',
   'channel.created',
   'channel.changed',
   'channel.deleted',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { maskSecretsInValue, maskSecrets } from '../../../src/agent/model/mask-secrets.ts'
+import { maskSecretsInValue, maskSecrets } from '../../../../src/agent/model/secrets/mask-secrets.ts'
 
 const key = 'Q7f9Zk2LmN8pR4sT6vW1xY3z'
 

@@ -2,7 +2,15 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { actAs, type Authority, hasScope, historyReach, narrow, scopes } from '../../../src/agent/model/authority.ts'
+import { isRiskAbove, risks } from '../../../../src/agent/model/permission/approval.ts'
+import {
+  actAs,
+  type Authority,
+  hasScope,
+  historyReach,
+  narrow,
+  scopes,
+} from '../../../../src/agent/model/permission/authority.ts'
 
 const owner: Authority = { tenantId: 't1', principal: { kind: 'key', id: 'k' }, scopes, taint: 'none' }
 const here = { connection: 'ch_1', chat: '11' }
@@ -16,6 +24,7 @@ describe('a narrowed authority', () => {
     ['has only tools that are in all lists', { toolBounds: [['file']] }, { toolBounds: [['file']] }],
     ['is limited to a chat', { channel: here }, { channel: here }],
     ['is tainted', { taint: 'untrusted' }, { taint: 'untrusted' }],
+    ['has a highest risk', { maxRisk: 'write' }, { maxRisk: 'write' }],
   ])('%s', (_name, by, changed) => {
     expect(narrow(owner, by)).toEqual({ ...owner, ...changed })
   })
@@ -29,6 +38,9 @@ describe('a narrowed authority', () => {
       { toolBounds: [['file'], ['todo']] },
       { toolBounds: [['file'], ['todo']] },
     ],
+    ['its risk when it is lower', { ...owner, maxRisk: 'write' }, { maxRisk: 'exec' }, { maxRisk: 'write' }],
+    ['its risk beside none', { ...owner, maxRisk: 'write' }, {}, { maxRisk: 'write' }],
+    ['no risk above the other', { ...owner, maxRisk: 'exec' }, { maxRisk: 'net' }, { maxRisk: 'net' }],
     ['its missing scopes', { ...owner, scopes: ['chat'] }, { scopes }, { scopes: ['chat'] }],
   ])('keeps %s', (_name, authority, by, kept) => {
     expect(narrow(authority, by)).toMatchObject(kept)
@@ -38,6 +50,7 @@ describe('a narrowed authority', () => {
     tenantId: fc.constantFrom('t1', 't2'),
     principal: fc.constant<Authority['principal']>({ kind: 'session', id: 's' }),
     scopes: fc.subarray([...scopes]),
+    maxRisk: fc.constantFrom(...risks),
     taint: fc.constantFrom<Authority['taint']>('none', 'untrusted'),
   })
 
@@ -47,6 +60,10 @@ describe('a narrowed authority', () => {
         const both = narrow(one, other)
         expect(both.tenantId).toBe(one.tenantId)
         for (const scope of scopes) expect(hasScope(both, scope)).toBe(hasScope(one, scope) && hasScope(other, scope))
+        for (const risk of risks)
+          expect(isRiskAbove(risk, both.maxRisk)).toBe(
+            isRiskAbove(risk, one.maxRisk) || isRiskAbove(risk, other.maxRisk),
+          )
         expect(both.taint === 'none').toBe(one.taint === 'none' && other.taint === 'none')
       }),
     )

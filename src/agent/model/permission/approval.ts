@@ -1,7 +1,13 @@
 /** Defines approvals: the assessment of a call, the rules, and the recorded decisions. */
 
-/** The most dangerous effect that a call can have. Approval policies refer to it. */
-export type Risk = 'none' | 'read' | 'write' | 'exec' | 'net' | 'send' | 'spend'
+/** From the least to the most dangerous. */
+export const risks = ['none', 'read', 'write', 'net', 'exec', 'send', 'spend'] as const
+/** The most dangerous effect that a call can have. Approval policies and roles refer to it. */
+export type Risk = (typeof risks)[number]
+
+/** `max` is undefined where nothing limits the risk. */
+export const isRiskAbove = (risk: Risk, max: Risk | undefined): boolean =>
+  max !== undefined && risks.indexOf(risk) > risks.indexOf(max)
 
 /** The assessment of a call by its input. */
 export type Assessment = {
@@ -45,9 +51,9 @@ export type ApprovalDecision = {
   readonly tool: string
   readonly risk: Risk
   readonly did: 'asked' | 'allowed' | 'denied' | 'refused'
-  readonly by: 'hardline' | 'rule' | 'grant' | 'judge' | 'person' | 'mode' | 'denials' | 'nobody'
+  readonly by: 'hardline' | 'role' | 'rule' | 'grant' | 'judge' | 'person' | 'mode' | 'denials' | 'nobody'
   readonly choice?: ApprovalChoice
-  /** Who decided, as in the audit log. Absent: no person or key did. */
+  /** The person or key that decided, as in the audit log. Absent: no person or key did. */
   readonly actor?: string
   readonly reason: string
   /** The action, shortened and with secrets masked. */

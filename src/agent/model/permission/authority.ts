@@ -3,6 +3,8 @@
  * command, is stored with the turn and reaches every tool. It is only ever narrowed.
  */
 
+import { isRiskAbove, type Risk } from './approval.ts'
+
 export const scopes = ['chat', 'read', 'write', 'jobs', 'approve', 'admin'] as const
 export type Scope = (typeof scopes)[number]
 
@@ -16,34 +18,49 @@ export type Principal =
   /** The parent session of a child. */
   | { readonly kind: 'session'; readonly id: string }
 
+/** The scopes of a key, a login rule or a person, limited by a role of the tenant's settings if there is one. */
+export type Entitlement = { readonly scopes: readonly Scope[]; readonly role?: string }
+
 export type Authority = {
   readonly tenantId: string
   readonly principal: Principal
   readonly scopes: readonly Scope[]
   /** Lists of toolsets and tools. Only tools that are in each list may be used. Absent: no limit. */
   readonly toolBounds?: readonly (readonly string[])[]
+  /** Calls with a higher risk never run. Absent: no limit. */
+  readonly maxRisk?: Risk
+  /** Absent: no role limits the authority. Roles are resolved again while a turn runs (roles.ts). */
+  readonly entitlements?: readonly Entitlement[]
   /** The chat to which the authority is limited. */
   readonly channel?: { readonly connection: string; readonly chat: string }
   /** `untrusted`: content that strangers wrote has reached the call. */
   readonly taint: 'none' | 'untrusted'
+  /** The key that a subagent's work began with: revoking it ends the subagent. */
+  readonly keyId?: string
+  /** The request that the work began with, for logs and traces. It allows nothing. */
+  readonly requestId?: string
 }
 
 export const hasScope = ({ scopes: held }: Pick<Authority, 'scopes'>, scope: Scope): boolean => held.includes(scope)
 
-type Narrowing = Partial<Pick<Authority, 'scopes' | 'toolBounds' | 'channel' | 'taint'>>
+/** The part of an authority that a role limits. */
+export type Rights = Pick<Authority, 'scopes' | 'toolBounds' | 'maxRisk'>
+type Narrowing = Partial<Rights & Pick<Authority, 'channel' | 'taint'>>
 
 /**
- * Intersects the scopes and the tools, and adds a channel or a taint. Tenant, principal and a channel that is there stay.
+ * Intersects the scopes and the tools, takes the lower risk, and adds a channel or a taint. Tenant, principal and a channel that is there stay.
  * `by` may be the authority of a message that joins a turn: the result may then do only what both may.
  */
 export function narrow(authority: Authority, by: Narrowing): Authority {
   const channel = authority.channel ?? by.channel
   const common = by.scopes && authority.scopes.filter((scope) => by.scopes?.includes(scope))
   const toolBounds = joinBounds(authority.toolBounds, by.toolBounds)
+  const maxRisk = lowerRisk(authority.maxRisk, by.maxRisk)
   return {
     ...authority,
     scopes: common ?? authority.scopes,
     ...(toolBounds && { toolBounds }),
+    ...(maxRisk && { maxRisk }),
     ...(channel && { channel }),
     taint: by.taint === 'untrusted' ? by.taint : authority.taint,
   }
@@ -55,6 +72,19 @@ function joinBounds(held: Authority['toolBounds'], added: Authority['toolBounds'
   const known = new Set(held?.map((bound) => JSON.stringify(bound)))
   return [...(held ?? []), ...added.filter((bound) => !known.has(JSON.stringify(bound)))]
 }
+
+const lowerRisk = (one: Risk | undefined, other: Risk | undefined): Risk | undefined =>
+  other === undefined || (one !== undefined && isRiskAbove(other, one)) ? one : other
+
+/**
+ * Acts for the system itself: a session that reports what it spends, or a job that maintains a tenant. Without scopes it
+ * can only count and report.
+ */
+export const systemAuthority = (
+  tenantId: string,
+  principal: Extract<Principal, { kind: 'session' | 'job' | 'process' }>,
+  held: readonly Scope[] = [],
+): Authority => ({ tenantId, principal, scopes: held, taint: 'none' })
 
 /** Returns the same rights in the name of another principal: a process, a job or a child of the turn. */
 export const actAs = (authority: Authority, principal: Principal): Authority => ({ ...authority, principal })

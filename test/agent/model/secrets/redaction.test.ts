@@ -1,8 +1,8 @@
 /** Tests that secrets are masked in texts and streams, that harmless text stays, and that patterns take linear time. */
 
 import { describe, expect, it } from 'vitest'
-import { createRedactor, redactJson } from '../../../src/agent/model/redaction.ts'
-import { identifiableFormats, namedFormats } from '../../../src/agent/model/secret-formats.ts'
+import { createRedactor, redactJson } from '../../../../src/agent/model/secrets/redaction.ts'
+import { identifiableFormats, namedFormats } from '../../../../src/agent/model/secrets/secret-formats.ts'
 
 /** Deterministic characters with digits, upper and lower case. */
 const random = (length: number, alphabet = 'Qa7Zk2LmN8pR4sT6vW1xY3z') =>

@@ -7,7 +7,7 @@ import {
   maskHeaders,
   parseSealedHeader,
   renderSealedHeader,
-} from '../../../src/agent/model/provider-headers.ts'
+} from '../../../../src/agent/model/secrets/provider-headers.ts'
 
 const stored = renderSealedHeader('secret-value-1234', 'v2.1.ab:cd.ef')
 const address = 'https://llm.example.com/v1'

@@ -1,6 +1,6 @@
 /**
  * Lists the formats of secrets. Every pattern is linear on hostile text: repetitions are bounded, or end where no other
- * part of the pattern can match. test/agent/model/redaction.test.ts enumerates them.
+ * part of the pattern can match. test/agent/model/secrets/redaction.test.ts enumerates them.
  */
 
 export type SecretFormat = {
@@ -11,24 +11,26 @@ export type SecretFormat = {
   readonly accepts?: (value: string, before: string, next: string) => boolean
 }
 
-/** A prefix that a vendor reserves, and the characters after it. */
-const prefixed = (kind: string, prefix: string, rest = '[\\w-]{16,}'): SecretFormat => ({
-  kind,
-  pattern: new RegExp(`(?<![A-Za-z0-9_])${prefix}${rest}`, 'g'),
-})
+/** A kind, a prefix that a vendor reserves, and the characters after it; or a format of its own. */
+type Row = readonly [kind: string, prefix: string, rest?: string] | SecretFormat
+
+const toFormat = (row: Row): SecretFormat => {
+  if ('pattern' in row) return row
+  const [kind, prefix, rest = '[\\w-]{16,}'] = row
+  return { kind, pattern: new RegExp(`(?<![A-Za-z0-9_])${prefix}${rest}`, 'g') }
+}
 
 const hex = (min: number) => `[0-9a-fA-F]{${min},}`
 const alphanumeric = (min: number) => `[A-Za-z0-9]{${min},}`
 
-/** Secrets that their own text identifies. They are safe to look for in source code. */
-export const identifiableFormats: readonly SecretFormat[] = [
+const identifiableRows: readonly Row[] = [
   { kind: 'sk-', pattern: /\b(?:sk|pk|rk)[-_](?:[a-z][a-z0-9]{0,15}[-_]){0,4}[A-Za-z0-9]{16,}[\w-]*/g },
-  prefixed('cerebras', 'csk-', alphanumeric(16)),
-  prefixed('github', 'gh[pousr]_', alphanumeric(20)),
-  prefixed('github fine-grained', 'github_pat_', '\\w{20,}'),
-  prefixed('gitlab', 'gl(?:pat|ptt|dt|rt|ft|soat|oas|cbt|imt|agent)-'),
-  prefixed('slack', 'xox[abceoprs]-', '[\\w-]{10,}'),
-  prefixed('slack app', 'xapp-', '[\\w-]{16,}'),
+  ['cerebras', 'csk-', alphanumeric(16)],
+  ['github', 'gh[pousr]_', alphanumeric(20)],
+  ['github fine-grained', 'github_pat_', '\\w{20,}'],
+  ['gitlab', 'gl(?:pat|ptt|dt|rt|ft|soat|oas|cbt|imt|agent)-'],
+  ['slack', 'xox[abceoprs]-', '[\\w-]{10,}'],
+  ['slack app', 'xapp-', '[\\w-]{16,}'],
   { kind: 'slack webhook', pattern: /(\bhooks\.slack\.com\/(?:services|workflows)\/)[A-Za-z0-9/_]{16,}/g },
   {
     kind: 'discord webhook',
@@ -36,56 +38,56 @@ export const identifiableFormats: readonly SecretFormat[] = [
   },
   { kind: 'discord bot', pattern: /(?<![\w-])[MNO][A-Za-z0-9_-]{22,27}\.[\w-]{6}\.[\w-]{25,}/g },
   { kind: 'telegram bot', pattern: /(?:(?<![A-Za-z0-9_])|(?<=\/bot))\d{8,11}:AA[\w-]{30,}/g },
-  prefixed('aws access key', '(?:AKIA|ASIA|ABIA|ACCA)', '[A-Z0-9]{16}(?![A-Z0-9])'),
-  prefixed('google api', 'AIza', '[\\w-]{30,}'),
-  prefixed('google oauth secret', 'GOCSPX-', '[\\w-]{20,}'),
-  prefixed('google access token', 'ya29\\.', '[\\w-]{20,}'),
-  prefixed('npm, hugging face, groq, talaria', '(?:npm|hf|gsk|tal)_', '\\w{16,}'),
-  prefixed('xai', 'xai[-_]', '\\w{16,}'),
-  prefixed('pypi', 'pypi-', '[\\w-]{32,}'),
+  ['aws access key', '(?:AKIA|ASIA|ABIA|ACCA)', '[A-Z0-9]{16}(?![A-Z0-9])'],
+  ['google api', 'AIza', '[\\w-]{30,}'],
+  ['google oauth secret', 'GOCSPX-', '[\\w-]{20,}'],
+  ['google access token', 'ya29\\.', '[\\w-]{20,}'],
+  ['npm, hugging face, groq, talaria', '(?:npm|hf|gsk|tal)_', '\\w{16,}'],
+  ['xai', 'xai[-_]', '\\w{16,}'],
+  ['pypi', 'pypi-', '[\\w-]{32,}'],
   { kind: 'jwt', pattern: /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{4,}/g },
-  prefixed('sendgrid', 'SG\\.', '[\\w-]{16,40}\\.[\\w-]{16,}'),
-  prefixed('twilio', 'SK', '[0-9a-f]{32}(?![0-9a-zA-Z])'),
-  prefixed('mailgun', 'key-', '[0-9a-f]{32}(?![0-9a-zA-Z])'),
+  ['sendgrid', 'SG\\.', '[\\w-]{16,40}\\.[\\w-]{16,}'],
+  ['twilio', 'SK', '[0-9a-f]{32}(?![0-9a-zA-Z])'],
+  ['mailgun', 'key-', '[0-9a-f]{32}(?![0-9a-zA-Z])'],
   { kind: 'mailchimp', pattern: /(?<![A-Za-z0-9_])[0-9a-f]{32}-us\d{1,2}\b/g },
-  prefixed('digitalocean', 'do[opr]_v1_', hex(40)),
-  prefixed('shopify', 'shp(?:at|ca|pa|ss)_', hex(24)),
-  prefixed('square', 'sq0[a-z]{3}-', '[\\w-]{20,}'),
-  prefixed('databricks', 'dapi', '[0-9a-f]{32}(?:-\\d)?(?![0-9a-zA-Z])'),
-  prefixed('doppler', 'dp\\.(?:pt|st|ct|sa|scim|audit)\\.', '[\\w.-]{20,}'),
-  prefixed('vault', 'hv[sbr]\\.', '[\\w-]{20,}'),
+  ['digitalocean', 'do[opr]_v1_', hex(40)],
+  ['shopify', 'shp(?:at|ca|pa|ss)_', hex(24)],
+  ['square', 'sq0[a-z]{3}-', '[\\w-]{20,}'],
+  ['databricks', 'dapi', '[0-9a-f]{32}(?:-\\d)?(?![0-9a-zA-Z])'],
+  ['doppler', 'dp\\.(?:pt|st|ct|sa|scim|audit)\\.', '[\\w.-]{20,}'],
+  ['vault', 'hv[sbr]\\.', '[\\w-]{20,}'],
   { kind: 'terraform', pattern: /(?<![A-Za-z0-9_])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}/g },
-  prefixed('linear', 'lin_(?:api|oauth)_', alphanumeric(20)),
-  prefixed('notion', '(?:secret|ntn)_', alphanumeric(40)),
+  ['linear', 'lin_(?:api|oauth)_', alphanumeric(20)],
+  ['notion', '(?:secret|ntn)_', alphanumeric(40)],
   { kind: 'airtable', pattern: /(?<![A-Za-z0-9_])pat[A-Za-z0-9]{14}\.[0-9a-f]{40,}/g },
-  prefixed('figma', 'fig[dor]_', '[\\w-]{20,}'),
-  prefixed('planetscale', 'pscale_(?:tkn|pw|oauth)_', '[\\w.-]{20,}'),
-  prefixed('postman', 'PMAK-', '[0-9a-f]{24}-[0-9a-f]{20,}'),
-  prefixed('new relic', 'NRAK-', alphanumeric(20)),
-  prefixed('grafana', 'gl(?:sa|c)_', '[\\w+/=]{20,}'),
-  prefixed('sentry', 'sntry[su]_', '[\\w+/=.-]{20,}'),
-  prefixed('replicate', 'r8_', alphanumeric(20)),
-  prefixed('perplexity', 'pplx-', alphanumeric(20)),
-  prefixed('fireworks', 'fw_', '[A-Za-z0-9]{20,}'),
-  prefixed('tavily', 'tvly-', '[\\w-]{16,}'),
-  prefixed('firecrawl', 'fc-', '[0-9a-f]{24,}'),
-  prefixed('nvidia', 'nvapi-', '[\\w-]{20,}'),
-  prefixed('jina', 'jina_', '[\\w-]{20,}'),
-  prefixed('e2b', 'e2b_', '[0-9a-f]{24,}'),
-  prefixed('daytona', 'dtn_', '[0-9a-f]{24,}'),
-  prefixed('facebook', 'EAA[A-Za-z0-9]', alphanumeric(40)),
-  prefixed('age', 'AGE-SECRET-KEY-1', '[0-9A-Z]{30,}'),
-  prefixed('cloudflare origin', 'v1\\.0-', '[0-9a-f]{24}-[0-9a-f]{60,}'),
-  prefixed('supabase', '(?:sbp|sb_secret)_', '[\\w-]{20,}'),
-  prefixed('netlify', 'nf[pcou]_', '[A-Za-z0-9]{30,}'),
-  prefixed('docker', 'dckr_(?:pat|oat)_', '[\\w-]{20,}'),
-  prefixed('rubygems', 'rubygems_', hex(40)),
-  prefixed('atlassian', 'ATATT3x', '[\\w=-]{40,}'),
-  prefixed('tailscale', 'tskey-[a-z]{2,12}-', '[\\w-]{16,}'),
-  prefixed('langsmith', 'lsv2_(?:pt|sk)_', '[0-9a-f_]{24,}'),
-  prefixed('pulumi', 'pul-', '[0-9a-f]{40}'),
-  prefixed('heroku', 'HRKU-', '[\\w-]{30,}'),
-  prefixed('stripe webhook', 'whsec_', '[A-Za-z0-9+/=]{20,}'),
+  ['figma', 'fig[dor]_', '[\\w-]{20,}'],
+  ['planetscale', 'pscale_(?:tkn|pw|oauth)_', '[\\w.-]{20,}'],
+  ['postman', 'PMAK-', '[0-9a-f]{24}-[0-9a-f]{20,}'],
+  ['new relic', 'NRAK-', alphanumeric(20)],
+  ['grafana', 'gl(?:sa|c)_', '[\\w+/=]{20,}'],
+  ['sentry', 'sntry[su]_', '[\\w+/=.-]{20,}'],
+  ['replicate', 'r8_', alphanumeric(20)],
+  ['perplexity', 'pplx-', alphanumeric(20)],
+  ['fireworks', 'fw_', '[A-Za-z0-9]{20,}'],
+  ['tavily', 'tvly-', '[\\w-]{16,}'],
+  ['firecrawl', 'fc-', '[0-9a-f]{24,}'],
+  ['nvidia', 'nvapi-', '[\\w-]{20,}'],
+  ['jina', 'jina_', '[\\w-]{20,}'],
+  ['e2b', 'e2b_', '[0-9a-f]{24,}'],
+  ['daytona', 'dtn_', '[0-9a-f]{24,}'],
+  ['facebook', 'EAA[A-Za-z0-9]', alphanumeric(40)],
+  ['age', 'AGE-SECRET-KEY-1', '[0-9A-Z]{30,}'],
+  ['cloudflare origin', 'v1\\.0-', '[0-9a-f]{24}-[0-9a-f]{60,}'],
+  ['supabase', '(?:sbp|sb_secret)_', '[\\w-]{20,}'],
+  ['netlify', 'nf[pcou]_', '[A-Za-z0-9]{30,}'],
+  ['docker', 'dckr_(?:pat|oat)_', '[\\w-]{20,}'],
+  ['rubygems', 'rubygems_', hex(40)],
+  ['atlassian', 'ATATT3x', '[\\w=-]{40,}'],
+  ['tailscale', 'tskey-[a-z]{2,12}-', '[\\w-]{16,}'],
+  ['langsmith', 'lsv2_(?:pt|sk)_', '[0-9a-f_]{24,}'],
+  ['pulumi', 'pul-', '[0-9a-f]{40}'],
+  ['heroku', 'HRKU-', '[\\w-]{30,}'],
+  ['stripe webhook', 'whsec_', '[A-Za-z0-9+/=]{20,}'],
   { kind: 'azure storage', pattern: /(\bAccountKey=)[A-Za-z0-9+/]{40,}={0,2}/g },
   {
     kind: 'url password',
@@ -109,6 +111,9 @@ export const identifiableFormats: readonly SecretFormat[] = [
     accepts: (value) => !isPlaceholder(value),
   },
 ]
+
+/** Secrets that their own text identifies. They are safe to look for in source code. */
+export const identifiableFormats = identifiableRows.map(toFormat)
 
 const secretName = '(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credential|private[_-]?key|access[_-]?key)'
 

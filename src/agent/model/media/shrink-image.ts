@@ -1,6 +1,6 @@
 /** Defines the port that makes images smaller. */
 
-import type { ImagePart } from './message.ts'
+import type { ImagePart } from '../message.ts'
 
 /** Returns undefined for an unknown format, or an image that cannot be made smaller. */
 export type ShrinkImage = (image: ImagePart) => Promise<ImagePart | undefined>

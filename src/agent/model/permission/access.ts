@@ -1,0 +1,48 @@
+/** Decides whether a tenant and a key may still act. The tenant's object is the source of both answers. */
+
+import type { Authority, Entitlement, Scope } from './authority.ts'
+import { resolveRights, type Roles } from './roles.ts'
+
+export type TenantStatus = 'active' | 'suspended' | 'deleting'
+
+/** `revokedKeys`: the ids of revoked keys. `roles`: those of the settings; absent while they are not known. */
+export type Access = {
+  readonly status: TenantStatus
+  readonly revokedKeys: readonly string[]
+  readonly roles?: Roles | undefined
+}
+
+export const fullAccess: Access = { status: 'active', revokedKeys: [] }
+
+/** Why nothing may begin any more. It is also the outcome of a turn that was stopped for this reason. */
+export type AccessRefusal = 'tenant-suspended' | 'tenant-deleted' | 'key-revoked' | 'role-changed'
+
+/** The key that a turn or a stream belongs to. `scope`: what it needs; a role may take it away. */
+export type Holder = {
+  /** Undefined for work that no key has started. */
+  readonly keyId?: string | undefined
+  readonly entitlements?: readonly Entitlement[] | undefined
+  readonly scope?: Scope
+}
+
+/** The id of the key that an authority comes from. Undefined for people in chats, processes and jobs. */
+export const keyOf = (authority: Pick<Authority, 'principal' | 'keyId'> | undefined): string | undefined =>
+  authority?.principal.kind === 'key' ? authority.principal.id : authority?.keyId
+
+/** The access by an identity provider has the ids of all its rules, and the name of the person: `login_a+login_b:name`. */
+const partsOf = (keyId: string): readonly string[] => (keyId.split(':', 1)[0] ?? '').split('+')
+
+export const holderOf = (authority: Authority | undefined, scope: Scope): Holder => ({
+  keyId: keyOf(authority),
+  entitlements: authority?.entitlements,
+  scope,
+})
+
+export function findRefusal({ status, revokedKeys, roles }: Access, holder: Holder): AccessRefusal | undefined {
+  if (status === 'suspended') return 'tenant-suspended'
+  if (status === 'deleting') return 'tenant-deleted'
+  const { keyId, entitlements, scope } = holder
+  if (keyId !== undefined && partsOf(keyId).some((id) => revokedKeys.includes(id))) return 'key-revoked'
+  const isTaken = roles && entitlements && scope && !resolveRights(entitlements, roles).scopes.includes(scope)
+  return isTaken ? 'role-changed' : undefined
+}

@@ -1,0 +1,65 @@
+/** Defines what the agent keeps between sessions: facts of the tenant, and a profile of each person it works for. */
+
+import type { Authority } from '../permission/authority.ts'
+
+/** `memory`: of the tenant. `user`: of the person who asks. */
+export const memoryTargets = ['memory', 'user'] as const
+export type MemoryTarget = (typeof memoryTargets)[number]
+
+export type MemoryOperation =
+  | { readonly action: 'add'; readonly content: string }
+  /** `oldText` is a part of exactly one entry. */
+  | { readonly action: 'replace'; readonly oldText: string; readonly content: string }
+  | { readonly action: 'remove'; readonly oldText: string }
+
+/** One of the two stores, as it is shown. */
+export type MemoryView = {
+  readonly entries: readonly string[]
+  /** The length of the entries with the separators between them. */
+  readonly chars: number
+  readonly limit: number
+}
+
+export type MemoryResult =
+  | { readonly kind: 'done'; readonly view: MemoryView; readonly isChanged: boolean }
+  /** Waits for a person. */
+  | { readonly kind: 'staged'; readonly id: string; readonly view: MemoryView }
+  | { readonly kind: 'refused'; readonly error: string; readonly view: MemoryView }
+  /** The store is switched off, or the authority does not reach it. */
+  | { readonly kind: 'unavailable'; readonly error: string }
+
+/** A write that waits for a person. */
+export type PendingMemory = {
+  readonly id: string
+  readonly target: MemoryTarget
+  /** Whose profile it changes. Absent for the memory of the tenant. */
+  readonly owner?: string
+  readonly operations: readonly MemoryOperation[]
+  readonly sessionId?: string
+  readonly createdAt: number
+}
+
+export type MemoryChange = {
+  readonly target: MemoryTarget
+  readonly operations: readonly MemoryOperation[]
+  /** The same for a repetition of the same change, which is then answered as before. */
+  readonly key?: string
+  readonly sessionId?: string
+}
+
+/** The service of tools. */
+export type Memory = {
+  readonly read: (authority: Authority, target: MemoryTarget) => Promise<MemoryResult>
+  /** Also counts refusals: after three in one turn, `isLast` tells that the model has to give up. */
+  readonly change: (
+    authority: Authority,
+    change: MemoryChange,
+  ) => Promise<{ readonly result: MemoryResult; readonly isLast: boolean }>
+}
+
+/** What new sessions get in their prompts. */
+export type MemoryMaterial = {
+  readonly memory: readonly string[]
+  /** The owners that have a profile. Their entries are read for each session. */
+  readonly owners: readonly string[]
+}

@@ -1,0 +1,21 @@
+/** Defines tools as models see them, and which of them a request offers and requires. */
+
+export type ToolSchema = {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: object
+  /** The provider guarantees that arguments match the schema, where it can. */
+  readonly strict?: boolean
+}
+
+/** `required`: some tool has to be called. An object: the tool of this name. Absent: the model decides. */
+export type ToolChoice = 'none' | 'required' | { readonly name: string }
+
+type Offer = { readonly clientTools?: readonly ToolSchema[]; readonly toolChoice?: ToolChoice }
+
+/** Lists the tools that the caller of the run offers and runs itself, unless it forbids to call them. */
+export const offeredTools = ({ clientTools = [], toolChoice }: Offer): readonly ToolSchema[] =>
+  toolChoice === 'none' ? [] : clientTools
+
+export const isClientTool = (offer: Offer, name: string): boolean =>
+  offeredTools(offer).some((tool) => tool.name === name)
