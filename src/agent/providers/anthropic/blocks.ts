@@ -14,7 +14,7 @@ import type { Repairs } from '../../model/turn.ts'
 import type { RenderedBlock, BlockRenderer } from '../shared/alternating-body.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { stringifyWellFormed } from '../shared/well-formed.ts'
-import { omittedImageText, toImageContent } from '../shared/image-content.ts'
+import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 import { dropTrailingThinking } from '../shared/drop-trailing-thinking.ts'
 
 export type BlockParam =

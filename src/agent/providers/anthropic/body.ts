@@ -3,12 +3,13 @@
  * tools, the end of the system prompt and the last messages.
  */
 
-import type { ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
+import type { ModelRequest, Quirks } from '../../model/dialect.ts'
+import type { ToolSchema } from '../../model/request/tool-schema.ts'
 import type { Message } from '../../model/message.ts'
 import { type CacheMarks, renderAlternatingBody } from '../shared/alternating-body.ts'
 import { getBlockRenderer } from './blocks.ts'
 import { resolveOptions, acceptsThinking } from './options.ts'
-import { limitImages, type ImageLimits, maxImageSidePx } from '../shared/image-limits.ts'
+import { limitImages, type ImageLimits, maxImageSidePx } from '../shared/images/image-limits.ts'
 import { listCalledTools } from '../shared/called-tools.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
@@ -58,7 +59,7 @@ function renderHead(
   const { model, system, repairs } = request
   const text = toWellFormed(system)
   const systemJson = /\S/.test(text) ? `,"system":[${addMark(JSON.stringify({ type: 'text', text }))}]` : ''
-  const fields = JSON.stringify({ model, stream: repairs?.stream !== 'off', ...options }).slice(0, -1)
+  const fields = stringifyWellFormed({ model, stream: repairs?.stream !== 'off', ...options }).slice(0, -1)
   return `${fields}${renderTools(request, transcript, addMark)}${systemJson},"messages":[`
 }
 
@@ -88,8 +89,9 @@ function renderTool(tool: ToolSchema): string {
 const renderSimplifiedTool = (tool: ToolSchema): string =>
   stringifyWellFormed(toTool({ ...tool, inputSchema: simplifySchema(tool.inputSchema) }))
 
-const toTool = ({ name, description, inputSchema }: ToolSchema) => ({
+const toTool = ({ name, description, inputSchema, strict }: ToolSchema) => ({
   name,
   ...(description && { description }),
   input_schema: inputSchema,
+  ...(strict && { strict }),
 })

@@ -1,13 +1,15 @@
-/** Resolves the options of a request to the Messages API: output length, thinking and temperature. */
+/** Resolves the options of a request to the Messages API: output length, thinking, sampling and the answer's format. */
 
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages'
 import type { ModelRequest, Quirks } from '../../model/dialect.ts'
 import type { Message } from '../../model/message.ts'
 import { clampEffort } from '../shared/effort.ts'
 import { toClaudeEffort, canThink, resolveThinkingBudget } from '../shared/claude-thinking.ts'
+import { renderOutputFormat, renderSampling, renderToolRules } from './sampling.ts'
 
 type Params = MessageCreateParamsStreaming
-type Options = Pick<Params, 'max_tokens' | 'thinking' | 'output_config'> & { readonly temperature?: number }
+type Options = Pick<Params, 'max_tokens' | 'thinking' | 'output_config' | 'tool_choice'> &
+  ReturnType<typeof renderSampling>
 
 const defaultMaxTokens = 32_000
 
@@ -19,13 +21,14 @@ export function resolveOptions(
 ): Options {
   const max_tokens = request.maxTokens ?? quirks.defaultMaxTokens ?? defaultMaxTokens
   const thinkingOptions = resolveThinking(request, quirks, max_tokens, canThink(transcript, issuer))
-  const temperature = quirks.temperature ?? request.temperature
-  // The API refuses a temperature together with thinking.
-  const canSetTemperature = thinkingOptions.thinking === undefined || thinkingOptions.thinking.type === 'disabled'
+  const isThinking = thinkingOptions.thinking !== undefined && thinkingOptions.thinking.type !== 'disabled'
+  const output_config = { ...thinkingOptions.output_config, ...renderOutputFormat(request, quirks).output_config }
   return {
     max_tokens,
     ...thinkingOptions,
-    ...(canSetTemperature && typeof temperature === 'number' && { temperature }),
+    ...(Object.keys(output_config).length && { output_config }),
+    ...renderSampling(request, quirks, isThinking),
+    ...renderToolRules(request, isThinking),
   }
 }
 

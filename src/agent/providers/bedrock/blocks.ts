@@ -5,7 +5,7 @@ import type { Repairs } from '../../model/turn.ts'
 import type { BlockRenderer } from '../shared/alternating-body.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
 import { stringifyWellFormed } from '../shared/well-formed.ts'
-import { omittedImageText, toImageContent } from '../shared/image-content.ts'
+import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 import { dropTrailingThinking } from '../shared/drop-trailing-thinking.ts'
 
 /** `ProviderData.data` of thinking: what the API requires back besides the text. */

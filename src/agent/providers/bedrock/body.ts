@@ -3,12 +3,18 @@
  * (`cachePoint`), placed after the blocks that they mark.
  */
 
-import type { ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
+import type { ModelRequest, Quirks } from '../../model/dialect.ts'
+import type { ToolSchema } from '../../model/request/tool-schema.ts'
 import type { Message } from '../../model/message.ts'
 import { type CacheMarks, renderAlternatingBody } from '../shared/alternating-body.ts'
 import { sealIssuer, getBlockRenderer } from './blocks.ts'
+import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
+import { encodeToolName } from '../shared/call-id.ts'
+import { toClaudeSampling } from '../shared/parameters/claude-sampling.ts'
+import { toClosedSchema } from '../shared/parameters/closed-schema.ts'
 import { clampEffort } from '../shared/effort.ts'
-import { limitImages, type ImageLimits, maxImageSidePx } from '../shared/image-limits.ts'
+import { resolveParameters } from '../shared/parameters/resolve-parameters.ts'
+import { limitImages, type ImageLimits, maxImageSidePx } from '../shared/images/image-limits.ts'
 import { listCalledTools } from '../shared/called-tools.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
@@ -34,7 +40,7 @@ export function renderConverseBody(request: ModelRequest, quirks: Quirks = {}): 
   const thinking = resolveThinking(request, quirks, transcript)
   const head = `{${[
     ...renderOptions(request, quirks, thinking),
-    ...renderTools(request, transcript, toolCachePoint),
+    ...renderTools(request, transcript, { cachePoint: toolCachePoint, choice: renderToolChoice(request, thinking) }),
     ...renderSystem(request.system, cachePoint),
     '"messages":[',
   ].join(',')}`
@@ -54,10 +60,16 @@ function renderOptions(request: ModelRequest, quirks: Quirks, thinking: object |
   const { additionalModelRequestFields: more, ...others } = quirks.body ?? {}
   const options = {
     inferenceConfig: omitEmpty(renderInferenceConfig(request, quirks, thinking)),
-    additionalModelRequestFields: omitEmpty({ ...(more as object | undefined), ...thinking }),
+    additionalModelRequestFields: omitEmpty({
+      ...(more as object | undefined),
+      ...renderTopK(request, quirks, thinking),
+      ...thinking,
+    }),
+    ...renderOutputFormat(request, quirks),
+    ...renderServiceTier(request, quirks),
     ...others,
   }
-  const json = JSON.stringify(options).slice(1, -1)
+  const json = stringifyWellFormed(options).slice(1, -1)
   return json ? [json] : []
 }
 
@@ -66,12 +78,45 @@ const omitEmpty = (fields: object): object | undefined => (Object.keys(fields).l
 function renderInferenceConfig(request: ModelRequest, quirks: Quirks, thinking: object | undefined): object {
   const requested = request.maxTokens ?? quirks.defaultMaxTokens
   const maxTokens = requested ?? (thinking && 'thinking' in thinking ? defaultMaxTokens : undefined)
-  const temperature = quirks.temperature ?? request.temperature
+  const { temperature, topP, stop } = resolveSampling(request, quirks, thinking)
   return {
     ...(maxTokens !== undefined && { maxTokens }),
-    // The API refuses a temperature together with thinking.
-    ...(!thinking && typeof temperature === 'number' && { temperature }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(stop && { stopSequences: stop }),
   }
+}
+
+/** The API has no seed, penalties or token biases. All its models accept temperatures up to 1. */
+const resolveSampling = (request: ModelRequest, quirks: Quirks, thinking: object | undefined) =>
+  toClaudeSampling(resolveParameters(request, quirks), thinking !== undefined)
+
+/** Only Claude has the field at this place. */
+function renderTopK(request: ModelRequest, quirks: Quirks, thinking: object | undefined): object {
+  const { topK } = resolveSampling(request, quirks, thinking)
+  return topK !== undefined && isClaude(request.model) ? { top_k: topK } : {}
+}
+
+function renderServiceTier(request: ModelRequest, quirks: Quirks): object {
+  const { serviceTier } = resolveParameters(request, quirks).parameters
+  return serviceTiers.has(serviceTier) ? { serviceTier: { type: serviceTier } } : {}
+}
+const serviceTiers: ReadonlySet<unknown> = new Set(['priority', 'default', 'flex'])
+
+/** The API takes a schema as text, and no format without one. */
+function renderOutputFormat(request: ModelRequest, quirks: Quirks): object {
+  const format = resolveNativeFormat(request, 'bedrock-converse', quirks)
+  const schema = format?.type === 'json_schema' ? toClosedSchema(format.schema) : undefined
+  if (format?.type !== 'json_schema' || !schema) return {}
+  const { name, description } = format
+  const jsonSchema = { schema: JSON.stringify(schema), name, ...(description && { description }) }
+  return { outputConfig: { textFormat: { type: 'json_schema', structure: { jsonSchema } } } }
+}
+
+/** Claude refuses a forced call together with thinking. */
+function renderToolChoice({ tools, toolChoice }: ModelRequest, thinking: object | undefined): object | undefined {
+  if (!tools.length || toolChoice === undefined || thinking) return undefined
+  return toolChoice === 'required' ? { any: {} } : { tool: { name: encodeToolName(toolChoice.name) } }
 }
 
 /** A thinking budget requires a larger `maxTokens`, so a request with a budget must have one. */
@@ -107,7 +152,7 @@ function renderEffort(effort: string, model: string): object {
 function renderTools(
   { tools, repairs }: ModelRequest,
   transcript: readonly Message[],
-  cachePoint?: string,
+  { cachePoint, choice }: { readonly cachePoint: string | undefined; readonly choice: object | undefined },
 ): readonly string[] {
   const definitions: readonly ToolSchema[] = tools.length
     ? tools
@@ -119,7 +164,8 @@ function renderTools(
       }))
   if (!definitions.length) return []
   const rendered = definitions.map((tool) => (repairs?.schemas ? renderSimplifiedTool(tool) : renderTool(tool)))
-  return [`"toolConfig":{"tools":[${[...rendered, ...(cachePoint ? [cachePoint] : [])].join(',')}]}`]
+  const choiceJson = choice ? `,"toolChoice":${JSON.stringify(choice)}` : ''
+  return [`"toolConfig":{"tools":[${[...rendered, ...(cachePoint ? [cachePoint] : [])].join(',')}]${choiceJson}}`]
 }
 
 const unavailableToolText = 'Not available any more.'

@@ -44,11 +44,18 @@ export function lookUpModel({
   return { contextWindow: defaultWindow, ...merged, source }
 }
 
-/** Lists the cataloged models of a provider that can run the agent: with tools, a large enough window, not deprecated. */
-export const listModelNames = (catalog: Catalog, provider: string): readonly string[] => {
+/**
+ * Lists the cataloged models of a provider that can run the agent: with tools, a large enough window, not deprecated.
+ * `isWanted` is asked first, because looking up hundreds of models takes milliseconds.
+ */
+export const listModelNames = (
+  catalog: Catalog,
+  provider: string,
+  isWanted: (model: string) => boolean = () => true,
+): readonly string[] => {
   const tables = [catalog.provider[provider], catalog['models.dev'][provider]]
   const names = new Set(tables.flatMap((table) => Object.keys(table ?? {})))
-  return [...names].filter((model) => {
+  return [...names].filter(isWanted).filter((model) => {
     const { tools, contextWindow, deprecated } = lookUpModel({ provider, model, catalog })
     return tools !== false && contextWindow >= minWindow && !deprecated
   })

@@ -41,6 +41,9 @@ function renderHelp(tools: ModelRequest['tools']): string {
   return [
     'I am demo/agent, a small rule-based stand-in and not a language model.',
     ...(available.length ? [`I understand: ${available.join(' · ')}.`] : []),
+    ...(available.includes('ask: QUESTION')
+      ? ['After ask: I wait, and your next message in this chat is the answer.']
+      : []),
     'Set a provider key such as OPENAI_API_KEY to talk to a real model.',
   ].join(' ')
 }
@@ -62,10 +65,10 @@ export const demo: Dialect = {
 }
 
 export function createReply({ transcript, tools, say }: ModelRequest): AssistantMessage {
-  const lastUserIndex = transcript.findLastIndex((message) => message.role === 'user' && !message.source)
+  const lastUserIndex = transcript.findLastIndex(isRequest)
   const results = transcript.slice(lastUserIndex + 1).filter((message) => message.role === 'tool')
   if (results.length) return createText(results.map(reportResult).join('\n\n'))
-  const userMessage = lastUserIndex < 0 ? '' : textIn(transcript[lastUserIndex] as Message).trim()
+  const userMessage = lastUserIndex < 0 ? '' : readRequest(transcript[lastUserIndex] as Message)
   if (say !== undefined && !tools.length) return createText(`You said: ${userMessage}`)
   const toolRequest = matchRule(userMessage)
   const help = renderHelp(tools)
@@ -73,6 +76,15 @@ export function createReply({ transcript, tools, say }: ModelRequest): Assistant
   if (!tools.some(({ name }) => name === toolRequest.tool))
     return createText(`That needs the tool ${toolRequest.tool}, which is not available here.\n\n${help}`)
   return createToolCall(toolRequest, transcript)
+}
+
+const isRequest = (message: Message): boolean =>
+  message.role === 'user' && (message.source === undefined || message.source === 'subagent')
+
+/** A subagent gets its goal in the first paragraphs of a longer message. */
+function readRequest(message: Message): string {
+  const text = textIn(message).trim()
+  return /^Goal:\n([\s\S]+?)\n\n(?:Context|Workspace):/.exec(text)?.[1] ?? text
 }
 
 function matchRule(userMessage: string): ToolRequest | undefined {

@@ -1,11 +1,14 @@
 /** Renders everything before the conversation in a chat completion: model, tools, options and system message. */
 
-import type { ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
+import type { ModelRequest, Quirks } from '../../model/dialect.ts'
+import type { ToolSchema } from '../../model/request/tool-schema.ts'
+import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
 import { clampEffort } from '../shared/effort.ts'
 import { toGeminiSchema } from './gemini-schema.ts'
 import { type CacheMark, renderTextPart, type RenderStyle } from './chat-messages.ts'
+import { renderResponseFormat, renderSamplingFields, renderToolRules } from './sampling-fields.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
-import { toWellFormed } from '../shared/well-formed.ts'
+import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
 /** Returns unfinished JSON that ends after the system message. */
 export function renderChatHead(request: ModelRequest, quirks: Quirks, style: RenderStyle): string {
@@ -15,7 +18,7 @@ export function renderChatHead(request: ModelRequest, quirks: Quirks, style: Ren
   const tools = request.tools.length
     ? `,"tools":[${request.tools.map(createToolRenderer(request, quirks)).join(',')}]`
     : ''
-  const more = JSON.stringify({ ...renderOptions(request, quirks), ...quirks.body }).slice(1, -1)
+  const more = stringifyWellFormed({ ...renderOptions(request, quirks), ...quirks.body }).slice(1, -1)
   return `${head.slice(0, -1)}${tools}${more && `,${more}`},"messages":[${renderSystem(request, quirks, style)}`
 }
 
@@ -32,11 +35,12 @@ export const resolveCacheMark = ({ cache }: ModelRequest, { cacheMarks }: Quirks
 
 function renderOptions(request: ModelRequest, quirks: Quirks): object {
   const maxTokens = request.maxTokens ?? quirks.defaultMaxTokens
-  const temperature = quirks.temperature ?? request.temperature
   return {
     ...(maxTokens !== undefined && { [quirks.maxTokensField ?? 'max_completion_tokens']: maxTokens }),
-    ...(typeof temperature === 'number' && { temperature }),
+    ...renderSamplingFields(request, quirks),
     ...renderReasoning(clampEffort(request.reasoningEffort, quirks.efforts), quirks),
+    ...renderToolRules(request),
+    ...renderResponseFormat(resolveNativeFormat(request, 'openai-chat', quirks)),
   }
 }
 
@@ -75,10 +79,10 @@ function createToolRenderer({ repairs }: ModelRequest, { schemas }: Quirks): (to
   return (tool) => {
     let text = toolCache[variant].get(tool)
     if (text === undefined) {
-      const { name, description, inputSchema } = tool
+      const { name, description, inputSchema, strict } = tool
       text = JSON.stringify({
         type: 'function',
-        function: { name, description, parameters: schemaConverters[variant](inputSchema) },
+        function: { name, description, parameters: schemaConverters[variant](inputSchema), ...(strict && { strict }) },
       })
       toolCache[variant].set(tool, text)
     }

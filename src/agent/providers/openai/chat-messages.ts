@@ -14,7 +14,7 @@ import {
 } from '../../model/message.ts'
 import type { Repairs } from '../../model/turn.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
-import { omittedImageText, toImageContent } from '../shared/image-content.ts'
+import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
 /** `ProviderData.by` of all parts that this dialect seals. */

@@ -11,12 +11,12 @@ import { Utf8Builder } from '../shared/utf8-builder.ts'
 import { renderChatHead, resolveCacheMark } from './chat-head.ts'
 import { type RenderStyle, resolveStyle, renderMessageAt, renderMessages } from './chat-messages.ts'
 import { readChatStream } from './chat-stream.ts'
-import { getClient } from './client.ts'
+import type { GetClient } from './client.ts'
 import { sendOption } from '../shared/send-option.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
 
-export const openaiChat: Dialect = {
+export const createOpenaiChat = (getClient: GetClient): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
     const response = await getClient(endpoint)
       .post('/chat/completions', {
@@ -30,7 +30,7 @@ export const openaiChat: Dialect = {
       .catch(rethrowAsAbort(signal))
     return readChatStream(response, readOptions)
   },
-}
+})
 
 /**
  * Returns the request as UTF-8 JSON. The stable part comes first, and of a growing transcript only new messages are

@@ -7,22 +7,26 @@
 import { BoundedMap } from '../../model/bounded-map.ts'
 import { rethrowAsAbort } from '../shared/abort-error.ts'
 import type OpenAI from 'openai'
-import type { Dialect, ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
+import type { Dialect, ModelRequest, Quirks } from '../../model/dialect.ts'
+import type { ToolSchema } from '../../model/request/tool-schema.ts'
 import type { Message } from '../../model/message.ts'
 import type { Repairs } from '../../model/turn.ts'
 import { derivePromptCacheKey } from '../shared/prompt-cache-key.ts'
+import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
+import { encodeToolName } from '../shared/call-id.ts'
 import { clampEffort } from '../shared/effort.ts'
+import { resolveParameters } from '../shared/parameters/resolve-parameters.ts'
 import { Utf8Builder } from '../shared/utf8-builder.ts'
-import { getClient } from './client.ts'
+import type { GetClient } from './client.ts'
 import { renderInputItems } from './responses-input.ts'
 import { readResponsesStream } from './responses-stream.ts'
 import { sendOption } from '../shared/send-option.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
 import { createTrailingMessages } from '../shared/trailing-messages.ts'
 import { sanitiseIncrementally, appendMessages } from '../shared/sanitise.ts'
-import { toWellFormed } from '../shared/well-formed.ts'
+import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
-export const openaiResponses: Dialect = {
+export const createOpenaiResponses = (getClient: GetClient): Dialect => ({
   async call(request, endpoint, { signal, send, ...readOptions }) {
     const host = URL.parse(endpoint.baseUrl)?.hostname
     const response = await getClient(endpoint)
@@ -37,7 +41,7 @@ export const openaiResponses: Dialect = {
       .catch(rethrowAsAbort(signal))
     return readResponsesStream(response, readOptions, host)
   },
-}
+})
 
 type RequestFields = Omit<OpenAI.Responses.ResponseCreateParams, 'input' | 'tools'>
 
@@ -70,27 +74,56 @@ function renderHead(request: ModelRequest, quirks: Quirks, first: Message | unde
   const toolsJson = tools.length
     ? `,"tools":[${tools.map(repairs?.schemas ? renderSimplifiedTool : renderTool).join(',')}]`
     : ''
-  return `${JSON.stringify(head).slice(0, -1)}${toolsJson}`
+  return `${stringifyWellFormed(head).slice(0, -1)}${toolsJson}`
 }
 
 function renderOptions(request: ModelRequest, quirks: Quirks): Partial<RequestFields> {
   const { repairs, maxTokens = quirks.defaultMaxTokens } = request
-  const temperature = resolveTemperature(request, quirks)
   const shouldReturnReasoning = quirks.reasoning !== 'none' && repairs?.thinking === undefined
   return {
     ...(shouldReturnReasoning && { include: ['reasoning.encrypted_content'] }),
     ...renderReasoning(request, quirks),
     ...(maxTokens !== undefined && { max_output_tokens: Math.max(minOutputTokens, maxTokens) }),
-    ...(temperature !== undefined && { temperature }),
+    ...renderSampling(request, quirks),
+    ...renderText(request, quirks),
+    ...renderToolRules(request),
   }
 }
+
+const renderToolChoice = (
+  choice: NonNullable<ModelRequest['toolChoice']>,
+): NonNullable<RequestFields['tool_choice']> =>
+  choice === 'required' ? choice : { type: 'function', name: encodeToolName(choice.name) }
 
 /** The API refuses a lower limit. */
 const minOutputTokens = 16
 
-function resolveTemperature({ temperature }: ModelRequest, quirks: Quirks): number | undefined {
-  if (temperature === undefined || quirks.temperature === 'omitted') return undefined
-  return quirks.temperature ?? temperature
+/** The API has no stop sequences, seed, penalties or token biases. */
+function renderSampling(request: ModelRequest, quirks: Quirks): Partial<RequestFields> {
+  const { temperature, parameters } = resolveParameters(request, quirks)
+  const { topP, user, serviceTier } = parameters
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(user !== undefined && { safety_identifier: user }),
+    ...(serviceTier !== undefined && { service_tier: serviceTier as NonNullable<RequestFields['service_tier']> }),
+  }
+}
+
+/** JSON mode is left to the system text: the API requires the word in the input, where the user's words are. */
+function renderText(request: ModelRequest, quirks: Quirks): Pick<RequestFields, 'text'> {
+  const { verbosity } = resolveParameters(request, quirks).parameters
+  const native = resolveNativeFormat(request, 'openai-responses', quirks)
+  const format = native?.type === 'json_schema' ? { ...native, schema: { ...native.schema } } : undefined
+  return verbosity || format ? { text: { ...(format && { format }), ...(verbosity && { verbosity }) } } : {}
+}
+
+function renderToolRules({ tools, toolChoice, parallelToolCalls }: ModelRequest): Partial<RequestFields> {
+  if (!tools.length) return {}
+  return {
+    ...(toolChoice !== undefined && { tool_choice: renderToolChoice(toolChoice) }),
+    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
+  }
 }
 
 /**
@@ -172,11 +205,11 @@ function renderTool(tool: ToolSchema): string {
 const renderSimplifiedTool = (tool: ToolSchema): string =>
   JSON.stringify(toFunctionTool({ ...tool, inputSchema: simplifySchema(tool.inputSchema) }))
 
-/** `strict` would require every field of a schema; ours have optional fields. */
-const toFunctionTool = ({ name, description, inputSchema }: ToolSchema): OpenAI.Responses.FunctionTool => ({
+/** `strict` requires every field of a schema; ours have optional fields. */
+const toFunctionTool = ({ name, description, inputSchema, strict }: ToolSchema): OpenAI.Responses.FunctionTool => ({
   type: 'function',
   name,
   description,
   parameters: inputSchema as Record<string, unknown>,
-  strict: false,
+  strict: strict ?? false,
 })

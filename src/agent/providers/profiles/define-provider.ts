@@ -49,6 +49,9 @@ export type ProviderRule = {
   readonly quirks?: Quirks
 }
 
+/** The models of Claude that can be bound to a schema, by their names at every provider. */
+export const structuredClaude = /claude-(opus|sonnet|haiku|fable)-(4-[5-9]|4\.[5-9]|[5-9]|\d\d)/
+
 export const projectUrl = 'https://github.com/talaria-agent/talaria'
 
 /** Identifies the client, because some hosts admit or bill by client. The SDKs would send their own name. */

@@ -1,6 +1,6 @@
 /** Defines the profiles of providers that depend on the deployment: cloud accounts, own servers, bindings, the demo. */
 
-import { defineProvider } from './define-provider.ts'
+import { defineProvider, structuredClaude } from './define-provider.ts'
 
 export const azureFoundry = defineProvider({
   id: 'azure-foundry',
@@ -8,8 +8,11 @@ export const azureFoundry = defineProvider({
   // Each Azure resource has its own address; one that ends with /anthropic uses the Anthropic dialect.
   dialect: undefined,
   baseUrl: '',
-  quirks: { maxTokensField: 'max_completion_tokens' },
-  rules: [{ model: /^(gpt-([5-9]|\d\d)|o\d)/, quirks: { systemRole: 'developer', temperature: 'omitted' } }],
+  quirks: { maxTokensField: 'max_completion_tokens', serverParameters: 'omitted' },
+  rules: [
+    { model: /^(gpt-[4-9o]|gpt-\d\d|o\d)/, quirks: { answerFormat: 'native' } },
+    { model: /^(gpt-([5-9]|\d\d)|o\d)/, quirks: { systemRole: 'developer', temperature: 'omitted' } },
+  ],
   catalog: 'azure',
 })
 
@@ -22,7 +25,10 @@ export const bedrock = defineProvider({
   regionVariables: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
   keys: ['BEDROCK_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK'],
   keyParts: ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
-  rules: [{ model: /anthropic\.claude|amazon\.nova/, quirks: { cacheMarks: 'native' } }],
+  rules: [
+    { model: /anthropic\.claude|amazon\.nova/, quirks: { cacheMarks: 'native' } },
+    { model: structuredClaude, quirks: { answerFormat: 'native' } },
+  ],
   catalog: 'amazon-bedrock',
 })
 

@@ -1,12 +1,14 @@
 /** Defines the profiles of model makers: providers that serve their own models. */
 
-import { defineProvider } from './define-provider.ts'
+import { defineProvider, structuredClaude } from './define-provider.ts'
 
 /** Gemini 3 requires a signature on every replayed call. Google documents this one for calls that another model made. */
 const geminiPlaceholderSignature = { google: { thought_signature: 'skip_thought_signature_validator' } }
 
 /** These models reject a request whose replayed calls lack their thinking. */
 const echoThinking = { echoThinking: 'reasoning_content' } as const
+/** Their APIs have JSON mode, but no schemas. */
+const formatWithoutSchema = { answerFormat: 'object' } as const
 const kimi = {
   quirks: { ...echoThinking, temperature: 'omitted', defaultMaxTokens: 32_000, reasoning: 'toggle' },
   rules: [
@@ -16,12 +18,12 @@ const kimi = {
 } as const
 const minimax = { dialect: 'anthropic', quirks: { bearer: true }, defaultModel: 'MiniMax-M3' } as const
 /** Qwen controls thinking with parameters of its own, so effort is not sent. */
-const qwen = { quirks: { content: 'parts', reasoning: 'none' } } as const
+const qwen = { quirks: { ...formatWithoutSchema, content: 'parts', reasoning: 'none' } } as const
 
 export const openai = defineProvider({
   id: 'openai',
   baseUrl: 'https://api.openai.com/v1',
-  quirks: { maxTokensField: 'max_completion_tokens' },
+  quirks: { maxTokensField: 'max_completion_tokens', serverParameters: 'omitted', answerFormat: 'native' },
   rules: [
     { model: /^(gpt-([5-9]|\d\d)|codex)/, host: 'api.openai.com', dialect: 'openai-responses' },
     { model: /^(gpt-([5-9]|\d\d)(?!.*-chat)|codex)/, quirks: { systemRole: 'developer', temperature: 'omitted' } },
@@ -38,7 +40,10 @@ export const anthropic = defineProvider({
   dialect: 'anthropic',
   baseUrl: 'https://api.anthropic.com',
   keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_TOKEN'],
-  rules: [{ key: /^sk-ant-oat/, headers: { 'anthropic-beta': 'oauth-2025-04-20' }, quirks: { bearer: true } }],
+  rules: [
+    { key: /^sk-ant-oat/, headers: { 'anthropic-beta': 'oauth-2025-04-20' }, quirks: { bearer: true } },
+    { model: structuredClaude, quirks: { answerFormat: 'native' } },
+  ],
   defaultModel: 'claude-sonnet-5',
   auxModel: 'claude-haiku-4-5',
   catalog: 'anthropic',
@@ -49,8 +54,14 @@ export const gemini = defineProvider({
   aliases: ['google'],
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
   keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
-  quirks: { schemas: 'gemini', sealedCalls: {} },
-  rules: [{ model: /^gemini-([3-9]|\d\d)/, quirks: { sealedCalls: { unsealed: geminiPlaceholderSignature } } }],
+  quirks: { schemas: 'gemini', sealedCalls: {}, serverParameters: 'omitted' },
+  rules: [
+    {
+      model: /^gemini-([3-9]|\d\d)/,
+      // Earlier models refuse a format together with tools.
+      quirks: { sealedCalls: { unsealed: geminiPlaceholderSignature }, answerFormat: 'native' },
+    },
+  ],
   defaultModel: 'gemini-3.5-flash',
   catalog: 'google',
 })
@@ -60,6 +71,7 @@ export const xai = defineProvider({
   aliases: ['grok'],
   dialect: 'openai-responses',
   baseUrl: 'https://api.x.ai/v1',
+  quirks: { answerFormat: 'native' },
   defaultModel: 'grok-4.5',
   catalog: 'xai',
 })
@@ -67,7 +79,7 @@ export const xai = defineProvider({
 export const deepseek = defineProvider({
   id: 'deepseek',
   baseUrl: 'https://api.deepseek.com/v1',
-  quirks: { ...echoThinking, reasoning: 'toggle' },
+  quirks: { ...echoThinking, ...formatWithoutSchema, reasoning: 'toggle' },
   rules: [{ model: /^deepseek-chat/, quirks: { reasoning: 'none' } }],
   defaultModel: 'deepseek-v4-flash',
   auxModel: 'deepseek-v4-flash',
@@ -80,7 +92,7 @@ export const zai = defineProvider({
   baseUrl: 'https://api.z.ai/api/paas/v4',
   keys: ['GLM_API_KEY', 'ZAI_API_KEY'],
   overloadMs: 30_000,
-  quirks: { ...echoThinking, reasoning: 'toggle' },
+  quirks: { ...echoThinking, ...formatWithoutSchema, reasoning: 'toggle' },
   defaultModel: 'glm-4.7',
   catalog: 'zai',
 })

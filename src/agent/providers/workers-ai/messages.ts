@@ -12,7 +12,7 @@ import {
   type UserMessage,
 } from '../../model/message.ts'
 import { encodeCallId, encodeToolName } from '../shared/call-id.ts'
-import { omittedImageText, toImageContent } from '../shared/image-content.ts'
+import { omittedImageText, toImageContent } from '../shared/images/image-content.ts'
 import { stringifyWellFormed, toWellFormed } from '../shared/well-formed.ts'
 
 type Part =

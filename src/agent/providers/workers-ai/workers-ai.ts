@@ -3,9 +3,13 @@
  * takes objects, so rendered messages are cached instead of bytes.
  */
 
-import type { Dialect, ModelRequest, Quirks, ToolSchema } from '../../model/dialect.ts'
+import type { Dialect, ModelRequest, Quirks } from '../../model/dialect.ts'
+import type { ToolSchema } from '../../model/request/tool-schema.ts'
 import type { Message } from '../../model/message.ts'
 import { derivePromptCacheKey } from '../shared/prompt-cache-key.ts'
+import type { AnswerFormat, ModelParameters } from '../../model/request/model-parameters.ts'
+import { renderSamplingFields, renderToolRules } from '../openai/sampling-fields.ts'
+import { resolveNativeFormat } from '../shared/parameters/answer-format.ts'
 import { clampEffort } from '../shared/effort.ts'
 import { readChatStream } from '../openai/chat-stream.ts'
 import { simplifySchema } from '../shared/simplify-schema.ts'
@@ -61,20 +65,37 @@ const getTokensField = ({ maxTokensField }: Quirks) => maxTokensField ?? 'max_to
 export function renderInputs(request: ModelRequest, quirks: Quirks = {}): Readonly<Record<string, unknown>> {
   const { tools, repairs, maxTokens = quirks.defaultMaxTokens ?? defaultMaxTokens } = request
   const { gateway: _gateway, ...body } = quirks.body ?? {}
+  const format = resolveNativeFormat(request, 'workers-ai', quirks)
   return {
     ...(tools.length && { tools: tools.map(repairs?.schemas ? toSimplifiedTool : toTool) }),
-    stream: repairs?.stream !== 'off',
+    // A format is refused together with a stream.
+    stream: repairs?.stream !== 'off' && format === undefined,
     [getTokensField(quirks)]: maxTokens,
-    ...renderTemperature(request, quirks),
+    ...renderSamplingFields(request, quirks, parameterNames),
     ...renderEffort(request, quirks),
+    ...renderToolRules(request),
+    ...renderResponseFormat(format),
     ...body,
     messages: renderMessages(request),
   }
 }
 
-function renderTemperature({ temperature }: ModelRequest, quirks: Quirks): object {
-  if (temperature === undefined || quirks.temperature === 'omitted') return {}
-  return { temperature: quirks.temperature ?? temperature }
+/** The parameters that the binding documents. */
+const parameterNames: readonly (keyof ModelParameters)[] = [
+  'topP',
+  'topK',
+  'seed',
+  'stop',
+  'repetitionPenalty',
+  'frequencyPenalty',
+  'presencePenalty',
+]
+
+/** The binding takes the schema itself, without a name around it. */
+function renderResponseFormat(format: AnswerFormat | undefined): object {
+  if (!format) return {}
+  const { type } = format
+  return { response_format: type === 'json_schema' ? { type, json_schema: format.schema } : { type } }
 }
 
 /** The levels that the binding documents for models that think. */

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { type Message, userText } from '../../../../src/agent/model/message.ts'
-import { anthropic } from '../support/anthropic-dialect.ts'
+import { anthropic } from '../../../../src/backends/dialects/anthropic.ts'
 import { resolveSealIssuer } from '../../../../src/agent/providers/anthropic/blocks.ts'
 import { exchangeOverHttp } from '../support/exchange.ts'
 import { findAnthropicViolations } from '../fakes/anthropic.ts'

@@ -45,7 +45,8 @@ describe('demo/agent', () => {
   it('lists only phrases whose tool is available', () => {
     const help = (some: readonly string[]) =>
       textIn(createReply(request([], { tools: tools.filter(({ name }) => some.includes(name)) })))
-    expect(help(['clarify', 'terminal'])).toContain('I understand: run: CMD · ask: QUESTION. Set')
+    expect(help(['clarify', 'terminal'])).toContain('I understand: run: CMD · ask: QUESTION. After ask: I wait, and')
+    expect(help(['terminal'])).toContain('I understand: run: CMD. Set')
     expect(help([])).not.toContain('I understand')
     expect(help(names)).toContain('every 30m: PROMPT · delegate: GOAL')
   })

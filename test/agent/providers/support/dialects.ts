@@ -1,9 +1,8 @@
 /** Lists the test harness of every dialect. */
 
-import { anthropic } from './anthropic-dialect.ts'
+import { anthropic } from '../../../../src/backends/dialects/anthropic.ts'
 import { bedrockConverse } from '../../../../src/agent/providers/bedrock/bedrock.ts'
-import { openaiChat } from '../../../../src/agent/providers/openai/chat.ts'
-import { openaiResponses } from '../../../../src/agent/providers/openai/responses.ts'
+import { openaiChat, openaiResponses } from '../../../../src/backends/dialects/openai.ts'
 import type { DialectHarness } from './conformance.ts'
 import { exchangeOverHttp } from './exchange.ts'
 import { findAnthropicViolations } from '../fakes/anthropic.ts'

@@ -1,6 +1,7 @@
 /** Reads the size of an image from its first bytes, without decoding the image. */
 
-import type { ImagePart } from '../../model/message.ts'
+import { decodeBase64Bytes } from '../../../model/base64.ts'
+import type { ImagePart } from '../../../model/message.ts'
 
 export type ImageSize = { readonly width: number; readonly height: number }
 
@@ -19,7 +20,7 @@ export function getImageSize(part: ImagePart): ImageSize | undefined {
 function parseImageSize({ mediaType, data }: ImagePart): ImageSize | undefined {
   if (mediaType.endsWith(';url') || !/^[A-Za-z0-9+/]{24}/.test(data)) return undefined
   const head = data.slice(0, maxHeadChars)
-  const bytes = Uint8Array.from(atob(head.slice(0, head.length - (head.length % 4))), (char) => char.charCodeAt(0))
+  const bytes = decodeBase64Bytes(head.slice(0, head.length - (head.length % 4)))
   const view = new DataView(bytes.buffer)
   const signature = String.fromCharCode(...bytes.subarray(0, 16))
   if (signature.startsWith('\u0089PNG') && bytes.length >= 24)

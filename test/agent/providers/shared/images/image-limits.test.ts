@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest } from '../../../../src/agent/model/dialect.ts'
-import type { Message } from '../../../../src/agent/model/message.ts'
-import { renderMessagesBody as anthropicBody } from '../../../../src/agent/providers/anthropic/body.ts'
-import { renderConverseBody as bedrockBody } from '../../../../src/agent/providers/bedrock/body.ts'
-import { limitImages } from '../../../../src/agent/providers/shared/image-limits.ts'
-import { findAnthropicViolations } from '../fakes/anthropic.ts'
-import { findBedrockViolations } from '../fakes/bedrock.ts'
-import { image, png } from '../support/images.ts'
-import { pixelPng, toolResult } from '../support/requests.ts'
+import type { ModelRequest } from '../../../../../src/agent/model/dialect.ts'
+import type { Message } from '../../../../../src/agent/model/message.ts'
+import { renderMessagesBody as anthropicBody } from '../../../../../src/agent/providers/anthropic/body.ts'
+import { renderConverseBody as bedrockBody } from '../../../../../src/agent/providers/bedrock/body.ts'
+import { limitImages } from '../../../../../src/agent/providers/shared/images/image-limits.ts'
+import { findAnthropicViolations } from '../../fakes/anthropic.ts'
+import { findBedrockViolations } from '../../fakes/bedrock.ts'
+import { image, png } from '../../support/images.ts'
+import { pixelPng, toolResult } from '../../support/requests.ts'
 
 const userMessage = (...parts: readonly ReturnType<typeof png>[]): Message => ({
   role: 'user',

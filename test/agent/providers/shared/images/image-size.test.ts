@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { getImageSize } from '../../../../src/agent/providers/shared/image-size.ts'
-import { base64, image, png, toCharCodes } from '../support/images.ts'
+import { getImageSize } from '../../../../../src/agent/providers/shared/images/image-size.ts'
+import { base64, image, png, toCharCodes } from '../../support/images.ts'
 
 describe('getImageSize', () => {
   const app1 = [0xff, 0xe1, 0, 8, 1, 2, 3, 4, 5, 6]
