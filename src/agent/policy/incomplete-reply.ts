@@ -5,6 +5,7 @@
 
 import { type AssistantMessage, callsIn, errorResult, notice, textIn, thinkingIn } from '../model/message.ts'
 import type { View } from '../model/ports.ts'
+import { isClientTool, offeredTools } from '../model/request/tool-schema.ts'
 import { type Commit, endTurn, addNote, type Result, countUse, timesUsed, type Turn } from '../model/turn.ts'
 import { addUsage, noUsage } from '../model/usage.ts'
 import { isSpent } from './budget.ts'
@@ -133,7 +134,8 @@ const offer = /\?\s*$|let me know|if you (?:want|like|need)|wait|when you|once y
 
 const announced: Check = (turn, { reply }, { now, toolbox }) => {
   const text = textIn(reply).trim()
-  if (!toolbox.size || callsIn(reply).length || text.length > 400 || timesUsed(turn, 'announced') >= 2) return undefined
+  const hasTools = toolbox.size > 0 || offeredTools(turn.options).length > 0
+  if (!hasTools || callsIn(reply).length || text.length > 400 || timesUsed(turn, 'announced') >= 2) return undefined
   if (!announcement.test(text) || offer.test(text)) return undefined
   return askAgain(turn, now, { name: 'announced', instruction: instructions.announced }, reply)
 }
@@ -141,8 +143,7 @@ const announced: Check = (turn, { reply }, { now, toolbox }) => {
 /** Ends the turn after three replies in a row that call only unknown tools. */
 const unknownTools: Check = (turn, { reply }, { now, toolbox }) => {
   const calls = callsIn(reply)
-  if (!calls.length || calls.some(({ name }) => toolbox.has(name)) || timesUsed(turn, 'unknown tools') < 2)
-    return undefined
+  if (!calls.length || isAnyKnown(calls, turn, toolbox) || timesUsed(turn, 'unknown tools') < 2) return undefined
   const names = [...new Set(calls.map(({ name }) => name))].join(', ')
   return {
     turn: endTurn(turn, 'partial', now),
@@ -174,10 +175,13 @@ const counters = [
  */
 export const countUnknownTools: OnReply = ({ turn, calls }, { toolbox }) => {
   if (!calls.length) return undefined
-  if (!calls.some(({ name }) => toolbox.has(name))) return { turn: countUse(turn, 'unknown tools') }
+  if (!isAnyKnown(calls, turn, toolbox)) return { turn: countUse(turn, 'unknown tools') }
   const used = Object.entries(turn.used).filter(([name]) => !counters.some((counter) => counter === name))
   return { turn: { ...turn, used: Object.fromEntries(used) } }
 }
+
+const isAnyKnown = (calls: readonly { readonly name: string }[], { options }: Turn, toolbox: View['toolbox']) =>
+  calls.some(({ name }) => toolbox.has(name) || isClientTool(options, name))
 
 const isEmpty = (reply: AssistantMessage) => !textIn(reply).trim() && !callsIn(reply).length
 

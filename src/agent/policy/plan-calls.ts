@@ -1,10 +1,11 @@
 /**
- * Decides for each requested call whether it runs or gets an error result at once. Approval is checked later, when the
- * call is about to run (approval.ts).
+ * Decides for each requested call whether it runs, waits for the client or gets an error result at once. Approval is
+ * checked later, when the call is about to run (approval.ts).
  */
 
 import { callsIn, errorResult, type ToolCallPart } from '../model/message.ts'
 import type { View } from '../model/ports.ts'
+import { isClientTool } from '../model/request/tool-schema.ts'
 import type { ToolCall, Turn } from '../model/turn.ts'
 import type { OnReply } from './policy.ts'
 import { explainCallLimit } from './tool-loop-guard.ts'
@@ -22,6 +23,7 @@ export function planAll(turn: Turn, parts: readonly ToolCallPart[], view: View):
 }
 
 function plan(turn: Turn, part: ToolCallPart, view: View, earlierCalls: number): ToolCall {
+  if (isClientTool(turn.options, part.name)) return waitForClient(part, view.now)
   const tool = view.toolbox.get(part.name)
   const effect = tool?.effectOf?.(part.input) ?? tool?.effect ?? 'effect'
   const call = { id: part.id, name: part.name, input: part.input, effect } as const
@@ -32,6 +34,13 @@ function plan(turn: Turn, part: ToolCallPart, view: View, earlierCalls: number):
   const limit = explainCallLimit(turn, part.name, earlierCalls, view)
   if (limit) return reject(`Not run: ${limit} Go on with what you have.`)
   return { ...call, state: 'planned' }
+}
+
+/** The client judges the arguments. Those that are not valid JSON reach it as the model wrote them. */
+function waitForClient({ id, name, input, raw }: ToolCallPart, since: number): ToolCall {
+  const awaits = { kind: 'client', tool: name, input: raw ?? JSON.stringify(input), since } as const
+  // The arguments are stored once, in the request.
+  return { id, name, input: {}, effect: 'effect', state: 'away', awaits }
 }
 
 const listTools = (view: View) =>

@@ -3,7 +3,7 @@
  * tried. A fallback to another model holds for the turn: the next turn begins with the first model again.
  */
 
-import type { FailureKind } from '../model/failure.ts'
+import type { Failure, FailureKind } from '../model/failure.ts'
 import type { View } from '../model/ports.ts'
 import { type Commit, type Result, timesUsed, type Turn } from '../model/turn.ts'
 import { addUsage } from '../model/usage.ts'
@@ -16,6 +16,7 @@ import {
   compressOlder,
   hideImages,
   leaveOutImages,
+  leaveOutParameters,
   leaveOutThinking,
   lessOutput,
   nextKey,
@@ -26,6 +27,7 @@ import {
   type Remedy,
   waitOnce,
   shrinkImages,
+  tellAnswerFormat,
   resultsAsText,
   unlessStalled,
   wait,
@@ -59,10 +61,12 @@ const remedies: Record<FailureKind, readonly Remedy[]> = {
   'tool-content': [resultsAsText, nextModel],
   'thinking-signature': [leaveOutThinking, nextModel],
   'encrypted-reasoning': [leaveOutThinking, nextModel],
-  grammar: [plainSchemas, nextModel],
+  grammar: [tellAnswerFormat, plainSchemas, nextModel],
   'long-context-beta': [noLongContext, nextModel],
   // An image that every model rejects would make every later turn fail too.
-  invalid: [leaveOutImages, nextModel],
+  invalid: [tellAnswerFormat, leaveOutParameters, leaveOutImages, nextModel],
+  // The policy `requireAnswerFormat` has asked again.
+  'invalid-output': [],
   interrupted: [repeatStep],
   aborted: [],
   unconfigured: [nextModel],
@@ -94,7 +98,15 @@ function recoverFrom(
     const next = remedy(billed, { failure, key }, view)
     if (next) return { turn: countRestart(next, turn, failure.kind, partial) }
   }
-  return giveUp(billed, failure, view.now)
+  return giveUp(billed, withRetryTime(failure, billed, view), view.now)
+}
+
+/** Some providers are overloaded for a known time and do not say so. */
+function withRetryTime(failure: Failure, { route }: Turn, { chain }: View): Failure {
+  const overloadMs = failure.kind === 'overloaded' ? chain[route.model]?.overloadMs : undefined
+  return overloadMs === undefined || failure.retryAfterMs !== undefined
+    ? failure
+    : { ...failure, retryAfterMs: overloadMs }
 }
 
 const counted = (turn: Turn, kind: FailureKind): Turn => ({

@@ -6,7 +6,7 @@
 import type { Failure } from '../model/failure.ts'
 import type { View } from '../model/ports.ts'
 import { addNote, countUse, describeRestart, type Repairs, timesUsed, type Turn } from '../model/turn.ts'
-import { maxCompressions } from './compress-context.ts'
+import { canCompressAfterOverflow } from './compress-context.ts'
 import { isTimeOver } from './time-limit.ts'
 import { findUsableModel, moveToModel } from './usable-model.ts'
 
@@ -36,6 +36,7 @@ const waitUpTo =
       failure.retryAfterMs === undefined ? backoffMs : Math.min(failure.retryAfterMs, maxRetryAfterMs),
     )
     const until = view.now + delayMs
+    if (delayMs > (turn.options.maxPauseMs ?? Infinity)) return undefined
     if (turn.waited + delayMs > view.limits.maxWaitMs || isTimeOver(turn, view, until)) return undefined
     const waited = { ...turn, waited: turn.waited + delayMs, route: { ...turn.route, attempt: attempt + 1 } }
     return addNote(
@@ -98,7 +99,7 @@ export const nextModel: Remedy = (turn, { failure }, view) => {
 }
 
 export const compress: Remedy = (turn, { failure }, view) => {
-  if (timesUsed(turn, 'compress') >= maxCompressions || !view.limits.compression.enabled) return undefined
+  if (!canCompressAfterOverflow(turn, view)) return undefined
   return addNote(
     { ...countUse(turn, 'compress'), stage: { at: 'compressing', since: view.now } },
     view.now,
@@ -137,6 +138,15 @@ export const leaveOutThinking = repair('leave out thinking', { thinking: 'left-o
 export const plainSchemas = repair('plain schemas', { schemas: 'plain' })
 export const resultsAsText = repair('results as text', { toolContent: 'text' })
 export const noLongContext = repair('no long context', { longContext: 'off' })
+
+/** Asks for the format of the answer in the system text, for an API that refuses it or the schema. */
+export const tellAnswerFormat: Remedy = (turn, call, view) =>
+  turn.options.answerFormat ? repair('tell the format', { answerFormat: 'told' })(turn, call, view) : undefined
+/** Drops the parameters that the client set. The notes of the run name this. */
+export const leaveOutParameters: Remedy = (turn, call, view) =>
+  turn.options.parameters || turn.options.temperature !== undefined
+    ? repair('leave out parameters', { parameters: 'left-out' })(turn, call, view)
+    : undefined
 
 /** Requests slightly less output than the provider allows. */
 export const lessOutput: Remedy = (turn, { failure }, view) => {

@@ -5,23 +5,29 @@
 
 import type { AssistantMessage } from '../model/message.ts'
 import type { OnReply } from './policy.ts'
+import { isClientTool, offeredTools } from '../model/request/tool-schema.ts'
 import { repairToolName } from './repair-tool-name.ts'
 
 /** Calls of one reply. Each result costs a write of the whole turn. The model can ask for the others again. */
 const maxCalls = 128
 
-export const repairToolCalls: OnReply = ({ reply }, { toolbox }) => {
-  const ids = new Set<string>()
+export const repairToolCalls: OnReply = ({ turn, reply }, { toolbox }) => {
+  const { options, segments = [] } = turn
+  const known = new Set([...offeredTools(options).map(({ name }) => name), ...toolbox.keys()])
+  // A client finds the results of the conversation by these ids.
+  const ids = new Set(segments.flatMap(({ callIds }) => callIds))
+  const maxIds = ids.size + (options.parallelToolCalls === false ? 1 : maxCalls)
   const callKeys = new Set<string>()
   const content = reply.content.flatMap((part, i): AssistantMessage['content'] => {
     if (part.type !== 'call') return [part]
-    if (ids.size === maxCalls) return []
-    const name = toolbox.has(part.name) ? part.name : (repairToolName(part.name, toolbox.keys()) ?? part.name)
+    if (ids.size === maxIds) return []
+    const name = known.has(part.name) ? part.name : (repairToolName(part.name, known) ?? part.name)
     const key = `${name} ${part.raw ?? canonicalJson(part.input)}`
     if (callKeys.has(key)) return []
     callKeys.add(key)
     const id = uniqueId(part.id || `call_${i}`, ids)
-    return [{ ...part, name: name || 'invalid_tool_call', id }]
+    const owner = isClientTool(options, name) && ({ owner: 'client' } as const)
+    return [{ ...part, name: name || 'invalid_tool_call', id, ...owner }]
   })
   return { reply: { ...reply, content } }
 }

@@ -10,14 +10,9 @@ const timeoutSeconds: Record<SideTask, number> = {
   compression: 120,
   title_generation: 30,
   approval: 30,
-  web_extract: 360,
   vision: 120,
-  skills_hub: 30,
-  mcp: 30,
   goal_judge: 60,
   monitor: 60,
-  profile_describer: 60,
-  memory_query_rewrite: 8,
   moa_reference: 900,
 }
 
@@ -32,7 +27,7 @@ export type SideModelSources = {
   /** `AUX_MODEL` of the deployment. */
   readonly deployed?: string | undefined
   /** The model of the conversation, and a cheap model of the same provider. */
-  readonly main: string
+  readonly main?: string | undefined
   readonly sibling?: string | undefined
   readonly fallbacks: readonly string[]
   /** Cheap models of other providers, asked last. */

@@ -55,6 +55,7 @@ export function explainNestedCallLimit(turn: Turn, name: string, view: View): st
 /** Halts the tools when a reply asks for more calls than the limit, hard stop or not: more searches would not help. */
 export const stopAtCallLimit: OnReply = ({ turn, calls }, view) => {
   const limit = calls
+    .filter(({ state }) => state !== 'away')
     .map(({ name }) => explainCallLimit(turn, name, calls.filter((call) => call.name === name).length - 1, view))
     .find((reason) => reason !== undefined)
   if (limit === undefined) return undefined

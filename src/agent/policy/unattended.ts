@@ -3,11 +3,11 @@
  * default limits, so that a process that reports for ever cannot spend for ever.
  */
 
-import type { Authority } from '../model/authority.ts'
+import type { Authority } from '../model/permission/authority.ts'
 import type { Limits } from '../model/settings.ts'
 
 /** Sources of sessions in which no person is present. */
-const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'subagent', 'webhook'])
+const unattendedSources: ReadonlySet<string> = new Set(['cron', 'job', 'subagent', 'webhook', 'learning'])
 
 export const isUnattendedSource = (source: string): boolean => unattendedSources.has(source)
 
@@ -15,8 +15,12 @@ export const isUnattendedSource = (source: string): boolean => unattendedSources
 export const isUnattendedTurn = (source: string, authority: Authority | undefined): boolean =>
   isUnattendedSource(source) || ['job', 'process', 'session'].includes(authority?.principal.kind ?? '')
 
-/** Whether an event of the session itself has started a turn. */
-export const startsItself = (authority: Authority | undefined): boolean => authority?.principal.kind === 'process'
+/**
+ * Whether work that the session has begun itself starts a turn: a process, a subagent or a background turn. Jobs have
+ * their own times.
+ */
+export const startsItself = (command: string, { principal }: Authority): boolean =>
+  principal.kind === 'process' || (command === 'delivery' && principal.kind !== 'job')
 
 /** A job may run every minute; a tenant may have five of them. */
 const defaultTurnsPerHour = 300
@@ -31,7 +35,7 @@ const freeTurns = 5
 const firstPauseMs = 30_000
 const maxPauseMs = 600_000
 
-/** What the unattended turns of a tenant have used: in the last hour, and in the last day. */
+/** The usage of a tenant's unattended turns in the last hour and in the last day. */
 export type UnattendedUse = {
   readonly hour: {
     readonly turns: number

@@ -45,6 +45,23 @@ describe('waiting', () => {
     expect(did(await told.run())).toEqual(['wait 5000 ms', 'wait 4000 ms'])
   })
 
+  it('beyond the longest pause of a client ends the turn, which says when to try again', async () => {
+    const harness = new LoopHarness(() => fails('rate', 31_000), { turn: { maxPauseMs: 30_000 } })
+    const turn = await harness.run()
+    expect([turn.waited, harness.modelCalls]).toEqual([0, 1])
+    expect(turn.stage).toMatchObject({ outcome: 'failed', failure: { kind: 'rate', retryAfterMs: 31_000 } })
+    const overloaded = new LoopHarness(() => fails('overloaded'), { turn: { maxPauseMs: 30_000 } })
+    overloaded.overloadMs = 60_000
+    expect((await overloaded.run()).stage).toMatchObject({ failure: { kind: 'overloaded', retryAfterMs: 60_000 } })
+  })
+
+  it('of a client that waits shorter is as usual', async () => {
+    const harness = new LoopHarness((_t, _u, n) => (n ? says('ok') : fails('rate', 30_000)), {
+      turn: { maxPauseMs: 30_000 },
+    })
+    expect((await harness.run()).waited).toBe(30_000)
+  })
+
   it('has a maximum for the whole turn', async () => {
     const harness = new LoopHarness(() => fails('rate', 400_000))
     harness.limits = { ...harness.limits, maxWaitMs: 500_000 }

@@ -82,8 +82,8 @@ describe('a failure of a side task', () => {
 
 it('every task has a time of its own, and a setting replaces it', () => {
   for (const task of sideTasks) expect(getSideTimeoutMs(task, undefined)).toBeGreaterThanOrEqual(8_000)
-  expect([getSideTimeoutMs('vision', undefined), getSideTimeoutMs('web_extract', undefined)]).toEqual([
-    120_000, 360_000,
+  expect([getSideTimeoutMs('vision', undefined), getSideTimeoutMs('moa_reference', undefined)]).toEqual([
+    120_000, 900_000,
   ])
   expect(getSideTimeoutMs('vision', 5)).toBe(5_000)
 })

@@ -1,7 +1,7 @@
 /** Tests the limits of turns that no person has started. */
 
 import { describe, expect, it } from 'vitest'
-import type { Authority } from '../../../src/agent/model/authority.ts'
+import type { Authority } from '../../../src/agent/model/permission/authority.ts'
 import type { Limits } from '../../../src/agent/model/settings.ts'
 import {
   findUnattendedRefusal,

@@ -3,7 +3,7 @@
  * only; a session may only tighten it. docs/settings.md shows the same as a table.
  */
 
-import type { ApprovalRule } from '../../model/approval.ts'
+import type { ApprovalRule } from '../../model/permission/approval.ts'
 
 /** Expands names of toolsets to names of tools. Undefined stands for the default toolset. */
 export type ExpandToolsets = (names: readonly string[] | undefined) => ReadonlySet<string>
@@ -54,6 +54,9 @@ const toolSuperset: SettingClass = ordered((tenant, own, expand) => {
   return missing.length ? [...asList(own), ...missing] : own
 })
 
+/** Only the tenant's value holds. */
+const tenantOnly: SettingClass = ordered((tenant) => tenant)
+
 const withoutGrants: SettingClass = ordered((_tenant, own) => {
   const rules = Array.isArray(own) ? (own as readonly ApprovalRule[]) : []
   return rules.every((rule) => rule.do !== 'allow') ? own : rules.filter((rule) => rule.do !== 'allow')
@@ -73,9 +76,15 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['toolsets.enabled', toolSubset],
   ['toolsets.disabled', toolSuperset],
   ['limits.**', lower],
+  // Both act on what belongs to the tenant, whatever a session says.
+  ['memory.write_approval', tenantOnly],
+  ['memory.provider', fixed],
+  ['memory.*', preference],
+  ['roles.*.*', tenantOnly],
   ['providers.**', fixed],
   // A wrong price makes every limit on money meaningless.
   ['models.*.prices.*', fixed],
+  ['models.*.compression.*', preference],
   ['models.*.*', preference],
   ['model.*', preference],
   ['auxiliary.*.*', preference],
@@ -83,13 +92,18 @@ const classes: readonly (readonly [path: string, found: SettingClass])[] = [
   ['fallback_providers', preference],
   ['instructions', preference],
   ['agent.*', preference],
+  ['agent.personalities.*', preference],
   ['delegation.*', preference],
   ['tool_loop_guardrails.**', preference],
   ['credential_pool.*.strategy', preference],
   ['compression.*', preference],
   ['busy_input_mode', preference],
+  ['api.*', preference],
   ['timezone', preference],
+  ['session_reset.*', preference],
+  ['sessions.*', preference],
   ['prompt_caching.*', preference],
+  ['learning.*', preference],
 ]
 
 const compiled = classes.map(([path, found]) => ({ names: path.split('.'), found }))

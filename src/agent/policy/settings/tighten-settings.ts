@@ -24,13 +24,13 @@ const classOf = (path: readonly string[]): SettingClass => findSettingClass(path
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-/** Returns the path of the first policy setting that differs. */
-export function findPolicyChange(before: Settings, after: Settings): string | undefined {
+/** Lists the paths of the policy settings that differ. */
+export function listPolicyChanges(before: Settings, after: Settings): readonly string[] {
   const paths = [...listLeaves(after), ...listLeaves(before)].map(({ path }) => path)
-  const changed = paths.find(
+  const changed = paths.filter(
     (path) => classOf(path).kind !== 'preference' && !isSame(valueAt(before, path), valueAt(after, path)),
   )
-  return changed?.join('.')
+  return changed.map((path) => path.join('.'))
 }
 
 export type TightenOptions = {
@@ -39,7 +39,7 @@ export type TightenOptions = {
   readonly mayDiffer: boolean
 }
 
-/** What remains of a session's value beside the tenant's. */
+/** Returns the part of a session's value that is at least as strict as the tenant's. */
 function tightened(tenant: Settings, { path, value }: Leaf, { expand, mayDiffer }: TightenOptions): unknown {
   const found = classOf(path)
   const below = valueAt(tenant, path)

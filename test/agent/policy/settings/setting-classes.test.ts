@@ -5,7 +5,7 @@ import type { Settings } from '../../../../src/agent/model/settings.ts'
 import { type ExpandToolsets, findSettingClass } from '../../../../src/agent/policy/settings/setting-classes.ts'
 import {
   findLoosening,
-  findPolicyChange,
+  listPolicyChanges,
   tightenSettings,
 } from '../../../../src/agent/policy/settings/tighten-settings.ts'
 import { settingLeaves } from '../../../support/setting-leaves.ts'
@@ -20,7 +20,7 @@ it.each(settingLeaves.map(({ path }) => [path.join('.'), path] as const))('%s is
 
 it('an unknown setting is in no class, so it is treated as policy', () => {
   expect(findSettingClass(['colour'])).toBe(undefined)
-  expect(findPolicyChange({}, { colour: 1 } as Settings)).toBe('colour')
+  expect(listPolicyChanges({}, { colour: 1 } as Settings)).toEqual(['colour'])
   expect(findLoosening({}, { colour: 1 }, options)).toBe('colour')
 })
 
@@ -155,6 +155,6 @@ describe('a change of policy', () => {
       undefined,
     ],
   ])('%s', (_name, before, after, found) => {
-    expect(findPolicyChange(before, after)).toBe(found)
+    expect(listPolicyChanges(before, after)[0]).toBe(found)
   })
 })

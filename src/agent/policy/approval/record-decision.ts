@@ -1,7 +1,7 @@
 /** Adds the approval decision about a call to the turn's record. */
 
-import { addDecision } from '../model/turn.ts'
-import type { AfterEffect } from './policy.ts'
+import { addDecision } from '../../model/turn.ts'
+import type { AfterEffect } from '../policy.ts'
 
 export const recordDecision: AfterEffect = ({ turn, result }) =>
   'decision' in result ? { turn: addDecision(turn, result.decision) } : undefined

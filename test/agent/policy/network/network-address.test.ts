@@ -1,7 +1,7 @@
 /** Tests which addresses may be called: a table of hostile ones, and one of good ones. */
 
 import { describe, expect, it } from 'vitest'
-import { checkPublicAddress } from '../../../src/agent/policy/network-address.ts'
+import { checkPublicAddress } from '../../../../src/agent/policy/network/network-address.ts'
 
 const rules = { ownHosts: ['talaria.example.org'] }
 
@@ -294,7 +294,7 @@ const good: readonly string[] = [
   'https://github.com/a/b.git',
   'https://raw.githubusercontent.com/a/b/main/x',
   'https://gitlab.com/a/b.git',
-  'https://registry.npmjs.org/zod',
+  'https://packages.example.org/zod',
   'https://pypi.org/simple/',
   'https://crates.io',
   'https://deb.debian.org/debian',

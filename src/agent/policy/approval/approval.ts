@@ -3,11 +3,16 @@
  * of persons, and the mode. Runs before every call.
  */
 
-import type { ApprovalRule, Assessment, ApprovalDecision } from '../model/approval.ts'
-import { hash53 } from '../model/hash53.ts'
-import { maskSecrets } from '../model/mask-secrets.ts'
-import type { Risk } from '../model/tool.ts'
-import { matchesWildcard } from './wildcard.ts'
+import {
+  type ApprovalRule,
+  type Assessment,
+  type ApprovalDecision,
+  isRiskAbove,
+} from '../../model/permission/approval.ts'
+import { hash53 } from '../../model/hash53.ts'
+import { maskSecrets } from '../../model/secrets/mask-secrets.ts'
+import type { Risk } from '../../model/tool.ts'
+import { matchesWildcard } from '../wildcard.ts'
 
 /** `manual`: a person decides. `smart`: a model judges first, and escalates to a person. `off`: all calls run. */
 export type ApprovalMode = 'smart' | 'manual' | 'off'
@@ -31,6 +36,10 @@ export type ApprovalPolicy = {
   readonly rules: readonly ApprovalRule[]
   /** Rules that were allowed for this session, as `tool: rule`. */
   readonly grants: readonly string[]
+  /** The highest risk that the authority of the turn may use. */
+  readonly maxRisk?: Risk | undefined
+  /** Tells whether a role has taken a tool away since the turn began. */
+  readonly isTakenAway?: ((tool: string) => boolean) | undefined
   /** The decision when no person can be asked. */
   readonly unattended?: 'deny' | 'allow' | undefined
   /** Decisions of this turn. */
@@ -117,6 +126,12 @@ const grantKey = ({ tool, assessment }: JudgedCall): string | undefined =>
 const checks: readonly Check[] = [
   (call) =>
     call.assessment.verdict === 'hardline' ? refuse('hardline', call.assessment.reasons.join('; ')) : undefined,
+  ({ risk }, { maxRisk }) =>
+    isRiskAbove(risk, maxRisk)
+      ? refuse('role', `the role allows calls up to the risk "${maxRisk}", and this has "${risk}"`)
+      : undefined,
+  ({ tool }, { isTakenAway }) =>
+    isTakenAway?.(tool) ? refuse('role', 'the role does not have this tool any more') : undefined,
   (call, { rules }) => {
     const rule = rules.find(applies(call, 'deny'))
     return rule && refuse('rule', `a rule denies ${describe(rule)}`)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Assessment, ApprovalDecision } from '../../../src/agent/model/approval.ts'
+import type { Assessment, ApprovalDecision } from '../../../../src/agent/model/permission/approval.ts'
 import {
   type ApprovalPolicy,
   type JudgedCall,
@@ -8,13 +8,13 @@ import {
   hashCall,
   decideApproval,
   assessByRisk,
-} from '../../../src/agent/policy/approval.ts'
+} from '../../../../src/agent/policy/approval/approval.ts'
 import {
   renderJudgeInstructions,
   parseJudgement,
   renderJudgeQuestion,
-} from '../../../src/agent/policy/approval-judge.ts'
-import { matchesWildcard } from '../../../src/agent/policy/wildcard.ts'
+} from '../../../../src/agent/policy/approval/approval-judge.ts'
+import { matchesWildcard } from '../../../../src/agent/policy/wildcard.ts'
 
 const command = (text: string, more: Partial<Assessment> = {}): JudgedCall => ({
   callId: 'c1',
@@ -66,6 +66,43 @@ describe('a call', () => {
     expected: object,
   ])[] = [
     ['without risk runs', safe, {}, { do: 'run' }],
+    ['within the risk of the role needs approval as ever', push, { maxRisk: 'exec' }, { do: 'ask' }],
+    [
+      'above the risk of the role is refused and never asked',
+      push,
+      { maxRisk: 'net' },
+      { do: 'refuse', did: 'refused', decision: { by: 'role' } },
+    ],
+    [
+      'above the risk of the role is refused in mode off, and where rules, grants or a person allow it',
+      { ...push, granted: hashCall(push) },
+      {
+        maxRisk: 'write',
+        mode: 'off',
+        rules: [{ do: 'allow', tool: '*' }],
+        grants: ['terminal: git push'],
+        unattended: 'allow',
+      },
+      { do: 'refuse', decision: { by: 'role' } },
+    ],
+    [
+      'above the risk of the role is refused also when it would run unasked',
+      safe,
+      { maxRisk: 'none' },
+      { do: 'refuse', decision: { by: 'role' } },
+    ],
+    [
+      'that is hardline is refused as such, whatever the role',
+      hard,
+      { maxRisk: 'read' },
+      { do: 'refuse', decision: { by: 'hardline' } },
+    ],
+    [
+      'of a tool that the role has lost is refused',
+      safe,
+      { isTakenAway: (tool) => tool === 'terminal' },
+      { do: 'refuse', decision: { by: 'role' } },
+    ],
     ['with a risk needs approval', push, {}, { do: 'ask' }],
     ['is judged in mode smart', push, { mode: 'smart' }, { do: 'judge' }],
     ['runs in mode off, and is recorded', push, { mode: 'off' }, { do: 'run', decision: { by: 'mode' } }],

@@ -1,0 +1,31 @@
+/** Reads how many subagents a session may run and how deep they may delegate, and chooses the tools of a subagent. */
+
+import type { Limits, Settings } from '../../model/settings.ts'
+import type { SubagentLimits, SubagentRole } from '../../model/subagent/subagent.ts'
+
+const defaultMaxConcurrent = 10
+const defaultMaxDepth = 1
+
+export const subagentLimits = (
+  { delegation = {} }: Pick<Settings, 'delegation'>,
+  limits: Limits | undefined,
+  depth: number,
+): SubagentLimits => ({
+  maxConcurrent: Math.min(delegation.max_concurrent_children ?? defaultMaxConcurrent, limits?.children ?? Infinity),
+  maxDepth: delegation.max_spawn_depth ?? defaultMaxDepth,
+  depth,
+})
+
+/** Nobody answers a subagent, its parent remembers for it, and only the parent speaks to others. */
+const withheldTools: ReadonlySet<string> = new Set(['clarify', 'memory', 'send_message', 'cronjob'])
+const delegationTool = 'delegate_task'
+
+/** The tools of the parent, without those that no subagent has. `depth`: that of the subagent. */
+export const subagentTools = (
+  parentTools: Iterable<string>,
+  role: SubagentRole,
+  { depth, maxDepth }: Pick<SubagentLimits, 'depth' | 'maxDepth'>,
+): readonly string[] =>
+  [...parentTools].filter(
+    (name) => !withheldTools.has(name) && (name !== delegationTool || (role === 'orchestrator' && depth < maxDepth)),
+  )
