@@ -11,7 +11,7 @@ export const resolvePaths = ({ shell }: Pick<Scope, 'shell'>, path: Field): read
 export type Role = {
   readonly subject: string
   readonly rule?: string | undefined
-  /** What to do instead, where secrets are in the way. */
+  /** The alternative to suggest when secrets are in the way. */
   readonly advice?: string
 }
 

@@ -10,7 +10,7 @@ import {
   renderField,
   type Field,
 } from '../path-policy/field.ts'
-import { resolvePath } from '../path-policy/judge-path.ts'
+import { getZone, resolvePath } from '../path-policy/judge-path.ts'
 import {
   clients,
   containerOptions,
@@ -58,7 +58,7 @@ function judgeGit(call: Call): Output {
     judgeUnlisted(gitCall, sub)
   }
   call.shell.cwd = cwd
-  // What these print is no option.
+  // The output of these commands is never an option.
   return /^(rev-parse|describe)$/.test(sub) || args.includes('--show-current') ? anyNumber + anyText : undefined
 }
 
@@ -92,6 +92,7 @@ function judgeGitCommand(call: Call, sub: string, { grammar, operands }: GitComm
   const check = Object.hasOwn(gitChecks, operands) ? gitChecks[operands] : undefined
   check?.(call, options, call.args.includes('--'))
   if (printsContent.test(sub)) checkObjects(call, sub, options)
+  if (printsFiles(sub, options)) checkTrackedFiles(call)
   if (sub === 'bisect' && call.args[0] === 'run') call.judge.judgeVector(call, call.args.slice(1), undefined)
   if (sub === 'rebase') judgeRebase(call)
 }
@@ -106,6 +107,34 @@ function checkObjects(call: Call, sub: string, { names, operands, values }: Opti
   const lines = values.filter(({ name }) => name === 'L').map(({ value }) => value)
   for (const word of [...(hasPattern ? operands : operands.slice(1)), ...lines])
     for (const path of listPathsOf(word)) checkRead(call, path, call.name)
+}
+
+/** Commands that print the contents of files without being asked to, and options that replace them by a summary. */
+const contentCommands = /^(diff|show|range-diff|format-patch|archive|grep)$/
+const summaries =
+  /^(s|stat|numstat|shortstat|name-only|name-status|summary|quiet|no-patch|check|dirstat|raw|compact-summary|l|L|count|files-with-matches|files-without-match|list)$/
+const patches =
+  /^(p|u|U|c|cc|patch|unified|patch-with-stat|patch-with-raw|word-diff|color-words|full-index|binary|function-context|W)$/
+const patchCommands = /^(log|whatchanged|reflog|stash|diff-tree|diff-index|diff-files)$/
+
+function printsFiles(sub: string, { names, operands }: Options): boolean {
+  const given = [...names]
+  if (patchCommands.test(sub)) return given.some((name) => patches.test(name))
+  if (!contentCommands.test(sub)) return false
+  // `HEAD:file` is one file.
+  if (sub === 'show' && operands.length > 0 && operands.every((word) => word.includes(':'))) return false
+  const isSummary = given.some((name) => summaries.test(name))
+  return !isSummary || given.some((name) => /^(p|u|U|patch|unified)$/.test(name))
+}
+
+/** Asks as a recursive read does: secret files may be tracked. Paths after dashes limit what is printed. */
+function checkTrackedFiles(call: Call): void {
+  const at = call.args.indexOf('--')
+  const limits = at < 0 ? [] : call.args.slice(at + 1).flatMap(listPathsOf)
+  const { host } = call.judge
+  // Without a path git prints the whole repository, whatever the directory is.
+  const all = call.shell.cwd.some((cwd) => getZone(cwd, host) === 'inside') ? host.workspace : '.'
+  for (const path of limits.length > 0 ? limits : [all]) checkRead(call, path, call.name, 'tree')
 }
 
 /** Returns the paths that a revision or a pathspec may name. `:!x` and `:(exclude)x` leave a path out. */

@@ -1,4 +1,4 @@
-/** What the checks of operands share: reading, writing, and files that arrive without a name on the line. */
+/** Effects that the checks of operands share: reading, writing, and files that arrive without a name on the line. */
 
 import type { Field } from '../path-policy/field.ts'
 import type { ReadKind } from '../path-policy/judge-path.ts'

@@ -6,7 +6,7 @@
 import { canMatch, isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
 import { resolvePath } from '../path-policy/judge-path.ts'
 import { isDisk, isPowerSwitch, isVital } from '../path-policy/vital-paths.ts'
-import type { HostContext } from './shell-state.ts'
+import type { HostContext } from '../model/permission/shell-policy.ts'
 
 /** `work` limits how many guesses of what may run are tried. */
 export type Place = {

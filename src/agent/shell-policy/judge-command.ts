@@ -5,30 +5,13 @@
  */
 
 import { parse, type ParsedScript } from 'unbash'
+import type { CommandVerdict, HostContext } from '../model/permission/shell-policy.ts'
 import { fixedPrograms } from './allow-list/programs.ts'
 import { judgeVector } from './judge-vector.ts'
 import { findOpaqueHardline, scanLiterals } from './scan-literals.ts'
 import { screenCommand } from './screen-command.ts'
-import { addFinding, type HostContext, type Judge, type Scope, type Shell } from './shell-state.ts'
+import { addFinding, type Judge, type Scope, type Shell } from './shell-state.ts'
 import { walkNode, walkStatements } from './walk-tree.ts'
-
-export type { HostContext } from './shell-state.ts'
-
-export type CommandVerdict = {
-  /** `hardline` never runs, in no mode. */
-  readonly verdict: 'allow' | 'ask' | 'hardline'
-  /** For the person who approves: the program and its effect. */
-  readonly reasons: readonly string[]
-  readonly programs: readonly string[]
-  /** All commands of the line with expanded words. Approval rules match these texts. */
-  readonly commands: readonly string[]
-  /** Wildcards or recursion read files that the line does not name, so the secrets of the workspace matter. */
-  readonly readsMany?: true
-  /** A part was not judged: only a person may allow the line, not the mode, a rule or the judge model. */
-  readonly isUnjudged?: true
-  /** The rule that “always” may store: a program and its subcommand. Absent where no rule would be safe. */
-  readonly rule?: string
-}
 
 const maxSteps = 800
 const maxScanSteps = 250

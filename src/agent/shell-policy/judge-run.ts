@@ -141,7 +141,7 @@ function judgeCode(call: Call, text: Field | undefined, { isHarmless, imports }:
 function searchCode({ judge, args, captured }: Call, text: Field | undefined): void {
   const mayStart = text === undefined || startsPrograms.test(text)
   judge.hasUnknownCode ||= mayStart
-  // What it prints may become code as well.
+  // Its output may become code as well.
   if (mayStart || captured) for (const literal of [text ?? '', ...args]) addLiteral(judge, literal)
 }
 

@@ -84,7 +84,7 @@ function findByLiterals({ judge, shell }: Scope, argv: readonly Field[]): string
   for (const literal of judge.literals) {
     const text = literal.trim()
     if (text.length > 200 || !/^[-/~.]|^\d|^of=/.test(text)) continue
-    // What find lists is everything below its start.
+    // `find` lists everything below its start.
     const deep = judge.programs.has('find') && argv[0]?.endsWith('rm') ? ['-r'] : []
     if (--judge.remainingGuesses < 0) return undefined
     const filled = [...argv.slice(0, at), ...deep, ...text.split(/\s+/), ...argv.slice(at + 1)]

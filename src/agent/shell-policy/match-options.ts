@@ -5,7 +5,7 @@
 
 import { isGlob, isUnknown, renderField, type Field } from '../path-policy/field.ts'
 
-/** What a value or an operand is: plain text, a path that is read, its name alone, everything below it, or written. */
+/** The kind of a value or an operand: plain text, a path that is read, its name alone, everything below it, or written. */
 export type ValueRole = 'text' | 'read' | 'name' | 'tree' | 'write'
 
 export type Grammar = {

@@ -1,19 +1,8 @@
 /** Defines the state of a walk: what is found, what the shell knows, and how branches are joined. */
 
 import type { Command, CompoundCommand, CompoundList, ParsedScript, Redirected, WordPart } from 'unbash'
+import type { HostContext } from '../model/permission/shell-policy.ts'
 import { anyText, type Field } from '../path-policy/field.ts'
-
-export type HostContext = {
-  readonly cwd: string
-  readonly workspace: string
-  readonly env?: Readonly<Record<string, string>>
-  /** The host is disposable and has no secrets. Without a network, code of the project may run without approval. */
-  readonly isSandboxed: boolean
-  /** Programs reach other hosts. Absent: a sandbox has no network. */
-  readonly isOnline?: boolean
-  /** The files of the workspace with secrets. Absent: the host was not asked. */
-  readonly secretFiles?: readonly string[] | undefined
-}
 
 /** The possible values of a variable. */
 export type Value = { readonly candidates: readonly Field[]; readonly list?: readonly Field[] }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { judgeCommand, type CommandVerdict } from '../../../src/agent/shell-policy/judge-command.ts'
+import type { CommandVerdict } from '../../../src/agent/model/permission/shell-policy.ts'
+import { judgeCommand } from '../../../src/agent/shell-policy/judge-command.ts'
 import attacks from './attacks.json'
 import benign from './benign.json'
 import cases from './commands.json'
@@ -183,6 +184,54 @@ describe('secrets that git reads', () => {
     "git diff -- ':!.env'",
     'git diff main...HEAD -- "src/**/*.ts"',
   ])('do not stop %s', (command) => expect(judge(command).verdict).toBe('allow'))
+})
+
+describe('tracked files that git prints', () => {
+  const judgeWith = (command: string, secretFiles: readonly string[]) =>
+    judgeCommand(command, { cwd: '/workspace', workspace: '/workspace', isSandboxed: true, secretFiles })
+  const printing = [
+    'git diff',
+    'git diff HEAD~1',
+    'git diff --cached',
+    'git diff src',
+    'git -C src diff',
+    'git diff -- .',
+    'git log -p',
+    'git log -u -3',
+    'git log -U5 --oneline',
+    'git log --patch -S token',
+    'git show',
+    'git show HEAD~2',
+    'git show --stat -p',
+    'git whatchanged -p',
+    'git diff-tree -p HEAD',
+    'git range-diff a b',
+    'git format-patch HEAD~2 --stdout',
+    'git archive HEAD',
+    'git grep token',
+  ]
+  it.each(printing)('need approval when a secret may be among them: %s', (command) => {
+    expect(judgeWith(command, ['/workspace/.env'])).toMatchObject({ verdict: 'ask', readsMany: true })
+    expect(judgeWith(command, []).verdict).toBe('allow')
+    // The backend is asked for the secret files first.
+    expect(judge(command)).toMatchObject({ verdict: 'allow', readsMany: true })
+  })
+  it.each([
+    'git log',
+    'git log --oneline --graph',
+    'git log -p -- src',
+    'git diff --stat',
+    'git diff --name-only main',
+    'git diff -- src test',
+    'git show --stat HEAD',
+    'git show -s',
+    'git show HEAD:src/a.ts',
+    'git grep -l token',
+    'git grep token -- src',
+    'git stash list',
+    'git status',
+    'cd /tmp/clone && git diff',
+  ])('do not stop %s', (command) => expect(judgeWith(command, ['/workspace/.env']).verdict).toBe('allow'))
 })
 
 describe('independently written commands', () => {

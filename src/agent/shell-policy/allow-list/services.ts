@@ -98,7 +98,7 @@ clean : nd x | dry-run : clean
 gc : q | auto quiet : none
 `
 
-/** What commands of git do that are not in the list, for the person who approves. */
+/** Effects of git commands that are not in the list, for the person who approves. */
 export const gitEffects: Readonly<Record<string, string>> = {
   push: 'publishes commits',
   'filter-branch': 'rewrites history',
