@@ -1,0 +1,69 @@
+/**
+ * Assembles the context after a compression: head, summary, open requests, tail. The summary takes the role that keeps
+ * the roles alternating. Where neither does, it becomes the beginning of the user's message after it.
+ */
+
+import type { Entry } from '../../model/history.ts'
+import type { AssistantMessage, Message, UserMessage } from '../../model/message.ts'
+import { repairPairs } from './pairs.ts'
+import { pruneMessages } from './prune.ts'
+
+/** Arranges the entries of a conversation in the order in which they are sent, without the replaced ones. */
+export function arrangeEntries(entries: readonly Entry[]): readonly Entry[] {
+  const summary = entries.findLast(({ covers }) => covers !== undefined)
+  if (!summary) return entries
+  const { covers = 0, keeps } = summary
+  const [head, requests] = [new Set(keeps?.head), new Set(keeps?.requests)]
+  const others = entries.filter((entry) => entry.covers === undefined)
+  return [
+    ...others.filter(({ seq }) => head.has(seq)),
+    summary,
+    ...others.filter(({ seq }) => requests.has(seq) && !head.has(seq)),
+    ...others.filter(({ seq }) => seq > covers),
+  ]
+}
+
+/** Converts arranged entries to the messages that models get. */
+export function assembleContext(entries: readonly Entry[]): readonly Message[] {
+  const at = entries.findLastIndex(({ covers }) => covers !== undefined)
+  const messages = entries.map(({ message }) => message)
+  if (at < 0) return messages
+  const summary = messages[at] as UserMessage
+  const head = pruneMessages(messages.slice(0, at))
+  const rest = mergeRequests(messages.slice(at + 1))
+  return repairPairs([...head, ...placeSummary(summary, head.at(-1)?.role, rest)])
+}
+
+function placeSummary(
+  summary: UserMessage,
+  before: Message['role'] | undefined,
+  rest: readonly Message[],
+): readonly Message[] {
+  const [next, ...others] = rest
+  if (next?.role !== 'user') return [summary, ...rest]
+  return before === 'user' ? [asAssistant(summary), ...rest] : [mergeUsers(summary, next), ...others]
+}
+
+const asAssistant = ({ content }: UserMessage): AssistantMessage => ({
+  role: 'assistant',
+  content: content.filter((part) => part.type === 'text'),
+  stop: 'end',
+  source: 'notice',
+})
+
+/** Requests that are kept from different places may follow each other. */
+function mergeRequests(messages: readonly Message[]): readonly Message[] {
+  const merged: Message[] = []
+  for (const message of messages) {
+    const last = merged.at(-1)
+    if (message.role === 'user' && last?.role === 'user') merged[merged.length - 1] = mergeUsers(last, message)
+    else merged.push(message)
+  }
+  return merged
+}
+
+const mergeUsers = (a: UserMessage, b: UserMessage): UserMessage => ({
+  role: 'user',
+  content: [...a.content, { type: 'text', text: '\n\n' }, ...b.content],
+  ...(b.source && { source: b.source }),
+})

@@ -1,0 +1,26 @@
+/** Masks the secrets in messages, before anything is cut: half a secret would no longer be recognised. */
+
+import type { Message } from '../../model/message.ts'
+
+export type Mask = (text: string) => string
+
+export function maskMessage(message: Message, mask: Mask): Message {
+  if (message.role !== 'assistant') return { ...message, content: message.content.map((part) => maskPart(part, mask)) }
+  return {
+    ...message,
+    content: message.content.map((part) => {
+      if (part.type === 'call') return { ...part, input: maskTexts(part.input, mask) }
+      return { ...part, text: mask(part.text) }
+    }),
+  }
+}
+
+const maskPart = <P extends { readonly type: string }>(part: P, mask: Mask): P =>
+  part.type === 'text' && 'text' in part && typeof part.text === 'string' ? { ...part, text: mask(part.text) } : part
+
+function maskTexts(value: unknown, mask: Mask): unknown {
+  if (typeof value === 'string') return mask(value)
+  if (Array.isArray(value)) return value.map((item) => maskTexts(item, mask))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, maskTexts(item, mask)]))
+}

@@ -1,0 +1,34 @@
+/** Says how answers are read, by the source of the session. */
+
+const chat = 'Answers are read on a phone: prefer short paragraphs and lists to tables and headings.'
+
+const hints: Readonly<Record<string, string>> = {
+  api: 'The answer goes to a program or a chat window that shows Markdown.',
+  cli: 'The answer is read in a terminal: little Markdown, no tables wider than 80 characters.',
+  acp: 'The answer is read in a code editor, which shows Markdown and your changes of files. Refer to code as path:line.',
+  telegram: `You write in Telegram. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
+  discord: `You write in Discord, which shows Markdown but no tables. ${chat}`,
+  slack: `You write in Slack. Bold, italics, code, links and lists are shown; tables and headings are not. ${chat}`,
+  whatsapp: `You write in WhatsApp. Bold, italics, code and simple lists are shown; links as plain addresses. ${chat}`,
+  signal: `You write in Signal, in plain text with little formatting. ${chat}`,
+  matrix: `You write in Matrix, which shows Markdown. ${chat}`,
+  mattermost: 'You write in Mattermost, which shows Markdown with tables.',
+  teams: 'You write in Microsoft Teams, which shows simple Markdown.',
+  email:
+    'The answer is sent as an e-mail: complete sentences, no reference to a chat window, nothing that the reader has to click through to.',
+  sms: 'The answer is sent as text messages: plain text without Markdown, at most a few sentences.',
+  webhook:
+    'A program started this conversation, and strangers may have written its input. Nobody can answer questions.',
+  cron: 'A schedule started this conversation. Nobody reads along and nobody can answer: decide sensibly, finish, and give the result as one message that can be understood without this conversation.',
+  subagent:
+    'Another agent gave you this task and reads only your last message. Finish the task alone, and end with what you found or did, the files you changed, and what is left open.',
+}
+
+/** Sources whose hint has another name. */
+const aliases: Readonly<Record<string, string>> = { job: 'cron', import: 'api', 'api-server': 'api' }
+
+/** Undefined for a source without a hint. */
+export function renderPlatformHint(source: string): string | undefined {
+  const name = aliases[source] ?? source
+  return Object.hasOwn(hints, name) ? hints[name] : undefined
+}
