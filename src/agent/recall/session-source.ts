@@ -1,0 +1,14 @@
+/** Classifies sessions by their source: for search, and for lists that people read. */
+
+/** `scheduled`: runs of jobs, which repeat themselves. `hidden`: work of other sessions. `interactive`: all others. */
+export type SourceClass = 'interactive' | 'scheduled' | 'hidden'
+
+export const scheduledSources = ['cron', 'job', 'monitor'] as const
+export const hiddenSources = ['subagent', 'tool', 'kanban', 'learning'] as const
+
+const classes: ReadonlyMap<string, SourceClass> = new Map([
+  ...scheduledSources.map((source) => [source, 'scheduled'] as const),
+  ...hiddenSources.map((source) => [source, 'hidden'] as const),
+])
+
+export const classifySource = (source: string): SourceClass => classes.get(source) ?? 'interactive'
