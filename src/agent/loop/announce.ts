@@ -3,16 +3,17 @@
  * a stored change. Only the deltas of a running model call are emitted directly.
  */
 
-import { listApprovalChoices } from '../model/approval.ts'
+import { listApprovalChoices } from '../model/permission/approval.ts'
 import type { Event, RunEnded } from '../model/event.ts'
-import { maskSecretsInValue } from '../model/mask-secrets.ts'
+import { maskSecretsInValue } from '../model/secrets/mask-secrets.ts'
 import { type Message, textIn } from '../model/message.ts'
 import type { InboxMessage } from '../model/ports.ts'
-import { type PersonRequest, waitsForPerson } from '../model/pending-request.ts'
+import { type PendingRequest, waitsForPerson } from '../model/pending-request.ts'
 import {
   type Commit,
   describeRestart,
   isCancelled,
+  totalUsage,
   type Stage,
   type ToolCall,
   type Turn,
@@ -41,6 +42,7 @@ export function announce(
     events.push({ type: 'run.steered', input: beginningOf(message), mode, ...(requestId && { request_id: requestId }) })
   if (summary !== undefined) events.push({ type: 'context.compressed' })
   events.push(...callEvents(before, commit, now))
+  events.push(...segmentEvents(before, turn))
   events.push(...stageEvents(before?.stage, commit))
   return events
 }
@@ -92,31 +94,42 @@ function changedCallEvents(call: ToolCall, old: ToolCall | undefined, change: Ch
     case 'running':
       return [{ type: 'tool.started', call_id: call.id, tool: call.name, input: call.input }]
     case 'away':
-      return waitsForPerson(call.awaits) ? [requestEvent(call.id, call.awaits)] : []
+      return requestEvents(call.id, call.awaits)
     case 'settled':
       return old ? endEvents(old, call.result, change) : []
   }
 }
 
-function requestEvent(id: string, awaits: PersonRequest): Event {
+function requestEvents(id: string, awaits: PendingRequest): Event[] {
+  if (awaits.kind === 'client')
+    return [{ type: 'client_call.request', call_id: id, tool: awaits.tool, input: awaits.input }]
+  if (!waitsForPerson(awaits)) return []
   if (awaits.kind === 'question') {
     const { question, choices, multiSelect } = awaits
-    return { type: 'question.request', question_id: id, question, choices, multi_select: multiSelect }
+    return [{ type: 'question.request', question_id: id, question, choices, multi_select: multiSelect }]
   }
   const { tool, input, risk, reasons, rule, since } = awaits
-  return {
-    type: 'approval.request',
-    approval_id: id,
-    call_id: id,
-    tool,
-    // Events are stored. Readers who may approve get the exact input from the pending request.
-    input: maskSecretsInValue(JSON.parse(input)),
-    risk,
-    reasons,
-    choices: listApprovalChoices(rule),
-    created_at: since,
-  }
+  return [
+    {
+      type: 'approval.request',
+      approval_id: id,
+      call_id: id,
+      tool,
+      // Events are stored. Readers who may approve get the exact input from the pending request.
+      input: maskSecretsInValue(JSON.parse(input)),
+      risk,
+      reasons,
+      choices: listApprovalChoices(rule),
+      created_at: since,
+    },
+  ]
 }
+
+/** A part of the run ends with each new entry. */
+const segmentEvents = (before: Turn | undefined, { segments = [] }: Turn): Event[] =>
+  segments.flatMap(({ waitsFor, usage }, segment): Event[] =>
+    segment < (before?.segments?.length ?? 0) ? [] : [{ type: 'run.waiting', segment, waits_for: waitsFor, usage }],
+  )
 
 function answerEvents(old: ToolCall, isAllowed: boolean, { requestId }: Change): Event[] {
   if (old.state !== 'away' || !waitsForPerson(old.awaits)) return []
@@ -129,6 +142,8 @@ function endEvents(old: ToolCall, result: Message, change: Change): Event[] {
   if (result.role !== 'tool') return []
   const duration_ms = old.state === 'running' ? Math.max(0, change.now - old.since) : 0
   const preview = textIn(result).slice(0, 200)
+  if (old.state === 'away' && old.awaits.kind === 'client')
+    return [{ type: 'client_call.completed', call_id: old.id, tool: result.name, failed: result.failed, preview }]
   return [
     ...answerEvents(old, false, change),
     { type: 'tool.completed', call_id: old.id, tool: result.name, failed: result.failed, duration_ms, preview },
@@ -151,10 +166,11 @@ export function createRunEnded(turn: Turn, messages: readonly Message[]): RunEnd
   return {
     type,
     output: last ? textIn(last) : '',
-    usage: turn.usage,
+    usage: totalUsage(turn),
     exit_reason: failure ? `failed_${failure.kind.replaceAll('-', '_')}` : outcome.replaceAll('-', '_'),
-    completed: outcome === 'answered',
+    completed: outcome === 'answered' || outcome === 'delivered',
     ...(failure && { error: failure.message || failure.kind }),
+    ...(failure?.retryAfterMs !== undefined && { retry_after: Math.ceil(failure.retryAfterMs / 1_000) }),
   }
 }
 

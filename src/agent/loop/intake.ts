@@ -1,11 +1,13 @@
 /** Changes an open turn from outside. Each change is safe at any stage, and a repetition changes nothing. */
 
-import type { AccessRefusal } from '../model/access.ts'
-import { type Authority, narrow } from '../model/authority.ts'
+import type { AccessRefusal } from '../model/permission/access.ts'
+import { type Authority, narrow } from '../model/permission/authority.ts'
 import type { ToolMessage } from '../model/message.ts'
 import type { View } from '../model/ports.ts'
-import { type Commit, type CompressionRequest, mapCalls, type Turn } from '../model/turn.ts'
-import { settleCall } from './settle.ts'
+import { type Commit, type CompressionRequest, mapCalls, type ToolCall, type Turn } from '../model/turn.ts'
+import { addUsage, type Usage } from '../model/usage.ts'
+import { endSegment } from './segment.ts'
+import { settleCall } from './settle-calls.ts'
 
 /** `reason` is given when tenant or key may not go on; a person needs none. */
 export const requestStop = (turn: Turn, reason?: AccessRefusal): Commit => ({
@@ -20,10 +22,16 @@ export function narrowTurn(turn: Turn, by: Authority): Commit | undefined {
   const isSame =
     narrowed.scopes.length === authority.scopes.length &&
     narrowed.toolBounds?.length === authority.toolBounds?.length &&
+    narrowed.maxRisk === authority.maxRisk &&
     narrowed.taint === authority.taint &&
     narrowed.channel === authority.channel
   return isSame ? undefined : { turn: { ...turn, options: { ...turn.options, authority: narrowed } } }
 }
+
+/** Adds the usage of a subagent that has ended. */
+export const addDelegatedUsage = (turn: Turn, usage: Usage): Commit => ({
+  turn: { ...turn, delegated: turn.delegated ? addUsage(turn.delegated, usage) : usage },
+})
 
 /** Requests a compression of the context before the next model call. */
 export const requestCompression = (turn: Turn, compress: CompressionRequest): Commit => ({
@@ -39,9 +47,15 @@ export const allowCall = (turn: Turn, callId: string, granted: string): Commit =
   }),
 })
 
+/** Other calls are counted when they have run. */
+function countDelegation(turn: Turn, call: ToolCall): Turn {
+  if (call.state !== 'away' || call.awaits.kind !== 'child') return turn
+  return { ...turn, ran: { ...turn.ran, [call.name]: (turn.ran[call.name] ?? 0) + 1 } }
+}
+
 /** Stores the result of a pending call: an answer, or the end of a child session, a job or a process. */
 export function settlePendingCall(turn: Turn, message: ToolMessage, view: View): Commit {
   const calls = turn.stage.at === 'tools' ? turn.stage.calls : []
-  const waits = calls.some(({ id, state }) => id === message.callId && state === 'away')
-  return waits ? settleCall(turn, message, view) : { turn }
+  const call = calls.find(({ id, state }) => id === message.callId && state === 'away')
+  return call ? endSegment(turn, settleCall(countDelegation(turn, call), message, view), view) : { turn }
 }

@@ -3,14 +3,15 @@
  * here. Nothing else in this folder imports a policy (scripts/check-floors.mjs).
  */
 
+import { answerWithoutTools, requireAnswerFormat } from '../policy/answer-format.ts'
 import { countStep, stopAtStepLimit, windUp } from '../policy/budget.ts'
 import { completeReply } from '../policy/complete-reply.ts'
-import { compressContext } from '../policy/compress-context.ts'
+import { compressContext, judgeCompression, measurePrompt } from '../policy/compress-context.ts'
 import { rememberHousekeepingText } from '../policy/housekeeping-text.ts'
 import { continueBrokenStream, countUnknownTools, retryIncompleteReply } from '../policy/incomplete-reply.ts'
 import { planCalls } from '../policy/plan-calls.ts'
 import type { AfterEffect, BeforeModel, OnEnter, OnReply } from '../policy/policy.ts'
-import { recordDecision } from '../policy/record-decision.ts'
+import { recordDecision } from '../policy/approval/record-decision.ts'
 import { recover } from '../policy/recover.ts'
 import { recordHalt, settleRefusedCall, stopAtSpendingLimit, warnNearLimit } from '../policy/spending-limit.ts'
 import { stopOnRequest } from '../policy/stop-on-request.ts'
@@ -27,6 +28,7 @@ export const beforeModel: readonly BeforeModel[] = [
   stopAtTimeLimit,
   compressContext,
   stopAtStepLimit,
+  answerWithoutTools,
 ]
 
 /** As every step begins. */
@@ -34,10 +36,12 @@ export const onEnter: readonly OnEnter[] = [recordHalt, refundUnusedWait, select
 
 /** For every reply of a model. */
 export const onReply: readonly OnReply[] = [
+  measurePrompt,
   warnNearLimit,
   repairToolCalls,
   retryIncompleteReply,
   completeReply,
+  requireAnswerFormat,
   windUp,
   planCalls,
   stopAtCallLimit,
@@ -50,6 +54,7 @@ export const onReply: readonly OnReply[] = [
 export const afterEffect: readonly AfterEffect[] = [
   settleRefusedCall,
   recordDecision,
+  judgeCompression,
   continueBrokenStream,
   recover,
   guardToolLoops,

@@ -15,7 +15,9 @@ import {
   type Turn,
 } from '../model/turn.ts'
 import { describeNested } from './nested.ts'
-import { closeBatch, settle } from './settle.ts'
+import { endSegment } from './segment.ts'
+import { settle } from './settle.ts'
+import { closeBatch } from './settle-calls.ts'
 
 const lostCall =
   'Interrupted: the system restarted during this call. It is unknown whether it took effect; check before you repeat it.'
@@ -29,13 +31,18 @@ export function resume(turn: Turn, view: View): Commit {
       return settle(after, { of: 'failure', failure: { kind: 'interrupted', message: '' }, ...view.lostCall }, view)
 
     case 'tools':
-      return closeBatch({ turn: mapCalls(after, (call) => resumeCall(call, turn.deaths.here)) }, view)
+      return resumeCalls(turn, after, view)
 
     case 'ready':
     case 'waiting':
     case 'done':
       return { turn }
   }
+}
+
+function resumeCalls(turn: Turn, after: Turn, view: View): Commit {
+  const resumed = closeBatch({ turn: mapCalls(after, (call) => resumeCall(call, turn.deaths.here)) }, view)
+  return endSegment(turn, resumed, view)
 }
 
 /** Counts the death of the object when an effect was in flight. */

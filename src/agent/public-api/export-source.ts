@@ -17,6 +17,16 @@ export type ExportSource = {
   readonly system: string | undefined
   /** Read one by one, because images are fetched while reading. */
   readonly messages: AsyncIterable<ExportedMessage>
+  /** The files of the workspace, when they are wanted. */
+  readonly files?: AsyncIterable<ExportedFile>
+}
+
+/** `content` is base64. A file that is too large for an export has none, and says so. */
+export type ExportedFile = {
+  readonly path: string
+  readonly bytes: number
+  readonly content?: string
+  readonly omitted?: 'too large'
 }
 
 export type TextChunks = AsyncGenerator<string, void>

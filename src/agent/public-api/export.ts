@@ -10,6 +10,9 @@ import type { ExportSource, TextChunks } from './export-source.ts'
 export const exportFormats = ['json', 'jsonl', 'md', 'html', 'sharegpt'] as const
 export type ExportFormat = (typeof exportFormats)[number]
 
+/** The formats that can hold the files of the workspace. They are those that can be imported. */
+export const formatsWithFiles: readonly ExportFormat[] = ['json', 'jsonl']
+
 export const mediaTypes: Readonly<Record<ExportFormat, string>> = {
   json: 'application/json',
   jsonl: 'application/jsonl; charset=utf-8',
@@ -40,12 +43,21 @@ async function* renderJson(exported: ExportSource): TextChunks {
     yield between + JSON.stringify(message)
     between = ',\n'
   }
+  if (exported.files) {
+    yield '\n],"files":['
+    between = '\n'
+    for await (const file of exported.files) {
+      yield between + JSON.stringify(file)
+      between = ',\n'
+    }
+  }
   yield '\n]}\n'
 }
 
 async function* renderJsonl(exported: ExportSource): TextChunks {
   yield `${JSON.stringify(exportHead(exported))}\n`
   for await (const message of exported.messages) yield `${JSON.stringify(message)}\n`
+  for await (const file of exported.files ?? []) yield `${JSON.stringify({ file })}\n`
 }
 
 async function* renderMarkdown({ session, messages }: ExportSource): TextChunks {
@@ -88,12 +100,20 @@ function renderText({ content }: ExportedMessage): string {
 
 type ShareGptTurn = { readonly from: 'system' | 'human' | 'gpt' | 'tool'; readonly value: string }
 
-/** Renders ShareGPT training data. Thinking, calls and results are in tags; results of one batch share a turn. */
+/** Messages of the system: notices, nudges, and summaries of messages that the export has anyway. */
+const isOfSystem = ({ source }: ExportedMessage): boolean =>
+  source === 'notice' || source === 'nudge' || source === 'summary'
+
+/**
+ * Renders ShareGPT training data. Thinking, calls and results are in tags; results of one batch share a turn. It has
+ * only what a model should learn: neither messages of the system, nor what requests add to the prompt for one call.
+ */
 async function* renderShareGpt({ session, system, messages }: ExportSource): TextChunks {
   yield `{"id":${JSON.stringify(session.id)},"conversations":[`
   let open: ShareGptTurn | undefined = system ? { from: 'system', value: system } : undefined
   let between = '\n'
   for await (const message of messages) {
+    if (isOfSystem(message)) continue
     const turn = toShareGptTurn(message)
     if (open?.from === turn.from && turn.from !== 'gpt') {
       open = { ...open, value: `${open.value}\n${turn.value}` }

@@ -54,7 +54,20 @@ const publicPartSchema = z.discriminatedUnion('type', [
 const publicContentSchema = z.union([textSchema, z.array(publicPartSchema).max(1_000)]).nullish()
 const callSchema = z.looseObject({ id: idSchema, function: z.looseObject({ name: idSchema, arguments: textSchema }) })
 
-const sources = ['notice', 'nudge', 'summary', 'job', 'webhook', 'subagent', 'process'] as const
+const sources = [
+  'notice',
+  'nudge',
+  'summary',
+  'job',
+  'webhook',
+  'subagent',
+  'process',
+  'goal',
+  'heartbeat',
+  'loop',
+] as const
+
+const seqsSchema = z.array(z.int().min(1)).max(1_000).readonly()
 
 /** Unknown fields are ignored. */
 export const exportedMessageSchema = z.object({
@@ -72,6 +85,16 @@ export const exportedMessageSchema = z.object({
   run_id: z.string().max(128).nullish(),
   created_at: z.iso.datetime({ offset: true }).nullish(),
   covers: z.int().min(0).nullish().describe('On a summary: the seq of the last message that it replaces.'),
+  keeps: z
+    .object({ head: seqsSchema, requests: seqsSchema })
+    .nullish()
+    .describe('On a summary: messages up to `covers` that are still sent.'),
+  effects: z
+    .array(z.string().max(1_000))
+    .max(1_000)
+    .readonly()
+    .nullish()
+    .describe('On a summary: the calls with an effect among the replaced messages.'),
 })
 export type ExportedMessage = z.infer<typeof exportedMessageSchema>
 

@@ -347,7 +347,7 @@ describe('a pending call', () => {
     save(harness, settlePendingCall(harness.store.turn(), { ...answer, callId: 'clarify-0' }, harness.view()))
     await harness.run()
     expect(harness.store.events.join(', ')).toBe(
-      'tool.started clarify, question.request, question.answered, tool.completed clarify, run.completed',
+      'tool.started clarify, question.request, run.waiting, question.answered, tool.completed clarify, run.completed',
     )
   })
 })

@@ -1,7 +1,7 @@
 /** Tests which files an answer gives to the user. */
 
 import { describe, expect, it } from 'vitest'
-import { mediaTypeOf, isShownInline } from '../../../src/agent/model/media-type.ts'
+import { mediaTypeOf, isShownInline } from '../../../src/agent/model/media/media-type.ts'
 import type { Message } from '../../../src/agent/model/message.ts'
 import { findAttachmentPaths } from '../../../src/agent/public-api/answer-attachments.ts'
 

@@ -20,6 +20,7 @@ const usage: Usage = {
 
 describe('a chat completion', () => {
   const head = { id: 'chatcmpl-1', created: 5, model: 'talaria' }
+  const source = { usageBefore: () => undefined, describeWaiting: () => 'May it?' }
   const position = { seq: 1, at: '', run_id: 'r', session_id: 's' }
   const end = (more: Partial<RunEnded> = {}): RunEnded => ({
     type: 'run.completed',
@@ -38,7 +39,11 @@ describe('a chat completion', () => {
     { ...position, ...end() },
   ]
   const frames = (withUsage: boolean) =>
-    events.map(createChunkRenderer(head, withUsage)).join('').split('\n\n').filter(Boolean)
+    events
+      .map(createChunkRenderer(head, source, withUsage))
+      .join('')
+      .split('\n\n')
+      .filter(Boolean)
   const dataOf = (frame: string) => JSON.parse(frame.replace(/^(event: .*\n)?data: /, '')) as Record<string, unknown>
 
   it('is rendered in chunks: the role first, tools as separate events, the finish reason last', () => {
@@ -62,7 +67,7 @@ describe('a chat completion', () => {
   })
 
   it('has what a tool prints while it runs', () => {
-    const render = createChunkRenderer(head, false)
+    const render = createChunkRenderer(head, source, false)
     const frame = render({ ...position, type: 'tool.progress', tool: 'terminal', call_id: 'c', delta: 'a line\n' })
     expect(frame.startsWith('event: hermes.tool.progress\n')).toBe(true)
     expect(dataOf(frame)).toMatchObject({ tool: 'terminal', call_id: 'c', status: 'running', output: 'a line\n' })
@@ -71,6 +76,7 @@ describe('a chat completion', () => {
   it('starts with the role when the first event is a tool', () => {
     const first = createChunkRenderer(
       head,
+      source,
       false,
     )({ ...position, type: 'tool.started', tool: 'look', call_id: 'c', input: {} })
     expect(dataOf(first)['choices']).toEqual([{ index: 0, delta: { role: 'assistant' }, finish_reason: null }])
@@ -82,7 +88,8 @@ describe('a chat completion', () => {
   })
 
   it('is one object without streaming', () => {
-    expect(renderChatCompletion(head, end())).toEqual({
+    const part = { output: 'Hi.', calls: [], usage, end: end() }
+    expect(renderChatCompletion(head, part)).toEqual({
       id: 'chatcmpl-1',
       object: 'chat.completion',
       created: 5,
@@ -99,11 +106,56 @@ describe('a chat completion', () => {
     })
   })
 
+  describe('that waits for its caller', () => {
+    const waiting = { ...position, type: 'run.waiting', segment: 0, waits_for: ['client'], usage } as const
+    const asked = { ...position, type: 'client_call.request', call_id: 'c', tool: 'look', input: '{"a":1}' } as const
+    const choicesOf = (text: string) =>
+      text
+        .split('\n\n')
+        .filter((frame) => frame.startsWith('data: {'))
+        .map((frame) => (dataOf(frame)['choices'] as { delta: object; finish_reason: string | null }[])[0])
+
+    it('ends with the calls of the client', () => {
+      const text = [asked, waiting].map(createChunkRenderer(head, source, false)).join('')
+      expect(choicesOf(text)).toEqual([
+        {
+          index: 0,
+          delta: {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'look', arguments: '' } }],
+          },
+          finish_reason: null,
+        },
+        { index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] }, finish_reason: null },
+        { index: 0, delta: {}, finish_reason: 'tool_calls' },
+      ])
+    })
+
+    it.each([
+      ['the text alone', [], 'May it?'],
+      [
+        'the text after the answer so far',
+        [{ ...position, type: 'message.delta', delta: 'Hm.' } as const],
+        '\n\nMay it?',
+      ],
+    ])('for a person ends with %s', (_case, before, content) => {
+      const text = [...before, waiting].map(createChunkRenderer(head, source, false)).join('')
+      expect(choicesOf(text).at(-2)).toMatchObject({ delta: { content } })
+      expect(choicesOf(text).at(-1)).toMatchObject({ finish_reason: 'stop' })
+    })
+
+    it('counts the usage of its part alone', () => {
+      const part = { ...source, usageBefore: () => ({ ...noUsage, input: 50 }) }
+      expect(createChunkRenderer(head, part, true)(waiting)).toContain('"prompt_tokens":50')
+    })
+  })
+
   it.each<readonly [string, Partial<RunEnded>]>([
     ['stop', {}],
     ['length', { exit_reason: 'out_of_budget', completed: false }],
     ['stop', { type: 'run.cancelled', exit_reason: 'stopped', completed: false }],
-    ['error', { type: 'run.failed', exit_reason: 'failed_rate', completed: false }],
+    ['length', { exit_reason: 'partial', completed: false }],
     ['content_filter', { type: 'run.failed', exit_reason: 'failed_refused', completed: false }],
   ])('ends with %s for %j', (reason, more) => {
     expect(resolveFinishReason(end(more))).toBe(reason)

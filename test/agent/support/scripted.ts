@@ -12,11 +12,13 @@ import {
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../../../src/agent/model/message.ts'
 import type { Failure } from '../../../src/agent/model/failure.ts'
 import { type Commit, newTurn, type Result, type Turn } from '../../../src/agent/model/turn.ts'
+import type { TurnOptions } from '../../../src/agent/model/turn-options.ts'
 import { userText } from '../../../src/agent/model/message.ts'
 import type { Step } from '../../../src/agent/model/step.ts'
 import type { PendingRequest } from '../../../src/agent/model/pending-request.ts'
 import type { Risk, Tool } from '../../../src/agent/model/tool.ts'
 import { noUsage } from '../../../src/agent/model/usage.ts'
+import { keepsNothing } from '../../../src/agent/model/context/compression.ts'
 import { announce } from '../../../src/agent/loop/announce.ts'
 import { drive } from '../../../src/agent/loop/drive.ts'
 import { ownerAuthority } from '../../support/authority.ts'
@@ -121,6 +123,8 @@ export class LoopHarness {
   modelCalls = 0
   tools: Tool[]
   contextTokens = 0
+  compressibleTokens = 100
+  savedTokens = 50
   risksToApprove: ReadonlySet<Risk> = new Set()
   limits = defaultLimits
   images = false
@@ -135,10 +139,13 @@ export class LoopHarness {
   /** The overload time of all models. */
   overloadMs: number | undefined
   #script: (transcript: readonly Message[], turn: Turn, nth: number) => Reply
-  constructor(script: LoopHarness['script'] | Reply[], options: { tools?: Tool[]; limit?: number } = {}) {
+  constructor(
+    script: LoopHarness['script'] | Reply[],
+    options: { tools?: Tool[]; limit?: number; turn?: TurnOptions } = {},
+  ) {
     this.#script = typeof script === 'function' ? script : (_t, _u, nth) => script[nth] ?? says('ok')
     this.tools = options.tools ?? []
-    this.store = new MemoryStore(newTurn('t1', 0, options.limit ?? 10), [userText('go')])
+    this.store = new MemoryStore(newTurn('t1', 0, options.limit ?? 10, options.turn), [userText('go')])
   }
   get script() {
     return this.#script
@@ -149,8 +156,10 @@ export class LoopHarness {
     inbox: this.store.inbox(),
     toolbox: new Map(this.tools.map((tool) => [tool.name, tool])),
     stallsInARow: this.stalls,
+    lastSeq: this.store.transcript().length,
     messageCount: this.store.transcript().length,
     contextTokens: this.contextTokens,
+    compressibleTokens: () => this.compressibleTokens,
     contextWindow: 100,
     chain: this.chain.map((keys, model) => ({
       id: `model-${model}`,
@@ -177,8 +186,13 @@ export class LoopHarness {
       } else yield { of: 'model', reply, usage: { ...noUsage, output: this.outputTokens } }
     }
     if (step.do === 'compress') {
+      yield {
+        of: 'summary',
+        summary: { text: 'earlier: go', covers: 1, keeps: keepsNothing, carried: [], effects: [] },
+        savedTokens: this.savedTokens,
+        usage: noUsage,
+      }
       this.contextTokens = 0
-      yield { of: 'summary', text: 'earlier: go', replaces: 1, usage: noUsage }
     }
     if (step.do === 'run-tools') {
       for (const call of step.calls) {
