@@ -16,9 +16,10 @@ export type CloudflareOptions = {
   /** Evaluated for every script. */
   readonly egress: () => Egress
   readonly languages?: readonly string[]
-  /** For tests, which use another folder. */
+  /** For tests, which use other folders. */
   readonly root?: string
   readonly state?: string
+  readonly temporary?: string
 }
 
 const baseDescription =
@@ -29,6 +30,7 @@ export function cloudflareBackend({
   memory,
   root,
   state,
+  temporary = '/tmp',
   egress,
   languages,
 }: CloudflareOptions): PortableBackend {
@@ -36,6 +38,8 @@ export function cloudflareBackend({
     kind: 'cloudflare',
     port: portOf(sandbox, egress),
     root: root ?? '/workspace',
+    temporary,
+    serverFiles: [`${temporary}/session-*-${'[0-9]'.repeat(13)}`],
     ...(state !== undefined && { state }),
     network: 'none',
     languages: languages ?? ['bash', 'node'],
@@ -59,6 +63,8 @@ function describeNetwork({ hosts }: Egress): string {
   return `It reaches only these hosts, over HTTP: ${hosts.slice(0, maxListedHosts).join(', ')}${more}.`
 }
 
+/** Time for two attempts to start the container, and for the response. */
+const startAndGraceMs = 100_000
 /** Attempts of a request that is known not to have started. */
 const maxAttempts = 4
 const maxBackOffMs = 15_000
@@ -67,7 +73,7 @@ function portOf(sandbox: SandboxPort, egress: () => Egress): HostPort {
   return {
     // A script that was started must not run twice; the other requests are idempotent.
     run: (script, timeoutMs) =>
-      callWithRetry(() => withTimeout(sandbox.run(script, timeoutMs, egress()), timeoutMs + 60_000), 'never'),
+      callWithRetry(() => withTimeout(sandbox.run(script, timeoutMs, egress()), timeoutMs + startAndGraceMs), 'never'),
     read: (path) => callWithRetry(() => withTimeout(sandbox.read(path), 120_000), 'idempotent'),
     write: async (path, bytes) =>
       void (await callWithRetry(() => withTimeout(sandbox.write(path, bytes), 120_000), 'idempotent')),
@@ -100,7 +106,7 @@ async function callWithRetry<T>(ask: () => Promise<SandboxResult<T>>, retry: 'ne
     if ('ok' in answer) return answer.ok
     const { trouble } = answer
     const canRetry =
-      notStartedCodes.has(trouble.code) ||
+      (notStartedCodes.has(trouble.code) && trouble.retryable !== false) ||
       (trouble.retryable === true && (retry === 'idempotent' || trouble.admitted === false))
     if (!canRetry || attempt === maxAttempts || isMissing(trouble))
       throw toBackendError(trouble, retry === 'never' && !notStartedCodes.has(trouble.code))

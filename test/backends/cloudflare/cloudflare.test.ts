@@ -9,7 +9,6 @@ import { cloudflareBackend } from '../../../src/backends/cloudflare/cloudflare.t
 import type { Egress } from '../../../src/backends/cloudflare/egress.ts'
 import type { HostRecord } from '../../../src/backends/host/host-port.ts'
 import { sandboxConfig } from '../../../scripts/lib/sandbox-config.mjs'
-import { conforms } from '../conformance.ts'
 import { createLocalHost } from '../host/local-host.mjs'
 
 const T = { timeoutMs: 10_000 }
@@ -51,8 +50,6 @@ function onceLater(trouble: SandboxFailure | 'throws'): Play {
   let asked = 0
   return (what) => (what === 'run' && ++asked === 4 ? trouble : undefined)
 }
-
-conforms('cloudflare, played', (work) => work(open().backend))
 
 describe('a container', () => {
   it('gets the egress rules with every script, and describes them to the model', async () => {

@@ -1,0 +1,11 @@
+/** Bounds work that may never end. Rejects with the code TIMEOUT; the work itself goes on. */
+export async function within<T>(work: Promise<T>, timeoutMs: number, subject: string): Promise<T> {
+  const { promise: expired, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(createTimeout(timeoutMs, subject)), timeoutMs)
+  return Promise.race([work, expired]).finally(() => clearTimeout(timer))
+}
+
+const createTimeout = (timeoutMs: number, subject: string): Error =>
+  Object.assign(new Error(`${subject} did not end within ${timeoutMs / 1_000} s.`), {
+    errorResponse: { code: 'TIMEOUT', context: { admitted: true } },
+  })
