@@ -1,0 +1,9 @@
+/** Exports what skills need beside the core: a YAML parser, the bundled skills, and the import. */
+
+import { type ParsedSkill, parseSkill } from '../../agent/recall/skills/parse-skill.ts'
+import { parseYaml } from './parse-yaml.ts'
+
+export { bundledSkills } from './bundled.ts'
+export { importSkill } from './import/import-skill.ts'
+
+export const parseSkillFile = (content: string): ParsedSkill => parseSkill(content, parseYaml)

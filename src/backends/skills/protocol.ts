@@ -1,0 +1,41 @@
+/** Defines the bundle of skills: the parser of SKILL.md, the bundled skills, and the import. It is loaded on first use. */
+
+import type { SkillContent } from '../../agent/model/skills/skill.ts'
+import type { ParsedSkill } from '../../agent/recall/skills/parse-skill.ts'
+
+export type BundledSkill = {
+  readonly name: string
+  /** By path; SKILL.md is among them. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+/** The answer of a server. */
+export type Fetched = {
+  readonly status: number
+  /** The last address, after redirects. */
+  readonly url: string
+  readonly contentType: string
+  readonly bytes: Uint8Array
+}
+
+/** Throws for an address that may not be called and for an answer that is too large. */
+export type FetchBytes = (url: string, maxBytes: number) => Promise<Fetched>
+
+export type ImportRequest = {
+  readonly url: string
+  /** Which one, where the address has several. */
+  readonly name?: string | undefined
+  readonly fetch: FetchBytes
+}
+
+export type ImportOutcome =
+  | { readonly kind: 'found'; readonly files: readonly SkillContent[] }
+  /** The address has several skills, and the request names none of them. */
+  | { readonly kind: 'choose'; readonly names: readonly string[] }
+  | { readonly kind: 'failed'; readonly error: string }
+
+export type SkillModule = {
+  readonly parseSkillFile: (content: string) => ParsedSkill
+  readonly bundledSkills: readonly BundledSkill[]
+  readonly importSkill: (request: ImportRequest) => Promise<ImportOutcome>
+}
