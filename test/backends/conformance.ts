@@ -1,6 +1,7 @@
 /** Defines the conformance tests that every execution backend runs. Its capabilities select the tests. */
 
 import { describe, expect, it } from 'vitest'
+import { shellPolicy } from '../../src/agent/shell-policy/shell-policy.ts'
 import type { ExecutionBackend, Jobs, JobState } from '../../src/agent/model/backend.ts'
 import readFile from '../../src/tools/file/read-file.tool.ts'
 import terminal from '../../src/tools/terminal/terminal.tool.ts'
@@ -19,7 +20,11 @@ const line = `${'0123456789abcde '.repeat(5).slice(0, 79)}\n`
 /** Runs a command as the model does. */
 function runTerminal(backend: ExecutionBackend, command: string) {
   let shell = { cwd: backend.capabilities.root, env: {} }
-  const state = { read: () => shell, write: (next: typeof shell) => void (shell = next) }
+  const state = {
+    read: () => shell,
+    write: (next: typeof shell) => void (shell = next),
+    policy: async () => shellPolicy,
+  }
   return call(terminal, { command }, { backend, shell: state })
 }
 
@@ -35,12 +40,20 @@ async function runAndRead(backend: ExecutionBackend, command: string) {
   return { result, pages: pages.slice(0, -1) }
 }
 
-export function conforms(name: string, withBackend: WithBackend): void {
+/**
+ * `transport`: only the cases in which the way to the host matters. The others test the scripts of the host backend, which
+ * one suite runs for all vendors. `npm run chaos` runs all cases for each.
+ */
+export type Cases = 'all' | 'transport'
+
+export function conforms(name: string, withBackend: WithBackend, cases: Cases = 'all'): void {
+  type Case = (title: string, work: (backend: ExecutionBackend) => Promise<void>) => void
   // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- both are given by the lines below
-  const on = (title: string, work: (backend: ExecutionBackend) => Promise<void>) => it(title, () => withBackend(work))
+  const onTransport: Case = (title, work) => it(title, () => withBackend(work))
+  const on: Case = (title, work) => (cases === 'all' ? onTransport(title, work) : undefined)
 
   describe(`${name}: commands`, () => {
-    on('returns output, exit code and directory', async (backend) => {
+    onTransport('returns output, exit code and directory', async (backend) => {
       const result = await backend.exec('echo out; echo err >&2; exit 3', T)
       expect(result).toMatchObject({ exitCode: 3, stdout: 'out\n', stderr: 'err\n', truncated: false, timedOut: false })
       expect(result.cwd).toBe(backend.capabilities.root)
@@ -75,16 +88,16 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(await backend.exec('set -e; cd /tmp; false; cd /', T)).toMatchObject({ exitCode: 1, cwd: '/tmp' })
     })
 
-    on('passes standard input through', async (backend) => {
+    onTransport('passes standard input through', async (backend) => {
       expect((await backend.exec('cat | tr a-z A-Z', { ...T, stdin: 'übel\n' })).stdout).toBe('üBEL\n')
     })
 
-    on('stops at the time-out with exit code 124', async (backend) => {
+    onTransport('stops at the time-out with exit code 124', async (backend) => {
       const result = await backend.exec('echo before; sleep 1000', { timeoutMs: 300 })
       expect(result).toMatchObject({ exitCode: 124, timedOut: true, stdout: 'before\n' })
     })
 
-    on('stops when the caller aborts', async (backend) => {
+    onTransport('stops when the caller aborts', async (backend) => {
       const abort = new AbortController()
       const running = backend.exec('sleep 100; touch late', { timeoutMs: 200_000, signal: abort.signal })
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -94,7 +107,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(await backend.files.stat('late')).toBeUndefined()
     })
 
-    on('keeps the head and the tail of a long output', async (backend) => {
+    onTransport('keeps the head and the tail of a long output', async (backend) => {
       const result = await backend.exec('seq 1 20000', { ...T, maxOutput: 2000 })
       expect(result.truncated).toBe(true)
       expect(result.stdout.startsWith('1\n2\n')).toBe(true)
@@ -121,7 +134,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(Number(lines)).toBe(all.slice(head.length, -tail.length).split('\n').length - 1)
     })
 
-    on('sends output while the command runs, if it streams', async (backend) => {
+    onTransport('sends output while the command runs, if it streams', async (backend) => {
       if (!backend.capabilities.streaming) return
       let isReleased = false
       const onOutput = (_: string, chunk: string) => {
@@ -136,7 +149,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(result).toMatchObject({ exitCode: 0, stdout: 'first\nlast\n' })
     })
 
-    on('shares its files with the file operations', async (backend) => {
+    onTransport('shares its files with the file operations', async (backend) => {
       await backend.files.write('from-tool.txt', bytes('tool\n'))
       expect((await backend.exec('cat from-tool.txt; echo shell > from-shell.txt', T)).stdout).toBe('tool\n')
       expect(text(await backend.files.read('from-shell.txt'))).toBe('shell\n')
@@ -149,8 +162,8 @@ export function conforms(name: string, withBackend: WithBackend): void {
 
   describe(`${name}: background jobs`, () => {
     /** Runs the test only if the backend supports background jobs. */
-    const withJobs = (title: string, work: (jobs: Jobs, backend: ExecutionBackend) => Promise<void>) =>
-      on(title, async (backend) => {
+    const withJobs = (title: string, work: (jobs: Jobs, backend: ExecutionBackend) => Promise<void>, run = on) =>
+      run(title, async (backend) => {
         expect(backend.jobs !== undefined).toBe(backend.capabilities.background)
         if (backend.jobs) await work(backend.jobs, backend)
       })
@@ -163,13 +176,17 @@ export function conforms(name: string, withBackend: WithBackend): void {
       }
     }
 
-    withJobs('continue after the call that started them, and report their exit code', async (jobs) => {
-      await jobs.start('ends', 'echo one; sleep 0.1; echo two; exit 3', T)
-      expect(await ended(jobs, 'ends')).toEqual({ at: 'exited', exitCode: 3 })
-      const first = await jobs.output('ends', 0, 4)
-      expect(first).toEqual({ text: 'one\n', next: 4 })
-      expect(await jobs.output('ends', first.next, 100)).toEqual({ text: 'two\n', next: 8 })
-    })
+    withJobs(
+      'continue after the call that started them, and report their exit code',
+      async (jobs) => {
+        await jobs.start('ends', 'echo one; sleep 0.1; echo two; exit 3', T)
+        expect(await ended(jobs, 'ends')).toEqual({ at: 'exited', exitCode: 3 })
+        const first = await jobs.output('ends', 0, 4)
+        expect(first).toEqual({ text: 'one\n', next: 4 })
+        expect(await jobs.output('ends', first.next, 100)).toEqual({ text: 'two\n', next: 8 })
+      },
+      onTransport,
+    )
 
     withJobs('are started once per id', async (jobs, backend) => {
       for (let i = 0; i < 3; i++) await jobs.start('once', 'echo x >> started', T)
@@ -184,16 +201,20 @@ export function conforms(name: string, withBackend: WithBackend): void {
       await jobs.kill('numbered')
     })
 
-    withJobs('read their input up to its end, if the backend supports input', async (jobs) => {
-      if (!jobs.write) return
-      await jobs.start('reads', 'read a; echo "got $a"; wc -c', { timeoutMs: 60_000 })
-      await jobs.write('reads', `it's "one"\n`, false)
-      await jobs.write('reads', 'x'.repeat(300_000), false)
-      await jobs.write('reads', '', true)
-      expect(await ended(jobs, 'reads')).toEqual({ at: 'exited', exitCode: 0 })
-      expect(await jobs.output('reads', 0, 100)).toEqual({ text: `got it's "one"\n300000\n`, next: 22 })
-      await expect(jobs.write('reads', 'late', false)).rejects.toMatchObject({ name: 'BackendError' })
-    })
+    withJobs(
+      'read their input up to its end, if the backend supports input',
+      async (jobs) => {
+        if (!jobs.write) return
+        await jobs.start('reads', 'read a; echo "got $a"; wc -c', { timeoutMs: 60_000 })
+        await jobs.write('reads', `it's "one"\n`, false)
+        await jobs.write('reads', 'x'.repeat(300_000), false)
+        await jobs.write('reads', '', true)
+        expect(await ended(jobs, 'reads')).toEqual({ at: 'exited', exitCode: 0 })
+        expect(await jobs.output('reads', 0, 100)).toEqual({ text: `got it's "one"\n300000\n`, next: 22 })
+        await expect(jobs.write('reads', 'late', false)).rejects.toMatchObject({ name: 'BackendError' })
+      },
+      onTransport,
+    )
 
     withJobs('read from a terminal, if the backend has one', async (jobs, backend) => {
       if (!backend.capabilities.pty || !jobs.write) return
@@ -215,7 +236,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
   })
 
   describe(`${name}: a terminal`, () => {
-    on('is allocated for a command that requests one, and exits with its code', async (backend) => {
+    onTransport('is allocated for a command that requests one, and exits with its code', async (backend) => {
       if (!backend.capabilities.pty) return
       const command = withPty(`[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "it's one" $TERM; cat; exit 7`)
       const { stdout, exitCode } = await backend.exec(command, T)
@@ -230,7 +251,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
   })
 
   describe(`${name}: files`, () => {
-    on('reads back written files byte for byte', async (backend) => {
+    onTransport('reads back written files byte for byte', async (backend) => {
       const content = Uint8Array.from({ length: 256 }, (_, i) => i)
       expect(await backend.files.write('bin/all.dat', content)).toEqual({ created: true })
       expect(await backend.files.write('bin/all.dat', content)).toEqual({ created: false })
@@ -238,13 +259,13 @@ export function conforms(name: string, withBackend: WithBackend): void {
       expect(await backend.files.stat('bin/all.dat')).toMatchObject({ type: 'file', size: 256 })
     })
 
-    on('returns undefined for a missing file', async (backend) => {
+    onTransport('returns undefined for a missing file', async (backend) => {
       expect(await backend.files.read('no')).toBeUndefined()
       expect(await backend.files.stat('no/where')).toBeUndefined()
       expect(await backend.files.remove('no')).toBe(false)
     })
 
-    on('refuses to read a directory as a file', async (backend) => {
+    onTransport('refuses to read a directory as a file', async (backend) => {
       await backend.files.write('dir/file', bytes('x'))
       await expect(backend.files.read('dir')).rejects.toMatchObject({ name: 'BackendError', code: 'invalid' })
       await expect(backend.files.write('dir/file/below', bytes('x'))).rejects.toMatchObject({ code: 'invalid' })
@@ -279,6 +300,7 @@ export function conforms(name: string, withBackend: WithBackend): void {
     })
   })
 
+  if (cases === 'transport') return
   describe(`${name}: search`, () => {
     const seed = async ({ files }: ExecutionBackend) => {
       await files.write('s/b.ts', bytes('one\nneedle 1\nthree\n'))

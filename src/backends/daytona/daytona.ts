@@ -2,6 +2,7 @@
 
 import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort } from '../host/host-port.ts'
+import { requireSandboxId, requireVendorUrl } from '../host/vendor-host.ts'
 import { openVendorSandbox, pollUntil, type VendorOptions } from '../host/vendor-sandbox.ts'
 import { requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
@@ -13,6 +14,7 @@ export type DaytonaOptions = VendorOptions & {
 
 const vendor = 'Daytona'
 const defaultApi = 'https://app.daytona.io/api'
+const defaultDomain = 'daytona.io'
 /** Idle time until a sandbox stops, and time until a stopped one is deleted. */
 const stopAfterMinutes = 15
 const deleteAfterMinutes = 30 * 24 * 60
@@ -44,7 +46,12 @@ export function daytonaBackend(options: DaytonaOptions): PortableBackend {
 function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOptions, { request }: VendorApi) {
   const { api = defaultApi, toolbox = 'https://proxy.app.daytona.io/toolbox' } = options
   const fetchSandbox = async (id: string) => (await request('GET', `${api}/sandbox/${id}`))?.json<Sandbox>()
-  const at = ({ id, toolboxProxyUrl = toolbox }: Sandbox) => `${toolboxProxyUrl.replace(/\/$/, '')}/${id}`
+  // The key is sent to this address, so the answer may name only a host of the vendor.
+  const own = { api, domain: api === defaultApi ? defaultDomain : new URL(api).hostname, vendor }
+  const at = ({ id, toolboxProxyUrl }: Sandbox) => {
+    const base = toolboxProxyUrl === undefined ? toolbox : requireVendorUrl(toolboxProxyUrl, own)
+    return `${base.replace(/\/$/, '')}/${requireSandboxId(id, vendor)}`
+  }
 
   async function waitUntilStarted(id: string): Promise<string> {
     let last: Sandbox | undefined
@@ -62,7 +69,7 @@ function daytonaSandbox({ memory, snapshot, network, ...options }: DaytonaOption
         ...(snapshot && { snapshot }),
       }
       const created = requireFound(await request('POST', `${api}/sandbox`, { json, timeoutMs: 120_000 }), vendor)
-      const { id } = await created.json<Sandbox>()
+      const id = requireSandboxId((await created.json<Sandbox>()).id, vendor)
       return { id, connection: await waitUntilStarted(id) }
     },
     async wake(id) {

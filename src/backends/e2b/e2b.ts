@@ -1,8 +1,10 @@
 /** Makes a backend of an E2B sandbox, with its REST and Connect APIs. Tested against its documentation, not against the service. */
 
+import { decodeBase64Bytes } from '../../agent/model/base64.ts'
 import { BackendError } from '../../agent/model/backend.ts'
 import { hostBackend } from '../host/host-backend.ts'
 import type { HostPort, ScriptResult } from '../host/host-port.ts'
+import { requireSandboxId } from '../host/vendor-host.ts'
 import { openVendorSandbox, type VendorOptions } from '../host/vendor-sandbox.ts'
 import { type RequestContent, requireFound, vendorApi, type VendorApi } from '../host/vendor-api.ts'
 import type { PortableBackend } from '../portable-backend.ts'
@@ -21,7 +23,7 @@ const pauseAfterSeconds = 900
 const graceMs = 20_000
 const user = 'user'
 
-type Sandbox = { readonly sandboxID: string; readonly envdAccessToken?: string; readonly domain?: string | null }
+type Sandbox = { readonly sandboxID: string; readonly envdAccessToken?: string }
 type EnvdConnection = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
 export function e2bBackend(options: E2bOptions): PortableBackend {
@@ -48,7 +50,8 @@ export function e2bBackend(options: E2bOptions): PortableBackend {
 function e2bSandbox({ memory, template = 'base', network, ...options }: E2bOptions, { request: ask }: VendorApi) {
   const { api = defaultApi, envd = 'https://49983-{id}.e2b.app' } = options
   const connectionOf = ({ sandboxID, envdAccessToken }: Sandbox): EnvdConnection => ({
-    url: envd.replace('{id}', sandboxID),
+    // The answer names a part of the host, so it must not be able to name another one.
+    url: envd.replace('{id}', requireSandboxId(sandboxID, vendor)),
     headers: {
       authorization: `Basic ${btoa(`${user}:`)}`,
       ...(envdAccessToken !== undefined && { 'x-access-token': envdAccessToken }),
@@ -139,7 +142,7 @@ async function readProcess({ body }: Response): Promise<ScriptResult> {
     for await (const { message } of decodeEnvelopes(body ?? new ReadableStream())) {
       const { event, error } = message as ProcessMessage
       if (error) throw new Error(error.message)
-      chunks.push(bytesOf(event?.data?.stdout ?? ''))
+      chunks.push(decodeBase64Bytes(event?.data?.stdout ?? ''))
       if (event?.end) code = codeOf(event.end)
     }
   } catch (error) {
@@ -148,7 +151,6 @@ async function readProcess({ body }: Response): Promise<ScriptResult> {
   return { code, output: await new Blob(chunks).text() }
 }
 
-const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
 const codeOf = ({ exited, exitCode = 0 }: End): number | null => (exited === false ? null : exitCode)
 
 function unknownOutcome(error: unknown): BackendError {

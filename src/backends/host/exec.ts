@@ -2,13 +2,18 @@
 
 import { BackendError, type ExecOptions, type ExecResult, type OmittedOutput } from '../../agent/model/backend.ts'
 import { addOmitted, countLineEnds, describeOmitted } from '../omitted-output.ts'
-import type { HostPort } from './host-port.ts'
+import type { HostPort, ScriptResult } from './host-port.ts'
 import { runCommand, exportStatements, noDirectoryCode, quote, stopCommand } from './scripts.ts'
-import { decodeBase64, type ScriptRunner } from './script-runner.ts'
+import { decodeBase64Bytes } from '../../agent/model/base64.ts'
+import type { ScriptRunner } from './script-runner.ts'
 
 const defaultMaxOutput = 256 * 1024
-/** Time for starting, reading the output and the response, beyond the command's own timeout. */
+/** Time for reading the output and the response, beyond the command's own timeout. */
 const graceMs = 30_000
+/** Time for a host that starts with this command. */
+const maxStartMs = 70_000
+/** Time within which a stopped command returns its output so far. */
+const stopGraceMs = 5_000
 /** Longer commands are sent as a file, because the arguments of a process are limited. */
 const maxInlineChars = 30_000
 /** Limit of the variables that are kept between commands: every process copies all of them. */
@@ -30,19 +35,37 @@ export async function exec(host: Host, text: string, options: ExecOptions): Prom
   )
   // After a timeout or an abort nothing waits for it, and its error is ignored.
   running.catch(() => undefined)
-  const timer = startTimer(timeoutMs + graceMs + 10_000)
+  const timer = startTimer(timeoutMs + graceMs + maxStartMs)
   const result = await Promise.race([running, aborted(signal), timer.expired]).finally(timer.clear)
-  if (result === 'stopped') {
-    await scripts.run(stopCommand(folder))
-    return stopped(cwd, performance.now() - started)
-  }
+  if (result === 'stopped') return stopAndRead(host, { folder, running, started }, { ...options, cwd })
   if (result === 'expired') throw unknownOutcome()
   const env = options.env ?? {}
-  const parsed = limitVariables(parseOutput(result.output, { cwd, env }), env)
+  const parsed = limitVariables(parseOutput(result.output, { cwd, env, timeoutMs }), env)
   const note = scripts.takeNote()
   if (parsed.stdout) onOutput?.('out', parsed.stdout)
   if (parsed.stderr) onOutput?.('err', parsed.stderr)
   return note === undefined ? parsed : { ...parsed, stderr: `${note}\n${parsed.stderr}` }
+}
+
+type RunningScript = {
+  readonly folder: string
+  readonly running: Promise<ScriptResult>
+  readonly started: number
+}
+
+/** Stops a command. Its script goes on, and prints the output so far. */
+async function stopAndRead(
+  { scripts }: Host,
+  { folder, running, started }: RunningScript,
+  { env = {}, cwd }: ExecOptions & { cwd: string },
+): Promise<ExecResult> {
+  await scripts.run(stopCommand(folder))
+  const timer = startTimer(stopGraceMs)
+  const result = await Promise.race([running.catch(() => undefined), timer.expired]).finally(timer.clear)
+  const empty = stopped(cwd, performance.now() - started)
+  if (result === undefined || result === 'expired' || !isComplete(result.output)) return empty
+  const { stdout, stderr, omitted, truncated, ms } = parseOutput(result.output, { cwd, env, timeoutMs: 0 })
+  return { ...empty, stdout, stderr, omitted, truncated, ms }
 }
 
 async function prepareScript(
@@ -102,38 +125,45 @@ const unknownOutcome = (): BackendError =>
 /** Parses the lines of `runCommand`: four numbers, three lines for each stream, last directory, variables. */
 function parseOutput(
   output: string,
-  { cwd, env }: { readonly cwd: string; readonly env: ExecResult['env'] },
+  { cwd, env, timeoutMs }: { readonly cwd: string; readonly env: ExecResult['env']; readonly timeoutMs: number },
 ): ExecResult {
+  if (!isComplete(output)) throw unknownOutcome()
   const [head = '', ...rest] = output.split('\n')
-  if (!/^\d+ \d+ \d+ \d+$/.test(head) || rest.length < 10) throw unknownOutcome()
   const [code, ms, outSize, errSize] = head.split(' ').map(Number) as [number, number, number, number]
   const [end, after, before] = rest.slice(6).map(decodeText) as [string, string, string]
   if (code === noDirectoryCode && before === '')
     throw new BackendError('invalid', `No such directory: ${cwd}`, 'Create it first, or omit the directory.')
-  // A command that exits, with any code, has written its directory; one that `timeout` killed has not.
-  const timedOut = code === 137 && end === ''
+  // A command that exits, with any code, has written its directory; one whose shell was killed has not.
+  const cause = code === 137 && end === '' ? causeOfKill(ms, timeoutMs) : 'exit'
   const [out, err] = [parseStream(rest, 0, outSize), parseStream(rest, 3, errSize)]
   const omitted = addOmitted(out.omitted, err.omitted)
   return {
-    exitCode: timedOut ? 124 : code,
+    exitCode: cause === 'timeout' ? 124 : code,
     stdout: out.text,
-    stderr: err.text,
+    stderr: err.text + (cause === 'kill' ? killedNote : ''),
     truncated: omitted !== undefined,
     omitted,
-    timedOut,
+    timedOut: cause === 'timeout',
     cwd: end.replace(/\n$/, '') || cwd,
     env: changedVariables(parseVariables(before), parseVariables(after)),
-    unset: isComplete(end, after) ? unsetVariables(env, parseVariables(after)) : [],
+    unset: hasAllVariables(end, after) ? unsetVariables(env, parseVariables(after)) : [],
     ms,
   }
 }
 
-const decodeText = (base64: string): string => new TextDecoder().decode(decodeBase64(base64))
+/** Whether the script has printed all its lines. */
+const isComplete = (output: string): boolean => /^\d+ \d+ \d+ \d+\n/.test(output) && output.split('\n').length > 10
+
+const causeOfKill = (ms: number, timeoutMs: number) => (ms >= timeoutMs ? 'timeout' : 'kill')
+
+const killedNote = '[The command was killed before its time limit. The host may have run out of memory.]\n'
+
+const decodeText = (base64: string): string => new TextDecoder().decode(decodeBase64Bytes(base64))
 
 type Stream = { readonly text: string; readonly omitted?: OmittedOutput }
 
 function parseStream(lines: readonly string[], at: number, size: number): Stream {
-  const [first, last] = [decodeBase64(lines[at] ?? ''), decodeBase64(lines[at + 1] ?? '')]
+  const [first, last] = [decodeBase64Bytes(lines[at] ?? ''), decodeBase64Bytes(lines[at + 1] ?? '')]
   const missing = size - first.length - last.length
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
   if (missing <= 0) return { text: decode(first) + decode(last) }
@@ -150,7 +180,7 @@ function parseVariables(listed: string): ReadonlyMap<string, string> {
 }
 
 /** The command came to its end, and the list of its variables is complete. */
-const isComplete = (end: string, after: string): boolean => end !== '' && after.endsWith('\0')
+const hasAllVariables = (end: string, after: string): boolean => end !== '' && after.endsWith('\0')
 
 const unsetVariables = (before: ExecResult['env'], after: ReadonlyMap<string, string>): readonly string[] =>
   Object.keys(before).filter((name) => !shellVariables.has(name) && !after.has(name))

@@ -24,11 +24,12 @@ import { openScriptRunner } from './script-runner.ts'
 const partBytes = 4 * 1024 * 1024
 
 export function hostBackend(options: HostOptions): PortableBackend {
-  const { kind, port, root, network, languages, memory, temporary = '/tmp' } = options
+  const { kind, port, root, network, languages, memory, temporary = '/tmp', serverFiles = [] } = options
   const scripts = openScriptRunner(options)
   const host: Host = { scripts, port, root }
   const resolve = (path: string, cwd = root) => absolute(path, cwd, root)
-  const tree = () => listEntries(host, listTree([root, temporary], scripts.state))
+  const foreign = [scripts.state, ...serverFiles]
+  const tree = () => listEntries(host, listTree([root, temporary], foreign))
   return {
     kind,
     capabilities: { streaming: false, background: true, pty: true, network, languages, root },
@@ -44,7 +45,7 @@ export function hostBackend(options: HostOptions): PortableBackend {
     },
     restore: (entries) => writeSnapshot(host, entries),
     clear: async () => {
-      const { code } = await scripts.run(removeAll(root, temporary, scripts.state))
+      const { code } = await scripts.run(removeAll(root, temporary, foreign))
       if (code !== 0) throw clearError()
     },
     async destroy() {

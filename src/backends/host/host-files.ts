@@ -20,7 +20,7 @@ import {
   maxListedBytes,
   quote,
 } from './scripts.ts'
-import { decodeBase64 } from './script-runner.ts'
+import { decodeBase64Bytes } from '../../agent/model/base64.ts'
 
 /** A file is sent between Durable Objects in one message of at most 32 MiB. */
 const maxFileBytes = 30 * 1024 * 1024
@@ -124,7 +124,7 @@ async function search(host: Host, query: SearchQuery & { readonly path: string }
 /** Runs a script and splits its output. The last part of a truncated list is incomplete and is dropped. */
 async function readParts({ scripts }: Host, script: string, end: string) {
   const { code, output } = await scripts.run(script)
-  const bytes = decodeBase64(output.trim())
+  const bytes = decodeBase64Bytes(output.trim())
   if (code === badPatternCode) throw invalidPattern(new TextDecoder().decode(bytes))
   const isTruncated = bytes.length >= maxListedBytes
   const parts = new TextDecoder().decode(bytes).split(end)
@@ -181,7 +181,7 @@ async function withContext(host: Host, hits: readonly Hit[], context: number): P
     const script = some.map(({ path, ranges }) => printLines(path, ranges, maxLineChars * 4)).join('\n')
     const printed = (await host.scripts.run(script)).output.split('\n')
     for (const [at, { path, ranges }] of some.entries())
-      around.set(path, numberLines(new TextDecoder().decode(decodeBase64(printed[at] ?? '')), ranges))
+      around.set(path, numberLines(new TextDecoder().decode(decodeBase64Bytes(printed[at] ?? '')), ranges))
   }
   return hits.map((hit) => {
     const existing = around.get(hit.path)

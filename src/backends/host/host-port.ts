@@ -43,4 +43,6 @@ export type HostOptions = {
   readonly state?: string
   /** The second folder whose files belong to the session. */
   readonly temporary?: string
+  /** Globs of entries of the temporary folder that the host's own server needs. */
+  readonly serverFiles?: readonly string[]
 }

@@ -1,5 +1,6 @@
 /** Runs scripts on one host, which it prepares when it is new and restores when it was replaced. */
 
+import { decodeBase64Bytes } from '../../agent/model/base64.ts'
 import { BackendError } from '../../agent/model/backend.ts'
 import type { HostOptions, ScriptResult } from './host-port.ts'
 import { unpreparedCode, requirePrepared, prepare } from './scripts.ts'
@@ -37,7 +38,7 @@ export function openScriptRunner({ port, root, memory, state = '/tmp/.talaria' }
   /** Runs a script and decodes the base64 that it prints. */
   async function readBytes(script: string): Promise<Uint8Array> {
     const { output } = await run(script)
-    return decodeBase64(output.trim())
+    return decodeBase64Bytes(output.trim())
   }
 
   return {
@@ -60,5 +61,3 @@ function requireCode(result: ScriptResult): ScriptResult {
     'Look at the state before you do it again.',
   )
 }
-
-export const decodeBase64 = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))

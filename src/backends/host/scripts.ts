@@ -16,8 +16,9 @@ export const noDirectoryCode = 95
 export const requirePrepared = (state: string, script: string): string =>
   `[ -e ${quote(state)}/boot ] || exit ${unpreparedCode}\n${script}`
 
+/** The content of the file `boot` is different on every host. */
 export const prepare = (state: string, root: string): string =>
-  `mkdir -p ${quote(state)} ${quote(root)} && chmod 700 ${quote(state)} && echo 1 > ${quote(state)}/boot`
+  `mkdir -p ${quote(state)} ${quote(root)} && chmod 700 ${quote(state)} && cat /proc/sys/kernel/random/uuid > ${quote(state)}/boot`
 
 export type CommandScript = {
   /** A folder for this call alone. */
@@ -92,6 +93,7 @@ export function startJob(
     `eval ${quote(text)}`,
   ].join('\n')
   const watch = `trap : TERM INT HUP
+t0=\${EPOCHREALTIME/./}
 read -r s < /proc/$$/stat; echo "$s" > ${at}/stat
 mkfifo -m 600 ${at}/in
 ( exec sleep ${Math.ceil(options.timeoutMs / 1000)} > ${at}/in ) &
@@ -100,7 +102,8 @@ timeout -s KILL ${options.timeoutMs / 1000} bash -c ${quote(run)} > ${at}/out 2>
 p=$!; exec 5<&-; echo $p > ${at}/pid.new; mv ${at}/pid.new ${at}/pid
 wait $p; c=$?; while kill -0 $p 2>/dev/null; do wait $p; c=$?; done
 kill -KILL -- -$p 2>/dev/null; kill -KILL $h 2>/dev/null
-[ -e ${at}/killed ] || [ $c != 137 ] || c=124
+e=$(( (\${EPOCHREALTIME/./} - t0) / 1000 ))
+[ -e ${at}/killed ] || [ $c != 137 ] || [ $e -lt ${options.timeoutMs} ] || c=124
 echo $c > ${at}/exit.new; mv ${at}/exit.new ${at}/exit`
   return `mkdir -p ${quote(at.slice(0, at.lastIndexOf('/')))}; mkdir ${quote(at)} 2>/dev/null || { cat ${quote(at)}/pid 2>/dev/null; exit 0; }
 : > ${quote(at)}/out; setsid bash -c ${quote(watch)} > /dev/null 2>&1 < /dev/null &
@@ -147,8 +150,11 @@ echo 137 > "$D/exit"`
 export const listFolder = (path: string, depth: 0 | 1): string =>
   `find ${quote(path)} -mindepth ${depth} -maxdepth ${depth} -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
 
-export const listTree = (paths: readonly string[], without: string): string =>
-  `find ${paths.map(quote).join(' ')} -mindepth 1 -path ${quote(without)} -prune -o -mindepth 1 -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
+/** Prunes the paths that belong to the host: our own folder, and files of the vendor's server. They may be globs. */
+const prunes = (foreign: readonly string[]): string => foreign.map((path) => `-path ${quote(path)} -prune -o `).join('')
+
+export const listTree = (paths: readonly string[], foreign: readonly string[]): string =>
+  `find ${paths.map(quote).join(' ')} -mindepth 1 ${prunes(foreign)}-mindepth 1 -printf '%y\\t%s\\t%T@\\t%p\\0' 2>/dev/null | base64 -w0`
 
 /** A longer list of files or matching lines is truncated. */
 export const maxListedBytes = 4_000_000
@@ -195,8 +201,8 @@ exit $c`
  * Empties both folders of a session, and fails when files are left. Files of other users in the temporary folder do not
  * belong to the session.
  */
-export function removeAll(root: string, temporary: string, except: string): string {
-  const all = `-mindepth 1 -maxdepth 1 ! -path ${quote(except)}`
+export function removeAll(root: string, temporary: string, foreign: readonly string[]): string {
+  const all = `-mindepth 1 -maxdepth 1 ${foreign.map((path) => `! -path ${quote(path)}`).join(' ')}`
   return `find ${quote(root)} ${quote(temporary)} ${all} -exec rm -rf -- {} + 2>/dev/null
 [ -z "$(find ${quote(root)} ${all}; find ${quote(temporary)} ${all} -user "$(id -u)")" ]`
 }

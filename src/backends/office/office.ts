@@ -4,7 +4,7 @@
  */
 
 import { log } from '../../agent/model/log.ts'
-import type { Documents, OfficeAnswer } from '../../agent/model/document.ts'
+import type { Documents, OfficeAnswer } from '../../agent/model/media/document.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { inlineOffice, officeCode } from '../modules.ts'
 import type { ReadOffice } from './protocol.ts'

@@ -4,7 +4,7 @@
  */
 
 import { log } from '../../agent/model/log.ts'
-import type { Documents, PdfAnswer } from '../../agent/model/document.ts'
+import type { Documents, PdfAnswer } from '../../agent/model/media/document.ts'
 import { inlinePdf, pdfCode } from '../modules.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import { openOffice } from '../office/office.ts'

@@ -3,7 +3,7 @@ import { daytonaBackend } from '../../../src/backends/daytona/daytona.ts'
 import type { HostRecord } from '../../../src/backends/host/host-port.ts'
 import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
 import { conforms } from '../conformance.ts'
-import { playDaytona, type Vendor } from '../host/vendors.mjs'
+import { playDaytona, type Vendor, vendorCases } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
 
@@ -28,7 +28,7 @@ async function renting(work: (rented: Rented) => Promise<void>) {
   await work({ backend: again(), vendor, again }).finally(vendor.stop)
 }
 
-conforms('daytona, played', (work) => renting(({ backend }) => work(backend)))
+conforms('daytona, played', (work) => renting(({ backend }) => work(backend)), vendorCases)
 
 describe('a sandbox of Daytona', () => {
   it('is created once, found again, and deleted', () =>

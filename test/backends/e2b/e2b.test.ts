@@ -4,7 +4,7 @@ import { encodeEnvelope, decodeEnvelopes } from '../../../src/backends/e2b/envel
 import type { HostRecord } from '../../../src/backends/host/host-port.ts'
 import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
 import { conforms } from '../conformance.ts'
-import { playE2b, type Vendor } from '../host/vendors.mjs'
+import { playE2b, type Vendor, vendorCases } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
 
@@ -29,7 +29,7 @@ async function renting(work: (rented: Rented) => Promise<void>) {
   await work({ backend: again(), vendor, again }).finally(vendor.stop)
 }
 
-conforms('e2b, played', (work) => renting(({ backend }) => work(backend)))
+conforms('e2b, played', (work) => renting(({ backend }) => work(backend)), vendorCases)
 
 describe('a sandbox of E2B', () => {
   it('is created once, found again, replaced when it is gone, and deleted', () =>

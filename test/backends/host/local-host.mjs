@@ -1,4 +1,5 @@
 // Implements a host port locally: scripts run in a real bash, files are in a folder of the test.
+// `--norc`, because bash takes the socket of its input for a remote shell and would run the files of this machine's user.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -11,7 +12,11 @@ export function createLocalHost() {
   const port = {
     run: (script, timeoutMs) =>
       new Promise((resolve, reject) => {
-        const child = spawn('bash', ['-c', script], { cwd: '/', env: { PATH: process.env.PATH }, timeout: timeoutMs })
+        const child = spawn('bash', ['--norc', '-c', script], {
+          cwd: '/',
+          env: { PATH: process.env.PATH },
+          timeout: timeoutMs,
+        })
         let output = ''
         child.stdin.end()
         child.stderr.resume()

@@ -7,6 +7,7 @@ export type Vendor = {
   readonly known: Map<string, string>
   readonly stop: () => void
 }
+export const vendorCases: 'all' | 'transport'
 export function playDaytona(key: string): Promise<Vendor>
 export function playE2b(key: string): Promise<Vendor>
 

@@ -5,6 +5,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createLocalHost } from './local-host.mjs'
 
+/** The vendors share the scripts of the host backend, which host-backend.test.ts tests in full. */
+export const vendorCases = process.env.TALARIA_CONFORMANCE === 'all' ? 'all' : 'transport'
+
 async function play(answer) {
   const host = createLocalHost()
   const asked = []

@@ -1,7 +1,7 @@
 /** Tests reading PDF files, with and without an isolate, and its limits. */
 
 import { describe, expect, it } from 'vitest'
-import type { PdfAnswer } from '../../../src/agent/model/document.ts'
+import type { PdfAnswer } from '../../../src/agent/model/media/document.ts'
 import { openDocuments } from '../../../src/backends/pdf/pdf.ts'
 import { lines, packed, pdfWith } from '../support/pdf.ts'
 import { bindings } from '../support/workspace.ts'

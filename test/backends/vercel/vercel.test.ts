@@ -4,7 +4,7 @@ import type { PortableBackend } from '../../../src/backends/portable-backend.ts'
 import { readCommandLog } from '../../../src/backends/vercel/follow.ts'
 import { vercelBackend, type VercelOptions } from '../../../src/backends/vercel/vercel.ts'
 import { conforms } from '../conformance.ts'
-import { playVercel, type VercelVendor } from '../host/vendors.mjs'
+import { playVercel, type VercelVendor, vendorCases } from '../host/vendors.mjs'
 
 const T = { timeoutMs: 10_000 }
 
@@ -31,7 +31,7 @@ async function renting(work: (rented: Rented) => Promise<void>) {
   await work({ backend: again(), vendor, again }).finally(vendor.stop)
 }
 
-conforms('vercel, played', (work) => renting(({ backend }) => work(backend)))
+conforms('vercel, played', (work) => renting(({ backend }) => work(backend)), vendorCases)
 
 describe('a sandbox of Vercel', () => {
   it('is created once, found again by its name, and deleted', () =>

@@ -8,7 +8,7 @@ export type Output = {
   /** Returns the part of the head that was printed since the last call. */
   readonly readNew: () => string
   readonly readAll: () => string
-  /** What `readAll` leaves out. */
+  /** The size that `readAll` cuts. */
   readonly omitted: () => OmittedOutput | undefined
 }
 

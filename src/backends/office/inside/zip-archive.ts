@@ -6,6 +6,9 @@ export type ZipArchive = {
   readonly names: readonly string[]
   /** Returns undefined when there is no such file. Throws when it is damaged or too large. */
   readonly readText: (name: string) => Promise<string | undefined>
+  readonly readBytes: (name: string) => Promise<Uint8Array | undefined>
+  /** Whether the archive was made on a system with symbolic links, and the file is one. */
+  readonly isLink: (name: string) => boolean
 }
 
 const endOfDirectorySignature = 0x06054b50
@@ -14,8 +17,11 @@ const entrySignature = 0x02014b50
 const maxEndRecordBytes = 65_557
 /** An office document has some hundred parts. */
 const maxEntries = 10_000
+/** The type of a file in its Unix mode. */
+const fileTypeMask = 0o170000
+const linkType = 0o120000
 
-type ZipEntry = { readonly method: number; readonly size: number; readonly header: number }
+type ZipEntry = { readonly method: number; readonly size: number; readonly header: number; readonly isLink: boolean }
 
 /** Returns undefined when the bytes are not a zip archive. */
 export function openZipArchive(bytes: Uint8Array, budget: WorkBudget): ZipArchive | undefined {
@@ -35,6 +41,11 @@ export function openZipArchive(bytes: Uint8Array, budget: WorkBudget): ZipArchiv
       const entry = entries.get(name)
       return entry && new TextDecoder().decode(await readEntry(bytes, entry, budget))
     },
+    async readBytes(name) {
+      const entry = entries.get(name)
+      return entry && readEntry(bytes, entry, budget)
+    },
+    isLink: (name) => entries.get(name)?.isLink ?? false,
   }
 }
 
@@ -55,7 +66,8 @@ function readDirectory(bytes: Uint8Array, view: DataView, start: number, count: 
       view.getUint32(offset + 20, true),
       view.getUint32(offset + 42, true),
     ]
-    entries.set(name, { method, size, header })
+    const mode = view.getUint32(offset + 38, true) >>> 16
+    entries.set(name, { method, size, header, isLink: (mode & fileTypeMask) === linkType })
     offset += 46 + length + view.getUint16(offset + 30, true) + view.getUint16(offset + 32, true)
   }
   return entries
@@ -73,20 +85,12 @@ async function readEntry(
     budget.unpack(stored.byteLength)
     return stored
   }
-  const parts: Uint8Array[] = []
-  let total = 0
+  const parts: Uint8Array<ArrayBuffer>[] = []
   const stream = new Response(stored).body?.pipeThrough(new DecompressionStream('deflate-raw'))
   if (!stream) return new Uint8Array()
   for await (const part of stream) {
-    total += part.byteLength
     budget.unpack(part.byteLength)
-    parts.push(part)
+    parts.push(part as Uint8Array<ArrayBuffer>)
   }
-  const whole = new Uint8Array(total)
-  let offset = 0
-  for (const part of parts) {
-    whole.set(part, offset)
-    offset += part.byteLength
-  }
-  return whole
+  return new Blob(parts).bytes()
 }

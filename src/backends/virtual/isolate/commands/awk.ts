@@ -5,7 +5,7 @@
 
 import { type Command, command, type Context, type ExecResult, originalCommand, readText } from './io.ts'
 
-const pipePattern = /(\bprintf?\b(?:[^"|;{}\n]|"(?:[^"\\\n]|\\.)*"){0,300})\|\s*("(?:[^"\\\n]|\\.)*")/g
+const pipePattern = /(\bprintf?\b(?:[^"|;{}\n]|"(?:[^"\\\n]|\\.)*"){0,150})\|\s*("(?:[^"\\\n]|\\.)*")/g
 
 type ProgramWithoutPipes = {
   readonly program: string

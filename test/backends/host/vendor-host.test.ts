@@ -1,0 +1,77 @@
+/** Tests that answers of a vendor cannot lead its key or commands to another host. */
+
+import { describe, expect, it } from 'vitest'
+import { daytonaBackend } from '../../../src/backends/daytona/daytona.ts'
+import { e2bBackend } from '../../../src/backends/e2b/e2b.ts'
+import { requireSandboxId, requireVendorUrl } from '../../../src/backends/host/vendor-host.ts'
+
+const outcome = (work: () => string): string | undefined => {
+  try {
+    return work()
+  } catch (error) {
+    return (error as { code?: string }).code
+  }
+}
+
+it.each<[unknown, boolean]>([
+  ['i9a8b7c6-123', true],
+  ['box1', true],
+  ['0f3e2d1c-aaaa-bbbb-cccc-0123456789ab', true],
+  ['a', true],
+  ['', false],
+  ['evil.example.com/', false],
+  ['evil.example.com#', false],
+  ['x@evil.example.com/', false],
+  ['../..', false],
+  ['a:443', false],
+  ['-a', false],
+  ['a-', false],
+  [7, false],
+  [undefined, false],
+])('%j is a sandbox id: %s', (id, isId) => {
+  expect(outcome(() => requireSandboxId(id, 'E2B'))).toBe(isId ? id : 'unavailable')
+})
+
+const own = { api: 'https://app.daytona.io/api', domain: 'daytona.io', vendor: 'Daytona' }
+it.each([
+  ['https://proxy.app.daytona.io/toolbox', true],
+  ['https://eu.daytona.io/toolbox/', true],
+  ['https://daytona.io', true],
+  ['http://proxy.app.daytona.io/toolbox', false],
+  ['https://daytona.io.example.com/', false],
+  ['https://evildaytona.io/', false],
+  ['https://proxy.daytona.io@evil.example.com/', false],
+  ['https://user:pass@proxy.daytona.io/', false],
+  ['https://127.0.0.1/', false],
+  ['nonsense', false],
+])('%s is an address of the vendor: %s', (url, isOwn) => {
+  expect(outcome(() => requireVendorUrl(url, own))).toBe(isOwn ? url : 'unavailable')
+})
+
+describe('a key', () => {
+  /** Answers every request with the same sandbox, and records where requests went. */
+  const answering = (sandbox: object) => {
+    const asked: string[] = []
+    const send = async (input: RequestInfo | URL) => {
+      asked.push(new URL(input instanceof Request ? input.url : String(input)).hostname)
+      return Response.json(sandbox)
+    }
+    return { asked, fetch: send as typeof fetch, key: 'secret', memory: { read: () => ({}), write: () => undefined } }
+  }
+
+  it('of Daytona is not sent to a host that only the answer names', async () => {
+    const { asked, ...options } = answering({
+      id: 'box-1',
+      state: 'started',
+      toolboxProxyUrl: 'https://evil.example.com/toolbox',
+    })
+    await expect(daytonaBackend(options).exec('true', { timeoutMs: 1_000 })).rejects.toThrow('not its own')
+    expect(new Set(asked)).toEqual(new Set(['app.daytona.io']))
+  })
+
+  it('and commands are not sent to a host that the id of a sandbox at E2B names', async () => {
+    const { asked, ...options } = answering({ sandboxID: 'x@evil.example.com/', envdAccessToken: 't' })
+    await expect(e2bBackend(options).exec('true', { timeoutMs: 1_000 })).rejects.toThrow('sandbox id')
+    expect(new Set(asked)).toEqual(new Set(['api.e2b.app']))
+  })
+})
