@@ -10,7 +10,7 @@ import { channelSettings, type ChannelSettings } from '../../channels/settings.t
 import { getConnectionById, type Connection } from '../../db/channel-connections.ts'
 import { rememberSecrets } from '../platform/redaction.ts'
 import { unseal } from '../platform/seal.ts'
-import { sealForTenant } from '../tenant/tenant-seal.ts'
+import { sealForTenant } from '../tenant/secrets/tenant-seal.ts'
 import { variablesOf } from '../platform/variables.ts'
 
 export type LoadedConnection = ChannelConnection & {

@@ -5,10 +5,11 @@
  */
 
 import { log } from '../../agent/model/log.ts'
-import { hasScope } from '../../agent/model/authority.ts'
+import { hasScope } from '../../agent/model/permission/authority.ts'
 import type { ChatAuthor, MessageChunk, DeliveryRecord, ChatOrigin, SendOutcome } from '../../agent/model/delivery.ts'
 import type { SessionEvent } from '../../agent/model/event.ts'
 import type { MessageSource } from '../../agent/model/message.ts'
+import { isSilent } from '../../agent/schedule/job/answer.ts'
 import * as policy from '../../agent/policy/delivery-attempt.ts'
 import type { OutboundMessage } from '../../channels/channel.ts'
 import { findChannel } from '../../channels/channels.ts'
@@ -50,6 +51,9 @@ const errorPauseMs = 15_000
 const maxEditWaitMs = 5_000
 /** User messages that only steer a turn. */
 const steering: ReadonlySet<MessageSource> = new Set(['nudge', 'notice', 'summary'])
+
+/** The end of a run that only adds a delivered message to the conversation. Its events are published together. */
+const needsNoAnswer = (event: SessionEvent) => event.type === 'run.completed' && event.exit_reason === 'delivered'
 
 export class Delivery {
   readonly outbox: Outbox
@@ -113,7 +117,7 @@ export class Delivery {
   /** Turns public events into outbox rows and presence. Called before any subscriber gets them. */
   handleEvents(events: readonly SessionEvent[]): void {
     const chat = this.#chat
-    if (!chat || this.#isClosed) return
+    if (!chat || this.#isClosed || events.some(needsNoAnswer)) return
     try {
       for (const event of events) this.#handleEvent(event, chat)
     } catch (error) {
@@ -124,8 +128,10 @@ export class Delivery {
   }
 
   /** Sends a text of the system itself, such as an error notice. */
-  sendNotice(text: string, run = ''): void {
-    for (const chunk of this.#chat?.channel.render(text, 'plain') ?? [])
+  sendNotice(text: string, run = '', format: 'plain' | 'markdown' = 'plain'): void {
+    const channel = this.#chat?.channel
+    const chunks = channel && (format === 'plain' ? channel.render(text, 'plain') : renderSafely(channel, text))
+    for (const chunk of chunks ?? [])
       this.outbox.add({ run, kind: 'notice', custody: policy.createDelivery(clock.now()), chunk })
     this.#startSending()
   }
@@ -179,7 +185,8 @@ export class Delivery {
     const preview = this.#previewOf(run)
     // A visible preview must be replaced by a text, even if the answer is empty.
     const isAwaited = preview !== undefined || this.#isAnsweringPerson()
-    renderSafely(channel, policy.renderAnswer(text, isAwaited)).forEach((chunk, n) => {
+    const shown = isAwaited || !isSilent(text) ? policy.renderAnswer(text, isAwaited) : ''
+    renderSafely(channel, shown).forEach((chunk, n) => {
       const isFirst = n === 0
       const due = isFirst && preview ? Math.min(editableAt, now + maxEditWaitMs) : 0
       this.outbox.add({

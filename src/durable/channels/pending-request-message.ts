@@ -1,8 +1,8 @@
 /** Renders a pending request as a message with buttons, and parses the data of a pressed button. */
 
-import { listApprovalChoices } from '../../agent/model/approval.ts'
+import { listApprovalChoices } from '../../agent/model/permission/approval.ts'
 import type { Button, MessageChunk } from '../../agent/model/delivery.ts'
-import { maskSecrets } from '../../agent/model/mask-secrets.ts'
+import { maskSecrets } from '../../agent/model/secrets/mask-secrets.ts'
 import type { PersonRequest } from '../../agent/model/pending-request.ts'
 
 type PendingRequestMessage = {
@@ -30,7 +30,7 @@ export function renderPendingRequest(pending: PersonRequest, mayChangePolicy: bo
   const choices = listApprovalChoices(rule, mayChangePolicy)
   const why = reasons.length ? `\nWhy this is asked: ${reasons.join('; ')}` : ''
   return {
-    text: `May ${tool} be called with this?\n\n${input}\n${why}\n\nOnly a button answers this; words do not.`,
+    text: `May ${tool} be called with this?\n\n${input}\n${why}\n\nPress a button, or write /approve or /deny with a reason. Other words approve nothing.`,
     choices,
     buttons: choices.map((choice, n) => [buttonOf(labels[choice], n)]),
   }

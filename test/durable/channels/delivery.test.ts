@@ -564,8 +564,26 @@ describe('a call that needs approval', () => {
     expect(await fileOf(session, 'count.txt')).toBe(404)
   })
 
-  it('is not approved by a text', async () => {
+  it('is approved by a typed /approve of the person who asked, and of nobody else', async () => {
     const { chat, session } = await createPendingApproval()
+    await receiveMessage(chat, '/approve', { from: bert })
+    await chat.api.waitForText('Only who asked')
+    expect(await fileOf(session, 'count.txt')).toBe(404)
+    await receiveMessage(chat, '/approve')
+    await chat.api.waitForText('Done.')
+    expect(await fileOf(session, 'count.txt')).not.toBe(404)
+    expect((await listLines(session)).join()).not.toContain('/approve')
+  })
+
+  it('is withdrawn by another message that interrupts', async () => {
+    const { chat, session } = await createPendingApproval()
+    await receiveMessage(chat, 'yes')
+    await chat.api.waitForText('Done.')
+    expect(await fileOf(session, 'count.txt')).toBe(404)
+  })
+
+  it('is not approved by a text', async () => {
+    const { chat, session } = await createPendingApproval({ busy_mode: 'steer' })
     await receiveMessage(chat, 'yes')
     await fireAlarm(session)
     expect(await fileOf(session, 'count.txt')).toBe(404)
